@@ -1,0 +1,185 @@
+//! Memory that somebody else may write: the application's buffers and memory shared with peers.
+//!
+//! Nothing here ever forms a Rust reference to such memory: it is copied in and out by value.
+//! Creating a view is `unsafe` (the ABI edge and `os` vouch for it); using one is not, because
+//! every access is checked against the view's length. Before it: `abi` (user buffers) and `os`
+//! (mappings); after it: devices and `datatype`.
+
+use std::ptr;
+
+/// A contiguous piece of the application's memory, lent to an operation (MPI-5.0 §3.7.2): from the
+/// call that starts it until the call that completes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserMem {
+    addr: *mut u8,
+    len: usize,
+}
+
+// SAFETY: a UserMem is an address and a length; MPI lends the memory to the library as a whole, not to
+// one thread, and all access goes through the copying functions below.
+unsafe impl Send for UserMem {}
+// SAFETY: as above.
+unsafe impl Sync for UserMem {}
+
+impl UserMem {
+    pub const EMPTY: UserMem = UserMem { addr: ptr::null_mut(), len: 0 };
+
+    /// # Safety
+    /// `len` bytes at `addr` stay valid for reads (and, where the operation receives, for writes)
+    /// until the operation that takes this view has completed.
+    #[inline(always)]
+    pub const unsafe fn new(addr: *mut u8, len: usize) -> UserMem {
+        UserMem { addr, len }
+    }
+
+    #[inline(always)]
+    pub const fn len(self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The address, for keys and error texts; also what `datatype` and devices copy from.
+    #[inline(always)]
+    pub const fn as_ptr(self) -> *mut u8 {
+        self.addr
+    }
+
+    /// `len` bytes from `at` on. Panics outside the view: an error of ours, never of the application.
+    #[inline]
+    pub fn slice(self, at: usize, len: usize) -> UserMem {
+        assert!(at <= self.len && len <= self.len - at, "view of {} bytes sliced at {at}+{len}", self.len);
+        // SAFETY: the slice lies inside this view (asserted above).
+        UserMem { addr: unsafe { self.addr.add(at) }, len }
+    }
+
+    /// Copies the front of this view out to `to`.
+    #[inline]
+    pub fn read(self, to: &mut [u8]) {
+        assert!(to.len() <= self.len);
+        // SAFETY: both ranges are valid for to.len() bytes; `to` is exclusive, so they do not overlap.
+        unsafe { ptr::copy_nonoverlapping(self.addr, to.as_mut_ptr(), to.len()) }
+    }
+
+    /// Copies `from` to the front of this view.
+    #[inline]
+    pub fn write(self, from: &[u8]) {
+        assert!(from.len() <= self.len);
+        // SAFETY: as in `read`, the other way round.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.addr, from.len()) }
+    }
+
+    /// Copies all of `from` to the front of this view; the two may overlap.
+    #[inline]
+    pub fn copy_from(self, from: UserMem) {
+        assert!(from.len <= self.len);
+        // SAFETY: both views are valid for from.len bytes; ptr::copy allows overlap.
+        unsafe { ptr::copy(from.addr, self.addr, from.len) }
+    }
+}
+
+/// A piece of a mapping that other processes write at any moment: only copies, never references.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedMem {
+    addr: *mut u8,
+    len: usize,
+}
+
+// SAFETY: as for UserMem; races on the bytes are the protocol's business, which orders them with atomics.
+unsafe impl Send for SharedMem {}
+// SAFETY: as above.
+unsafe impl Sync for SharedMem {}
+
+impl SharedMem {
+    /// # Safety
+    /// `len` bytes at `addr` stay mapped, readable and writable, for as long as copies of this view are used.
+    #[inline(always)]
+    pub const unsafe fn new(addr: *mut u8, len: usize) -> SharedMem {
+        SharedMem { addr, len }
+    }
+
+    #[inline(always)]
+    pub const fn len(self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    #[inline(always)]
+    pub const fn as_ptr(self) -> *mut u8 {
+        self.addr
+    }
+
+    /// `len` bytes from `at` on; panics outside the view.
+    #[inline]
+    pub fn slice(self, at: usize, len: usize) -> SharedMem {
+        assert!(at <= self.len && len <= self.len - at, "shared view of {} bytes sliced at {at}+{len}", self.len);
+        // SAFETY: the slice lies inside this view (asserted above).
+        SharedMem { addr: unsafe { self.addr.add(at) }, len }
+    }
+
+    /// Copies the front of this view out to `to`.
+    #[inline]
+    pub fn read(self, to: &mut [u8]) {
+        assert!(to.len() <= self.len);
+        // SAFETY: mapped for self.len bytes; `to` is exclusive memory of this process.
+        unsafe { ptr::copy_nonoverlapping(self.addr, to.as_mut_ptr(), to.len()) }
+    }
+
+    /// Copies `from` to the front of this view.
+    #[inline]
+    pub fn write(self, from: &[u8]) {
+        assert!(from.len() <= self.len);
+        // SAFETY: as in `read`, the other way round.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.addr, from.len()) }
+    }
+
+    /// Copies all of `from` to the front of this view.
+    #[inline]
+    pub fn write_user(self, from: UserMem) {
+        assert!(from.len <= self.len);
+        // SAFETY: both views are valid for from.len bytes; an application may send from shared memory
+        // (MPI_Alloc_mem), so overlap is allowed for.
+        unsafe { ptr::copy(from.addr, self.addr, from.len) }
+    }
+
+    /// Copies the front of this view to all of `to`.
+    #[inline]
+    pub fn read_user(self, to: UserMem) {
+        assert!(to.len <= self.len);
+        // SAFETY: as in `write_user`.
+        unsafe { ptr::copy(self.addr, to.addr, to.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_stay_inside_their_views() {
+        let mut bytes = *b"0123456789";
+        // SAFETY: `bytes` outlives the view.
+        let user = unsafe { UserMem::new(bytes.as_mut_ptr(), bytes.len()) };
+        let mut out = [0; 3];
+        user.slice(4, 3).read(&mut out);
+        assert_eq!(&out, b"456");
+        user.slice(8, 2).write(b"xy");
+        user.slice(0, 4).copy_from(user.slice(1, 4));
+        assert_eq!(&bytes, b"12344567xy");
+    }
+
+    #[test]
+    #[should_panic(expected = "sliced at 8+3")]
+    fn a_slice_outside_the_view_panics() {
+        let mut bytes = [0u8; 10];
+        // SAFETY: `bytes` outlives the view.
+        unsafe { UserMem::new(bytes.as_mut_ptr(), 10) }.slice(8, 3);
+    }
+}

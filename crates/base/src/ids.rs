@@ -1,0 +1,49 @@
+//! Names of things that several floors speak of: peers, lanes, contexts.
+
+use std::fmt;
+
+/// A process of the job, by its rank in MPI_COMM_WORLD. Not a rank in some communicator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Peer(pub u32);
+
+impl Peer {
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// The matching context of a communicator: messages of different contexts never meet (MPI-5.0 §6.1.2).
+/// Point-to-point and collective traffic of one communicator have one each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Context(pub u32);
+
+/// A shard of a process's state with its own lock, rings and queues. A communicator lives on one lane,
+/// the same one on all its members: `context.lane()`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Lane(pub u8);
+
+/// How many lanes there are: four threads on four communicators are what the design promises to keep
+/// apart (DESIGN.md, Threads); twice that leaves room for unlucky context numbers.
+pub const LANES: usize = 8;
+
+impl Lane {
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Context {
+    /// Contexts come in pairs (point-to-point, collective); both live on one lane.
+    #[inline(always)]
+    pub const fn lane(self) -> Lane {
+        Lane(((self.0 >> 1) as usize % LANES) as u8)
+    }
+}

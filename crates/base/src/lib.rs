@@ -1,0 +1,12 @@
+//! Floor 0 of Hawser: what every room speaks of. No system calls, no policy, no dependencies.
+
+pub mod buf;
+pub mod error;
+pub mod ids;
+pub mod param;
+pub mod region;
+
+pub use buf::{SharedMem, UserMem};
+pub use error::{Class, Error, Result};
+pub use ids::{Context, LANES, Lane, Peer};
+pub use region::Region;

@@ -1,0 +1,105 @@
+//! A mapping shared between processes: atomic words at checked offsets, and bytes by copy.
+//!
+//! `os` makes regions, `job` and `dev-shm` lay structures out in them. A region stays mapped until the
+//! process ends or the last clone is dropped, whichever is first.
+
+use crate::buf::SharedMem;
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// One mapping, or a part of one. Cloning is cheap; the mapping lives as long as any clone.
+#[derive(Clone)]
+pub struct Region {
+    addr: *mut u8,
+    len: usize,
+    owner: Arc<dyn Any + Send + Sync>,
+}
+
+// SAFETY: only atomics and copies reach the memory, and `owner` (Send + Sync) keeps it mapped.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// # Safety
+    /// `len` bytes at `addr` are mapped readable and writable for as long as `owner` lives, are aligned to
+    /// 64 bytes, and no Rust reference to them exists other than those that regions give.
+    pub unsafe fn new(addr: *mut u8, len: usize, owner: Arc<dyn Any + Send + Sync>) -> Region {
+        assert!(addr.addr().is_multiple_of(64), "a region starts at a cache line");
+        Region { addr, len, owner }
+    }
+
+    /// Zeroed private memory that looks like a region: for a process of one, and for tests.
+    pub fn private(len: usize) -> Region {
+        #[repr(align(64))]
+        #[derive(Clone, Copy)]
+        struct Line(#[allow(dead_code)] [u64; 8]);
+        let lines = vec![Line([0; 8]); len.div_ceil(64)].into_boxed_slice();
+        let addr = lines.as_ptr() as *mut u8;
+        // SAFETY: the box is owned by the region and reached through nothing else; Line is aligned to 64.
+        unsafe { Region::new(addr, len, Arc::new(Boxed(lines))) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The part of `len` bytes at `at` (a multiple of 64), which keeps the whole mapped.
+    pub fn part(&self, at: usize, len: usize) -> Region {
+        assert!(at.is_multiple_of(64) && at <= self.len && len <= self.len - at);
+        // SAFETY: inside this region (asserted), and `owner` keeps it mapped.
+        Region { addr: unsafe { self.addr.add(at) }, len, owner: self.owner.clone() }
+    }
+
+    /// The atomic word at byte `at`, a multiple of four.
+    #[inline]
+    pub fn u32(&self, at: usize) -> &AtomicU32 {
+        assert!(at.is_multiple_of(4) && at + 4 <= self.len);
+        // SAFETY: in bounds and aligned (asserted); mapped while self lives; shared words are atomics.
+        unsafe { &*self.addr.add(at).cast::<AtomicU32>() }
+    }
+
+    /// The atomic word at byte `at`, a multiple of eight.
+    #[inline]
+    pub fn u64(&self, at: usize) -> &AtomicU64 {
+        assert!(at.is_multiple_of(8) && at + 8 <= self.len);
+        // SAFETY: as in `u32`.
+        unsafe { &*self.addr.add(at).cast::<AtomicU64>() }
+    }
+
+    /// The bytes `at .. at + len`, to be copied.
+    #[inline]
+    pub fn bytes(&self, at: usize, len: usize) -> SharedMem {
+        assert!(at <= self.len && len <= self.len - at);
+        // SAFETY: in bounds; whoever keeps the view keeps the region (devices hold one for life).
+        unsafe { SharedMem::new(self.addr.add(at), len) }
+    }
+
+    /// The address of the first byte, for rooms that may use `unsafe` (`dev-shm`).
+    #[inline]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.addr
+    }
+}
+
+struct Boxed<T>(#[allow(dead_code)] Box<[T]>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn words_and_bytes_name_the_same_memory() {
+        let region = Region::private(256);
+        region.u64(64).store(0x0102_0304_0506_0708, Relaxed);
+        let mut out = [0; 8];
+        region.part(64, 64).bytes(0, 8).read(&mut out);
+        assert_eq!(u64::from_ne_bytes(out), 0x0102_0304_0506_0708);
+    }
+}
