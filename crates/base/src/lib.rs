@@ -2,11 +2,13 @@
 
 pub mod buf;
 pub mod error;
+pub mod handle;
 pub mod ids;
 pub mod param;
 pub mod region;
 
 pub use buf::{SharedMem, UserMem};
 pub use error::{Class, Error, Result};
+pub use handle::Handle;
 pub use ids::{Context, LANES, Lane, Peer};
 pub use region::Region;
