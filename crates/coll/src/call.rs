@@ -1,0 +1,186 @@
+//! What a collective call says: the arguments from which every algorithm builds.
+//!
+//! Only sizes and layouts, never addresses: a schedule built once serves every start of a persistent
+//! call. Arguments are checked already; what is not significant on a rank is never read (fill in
+//! anything). Before it: `mpi`. After it: `plan` and the algorithms.
+
+use crate::schedule::{Buffer, Span, Unit};
+
+/// Who asks: rank and size in the communicator (the local group).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub rank: u32,
+    pub size: u32,
+}
+
+impl Place {
+    /// The rank `steps` after this one on the ring of ranks; `steps` is below the size.
+    #[inline]
+    pub const fn after(self, steps: u32) -> u32 {
+        let rank = self.rank + steps;
+        if rank >= self.size { rank - self.size } else { rank }
+    }
+
+    /// The rank `steps` before this one on the ring of ranks; `steps` is below the size.
+    #[inline]
+    pub const fn before(self, steps: u32) -> u32 {
+        if self.rank >= steps { self.rank - steps } else { self.rank + self.size - steps }
+    }
+}
+
+/// An array argument of MPI, in whichever integer the binding has, or its rule.
+#[derive(Clone, Copy, Debug)]
+pub enum Ints<'a> {
+    /// `int[]`.
+    Int(&'a [i32]),
+    /// `MPI_Count[]` or `MPI_Aint[]`.
+    Count(&'a [i64]),
+    /// The same number for every rank.
+    Same(i64),
+    /// Rank times this number.
+    Stride(i64),
+}
+
+impl Ints<'_> {
+    #[inline]
+    pub fn at(&self, rank: u32) -> i64 {
+        match *self {
+            Ints::Int(all) => all[rank as usize].into(),
+            Ints::Count(all) => all[rank as usize],
+            Ints::Same(n) => n,
+            Ints::Stride(n) => n * i64::from(rank),
+        }
+    }
+}
+
+/// A user buffer of one block.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    pub count: u64,
+    /// Bytes of data in one element (MPI_Type_size).
+    pub type_size: u64,
+    /// The `count` elements are one piece of `count * type_size` bytes in the packed order.
+    pub dense: bool,
+}
+
+impl Data {
+    #[inline]
+    pub const fn bytes(&self) -> u64 {
+        self.count * self.type_size
+    }
+
+    /// All of it; empty when it has no bytes, as it is at the other end.
+    #[inline]
+    pub const fn span(&self, buffer: Buffer) -> Span {
+        Span::elements(buffer, 0, if self.type_size == 0 { 0 } else { self.count })
+    }
+}
+
+/// A user buffer of one block a rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks<'a> {
+    pub counts: Ints<'a>,
+    /// In extents of the type; in bytes where `typed`.
+    pub displs: Ints<'a>,
+    pub type_size: Ints<'a>,
+    /// MPI_Alltoallw: each block has its own type.
+    pub typed: bool,
+}
+
+impl<'a> Blocks<'a> {
+    /// Equal blocks one after the other: MPI_Gather, MPI_Alltoall, …
+    pub const fn regular(count: u64, type_size: u64) -> Blocks<'static> {
+        Blocks {
+            counts: Ints::Same(count as i64),
+            displs: Ints::Stride(count as i64),
+            type_size: Ints::Same(type_size as i64),
+            typed: false,
+        }
+    }
+
+    /// The v-variants.
+    pub const fn vector(counts: Ints<'a>, displs: Ints<'a>, type_size: u64) -> Blocks<'a> {
+        Blocks { counts, displs, type_size: Ints::Same(type_size as i64), typed: false }
+    }
+
+    /// MPI_Alltoallw; `type_sizes` holds MPI_Type_size of each type.
+    pub const fn typed(counts: Ints<'a>, displs: Ints<'a>, type_sizes: Ints<'a>) -> Blocks<'a> {
+        Blocks { counts, displs, type_size: type_sizes, typed: true }
+    }
+
+    #[inline]
+    pub fn bytes(&self, rank: u32) -> u64 {
+        (self.counts.at(rank) * self.type_size.at(rank)) as u64
+    }
+
+    /// The block of `rank`; empty when it has no bytes, as it is at the other end.
+    #[inline]
+    pub fn span(&self, buffer: Buffer, rank: u32) -> Span {
+        let unit = if self.typed { Unit::Typed(rank) } else { Unit::Element };
+        let count = if self.type_size.at(rank) == 0 { 0 } else { self.counts.at(rank) as u64 };
+        Span { buffer, unit, at: self.displs.at(rank), count }
+    }
+
+    /// The blocks of `ranks` ranks from `first` on, in a buffer of equal adjoining blocks.
+    #[inline]
+    pub fn run(&self, buffer: Buffer, first: u32, ranks: u32) -> Span {
+        let one = self.span(buffer, first);
+        Span { count: one.count * u64::from(ranks), ..one }
+    }
+}
+
+/// What all reductions have. Count, type and operation are the same on every rank (MPI-5.0 §6.9).
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    pub count: u64,
+    pub type_size: u64,
+    /// As in `Data`. Without it no host step is used.
+    pub dense: bool,
+    pub commutative: bool,
+    pub in_place: bool,
+}
+
+impl Reduction {
+    pub const fn bytes(&self) -> u64 {
+        self.count * self.type_size
+    }
+
+    /// The elements to work on: none when they have no bytes.
+    pub(crate) const fn elements(&self) -> u64 {
+        if self.type_size == 0 { 0 } else { self.count }
+    }
+
+    /// Where this rank's own data is.
+    pub(crate) const fn input(&self) -> Buffer {
+        if self.in_place { Buffer::Recv } else { Buffer::Send }
+    }
+}
+
+/// A collective with its arguments on one rank.
+#[derive(Clone, Copy, Debug)]
+pub enum Call<'a> {
+    Barrier,
+    /// `data` describes the one buffer, which is `Buffer::Recv`.
+    Bcast { root: u32, data: Data },
+    /// `in_place` matters at the root alone.
+    Reduce { root: u32, data: Reduction },
+    Allreduce(Reduction),
+    /// `counts` replaces `data.count`, which is ignored. In place: the input is all of `Recv`.
+    ReduceScatter { counts: Ints<'a>, data: Reduction },
+    /// `data.count` is the count of one block.
+    ReduceScatterBlock(Reduction),
+    Scan(Reduction),
+    Exscan(Reduction),
+    /// At the root `recv` is significant, and `send` unless `in_place`; elsewhere `send` is.
+    Gather { root: u32, send: Data, recv: Blocks<'a>, in_place: bool },
+    Gatherv { root: u32, send: Data, recv: Blocks<'a>, in_place: bool },
+    /// At the root `send` is significant, and `recv` unless `in_place`; elsewhere `recv` is.
+    Scatter { root: u32, send: Blocks<'a>, recv: Data, in_place: bool },
+    Scatterv { root: u32, send: Blocks<'a>, recv: Data, in_place: bool },
+    Allgather { send: Data, recv: Blocks<'a>, in_place: bool },
+    Allgatherv { send: Data, recv: Blocks<'a>, in_place: bool },
+    /// In place `send` is not significant.
+    Alltoall { send: Blocks<'a>, recv: Blocks<'a>, in_place: bool },
+    Alltoallv { send: Blocks<'a>, recv: Blocks<'a>, in_place: bool },
+    Alltoallw { send: Blocks<'a>, recv: Blocks<'a>, in_place: bool },
+}

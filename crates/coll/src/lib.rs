@@ -1,0 +1,15 @@
+//! Collectives as data: a pure function turns a call's arguments into one rank's `Schedule` of steps.
+//!
+//! Nothing here sends, waits, allocates user memory or looks at a clock. Before it: `mpi`, which checks
+//! the arguments, fills in a `Call` and asks `plan` for the schedule. After it: `mpi`'s one engine, which
+//! runs schedules for blocking, nonblocking and persistent calls alike; in tests `check` runs them.
+//!
+//! An algorithm is one function in the file of its collective and one row of that file's table.
+
+#![forbid(unsafe_code)]
+
+pub mod call;
+pub mod schedule;
+
+pub use call::{Blocks, Call, Data, Ints, Place, Reduction};
+pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};

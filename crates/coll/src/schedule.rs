@@ -1,0 +1,273 @@
+//! The language of schedules: spans of memory, steps on them, rounds of steps.
+//!
+//! A schedule is one rank's part of a collective. Rounds run in order. All communication steps of a
+//! round may be in flight at once; when all are complete its local steps run in the order given. Within a
+//! round nothing that a receive writes is touched by another communication step. Between two ranks
+//! messages match in the order in which both schedules list them (one tag a schedule is enough), and both
+//! ends name the same number of bytes. It must stay cheap to build: three flat vectors, reused by `clear`.
+//!
+//! Before it: the algorithms (`bcast`, `allreduce`, …). After it: the engine in `mpi`, and `check`.
+
+/// Which memory a span lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Buffer {
+    /// The call's send buffer with its send type. Never written. Never named when the call is in place.
+    Send,
+    /// The call's receive buffer with its receive type; MPI_Bcast's one buffer is this one on every rank.
+    Recv,
+    /// Temporary memory of the schedule: `Schedule::scratch()[i]` says how much.
+    Scratch(u8),
+}
+
+/// What a span's `at` and `count` are measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Elements: `count` elements of the buffer's type, the first one `at` extents after the buffer's
+    /// address. In scratch: of the reduction's type, laid out as in a user buffer.
+    Element,
+    /// Bytes `at .. at + count` of the packed data. In scratch memory simply bytes. In a user buffer only
+    /// where the call declared that buffer `dense`: offsets from the first byte of data (address + true
+    /// lower bound).
+    Byte,
+    /// MPI_Alltoallw: `count` elements of the buffer's type for that rank, `at` bytes after its address.
+    Typed(u32),
+}
+
+/// A piece of memory that a step reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    pub buffer: Buffer,
+    pub unit: Unit,
+    pub at: i64,
+    pub count: u64,
+}
+
+impl Span {
+    pub const EMPTY: Span = Span { buffer: Buffer::Recv, unit: Unit::Byte, at: 0, count: 0 };
+
+    #[inline]
+    pub const fn elements(buffer: Buffer, at: u64, count: u64) -> Span {
+        Span { buffer, unit: Unit::Element, at: at as i64, count }
+    }
+
+    #[inline]
+    pub const fn bytes(buffer: Buffer, at: u64, count: u64) -> Span {
+        Span { buffer, unit: Unit::Byte, at: at as i64, count }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Whose operand comes first: MPI operations need not commute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// `into = from op into`: MPI's user function called as `f(from, into)`.
+    FromFirst,
+    /// `into = into op from`. `from` is scratch memory then and is spent: the engine may call a user
+    /// function as `f(into, from)` and copy the result from `from` to `into`.
+    IntoFirst,
+}
+
+impl Order {
+    /// The order that keeps ranks ascending when `from` holds data of rank `from` and `into` of rank `into`.
+    #[inline]
+    pub const fn by_rank(from: u32, into: u32) -> Order {
+        if from < into { Order::FromFirst } else { Order::IntoFirst }
+    }
+}
+
+/// A communication step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comm {
+    Send {
+        to: u32,
+        from: Span,
+    },
+    Recv {
+        from: u32,
+        into: Span,
+    },
+    /// A step of the whole communicator through the job's shared segment; alone in its round.
+    Host(HostStep),
+}
+
+/// A collective of ranks on one host through flags and small buffers of the job's shared segment. Every
+/// rank of the communicator has the same host steps in the same order, each at most `Limits::host_bytes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostStep {
+    Barrier,
+    /// The root's span is read, the others' are written; units may differ, bytes are the same.
+    Bcast { root: u32, span: Span },
+    /// The fold from the left in rank order, `((x0 op x1) op x2) …`; `into` is `Span::EMPTY` except at the
+    /// root. `from` and `into` may be the same span, else they do not overlap.
+    Reduce { root: u32, from: Span, into: Span },
+    /// The same fold, the same bits on every rank.
+    Allreduce { from: Span, into: Span },
+}
+
+/// A step of this rank alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Local {
+    /// The spans hold the same number of bytes and do not overlap; units may differ (pack, unpack).
+    Copy { from: Span, into: Span },
+    /// Spans of elements, as many in both, that do not overlap.
+    Reduce { from: Span, into: Span, order: Order },
+}
+
+/// Temporary memory: `count` elements of the reduction's type, or `count` bytes. Never `Unit::Typed`.
+/// Uninitialised when the schedule starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratch {
+    pub unit: Unit,
+    pub count: u64,
+}
+
+/// One round, borrowed from its schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round<'a> {
+    pub comms: &'a [Comm],
+    pub locals: &'a [Local],
+}
+
+/// Where a round's steps end in the flat vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Mark {
+    comms: u32,
+    locals: u32,
+}
+
+/// One rank's part of one collective.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    comms: Vec<Comm>,
+    locals: Vec<Local>,
+    rounds: Vec<Mark>,
+    scratch: Vec<Scratch>,
+}
+
+/// Reading: what the engine needs.
+impl Schedule {
+    pub fn new() -> Schedule {
+        Schedule::default()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rounds.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// Round `i`, while `i < len()`.
+    #[inline]
+    pub fn round(&self, i: usize) -> Round<'_> {
+        let start = if i == 0 { Mark::default() } else { self.rounds[i - 1] };
+        let end = self.rounds[i];
+        Round {
+            comms: &self.comms[start.comms as usize..end.comms as usize],
+            locals: &self.locals[start.locals as usize..end.locals as usize],
+        }
+    }
+
+    pub fn rounds(&self) -> impl ExactSizeIterator<Item = Round<'_>> {
+        (0..self.len()).map(|i| self.round(i))
+    }
+
+    pub fn scratch(&self) -> &[Scratch] {
+        &self.scratch
+    }
+}
+
+/// Writing: what the algorithms need. Steps on empty spans are dropped, at both ends alike.
+impl Schedule {
+    /// Empty again, its memory kept for the next call.
+    pub fn clear(&mut self) {
+        self.comms.clear();
+        self.locals.clear();
+        self.rounds.clear();
+        self.scratch.clear();
+    }
+
+    pub(crate) fn scratch_elements(&mut self, count: u64) -> Buffer {
+        self.new_scratch(Scratch { unit: Unit::Element, count })
+    }
+
+    pub(crate) fn scratch_bytes(&mut self, count: u64) -> Buffer {
+        self.new_scratch(Scratch { unit: Unit::Byte, count })
+    }
+
+    fn new_scratch(&mut self, scratch: Scratch) -> Buffer {
+        let index = self.scratch.len() as u8;
+        self.scratch.push(scratch);
+        Buffer::Scratch(index)
+    }
+
+    #[inline]
+    pub(crate) fn send(&mut self, to: u32, from: Span) {
+        if !from.is_empty() {
+            self.comm(Comm::Send { to, from });
+        }
+    }
+
+    #[inline]
+    pub(crate) fn recv(&mut self, from: u32, into: Span) {
+        if !into.is_empty() {
+            self.comm(Comm::Recv { from, into });
+        }
+    }
+
+    /// A message without data: it says only that this rank has come so far.
+    pub(crate) fn signal(&mut self, to: u32) {
+        self.comm(Comm::Send { to, from: Span::EMPTY });
+    }
+
+    pub(crate) fn await_signal(&mut self, from: u32) {
+        self.comm(Comm::Recv { from, into: Span::EMPTY });
+    }
+
+    /// A host step and the round that it fills.
+    pub(crate) fn host(&mut self, step: HostStep) {
+        self.end_round();
+        self.comm(Comm::Host(step));
+        self.end_round();
+    }
+
+    #[inline]
+    pub(crate) fn copy(&mut self, from: Span, into: Span) {
+        if !from.is_empty() {
+            self.locals.push(Local::Copy { from, into });
+        }
+    }
+
+    #[inline]
+    pub(crate) fn reduce(&mut self, from: Span, into: Span, order: Order) {
+        if !from.is_empty() {
+            self.locals.push(Local::Reduce { from, into, order });
+        }
+    }
+
+    /// Communication after a local step belongs to a new round.
+    #[inline]
+    fn comm(&mut self, step: Comm) {
+        if self.locals.len() as u32 > self.last().locals {
+            self.end_round();
+        }
+        self.comms.push(step);
+    }
+
+    /// Closes the round that is being written, if it has any step.
+    #[inline]
+    pub(crate) fn end_round(&mut self) {
+        let mark = Mark { comms: self.comms.len() as u32, locals: self.locals.len() as u32 };
+        if mark != self.last() {
+            self.rounds.push(mark);
+        }
+    }
+
+    fn last(&self) -> Mark {
+        self.rounds.last().copied().unwrap_or_default()
+    }
+}
