@@ -161,26 +161,75 @@ impl Reduction {
 pub enum Call<'a> {
     Barrier,
     /// `data` describes the one buffer, which is `Buffer::Recv`.
-    Bcast { root: u32, data: Data },
+    Bcast {
+        root: u32,
+        data: Data,
+    },
     /// `in_place` matters at the root alone.
-    Reduce { root: u32, data: Reduction },
+    Reduce {
+        root: u32,
+        data: Reduction,
+    },
     Allreduce(Reduction),
     /// `counts` replaces `data.count`, which is ignored. In place: the input is all of `Recv`.
-    ReduceScatter { counts: Ints<'a>, data: Reduction },
+    ReduceScatter {
+        counts: Ints<'a>,
+        data: Reduction,
+    },
     /// `data.count` is the count of one block.
     ReduceScatterBlock(Reduction),
     Scan(Reduction),
     Exscan(Reduction),
     /// At the root `recv` is significant, and `send` unless `in_place`; elsewhere `send` is.
-    Gather { root: u32, send: Data, recv: Blocks<'a>, in_place: bool },
-    Gatherv { root: u32, send: Data, recv: Blocks<'a>, in_place: bool },
+    Gather {
+        root: u32,
+        send: Data,
+        recv: Blocks<'a>,
+        in_place: bool,
+    },
+    Gatherv {
+        root: u32,
+        send: Data,
+        recv: Blocks<'a>,
+        in_place: bool,
+    },
     /// At the root `send` is significant, and `recv` unless `in_place`; elsewhere `recv` is.
-    Scatter { root: u32, send: Blocks<'a>, recv: Data, in_place: bool },
-    Scatterv { root: u32, send: Blocks<'a>, recv: Data, in_place: bool },
-    Allgather { send: Data, recv: Blocks<'a>, in_place: bool },
-    Allgatherv { send: Data, recv: Blocks<'a>, in_place: bool },
+    Scatter {
+        root: u32,
+        send: Blocks<'a>,
+        recv: Data,
+        in_place: bool,
+    },
+    Scatterv {
+        root: u32,
+        send: Blocks<'a>,
+        recv: Data,
+        in_place: bool,
+    },
+    Allgather {
+        send: Data,
+        recv: Blocks<'a>,
+        in_place: bool,
+    },
+    Allgatherv {
+        send: Data,
+        recv: Blocks<'a>,
+        in_place: bool,
+    },
     /// In place `send` is not significant.
-    Alltoall { send: Blocks<'a>, recv: Blocks<'a>, in_place: bool },
-    Alltoallv { send: Blocks<'a>, recv: Blocks<'a>, in_place: bool },
-    Alltoallw { send: Blocks<'a>, recv: Blocks<'a>, in_place: bool },
+    Alltoall {
+        send: Blocks<'a>,
+        recv: Blocks<'a>,
+        in_place: bool,
+    },
+    Alltoallv {
+        send: Blocks<'a>,
+        recv: Blocks<'a>,
+        in_place: bool,
+    },
+    Alltoallw {
+        send: Blocks<'a>,
+        recv: Blocks<'a>,
+        in_place: bool,
+    },
 }

@@ -99,12 +99,22 @@ pub enum Comm {
 pub enum HostStep {
     Barrier,
     /// The root's span is read, the others' are written; units may differ, bytes are the same.
-    Bcast { root: u32, span: Span },
+    Bcast {
+        root: u32,
+        span: Span,
+    },
     /// The fold from the left in rank order, `((x0 op x1) op x2) …`; `into` is `Span::EMPTY` except at the
     /// root. `from` and `into` may be the same span, else they do not overlap.
-    Reduce { root: u32, from: Span, into: Span },
+    Reduce {
+        root: u32,
+        from: Span,
+        into: Span,
+    },
     /// The same fold, the same bits on every rank.
-    Allreduce { from: Span, into: Span },
+    Allreduce {
+        from: Span,
+        into: Span,
+    },
 }
 
 /// A step of this rank alone.
