@@ -6,6 +6,7 @@ pub mod handle;
 pub mod ids;
 pub mod param;
 pub mod region;
+pub mod value;
 
 pub use buf::{SharedMem, UserMem};
 pub use error::{Class, Error, Result};
