@@ -1,0 +1,236 @@
+//! The peers' side: one packet at a time, in each peer's order.
+//!
+//! `arrive` says where the payload goes; effects that follow are carried out after it was placed. A
+//! packet that makes no sense (a peer's error, never ours) is dropped and counted by the caller.
+
+use super::offers::Given;
+use super::*;
+
+impl Engine {
+    /// A packet of `from` with `payload` bytes behind it. `Err`: it fits nothing that we know of.
+    pub fn arrive(&mut self, from: Peer, packet: Packet, payload: u64) -> Result<Place, Stray> {
+        match packet {
+            Packet::Eager { context, tag } => {
+                let envelope = Envelope { context, source: from, tag, bytes: payload };
+                Ok(self.message(envelope, Kind::Whole, payload, cost(payload)))
+            }
+            Packet::Push { context, tag, bytes, send } if payload <= bytes => {
+                let envelope = Envelope { context, source: from, tag, bytes };
+                Ok(self.message(envelope, Kind::Pushed { send }, payload, cost(bytes)))
+            }
+            Packet::Answer { context, tag, bytes, send, .. } if payload == 0 => {
+                let envelope = Envelope { context, source: from, tag, bytes };
+                Ok(self.message(envelope, Kind::Pushed { send }, 0, 0))
+            }
+            Packet::Ask { context, tag, bytes, send, key } if payload <= bytes => {
+                let envelope = Envelope { context, source: from, tag, bytes };
+                let owed = if payload > 0 { cost(payload) } else { 0 };
+                Ok(self.message(envelope, Kind::Asked { send, key }, payload, owed))
+            }
+            Packet::Data { send, at } => self.data(from, send, at, payload),
+            Packet::Grant { send, from: at, until } => self.granted(from, Op(send), at, until),
+            Packet::Done { send } => self.done(from, Op(send)),
+            Packet::Offer { context, tag, room, number, accepted } => {
+                self.offer_arrived(from, Given { context, tag, room, number }, accepted);
+                Ok(Place::Drop)
+            }
+            Packet::Stale { number } => {
+                self.refused(from, number);
+                Ok(Place::Drop)
+            }
+            Packet::Withdraw { number } => {
+                self.withdrawn(from, number);
+                Ok(Place::Drop)
+            }
+            Packet::Cancel { send } => {
+                self.cancel_arrived(from, send);
+                Ok(Place::Drop)
+            }
+            Packet::Cancelled { send, yes } => self.cancel_answered(from, Op(send), yes),
+            Packet::Credit { bytes } => {
+                let peer = &mut self.peers[from.index()];
+                peer.credit = (peer.credit.saturating_add(bytes)).min(self.limits.window);
+                Ok(Place::Drop)
+            }
+            Packet::Push { .. } | Packet::Answer { .. } | Packet::Ask { .. } => Err(Stray),
+        }
+    }
+
+    /// A message begins: matched with the receive that was posted first, or held.
+    fn message(&mut self, envelope: Envelope, kind: Kind, payload: u64, owed: u64) -> Place {
+        self.accepted(envelope.source);
+        match self.matchbox(envelope.context).take_posted(envelope.source, envelope.tag) {
+            Some(op) => {
+                self.give_back(envelope.source, owed);
+                self.matched(op, envelope, kind, payload)
+            }
+            None => self.hold(envelope, kind, payload, owed),
+        }
+    }
+
+    fn matched(&mut self, op: Op, envelope: Envelope, kind: Kind, payload: u64) -> Place {
+        let State::Recv(Receiving::Posted { want, room }) = self.ops[op.0 as usize] else {
+            unreachable!("posted receive {op:?} is {:?}", self.ops[op.0 as usize])
+        };
+        self.forget_offer(op, want.source);
+        let mut inbound = Inbound { envelope, room, arrived: payload, expected: envelope.bytes };
+        match kind {
+            Kind::Whole => {}
+            Kind::Pushed { send } if payload < envelope.bytes => self.redirect(envelope.source, send, op),
+            Kind::Pushed { .. } => {}
+            Kind::Asked { send, key } => inbound = self.grant(op, inbound, send, payload, key),
+        }
+        self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
+        self.finish_if_complete(op);
+        Place::Into { op, at: 0, room: payload.min(room) }
+    }
+
+    fn hold(&mut self, envelope: Envelope, kind: Kind, payload: u64, cost: u64) -> Place {
+        let from = envelope.source;
+        let body = match kind {
+            Kind::Whole => Body::Whole,
+            Kind::Pushed { .. } if payload == envelope.bytes => Body::Whole,
+            Kind::Pushed { send } => Body::Pushed { send, arrived: payload, end: payload },
+            Kind::Asked { send, key } => Body::Asked { send, first: payload, key },
+        };
+        let room = if matches!(kind, Kind::Asked { .. }) { payload } else { envelope.bytes };
+        let op = self.new_op(State::Held(Held { envelope, body, claimed: false, cost }));
+        if let Body::Pushed { send, .. } = body {
+            self.redirect(from, send, op);
+        }
+        let order = self.tick();
+        self.matchbox(envelope.context).hold(op, from, envelope.tag, order);
+        Place::Hold { op, bytes: room }
+    }
+
+    /// The receiver's word on a request: read it, stream it, or it is all here.
+    pub(super) fn grant(&mut self, op: Op, mut inbound: Inbound, send: u32, first: u64, key: Option<Key>) -> Inbound {
+        let to = inbound.envelope.source;
+        inbound.expected = inbound.envelope.bytes.min(inbound.room).max(first);
+        if first >= inbound.expected {
+            self.effects.push_back(Effect::Transmit { to, packet: Packet::Done { send } });
+            return inbound;
+        }
+        self.redirect(to, send, op);
+        let (from, until) = (first, inbound.expected);
+        self.effects.push_back(match key {
+            Some(key) => Effect::Pull { op, peer: to, key, from, until },
+            None => Effect::Transmit { to, packet: Packet::Grant { send, from, until } },
+        });
+        inbound
+    }
+
+    /// All bytes of a pull are in the buffer (`true`), or the peer's memory could not be read: then it is
+    /// asked to send them.
+    pub fn pulled(&mut self, op: Op, from: u64, read: bool) {
+        let State::Recv(Receiving::Matched(inbound)) = &mut self.ops[op.0 as usize] else {
+            unreachable!("pulled operation {op:?} was not a matched receive")
+        };
+        let (to, until) = (inbound.envelope.source, inbound.expected);
+        if read {
+            inbound.arrived = until;
+        }
+        let peer = &mut self.peers[to.index()];
+        let Some(at) = peer.inbound.iter().position(|&(_, target)| target == op) else { return };
+        let send = peer.inbound[at].0;
+        let packet = if read {
+            peer.inbound.swap_remove(at);
+            Packet::Done { send }
+        } else {
+            Packet::Grant { send, from, until }
+        };
+        self.effects.push_back(Effect::Transmit { to, packet });
+        self.finish_if_complete(op);
+    }
+
+    /// Bytes of the peer's operation `send` go to `op` from now on.
+    pub(super) fn redirect(&mut self, from: Peer, send: u32, op: Op) {
+        let inbound = &mut self.peers[from.index()].inbound;
+        match inbound.iter_mut().find(|(number, _)| *number == send) {
+            Some(entry) => entry.1 = op,
+            None => inbound.push((send, op)),
+        }
+    }
+
+    fn data(&mut self, from: Peer, send: u32, at: u64, payload: u64) -> Result<Place, Stray> {
+        let peer = &mut self.peers[from.index()];
+        let index = peer.inbound.iter().position(|&(number, _)| number == send).ok_or(Stray)?;
+        let op = peer.inbound[index].1;
+        let end = at.checked_add(payload).ok_or(Stray)?;
+        match &mut self.ops[op.0 as usize] {
+            State::Recv(Receiving::Matched(inbound)) => {
+                if end > inbound.envelope.bytes || inbound.arrived + payload > inbound.expected {
+                    return Err(Stray);
+                }
+                inbound.arrived += payload;
+                let room = inbound.room.saturating_sub(at).min(payload);
+                if inbound.arrived == inbound.expected {
+                    peer.inbound.swap_remove(index);
+                    self.finish_if_complete(op);
+                }
+                Ok(if room > 0 { Place::Into { op, at, room } } else { Place::Drop })
+            }
+            State::Held(Held { envelope, body, .. }) => {
+                let Body::Pushed { arrived, end: high, .. } = body else { return Err(Stray) };
+                if end > envelope.bytes || *arrived + payload > envelope.bytes {
+                    return Err(Stray);
+                }
+                *arrived += payload;
+                *high = end.max(*high);
+                if *arrived == envelope.bytes {
+                    *body = Body::Whole;
+                    peer.inbound.swap_remove(index);
+                }
+                Ok(Place::Into { op, at, room: payload })
+            }
+            _ => Err(Stray),
+        }
+    }
+
+    pub(super) fn finish_if_complete(&mut self, op: Op) {
+        let State::Recv(Receiving::Matched(inbound)) = &self.ops[op.0 as usize] else { return };
+        if inbound.arrived < inbound.expected {
+            return;
+        }
+        let truncated = inbound.envelope.bytes > inbound.room;
+        let mut envelope = inbound.envelope;
+        envelope.bytes = envelope.bytes.min(inbound.room);
+        let error = truncated.then_some(Class::Truncate);
+        self.complete(op, Outcome { envelope, error, cancelled: false });
+    }
+
+    fn waiting_send(&mut self, from: Peer, op: Op) -> Result<&mut Sending, Stray> {
+        match self.ops.get_mut(op.0 as usize) {
+            Some(State::Send(s)) if s.to == from && s.phase == SendPhase::Waiting => Ok(s),
+            _ => Err(Stray),
+        }
+    }
+
+    fn granted(&mut self, from: Peer, op: Op, at: u64, until: u64) -> Result<Place, Stray> {
+        let sending = self.waiting_send(from, op)?;
+        if at >= until || until > sending.envelope.bytes {
+            return Err(Stray);
+        }
+        sending.phase = SendPhase::Streaming;
+        self.effects.push_back(Effect::Stream { op, to: from, from: at, until });
+        Ok(Place::Drop)
+    }
+
+    fn done(&mut self, from: Peer, op: Op) -> Result<Place, Stray> {
+        self.waiting_send(from, op)?;
+        self.end_send(op, false);
+        Ok(Place::Drop)
+    }
+}
+
+/// A packet that fits nothing: counted and dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stray;
+
+/// How a message begins.
+#[derive(Clone, Copy)]
+enum Kind {
+    Whole,
+    Pushed { send: u32 },
+    Asked { send: u32, key: Option<Key> },
+}

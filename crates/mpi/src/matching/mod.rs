@@ -1,0 +1,352 @@
+//! Matching and the three transfer methods, as one state machine without I/O.
+//!
+//! One `Engine` a lane. Calls of the application and packets from peers go in; what has to be done comes
+//! out: a placement for the payload at hand, and effects (packets to transmit, streams to start,
+//! operations that completed). The engine holds no buffer, no clock and no handle of a device, so the
+//! same code runs under `mpi::pt2pt` and under the checker that walks every interleaving
+//! (`tests/interleavings.rs`).
+//!
+//! The methods (DESIGN.md, Three ways to send), chosen by precedence as in MPI/MBCF (mpi_mbcf.txt §3.1):
+//! - *eager*: the sender was first and has credit: the message travels at once, whole or as a push stream;
+//! - *RTR*, the write protocol: the receive was first and its source is known: an offer travels ahead,
+//!   and the sender answers it without asking (`offers.rs` holds the serial numbers that settle races);
+//! - *rendezvous*: the sender was first and is long, or out of credit: the envelope and the first bytes
+//!   travel, the rest waits for the receiver's word.
+//!
+//! Before it: `pt2pt` (checked arguments) and `transport` (packets in each peer's order). After it:
+//! `pt2pt` again, which carries the effects out.
+
+mod arrive;
+mod cancel;
+mod offers;
+mod packet;
+mod post;
+mod queues;
+
+pub use arrive::Stray;
+pub use packet::{Key, Packet};
+pub use post::{Posted, SendSpec, Start};
+pub use queues::Want;
+
+use hawser_base::{Class, Context, Peer};
+use offers::PeerOffers;
+use queues::Matchbox;
+use std::collections::VecDeque;
+
+/// An operation of this lane: a send, a receive, or a message that arrived before its receive. The index
+/// of the buffer that `pt2pt` keeps for it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Op(pub u32);
+
+/// Who sent a message, and how much.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Envelope {
+    pub context: Context,
+    pub source: Peer,
+    pub tag: i32,
+    pub bytes: u64,
+}
+
+/// What becomes of the payload that came with a packet. It is carried out before the effects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// There is none, or nobody wants it.
+    Drop,
+    /// Into the buffer of `op`, from its byte `at` on; at most `room` bytes, the rest is dropped.
+    Into { op: Op, at: u64, room: u64 },
+    /// Into a new buffer of `bytes` bytes kept for the unexpected message `op`, at its front.
+    Hold { op: Op, bytes: u64 },
+}
+
+/// What is to be done, in order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Effect {
+    /// Send this packet; it carries no payload.
+    Transmit { to: Peer, packet: Packet },
+    /// Let the buffer of the held message go; nobody will receive it.
+    Discard { held: Op },
+    /// Copy the first `bytes` held for `held` to the front of `op`'s buffer and let the held buffer go.
+    Release { held: Op, op: Op, bytes: u64 },
+    /// Stream the send `op` to its peer: its bytes `from .. until` as `Packet::Data`; then call `streamed`.
+    Stream { op: Op, to: Peer, from: u64, until: u64 },
+    /// Read the bytes `from .. until` of the peer's exposed buffer into `op`'s; then call `pulled`.
+    Pull { op: Op, peer: Peer, key: Key, from: u64, until: u64 },
+    /// The operation has ended; the engine has forgotten it.
+    Complete { op: Op, outcome: Outcome },
+}
+
+/// How an operation ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Outcome {
+    /// For a receive, the message that it got; `bytes` is what was placed. For a send, its own envelope.
+    pub envelope: Envelope,
+    pub error: Option<Class>,
+    pub cancelled: bool,
+}
+
+/// Sizes that decide the method; from the device's cost model and the parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Limits {
+    /// Longest message that travels in one packet, in bytes.
+    pub packet: u64,
+    /// Longest message that is pushed without asking, in bytes.
+    pub eager: u64,
+    /// First bytes that go along with a rendezvous request, in bytes; at most `packet`.
+    pub first: u64,
+    /// Shortest receive that is worth an offer, in bytes; above `eager` a message would otherwise wait.
+    pub offer: u64,
+    /// Payload that a peer may have under way to us unmatched, in bytes (DESIGN.md, Credits).
+    pub window: u64,
+}
+
+/// What a message costs of the window at least: its entry in the unexpected queue.
+pub const MESSAGE_COST: u64 = 64;
+
+/// What a message of `bytes` bytes costs of its peer's window.
+#[inline(always)]
+pub fn cost(bytes: u64) -> u64 {
+    if bytes > MESSAGE_COST { bytes } else { MESSAGE_COST }
+}
+
+/// What the engine knows of an operation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum State {
+    Free,
+    Send(Sending),
+    Recv(Receiving),
+    Held(Held),
+}
+
+/// A send that did not end at once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Sending {
+    to: Peer,
+    envelope: Envelope,
+    phase: SendPhase,
+    /// The receiver was asked to forget it, and its answer is under way.
+    cancel_asked: bool,
+}
+
+/// Waiting -> Streaming -> gone, or Waiting -> gone; to Ended instead of gone while `cancel_asked`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum SendPhase {
+    /// The request is out; the receiver will grant, pull, or acknowledge.
+    Waiting,
+    /// Bytes are under way; ends with `streamed`.
+    Streaming,
+    /// It has ended for the application; the answer to a cancellation is still awaited.
+    Ended,
+}
+
+/// Posted -> Matched -> gone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Receiving {
+    Posted { want: Want, room: u64 },
+    Matched(Inbound),
+}
+
+/// A message on its way into a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Inbound {
+    envelope: Envelope,
+    /// The buffer's size; what lies beyond is dropped and the receive ends with MPI_ERR_TRUNCATE.
+    room: u64,
+    /// Bytes that came so far, dropped ones included.
+    arrived: u64,
+    /// Bytes that will come.
+    expected: u64,
+}
+
+/// A message that arrived before its receive.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Held {
+    envelope: Envelope,
+    body: Body,
+    /// Taken out of the queue by a matched probe.
+    claimed: bool,
+    /// What its acceptance gives back to the sender's window.
+    cost: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Body {
+    /// All of it is here.
+    Whole,
+    /// It is being pushed; `arrived` bytes are here, none beyond `end`.
+    Pushed { send: u32, arrived: u64, end: u64 },
+    /// The first `first` bytes are here, the rest waits at the sender, or can be read there.
+    Asked { send: u32, first: u64, key: Option<Key> },
+}
+
+/// What the engine knows of a peer: fixed and small (DESIGN.md, state of a peer).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PeerState {
+    /// Window left for eager payload to the peer, in bytes.
+    credit: u64,
+    /// Window that we owe back to the peer, in bytes.
+    owed: u64,
+    /// Messages sent to the peer, and accepted from it: the serial numbers of mpi_mbcf.txt §3.1.2.
+    sent: u32,
+    accepted: u32,
+    /// The peer is gone.
+    lost: bool,
+    offers: PeerOffers,
+    /// Streams from the peer: its operation and the one of ours that takes the bytes.
+    inbound: Vec<(u32, Op)>,
+}
+
+/// The state of one lane.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Engine {
+    limits: Limits,
+    ops: Vec<State>,
+    free: Vec<u32>,
+    boxes: Vec<Option<Box<Matchbox>>>,
+    peers: Vec<PeerState>,
+    effects: VecDeque<Effect>,
+    /// Orders posted receives, and arrived messages, among sources.
+    clock: u64,
+}
+
+impl Engine {
+    pub fn new(peers: usize, limits: Limits) -> Engine {
+        assert!(limits.first <= limits.packet && limits.packet <= limits.eager && limits.eager <= limits.window);
+        let peer = PeerState {
+            credit: limits.window,
+            owed: 0,
+            sent: 0,
+            accepted: 0,
+            lost: false,
+            offers: PeerOffers::default(),
+            inbound: Vec::new(),
+        };
+        Engine {
+            limits,
+            ops: Vec::new(),
+            free: Vec::new(),
+            boxes: Vec::new(),
+            peers: vec![peer; peers],
+            effects: VecDeque::new(),
+            clock: 0,
+        }
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The next thing to do; the caller asks until there is none.
+    #[inline]
+    pub fn next_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Whether a short eager message to `to` may bypass the engine: window left, no offer to answer.
+    /// It then counts as sent (the leanest path; `start_send` is the same without the short cut).
+    #[inline(always)]
+    pub fn quick_send(&mut self, to: Peer, bytes: u64) -> bool {
+        let peer = &mut self.peers[to.index()];
+        let cost = cost(bytes);
+        if peer.credit < cost || !peer.offers.given.is_empty() || peer.lost {
+            return false;
+        }
+        peer.credit -= cost;
+        peer.sent = peer.sent.wrapping_add(1);
+        true
+    }
+
+    /// Takes back a `quick_send` whose packet the device refused.
+    #[inline]
+    pub fn undo_quick_send(&mut self, to: Peer, bytes: u64) {
+        let peer = &mut self.peers[to.index()];
+        peer.credit += cost(bytes);
+        peer.sent = peer.sent.wrapping_sub(1);
+    }
+
+    /// Whether the next eager message of `context` from `from` with a fitting tag belongs to whoever asks
+    /// now: nothing is posted, nothing is queued that could come first.
+    #[inline(always)]
+    pub fn quick_recv(&self, context: Context, from: Peer) -> bool {
+        match self.boxes.get(queues::slot(context)) {
+            Some(Some(found)) => found.is_idle_for(from),
+            _ => true,
+        }
+    }
+
+    /// Counts an eager message that `quick_recv` allowed to be taken straight from the device.
+    #[inline(always)]
+    pub fn took_directly(&mut self, from: Peer, bytes: u64) {
+        self.accepted(from);
+        self.give_back(from, cost(bytes));
+    }
+
+    /// Nothing is queued, held, under way or to be done. What credit is owed does not count.
+    pub fn is_idle(&self) -> bool {
+        self.effects.is_empty() && self.ops.len() == self.free.len()
+    }
+
+    fn new_op(&mut self, state: State) -> Op {
+        match self.free.pop() {
+            Some(index) => {
+                self.ops[index as usize] = state;
+                Op(index)
+            }
+            None => {
+                self.ops.push(state);
+                Op(self.ops.len() as u32 - 1)
+            }
+        }
+    }
+
+    fn free_op(&mut self, op: Op) -> State {
+        let state = std::mem::replace(&mut self.ops[op.0 as usize], State::Free);
+        debug_assert_ne!(state, State::Free);
+        self.free.push(op.0);
+        state
+    }
+
+    fn matchbox(&mut self, context: Context) -> &mut Matchbox {
+        let slot = queues::slot(context);
+        if slot >= self.boxes.len() {
+            self.boxes.resize_with(slot + 1, || None);
+        }
+        self.boxes[slot].get_or_insert_default()
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    #[inline(always)]
+    fn accepted(&mut self, from: Peer) {
+        let peer = &mut self.peers[from.index()];
+        peer.accepted = peer.accepted.wrapping_add(1);
+    }
+
+    /// Owes `cost` to the peer's window and pays when it is worth a packet.
+    #[inline(always)]
+    fn give_back(&mut self, to: Peer, cost: u64) {
+        let peer = &mut self.peers[to.index()];
+        peer.owed += cost;
+        if peer.owed >= self.limits.window / 4 {
+            let bytes = std::mem::take(&mut peer.owed);
+            self.effects.push_back(Effect::Transmit { to, packet: Packet::Credit { bytes } });
+        }
+    }
+
+    fn complete(&mut self, op: Op, outcome: Outcome) {
+        self.free_op(op);
+        self.effects.push_back(Effect::Complete { op, outcome });
+    }
+
+    /// The context is freed: messages that nobody received go with it.
+    pub fn close(&mut self, context: Context) -> Vec<Op> {
+        let Some(Some(found)) = self.boxes.get_mut(queues::slot(context)).map(Option::take) else { return Vec::new() };
+        let held = found.held();
+        for &op in &held {
+            self.free_op(op);
+        }
+        held
+    }
+}

@@ -1,0 +1,40 @@
+//! What travels between two engines, without payload. `mpi::wire` encodes it; the order of packets from
+//! one peer on one lane is kept by the transport, except `Data`, which may come in any order.
+
+use hawser_base::Context;
+
+/// Names memory of the sender for a device that can read it remotely; opaque to the engine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Key(pub [u64; 3]);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Packet {
+    /// A whole message; all of its bytes are the payload.
+    Eager { context: Context, tag: i32 },
+    /// A message that is pushed without asking; the payload is its front, the rest comes as `Data`.
+    Push { context: Context, tag: i32, bytes: u64, send: u32 },
+    /// A message that waits for the receiver's word; the payload is its front.
+    /// `sync`: the sender wants to know when it is matched even if all bytes are here.
+    Ask { context: Context, tag: i32, bytes: u64, send: u32, key: Option<Key> },
+    /// A message that answers an offer; all its bytes come as `Data`.
+    Answer { context: Context, tag: i32, bytes: u64, send: u32, offer: u32 },
+    /// Bytes of the sender's operation `send`, from byte `at` on.
+    Data { send: u32, at: u64 },
+    /// Grants the request of `send`: stream its bytes from `from` until `until`.
+    Grant { send: u32, from: u64, until: u64 },
+    /// The receiver has all that it wants of `send`.
+    Done { send: u32 },
+    /// The write protocol: a receive is posted for you. `number` counts offers, `accepted` the messages
+    /// that were accepted from you before it (mpi_mbcf.txt §3.1.2).
+    Offer { context: Context, tag: Option<i32>, room: u64, number: u32, accepted: u32 },
+    /// Your offer `number`, and all after it, came too late: offer again from that number on.
+    Stale { number: u32 },
+    /// The offer `number` no longer stands.
+    Withdraw { number: u32 },
+    /// Forget the request of `send`.
+    Cancel { send: u32 },
+    /// The answer to `Cancel`.
+    Cancelled { send: u32, yes: bool },
+    /// Window given back, in bytes.
+    Credit { bytes: u64 },
+}

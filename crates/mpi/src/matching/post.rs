@@ -1,0 +1,173 @@
+//! The application's side: sends and receives start here, probes look here.
+
+use super::*;
+
+/// A send as the application asks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct SendSpec {
+    pub to: Peer,
+    pub context: Context,
+    pub tag: i32,
+    pub bytes: u64,
+    /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
+    pub sync: bool,
+    /// The device takes a payload now; if not, only the envelope travels and is queued.
+    pub eager: bool,
+    /// Names the buffer if the peer would rather read it than be sent it.
+    pub key: Option<Key>,
+}
+
+/// The method that precedence and credit chose; what has to be transmitted first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// Send `Packet::Eager` with the whole payload; the send has ended.
+    Eager,
+    /// Send `packet` with the first `front` bytes as its payload.
+    Begin { op: Op, packet: Packet, front: u64 },
+    /// The peer is gone.
+    Lost,
+}
+
+/// What became of a receive at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Posted {
+    /// It waits in the queue.
+    Waits,
+    /// A message was there: effects follow.
+    Matched,
+}
+
+impl Engine {
+    /// Starts a send. A `Start::Begin` that is pushed or answers an offer goes on by `Effect::Stream`.
+    pub fn start_send(&mut self, spec: SendSpec) -> Start {
+        let SendSpec { to, context, tag, bytes, .. } = spec;
+        if self.peers[to.index()].lost {
+            return Start::Lost;
+        }
+        let given = self.take_given(to, context, tag);
+        let limits = self.limits;
+        let peer = &mut self.peers[to.index()];
+        peer.sent = peer.sent.wrapping_add(1);
+        let eager = spec.eager && !spec.sync && bytes <= limits.eager && peer.credit >= cost(bytes);
+        if eager {
+            peer.credit -= cost(bytes);
+            if bytes <= limits.packet {
+                return Start::Eager;
+            }
+            let op = self.new_send(&spec, SendPhase::Streaming);
+            let packet = Packet::Push { context, tag, bytes, send: op.0 };
+            self.effects.push_back(Effect::Stream { op, to, from: limits.packet, until: bytes });
+            return Start::Begin { op, packet, front: limits.packet };
+        }
+        if let (Some(given), false) = (given, spec.sync) {
+            let op = self.new_send(&spec, SendPhase::Streaming);
+            let packet = Packet::Answer { context, tag, bytes, send: op.0, offer: given.number };
+            self.effects.push_back(Effect::Stream { op, to, from: 0, until: bytes });
+            return Start::Begin { op, packet, front: 0 };
+        }
+        let wanted = bytes.min(limits.first);
+        let front = if spec.eager && wanted > 0 && peer.credit >= cost(wanted) { wanted } else { 0 };
+        peer.credit -= if front > 0 { cost(front) } else { 0 };
+        let op = self.new_send(&spec, SendPhase::Waiting);
+        let packet = Packet::Ask { context, tag, bytes, send: op.0, key: spec.key };
+        Start::Begin { op, packet, front }
+    }
+
+    fn new_send(&mut self, spec: &SendSpec, phase: SendPhase) -> Op {
+        let envelope = Envelope { context: spec.context, source: spec.to, tag: spec.tag, bytes: spec.bytes };
+        self.new_op(State::Send(Sending { to: spec.to, envelope, phase, cancel_asked: false }))
+    }
+
+    /// The last byte of a stream was handed to the device.
+    pub fn streamed(&mut self, op: Op) {
+        self.end_send(op, false);
+    }
+
+    /// The send has ended. Its number stays taken while the answer to a cancellation is under way.
+    pub(super) fn end_send(&mut self, op: Op, cancelled: bool) {
+        let State::Send(sending) = &mut self.ops[op.0 as usize] else {
+            unreachable!("operation {op:?} that ended was not a send")
+        };
+        let outcome = Outcome { envelope: sending.envelope, error: None, cancelled };
+        if sending.cancel_asked && !cancelled {
+            sending.phase = SendPhase::Ended;
+            self.effects.push_back(Effect::Complete { op, outcome });
+        } else {
+            self.complete(op, outcome);
+        }
+    }
+
+    /// Posts a receive of at most `room` bytes.
+    pub fn post_recv(&mut self, want: Want, room: u64) -> (Op, Posted) {
+        if let Some((source, held)) = self.matchbox(want.context).find_held(&want) {
+            self.matchbox(want.context).unhold(source, held);
+            return (self.take_held(held, room), Posted::Matched);
+        }
+        let op = self.new_op(State::Recv(Receiving::Posted { want, room }));
+        if want.source.is_some_and(|peer| self.peers[peer.index()].lost) {
+            self.fail_recv(op, &want);
+            return (op, Posted::Matched);
+        }
+        let order = self.tick();
+        self.offer(op, &want, room);
+        self.matchbox(want.context).post(op, &want, order);
+        (op, Posted::Waits)
+    }
+
+    /// The message that a receive like this would get now; it stays queued (MPI_Iprobe).
+    pub fn probe(&mut self, want: &Want) -> Option<Envelope> {
+        let (_, held) = self.matchbox(want.context).find_held(want)?;
+        Some(self.held(held).envelope)
+    }
+
+    /// Takes that message out of the queue for `recv_claimed` (MPI_Improbe).
+    pub fn claim(&mut self, want: &Want) -> Option<(Op, Envelope)> {
+        let (source, held) = self.matchbox(want.context).find_held(want)?;
+        self.matchbox(want.context).unhold(source, held);
+        let state = self.held(held);
+        state.claimed = true;
+        Some((held, state.envelope))
+    }
+
+    /// Receives a claimed message (MPI_Mrecv). `None`: there is no such message.
+    pub fn recv_claimed(&mut self, held: Op, room: u64) -> Option<Op> {
+        match self.ops.get(held.0 as usize) {
+            Some(State::Held(Held { claimed: true, .. })) => Some(self.take_held(held, room)),
+            _ => None,
+        }
+    }
+
+    fn held(&mut self, op: Op) -> &mut Held {
+        match &mut self.ops[op.0 as usize] {
+            State::Held(held) => held,
+            other => unreachable!("queued message {op:?} is {other:?}"),
+        }
+    }
+
+    /// Gives the held message to a new receive.
+    fn take_held(&mut self, held: Op, room: u64) -> Op {
+        let Held { envelope, body, cost, .. } = self.held(held).clone();
+        let from = envelope.source;
+        let op = self.new_op(State::Free);
+        let here = match body {
+            Body::Whole => envelope.bytes,
+            Body::Pushed { end, .. } => end,
+            Body::Asked { first, .. } => first,
+        };
+        self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });
+        self.free_op(held);
+        self.give_back(from, cost);
+        let mut inbound = Inbound { envelope, room, arrived: here, expected: envelope.bytes };
+        match body {
+            Body::Whole => {}
+            Body::Pushed { send, arrived, .. } => {
+                inbound.arrived = arrived;
+                self.redirect(from, send, op);
+            }
+            Body::Asked { send, first, key } => inbound = self.grant(op, inbound, send, first, key),
+        }
+        self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
+        self.finish_if_complete(op);
+        op
+    }
+}
