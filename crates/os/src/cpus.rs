@@ -1,0 +1,137 @@
+//! Which cores this process may use, and how many it can use at once (affinity, cgroup quota).
+
+use crate::During;
+use crate::errno::checked;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How many cores one mask of ours can name; sched_getaffinity wants at least the kernel's own size.
+const MASK_CORES: usize = 8192;
+type Mask = [u64; MASK_CORES / 64];
+
+/// The cores that this process may run on, in rising order.
+pub fn allowed() -> io::Result<Vec<usize>> {
+    let mut mask: Mask = [0; MASK_CORES / 64];
+    // SAFETY: room for size_of(mask) bytes.
+    checked(unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) })
+        .during(|| "asking for the cores of this process (sched_getaffinity)".into())?;
+    Ok((0..MASK_CORES).filter(|core| mask[core / 64] >> (core % 64) & 1 == 1).collect())
+}
+
+/// Binds this process to `cores`. Allocates nothing: may run between fork and exec.
+pub fn bind(cores: &[usize]) -> io::Result<()> {
+    let mut mask: Mask = [0; MASK_CORES / 64];
+    for &core in cores.iter().filter(|&&core| core < MASK_CORES) {
+        mask[core / 64] |= 1 << (core % 64);
+    }
+    // SAFETY: a mask of the size that is given.
+    checked(unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) }).map(drop)
+}
+
+/// How many cores' worth of time the cgroup lets this process use, where a quota limits it.
+pub fn quota() -> Option<f64> {
+    let membership = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    quota_of(&membership, Path::new("/sys/fs/cgroup"))
+}
+
+/// How many processes can run at once here: the allowed cores, cut to the quota; at least one.
+pub fn available() -> usize {
+    let cores = allowed().map_or(1, |cores| cores.len());
+    quota().map_or(cores, |quota| cores.min(quota.ceil() as usize)).max(1)
+}
+
+/// The tightest quota on the way from this process's group to the root. `membership` is /proc/self/cgroup:
+/// lines `0::/path` (version 2) and `N:controllers:/path` (version 1).
+fn quota_of(membership: &str, root: &Path) -> Option<f64> {
+    let mut tightest: Option<f64> = None;
+    for line in membership.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (base, read): (PathBuf, fn(&Path) -> Option<f64>) = match controllers {
+            "" => (root.to_owned(), quota_v2),
+            list if list.split(',').any(|c| c == "cpu") => (root.join("cpu"), quota_v1),
+            _ => continue,
+        };
+        let group = base.join(path.trim_start_matches('/'));
+        for directory in group.ancestors().take_while(|d| d.starts_with(&base)) {
+            if let Some(quota) = read(directory) {
+                tightest = Some(tightest.map_or(quota, |t| t.min(quota)));
+            }
+        }
+    }
+    tightest
+}
+
+/// cgroup v2: `cpu.max` holds "QUOTA PERIOD" in microseconds or "max PERIOD".
+fn quota_v2(group: &Path) -> Option<f64> {
+    let text = std::fs::read_to_string(group.join("cpu.max")).ok()?;
+    let mut words = text.split_whitespace();
+    share(words.next()?, words.next()?)
+}
+
+/// cgroup v1: two files, a quota of -1 means none.
+fn quota_v1(group: &Path) -> Option<f64> {
+    let quota = std::fs::read_to_string(group.join("cpu.cfs_quota_us")).ok()?;
+    let period = std::fs::read_to_string(group.join("cpu.cfs_period_us")).ok()?;
+    share(quota.trim(), period.trim())
+}
+
+fn share(quota_us: &str, period_us: &str) -> Option<f64> {
+    let (quota, period) = (quota_us.parse::<f64>().ok()?, period_us.parse::<f64>().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn root(name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("hawser-cpus-{}-{name}", std::process::id()));
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn this_process_may_use_at_least_one_core_and_can_bind_to_it() {
+        let cores = allowed().unwrap();
+        assert!(!cores.is_empty() && available() >= 1 && available() <= cores.len());
+        std::thread::spawn(move || {
+            bind(&cores[..1]).unwrap();
+            assert_eq!(allowed().unwrap(), cores[..1]);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn the_tightest_quota_of_version_2_counts() {
+        let root = root(
+            "v2",
+            &[("a/b/cpu.max", "max 100000\n"), ("a/cpu.max", "150000 100000\n"), ("cpu.max", "400000 100000\n")],
+        );
+        assert_eq!(quota_of("0::/a/b\n", &root), Some(1.5));
+        assert_eq!(quota_of("0::/elsewhere\n", &root), Some(4.0));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_quota_of_version_1_counts_and_minus_one_is_none() {
+        let root = root(
+            "v1",
+            &[
+                ("cpu/job/cpu.cfs_quota_us", "50000\n"),
+                ("cpu/job/cpu.cfs_period_us", "100000\n"),
+                ("cpu/cpu.cfs_quota_us", "-1\n"),
+                ("cpu/cpu.cfs_period_us", "100000\n"),
+            ],
+        );
+        assert_eq!(quota_of("4:cpu,cpuacct:/job\n3:memory:/job\n", &root), Some(0.5));
+        assert_eq!(quota_of("4:cpu,cpuacct:/\n", &root), None);
+        fs::remove_dir_all(root).unwrap();
+    }
+}

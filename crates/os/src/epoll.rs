@@ -1,0 +1,130 @@
+//! Waiting for many descriptors at once (epoll(7)).
+//!
+//! Regular files, which epoll refuses, are kept aside and reported as ready at every turn.
+
+use crate::During;
+use crate::errno::checked;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// What happened to a descriptor; `token` is what it was added with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub token: u64,
+    pub readable: bool,
+    pub writable: bool,
+    /// The other side is gone; what it wrote may still be there to read.
+    pub hung_up: bool,
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    Nothing,
+    Read,
+    Write,
+}
+
+pub struct Epoll {
+    fd: OwnedFd,
+    /// Regular files: (descriptor, token, interest).
+    always: Vec<(i32, u64, Interest)>,
+}
+
+impl Epoll {
+    pub fn new() -> io::Result<Epoll> {
+        // SAFETY: gives a new descriptor or -1.
+        let fd =
+            checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }).during(|| "making an epoll set".into())?;
+        // SAFETY: the descriptor is new and nobody else's.
+        Ok(Epoll { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, always: Vec::new() })
+    }
+
+    pub fn add(&mut self, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
+        match self.control(libc::EPOLL_CTL_ADD, fd, token, interest) {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+                self.always.push((fd.as_raw_fd(), token, interest));
+                Ok(())
+            }
+            result => result.during(|| format!("watching descriptor {}", fd.as_raw_fd())),
+        }
+    }
+
+    pub fn change(&mut self, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
+        if let Some(file) = self.always.iter_mut().find(|file| file.0 == fd.as_raw_fd() && file.1 == token) {
+            file.2 = interest;
+            return Ok(());
+        }
+        self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
+    }
+
+    pub fn remove(&mut self, fd: BorrowedFd) {
+        self.always.retain(|file| file.0 != fd.as_raw_fd());
+        let _ = self.control(libc::EPOLL_CTL_DEL, fd, 0, Interest::Nothing);
+    }
+
+    fn control(&self, operation: i32, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
+        let events = match interest {
+            Interest::Nothing => 0,
+            Interest::Read => libc::EPOLLIN,
+            Interest::Write => libc::EPOLLOUT,
+        };
+        let mut event = libc::epoll_event { events: events as u32, u64: token };
+        // SAFETY: live descriptors and a valid event.
+        checked(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), operation, fd.as_raw_fd(), &mut event) }).map(drop)
+    }
+
+    /// Waits for events, at most `timeout_ms` (forever without), and puts them into `events`.
+    pub fn wait(&mut self, events: &mut Vec<Event>, timeout_ms: Option<u64>) -> io::Result<()> {
+        events.clear();
+        let file = |&(_, token, interest): &(i32, u64, Interest)| Event {
+            token,
+            readable: interest == Interest::Read,
+            writable: interest == Interest::Write,
+            hung_up: false,
+        };
+        events.extend(self.always.iter().filter(|f| f.2 != Interest::Nothing).map(file));
+        let timeout = if events.is_empty() { timeout_ms.map_or(-1, |ms| ms.min(i32::MAX as u64) as i32) } else { 0 };
+        let mut raw = [libc::epoll_event { events: 0, u64: 0 }; 64];
+        // SAFETY: room for 64 events.
+        let count = match checked(unsafe { libc::epoll_wait(self.fd.as_raw_fd(), raw.as_mut_ptr(), 64, timeout) }) {
+            Ok(count) => count as usize,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        events.extend(raw[..count].iter().map(|event| {
+            let has = |bit: i32| event.events & bit as u32 != 0;
+            let hung_up = has(libc::EPOLLHUP) || has(libc::EPOLLERR) || has(libc::EPOLLRDHUP);
+            Event { token: event.u64, readable: has(libc::EPOLLIN), writable: has(libc::EPOLLOUT), hung_up }
+        }));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_pipe_is_ready_once_written_and_a_file_always() {
+        let (reader, writer) = crate::pipe::pipe().unwrap();
+        let mut epoll = Epoll::new().unwrap();
+        let mut events = Vec::new();
+        epoll.add(reader.as_fd(), 7, Interest::Read).unwrap();
+        epoll.wait(&mut events, Some(0)).unwrap();
+        assert!(events.is_empty());
+        crate::pipe::write(writer.as_fd(), b"x").unwrap();
+        epoll.wait(&mut events, None).unwrap();
+        assert_eq!(events, [Event { token: 7, readable: true, writable: false, hung_up: false }]);
+        epoll.remove(reader.as_fd());
+
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        epoll.add(file.as_fd(), 8, Interest::Read).unwrap();
+        epoll.wait(&mut events, None).unwrap();
+        assert_eq!(events[0].token, 8);
+        epoll.change(file.as_fd(), 8, Interest::Nothing).unwrap();
+        epoll.wait(&mut events, Some(0)).unwrap();
+        assert!(events.is_empty());
+    }
+}

@@ -1,0 +1,34 @@
+//! From a system call's result to an `io::Error` that says what was being done.
+//!
+//! Never loses the error number: `kind()` keeps it for callers that decide by it.
+
+use std::io;
+
+/// The result of a system call that says -1 for an error.
+pub(crate) fn checked(result: impl Into<i64>) -> io::Result<i64> {
+    match result.into() {
+        -1 => Err(io::Error::last_os_error()),
+        value => Ok(value),
+    }
+}
+
+/// As `checked`, again while a signal interrupts it.
+pub(crate) fn restarted<R: Into<i64>>(mut call: impl FnMut() -> R) -> io::Result<i64> {
+    loop {
+        match checked(call()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// Adds to an error what was being done when it arose.
+pub trait During<T> {
+    fn during(self, doing: impl FnOnce() -> String) -> io::Result<T>;
+}
+
+impl<T> During<T> for io::Result<T> {
+    fn during(self, doing: impl FnOnce() -> String) -> io::Result<T> {
+        self.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", doing())))
+    }
+}

@@ -1,0 +1,86 @@
+//! Mappings of shared memory as regions (mmap(2)).
+//!
+//! A region unmaps itself with its last clone. Whoever shrinks the file under a mapping makes touching it
+//! fatal (SIGBUS): segments of Hawser only grow holes, never shrink.
+
+use crate::During;
+use hawser_base::Region;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+use std::sync::Arc;
+
+/// The page size that offsets and lengths of mappings follow.
+pub const PAGE: usize = 4096;
+
+struct Mapping {
+    addr: *mut libc::c_void,
+    len: usize,
+}
+
+// SAFETY: a mapping belongs to the process, not to a thread; it is only unmapped, once, by its last owner.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; sharing it gives no access at all.
+unsafe impl Sync for Mapping {}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly what mmap gave; no region over it is left, since they own this value.
+        unsafe { libc::munmap(self.addr, self.len) };
+    }
+}
+
+/// Maps `len` bytes of `fd` from `offset` (a multiple of the page size), shared, readable and writable.
+/// Costs address space only, until touched.
+pub fn shared(fd: BorrowedFd, offset: u64, len: usize) -> io::Result<Region> {
+    map(libc::MAP_SHARED | libc::MAP_NORESERVE, fd.as_raw_fd(), offset, len)
+}
+
+/// Zeroed memory of this process alone, aligned to a page; unlike `Region::private` it costs nothing until touched.
+pub fn private(len: usize) -> io::Result<Region> {
+    map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0, len)
+}
+
+fn map(flags: i32, fd: i32, offset: u64, len: usize) -> io::Result<Region> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address that the kernel chooses overlays nothing.
+    let addr = unsafe { libc::mmap(ptr::null_mut(), len, protection, flags, fd, offset as i64) };
+    if addr == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error()).during(|| {
+            format!("mapping {} MiB of memory (does `ulimit -v` limit the address space?)", len.div_ceil(1 << 20))
+        });
+    }
+    let owner = Arc::new(Mapping { addr, len });
+    // SAFETY: mapped for `len` bytes until `owner` drops, aligned to a page, reached only through regions.
+    Ok(unsafe { Region::new(addr.cast(), len, owner) })
+}
+
+/// Asks for huge pages under `region` where the system has them for shared memory; a wish, not an error.
+pub fn advise_huge(region: &Region) {
+    // SAFETY: advice about a live mapping; it changes no contents.
+    unsafe { libc::madvise(region.as_ptr().cast(), region.len(), libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memfd;
+    use std::os::fd::AsFd;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn two_mappings_show_the_same_memory() {
+        let fd = memfd::create(c"hawser-test", 1 << 30).unwrap();
+        let one = shared(fd.as_fd(), 8192, PAGE).unwrap();
+        let other = shared(fd.as_fd(), 0, 1 << 30).unwrap();
+        drop(fd);
+        one.u64(64).store(7, Relaxed);
+        assert_eq!(other.u64(8192 + 64).load(Relaxed), 7);
+    }
+
+    #[test]
+    fn too_much_is_refused_with_a_remedy() {
+        let text = private(1 << 50).err().unwrap().to_string();
+        assert!(text.contains("ulimit -v"), "{text}");
+    }
+}

@@ -1,0 +1,74 @@
+//! A hold on a process that its number alone does not give: the number may be another's tomorrow (pidfd_open(2)).
+
+use crate::During;
+use crate::errno::{checked, restarted};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A descriptor of process `pid` that becomes readable when it has ended.
+pub fn open(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain numbers; the call gives a new descriptor or -1.
+    let fd = checked(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })
+        .during(|| format!("taking hold of process {pid} (pidfd_open)"))?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// Whether the process has ended.
+pub fn ended(fd: BorrowedFd) -> bool {
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid pollfd.
+    restarted(|| unsafe { libc::poll(&mut poll, 1, 0) }).is_ok_and(|n| n == 1)
+}
+
+/// Sends `signal` to the process.
+pub fn signal(fd: BorrowedFd, signal: i32) -> io::Result<()> {
+    let none = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: a live descriptor, a number, no siginfo, no flags.
+    checked(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd.as_raw_fd(), signal, none, 0) }).map(drop)
+}
+
+/// linux/pidfd.h (since Linux 6.13, the exit code since 6.15): `struct pidfd_info`, first version.
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    mask: u64,
+    cgroupid: u64,
+    ids: [u32; 11],
+    exit_code: i32,
+}
+
+const _: () = assert!(size_of::<Info>() == 64);
+
+const INFO_EXIT: u64 = 1 << 3;
+/// _IOWR(0xFF, 11, struct pidfd_info): direction 3, size, type 0xFF, number 11.
+const GET_INFO: u64 = (3 << 30) | ((size_of::<Info>() as u64) << 16) | (0xFF << 8) | 11;
+
+/// The wait status of a process that has ended and been reaped by its parent, where the kernel tells it.
+pub fn exit_status(fd: BorrowedFd) -> Option<i32> {
+    let mut info = Info { mask: INFO_EXIT, ..Info::default() };
+    // SAFETY: the size of `info` is part of the request's number, so the kernel writes no more than that.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), GET_INFO as _, &mut info) };
+    (result == 0 && info.mask & INFO_EXIT != 0).then_some(info.exit_code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_seen_to_end() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let fd = open(child.id() as i32).unwrap();
+        assert!(!ended(fd.as_fd()));
+        signal(fd.as_fd(), libc::SIGKILL).unwrap();
+        child.wait().unwrap();
+        assert!(ended(fd.as_fd()));
+        assert!(signal(fd.as_fd(), libc::SIGKILL).is_err());
+        if let Some(status) = exit_status(fd.as_fd()) {
+            assert_eq!(status & 0x7f, libc::SIGKILL);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Copying straight from or to another process's memory (process_vm_readv(2)).
+//!
+//! May be forbidden (Yama, seccomp, namespaces): callers have a second way. Faster than a pipelined copy
+//! only where measured so (`job` publishes the measurement).
+
+use crate::errno::checked;
+use hawser_base::UserMem;
+use std::io;
+
+/// Copies from `remote_addr` in process `pid` to all of `to`; a short copy says how far it came.
+pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<usize> {
+    let (local, remote) = vectors(remote_addr, to);
+    // SAFETY: `to` is valid for writes (its maker vouches); the kernel checks the other side.
+    checked(unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) } as i64).map(|n| n as usize)
+}
+
+/// Copies all of `from` to `remote_addr` in process `pid`; a short copy says how far it came.
+pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<usize> {
+    let (local, remote) = vectors(remote_addr, from);
+    // SAFETY: `from` is valid for reads (its maker vouches); the kernel checks the other side.
+    checked(unsafe { libc::process_vm_writev(pid, &local, 1, &remote, 1, 0) } as i64).map(|n| n as usize)
+}
+
+fn vectors(remote_addr: u64, local: UserMem) -> (libc::iovec, libc::iovec) {
+    (
+        libc::iovec { iov_base: local.as_ptr().cast(), iov_len: local.len() },
+        libc::iovec { iov_base: remote_addr as usize as *mut libc::c_void, iov_len: local.len() },
+    )
+}
+
+/// Lets the other processes of this user copy from and to this one where Yama would keep it to ancestors
+/// (PR_SET_PTRACER_ANY). Needed only where `job`'s host facts say so.
+pub fn allow_peers() {
+    // SAFETY: a setting of this process; fails with EINVAL where there is no Yama, which is as good.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
+}
+
+/// Whether a process of this user may copy from another that called `allow_peers`: tried between two
+/// children of this process, as it would be between two ranks. Calls fork: for the launcher alone.
+pub fn allowed_between_children() -> bool {
+    let word = 0x6861_7773_6572_u64;
+    let mut copy = 0_u64;
+    let (Ok((ready, tell_ready)), Ok((hold, release))) = (crate::pipe::pipe(), crate::pipe::pipe()) else {
+        return false;
+    };
+    // SAFETY: the launcher has one thread, so the child may do what its parent may.
+    let target = unsafe { libc::fork() };
+    if target == 0 {
+        allow_peers();
+        drop(release);
+        let _ = crate::pipe::write(std::os::fd::AsFd::as_fd(&tell_ready), b"r");
+        let _ = crate::pipe::read(std::os::fd::AsFd::as_fd(&hold), &mut [0]);
+        // SAFETY: leaves the child at once, running nothing of its parent's.
+        unsafe { libc::_exit(0) }
+    }
+    drop((tell_ready, hold));
+    let _ = crate::pipe::read(std::os::fd::AsFd::as_fd(&ready), &mut [0]);
+    // SAFETY: as above.
+    let reader = unsafe { libc::fork() };
+    if reader == 0 {
+        // SAFETY: `copy` is a live word of this process.
+        let to = unsafe { UserMem::new((&raw mut copy).cast(), 8) };
+        let good = read(target, (&raw const word).addr() as u64, to).is_ok_and(|n| n == 8) && copy == word;
+        // SAFETY: as above.
+        unsafe { libc::_exit(if good { 0 } else { 1 }) }
+    }
+    let allowed = target > 0 && reader > 0 && reap(reader) == Some(0);
+    drop(release);
+    if target > 0 {
+        reap(target);
+    }
+    allowed
+}
+
+fn reap(pid: i32) -> Option<i32> {
+    let mut status = -1;
+    // SAFETY: a child of ours and a valid place for its status.
+    crate::errno::restarted(|| unsafe { libc::waitpid(pid, &mut status, 0) }).ok()?;
+    Some(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_can_copy_from_itself() {
+        let from = *b"mooring line";
+        let mut out = [0u8; 12];
+        // SAFETY: `out` outlives the view.
+        let to = unsafe { UserMem::new(out.as_mut_ptr(), out.len()) };
+        let pid = std::process::id() as i32;
+        if read(pid, from.as_ptr().addr() as u64, to).is_ok() {
+            assert_eq!(out, from);
+            assert!(read(pid, 8, to).is_err());
+        }
+    }
+}

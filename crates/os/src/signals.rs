@@ -1,0 +1,130 @@
+//! Signals as something to read, and sending them (signalfd(2)). For the launcher alone: the libraries never
+//! touch the signal state of the application's process.
+
+use crate::During;
+use crate::errno::checked;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+pub use libc::{
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
+    SIGUSR2, SIGWINCH,
+};
+
+/// A signal mask as it was, to be given back to a program that is started.
+#[derive(Clone, Copy)]
+pub struct Mask(libc::sigset_t);
+
+impl Mask {
+    /// Makes this the mask of the calling thread. Allocates nothing: may run between fork and exec.
+    pub fn restore(&self) -> io::Result<()> {
+        // SAFETY: a valid mask.
+        match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
+/// Signals of a set, blocked for this process and read from a descriptor instead.
+pub struct Signals {
+    fd: OwnedFd,
+    before: Mask,
+}
+
+impl Signals {
+    /// Takes over `signals`. Call it before there is a second thread.
+    pub fn take(signals: &[i32]) -> io::Result<Signals> {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the set is initialised by sigemptyset before it is used, `before` by pthread_sigmask.
+        let (set, before) = unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            for &signal in signals {
+                libc::sigaddset(set.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr());
+            (set.assume_init(), before.assume_init())
+        };
+        // SAFETY: a valid set; gives a new descriptor or -1.
+        let fd = checked(unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })
+            .during(|| "taking signals over (signalfd)".into())?;
+        // SAFETY: the descriptor is new and nobody else's.
+        Ok(Signals { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, before: Mask(before) })
+    }
+
+    /// The mask before `take`.
+    pub fn before(&self) -> Mask {
+        self.before
+    }
+
+    /// The next signal that has come, if any.
+    pub fn next(&self) -> Option<i32> {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: room for one record.
+        let got = unsafe { libc::read(self.fd.as_raw_fd(), info.as_mut_ptr().cast(), size) };
+        // SAFETY: the kernel writes whole records only.
+        (got == size as isize).then(|| unsafe { info.assume_init() }.ssi_signo as i32)
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Sends `signal` to process `pid`, or to process group `-pid`.
+pub fn send(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: plain numbers.
+    checked(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// Stops this process, as its terminal would, until SIGCONT.
+pub fn stop_self() {
+    // SAFETY: raise with a valid signal.
+    unsafe { libc::raise(libc::SIGSTOP) };
+}
+
+/// Has this process ignore `signal`.
+pub fn ignore(signal: i32) {
+    // SAFETY: SIG_IGN is a valid disposition.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+/// What people call the signal, as `strsignal` says it.
+pub fn description(signal: i32) -> String {
+    // SAFETY: strsignal gives a C string or null; it is copied before another call.
+    let text = unsafe { libc::strsignal(signal) };
+    if text.is_null() {
+        return format!("signal {signal}");
+    }
+    // SAFETY: as above.
+    unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_read_instead_of_delivered() {
+        std::thread::spawn(|| {
+            let signals = Signals::take(&[libc::SIGWINCH]).unwrap();
+            assert_eq!(signals.next(), None);
+            // SAFETY: to this thread alone, which blocks it.
+            unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGWINCH) };
+            assert_eq!(signals.next(), Some(libc::SIGWINCH));
+            signals.before().restore().unwrap();
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn signals_have_names() {
+        assert_eq!(description(SIGKILL), "Killed");
+    }
+}

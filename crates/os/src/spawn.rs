@@ -1,0 +1,145 @@
+//! Starting programs so that they cannot outlive whoever started them. For the launcher alone.
+//!
+//! A child gets a process group of its own, dies with its parent (PR_SET_PDEATHSIG) and inherits no
+//! descriptor but its three; the parent is a subreaper, so that orphans come back to it.
+
+use crate::errno::checked;
+use crate::limits::{Limit, Resource};
+use crate::signals::Mask;
+use crate::{During, cpus, host, limits};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+/// What a child is given beyond what `Command` sets. Everything is done between fork and exec.
+#[derive(Clone, Default)]
+pub struct Terms {
+    /// The signal mask to start with.
+    pub mask: Option<Mask>,
+    /// The cores to run on; empty for all.
+    pub cores: Vec<usize>,
+    /// The limit on open descriptors to start with.
+    pub descriptors: Option<Limit>,
+    /// Make the child the leader of a process group of its own.
+    pub own_group: bool,
+    /// Kill the child when the thread that starts it ends.
+    pub die_with_parent: bool,
+}
+
+/// Starts `command` on `terms`. The calling thread must live as long as the child may.
+pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
+    let parent = host::pid();
+    // SAFETY: `prepare` makes system calls only: no allocation, no locks.
+    unsafe { command.pre_exec(move || prepare(&terms, parent)) };
+    command.spawn()
+}
+
+fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
+    if terms.own_group {
+        // SAFETY: plain numbers.
+        checked(unsafe { libc::setpgid(0, 0) })?;
+    }
+    if terms.die_with_parent {
+        // SAFETY: a setting of this process.
+        checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+        // SAFETY: cannot fail. The parent may have died before the setting.
+        if unsafe { libc::getppid() } != parent {
+            host::exit_now(1);
+        }
+    }
+    if !terms.cores.is_empty() {
+        cpus::bind(&terms.cores)?;
+    }
+    if let Some(limit) = terms.descriptors {
+        limits::set(Resource::Descriptors, limit)?;
+    }
+    if let Some(mask) = &terms.mask {
+        mask.restore()?;
+    }
+    // SAFETY: marks descriptors of this (forked) process; ENOSYS before Linux 5.9 only leaves more open.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    Ok(())
+}
+
+/// Makes this process the one to which its orphaned descendants come back.
+pub fn become_subreaper() -> io::Result<()> {
+    // SAFETY: a setting of this process.
+    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) })
+        .map(drop)
+        .during(|| "becoming the reaper of orphaned descendants".into())
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Exited(i32),
+    Killed { signal: i32, core_dumped: bool },
+}
+
+impl End {
+    pub fn from_status(status: i32) -> End {
+        if libc::WIFSIGNALED(status) {
+            End::Killed { signal: libc::WTERMSIG(status), core_dumped: libc::WCOREDUMP(status) }
+        } else {
+            End::Exited(libc::WEXITSTATUS(status))
+        }
+    }
+}
+
+/// What `reap` found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaped {
+    Ended(i32, End),
+    /// There are children, and none has ended.
+    AllRunning,
+    /// There are no children, hence (in a subreaper) no descendants.
+    NoChildren,
+}
+
+/// Collects one ended child, an adopted orphan included.
+pub fn reap() -> Reaped {
+    let mut status = 0;
+    // SAFETY: a valid place for the status.
+    match crate::errno::restarted(|| unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) }) {
+        Ok(0) => Reaped::AllRunning,
+        Ok(pid) => Reaped::Ended(pid as i32, End::from_status(status)),
+        Err(_) => Reaped::NoChildren,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_has_its_own_group_core_limit_and_no_descriptors() {
+        let core = cpus::allowed().unwrap()[0];
+        let (reader, _writer) = crate::pipe::pipe().unwrap();
+        let leak = std::os::fd::AsRawFd::as_raw_fd(&reader);
+        // SAFETY: clears FD_CLOEXEC of a descriptor of ours, so that only close_range keeps it from the child.
+        unsafe { libc::fcntl(leak, libc::F_SETFD, 0) };
+        let terms = Terms {
+            cores: vec![core],
+            descriptors: Some(Limit { soft: 55, hard: 66 }),
+            own_group: true,
+            die_with_parent: true,
+            ..Terms::default()
+        };
+        let script = "echo $$ $(ps -o pgid= -p $$) $(ulimit -n) $(grep Cpus_allowed_list /proc/self/status | cut -f2) $(ls /proc/self/fd | wc -l)";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+        let output = spawn(&mut command, terms).unwrap().wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert_eq!(words[0], words[1]);
+        assert_eq!(words[2..4], ["55", &core.to_string()]);
+        // Its three and the one that `ls` reads from.
+        assert!(words[4].parse::<u32>().unwrap() <= 4, "{text}");
+    }
+
+    #[test]
+    fn wait_statuses_are_told_apart() {
+        assert_eq!(End::from_status(3 << 8), End::Exited(3));
+        assert_eq!(End::from_status(0x8b), End::Killed { signal: 11, core_dumped: true });
+    }
+}

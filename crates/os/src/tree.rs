@@ -1,0 +1,136 @@
+//! The processes below this one, and ending all of them. For the launcher alone, which is a subreaper: whatever
+//! its ranks start, double-forked daemons and new sessions included, stays below it.
+
+use crate::signals::{self, SIGCHLD, SIGKILL, SIGSTOP};
+use crate::spawn::{self, Reaped};
+use crate::{clock, host};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+
+/// Every process that descends from `root`, which is not among them. Zombies are left out.
+pub fn descendants(root: i32) -> Vec<i32> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    let mut zombies = HashSet::new();
+    for pid in processes() {
+        let Some((parent, state)) = parent_and_state(pid) else { continue };
+        children.entry(parent).or_default().push(pid);
+        if state == 'Z' || state == 'X' {
+            zombies.insert(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut open = vec![root];
+    while let Some(pid) = open.pop() {
+        for &child in children.get(&pid).into_iter().flatten() {
+            open.push(child);
+            if !zombies.contains(&child) {
+                found.push(child);
+            }
+        }
+    }
+    found
+}
+
+fn processes() -> impl Iterator<Item = i32> {
+    fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// The fields after the last ')' of /proc/PID/stat: the name before it may hold anything.
+fn parent_and_state(pid: i32) -> Option<(i32, char)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some((fields.next()?.parse().ok()?, state))
+}
+
+/// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that
+/// none can start another; then all are killed. Gives up after `limit_ms` and says whether nothing is left.
+/// `seen` is told of every child that is reaped.
+pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) -> bool {
+    let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
+    loop {
+        if reap_all(&mut seen) {
+            return true;
+        }
+        let mut stopped = HashSet::new();
+        loop {
+            let fresh: Vec<i32> = descendants(host::pid()).into_iter().filter(|pid| stopped.insert(*pid)).collect();
+            if fresh.is_empty() {
+                break;
+            }
+            fresh.iter().for_each(|&pid| drop(signals::send(pid, SIGSTOP)));
+        }
+        stopped.iter().for_each(|&pid| drop(signals::send(pid, SIGKILL)));
+        wait_for_children(10);
+        if clock::now_ns() > deadline_ns {
+            return reap_all(&mut seen);
+        }
+    }
+}
+
+/// Reaps what has ended; whether no child is left.
+fn reap_all(seen: &mut impl FnMut(i32, spawn::End)) -> bool {
+    loop {
+        match spawn::reap() {
+            Reaped::Ended(pid, end) => seen(pid, end),
+            Reaped::AllRunning => return false,
+            Reaped::NoChildren => return true,
+        }
+    }
+}
+
+/// Sleeps until some child ends, at most `ms`. SIGCHLD must be blocked (`Signals::take`), else it only sleeps.
+fn wait_for_children(ms: i64) {
+    let limit = libc::timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 };
+    // SAFETY: the set is initialised before use; no wish for the siginfo.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, SIGCHLD);
+        libc::sigtimedwait(&set, std::ptr::null_mut(), &limit);
+    }
+}
+
+/// The files that process `pid` has mapped, each once.
+pub fn mapped_files(pid: i32) -> Vec<std::path::PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let mut files: Vec<std::path::PathBuf> = Vec::new();
+    for line in maps.lines() {
+        let Some(at) = line.find('/') else { continue };
+        let path = std::path::Path::new(&line[at..]);
+        if files.last().is_none_or(|last| last != path) && !files.iter().any(|file| file == path) {
+            files.push(path.to_owned());
+        }
+    }
+    files
+}
+
+/// The program that process `pid` runs.
+pub fn program(pid: i32) -> Option<std::path::PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn grandchildren_are_found() {
+        let mut child = Command::new("sh").args(["-c", "sleep 60 & sleep 60 & wait"]).spawn().unwrap();
+        let mine =
+            |pid: i32| descendants(child.id() as i32).len() == 2 && descendants(pid).contains(&(child.id() as i32));
+        while !mine(host::pid()) {
+            std::thread::yield_now();
+        }
+        descendants(child.id() as i32).into_iter().for_each(|pid| signals::send(pid, SIGKILL).unwrap());
+        child.wait().unwrap();
+        assert!(descendants(child.id() as i32).is_empty());
+    }
+
+    #[test]
+    fn this_program_has_mapped_itself() {
+        let program = program(host::pid()).unwrap();
+        assert!(mapped_files(host::pid()).contains(&program));
+    }
+}

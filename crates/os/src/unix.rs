@@ -1,0 +1,215 @@
+//! Local sockets that keep message boundaries and carry descriptors (unix(7), SOCK_SEQPACKET).
+//!
+//! Names are abstract: nothing in the file system to leak, but everybody in the network namespace can see and
+//! connect to them, so whoever accepts checks the peer's user (`Credentials`).
+
+use crate::During;
+use crate::errno::{checked, restarted};
+use std::io;
+use std::mem::{offset_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Who is at the other end, as the kernel vouches; `pid` is as this process's pid namespace sees it, 0 if it does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    pub pid: i32,
+    pub user: u32,
+}
+
+/// A connected socket of messages.
+pub struct Packets(OwnedFd);
+
+/// A socket that waits for connections under an abstract name.
+pub struct Listener(OwnedFd);
+
+impl AsFd for Packets {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The longest name that an address holds after its leading zero byte.
+const NAME_MAX: usize = size_of::<libc::sockaddr_un>() - offset_of!(libc::sockaddr_un, sun_path) - 1;
+
+fn address(name: &str) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
+    if name.is_empty() || name.len() > NAME_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is no name of a local socket")));
+    }
+    // SAFETY: a plain structure, for which zeroes are valid.
+    let mut address: libc::sockaddr_un = unsafe { zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    for (to, from) in address.sun_path[1..].iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok((address, (offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len()) as libc::socklen_t))
+}
+
+fn socket(flags: i32) -> io::Result<OwnedFd> {
+    // SAFETY: gives a new descriptor or -1.
+    let fd = checked(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC | flags, 0) })
+        .during(|| "making a local socket".into())?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+impl Listener {
+    /// Listens under `name`; accepting does not block.
+    pub fn bind(name: &str) -> io::Result<Listener> {
+        let fd = socket(libc::SOCK_NONBLOCK)?;
+        let (address, len) = address(name)?;
+        // SAFETY: a valid address of that length.
+        checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) })
+            .during(|| format!("binding the local socket '{name}'"))?;
+        // SAFETY: plain numbers; the kernel cuts the backlog to net.core.somaxconn.
+        checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) })?;
+        Ok(Listener(fd))
+    }
+
+    /// The next connection, if one waits. Its reads and writes do not block.
+    pub fn accept(&self) -> io::Result<Option<Packets>> {
+        let (flags, null) = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, std::ptr::null_mut());
+        // SAFETY: no wish for the address; gives a new descriptor or -1.
+        match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
+            // SAFETY: the descriptor is new and nobody else's.
+            Ok(fd) => Ok(Some(Packets(unsafe { OwnedFd::from_raw_fd(fd as i32) }))),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error).during(|| "accepting a local connection".into()),
+        }
+    }
+}
+
+/// Descriptors in flight beside one message: we send at most one.
+const CONTROL_LEN: usize = 64;
+#[repr(C, align(8))]
+struct Control([u8; CONTROL_LEN]);
+
+impl Packets {
+    /// Connects to `name`; reads and writes block.
+    pub fn connect(name: &str) -> io::Result<Packets> {
+        let fd = socket(0)?;
+        let (address, len) = address(name)?;
+        // SAFETY: a valid address of that length.
+        restarted(|| unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })
+            .during(|| format!("connecting to the local socket '{name}'"))?;
+        Ok(Packets(fd))
+    }
+
+    /// Two connected sockets; reads and writes block.
+    pub fn pair() -> io::Result<(Packets, Packets)> {
+        let mut fds = [0; 2];
+        // SAFETY: room for two descriptors.
+        checked(unsafe {
+            libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, fds.as_mut_ptr())
+        })?;
+        // SAFETY: both are new and nobody else's.
+        Ok(unsafe { (Packets(OwnedFd::from_raw_fd(fds[0])), Packets(OwnedFd::from_raw_fd(fds[1]))) })
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> io::Result<Credentials> {
+        let mut credentials = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+        let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+        let place = (&raw mut credentials).cast();
+        // SAFETY: room for `len` bytes.
+        checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) })?;
+        Ok(Credentials { pid: credentials.pid, user: credentials.uid })
+    }
+
+    /// Sends one message, with a descriptor beside it if given.
+    pub fn send(&self, bytes: &[u8], fd: Option<BorrowedFd>) -> io::Result<()> {
+        let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let mut control = Control([0; CONTROL_LEN]);
+        let mut message = header(&mut part, &mut control);
+        message.msg_controllen = 0;
+        if let Some(fd) = fd {
+            // SAFETY: the control buffer has room for one descriptor (CONTROL_LEN >= CMSG_SPACE(4)) and is aligned.
+            unsafe {
+                message.msg_controllen = libc::CMSG_SPACE(4) as _;
+                let first = libc::CMSG_FIRSTHDR(&message);
+                (*first).cmsg_level = libc::SOL_SOCKET;
+                (*first).cmsg_type = libc::SCM_RIGHTS;
+                (*first).cmsg_len = libc::CMSG_LEN(4) as _;
+                libc::CMSG_DATA(first).cast::<i32>().write_unaligned(fd.as_raw_fd());
+            }
+        }
+        // SAFETY: all parts of `message` are alive; MSG_NOSIGNAL, since the process is the application's.
+        restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
+    }
+
+    /// Receives one message into `to` and says its length (0: the other end is closed) and what came beside it.
+    pub fn receive(&self, to: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
+        let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+        let mut control = Control([0; CONTROL_LEN]);
+        let mut message = header(&mut part, &mut control);
+        // SAFETY: all parts of `message` are alive and valid for writes.
+        let got =
+            restarted(|| unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) as i64 })?;
+        let mut fd = None;
+        // SAFETY: the kernel filled the control buffer with whole headers; each SCM_RIGHTS descriptor is ours now.
+        unsafe {
+            let mut at = libc::CMSG_FIRSTHDR(&message);
+            while let Some(head) = at.as_ref() {
+                if head.cmsg_level == libc::SOL_SOCKET && head.cmsg_type == libc::SCM_RIGHTS {
+                    for i in 0..(head.cmsg_len as usize - libc::CMSG_LEN(0) as usize) / 4 {
+                        let raw = libc::CMSG_DATA(at).cast::<i32>().add(i).read_unaligned();
+                        fd = Some(OwnedFd::from_raw_fd(raw));
+                    }
+                }
+                at = libc::CMSG_NXTHDR(&message, at);
+            }
+        }
+        if message.msg_flags & libc::MSG_TRUNC != 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message longer than expected came"));
+        }
+        Ok((got as usize, fd))
+    }
+}
+
+fn header(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
+    // SAFETY: a plain structure, for which zeroes are valid.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_LEN as _;
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{host, memfd};
+
+    #[test]
+    fn messages_keep_their_bounds_and_carry_a_descriptor() {
+        let name = format!("hawser-test-{}", host::pid());
+        let listener = Listener::bind(&name).unwrap();
+        assert!(listener.accept().unwrap().is_none());
+        let client = Packets::connect(&name).unwrap();
+        let server = listener.accept().unwrap().unwrap();
+        assert_eq!(server.peer().unwrap(), Credentials { pid: host::pid(), user: host::user() });
+        let memory = memfd::create(c"hawser-test", 4096).unwrap();
+        server.send(b"one", Some(memory.as_fd())).unwrap();
+        server.send(b"three", None).unwrap();
+        let mut bytes = [0; 16];
+        let (len, fd) = client.receive(&mut bytes).unwrap();
+        assert_eq!(&bytes[..len], b"one");
+        assert_eq!(memfd::len(fd.unwrap().as_fd()).unwrap(), 4096);
+        assert!(matches!(client.receive(&mut bytes), Ok((5, None))));
+        drop(server);
+        assert_eq!(client.receive(&mut bytes).unwrap().0, 0);
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_and_one_that_nobody_has_are_errors() {
+        assert!(Listener::bind(&"x".repeat(200)).is_err());
+        let text = Packets::connect("hawser-nobody").err().unwrap().to_string();
+        assert!(text.starts_with("connecting to the local socket 'hawser-nobody'"), "{text}");
+    }
+}
