@@ -101,6 +101,12 @@ impl SharedMem {
         SharedMem { addr, len }
     }
 
+    /// A view of our own memory, to be handed to code that works on shared memory. It must not be kept
+    /// longer than the slice lives: devices use it inside one call.
+    pub fn of_slice(slice: &mut [u8]) -> SharedMem {
+        SharedMem { addr: slice.as_mut_ptr(), len: slice.len() }
+    }
+
     #[inline(always)]
     pub const fn len(self) -> usize {
         self.len

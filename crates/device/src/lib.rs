@@ -1,0 +1,172 @@
+//! Floor 2: the contract between the transport and a device.
+//!
+//! A device carries packets to some of the peers, each peer's in order and none lost, or says that the
+//! peer is lost. A packet is a header of a few words that the device does not understand, and a payload.
+//! A device never waits, never matches and never sends from inside a delivery. What it can do is said in
+//! numbers (`Limits`), not by its name; `conformance` is the suite that every device passes.
+//!
+//! State is per lane: a `Port` belongs to one lane and is used under that lane's lock alone, so that two
+//! lanes never share a written cache line.
+//!
+//! Before it: `transport`. After it: `dev-shm`, `loopback` here, later `dev-ether`.
+
+#![forbid(unsafe_code)]
+
+pub mod conformance;
+mod loopback;
+
+pub use loopback::Loopback;
+
+use hawser_base::{Lane, Peer, SharedMem, UserMem};
+
+/// The words in front of every payload; `mpi::wire` gives them their meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Header {
+    pub kind: u8,
+    pub aux: u16,
+    pub a: u32,
+    pub b: u32,
+}
+
+/// Words of control data that may stand between a header and its payload.
+pub const PREFIX_MAX: usize = 40;
+
+/// Where a payload comes from; it is copied (or packed) while `send` runs and not looked at later.
+pub enum Source<'a> {
+    None,
+    /// Contiguous memory of the application, or of ours.
+    Mem(UserMem),
+    /// `len` bytes that `pack` writes piece by piece, front to back, to where the device wants them.
+    Pack {
+        len: usize,
+        pack: &'a mut dyn FnMut(SharedMem),
+    },
+}
+
+impl Source<'_> {
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Source::None => 0,
+            Source::Mem(mem) => mem.len(),
+            Source::Pack { len, .. } => *len,
+        }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Why a packet was not taken. It left nothing behind and may be tried again, or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// No room now; `poll` makes room as the peer takes packets.
+    Full,
+    /// The peer is gone.
+    Lost,
+}
+
+/// Figures of a device toward a peer: what the choice of a method is made of.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limits {
+    /// Longest payload (prefix included) of the cheapest kind of packet, in bytes.
+    pub short: usize,
+    /// Longest payload (prefix included) of one packet, in bytes.
+    pub packet: usize,
+    /// Piece in which a stream of `total` bytes is best cut, in bytes; at most `packet`. A function
+    /// because short streams want short pieces (both ends copy at once) and long ones long pieces.
+    pub piece: fn(total: usize) -> usize,
+    /// Longest message worth pushing without asking, in bytes.
+    pub eager: usize,
+    /// Shortest exposed buffer that is better read remotely than streamed, in bytes, if any is.
+    pub read_from: Option<usize>,
+}
+
+/// A payload as it lies at the receiver. It must be consumed before `deliver` returns, front to back;
+/// what is not consumed is dropped.
+pub trait Payload {
+    /// Bytes that are left.
+    fn len(&self) -> usize;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The next contiguous piece, at most `max` bytes; `None` at the end, or if the peer died while it wrote.
+    fn next(&mut self, max: usize) -> Option<SharedMem>;
+
+    /// Copies the front to all of `to`. False if the peer died while it wrote.
+    fn copy_to(&mut self, to: UserMem) -> bool {
+        let mut at = 0;
+        while at < to.len() {
+            let Some(piece) = self.next(to.len() - at) else { return false };
+            piece.read_user(to.slice(at, piece.len()));
+            at += piece.len();
+        }
+        true
+    }
+
+    /// Copies the front to `to`, for prefixes. False if there is not as much.
+    fn read(&mut self, to: &mut [u8]) -> bool {
+        let mut at = 0;
+        while at < to.len() {
+            let Some(piece) = self.next(to.len() - at) else { return false };
+            piece.read(&mut to[at..at + piece.len()]);
+            at += piece.len();
+        }
+        true
+    }
+}
+
+/// Who takes what a port delivers.
+pub trait Delivery {
+    /// A packet of `from`. It must not send: what it wants to send it notes for later.
+    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload);
+    /// Nothing will come from `peer` any more, and nothing will reach it. Said once.
+    fn lost(&mut self, peer: Peer);
+}
+
+/// One lane's end of a device.
+pub trait Port: Send {
+    /// Sends a packet: `prefix`, at most PREFIX_MAX bytes, and then `source`. A packet without a source is
+    /// control: it may use room that payload may not, so that envelopes travel when payload is refused.
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal>;
+
+    /// The leanest send: contiguous bytes, at most `Limits::short`, no prefix.
+    fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
+        self.send(to, header, &[], Source::Mem(bytes))
+    }
+
+    /// Whether a payload of `len` bytes would be taken now.
+    fn has_room(&mut self, to: Peer, len: usize) -> bool;
+
+    /// Delivers what has arrived from anybody, a bounded number of packets. How many there were.
+    fn poll(&mut self, delivery: &mut dyn Delivery) -> usize;
+
+    /// Delivers at most one packet of `from`: the leanest receive.
+    fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool;
+}
+
+/// A remote buffer's name that travels in a packet.
+pub type RemoteKey = [u64; 3];
+
+/// A device, shared by all lanes of the process.
+pub trait Device: Send + Sync {
+    /// As in `mpiexec --info`.
+    fn name(&self) -> &'static str;
+
+    /// Whether it reaches the peer, and its figures.
+    fn limits(&self, peer: Peer) -> Option<Limits>;
+
+    /// The end of lane `lane`; asked for once a lane.
+    fn port(&self, lane: Lane) -> Box<dyn Port>;
+
+    /// Names `mem` so that a peer may read it while the send is open; `None` if reading would not be better.
+    fn expose(&self, mem: UserMem) -> Option<RemoteKey>;
+
+    /// Copies `into.len()` bytes from byte `at` of the peer's exposed buffer. False if it could not: then
+    /// nothing that matters was written and the peer is asked to send.
+    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool;
+}
