@@ -6,6 +6,8 @@ pub mod handle;
 pub mod ids;
 pub mod param;
 pub mod region;
+pub mod table;
+pub mod threads;
 pub mod value;
 
 pub use buf::{SharedMem, UserMem};

@@ -80,7 +80,10 @@ impl Param {
 
     #[cold]
     fn wrong(&self, wanted: &str) -> Error {
-        Error::new(Class::Arg, format!("{}={} is not {wanted}; unset it for the default ({})", self.name, self.text(), self.default))
+        Error::new(
+            Class::Arg,
+            format!("{}={} is not {wanted}; unset it for the default ({})", self.name, self.text(), self.default),
+        )
     }
 }
 
@@ -119,7 +122,8 @@ mod tests {
 
     #[test]
     fn a_wrong_value_names_the_parameter_and_the_remedy() {
-        const P: Param = Param { name: "HAWSER_TEST_ONLY", kind: Kind::Number { min: 1, max: 8 }, default: "9", help: "" };
+        const P: Param =
+            Param { name: "HAWSER_TEST_ONLY", kind: Kind::Number { min: 1, max: 8 }, default: "9", help: "" };
         let text = P.number().unwrap_err().to_string();
         assert_eq!(text, "MPI_ERR_ARG: HAWSER_TEST_ONLY=9 is not a number from 1 to 8; unset it for the default (9)");
     }

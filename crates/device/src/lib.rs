@@ -69,7 +69,7 @@ pub enum Refusal {
 }
 
 /// Figures of a device toward a peer: what the choice of a method is made of.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Longest payload (prefix included) of the cheapest kind of packet, in bytes.
     pub short: usize,

@@ -1,0 +1,271 @@
+//! Objects behind handles: look-up without a lock, handles that die with their object.
+//!
+//! A handle names a slot and the generation of its use, so that a freed or invented handle finds nothing.
+//! Slots never move and their memory is never returned. An object lives until its handle is removed and
+//! the last `Ref` to it is gone: a communicator may be freed while its messages are still under way
+//! (MPI-5.0 §7.4.3). References are counted by plain stores below MPI_THREAD_MULTIPLE.
+//!
+//! Before it: `abi` (handles decoded). After it: whoever owns the objects, `mpi`.
+
+use crate::handle::Handle;
+use crate::threads::multiple;
+use std::cell::UnsafeCell;
+use std::ops::Deref;
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+
+/// Page `k` has `FIRST_PAGE << k` slots.
+const FIRST_PAGE: u32 = 64;
+const PAGES: usize = 15;
+const _: () = assert!((FIRST_PAGE as u64) << PAGES >= Handle::SLOTS as u64);
+
+struct Slot<T> {
+    /// The generation in the low bits, LIVE while a handle names the object.
+    state: AtomicU32,
+    /// References, and one for the handle itself.
+    refs: AtomicU32,
+    value: UnsafeCell<Option<T>>,
+}
+
+const LIVE: u32 = 1 << 31;
+const GENERATIONS: u32 = 1 << Handle::GENERATION_BITS;
+
+/// All objects of one kind.
+pub struct Table<T> {
+    pages: [AtomicPtr<Slot<T>>; PAGES],
+    free: Mutex<Free>,
+}
+
+struct Free {
+    slots: Vec<u32>,
+    next: u32,
+}
+
+// SAFETY: slots are shared by atomics; a value is written only while no handle and no reference names it.
+unsafe impl<T: Send + Sync> Sync for Table<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Send for Table<T> {}
+
+/// A counted use of an object; it stays alive at least as long.
+pub struct Ref<'a, T> {
+    slot: &'a Slot<T>,
+    index: u32,
+    table: &'a Table<T>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table::new()
+    }
+}
+
+impl<T> Table<T> {
+    pub const fn new() -> Table<T> {
+        Table {
+            pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
+            free: Mutex::new(Free { slots: Vec::new(), next: Handle::FIRST_DYNAMIC }),
+        }
+    }
+
+    /// A new object. `None`: all slots are in use.
+    pub fn insert(&self, value: T) -> Option<Handle> {
+        let index = self.take_slot()?;
+        let slot = self.slot(index)?;
+        // SAFETY: a slot off the free list is named by no handle and no reference.
+        unsafe { *slot.value.get() = Some(value) };
+        slot.refs.store(1, Relaxed);
+        let generation = slot.state.load(Relaxed) & (GENERATIONS - 1);
+        slot.state.store(generation | LIVE, Release); // partner: `get`
+        Some(Handle::dynamic(index, generation))
+    }
+
+    fn take_slot(&self) -> Option<u32> {
+        let mut free = self.free.lock().unwrap_or_else(|p| p.into_inner());
+        if let Some(index) = free.slots.pop() {
+            return Some(index);
+        }
+        let index = free.next;
+        if index >= Handle::SLOTS {
+            return None;
+        }
+        free.next += 1;
+        let (page, _) = place(index);
+        if self.pages[page].load(Relaxed).is_null() {
+            let slots: Vec<Slot<T>> = (0..FIRST_PAGE << page)
+                .map(|_| Slot { state: AtomicU32::new(0), refs: AtomicU32::new(0), value: UnsafeCell::new(None) })
+                .collect();
+            let slots = Box::leak(slots.into_boxed_slice());
+            self.pages[page].store(slots.as_mut_ptr(), Release); // partner: `slot`
+        }
+        Some(index)
+    }
+
+    #[inline]
+    fn slot(&self, index: u32) -> Option<&Slot<T>> {
+        if index < Handle::FIRST_DYNAMIC {
+            return None;
+        }
+        let (page, at) = place(index);
+        let slots = self.pages.get(page)?.load(Acquire); // partner: `take_slot`
+        if slots.is_null() {
+            return None;
+        }
+        // SAFETY: page `page` has FIRST_PAGE << page slots and `place` stays below; pages are never freed.
+        Some(unsafe { &*slots.add(at as usize) })
+    }
+
+    /// The object of a live handle.
+    #[inline]
+    pub fn get(&self, handle: Handle) -> Option<Ref<'_, T>> {
+        let slot = self.slot(handle.slot())?;
+        let wanted = handle.generation() | LIVE;
+        if slot.state.load(Acquire) != wanted {
+            return None; // partner: `insert`, `remove`
+        }
+        if !count_up(&slot.refs) {
+            return None;
+        }
+        // With several threads the handle may have been removed in between: look again.
+        let found = Ref { slot, index: handle.slot(), table: self };
+        (!multiple() || slot.state.load(Acquire) == wanted).then_some(found)
+    }
+
+    /// Kills the handle; the object goes with its last reference. False if the handle was dead.
+    pub fn remove(&self, handle: Handle) -> bool {
+        let Some(slot) = self.slot(handle.slot()) else { return false };
+        let generation = handle.generation();
+        let dead = (generation + 1) & (GENERATIONS - 1);
+        if slot.state.compare_exchange(generation | LIVE, dead, AcqRel, Relaxed).is_err() {
+            return false; // partner: `get`, `insert`
+        }
+        drop(Ref { slot, index: handle.slot(), table: self }); // the handle's own reference
+        true
+    }
+
+    /// Handles of all live objects, for reports at the end.
+    pub fn live(&self) -> Vec<Handle> {
+        let next = self.free.lock().unwrap_or_else(|p| p.into_inner()).next;
+        (Handle::FIRST_DYNAMIC..next)
+            .filter_map(|index| {
+                let state = self.slot(index)?.state.load(Acquire); // partner: `insert`
+                (state & LIVE != 0).then(|| Handle::dynamic(index, state & (GENERATIONS - 1)))
+            })
+            .collect()
+    }
+
+    #[cold]
+    fn bury(&self, slot: &Slot<T>, index: u32) {
+        // SAFETY: no handle names the slot and this was the last reference.
+        let value = unsafe { (*slot.value.get()).take() };
+        self.free.lock().unwrap_or_else(|p| p.into_inner()).slots.push(index);
+        drop(value);
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: a reference is counted, so the value is there and nobody writes it.
+        unsafe { (*self.slot.value.get()).as_ref().unwrap_unchecked() }
+    }
+}
+
+impl<T> Clone for Ref<'_, T> {
+    fn clone(&self) -> Self {
+        count_up(&self.slot.refs);
+        Ref { slot: self.slot, index: self.index, table: self.table }
+    }
+}
+
+impl<T> Drop for Ref<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if count_down(&self.slot.refs) == 0 {
+            self.table.bury(self.slot, self.index);
+        }
+    }
+}
+
+/// One reference more, unless there is none: then the slot is being buried or used anew.
+#[inline(always)]
+fn count_up(refs: &AtomicU32) -> bool {
+    if multiple() {
+        return refs.fetch_update(AcqRel, Relaxed, |n| (n > 0).then_some(n + 1)).is_ok(); // partner: `count_down`
+    }
+    refs.store(refs.load(Relaxed) + 1, Relaxed);
+    true
+}
+
+#[inline(always)]
+fn count_down(refs: &AtomicU32) -> u32 {
+    if multiple() {
+        refs.fetch_sub(1, AcqRel) - 1 // partner: `count_up`
+    } else {
+        let left = refs.load(Relaxed) - 1;
+        refs.store(left, Relaxed);
+        left
+    }
+}
+
+/// The page of a slot and its place in it.
+#[inline(always)]
+fn place(index: u32) -> (usize, u32) {
+    let page = ((index - Handle::FIRST_DYNAMIC) / FIRST_PAGE + 1).ilog2();
+    let first = FIRST_PAGE * ((1 << page) - 1);
+    (page as usize, index - Handle::FIRST_DYNAMIC - first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn every_slot_has_its_own_place() {
+        let mut expected = (0, 0);
+        for index in Handle::FIRST_DYNAMIC..Handle::FIRST_DYNAMIC + 100_000 {
+            assert_eq!(place(index), expected);
+            expected.1 += 1;
+            if expected.1 == FIRST_PAGE << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_freed_handle_finds_nothing_even_when_its_slot_is_used_again() {
+        let table = Table::new();
+        let first = table.insert("first").unwrap();
+        assert_eq!(*table.get(first).unwrap(), "first");
+        assert!(table.remove(first));
+        assert!(!table.remove(first));
+        let second = table.insert("second").unwrap();
+        assert_eq!(first.slot(), second.slot());
+        assert!(table.get(first).is_none());
+        assert_eq!(*table.get(second).unwrap(), "second");
+    }
+
+    #[test]
+    fn an_object_outlives_its_handle_while_it_is_used() {
+        let table = Table::new();
+        let object = Arc::new(());
+        let handle = table.insert(object.clone()).unwrap();
+        let used = table.get(handle).unwrap();
+        assert!(table.remove(handle));
+        assert_eq!(Arc::strong_count(&object), 2);
+        drop(used);
+        assert_eq!(Arc::strong_count(&object), 1);
+    }
+
+    #[test]
+    fn all_slots_can_be_used_and_one_more_is_refused() {
+        let table = Table::new();
+        for _ in Handle::FIRST_DYNAMIC..Handle::SLOTS {
+            table.insert(()).unwrap();
+        }
+        assert!(table.insert(()).is_none());
+        assert_eq!(table.live().len() as u32, Handle::SLOTS - Handle::FIRST_DYNAMIC);
+    }
+}
