@@ -10,6 +10,24 @@
 
 pub mod call;
 pub mod schedule;
+pub mod select;
+
+mod accumulate;
+mod cube;
+mod tree;
+
+mod allgather;
+mod allreduce;
+mod alltoall;
+mod barrier;
+mod bcast;
+mod exscan;
+mod gather;
+mod reduce;
+mod reduce_scatter;
+mod scan;
+mod scatter;
 
 pub use call::{Blocks, Call, Data, Ints, Place, Reduction};
 pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
+pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};

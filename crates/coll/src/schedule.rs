@@ -215,6 +215,14 @@ impl Schedule {
         Buffer::Scratch(index)
     }
 
+    /// Makes scratch memory at least `count` units large.
+    pub(crate) fn grow(&mut self, buffer: Buffer, count: u64) {
+        if let Buffer::Scratch(i) = buffer {
+            let scratch = &mut self.scratch[i as usize];
+            scratch.count = scratch.count.max(count);
+        }
+    }
+
     #[inline]
     pub(crate) fn send(&mut self, to: u32, from: Span) {
         if !from.is_empty() {

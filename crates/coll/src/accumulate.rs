@@ -1,0 +1,104 @@
+//! The accumulator of a reduction: a rank's own vector and what it has taken in from others.
+//!
+//! It spares the copy of the input where order allows: as long as nothing was taken in the value is the
+//! input itself, and the first operand from a higher rank is received where the result will be. Ranges
+//! are elements of the vector. Used by every reduction that works on a whole vector.
+
+use crate::schedule::{Buffer, Order, Schedule, Span};
+use std::ops::Range;
+
+pub(crate) struct Accumulator {
+    input: Buffer,
+    /// Where the value is once something was taken in.
+    acc: Buffer,
+    tmp: Option<Buffer>,
+    taken: bool,
+}
+
+/// On which side of the value taken in the accumulated ranks lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What comes is of lower ranks: `acc = new op acc`.
+    Lower,
+    /// What comes is of higher ranks: `acc = acc op new`.
+    Higher,
+}
+
+impl Side {
+    pub fn of(peer: u32, own: u32) -> Side {
+        if peer < own { Side::Lower } else { Side::Higher }
+    }
+}
+
+impl Accumulator {
+    /// `acc` may be the input itself, which is then reduced in place.
+    pub fn new(input: Buffer, acc: Buffer) -> Accumulator {
+        Accumulator { input, acc, tmp: None, taken: input == acc }
+    }
+
+    /// Where the value of `range` is now.
+    pub fn value(&self, range: &Range<u64>) -> Span {
+        piece(if self.taken { self.acc } else { self.input }, range)
+    }
+
+    /// Takes in `peer`'s operand for `range`; with `give` sends it that part of the value at the same time.
+    /// Of the value only `range` counts afterwards.
+    pub fn exchange(&mut self, s: &mut Schedule, peer: u32, side: Side, range: Range<u64>, give: Option<Range<u64>>) {
+        let straight = !self.taken && side == Side::Higher;
+        if !self.taken && side == Side::Lower {
+            s.copy(piece(self.input, &range), piece(self.acc, &range));
+        }
+        if let Some(give) = give {
+            s.send(peer, self.value(&give));
+        }
+        let acc = piece(self.acc, &range);
+        if straight {
+            s.recv(peer, acc);
+            s.reduce(piece(self.input, &range), acc, Order::FromFirst);
+        } else {
+            let tmp = Span::elements(self.tmp(s, range.end - range.start), 0, range.end - range.start);
+            s.recv(peer, tmp);
+            s.reduce(tmp, acc, if side == Side::Lower { Order::FromFirst } else { Order::IntoFirst });
+        }
+        self.taken = true;
+        s.end_round();
+    }
+
+    /// Makes sure that the value of `range` is in the result buffer.
+    pub fn settle(&mut self, s: &mut Schedule, range: &Range<u64>) {
+        if !self.taken {
+            s.copy(piece(self.input, range), piece(self.acc, range));
+            self.taken = true;
+        }
+    }
+
+    /// Receives a finished part of the result.
+    pub fn fetch(&mut self, s: &mut Schedule, peer: u32, range: &Range<u64>) {
+        s.recv(peer, piece(self.acc, range));
+        self.taken = true;
+    }
+
+    fn tmp(&mut self, s: &mut Schedule, count: u64) -> Buffer {
+        let tmp = *self.tmp.get_or_insert_with(|| s.scratch_elements(count));
+        s.grow(tmp, count);
+        tmp
+    }
+}
+
+/// The elements `range` of a vector.
+pub(crate) fn piece(buffer: Buffer, range: &Range<u64>) -> Span {
+    Span::elements(buffer, range.start, range.end - range.start)
+}
+
+/// The two halves of a range; the lower one is never the longer.
+pub(crate) fn halves(range: &Range<u64>) -> (Range<u64>, Range<u64>) {
+    let middle = range.start + (range.end - range.start) / 2;
+    (range.start..middle, middle..range.end)
+}
+
+/// Part `i` of `parts` nearly equal parts of `count` elements.
+pub(crate) fn part(count: u64, parts: u32, i: u32) -> Range<u64> {
+    let (each, longer) = (count / u64::from(parts), count % u64::from(parts));
+    let start = |i: u64| i * each + i.min(longer);
+    start(i.into())..start(u64::from(i) + 1)
+}

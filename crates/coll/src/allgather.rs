@@ -1,0 +1,174 @@
+//! MPI_Allgather and MPI_Allgatherv.
+//!
+//! | algorithm | source | rounds | bytes that a rank sends at most |
+//! |---|---|---|---|
+//! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
+//! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
+//! | ring | MPICH "ring" | p − 1 | n (p − 1) / p, to the neighbour |
+//! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n (p − 1) / p, and packing |
+//!
+//! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks.
+
+use crate::call::{Blocks, Data, Place};
+use crate::schedule::{Buffer, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+
+pub(crate) struct Args<'a> {
+    pub send: Data,
+    pub recv: Blocks<'a>,
+    pub in_place: bool,
+    pub uniform: bool,
+}
+
+/// Many pairs that talk across the whole network at once share its links; neighbours on a ring do not.
+const CONTENTION: f64 = 1.5;
+
+impl<'a> Args<'a> {
+    pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm {
+            name: "recursive_doubling",
+            fits: |s| s.uniform && s.size.is_power_of_two(),
+            cost: |s, t| s.levels() * t.model.message_us + share(s) * CONTENTION * t.model.byte_us,
+            build: recursive_doubling,
+        },
+        Algorithm {
+            name: "spread",
+            fits: |_| true,
+            cost: |s, t| {
+                t.model.message_us + (s.p() - 1.0) * t.model.overhead_us + share(s) * CONTENTION * t.model.byte_us
+            },
+            build: spread,
+        },
+        Algorithm {
+            name: "ring",
+            fits: |_| true,
+            cost: |s, t| (s.p() - 1.0) * t.model.message_us + share(s) * t.model.byte_us,
+            build: ring,
+        },
+        Algorithm {
+            name: "bruck",
+            fits: |_| true,
+            cost: |s, t| {
+                s.levels() * t.model.message_us + share(s) * CONTENTION * t.model.byte_us + s.n() * t.model.copy_us
+            },
+            build: bruck,
+        },
+    ];
+}
+
+/// What a rank lacks at the start.
+fn share(s: &Shape) -> f64 {
+    s.n() * (s.p() - 1.0) / s.p()
+}
+
+impl Args<'_> {
+    pub fn shape(&self, place: Place) -> Shape {
+        let bytes = if self.uniform {
+            self.recv.bytes(0) * u64::from(place.size)
+        } else {
+            (0..place.size).map(|rank| self.recv.bytes(rank)).sum()
+        };
+        Shape {
+            size: place.size,
+            bytes,
+            uniform: self.uniform,
+            commutative: true,
+            in_place: self.in_place,
+            host: false,
+        }
+    }
+
+    fn block(&self, rank: u32) -> Span {
+        self.recv.span(Buffer::Recv, rank)
+    }
+
+    /// This rank's block where the call brought it.
+    fn own(&self, place: Place) -> Span {
+        if self.in_place { self.block(place.rank) } else { self.send.span(Buffer::Send) }
+    }
+
+    fn place_own(&self, place: Place, s: &mut Schedule) {
+        if !self.in_place {
+            s.copy(self.own(place), self.block(place.rank));
+        }
+    }
+}
+
+/// In round k blocks go around in aligned groups of 2^k.
+fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    args.place_own(place, s);
+    let mut mask = 1;
+    while mask < place.size {
+        let peer = place.rank ^ mask;
+        s.send(peer, args.recv.run(Buffer::Recv, place.rank & !(mask - 1), mask));
+        s.recv(peer, args.recv.run(Buffer::Recv, peer & !(mask - 1), mask));
+        s.end_round();
+        mask *= 2;
+    }
+}
+
+fn ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    for step in 0..place.size - 1 {
+        s.send(place.after(1), if step == 0 { args.own(place) } else { args.block(place.before(step)) });
+        s.recv(place.before(1), args.block(place.before(step + 1)));
+        s.end_round();
+    }
+    args.place_own(place, s);
+}
+
+/// Everybody sends its block to everybody, a window at a time.
+fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let window = t.limits.outstanding.max(1);
+    for step in 1..place.size {
+        let from = place.before(step);
+        s.send(place.after(step), args.own(place));
+        s.recv(from, args.block(from));
+        if step % window == 0 {
+            s.end_round();
+        }
+    }
+    args.place_own(place, s);
+}
+
+/// Blocks lie packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
+fn bruck(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let size = place.size;
+    let total: u64 = args.shape(place).bytes;
+    let packed = s.scratch_bytes(total);
+    s.copy(args.own(place), Span::bytes(packed, 0, args.recv.bytes(place.rank)));
+    let bytes = |first: u32, count: u32| match args.uniform {
+        true => args.recv.bytes(0) * u64::from(count),
+        false => (first..first + count).map(|i| args.recv.bytes(i % size)).sum(),
+    };
+    let (mut have, mut filled) = (1, args.recv.bytes(place.rank));
+    while have < size {
+        let count = have.min(size - have);
+        let (to, from) = (place.before(have), place.after(have));
+        s.send(to, Span::bytes(packed, 0, bytes(place.rank, count)));
+        let taken = bytes(from, count);
+        s.recv(from, Span::bytes(packed, filled, taken));
+        s.end_round();
+        filled += taken;
+        have += count;
+    }
+    unpack(args, place, packed, s);
+}
+
+/// From the order of ranks from this one on into the order of ranks.
+fn unpack(args: &Args, place: Place, packed: Buffer, s: &mut Schedule) {
+    if args.uniform {
+        let each = args.recv.bytes(0);
+        let above = place.size - place.rank;
+        let cut = each * u64::from(above);
+        s.copy(Span::bytes(packed, 0, cut), args.recv.run(Buffer::Recv, place.rank, above));
+        let below = args.recv.run(Buffer::Recv, 0, place.rank);
+        s.copy(Span::bytes(packed, cut, each * u64::from(place.rank)), below);
+        return;
+    }
+    let mut at = 0;
+    for rank in (place.rank..place.size).chain(0..place.rank) {
+        let bytes = args.recv.bytes(rank);
+        s.copy(Span::bytes(packed, at, bytes), args.block(rank));
+        at += bytes;
+    }
+}

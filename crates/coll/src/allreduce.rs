@@ -1,0 +1,164 @@
+//! MPI_Allreduce.
+//!
+//! | algorithm | source | rounds | bytes that a rank sends at most |
+//! |---|---|---|---|
+//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | recursive_doubling | MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
+//! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_allgather" | 2 ⌊log2 p⌋ (+ 2) | about 2 n |
+//! | ring | Patarasuk, Yuan 2009; MPICH "ring" | 2 (p − 1) | 2 n (p − 1) / p |
+//!
+//! All ranks end with the same bits, from run to run: each element's expression is evaluated either by one
+//! rank or by both ends of an exchange in the same operand order, and depends on size, count and algorithm
+//! alone. All but ring keep rank order, so that operations need not commute.
+
+use crate::accumulate::{Accumulator, Side, halves, part, piece};
+use crate::call::{Place, Reduction};
+use crate::cube::{Cube, Role};
+use crate::reduce::{self, host_ranges};
+use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+
+pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
+    Algorithm {
+        name: "host",
+        fits: |s| s.host,
+        cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
+        build: host,
+    },
+    Algorithm {
+        name: "rabenseifner",
+        fits: |_| true,
+        cost: |s, t| {
+            let share = (s.p() - 1.0) / s.p() * s.n();
+            (2.0 * s.levels() + s.fold()) * t.model.message_us
+                + (2.0 * share + s.fold() * s.n()) * t.model.byte_us
+                + (share + s.fold() / 2.0 * s.n()) * t.model.reduce_us
+        },
+        build: rabenseifner,
+    },
+    Algorithm {
+        name: "ring",
+        fits: |s| s.commutative,
+        cost: |s, t| {
+            let share = (s.p() - 1.0) / s.p() * s.n();
+            2.0 * (s.p() - 1.0) * t.model.message_us + share * (2.0 * t.model.byte_us + t.model.reduce_us)
+        },
+        build: ring,
+    },
+    Algorithm {
+        name: "recursive_doubling",
+        fits: |_| true,
+        cost: |s, t| (s.levels() + s.fold()) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
+        build: recursive_doubling,
+    },
+];
+
+impl Reduction {
+    pub(crate) fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
+        let host = tuning.one_host && place.size > 1 && self.dense && self.type_size <= tuning.limits.host_bytes;
+        Shape {
+            size: place.size,
+            bytes: self.bytes(),
+            uniform: true,
+            commutative: self.commutative,
+            in_place: self.in_place,
+            host,
+        }
+    }
+}
+
+fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+    double(Accumulator::new(data.input(), Buffer::Recv), data.elements(), place, s);
+}
+
+/// Recursive doubling of `count` elements; the result is where the accumulator puts it, on every rank.
+pub(crate) fn double(mut acc: Accumulator, count: u64, place: Place, s: &mut Schedule) {
+    let all = 0..count;
+    let cube = Cube::new(place, 0);
+    match cube.role(place.rank) {
+        Role::Folded { speaker } => {
+            s.send(speaker, acc.value(&all));
+            s.end_round();
+            acc.fetch(s, speaker, &all);
+        }
+        Role::Member { number, partner } => {
+            if let Some(partner) = partner {
+                acc.exchange(s, partner, Side::of(partner, place.rank), all.clone(), None);
+            }
+            for peer in cube.masks().map(|mask| number ^ mask) {
+                acc.exchange(s, cube.rank(peer), Side::of(peer, number), all.clone(), Some(all.clone()));
+            }
+            if let Some(partner) = partner {
+                s.send(partner, acc.value(&all));
+            }
+            acc.settle(s, &all);
+        }
+    }
+}
+
+/// Recursive halving outward, recursive doubling of the finished pieces on the way back.
+fn rabenseifner(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+    let all = 0..data.elements();
+    let cube = Cube::new(place, 0);
+    let mut acc = Accumulator::new(data.input(), Buffer::Recv);
+    match cube.role(place.rank) {
+        Role::Folded { speaker } => {
+            s.send(speaker, acc.value(&all));
+            s.end_round();
+            acc.fetch(s, speaker, &all);
+        }
+        Role::Member { number, partner } => {
+            if let Some(partner) = partner {
+                acc.exchange(s, partner, Side::of(partner, place.rank), all.clone(), None);
+            }
+            let pieces = reduce::reduce_scatter(&mut acc, &cube, number, all.clone(), s);
+            for (level, mask) in cube.masks().enumerate().rev() {
+                let (low, high) = halves(&pieces[level]);
+                let (mine, theirs) = if number & mask == 0 { (low, high) } else { (high, low) };
+                s.send(cube.rank(number ^ mask), acc.value(&mine));
+                acc.fetch(s, cube.rank(number ^ mask), &theirs);
+                s.end_round();
+            }
+            if let Some(partner) = partner {
+                s.send(partner, acc.value(&all));
+            }
+            acc.settle(s, &all);
+        }
+    }
+}
+
+/// Part b starts at rank b and gathers operands around the ring; then finished parts go round once more.
+fn ring(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+    let (size, count) = (place.size, data.elements());
+    let slice = |buffer: Buffer, steps: u32| piece(buffer, &part(count, size, place.before(steps % size)));
+    let (next, last) = (place.after(1 % size), place.before(1 % size));
+    if size == 1 {
+        return Accumulator::new(data.input(), Buffer::Recv).settle(s, &(0..count));
+    }
+    let tmp = data.in_place.then(|| s.scratch_elements(part(count, size, 0).end));
+    for step in 0..size - 1 {
+        s.send(next, slice(if step == 0 { data.input() } else { Buffer::Recv }, step));
+        let into = slice(Buffer::Recv, step + 1);
+        // Both forms compute own op received: in place the own operand stands where the result goes.
+        if let Some(tmp) = tmp {
+            let tmp = Span { buffer: tmp, at: 0, ..into };
+            s.recv(last, tmp);
+            s.reduce(tmp, into, Order::IntoFirst);
+        } else {
+            s.recv(last, into);
+            s.reduce(slice(Buffer::Send, step + 1), into, Order::FromFirst);
+        }
+        s.end_round();
+    }
+    for step in 0..size - 1 {
+        s.send(next, slice(Buffer::Recv, (step + size - 1) % size));
+        s.recv(last, slice(Buffer::Recv, step));
+        s.end_round();
+    }
+}
+
+fn host(data: &Reduction, _: Place, t: &Tuning, s: &mut Schedule) {
+    for range in host_ranges(data, t) {
+        s.host(HostStep::Allreduce { from: piece(data.input(), &range), into: piece(Buffer::Recv, &range) });
+    }
+}

@@ -1,0 +1,158 @@
+//! MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw.
+//!
+//! | algorithm | source | rounds | bytes that a rank sends |
+//! |---|---|---|---|
+//! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n p / 2 ⌈log2 p⌉, and packing |
+//! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
+//! | spread | MPICH "scattered" | p / outstanding | n (p − 1) |
+//! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
+//!
+//! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their
+//! choice may depend only on the size of the communicator. In place only bruck and exchange fit.
+
+use crate::call::{Blocks, Place};
+use crate::schedule::{Buffer, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+
+pub(crate) struct Args<'a> {
+    pub send: Blocks<'a>,
+    pub recv: Blocks<'a>,
+    pub in_place: bool,
+    pub uniform: bool,
+}
+
+/// Several streams into one rank get in each other's way.
+const CONTENTION: f64 = 1.25;
+
+impl<'a> Args<'a> {
+    pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm {
+            name: "bruck",
+            fits: |s| s.uniform,
+            cost: |s, t| {
+                let bytes = s.p() / 2.0 * s.n();
+                s.levels() * (t.model.message(bytes) + 2.0 * bytes * t.model.copy_us)
+                    + 2.0 * s.p() * s.n() * t.model.copy_us
+            },
+            build: bruck,
+        },
+        Algorithm {
+            name: "spread",
+            fits: |s| !s.in_place,
+            cost: |s, t| {
+                let (rounds, messages) = ((s.p() / f64::from(t.limits.outstanding.max(1))).ceil(), s.p() - 1.0);
+                rounds * t.model.message_us + messages * (t.model.overhead_us + CONTENTION * s.n() * t.model.byte_us)
+            },
+            build: spread,
+        },
+        Algorithm {
+            name: "pairwise",
+            fits: |s| !s.in_place,
+            cost: |s, t| (s.p() - 1.0) * t.model.message(s.n()),
+            build: pairwise,
+        },
+        Algorithm {
+            name: "exchange",
+            fits: |s| s.in_place,
+            cost: |s, t| s.p() * (t.model.message(s.n()) + s.n() * t.model.copy_us),
+            build: exchange,
+        },
+    ];
+}
+
+impl Args<'_> {
+    pub fn shape(&self, place: Place) -> Shape {
+        Shape {
+            size: place.size,
+            bytes: if self.uniform { self.recv.bytes(0) } else { 0 },
+            uniform: self.uniform,
+            commutative: true,
+            in_place: self.in_place,
+            host: false,
+        }
+    }
+
+    fn own_block(&self, place: Place, s: &mut Schedule) {
+        s.copy(self.send.span(Buffer::Send, place.rank), self.recv.span(Buffer::Recv, place.rank));
+    }
+}
+
+fn pairwise(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    windowed(args, place, 1, s);
+}
+
+fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    windowed(args, place, t.limits.outstanding.max(1), s);
+}
+
+/// Step i sends i ranks ahead and receives from i ranks behind; `window` steps make a round.
+fn windowed(args: &Args, place: Place, window: u32, s: &mut Schedule) {
+    for step in 1..place.size {
+        let (to, from) = (place.after(step), place.before(step));
+        s.recv(from, args.recv.span(Buffer::Recv, from));
+        s.send(to, args.send.span(Buffer::Send, to));
+        if step % window == 0 {
+            s.end_round();
+        }
+    }
+    args.own_block(place, s);
+}
+
+/// In place: in round k ranks whose sum is k modulo p swap blocks, through scratch memory.
+fn exchange(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let size = place.size;
+    let largest = (0..size).filter(|&r| r != place.rank).map(|r| args.recv.bytes(r)).max().unwrap_or(0);
+    let scratch = s.scratch_bytes(largest);
+    for round in 0..size {
+        let peer = (round + size - place.rank) % size;
+        if peer == place.rank {
+            continue;
+        }
+        let (block, taken) = (args.recv.span(Buffer::Recv, peer), Span::bytes(scratch, 0, args.recv.bytes(peer)));
+        s.send(peer, block);
+        s.recv(peer, taken);
+        s.copy(taken, block);
+        s.end_round();
+    }
+}
+
+/// Block i of the scratch memory is on its way to the rank i ahead of where it started; in round k all
+/// blocks whose i has bit k move 2^k ranks ahead.
+fn bruck(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let (size, each) = (place.size, args.recv.bytes(0));
+    let (from, input) = if args.in_place { (args.recv, Buffer::Recv) } else { (args.send, Buffer::Send) };
+    let blocks = s.scratch_bytes(each * u64::from(size));
+    let span =
+        |buffer: Buffer, first: u32, count: u32| Span::bytes(buffer, each * u64::from(first), each * u64::from(count));
+    let above = size - place.rank;
+    s.copy(from.run(input, place.rank, above), span(blocks, 0, above));
+    s.copy(from.run(input, 0, place.rank), span(blocks, above, place.rank));
+
+    // More than half of the blocks move only where the size is no power of two, and never by one round.
+    let most = size.next_power_of_two() / 2;
+    let (leave, arrive) = (s.scratch_bytes(each * u64::from(most)), s.scratch_bytes(each * u64::from(most)));
+    let mut bit = 1;
+    while bit < size {
+        let mut moved = 0;
+        for (first, count) in runs(bit, size) {
+            s.copy(span(blocks, first, count), span(leave, moved, count));
+            moved += count;
+        }
+        s.send(place.after(bit), span(leave, 0, moved));
+        s.recv(place.before(bit), span(arrive, 0, moved));
+        moved = 0;
+        for (first, count) in runs(bit, size) {
+            s.copy(span(arrive, moved, count), span(blocks, first, count));
+            moved += count;
+        }
+        bit *= 2;
+    }
+    for i in 0..size {
+        s.copy(span(blocks, i, 1), args.recv.span(Buffer::Recv, place.before(i)));
+    }
+}
+
+/// The runs of numbers below `size` that have `bit` set: (first, length).
+fn runs(bit: u32, size: u32) -> impl Iterator<Item = (u32, u32)> {
+    (bit..size).step_by(2 * bit as usize).map(move |first| (first, bit.min(size - first)))
+}

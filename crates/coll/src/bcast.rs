@@ -1,0 +1,172 @@
+//! MPI_Bcast.
+//!
+//! | algorithm | source | rounds | bytes that a rank sends at most |
+//! |---|---|---|---|
+//! | host | flags and a buffer in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n ⌈log2 p⌉ at the root |
+//! | scatter_ring | van de Geijn; MPICH "scatter_ring_allgather" | ⌈log2 p⌉ + p − 1 | about 2 n |
+//! | chain | pipelined chain; Open MPI "pipeline" | p − 2 + n / segment | n |
+//!
+//! Types may differ from rank to rank as long as their bytes agree, so whatever cuts the data cuts bytes;
+//! a buffer that is not dense is packed into scratch memory first and unpacked at the end.
+
+use crate::call::{Data, Place};
+use crate::schedule::{Buffer, HostStep, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+use crate::tree::Tree;
+
+pub(crate) struct Args {
+    pub root: u32,
+    pub data: Data,
+}
+
+pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
+    Algorithm {
+        name: "host",
+        fits: |s| s.host,
+        cost: |s, t| t.model.host(s, t.limits.host_bytes, 2.0 * t.model.copy_us),
+        build: host,
+    },
+    Algorithm {
+        name: "scatter_ring",
+        fits: |_| true,
+        cost: |s, t| {
+            (s.levels() + s.p() - 1.0) * t.model.message_us + 2.0 * s.n() * (s.p() - 1.0) / s.p() * t.model.byte_us
+        },
+        build: scatter_ring,
+    },
+    Algorithm {
+        name: "chain",
+        fits: |_| true,
+        cost: |s, t| {
+            let segment = segment_bytes(s.bytes, s.size, t);
+            let rounds = s.p() - 2.0 + s.bytes.div_ceil(segment) as f64;
+            rounds * t.model.message(segment as f64)
+        },
+        build: chain,
+    },
+    Algorithm { name: "binomial", fits: |_| true, cost: |s, t| s.levels() * t.model.message(s.n()), build: binomial },
+];
+
+impl Args {
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
+        Shape {
+            size: place.size,
+            bytes: self.data.bytes(),
+            uniform: true,
+            commutative: true,
+            in_place: true,
+            host: tuning.one_host && place.size > 1,
+        }
+    }
+}
+
+/// The smallest segment of `chain`: below a page a message's fixed cost outweighs its bytes everywhere.
+const SEGMENT_MIN: u64 = 4096;
+
+/// The segment that balances filling the chain against the cost a message: √(n α / (p − 2) β).
+fn segment_bytes(bytes: u64, size: u32, t: &Tuning) -> u64 {
+    let hops = f64::from(size.saturating_sub(2).max(1));
+    let best = (bytes as f64 * t.model.message_us / (hops * t.model.byte_us)).sqrt();
+    (best as u64).max(SEGMENT_MIN)
+}
+
+fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let tree = Tree::new(place, args.root);
+    let data = args.data.span(Buffer::Recv);
+    if let Some(parent) = tree.parent() {
+        s.recv(parent, data);
+        s.end_round();
+    }
+    for child in tree.children().rev() {
+        s.send(child.rank, data);
+    }
+}
+
+/// The data as one piece of bytes: the user's buffer, or scratch memory that holds them packed.
+fn open(args: &Args, place: Place, s: &mut Schedule) -> Buffer {
+    if args.data.dense {
+        return Buffer::Recv;
+    }
+    let packed = s.scratch_bytes(args.data.bytes());
+    if place.rank == args.root {
+        s.copy(args.data.span(Buffer::Recv), Span::bytes(packed, 0, args.data.bytes()));
+    }
+    packed
+}
+
+fn close(args: &Args, place: Place, buffer: Buffer, s: &mut Schedule) {
+    if buffer != Buffer::Recv && place.rank != args.root {
+        s.copy(Span::bytes(buffer, 0, args.data.bytes()), args.data.span(Buffer::Recv));
+    }
+}
+
+/// Relative rank v gets chunk v down a binomial tree; then chunks go round the ring, past those who have
+/// them from the tree already.
+fn scatter_ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let tree = Tree::new(place, args.root);
+    let (size, bytes) = (place.size, args.data.bytes());
+    let buffer = open(args, place, s);
+    let each = bytes.div_ceil(size.into());
+    let chunks = |first: u32, count: u32| {
+        let start = (u64::from(first) * each).min(bytes);
+        Span::bytes(buffer, start, (u64::from(first + count) * each).min(bytes) - start)
+    };
+    if let Some(parent) = tree.parent() {
+        s.recv(parent, chunks(tree.v, tree.span()));
+        s.end_round();
+    }
+    for child in tree.children().rev() {
+        s.send(child.rank, chunks(tree.v + child.offset, child.span));
+    }
+    s.end_round();
+
+    let next = Tree::new(Place { rank: place.after(1 % size), size }, args.root);
+    let has = |tree: &Tree, chunk: u32| (tree.v..tree.v + tree.span()).contains(&chunk);
+    for step in 0..size - 1 {
+        let (give, take) = ((tree.v + size - step) % size, (tree.v + size - step - 1) % size);
+        if !has(&next, give) {
+            s.send(place.after(1), chunks(give, 1));
+        }
+        if !has(&tree, take) {
+            s.recv(place.before(1), chunks(take, 1));
+        }
+        s.end_round();
+    }
+    close(args, place, buffer, s);
+}
+
+/// Each rank passes a segment on while it receives the next.
+fn chain(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let v = place.before(args.root);
+    let bytes = args.data.bytes();
+    let buffer = open(args, place, s);
+    let each = segment_bytes(bytes, place.size, t);
+    let segment = |i: u64| Span::bytes(buffer, i * each, each.min(bytes - i * each));
+    let segments = bytes.div_ceil(each);
+    for i in 0..=segments {
+        if v + 1 < place.size && i > 0 {
+            s.send(place.after(1), segment(i - 1));
+        }
+        if v > 0 && i < segments {
+            s.recv(place.before(1), segment(i));
+        }
+        s.end_round();
+    }
+    close(args, place, buffer, s);
+}
+
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let (root, bytes, limit) = (args.root, args.data.bytes(), t.limits.host_bytes);
+    if bytes == 0 {
+        return;
+    }
+    if bytes <= limit {
+        return s.host(HostStep::Bcast { root, span: args.data.span(Buffer::Recv) });
+    }
+    let buffer = open(args, place, s);
+    for at in (0..bytes).step_by(limit as usize) {
+        s.host(HostStep::Bcast { root, span: Span::bytes(buffer, at, limit.min(bytes - at)) });
+    }
+    close(args, place, buffer, s);
+}

@@ -1,0 +1,114 @@
+//! MPI_Gather and MPI_Gatherv.
+//!
+//! | algorithm | source | rounds | bytes that a rank sends at most |
+//! |---|---|---|---|
+//! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
+//! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
+//!
+//! n is one block. Blocks of other ranks travel packed in scratch memory. MPI_Gatherv is always linear:
+//! only the root knows the counts.
+
+use crate::call::{Blocks, Data, Place};
+use crate::schedule::{Buffer, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+use crate::tree::Tree;
+
+pub(crate) struct Args<'a> {
+    pub root: u32,
+    pub send: Data,
+    pub recv: Blocks<'a>,
+    pub in_place: bool,
+    pub uniform: bool,
+}
+
+impl<'a> Args<'a> {
+    pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm {
+            name: "binomial",
+            fits: |s| s.uniform,
+            cost: |s, t| {
+                s.levels() * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
+            },
+            build: binomial,
+        },
+        Algorithm {
+            name: "linear",
+            fits: |_| true,
+            cost: |s, t| t.model.message_us + (s.p() - 1.0) * (t.model.overhead_us + s.n() * t.model.byte_us),
+            build: linear,
+        },
+    ];
+}
+
+impl Args<'_> {
+    pub fn shape(&self, place: Place) -> Shape {
+        let bytes = if !self.uniform {
+            0
+        } else if place.rank == self.root {
+            self.recv.bytes(place.rank)
+        } else {
+            self.send.bytes()
+        };
+        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host: false }
+    }
+}
+
+fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    if place.rank != args.root {
+        return s.send(args.root, args.send.span(Buffer::Send));
+    }
+    let window = t.limits.outstanding.max(1);
+    for step in 1..place.size {
+        let from = place.after(step);
+        s.recv(from, args.recv.span(Buffer::Recv, from));
+        if step % window == 0 {
+            s.end_round();
+        }
+    }
+    own_block(args, place, s);
+}
+
+fn own_block(args: &Args, place: Place, s: &mut Schedule) {
+    if !args.in_place {
+        s.copy(args.send.span(Buffer::Send), args.recv.span(Buffer::Recv, place.rank));
+    }
+}
+
+fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let tree = Tree::new(place, args.root);
+    let Some(parent) = tree.parent() else { return collect_at_root(args, place, tree, s) };
+    let bytes = args.send.bytes();
+    if tree.span() == 1 {
+        return s.send(parent, args.send.span(Buffer::Send));
+    }
+    let subtree = s.scratch_bytes(bytes * u64::from(tree.span()));
+    for child in tree.children() {
+        s.recv(child.rank, Span::bytes(subtree, bytes * u64::from(child.offset), bytes * u64::from(child.span)));
+    }
+    s.copy(args.send.span(Buffer::Send), Span::bytes(subtree, 0, bytes));
+    s.send(parent, Span::bytes(subtree, 0, bytes * u64::from(tree.span())));
+}
+
+/// A child's subtree is a run of ranks and lands where it belongs, but for the one that passes rank 0.
+fn collect_at_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
+    let mut wrapped = None;
+    for child in tree.children() {
+        let before_end = place.size - child.rank;
+        if child.span <= before_end {
+            s.recv(child.rank, args.recv.run(Buffer::Recv, child.rank, child.span));
+        } else {
+            let bytes = args.recv.bytes(child.rank);
+            let all = Span::bytes(s.scratch_bytes(bytes * u64::from(child.span)), 0, bytes * u64::from(child.span));
+            s.recv(child.rank, all);
+            wrapped = Some((child, all, bytes * u64::from(before_end)));
+        }
+    }
+    if let Some((child, all, cut)) = wrapped {
+        let before_end = place.size - child.rank;
+        let upper = args.recv.run(Buffer::Recv, child.rank, before_end);
+        s.copy(Span::bytes(all.buffer, 0, cut), upper);
+        let lower = args.recv.run(Buffer::Recv, 0, child.span - before_end);
+        s.copy(Span::bytes(all.buffer, cut, all.count - cut), lower);
+    }
+    own_block(args, place, s);
+}

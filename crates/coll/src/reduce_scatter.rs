@@ -1,0 +1,192 @@
+//! MPI_Reduce_scatter and MPI_Reduce_scatter_block.
+//!
+//! | algorithm | source | rounds | bytes that a rank sends at most |
+//! |---|---|---|---|
+//! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
+//! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
+//! | recursive_halving | MPICH "recursive_halving" | ⌊log2 p⌋ (+ 2) | n (p − 1) / p (+ n) |
+//! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1) / p |
+//!
+//! n is the whole vector. Only recursive_halving needs an operation that commutes: it halves over the
+//! largest distance first, so that every rank ends at its own block.
+
+use crate::accumulate::{Accumulator, Side, piece};
+use crate::allreduce;
+use crate::call::{Ints, Place, Reduction};
+use crate::cube::{Cube, Role};
+use crate::reduce::host_ranges;
+use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+use std::ops::Range;
+
+pub(crate) struct Args {
+    /// The whole vector.
+    data: Reduction,
+    blocks: Edges,
+}
+
+/// Where blocks begin: by a rule, or by sums of the counts.
+enum Edges {
+    Equal(u64),
+    Each(Vec<u64>),
+}
+
+impl Edges {
+    fn at(&self, rank: u32) -> u64 {
+        match self {
+            Edges::Equal(count) => count * u64::from(rank),
+            Edges::Each(sums) => sums[rank as usize],
+        }
+    }
+}
+
+pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
+    Algorithm {
+        name: "host",
+        fits: |s| s.host,
+        cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
+        build: host,
+    },
+    Algorithm {
+        name: "recursive_doubling",
+        fits: |_| true,
+        cost: |s, t| (s.levels() + s.fold()) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
+        build: recursive_doubling,
+    },
+    Algorithm {
+        name: "recursive_halving",
+        fits: |s| s.commutative,
+        cost: |s, t| {
+            let share = (s.p() - 1.0) / s.p() * s.n();
+            (s.levels() + s.fold()) * t.model.message_us
+                + (share + s.fold() / 2.0 * s.n()) * (t.model.byte_us + t.model.reduce_us)
+        },
+        build: recursive_halving,
+    },
+    Algorithm {
+        name: "pairwise",
+        fits: |_| true,
+        cost: |s, t| {
+            let share = (s.p() - 1.0) / s.p() * s.n();
+            (s.p() - 1.0) * t.model.message_us + share * (t.model.byte_us + t.model.reduce_us)
+        },
+        build: pairwise,
+    },
+];
+
+impl Args {
+    pub fn new(counts: Ints, data: Reduction, place: Place) -> Args {
+        if let Ints::Same(count) = counts {
+            return Args::block(Reduction { count: count as u64, ..data }, place);
+        }
+        let mut sums = Vec::with_capacity(place.size as usize + 1);
+        let mut sum = 0;
+        sums.push(0);
+        for rank in 0..place.size {
+            sum += counts.at(rank) as u64;
+            sums.push(sum);
+        }
+        Args { data: Reduction { count: sum, ..data }, blocks: Edges::Each(sums) }
+    }
+
+    pub fn block(data: Reduction, place: Place) -> Args {
+        let count = data.count * u64::from(place.size);
+        Args { data: Reduction { count, ..data }, blocks: Edges::Equal(data.count) }
+    }
+
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
+        self.data.shape(place, tuning)
+    }
+
+    /// The blocks of the ranks from `first` up to `end`.
+    fn blocks(&self, first: u32, end: u32) -> Range<u64> {
+        if self.data.type_size == 0 { 0..0 } else { self.blocks.at(first)..self.blocks.at(end) }
+    }
+
+    fn block_of(&self, rank: u32) -> Range<u64> {
+        self.blocks(rank, rank + 1)
+    }
+
+    /// Where this rank's result goes: the front of the receive buffer.
+    fn result(&self, place: Place) -> Span {
+        let own = self.block_of(place.rank);
+        Span::elements(Buffer::Recv, 0, own.end - own.start)
+    }
+}
+
+/// Operands of the own block come from the ranks below in descending order, around the ring, and from
+/// those above in descending order: two accumulators keep rank order.
+fn pairwise(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let input = args.data.input();
+    let own = args.block_of(place.rank);
+    let result = args.result(place);
+    // In place the receive buffer is still being read.
+    let acc = if args.data.in_place { Span { buffer: s.scratch_elements(result.count), ..result } } else { result };
+    s.copy(piece(input, &own), acc);
+    let tmp = Span { buffer: s.scratch_elements(result.count), ..result };
+    let above = (place.rank + 1 < place.size).then(|| Span { buffer: s.scratch_elements(result.count), ..result });
+    for step in 1..place.size {
+        let (to, from) = (place.after(step), place.before(step));
+        s.send(to, piece(input, &args.block_of(to)));
+        match above {
+            Some(above) if from + 1 == place.size => s.recv(from, above),
+            Some(above) if from > place.rank => {
+                s.recv(from, tmp);
+                s.reduce(tmp, above, Order::FromFirst);
+            }
+            _ => {
+                s.recv(from, tmp);
+                s.reduce(tmp, acc, Order::FromFirst);
+            }
+        }
+        s.end_round();
+    }
+    if let Some(above) = above {
+        s.reduce(above, acc, Order::IntoFirst);
+    }
+    if acc != result {
+        s.copy(acc, result);
+    }
+}
+
+fn recursive_halving(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let cube = Cube::new(place, 0);
+    let mut acc = Accumulator::new(args.data.input(), s.scratch_elements(args.data.elements()));
+    let all = args.blocks(0, place.size);
+    match cube.role(place.rank) {
+        Role::Folded { speaker } => {
+            s.send(speaker, acc.value(&all));
+            s.end_round();
+            s.recv(speaker, args.result(place));
+        }
+        Role::Member { number, partner } => {
+            if let Some(partner) = partner {
+                acc.exchange(s, partner, Side::of(partner, place.rank), all, None);
+            }
+            let corners = |first: u32, count: u32| args.blocks(cube.first_rank(first), cube.first_rank(first + count));
+            for mask in cube.masks().rev() {
+                let (keep, give) = (number & !(mask - 1), (number ^ mask) & !(mask - 1));
+                let side = Side::of(give, keep);
+                acc.exchange(s, cube.rank(number ^ mask), side, corners(keep, mask), Some(corners(give, mask)));
+            }
+            if let Some(partner) = partner {
+                s.send(partner, acc.value(&args.block_of(partner)));
+            }
+            s.copy(acc.value(&args.block_of(place.rank)), args.result(place));
+        }
+    }
+}
+
+fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let whole = s.scratch_elements(args.data.elements());
+    allreduce::double(Accumulator::new(args.data.input(), whole), args.data.elements(), place, s);
+    s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
+}
+
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let whole = s.scratch_elements(args.data.elements());
+    for range in host_ranges(&args.data, t) {
+        s.host(HostStep::Allreduce { from: piece(args.data.input(), &range), into: piece(whole, &range) });
+    }
+    s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
+}

@@ -1,0 +1,116 @@
+//! MPI_Scatter and MPI_Scatterv.
+//!
+//! | algorithm | source | rounds | bytes that a rank sends at most |
+//! |---|---|---|---|
+//! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
+//! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
+//!
+//! n is one block. The mirror of gather.
+
+use crate::call::{Blocks, Data, Place};
+use crate::schedule::{Buffer, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+use crate::tree::{Child, Tree};
+
+pub(crate) struct Args<'a> {
+    pub root: u32,
+    pub send: Blocks<'a>,
+    pub recv: Data,
+    pub in_place: bool,
+    pub uniform: bool,
+}
+
+impl<'a> Args<'a> {
+    pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm {
+            name: "binomial",
+            fits: |s| s.uniform,
+            cost: |s, t| {
+                s.levels() * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
+            },
+            build: binomial,
+        },
+        Algorithm {
+            name: "linear",
+            fits: |_| true,
+            cost: |s, t| t.model.message_us + (s.p() - 1.0) * (t.model.overhead_us + s.n() * t.model.byte_us),
+            build: linear,
+        },
+    ];
+}
+
+impl Args<'_> {
+    pub fn shape(&self, place: Place) -> Shape {
+        let bytes = if !self.uniform {
+            0
+        } else if place.rank == self.root {
+            self.send.bytes(place.rank)
+        } else {
+            self.recv.bytes()
+        };
+        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host: false }
+    }
+}
+
+fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    if place.rank != args.root {
+        return s.recv(args.root, args.recv.span(Buffer::Recv));
+    }
+    let window = t.limits.outstanding.max(1);
+    for step in 1..place.size {
+        let to = place.after(step);
+        s.send(to, args.send.span(Buffer::Send, to));
+        if step % window == 0 {
+            s.end_round();
+        }
+    }
+    own_block(args, place, s);
+}
+
+fn own_block(args: &Args, place: Place, s: &mut Schedule) {
+    if !args.in_place {
+        s.copy(args.send.span(Buffer::Send, place.rank), args.recv.span(Buffer::Recv));
+    }
+}
+
+fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let tree = Tree::new(place, args.root);
+    let Some(parent) = tree.parent() else { return spread_from_root(args, place, tree, s) };
+    let own = args.recv.span(Buffer::Recv);
+    if tree.span() == 1 {
+        return s.recv(parent, own);
+    }
+    let bytes = args.recv.bytes();
+    let subtree = s.scratch_bytes(bytes * u64::from(tree.span()));
+    s.recv(parent, Span::bytes(subtree, 0, bytes * u64::from(tree.span())));
+    s.end_round();
+    for child in tree.children().rev() {
+        s.send(child.rank, Span::bytes(subtree, bytes * u64::from(child.offset), bytes * u64::from(child.span)));
+    }
+    s.copy(Span::bytes(subtree, 0, bytes), own);
+}
+
+/// A child's subtree is a run of ranks and leaves from where it is, but for the one that passes rank 0.
+fn spread_from_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
+    let passes_end = |child: &Child| child.span > place.size - child.rank;
+    let wrapped = tree.children().find(passes_end).map(|child| pack_around(args, place, child, s));
+    s.end_round();
+    for child in tree.children().rev() {
+        match wrapped {
+            Some(packed) if passes_end(&child) => s.send(child.rank, packed),
+            _ => s.send(child.rank, args.send.run(Buffer::Send, child.rank, child.span)),
+        }
+    }
+    own_block(args, place, s);
+}
+
+/// The blocks from the child's rank to the last and from rank 0 on, packed in that order.
+fn pack_around(args: &Args, place: Place, child: Child, s: &mut Schedule) -> Span {
+    let before_end = place.size - child.rank;
+    let bytes = args.send.bytes(child.rank);
+    let (cut, end) = (bytes * u64::from(before_end), bytes * u64::from(child.span));
+    let buffer = s.scratch_bytes(end);
+    s.copy(args.send.run(Buffer::Send, child.rank, before_end), Span::bytes(buffer, 0, cut));
+    s.copy(args.send.run(Buffer::Send, 0, child.span - before_end), Span::bytes(buffer, cut, end - cut));
+    Span::bytes(buffer, 0, end)
+}

@@ -1,0 +1,298 @@
+//! Selection: which algorithm a call gets.
+//!
+//! Every rank must come to the same answer from what every rank knows: the shape of the call, the model
+//! and the limits, which a job agrees on once. Costs are plain IEEE arithmetic in a fixed order, so equal
+//! inputs give equal choices on every machine. It never measures anything itself. An algorithm can be
+//! forced by name through its collective's parameter; where a forced one does not fit a call (a host
+//! algorithm across hosts, one that needs a commutative operation) the model chooses as if nothing was set.
+//!
+//! Before it: `node`, which measures the figures, and `mpi`. After it: the algorithms' build functions.
+
+use crate::call::{Call, Place};
+use crate::schedule::Schedule;
+use crate::{allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_scatter, scan, scatter};
+use hawser_base::param::{Kind, Param};
+use hawser_base::{Class, Error, Result};
+
+/// What communication costs within a communicator; the same on all its ranks. Microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// From the call of a send to the return of the receive, for an empty message.
+    pub message_us: f64,
+    /// What each further message costs that is in flight beside others.
+    pub overhead_us: f64,
+    /// A byte sent.
+    pub byte_us: f64,
+    /// A byte of a vector reduced into another.
+    pub reduce_us: f64,
+    /// A byte copied within a rank.
+    pub copy_us: f64,
+    /// A host step, and its share for each rank of the communicator.
+    pub host_us: f64,
+    pub host_rank_us: f64,
+}
+
+impl Model {
+    /// Shared memory with a core for each rank: the figures of DESIGN.md ("What was measured") and half of
+    /// the cache-line round trip a rank.
+    pub const SHARED_MEMORY: Model = Model {
+        message_us: 0.2,
+        overhead_us: 0.08,
+        byte_us: 48e-6,
+        reduce_us: 60e-6,
+        copy_us: 40e-6,
+        host_us: 0.15,
+        host_rank_us: 0.04,
+    };
+
+    /// More ranks than cores: every message may cost a sleep and a wake-up, a host step costs each rank one.
+    pub const OVERSUBSCRIBED: Model =
+        Model { message_us: 6.0, overhead_us: 0.5, host_us: 4.0, host_rank_us: 1.5, ..Model::SHARED_MEMORY };
+
+    /// Ethernet at 10 Gbit/s through raw frames.
+    pub const ETHERNET: Model = Model { message_us: 5.0, overhead_us: 0.5, byte_us: 800e-6, ..Model::SHARED_MEMORY };
+
+    /// One message of `bytes`.
+    pub(crate) fn message(&self, bytes: f64) -> f64 {
+        self.message_us + bytes * self.byte_us
+    }
+
+    /// A vector of `bytes` through host steps of at most `limit` bytes; `byte_us` is what a byte costs.
+    pub(crate) fn host(&self, shape: &Shape, limit: u64, byte_us: f64) -> f64 {
+        let steps = shape.bytes.div_ceil(limit.max(1)).max(1) as f64;
+        steps * (self.host_us + shape.p() * self.host_rank_us) + shape.n() * byte_us
+    }
+}
+
+/// Bounds that schedules respect; the same on all ranks of a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of one host step.
+    pub host_bytes: u64,
+    /// Most sends, and most receives, of one round of a linear algorithm.
+    pub outstanding: u32,
+}
+
+impl Limits {
+    /// One page a rank and host step; as many messages in flight as rings and credits take without a stall.
+    pub const DEFAULT: Limits = Limits { host_bytes: 4096, outstanding: 16 };
+}
+
+/// All that selection and building know beside the call: one value a communicator, equal on its ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// All members are on one host and share the job's segment there: host steps are possible.
+    pub one_host: bool,
+    pub model: Model,
+    pub limits: Limits,
+    pub forced: Forced,
+}
+
+/// What all ranks know of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub size: u32,
+    /// The vector (bcast, reductions), all blocks together (allgather, reduce_scatter) or one block
+    /// (gather, scatter, alltoall); 0 where not every rank knows it (gatherv, scatterv, alltoallv, -w).
+    pub bytes: u64,
+    /// All blocks are equal.
+    pub uniform: bool,
+    pub commutative: bool,
+    pub in_place: bool,
+    /// Host steps can carry the data.
+    pub host: bool,
+}
+
+impl Shape {
+    pub(crate) fn p(&self) -> f64 {
+        f64::from(self.size)
+    }
+
+    pub(crate) fn n(&self) -> f64 {
+        self.bytes as f64
+    }
+
+    /// Rounds of a binomial tree or a dissemination.
+    pub(crate) fn levels(&self) -> f64 {
+        f64::from(self.size.next_power_of_two().trailing_zeros())
+    }
+
+    /// Two more messages where a hypercube does not fit.
+    pub(crate) fn fold(&self) -> f64 {
+        if self.size.is_power_of_two() { 0.0 } else { 2.0 }
+    }
+}
+
+/// One row of a collective's table.
+pub(crate) struct Algorithm<A> {
+    pub name: &'static str,
+    pub fits: fn(&Shape) -> bool,
+    /// Microseconds, from the formula in the function's comment.
+    pub cost: fn(&Shape, &Tuning) -> f64,
+    pub build: fn(&A, Place, &Tuning, &mut Schedule),
+}
+
+/// The parameter's words for a table of `N - 1` rows: "auto" and the names.
+pub(crate) const fn words<A, const N: usize>(rows: &[Algorithm<A>]) -> [&'static str; N] {
+    assert!(rows.len() + 1 == N);
+    let mut words = ["auto"; N];
+    let mut i = 1;
+    while i < N {
+        words[i] = rows[i - 1].name;
+        i += 1;
+    }
+    words
+}
+
+macro_rules! collectives {
+    ($($name:ident, $table:expr, $param:literal, $functions:literal;)*) => {
+        /// The collectives that have a table; the v- and w-variants share that of the regular one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Collective { $($name),* }
+
+        impl Collective {
+            pub const ALL: &'static [Collective] = &[$(Collective::$name),*];
+
+            /// The words that its parameter takes: "auto", then its algorithms.
+            pub const fn algorithms(self) -> &'static [&'static str] {
+                match self {
+                    $(Collective::$name => const { &words::<_, { $table.len() + 1 }>($table) }),*
+                }
+            }
+        }
+
+        /// Forced algorithms, one row a collective.
+        pub static PARAMS: &[Param] = &[$(Param {
+            name: $param,
+            kind: Kind::Choice(Collective::$name.algorithms()),
+            default: "auto",
+            help: concat!("algorithm of ", $functions, ", used wherever it fits the call"),
+        }),*];
+    };
+}
+
+collectives! {
+    Barrier, barrier::ALGORITHMS, "HAWSER_COLL_BARRIER", "MPI_Barrier";
+    Bcast, bcast::ALGORITHMS, "HAWSER_COLL_BCAST", "MPI_Bcast";
+    Reduce, reduce::ALGORITHMS, "HAWSER_COLL_REDUCE", "MPI_Reduce";
+    Allreduce, allreduce::ALGORITHMS, "HAWSER_COLL_ALLREDUCE", "MPI_Allreduce";
+    ReduceScatter, reduce_scatter::ALGORITHMS, "HAWSER_COLL_REDUCE_SCATTER", "MPI_Reduce_scatter and MPI_Reduce_scatter_block";
+    Scan, scan::ALGORITHMS, "HAWSER_COLL_SCAN", "MPI_Scan";
+    Exscan, exscan::ALGORITHMS, "HAWSER_COLL_EXSCAN", "MPI_Exscan";
+    Gather, gather::Args::ALGORITHMS, "HAWSER_COLL_GATHER", "MPI_Gather and MPI_Gatherv";
+    Scatter, scatter::Args::ALGORITHMS, "HAWSER_COLL_SCATTER", "MPI_Scatter and MPI_Scatterv";
+    Allgather, allgather::Args::ALGORITHMS, "HAWSER_COLL_ALLGATHER", "MPI_Allgather and MPI_Allgatherv";
+    Alltoall, alltoall::Args::ALGORITHMS, "HAWSER_COLL_ALLTOALL", "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw";
+}
+
+/// Which algorithm is forced for each collective; 0 is none. Read once a process, never in a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forced([u8; Collective::ALL.len()]);
+
+impl Forced {
+    pub const NONE: Forced = Forced([0; Collective::ALL.len()]);
+
+    /// What the environment sets; a wrong name is an error that lists the right ones.
+    pub fn from_params() -> Result<Forced> {
+        let mut forced = Forced::NONE;
+        for (&collective, param) in Collective::ALL.iter().zip(PARAMS) {
+            forced = forced.with(collective, param.choice()?)?;
+        }
+        Ok(forced)
+    }
+
+    /// The same with `collective` set to `name`, one of its `algorithms()`.
+    pub fn with(mut self, collective: Collective, name: &str) -> Result<Forced> {
+        let words = collective.algorithms();
+        let index = words.iter().position(|w| *w == name).ok_or_else(|| {
+            let known = words.join(", ");
+            Error::new(Class::Arg, format!("{collective:?} has no algorithm {name}; take one of {known}"))
+        })?;
+        self.0[collective as usize] = index as u8;
+        Ok(self)
+    }
+}
+
+/// Writes this rank's schedule for `call` into `schedule` (cleared first); the name of the algorithm.
+pub fn plan(call: &Call, place: Place, tuning: &Tuning, schedule: &mut Schedule) -> &'static str {
+    schedule.clear();
+    let name = dispatch(call, place, tuning, schedule);
+    schedule.end_round();
+    name
+}
+
+fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) -> &'static str {
+    use Collective as C;
+    match *call {
+        Call::Barrier => run(C::Barrier, barrier::ALGORITHMS, &(), &barrier::shape(place, t), place, t, s),
+        Call::Bcast { root, data } => {
+            let args = bcast::Args { root, data };
+            run(C::Bcast, bcast::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
+        }
+        Call::Reduce { root, data } => {
+            let args = reduce::Args { root, data };
+            run(C::Reduce, reduce::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
+        }
+        Call::Allreduce(data) => run(C::Allreduce, allreduce::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
+        Call::ReduceScatter { counts, data } => {
+            let args = reduce_scatter::Args::new(counts, data, place);
+            run(C::ReduceScatter, reduce_scatter::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
+        }
+        Call::ReduceScatterBlock(data) => {
+            let args = reduce_scatter::Args::block(data, place);
+            run(C::ReduceScatter, reduce_scatter::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
+        }
+        Call::Scan(data) => run(C::Scan, scan::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
+        Call::Exscan(data) => run(C::Exscan, exscan::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
+        Call::Gather { root, send, recv, in_place } | Call::Gatherv { root, send, recv, in_place } => {
+            let args = gather::Args { root, send, recv, in_place, uniform: matches!(call, Call::Gather { .. }) };
+            run(C::Gather, gather::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+        }
+        Call::Scatter { root, send, recv, in_place } | Call::Scatterv { root, send, recv, in_place } => {
+            let args = scatter::Args { root, send, recv, in_place, uniform: matches!(call, Call::Scatter { .. }) };
+            run(C::Scatter, scatter::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+        }
+        Call::Allgather { send, recv, in_place } | Call::Allgatherv { send, recv, in_place } => {
+            let uniform = matches!(call, Call::Allgather { .. });
+            let args = allgather::Args { send, recv, in_place, uniform };
+            run(C::Allgather, allgather::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+        }
+        Call::Alltoall { send, recv, in_place }
+        | Call::Alltoallv { send, recv, in_place }
+        | Call::Alltoallw { send, recv, in_place } => {
+            let uniform = matches!(call, Call::Alltoall { .. });
+            let args = alltoall::Args { send, recv, in_place, uniform };
+            run(C::Alltoall, alltoall::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+        }
+    }
+}
+
+fn run<A>(
+    collective: Collective,
+    rows: &[Algorithm<A>],
+    args: &A,
+    shape: &Shape,
+    place: Place,
+    tuning: &Tuning,
+    schedule: &mut Schedule,
+) -> &'static str {
+    let row = choose(rows, tuning.forced.0[collective as usize], shape, tuning);
+    (row.build)(args, place, tuning, schedule);
+    row.name
+}
+
+/// The forced row if it fits, else the cheapest that does; of equals the first in the table.
+fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {
+    if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape)) {
+        return row;
+    }
+    let mut best = (f64::INFINITY, None);
+    for row in rows.iter().filter(|row| (row.fits)(shape)) {
+        let cost_us = (row.cost)(shape, tuning);
+        if cost_us < best.0 {
+            best = (cost_us, Some(row));
+        }
+    }
+    // Every table has a row that always fits, and it is the last one: so it serves a model of nonsense too.
+    best.1.unwrap_or(&rows[rows.len() - 1])
+}
