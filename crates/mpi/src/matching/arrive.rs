@@ -9,25 +9,28 @@ use super::*;
 impl Engine {
     /// A packet of `from` with `payload` bytes behind it. `Err`: it fits nothing that we know of.
     pub fn arrive(&mut self, from: Peer, packet: Packet, payload: u64) -> Result<Place, Stray> {
+        if self.peers[from.index()].lost {
+            return Err(Stray);
+        }
         match packet {
             Packet::Eager { context, tag } => {
                 let envelope = Envelope { context, source: from, tag, bytes: payload };
                 Ok(self.message(envelope, Kind::Whole, payload, cost(payload)))
             }
-            Packet::Push { context, tag, bytes, send } if payload <= bytes => {
+            Packet::Push { context, tag, bytes } if payload <= bytes => {
                 let envelope = Envelope { context, source: from, tag, bytes };
-                Ok(self.message(envelope, Kind::Pushed { send }, payload, cost(bytes)))
+                Ok(self.message(envelope, Kind::Pushed, payload, cost(bytes)))
             }
-            Packet::Answer { context, tag, bytes, send, .. } if payload == 0 => {
+            Packet::Answer { context, tag, bytes, .. } if payload == 0 => {
                 let envelope = Envelope { context, source: from, tag, bytes };
-                Ok(self.message(envelope, Kind::Pushed { send }, 0, 0))
+                Ok(self.message(envelope, Kind::Pushed, 0, 0))
             }
             Packet::Ask { context, tag, bytes, send, key } if payload <= bytes => {
                 let envelope = Envelope { context, source: from, tag, bytes };
                 let owed = if payload > 0 { cost(payload) } else { 0 };
                 Ok(self.message(envelope, Kind::Asked { send, key }, payload, owed))
             }
-            Packet::Data { send, at } => self.data(from, send, at, payload),
+            Packet::Data { message, at } => self.data(from, message, at, payload),
             Packet::Grant { send, from: at, until } => self.granted(from, Op(send), at, until),
             Packet::Done { send } => self.done(from, Op(send)),
             Packet::Offer { context, tag, room, number, accepted } => {
@@ -38,8 +41,8 @@ impl Engine {
                 self.refused(from, number);
                 Ok(Place::Drop)
             }
-            Packet::Withdraw { number } => {
-                self.withdrawn(from, number);
+            Packet::Withdraw { number, accepted } => {
+                self.withdrawn(from, number, accepted);
                 Ok(Place::Drop)
             }
             Packet::Cancel { send } => {
@@ -58,104 +61,103 @@ impl Engine {
 
     /// A message begins: matched with the receive that was posted first, or held.
     fn message(&mut self, envelope: Envelope, kind: Kind, payload: u64, owed: u64) -> Place {
-        self.accepted(envelope.source);
+        let message = self.accepted(envelope.source);
         match self.matchbox(envelope.context).take_posted(envelope.source, envelope.tag) {
             Some(op) => {
                 self.give_back(envelope.source, owed);
-                self.matched(op, envelope, kind, payload)
+                self.matched(op, envelope, kind, message, payload)
             }
-            None => self.hold(envelope, kind, payload, owed),
+            None => self.hold(envelope, kind, message, payload, owed),
         }
     }
 
-    fn matched(&mut self, op: Op, envelope: Envelope, kind: Kind, payload: u64) -> Place {
-        let State::Recv(Receiving::Posted { want, room }) = self.ops[op.0 as usize] else {
+    fn matched(&mut self, op: Op, envelope: Envelope, kind: Kind, message: u32, payload: u64) -> Place {
+        let State::Recv(Receiving::Posted(waiting)) = self.ops[op.0 as usize] else {
             unreachable!("posted receive {op:?} is {:?}", self.ops[op.0 as usize])
         };
-        self.forget_offer(op, want.source);
-        let mut inbound = Inbound { envelope, room, arrived: payload, expected: envelope.bytes };
+        self.forget_offer(op, &waiting);
+        let room = waiting.room;
+        let mut inbound = Inbound { envelope, room, arrived: payload, expected: envelope.bytes, pulled: None };
         match kind {
             Kind::Whole => {}
-            Kind::Pushed { send } if payload < envelope.bytes => self.redirect(envelope.source, send, op),
-            Kind::Pushed { .. } => {}
-            Kind::Asked { send, key } => inbound = self.grant(op, inbound, send, payload, key),
+            Kind::Pushed if payload < envelope.bytes => self.lead(envelope.source, message, op),
+            Kind::Pushed => {}
+            Kind::Asked { send, key } => inbound = self.grant(op, inbound, Request { message, send }, key),
         }
         self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
         self.finish_if_complete(op);
         Place::Into { op, at: 0, room: payload.min(room) }
     }
 
-    fn hold(&mut self, envelope: Envelope, kind: Kind, payload: u64, cost: u64) -> Place {
+    fn hold(&mut self, envelope: Envelope, kind: Kind, message: u32, payload: u64, cost: u64) -> Place {
         let from = envelope.source;
         let body = match kind {
             Kind::Whole => Body::Whole,
-            Kind::Pushed { .. } if payload == envelope.bytes => Body::Whole,
-            Kind::Pushed { send } => Body::Pushed { send, arrived: payload, end: payload },
-            Kind::Asked { send, key } => Body::Asked { send, first: payload, key },
+            Kind::Pushed if payload == envelope.bytes => Body::Whole,
+            Kind::Pushed => Body::Pushed { message, arrived: payload, end: payload },
+            Kind::Asked { send, key } => Body::Asked { request: Request { message, send }, first: payload, key },
         };
         let room = if matches!(kind, Kind::Asked { .. }) { payload } else { envelope.bytes };
         let op = self.new_op(State::Held(Held { envelope, body, claimed: false, cost }));
-        if let Body::Pushed { send, .. } = body {
-            self.redirect(from, send, op);
+        if let Body::Pushed { message, .. } = body {
+            self.lead(from, message, op);
         }
         let order = self.tick();
         self.matchbox(envelope.context).hold(op, from, envelope.tag, order);
         Place::Hold { op, bytes: room }
     }
 
-    /// The receiver's word on a request: read it, stream it, or it is all here.
-    pub(super) fn grant(&mut self, op: Op, mut inbound: Inbound, send: u32, first: u64, key: Option<Key>) -> Inbound {
-        let to = inbound.envelope.source;
-        inbound.expected = inbound.envelope.bytes.min(inbound.room).max(first);
-        if first >= inbound.expected {
-            self.effects.push_back(Effect::Transmit { to, packet: Packet::Done { send } });
-            return inbound;
+    /// The receiver's word on a request of which `inbound.arrived` bytes are here: read it, stream it, or it
+    /// is all here.
+    pub(super) fn grant(&mut self, op: Op, mut inbound: Inbound, request: Request, key: Option<Key>) -> Inbound {
+        let peer = inbound.envelope.source;
+        let from = inbound.arrived;
+        let until = inbound.envelope.bytes.min(inbound.room).max(from);
+        inbound.expected = until;
+        match key {
+            _ if from == until => self.transmit(peer, Packet::Done { send: request.send }),
+            Some(key) => {
+                inbound.pulled = Some(request);
+                self.effects.push_back(Effect::Pull { op, peer, key, from, until });
+            }
+            None => {
+                self.lead(peer, request.message, op);
+                self.transmit(peer, Packet::Grant { send: request.send, from, until });
+            }
         }
-        self.redirect(to, send, op);
-        let (from, until) = (first, inbound.expected);
-        self.effects.push_back(match key {
-            Some(key) => Effect::Pull { op, peer: to, key, from, until },
-            None => Effect::Transmit { to, packet: Packet::Grant { send, from, until } },
-        });
         inbound
     }
 
     /// All bytes of a pull are in the buffer (`true`), or the peer's memory could not be read: then it is
     /// asked to send them.
     pub fn pulled(&mut self, op: Op, from: u64, read: bool) {
-        let State::Recv(Receiving::Matched(inbound)) = &mut self.ops[op.0 as usize] else {
+        let State::Recv(Receiving::Matched(Inbound { envelope, arrived, expected: until, pulled, .. })) =
+            &mut self.ops[op.0 as usize]
+        else {
             unreachable!("pulled operation {op:?} was not a matched receive")
         };
-        let (to, until) = (inbound.envelope.source, inbound.expected);
-        if read {
-            inbound.arrived = until;
-        }
-        let peer = &mut self.peers[to.index()];
-        let Some(at) = peer.inbound.iter().position(|&(_, target)| target == op) else { return };
-        let send = peer.inbound[at].0;
-        let packet = if read {
-            peer.inbound.swap_remove(at);
-            Packet::Done { send }
-        } else {
-            Packet::Grant { send, from, until }
+        let (peer, until) = (envelope.source, *until);
+        let Some(Request { message, send }) = pulled.take() else {
+            unreachable!("pulled operation {op:?} had no pull under way")
         };
-        self.effects.push_back(Effect::Transmit { to, packet });
-        self.finish_if_complete(op);
-    }
-
-    /// Bytes of the peer's operation `send` go to `op` from now on.
-    pub(super) fn redirect(&mut self, from: Peer, send: u32, op: Op) {
-        let inbound = &mut self.peers[from.index()].inbound;
-        match inbound.iter_mut().find(|(number, _)| *number == send) {
-            Some(entry) => entry.1 = op,
-            None => inbound.push((send, op)),
+        if read {
+            *arrived = until;
+            self.transmit(peer, Packet::Done { send });
+            self.finish_if_complete(op);
+        } else {
+            self.lead(peer, message, op);
+            self.transmit(peer, Packet::Grant { send, from, until });
         }
     }
 
-    fn data(&mut self, from: Peer, send: u32, at: u64, payload: u64) -> Result<Place, Stray> {
+    /// Bytes of the peer's `message` go to `op` from now on.
+    pub(super) fn lead(&mut self, from: Peer, message: u32, op: Op) {
+        self.peers[from.index()].inbound.lead(message, op);
+    }
+
+    fn data(&mut self, from: Peer, message: u32, at: u64, payload: u64) -> Result<Place, Stray> {
         let peer = &mut self.peers[from.index()];
-        let index = peer.inbound.iter().position(|&(number, _)| number == send).ok_or(Stray)?;
-        let op = peer.inbound[index].1;
+        let op = peer.inbound.target(message).ok_or(Stray)?;
         let end = at.checked_add(payload).ok_or(Stray)?;
         match &mut self.ops[op.0 as usize] {
             State::Recv(Receiving::Matched(inbound)) => {
@@ -165,7 +167,7 @@ impl Engine {
                 inbound.arrived += payload;
                 let room = inbound.room.saturating_sub(at).min(payload);
                 if inbound.arrived == inbound.expected {
-                    peer.inbound.swap_remove(index);
+                    peer.inbound.end(message);
                     self.finish_if_complete(op);
                 }
                 Ok(if room > 0 { Place::Into { op, at, room } } else { Place::Drop })
@@ -179,7 +181,7 @@ impl Engine {
                 *high = end.max(*high);
                 if *arrived == envelope.bytes {
                     *body = Body::Whole;
-                    peer.inbound.swap_remove(index);
+                    peer.inbound.end(message);
                 }
                 Ok(Place::Into { op, at, room: payload })
             }
@@ -212,7 +214,8 @@ impl Engine {
             return Err(Stray);
         }
         sending.phase = SendPhase::Streaming;
-        self.effects.push_back(Effect::Stream { op, to: from, from: at, until });
+        let message = sending.message;
+        self.effects.push_back(Effect::Stream { op, to: from, message, from: at, until });
         Ok(Place::Drop)
     }
 
@@ -231,6 +234,6 @@ pub struct Stray;
 #[derive(Clone, Copy)]
 enum Kind {
     Whole,
-    Pushed { send: u32 },
+    Pushed,
     Asked { send: u32, key: Option<Key> },
 }

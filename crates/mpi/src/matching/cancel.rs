@@ -7,10 +7,12 @@ impl Engine {
     /// Cancels a receive if no message was matched with it; at once and locally. An offer that stands is
     /// taken back; an answer that is already under way is matched anew like any message.
     pub fn cancel_recv(&mut self, op: Op) -> bool {
-        let State::Recv(Receiving::Posted { want, .. }) = self.ops[op.0 as usize] else { return false };
+        let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return false };
+        let want = waiting.want;
         self.matchbox(want.context).unpost(op, &want);
-        if let (Some(number), Some(to)) = (self.forget_offer(op, want.source), want.source) {
-            self.effects.push_back(Effect::Transmit { to, packet: Packet::Withdraw { number } });
+        if let (Some(number), Some(to)) = (self.forget_offer(op, &waiting), want.source) {
+            let accepted = self.peers[to.index()].accepted;
+            self.transmit(to, Packet::Withdraw { number, accepted });
         }
         self.complete(op, Outcome { envelope: nobody(&want), error: None, cancelled: true });
         true
@@ -24,13 +26,13 @@ impl Engine {
         }
         sending.cancel_asked = true;
         let to = sending.to;
-        self.effects.push_back(Effect::Transmit { to, packet: Packet::Cancel { send: op.0 } });
+        self.transmit(to, Packet::Cancel { send: op.0 });
     }
 
     pub(super) fn cancel_arrived(&mut self, from: Peer, send: u32) {
         let asked = |state: &State| match state {
-            State::Held(Held { envelope, body: Body::Asked { send: number, .. }, claimed: false, .. }) => {
-                envelope.source == from && *number == send
+            State::Held(Held { envelope, body: Body::Asked { request, .. }, claimed: false, .. }) => {
+                envelope.source == from && request.send == send
             }
             _ => false,
         };
@@ -38,8 +40,7 @@ impl Engine {
         if let Some(op) = found {
             self.drop_held(op);
         }
-        let packet = Packet::Cancelled { send, yes: found.is_some() };
-        self.effects.push_back(Effect::Transmit { to: from, packet });
+        self.transmit(from, Packet::Cancelled { send, yes: found.is_some() });
     }
 
     /// Takes a held message out of its queue and forgets it.
@@ -65,10 +66,13 @@ impl Engine {
         Ok(Place::Drop)
     }
 
-    /// The peer is gone: whatever needs it ends with an error. A message that arrived whole stays.
+    /// The peer is gone: whatever needs it ends with an error. A message that arrived whole stays. What is
+    /// claimed stays too, and ends when it is received. Nothing of the peer may `arrive` any more.
     pub fn lost(&mut self, peer: Peer) {
-        self.peers[peer.index()].lost = true;
-        self.peers[peer.index()].inbound.clear();
+        let state = &mut self.peers[peer.index()];
+        state.lost = true;
+        state.inbound.clear();
+        state.offers.given.clear();
         for index in 0..self.ops.len() {
             let op = Op(index as u32);
             match &self.ops[index] {
@@ -77,19 +81,17 @@ impl Engine {
                     let outcome = Outcome { envelope: s.envelope, error: Some(Class::ProcAborted), cancelled: false };
                     self.complete(op, outcome);
                 }
-                State::Recv(Receiving::Posted { want, .. }) if want.source == Some(peer) => {
-                    let want = *want;
-                    self.matchbox(want.context).unpost(op, &want);
-                    self.forget_offer(op, want.source);
-                    self.fail_recv(op, &want);
+                State::Recv(Receiving::Posted(waiting)) if waiting.want.source == Some(peer) => {
+                    let waiting = *waiting;
+                    self.matchbox(waiting.want.context).unpost(op, &waiting.want);
+                    self.forget_offer(op, &waiting);
+                    self.fail_recv(op, &waiting.want);
                 }
                 State::Recv(Receiving::Matched(m)) if m.envelope.source == peer => {
                     let outcome = Outcome { envelope: m.envelope, error: Some(Class::ProcAborted), cancelled: false };
                     self.complete(op, outcome);
                 }
-                State::Held(h) if h.envelope.source == peer && !h.claimed && h.body != Body::Whole => {
-                    self.drop_held(op);
-                }
+                State::Held(h) if h.envelope.source == peer && !h.claimed && !h.is_whole() => self.drop_held(op),
                 _ => {}
             }
         }

@@ -22,6 +22,7 @@ mod offers;
 mod packet;
 mod post;
 mod queues;
+mod streams;
 
 pub use arrive::Stray;
 pub use packet::{Key, Packet};
@@ -32,6 +33,7 @@ use hawser_base::{Class, Context, Peer};
 use offers::PeerOffers;
 use queues::Matchbox;
 use std::collections::VecDeque;
+use streams::Streams;
 
 /// An operation of this lane: a send, a receive, or a message that arrived before its receive. The index
 /// of the buffer that `pt2pt` keeps for it.
@@ -67,9 +69,11 @@ pub enum Effect {
     Discard { held: Op },
     /// Copy the first `bytes` held for `held` to the front of `op`'s buffer and let the held buffer go.
     Release { held: Op, op: Op, bytes: u64 },
-    /// Stream the send `op` to its peer: its bytes `from .. until` as `Packet::Data`; then call `streamed`.
-    Stream { op: Op, to: Peer, from: u64, until: u64 },
-    /// Read the bytes `from .. until` of the peer's exposed buffer into `op`'s; then call `pulled`.
+    /// Stream the send `op` to its peer: its bytes `from .. until` as `Packet::Data { message, .. }`; then
+    /// call `streamed`, unless `op` completed with an error meanwhile.
+    Stream { op: Op, to: Peer, message: u32, from: u64, until: u64 },
+    /// Read the bytes `from .. until` of the peer's exposed buffer into `op`'s; then call `pulled`, unless
+    /// `op` completed with an error meanwhile.
     Pull { op: Op, peer: Peer, key: Key, from: u64, until: u64 },
     /// The operation has ended; the engine has forgotten it.
     Complete { op: Op, outcome: Outcome },
@@ -122,6 +126,8 @@ enum State {
 struct Sending {
     to: Peer,
     envelope: Envelope,
+    /// Its serial number among the messages to `to`.
+    message: u32,
     phase: SendPhase,
     /// The receiver was asked to forget it, and its answer is under way.
     cancel_asked: bool,
@@ -141,8 +147,19 @@ enum SendPhase {
 /// Posted -> Matched -> gone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Receiving {
-    Posted { want: Want, room: u64 },
+    Posted(Waiting),
     Matched(Inbound),
+}
+
+/// A receive that no message was matched with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Waiting {
+    want: Want,
+    room: u64,
+    /// When it was posted, by the engine's clock.
+    order: u64,
+    /// An offer of it stands at its source.
+    offered: bool,
 }
 
 /// A message on its way into a buffer.
@@ -155,6 +172,8 @@ struct Inbound {
     arrived: u64,
     /// Bytes that will come.
     expected: u64,
+    /// The request, while the sender's memory is being read.
+    pulled: Option<Request>,
 }
 
 /// A message that arrived before its receive.
@@ -168,14 +187,34 @@ struct Held {
     cost: u64,
 }
 
+impl Held {
+    /// All bytes are here, though the sender may wait for the word that they were received.
+    fn is_whole(&self) -> bool {
+        match self.body {
+            Body::Whole => true,
+            Body::Pushed { .. } => false,
+            Body::Asked { first, .. } => first == self.envelope.bytes,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Body {
     /// All of it is here.
     Whole,
     /// It is being pushed; `arrived` bytes are here, none beyond `end`.
-    Pushed { send: u32, arrived: u64, end: u64 },
+    Pushed { message: u32, arrived: u64, end: u64 },
     /// The first `first` bytes are here, the rest waits at the sender, or can be read there.
-    Asked { send: u32, first: u64, key: Option<Key> },
+    Asked { request: Request, first: u64, key: Option<Key> },
+}
+
+/// A message that waits for our word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Request {
+    /// Its serial number, by which its bytes will come.
+    message: u32,
+    /// The sender's operation, by which it is answered.
+    send: u32,
 }
 
 /// What the engine knows of a peer: fixed and small (DESIGN.md, state of a peer).
@@ -191,8 +230,26 @@ pub struct PeerState {
     /// The peer is gone.
     lost: bool,
     offers: PeerOffers,
-    /// Streams from the peer: its operation and the one of ours that takes the bytes.
-    inbound: Vec<(u32, Op)>,
+    inbound: Streams,
+}
+
+/// A peer's account: our window at it, its window at us, and what is open between us.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ledger {
+    /// Window left for eager payload to the peer, in bytes.
+    pub credit: u64,
+    /// Window that we owe back to the peer, in bytes.
+    pub owed: u64,
+    /// Window that the peer's held messages cost, in bytes.
+    pub held: u64,
+    /// Messages sent to the peer, and accepted from it.
+    pub sent: u32,
+    pub accepted: u32,
+    /// Numbers of our offers that stand at the peer, and of the peer's that stand here.
+    pub made: Vec<u32>,
+    pub given: Vec<u32>,
+    /// Messages of the peer whose bytes are still coming.
+    pub streams: usize,
 }
 
 /// The state of one lane.
@@ -218,7 +275,7 @@ impl Engine {
             accepted: 0,
             lost: false,
             offers: PeerOffers::default(),
-            inbound: Vec::new(),
+            inbound: Streams::default(),
         };
         Engine {
             limits,
@@ -318,10 +375,19 @@ impl Engine {
         self.clock
     }
 
+    /// Counts a message that begins; its serial number.
     #[inline(always)]
-    fn accepted(&mut self, from: Peer) {
+    fn accepted(&mut self, from: Peer) -> u32 {
         let peer = &mut self.peers[from.index()];
         peer.accepted = peer.accepted.wrapping_add(1);
+        peer.accepted
+    }
+
+    /// Nobody speaks to a peer that is gone.
+    fn transmit(&mut self, to: Peer, packet: Packet) {
+        if !self.peers[to.index()].lost {
+            self.effects.push_back(Effect::Transmit { to, packet });
+        }
     }
 
     /// Owes `cost` to the peer's window and pays when it is worth a packet.
@@ -329,9 +395,9 @@ impl Engine {
     fn give_back(&mut self, to: Peer, cost: u64) {
         let peer = &mut self.peers[to.index()];
         peer.owed += cost;
-        if peer.owed >= self.limits.window / 4 {
+        if peer.owed > 0 && peer.owed >= self.limits.window / 4 {
             let bytes = std::mem::take(&mut peer.owed);
-            self.effects.push_back(Effect::Transmit { to, packet: Packet::Credit { bytes } });
+            self.transmit(to, Packet::Credit { bytes });
         }
     }
 
@@ -340,13 +406,40 @@ impl Engine {
         self.effects.push_back(Effect::Complete { op, outcome });
     }
 
-    /// The context is freed: messages that nobody received go with it.
+    /// The context is freed: messages that nobody received go with it, and give their window back.
     pub fn close(&mut self, context: Context) -> Vec<Op> {
         let Some(Some(found)) = self.boxes.get_mut(queues::slot(context)).map(Option::take) else { return Vec::new() };
         let held = found.held();
         for &op in &held {
-            self.free_op(op);
+            if let State::Held(Held { envelope, cost, .. }) = self.free_op(op) {
+                self.peers[envelope.source.index()].inbound.forget(op);
+                self.give_back(envelope.source, cost);
+            }
         }
         held
+    }
+
+    /// The peer was declared lost.
+    pub fn is_lost(&self, peer: Peer) -> bool {
+        self.peers[peer.index()].lost
+    }
+
+    /// What stands between us and a peer, for checkers and for `hawser-info --stats`.
+    pub fn ledger(&self, peer: Peer) -> Ledger {
+        let state = &self.peers[peer.index()];
+        let held = self.ops.iter().filter_map(|state| match state {
+            State::Held(held) if held.envelope.source == peer => Some(held.cost),
+            _ => None,
+        });
+        Ledger {
+            credit: state.credit,
+            owed: state.owed,
+            held: held.sum(),
+            sent: state.sent,
+            accepted: state.accepted,
+            made: state.offers.made.iter().map(|offer| offer.number).collect(),
+            given: state.offers.given.iter().map(|offer| offer.number).collect(),
+            streams: state.inbound.len(),
+        }
     }
 }

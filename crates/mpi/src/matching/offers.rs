@@ -8,7 +8,8 @@
 //! An offer is a promise of room, not of the match: the receiver matches the answer like any message, so
 //! that a receive can be cancelled at once and locally (MPI-5.0 §3.8.4) while an answer is under way.
 
-use super::{Effect, Engine, Op, Packet, Receiving, State, Want, queues::tags_meet};
+use super::queues::{slot, tags_meet};
+use super::{Engine, Op, Packet, Receiving, State, Waiting};
 use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 
@@ -39,35 +40,48 @@ pub struct PeerOffers {
     pub made: VecDeque<Offered>,
     /// The number of our next offer.
     pub next_made: u32,
+    /// Receives that wait for this peer by name and are not offered.
+    pub unoffered: u32,
 }
 
 impl Engine {
     /// Offers the posted receive `op` to its source if the rules allow it.
-    pub(super) fn offer(&mut self, op: Op, want: &Want, room: u64) {
+    pub(super) fn offer(&mut self, op: Op) {
+        let State::Recv(Receiving::Posted(waiting)) = self.ops[op.0 as usize] else { return };
+        let (want, room) = (waiting.want, waiting.room);
         let Some(to) = want.source else { return };
-        if room < self.limits.offer || !self.may_offer(op, want, to) {
+        if room < self.limits.offer || !self.may_offer(&waiting, to) {
             return;
         }
         let peer = &mut self.peers[to.index()];
         let number = peer.offers.next_made;
         peer.offers.next_made = number.wrapping_add(1);
         peer.offers.made.push_back(Offered { number, op });
-        let packet = Packet::Offer { context: want.context, tag: want.tag, room, number, accepted: peer.accepted };
-        self.effects.push_back(Effect::Transmit { to, packet });
+        peer.offers.unoffered -= 1;
+        let accepted = peer.accepted;
+        self.ops[op.0 as usize] = State::Recv(Receiving::Posted(Waiting { offered: true, ..waiting }));
+        self.transmit(to, Packet::Offer { context: want.context, tag: want.tag, room, number, accepted });
     }
 
-    /// Every message that fits `op` must be known to go to it: no earlier receive from any source is open
+    /// Every message that fits `waiting` must be known to go to it: no earlier receive from any source is open
     /// (DESIGN.md, Credits), and every earlier one from this source that could take it is offered too.
-    fn may_offer(&self, op: Op, want: &Want, to: Peer) -> bool {
+    fn may_offer(&self, waiting: &Waiting, to: Peer) -> bool {
         let peer = &self.peers[to.index()];
-        let Some(Some(queues)) = self.boxes.get(super::queues::slot(want.context)) else { return !peer.lost };
-        let made = &peer.offers.made;
-        !peer.lost
-            && !queues.any_source_waits(want.tag)
-            && queues
-                .posted_for(to)
-                .take_while(|&(other, _)| other != op)
-                .all(|(other, tag)| !tags_meet(tag, want.tag) || made.iter().any(|o| o.op == other))
+        if peer.lost {
+            return false;
+        }
+        let Some(Some(queues)) = self.boxes.get(slot(waiting.want.context)) else { return true };
+        let (tag, order) = (waiting.want.tag, waiting.order);
+        if queues.any_source_waits(tag, order) {
+            return false;
+        }
+        // The receive itself is not offered yet; when it is the only one, there is nobody to ask.
+        peer.offers.unoffered == 1
+            || queues.posted_for(to, order).all(|(other, its)| !tags_meet(its, tag) || self.is_offered(other))
+    }
+
+    fn is_offered(&self, op: Op) -> bool {
+        matches!(self.ops[op.0 as usize], State::Recv(Receiving::Posted(Waiting { offered: true, .. })))
     }
 
     /// The peer offers room for a message of ours.
@@ -77,8 +91,7 @@ impl Engine {
             return; // not in succession: one before it was refused, and will be offered again
         }
         if accepted != peer.sent {
-            let packet = Packet::Stale { number: given.number };
-            self.effects.push_back(Effect::Transmit { to: from, packet });
+            self.transmit(from, Packet::Stale { number: given.number });
             return;
         }
         peer.offers.next_given = given.number.wrapping_add(1);
@@ -92,27 +105,54 @@ impl Engine {
         given.remove(at)
     }
 
-    pub(super) fn withdrawn(&mut self, from: Peer, number: u32) {
-        self.peers[from.index()].offers.given.retain(|g| g.number != number);
+    /// An offer was taken back. If a message of ours crossed the withdrawal, the peer may have given it to a
+    /// later receive than the one whose offer we took for it: then the later offers are void and refused.
+    pub(super) fn withdrawn(&mut self, from: Peer, number: u32, accepted: u32) {
+        let peer = &mut self.peers[from.index()];
+        let offers = &mut peer.offers;
+        let next = number.wrapping_add(1);
+        if accepted == peer.sent || !is_before(next, offers.next_given) {
+            offers.given.retain(|g| g.number != number);
+            return;
+        }
+        offers.given.retain(|g| is_before(g.number, number));
+        offers.next_given = next;
+        self.transmit(from, Packet::Stale { number: next });
     }
 
     /// The peer refused our offers from `number` on: those whose receives still wait are made again.
     pub(super) fn refused(&mut self, from: Peer, number: u32) {
         let offers = &mut self.peers[from.index()].offers;
-        let at = offers.made.iter().position(|o| o.number.wrapping_sub(number) as i32 >= 0);
-        let again = offers.made.split_off(at.unwrap_or(offers.made.len()));
+        if is_before(offers.next_made, number) {
+            return; // no such offer was made
+        }
+        let at = offers.made.partition_point(|o| is_before(o.number, number));
+        let again = offers.made.split_off(at);
         offers.next_made = number;
-        for Offered { op, .. } in again {
-            if let State::Recv(Receiving::Posted { want, room }) = self.ops[op.0 as usize] {
-                self.offer(op, &want, room);
+        offers.unoffered += again.len() as u32;
+        for &Offered { op, .. } in &again {
+            if let State::Recv(Receiving::Posted(waiting)) = &mut self.ops[op.0 as usize] {
+                waiting.offered = false;
             }
+        }
+        for Offered { op, .. } in again {
+            self.offer(op);
         }
     }
 
     /// The receive `op` no longer waits: its offer, if one stands, is forgotten here. Its number, if so.
-    pub(super) fn forget_offer(&mut self, op: Op, source: Option<Peer>) -> Option<u32> {
-        let made = &mut self.peers[source?.index()].offers.made;
-        let at = made.iter().position(|o| o.op == op)?;
-        made.remove(at).map(|o| o.number)
+    pub(super) fn forget_offer(&mut self, op: Op, waiting: &Waiting) -> Option<u32> {
+        let offers = &mut self.peers[waiting.want.source?.index()].offers;
+        if !waiting.offered {
+            offers.unoffered -= 1;
+            return None;
+        }
+        let at = offers.made.iter().position(|o| o.op == op)?;
+        offers.made.remove(at).map(|o| o.number)
     }
+}
+
+/// Offer numbers wrap; those that are alive lie close together.
+fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
 }

@@ -1,5 +1,10 @@
 //! What travels between two engines, without payload. `mpi::wire` encodes it; the order of packets from
-//! one peer on one lane is kept by the transport, except `Data`, which may come in any order.
+//! one peer on one lane is kept by the transport, except `Data`: it comes behind the packets that were sent
+//! before it, but in any order among its kind, and later packets may overtake it.
+//!
+//! `send` is the number of the sender's operation: it is echoed to the sender, and is free for the next
+//! send once that one has ended. `message` is the serial number of the message, counted by both sides from
+//! the packets that begin one; bytes that are late still find their own message by it.
 
 use hawser_base::Context;
 
@@ -12,14 +17,13 @@ pub enum Packet {
     /// A whole message; all of its bytes are the payload.
     Eager { context: Context, tag: i32 },
     /// A message that is pushed without asking; the payload is its front, the rest comes as `Data`.
-    Push { context: Context, tag: i32, bytes: u64, send: u32 },
+    Push { context: Context, tag: i32, bytes: u64 },
     /// A message that waits for the receiver's word; the payload is its front.
-    /// `sync`: the sender wants to know when it is matched even if all bytes are here.
     Ask { context: Context, tag: i32, bytes: u64, send: u32, key: Option<Key> },
     /// A message that answers an offer; all its bytes come as `Data`.
-    Answer { context: Context, tag: i32, bytes: u64, send: u32, offer: u32 },
-    /// Bytes of the sender's operation `send`, from byte `at` on.
-    Data { send: u32, at: u64 },
+    Answer { context: Context, tag: i32, bytes: u64, offer: u32 },
+    /// Bytes of the message with the serial number `message`, from byte `at` on.
+    Data { message: u32, at: u64 },
     /// Grants the request of `send`: stream its bytes from `from` until `until`.
     Grant { send: u32, from: u64, until: u64 },
     /// The receiver has all that it wants of `send`.
@@ -29,8 +33,8 @@ pub enum Packet {
     Offer { context: Context, tag: Option<i32>, room: u64, number: u32, accepted: u32 },
     /// Your offer `number`, and all after it, came too late: offer again from that number on.
     Stale { number: u32 },
-    /// The offer `number` no longer stands.
-    Withdraw { number: u32 },
+    /// The offer `number` no longer stands; `accepted` as in `Offer`.
+    Withdraw { number: u32, accepted: u32 },
     /// Forget the request of `send`.
     Cancel { send: u32 },
     /// The answer to `Cancel`.

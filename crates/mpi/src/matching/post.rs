@@ -54,16 +54,12 @@ impl Engine {
             if bytes <= limits.packet {
                 return Start::Eager;
             }
-            let op = self.new_send(&spec, SendPhase::Streaming);
-            let packet = Packet::Push { context, tag, bytes, send: op.0 };
-            self.effects.push_back(Effect::Stream { op, to, from: limits.packet, until: bytes });
-            return Start::Begin { op, packet, front: limits.packet };
+            let packet = Packet::Push { context, tag, bytes };
+            return self.begin_stream(&spec, packet, limits.packet);
         }
         if let (Some(given), false) = (given, spec.sync) {
-            let op = self.new_send(&spec, SendPhase::Streaming);
-            let packet = Packet::Answer { context, tag, bytes, send: op.0, offer: given.number };
-            self.effects.push_back(Effect::Stream { op, to, from: 0, until: bytes });
-            return Start::Begin { op, packet, front: 0 };
+            let packet = Packet::Answer { context, tag, bytes, offer: given.number };
+            return self.begin_stream(&spec, packet, 0);
         }
         let wanted = bytes.min(limits.first);
         let front = if spec.eager && wanted > 0 && peer.credit >= cost(wanted) { wanted } else { 0 };
@@ -73,9 +69,18 @@ impl Engine {
         Start::Begin { op, packet, front }
     }
 
+    /// `packet` with the first `front` bytes goes at once, the rest follows without asking.
+    fn begin_stream(&mut self, spec: &SendSpec, packet: Packet, front: u64) -> Start {
+        let op = self.new_send(spec, SendPhase::Streaming);
+        let message = self.peers[spec.to.index()].sent;
+        self.effects.push_back(Effect::Stream { op, to: spec.to, message, from: front, until: spec.bytes });
+        Start::Begin { op, packet, front }
+    }
+
     fn new_send(&mut self, spec: &SendSpec, phase: SendPhase) -> Op {
         let envelope = Envelope { context: spec.context, source: spec.to, tag: spec.tag, bytes: spec.bytes };
-        self.new_op(State::Send(Sending { to: spec.to, envelope, phase, cancel_asked: false }))
+        let message = self.peers[spec.to.index()].sent;
+        self.new_op(State::Send(Sending { to: spec.to, envelope, message, phase, cancel_asked: false }))
     }
 
     /// The last byte of a stream was handed to the device.
@@ -103,13 +108,18 @@ impl Engine {
             self.matchbox(want.context).unhold(source, held);
             return (self.take_held(held, room), Posted::Matched);
         }
-        let op = self.new_op(State::Recv(Receiving::Posted { want, room }));
-        if want.source.is_some_and(|peer| self.peers[peer.index()].lost) {
+        let order = self.tick();
+        let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order, offered: false })));
+        let Some(source) = want.source else {
+            self.matchbox(want.context).post(op, &want, order);
+            return (op, Posted::Waits);
+        };
+        if self.peers[source.index()].lost {
             self.fail_recv(op, &want);
             return (op, Posted::Matched);
         }
-        let order = self.tick();
-        self.offer(op, &want, room);
+        self.peers[source.index()].offers.unoffered += 1;
+        self.offer(op);
         self.matchbox(want.context).post(op, &want, order);
         (op, Posted::Waits)
     }
@@ -154,20 +164,27 @@ impl Engine {
             Body::Pushed { end, .. } => end,
             Body::Asked { first, .. } => first,
         };
+        let cut_off = self.peers[from.index()].lost && !self.held(held).is_whole();
         self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });
         self.free_op(held);
         self.give_back(from, cost);
-        let mut inbound = Inbound { envelope, room, arrived: here, expected: envelope.bytes };
+        let mut inbound = Inbound { envelope, room, arrived: here, expected: envelope.bytes, pulled: None };
         match body {
+            _ if cut_off => {}
             Body::Whole => {}
-            Body::Pushed { send, arrived, .. } => {
+            Body::Pushed { message, arrived, .. } => {
                 inbound.arrived = arrived;
-                self.redirect(from, send, op);
+                self.lead(from, message, op);
             }
-            Body::Asked { send, first, key } => inbound = self.grant(op, inbound, send, first, key),
+            Body::Asked { request, key, .. } => inbound = self.grant(op, inbound, request, key),
         }
         self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
-        self.finish_if_complete(op);
+        if cut_off {
+            let outcome = Outcome { envelope, error: Some(Class::ProcAborted), cancelled: false };
+            self.complete(op, outcome);
+        } else {
+            self.finish_if_complete(op);
+        }
         op
     }
 }

@@ -15,13 +15,7 @@ pub struct Want {
     pub tag: Option<i32>,
 }
 
-impl Want {
-    /// Some message could fit both.
-    pub fn overlaps(&self, tag: Option<i32>) -> bool {
-        tags_meet(self.tag, tag)
-    }
-}
-
+/// Some message could have both tags.
 pub fn tags_meet(a: Option<i32>, b: Option<i32>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => a == b,
@@ -53,6 +47,8 @@ struct BySource {
 pub struct Matchbox {
     any_source: VecDeque<Entry>,
     sources: Vec<BySource>,
+    /// Messages that are held in all: when there are none, nobody looks through the sources.
+    held: usize,
 }
 
 impl Matchbox {
@@ -102,18 +98,20 @@ impl Matchbox {
         at.is_some_and(|at| queue.remove(at).is_some())
     }
 
-    /// Receives posted for `peer` by name, in order.
-    pub fn posted_for(&self, peer: Peer) -> impl Iterator<Item = (Op, Option<i32>)> + '_ {
-        self.sources.get(peer.index()).into_iter().flat_map(|s| s.posted.iter().map(|e| (e.op, e.tag)))
+    /// Receives posted for `peer` by name earlier than `order`.
+    pub fn posted_for(&self, peer: Peer, order: u64) -> impl Iterator<Item = (Op, Option<i32>)> + '_ {
+        let posted = self.sources.get(peer.index()).into_iter().flat_map(|s| &s.posted);
+        posted.take_while(move |e| e.order < order).map(|e| (e.op, e.tag))
     }
 
-    /// Whether a receive from any source that a message with `tag` could fit waits.
-    pub fn any_source_waits(&self, tag: Option<i32>) -> bool {
-        self.any_source.iter().any(|e| tags_meet(e.tag, tag))
+    /// Whether a receive from any source that was posted earlier than `order` could take a message with `tag`.
+    pub fn any_source_waits(&self, tag: Option<i32>, order: u64) -> bool {
+        self.any_source.iter().take_while(|e| e.order < order).any(|e| tags_meet(e.tag, tag))
     }
 
     pub fn hold(&mut self, op: Op, peer: Peer, tag: i32, order: u64) {
         self.source(peer).held.push_back(Entry { op, tag: Some(tag), order });
+        self.held += 1;
     }
 
     /// The message that arrived first of those that fit; it stays queued.
@@ -125,6 +123,7 @@ impl Matchbox {
             Some((order, Peer(index as u32), source.held[at].op))
         };
         match want.source {
+            _ if self.held == 0 => None,
             Some(peer) => first(peer.index()),
             None => (0..self.sources.len()).filter_map(first).min_by_key(|&(order, ..)| order),
         }
@@ -136,6 +135,7 @@ impl Matchbox {
         let held = &mut self.source(peer).held;
         if let Some(at) = held.iter().position(|e| e.op == op) {
             held.remove(at);
+            self.held -= 1;
         }
     }
 
