@@ -1,0 +1,70 @@
+//! The devices of a process, and the route to each peer: the first device that reaches it
+//! (PM/Composite, pm_ethernet.txt: a device per peer).
+
+use crate::channel::Channel;
+use hawser_base::{Class, Error, Lane, Peer, Result, UserMem};
+use hawser_device::{Device, Limits, RemoteKey};
+
+/// A way to a peer: which device, and its figures toward that peer.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    pub device: u8,
+    pub limits: Limits,
+}
+
+/// All devices and all routes, shared by the lanes.
+pub struct Fabric {
+    devices: Vec<Box<dyn Device>>,
+    routes: Vec<Route>,
+}
+
+impl Fabric {
+    /// Routes to `peers` peers over `devices`, the best first.
+    pub fn new(devices: Vec<Box<dyn Device>>, peers: usize) -> Result<Fabric> {
+        let route = |peer: Peer| {
+            let reaching = devices.iter().enumerate().find_map(|(i, d)| Some((i, d.limits(peer)?)));
+            let (device, limits) = reaching.ok_or_else(|| {
+                let tried: Vec<_> = devices.iter().map(|d| d.name()).collect();
+                Error::new(Class::Other, format!("rank {peer} is reached by no device (tried: {})", tried.join(", ")))
+            })?;
+            Ok(Route { device: device as u8, limits })
+        };
+        let routes = (0..peers as u32).map(Peer).map(route).collect::<Result<_>>()?;
+        Ok(Fabric { devices, routes })
+    }
+
+    pub fn peers(&self) -> usize {
+        self.routes.len()
+    }
+
+    #[inline]
+    pub fn route(&self, peer: Peer) -> &Route {
+        &self.routes[peer.index()]
+    }
+
+    /// The device's name on the way to `peer`.
+    pub fn device_name(&self, peer: Peer) -> &'static str {
+        self.devices[self.route(peer).device as usize].name()
+    }
+
+    /// This lane's ends of all devices.
+    pub fn channel(&self, lane: Lane) -> Channel {
+        let ports = self.devices.iter().map(|d| d.port(lane)).collect();
+        Channel::new(ports, self.routes.iter().map(|r| (r.device, r.limits.short)))
+    }
+
+    /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
+    pub fn expose(&self, to: Peer, mem: UserMem) -> Option<RemoteKey> {
+        let route = self.route(to);
+        let from = route.limits.read_from?;
+        if mem.len() < from {
+            return None;
+        }
+        self.devices[route.device as usize].expose(mem)
+    }
+
+    /// Reads `into.len()` bytes of the peer's exposed buffer from `at` on; false if it cannot be read.
+    pub fn read(&self, from: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+        self.devices[self.route(from).device as usize].read(from, key, at, into)
+    }
+}

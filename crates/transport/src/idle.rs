@@ -1,0 +1,140 @@
+//! Waiting: spin while a core is free, then yield, then sleep until the doorbell rings.
+//!
+//! An `Idle` lives as long as one wait of one thread. The caller polls, asks `pause`, polls again; after
+//! `pause` has armed the doorbell the caller must poll every source once more before it calls again. With
+//! more ranks than cores nobody spins: a yield lets the peer run that is waited for. Measured on two
+//! cores with 16 ranks (ARCHITECTURE.md, Waiting): spinning 100 turns first doubles a barrier, sleeping
+//! at once triples it.
+
+use hawser_base::param::{Kind, Param};
+use hawser_base::{Peer, Result};
+use hawser_job::doorbell::Armed;
+use hawser_job::wait::WaitRecord;
+use hawser_job::{Doorbell, WaitReason};
+use hawser_os::{clock, host};
+
+pub static SPIN: Param = Param {
+    name: "HAWSER_SPIN",
+    kind: Kind::Number { min: 0, max: 1 << 30 },
+    default: "10000",
+    help: "turns of polling before a waiting rank yields its core, where there is a core for every rank",
+};
+
+pub static YIELD: Param = Param {
+    name: "HAWSER_YIELD",
+    kind: Kind::Number { min: 0, max: 1 << 30 },
+    default: "32",
+    help: "times that a waiting rank yields its core before it sleeps",
+};
+
+/// A sleep ends by itself after this time, so that even a lost wake-up costs no more (job::doorbell).
+const SLEEP_NS: u64 = 1_000_000_000;
+
+/// How this process waits.
+pub struct Patience {
+    spin: u32,
+    yields: u32,
+    bell: Doorbell,
+    record: WaitRecord,
+}
+
+impl Patience {
+    /// `crowded`: there are more ranks than cores.
+    pub fn new(crowded: bool, bell: Doorbell, record: WaitRecord) -> Result<Patience> {
+        let spin = if crowded && !SPIN.is_set() { 0 } else { SPIN.number()? as u32 };
+        Ok(Patience { spin, yields: YIELD.number()? as u32, bell, record })
+    }
+
+    /// Begins a wait.
+    #[inline]
+    pub fn idle(&self) -> Idle<'_> {
+        Idle { patience: self, turns: 0, since_ns: 0, armed: None }
+    }
+
+    /// No turn is spent spinning: somebody else needs the core.
+    pub fn is_crowded(&self) -> bool {
+        self.spin == 0
+    }
+}
+
+/// One wait.
+pub struct Idle<'a> {
+    patience: &'a Patience,
+    turns: u32,
+    since_ns: u64,
+    armed: Option<Armed>,
+}
+
+impl Idle<'_> {
+    /// Nothing was found: waits a little, or a lot. `reason` is asked for only before sleeping.
+    #[inline]
+    pub fn pause<'r>(&mut self, reason: impl FnOnce() -> WaitReason<&'r str>) {
+        self.turns += 1;
+        if self.turns <= self.patience.spin {
+            std::hint::spin_loop();
+        } else {
+            self.rest(reason);
+        }
+    }
+
+    #[cold]
+    fn rest<'r>(&mut self, reason: impl FnOnce() -> WaitReason<&'r str>) {
+        if self.turns <= self.patience.spin.saturating_add(self.patience.yields) {
+            host::yield_core();
+        } else if let Some(armed) = self.armed.take() {
+            self.sleep(armed, reason());
+        } else {
+            self.armed = Some(self.patience.bell.arm());
+        }
+    }
+
+    fn sleep(&mut self, armed: Armed, mut reason: WaitReason<&str>) {
+        if self.since_ns == 0 {
+            self.since_ns = clock::now_ns();
+        }
+        reason.since_ns = self.since_ns;
+        self.patience.record.begin(&reason);
+        self.patience.bell.sleep(armed, Some(SLEEP_NS));
+        // A few turns more before the next sleep: what woke us may come in pieces.
+        self.turns = self.turns.saturating_sub(4);
+    }
+
+    /// Something was found, though not what is waited for: be quick again, the wait as a whole goes on.
+    #[inline]
+    pub fn moved(&mut self) {
+        if self.turns > 0 {
+            self.turns = 0;
+            self.since_ns = 0;
+        }
+    }
+
+    /// Whether this turn should look at everything, not only at what is waited for.
+    #[inline]
+    pub fn look_wide(&self) -> bool {
+        self.armed.is_some() || self.turns.is_multiple_of(64) || self.turns > self.patience.spin
+    }
+}
+
+impl Drop for Idle<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.turns > self.patience.spin {
+            self.end();
+        }
+    }
+}
+
+impl Idle<'_> {
+    #[cold]
+    fn end(&mut self) {
+        self.patience.record.end();
+        if self.armed.is_some() && !hawser_base::threads::multiple() {
+            self.patience.bell.disarm();
+        }
+    }
+}
+
+/// Whom a wait is for, in the words of a wait reason.
+pub fn wait_peer(source: Option<Peer>) -> hawser_job::WaitPeer {
+    source.map_or(hawser_job::WaitPeer::Any, |peer| hawser_job::WaitPeer::Rank(peer.0))
+}

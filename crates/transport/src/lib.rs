@@ -1,0 +1,14 @@
+//! Floor 4: which device reaches a peer, what waits to be sent, when to spin and when to sleep.
+//!
+//! It knows neither messages nor frames: packets of a header and a payload pass through. Before it:
+//! `mpi::pt2pt`. After it: the devices, behind `device::Port`.
+
+#![forbid(unsafe_code)]
+
+mod channel;
+mod fabric;
+mod idle;
+
+pub use channel::{Channel, Control};
+pub use fabric::{Fabric, Route};
+pub use idle::{Idle, Patience, SPIN, YIELD, wait_peer};
