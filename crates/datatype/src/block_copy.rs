@@ -1,0 +1,83 @@
+//! The inner loops of packing: many blocks of one length, between the application's memory and packed
+//! bytes. Common lengths are compiled as constants, so that a block is a few moves and no call.
+//!
+//! Everything here is raw: lengths and addresses were checked or vouched for by `pack`, its only caller.
+
+use crate::user::UserPtr;
+use std::ptr;
+
+/// Which way bytes go.
+pub(crate) trait Direction {
+    /// # Safety
+    /// `len` bytes are valid at both addresses for this direction, and do not overlap.
+    unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize);
+}
+
+/// From the user's layout to packed bytes.
+pub(crate) struct Gather;
+/// From packed bytes to the user's layout.
+pub(crate) struct Scatter;
+
+impl Direction for Gather {
+    #[inline(always)]
+    unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { ptr::copy_nonoverlapping(user, packed, len) }
+    }
+}
+
+impl Direction for Scatter {
+    #[inline(always)]
+    unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { ptr::copy_nonoverlapping(packed, user, len) }
+    }
+}
+
+/// Calls `$body` with `$len` as a constant for the lengths that scalars and small structs have.
+macro_rules! with_constant_len {
+    ($len:ident, $body:expr) => {
+        with_constant_len!(@ $len, $body, 1 2 3 4 6 8 12 16 20 24 32 40 48 64)
+    };
+    (@ $len:ident, $body:expr, $($n:literal)*) => {
+        match $len {
+            $($n => { let $len: usize = $n; $body })*
+            _ => $body,
+        }
+    };
+}
+
+/// # Safety
+/// `packed` is valid for `count * len` bytes, `user` for each of its blocks at `disp + i * stride`.
+pub(crate) unsafe fn strided<D: Direction>(
+    user: UserPtr,
+    disp: i64,
+    packed: *mut u8,
+    count: usize,
+    len: usize,
+    stride: i64,
+) {
+    with_constant_len!(len, {
+        let (mut from, mut to) = (user.at(disp), packed);
+        for _ in 0..count {
+            // SAFETY: block `i` of the caller's promise; the addresses advance in step with it.
+            unsafe { D::copy(from, to, len) };
+            from = from.wrapping_offset(stride as isize);
+            to = to.wrapping_add(len);
+        }
+    })
+}
+
+/// # Safety
+/// `packed` is valid for `disps.len() * len` bytes, `user` for a block at `disp` plus each of `disps`.
+pub(crate) unsafe fn listed<D: Direction>(user: UserPtr, disp: i64, packed: *mut u8, disps: &[i64], len: usize) {
+    with_constant_len!(len, {
+        let base = user.at(disp);
+        let mut to = packed;
+        for &at in disps {
+            // SAFETY: the block at `at` of the caller's promise.
+            unsafe { D::copy(base.wrapping_offset(at as isize), to, len) };
+            to = to.wrapping_add(len);
+        }
+    })
+}

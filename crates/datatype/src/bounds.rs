@@ -1,0 +1,194 @@
+//! Lower and upper bounds of a typemap, with MPI's markers and padding, in checked arithmetic.
+//!
+//! A bound set by a marker (MPI_Type_create_resized, MPI_LB, MPI_UB) beats every bound that follows from
+//! data, also in types built on top (MPI-5.0 §5.1.7). Nothing here may wrap: what does not fit is an error.
+
+use crate::basic::{Basic, Repr};
+use hawser_base::{Class, Error, Result};
+
+/// A computed size, bound or displacement does not fit in MPI_Count.
+#[cold]
+pub(crate) fn too_large(what: &str) -> Error {
+    Error::new(
+        Class::ValueTooLarge,
+        format!("the {what} of the new datatype does not fit in 63 bits; use smaller counts or displacements"),
+    )
+}
+
+pub(crate) fn add(a: i64, b: i64, what: &str) -> Result<i64> {
+    a.checked_add(b).ok_or_else(|| too_large(what))
+}
+
+pub(crate) fn mul(a: i64, b: i64, what: &str) -> Result<i64> {
+    a.checked_mul(b).ok_or_else(|| too_large(what))
+}
+
+/// A product of sizes, which stays within MPI_Count.
+pub(crate) fn mul_size(a: u64, b: u64) -> Result<u64> {
+    a.checked_mul(b).filter(|&size| size <= i64::MAX as u64).ok_or_else(|| too_large("size"))
+}
+
+/// A sum of sizes, which stays within MPI_Count.
+pub(crate) fn add_size(a: u64, b: u64) -> Result<u64> {
+    a.checked_add(b).filter(|&size| size <= i64::MAX as u64).ok_or_else(|| too_large("size"))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Edge {
+    at: i64,
+    marked: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bounds {
+    /// Lower and upper bound; none in an empty typemap.
+    edges: Option<(Edge, Edge)>,
+    /// First byte of data and the one behind the last; none without data.
+    data: Option<(i64, i64)>,
+    /// The largest alignment of its basic types.
+    align: u64,
+}
+
+impl Bounds {
+    pub const EMPTY: Bounds = Bounds { edges: None, data: None, align: 1 };
+
+    pub const fn of_basic(basic: Basic) -> Bounds {
+        let extent = basic.extent() as i64;
+        let marker = matches!(basic.repr(), Repr::Marker);
+        let low = Edge { at: 0, marked: marker && matches!(basic, Basic::Lb) };
+        let high = Edge { at: extent, marked: marker && matches!(basic, Basic::Ub) };
+        Bounds { edges: Some((low, high)), data: None, align: basic.align() }.with_data(basic)
+    }
+
+    const fn with_data(mut self, basic: Basic) -> Bounds {
+        let end = match basic.repr() {
+            Repr::Marker => return self,
+            Repr::Pair(value, index) => crate::basic::pair_index_at(value, index) + index.size(),
+            repr => repr.size(),
+        };
+        self.data = Some((0, end as i64));
+        self
+    }
+
+    /// The pair of MPI_Type_get_value_index, laid out as a C struct.
+    pub const fn of_pair(value: Basic, index: Basic) -> Bounds {
+        let repr = Repr::Pair(value, index);
+        let end = crate::basic::pair_index_at(value, index) + index.size();
+        let extent = end.next_multiple_of(repr.align()) as i64;
+        let (low, high) = (Edge { at: 0, marked: false }, Edge { at: extent, marked: false });
+        Bounds { edges: Some((low, high)), data: Some((0, end as i64)), align: repr.align() }
+    }
+
+    pub fn lb(&self) -> i64 {
+        self.edges.map_or(0, |(low, _)| low.at)
+    }
+
+    pub fn ub(&self) -> i64 {
+        self.edges.map_or(0, |(_, high)| high.at)
+    }
+
+    pub fn extent(&self) -> i64 {
+        self.ub() - self.lb()
+    }
+
+    pub fn true_lb(&self) -> i64 {
+        self.data.map_or(0, |(first, _)| first)
+    }
+
+    pub fn true_extent(&self) -> i64 {
+        self.data.map_or(0, |(first, end)| end - first)
+    }
+
+    pub fn align(&self) -> u64 {
+        self.align
+    }
+
+    /// The bounds of copies at displacements of which `a` and `b` are the smallest and the largest, in
+    /// either order.
+    pub fn spread(&self, a: i64, b: i64) -> Result<Bounds> {
+        let (least, most) = (a.min(b), a.max(b));
+        let mut new = *self;
+        if let Some((low, high)) = &mut new.edges {
+            low.at = add(low.at, least, "lower bound")?;
+            high.at = add(high.at, most, "upper bound")?;
+        }
+        if let Some((first, end)) = &mut new.data {
+            *first = add(*first, least, "true lower bound")?;
+            *end = add(*end, most, "true upper bound")?;
+        }
+        new.checked()
+    }
+
+    /// `count` copies (at least one), each `stride` behind the one before.
+    pub fn repeat(&self, count: u64, stride: i64) -> Result<Bounds> {
+        debug_assert!(count > 0);
+        if self.edges.is_none() {
+            return Ok(*self);
+        }
+        let steps = i64::try_from(count - 1).map_err(|_| too_large("count"))?;
+        self.spread(0, mul(steps, stride, "extent")?)
+    }
+
+    /// Both typemaps, one behind the other.
+    pub fn join(self, other: Bounds) -> Result<Bounds> {
+        let edges = match (self.edges, other.edges) {
+            (Some((l1, h1)), Some((l2, h2))) => Some((lower(l1, l2), higher(h1, h2))),
+            (edges, None) | (None, edges) => edges,
+        };
+        let data = match (self.data, other.data) {
+            (Some((f1, e1)), Some((f2, e2))) => Some((f1.min(f2), e1.max(e2))),
+            (data, None) | (None, data) => data,
+        };
+        Bounds { edges, data, align: self.align.max(other.align) }.checked()
+    }
+
+    /// The upper bound of a struct moves up until its extent is a multiple of its alignment, unless a
+    /// marker set it (MPI-5.0 §5.1, ε).
+    pub fn padded(mut self) -> Result<Bounds> {
+        let extent = self.extent();
+        if let Some((_, high)) = &mut self.edges
+            && !high.marked
+        {
+            let over = extent.rem_euclid(self.align as i64);
+            let gap = if over == 0 { 0 } else { self.align as i64 - over };
+            high.at = add(high.at, gap, "upper bound")?;
+        }
+        self.checked()
+    }
+
+    /// New markers in the place of all bounds.
+    pub fn resized(mut self, lb: i64, extent: i64) -> Result<Bounds> {
+        let ub = add(lb, extent, "upper bound")?;
+        self.edges = Some((Edge { at: lb, marked: true }, Edge { at: ub, marked: true }));
+        self.checked()
+    }
+
+    /// Differences of bounds must fit as well, so that the queries need not check.
+    fn checked(self) -> Result<Bounds> {
+        self.ub().checked_sub(self.lb()).ok_or_else(|| too_large("extent"))?;
+        if let Some((first, end)) = self.data {
+            end.checked_sub(first).ok_or_else(|| too_large("true extent"))?;
+        }
+        Ok(self)
+    }
+}
+
+fn lower(a: Edge, b: Edge) -> Edge {
+    if a.marked == b.marked {
+        if a.at <= b.at { a } else { b }
+    } else if a.marked {
+        a
+    } else {
+        b
+    }
+}
+
+fn higher(a: Edge, b: Edge) -> Edge {
+    if a.marked == b.marked {
+        if a.at >= b.at { a } else { b }
+    } else if a.marked {
+        a
+    } else {
+        b
+    }
+}

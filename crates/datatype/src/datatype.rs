@@ -1,0 +1,248 @@
+//! A datatype: its shape, its size and how it was made. Immutable but for the commit flag, shared by `Arc`.
+//!
+//! Names, attributes and reference counts seen by the application are `mpi`'s. Before it: `construct`
+//! and its neighbours make types; after it: `pack`, `elements`, `contents`, `reduce` use them.
+
+use crate::basic::{Basic, Repr};
+use crate::bounds::{add_size, mul_size};
+use crate::contents::{Form, Recipe};
+use crate::shape::Shape;
+use crate::walk::{self, Sink};
+use hawser_base::{Class, Error, Result};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
+
+/// How deep types may be built on types. Walks and drops recurse as deep as types nest; at some 200 bytes
+/// a level this stays within the smallest stacks that threads are given (256 KiB).
+const MAX_NESTING: u32 = 512;
+
+/// What a reduction computes with: one element of a type that is nothing but a row of equal elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Basic(Basic),
+    /// A pair of MPI_Type_get_value_index that has no name.
+    Pair(Basic, Basic),
+}
+
+pub struct Datatype {
+    size: u64,
+    pub(crate) shape: Shape,
+    /// All data of any number of elements is one run.
+    dense: bool,
+    /// Basic elements in one (MPI_Get_elements).
+    elements: u64,
+    unit: Option<(Unit, u64)>,
+    pub(crate) recipe: Recipe,
+    pub(crate) form: Form,
+    nesting: u32,
+    committed: AtomicBool,
+}
+
+static BASICS: LazyLock<Vec<Arc<Datatype>>> =
+    LazyLock::new(|| Basic::ALL.iter().map(|&basic| Arc::new(Datatype::named(basic))).collect());
+
+impl Datatype {
+    /// The predefined type, the same object every time.
+    #[inline]
+    pub fn basic(basic: Basic) -> &'static Arc<Datatype> {
+        &BASICS[basic as usize]
+    }
+
+    fn named(basic: Basic) -> Datatype {
+        let unit = (!matches!(basic.repr(), Repr::Marker)).then_some((Unit::Basic(basic), 1));
+        Datatype::scalar(Shape::of_basic(basic), basic.elements(), unit, Recipe::Named(basic))
+    }
+
+    /// A type with no type under it; it needs no commit.
+    pub(crate) fn scalar(shape: Shape, elements: u64, unit: Option<(Unit, u64)>, recipe: Recipe) -> Datatype {
+        let (size, dense) = (shape.layout.size(), is_dense(&shape));
+        let committed = AtomicBool::new(true);
+        Datatype { size, shape, dense, elements, unit, recipe, form: Form::Int, nesting: 0, committed }
+    }
+
+    /// A type of copies of `old`.
+    pub(crate) fn derived(shape: Shape, old: &Datatype, recipe: Recipe, form: Form) -> Result<Arc<Datatype>> {
+        let copies = shape.layout.size().checked_div(old.size).unwrap_or(0);
+        let packed_row = is_dense(&shape) && old.dense && shape.bounds.lb() == 0 && shape.bounds.true_lb() == 0;
+        let unit = old.unit.filter(|_| packed_row && copies > 0).map(|(unit, n)| (unit, n * copies));
+        Datatype::build(shape, copies * old.elements, unit, recipe, form, old.nesting)
+    }
+
+    /// `copies` of `old` one behind the other at its own extent.
+    pub(crate) fn row(shape: Shape, copies: u64, old: &Datatype, recipe: Recipe, form: Form) -> Result<Arc<Datatype>> {
+        let unit = old.unit.filter(|_| copies > 0).map(|(unit, n)| (unit, n * copies));
+        Datatype::build(shape, copies * old.elements, unit, recipe, form, old.nesting)
+    }
+
+    /// A struct: `blocks` are its members with their numbers of copies.
+    pub(crate) fn record(
+        shape: Shape,
+        blocks: &[(u64, &Datatype)],
+        recipe: Recipe,
+        form: Form,
+    ) -> Result<Arc<Datatype>> {
+        let mut elements = 0;
+        for (copies, member) in blocks {
+            elements = add_size(elements, mul_size(*copies, member.elements)?)?;
+        }
+        let nesting = blocks.iter().map(|(_, member)| member.nesting).max().unwrap_or(0);
+        Datatype::build(shape, elements, None, recipe, form, nesting)
+    }
+
+    fn build(
+        shape: Shape,
+        elements: u64,
+        unit: Option<(Unit, u64)>,
+        recipe: Recipe,
+        form: Form,
+        nesting: u32,
+    ) -> Result<Arc<Datatype>> {
+        if nesting >= MAX_NESTING {
+            let text = format!("datatypes are nested more than {MAX_NESTING} deep; build this type from flatter ones");
+            return Err(Error::new(Class::Type, text));
+        }
+        let (size, dense) = (shape.layout.size(), is_dense(&shape));
+        let committed = AtomicBool::new(false);
+        Ok(Arc::new(Datatype { size, shape, dense, elements, unit, recipe, form, nesting: nesting + 1, committed }))
+    }
+
+    /// Bytes of data in one element (MPI_Type_size).
+    #[inline(always)]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes of data in `count` elements; capped where no memory could hold them.
+    #[inline(always)]
+    pub fn packed_size(&self, count: u64) -> u64 {
+        self.size.saturating_mul(count)
+    }
+
+    #[inline]
+    pub fn lb(&self) -> i64 {
+        self.shape.bounds.lb()
+    }
+
+    #[inline]
+    pub fn ub(&self) -> i64 {
+        self.shape.bounds.ub()
+    }
+
+    #[inline]
+    pub fn extent(&self) -> i64 {
+        self.shape.extent()
+    }
+
+    pub fn true_lb(&self) -> i64 {
+        self.shape.bounds.true_lb()
+    }
+
+    pub fn true_extent(&self) -> i64 {
+        self.shape.bounds.true_extent()
+    }
+
+    /// The largest alignment of its basic types.
+    pub fn align(&self) -> u64 {
+        self.shape.bounds.align()
+    }
+
+    /// Basic elements in one element (MPI_Get_elements).
+    pub fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    /// Where the data of `count` elements lies when that is one run: its displacement and its length.
+    #[inline]
+    pub fn is_contiguous(&self, count: u64) -> Option<(i64, u64)> {
+        if self.dense {
+            return Some((self.shape.bounds.true_lb(), self.packed_size(count)));
+        }
+        if self.size == 0 || count == 0 {
+            return Some((0, 0));
+        }
+        let (disp, node) = self.shape.layout.0.as_ref()?;
+        node.run_len().filter(|_| count == 1).map(|len| (*disp, len))
+    }
+
+    /// MPI_Type_commit. Types are compiled when they are made, so that only the promise remains.
+    pub fn commit(&self) {
+        // Nothing is published with the flag: the type is immutable, and whoever shares it orders that.
+        self.committed.store(true, Relaxed);
+    }
+
+    #[inline]
+    pub fn is_committed(&self) -> bool {
+        // Pairs with the store in `commit`; see there.
+        self.committed.load(Relaxed)
+    }
+
+    /// One that the application did not construct: it may not be freed (MPI-5.0 §5.1.9).
+    pub fn is_predefined(&self) -> bool {
+        matches!(
+            self.recipe,
+            Recipe::Named(_)
+                | Recipe::F90Real { .. }
+                | Recipe::F90Complex { .. }
+                | Recipe::F90Integer { .. }
+                | Recipe::ValueIndex { .. }
+        )
+    }
+
+    /// The predefined type that this is, itself and not as part of another.
+    pub fn as_basic(&self) -> Option<Basic> {
+        match self.recipe {
+            Recipe::Named(basic) => Some(basic),
+            _ => None,
+        }
+    }
+
+    /// The element that this type is a row of, and how many in one: what predefined operations need.
+    pub(crate) fn unit(&self) -> Option<(Unit, u64)> {
+        self.unit
+    }
+
+    /// Goes over the packed bytes `from .. to` (not empty, inside the message) of `count` elements.
+    #[inline]
+    pub(crate) fn walk<S: Sink>(&self, count: u64, from: u64, to: u64, sink: &mut S) {
+        let Some((disp, node)) = &self.shape.layout.0 else { return };
+        if self.dense {
+            return sink.run(disp.wrapping_add(from as i64), to - from);
+        }
+        match node.run_len() {
+            _ if count == 1 => walk::walk(node, *disp, from, to, sink),
+            Some(len) => walk::strided(len, self.extent(), *disp, from, to, sink),
+            None => walk::repeated(node, self.size, self.extent(), *disp, from, to, sink),
+        }
+    }
+
+    /// The run that holds the packed byte `offset` (inside the message): its place from that byte on.
+    pub(crate) fn run_at(&self, count: u64, offset: u64) -> (i64, u64) {
+        let Some((disp, node)) = &self.shape.layout.0 else { return (0, 0) };
+        if self.dense {
+            return (disp.wrapping_add(offset as i64), self.packed_size(count) - offset);
+        }
+        let element = ((offset / self.size) as i64).wrapping_mul(self.extent());
+        walk::run_at(node, disp.wrapping_add(element), offset % self.size)
+    }
+
+    /// Runs in one element.
+    pub(crate) fn runs_in_one(&self) -> u64 {
+        self.shape.layout.0.as_ref().map_or(0, |(_, node)| node.runs())
+    }
+
+    /// Whether any number of elements is one run.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.dense
+    }
+}
+
+impl std::fmt::Debug for Datatype {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} of {} bytes, lb {}, extent {}", self.recipe.combiner(), self.size, self.lb(), self.extent())
+    }
+}
+
+fn is_dense(shape: &Shape) -> bool {
+    let run = shape.layout.0.as_ref().and_then(|(_, node)| node.run_len());
+    run.is_some_and(|len| len as i64 == shape.extent())
+}

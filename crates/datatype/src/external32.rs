@@ -1,0 +1,215 @@
+//! The external32 representation (MPI-5.0 §14.5.2): big-endian, with sizes of its own, the same everywhere.
+//!
+//! Values go through a small buffer in native form, since the order of packed bytes is the order of the
+//! signature. What does not fit (a `long` or a `wchar_t` is narrower there) is an error, never cut.
+//! Before it: `mpi` (MPI_Pack_external and the like) and, later, file access.
+
+use crate::basic::{Basic, Repr};
+use crate::datatype::Datatype;
+use crate::elements::Signature;
+use crate::pack::{Cursor, room};
+use crate::user::UserPtr;
+use hawser_base::{Class, Error, Result, UserMem};
+use std::sync::Arc;
+
+/// Native bytes converted at a time; a multiple of every basic size.
+const CHUNK_BYTES: usize = 4 << 10;
+
+impl Datatype {
+    /// MPI_Pack_external_size for one element; `count` elements take `count` times as much.
+    pub fn external_size(&self) -> Result<u64> {
+        let mut size = 0u64;
+        self.each_scalar(1, &mut |basic, n| {
+            let more = n.checked_mul(basic.external_size()).and_then(|more| size.checked_add(more));
+            size = more.filter(|&s| s <= i64::MAX as u64).ok_or_else(|| crate::bounds::too_large("external32 size"))?;
+            Ok(())
+        })?;
+        Ok(size)
+    }
+
+    /// MPI_Pack_external: appends `count` elements at `position` of `out`; returns the new position.
+    pub fn pack_external(self: &Arc<Self>, user: UserPtr, count: u64, out: UserMem, position: usize) -> Result<usize> {
+        let room = room(out, position)?;
+        self.fits(count, room)?;
+        let (mut cursor, mut at) = (Cursor::new(self.clone(), user, count), 0);
+        self.each_scalar(count, &mut |basic, n| {
+            let (narrow, wide) = (basic.external_size() as usize, basic.size() as usize);
+            let mut native = [0u8; CHUNK_BYTES];
+            let mut left = n as usize * wide;
+            while left > 0 {
+                let got = cursor.pack(&mut native[..left.min(CHUNK_BYTES)]);
+                let mut external = [0u8; CHUNK_BYTES];
+                let values = native[..got].chunks_exact(wide).zip(external.chunks_exact_mut(narrow));
+                values.into_iter().try_for_each(|(from, to)| to_external(basic, from, to))?;
+                let bytes = got / wide * narrow;
+                room.slice(at, bytes).write(&external[..bytes]);
+                at += bytes;
+                left -= got;
+            }
+            Ok(())
+        })?;
+        Ok(position + at)
+    }
+
+    /// MPI_Unpack_external: takes `count` elements from `position` of `packed`; returns the new position.
+    pub fn unpack_external(
+        self: &Arc<Self>,
+        packed: UserMem,
+        position: usize,
+        user: UserPtr,
+        count: u64,
+    ) -> Result<usize> {
+        let rest = room(packed, position)?;
+        self.fits(count, rest)?;
+        let (mut cursor, mut at) = (Cursor::new(self.clone(), user, count), 0);
+        self.each_scalar(count, &mut |basic, n| {
+            let (narrow, wide) = (basic.external_size() as usize, basic.size() as usize);
+            let mut left = n as usize;
+            while left > 0 {
+                let now = left.min(CHUNK_BYTES / wide);
+                let (mut external, mut native) = ([0u8; CHUNK_BYTES], [0u8; CHUNK_BYTES]);
+                rest.slice(at, now * narrow).read(&mut external[..now * narrow]);
+                let values = external.chunks_exact(narrow).zip(native.chunks_exact_mut(wide)).take(now);
+                values.for_each(|(from, to)| from_external(basic, from, to));
+                cursor.unpack(&native[..now * wide]);
+                at += now * narrow;
+                left -= now;
+            }
+            Ok(())
+        })?;
+        Ok(position + at)
+    }
+
+    fn fits(&self, count: u64, room: UserMem) -> Result<()> {
+        let size = self.external_size()?.saturating_mul(count);
+        if size > room.len() as u64 {
+            let text = format!("{size} bytes of external32 are more than the {} of the pack buffer", room.len());
+            return Err(Error::new(Class::Truncate, text));
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with rows of one basic type that is no pair, in packed order.
+    fn each_scalar(&self, count: u64, visit: &mut dyn FnMut(Basic, u64) -> Result<()>) -> Result<()> {
+        if count == 0 || self.size() == 0 {
+            return Ok(());
+        }
+        match self.signature() {
+            Signature::Basic(basic) => visit(basic, count),
+            Signature::Repeat(copies, old) => {
+                let total = copies.checked_mul(count).ok_or_else(|| crate::bounds::too_large("count"))?;
+                old.each_scalar(total, visit)
+            }
+            Signature::Pair(value, index) => (0..count).try_for_each(|_| {
+                visit(value, 1)?;
+                visit(index, 1)
+            }),
+            Signature::Record(lengths, types) => (0..count).try_for_each(|_| {
+                let mut members = lengths.iter().zip(types);
+                members.try_for_each(|(&length, member)| member.each_scalar(length as u64, visit))
+            }),
+        }
+    }
+}
+
+/// Writes one native value of `basic` in its external form.
+fn to_external(basic: Basic, native: &[u8], external: &mut [u8]) -> Result<()> {
+    match basic.repr() {
+        Repr::X87 => external.copy_from_slice(&x87_to_quad(native).to_be_bytes()),
+        Repr::ComplexX87 => {
+            external[..16].copy_from_slice(&x87_to_quad(&native[..16]).to_be_bytes());
+            external[16..].copy_from_slice(&x87_to_quad(&native[16..]).to_be_bytes());
+        }
+        repr => {
+            let part = part_len(repr, native.len());
+            let kept = external.len() * part / native.len();
+            if kept < part && !narrows(repr, native, kept) {
+                let text = format!("a value of {} does not fit in its {kept} bytes of external32", basic.name());
+                return Err(Error::new(Class::Conversion, text));
+            }
+            for (from, to) in native.chunks_exact(part).zip(external.chunks_exact_mut(kept)) {
+                to.copy_from_slice(&from[..kept]);
+                to.reverse();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes one external value of `basic` in its native form.
+fn from_external(basic: Basic, external: &[u8], native: &mut [u8]) {
+    match basic.repr() {
+        Repr::X87 => native.copy_from_slice(&quad_to_x87(external)),
+        Repr::ComplexX87 => {
+            native[..16].copy_from_slice(&quad_to_x87(&external[..16]));
+            native[16..].copy_from_slice(&quad_to_x87(&external[16..]));
+        }
+        repr => {
+            let part = part_len(repr, native.len());
+            let kept = external.len() * part / native.len();
+            for (from, to) in external.chunks_exact(kept).zip(native.chunks_exact_mut(part)) {
+                // wchar_t is a code point there, without a sign.
+                let negative = is_signed(repr) && basic != Basic::Wchar && from[0] & 0x80 != 0;
+                to.fill(if negative { 0xff } else { 0 });
+                to[..kept].copy_from_slice(from);
+                to[..kept].reverse();
+            }
+        }
+    }
+}
+
+/// Bytes that are reversed together: half a complex number, else all.
+fn part_len(repr: Repr, size: usize) -> usize {
+    match repr {
+        Repr::ComplexF16 | Repr::ComplexF32 | Repr::ComplexF64 | Repr::ComplexF128 => size / 2,
+        _ => size,
+    }
+}
+
+fn is_signed(repr: Repr) -> bool {
+    matches!(repr, Repr::I8 | Repr::I16 | Repr::I32 | Repr::I64 | Repr::I128)
+}
+
+/// Whether a little-endian integer loses nothing when only its first `kept` bytes stay. A wchar_t (the
+/// only one of four bytes) keeps two, unsigned; a long keeps four.
+fn narrows(repr: Repr, native: &[u8], kept: usize) -> bool {
+    let fill = if is_signed(repr) && repr != Repr::I32 && native[kept - 1] & 0x80 != 0 { 0xff } else { 0 };
+    native[kept..].iter().all(|&b| b == fill)
+}
+
+/// Fraction bits that binary128 has behind the x87's 63.
+const EXTRA_BITS: u32 = 112 - 63;
+
+/// Both formats have 15 exponent bits with one bias; the x87's leading one is explicit.
+fn x87_to_quad(native: &[u8]) -> u128 {
+    let significand = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| native[i]));
+    let head = u16::from_le_bytes([native[8], native[9]]);
+    let fraction = significand & (u64::MAX >> 1);
+    u128::from(head) << 112 | u128::from(fraction) << EXTRA_BITS
+}
+
+/// Rounds to nearest even; a NaN stays one.
+fn quad_to_x87(external: &[u8]) -> [u8; 16] {
+    let quad = external.iter().fold(0u128, |bits, &byte| bits << 8 | u128::from(byte));
+    let mut head = (quad >> 112) as u16;
+    let exponent = head & 0x7fff;
+    let fraction = quad & ((1 << 112) - 1);
+    let mut significand = (fraction >> EXTRA_BITS) as u64;
+    if exponent == 0x7fff {
+        // Infinity has no fraction; a NaN is made quiet, so that it keeps one.
+        significand |= 1 << 63 | u64::from(fraction != 0) << 62;
+    } else {
+        let (rest, half) = (fraction & ((1 << EXTRA_BITS) - 1), 1u128 << (EXTRA_BITS - 1));
+        significand |= u64::from(exponent != 0) << 63;
+        if rest > half || (rest == half && significand & 1 == 1) {
+            let (rounded, carried) = significand.overflowing_add(1);
+            significand = if carried { 1 << 63 } else { rounded };
+            // A carry out of the fraction moves the exponent; out of a subnormal it makes the first normal.
+            head += u16::from(carried || (exponent == 0 && rounded >> 63 == 1));
+        }
+    }
+    let mut native = [0; 16];
+    native[..8].copy_from_slice(&significand.to_le_bytes());
+    native[8..10].copy_from_slice(&head.to_le_bytes());
+    native
+}

@@ -1,0 +1,257 @@
+//! Where the data of a type lies, compiled: loops stay loops, neighbours are merged, dense data is one run.
+//!
+//! Trees are immutable and share their subtrees, so that a type built on others costs only what is new.
+//! Offsets count packed bytes, displacements count from the buffer's address. Before it: `shape`, which
+//! builds; after it: `walk`, which goes over a clipped part.
+
+use crate::bounds::{add, add_size, mul, mul_size, too_large};
+use hawser_base::Result;
+use std::sync::Arc;
+
+/// A pattern of runs, in packed order, relative to a displacement that its user keeps.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// `count` runs of `len` bytes, `stride` apart. One run of any length is the usual case.
+    Strided { count: u64, len: u64, stride: i64 },
+    /// Runs of `len` bytes at listed displacements.
+    Listed { len: u64, disps: Box<[i64]> },
+    /// Runs of unlike lengths: run `i` holds the packed bytes `starts[i] .. starts[i + 1]`.
+    Ragged { starts: Box<[u64]>, disps: Box<[i64]> },
+    /// `count` copies of a pattern of `size` bytes, `stride` apart.
+    Loop { count: u64, stride: i64, size: u64, runs: u64, child: Arc<Node> },
+    /// Unlike patterns one behind the other.
+    Sequence { size: u64, runs: u64, parts: Box<[Part]> },
+}
+
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Packed offset of its first byte in the sequence.
+    pub start: u64,
+    pub disp: i64,
+    pub node: Arc<Node>,
+}
+
+impl Node {
+    pub fn size(&self) -> u64 {
+        match self {
+            Node::Strided { count, len, .. } => count * len,
+            Node::Listed { len, disps } => len * disps.len() as u64,
+            Node::Ragged { starts, .. } => starts[starts.len() - 1],
+            Node::Loop { count, size, .. } => count * size,
+            Node::Sequence { size, .. } => *size,
+        }
+    }
+
+    /// How many runs it has. Each holds a byte at least, so this never exceeds the size.
+    pub fn runs(&self) -> u64 {
+        match self {
+            Node::Strided { count, .. } => *count,
+            Node::Listed { disps, .. } | Node::Ragged { disps, .. } => disps.len() as u64,
+            Node::Loop { runs, .. } | Node::Sequence { runs, .. } => *runs,
+        }
+    }
+
+    /// Its length when it is one run.
+    #[inline]
+    pub fn run_len(&self) -> Option<u64> {
+        match self {
+            Node::Strided { count: 1, len, .. } => Some(*len),
+            _ => None,
+        }
+    }
+
+    fn run(len: u64) -> Node {
+        Node::Strided { count: 1, len, stride: len as i64 }
+    }
+}
+
+/// A pattern and the displacement of its origin; none where there is no data.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout(pub Option<(i64, Arc<Node>)>);
+
+impl Layout {
+    pub const EMPTY: Layout = Layout(None);
+
+    pub fn run(disp: i64, len: u64) -> Layout {
+        Layout((len > 0).then(|| (disp, Arc::new(Node::run(len)))))
+    }
+
+    pub fn size(&self) -> u64 {
+        self.0.as_ref().map_or(0, |(_, node)| node.size())
+    }
+
+    pub fn moved(&self, by: i64) -> Result<Layout> {
+        let Some((disp, node)) = &self.0 else { return Ok(Layout::EMPTY) };
+        Ok(Layout(Some((add(*disp, by, "displacement")?, node.clone()))))
+    }
+
+    /// `count` copies, each `stride` behind the one before.
+    pub fn repeat(&self, count: u64, stride: i64) -> Result<Layout> {
+        let Some((disp, child)) = &self.0 else { return Ok(Layout::EMPTY) };
+        if count <= 1 {
+            return Ok(if count == 0 { Layout::EMPTY } else { self.clone() });
+        }
+        let total = mul_size(count, child.size())?;
+        let node = match **child {
+            Node::Strided { count: 1, len, .. } if stride == len as i64 => Node::run(total),
+            Node::Strided { count: 1, len, .. } => Node::Strided { count, len, stride },
+            Node::Strided { count: inner, len, stride: step } if step.checked_mul(inner as i64) == Some(stride) => {
+                Node::Strided { count: count * inner, len, stride: step }
+            }
+            _ => {
+                let runs = count * child.runs();
+                Node::Loop { count, stride, size: child.size(), runs, child: child.clone() }
+            }
+        };
+        Ok(Layout(Some((*disp, Arc::new(node)))))
+    }
+}
+
+/// What a sequence is built from.
+enum Piece {
+    Run { disp: i64, len: u64 },
+    Pattern { disp: i64, node: Arc<Node> },
+}
+
+impl Piece {
+    fn disp(&self) -> i64 {
+        match self {
+            Piece::Run { disp, .. } | Piece::Pattern { disp, .. } => *disp,
+        }
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Piece::Run { len, .. } => *len,
+            Piece::Pattern { node, .. } => node.size(),
+        }
+    }
+}
+
+/// Joins blocks of layouts in packed order and finds the simplest pattern for them.
+#[derive(Default)]
+pub(crate) struct Joiner {
+    pieces: Vec<Piece>,
+    size: u64,
+    /// The last repeated pattern: indexed types repeat few different ones.
+    last: Option<(Arc<Node>, u64, Layout)>,
+}
+
+impl Joiner {
+    /// Appends `count` copies of `child`, `extent` apart, the first at `disp`.
+    pub fn push(&mut self, disp: i64, count: u64, child: &Layout, extent: i64) -> Result<()> {
+        let Some((inner, node)) = &child.0 else { return Ok(()) };
+        if count == 0 {
+            return Ok(());
+        }
+        self.size = add_size(self.size, mul_size(count, node.size())?)?;
+        let disp = add(disp, *inner, "displacement")?;
+        if let Some(len) = node.run_len()
+            && (count == 1 || extent == len as i64)
+        {
+            self.push_run(disp, len * count);
+            return Ok(());
+        }
+        let node = self.repeated(node, count, extent)?;
+        self.pieces.push(Piece::Pattern { disp, node });
+        Ok(())
+    }
+
+    fn push_run(&mut self, disp: i64, len: u64) {
+        if let Some(Piece::Run { disp: before, len: held }) = self.pieces.last_mut()
+            && before.checked_add(*held as i64) == Some(disp)
+        {
+            *held += len;
+        } else {
+            self.pieces.push(Piece::Run { disp, len });
+        }
+    }
+
+    fn repeated(&mut self, node: &Arc<Node>, count: u64, extent: i64) -> Result<Arc<Node>> {
+        let same = |(of, n, _): &&(Arc<Node>, u64, Layout)| Arc::ptr_eq(of, node) && *n == count;
+        let layout = match self.last.as_ref().filter(same) {
+            Some((_, _, layout)) => layout.clone(),
+            None => Layout(Some((0, node.clone()))).repeat(count, extent)?,
+        };
+        let (_, new) = layout.0.clone().ok_or_else(|| too_large("size"))?;
+        self.last = Some((node.clone(), count, layout));
+        Ok(new)
+    }
+
+    pub fn finish(self) -> Result<Layout> {
+        let Some(first) = self.pieces.first() else { return Ok(Layout::EMPTY) };
+        let (origin, stride) = (first.disp(), self.stride());
+        if let Some(child) = self.alike() {
+            let count = self.pieces.len() as u64;
+            if let Some(stride) = stride {
+                return Layout(Some((origin, child))).repeat(count, stride);
+            }
+            if let Some(len) = child.run_len() {
+                let disps = self.pieces.iter().map(Piece::disp).collect();
+                return Ok(Layout(Some((0, Arc::new(Node::Listed { len, disps })))));
+            }
+        }
+        let node = if self.pieces.iter().all(|p| matches!(p, Piece::Run { .. })) {
+            self.into_ragged()
+        } else {
+            self.into_sequence()
+        };
+        Ok(Layout(Some((0, Arc::new(node)))))
+    }
+
+    /// The one pattern that all pieces are copies of.
+    fn alike(&self) -> Option<Arc<Node>> {
+        match self.pieces.first()? {
+            Piece::Run { len: first, .. } => self
+                .pieces
+                .iter()
+                .all(|p| matches!(p, Piece::Run { len, .. } if len == first))
+                .then(|| Arc::new(Node::run(*first))),
+            Piece::Pattern { node: first, .. } => self
+                .pieces
+                .iter()
+                .all(|p| matches!(p, Piece::Pattern { node, .. } if Arc::ptr_eq(node, first)))
+                .then(|| first.clone()),
+        }
+    }
+
+    /// The distance between neighbours when it is always the same (0 for a single piece).
+    fn stride(&self) -> Option<i64> {
+        let mut pairs = self.pieces.windows(2).map(|w| w[1].disp().checked_sub(w[0].disp()));
+        let Some(first) = pairs.next() else { return Some(0) };
+        first.filter(|_| pairs.all(|d| d == first))
+    }
+
+    fn into_ragged(self) -> Node {
+        let mut starts = Vec::with_capacity(self.pieces.len() + 1);
+        let mut at = 0;
+        for piece in &self.pieces {
+            starts.push(at);
+            at += piece.size();
+        }
+        starts.push(at);
+        Node::Ragged { starts: starts.into(), disps: self.pieces.iter().map(Piece::disp).collect() }
+    }
+
+    fn into_sequence(self) -> Node {
+        let mut parts = Vec::with_capacity(self.pieces.len());
+        let (mut start, mut runs) = (0, 0);
+        for piece in self.pieces {
+            let (disp, size) = (piece.disp(), piece.size());
+            let node = match piece {
+                Piece::Run { len, .. } => Arc::new(Node::run(len)),
+                Piece::Pattern { node, .. } => node,
+            };
+            runs += node.runs();
+            parts.push(Part { start, disp, node });
+            start += size;
+        }
+        Node::Sequence { size: start, runs, parts: parts.into() }
+    }
+}
+
+/// Checks that the last displacement of a repetition can be named at all.
+pub(crate) fn last_disp(count: u64, stride: i64) -> Result<i64> {
+    let steps = i64::try_from(count.saturating_sub(1)).map_err(|_| too_large("count"))?;
+    mul(steps, stride, "displacement")
+}

@@ -1,0 +1,40 @@
+//! Floor 1 of Hawser: what MPI says about data. Typemaps and their queries (MPI-5.0 chapter 5), packing
+//! and unpacking of any layout at any offset, external32, and the kernels of the predefined reductions.
+//!
+//! No ABI is known here: `abi` maps handles to [`Basic`] and [`Datatype`] and enums to its constants.
+//! No communication either: `mpi` and `transport` bring the buffers. Before it: `abi` (arguments decoded);
+//! after it: devices, which carry the packed bytes.
+//!
+//! The way of a type: `construct`, `array` and `parameterised` check arguments and compute a [`shape`]
+//! (bounds and layout); `walk` runs over a clipped part of a layout; `pack`, `runs`, `typed_copy` and
+//! `external32` are what others call. `reduce` is the arithmetic.
+
+mod array;
+mod basic;
+mod block_copy;
+mod bounds;
+mod construct;
+mod contents;
+mod datatype;
+mod elements;
+mod external32;
+mod layout;
+mod pack;
+mod parameterised;
+pub mod reduce;
+mod runs;
+mod shape;
+mod typed_copy;
+mod user;
+mod walk;
+
+pub use array::{Darg, Darray, Distribution, Order};
+pub use basic::{Basic, Group, Repr};
+pub use contents::{Argument, Combiner, Contents, Envelope, Form};
+pub use datatype::Datatype;
+pub use pack::Cursor;
+pub use parameterised::TypeClass;
+pub use reduce::{Op, Reduction};
+pub use runs::{Run, Runs};
+pub use typed_copy::{Copied, copy_typed};
+pub use user::{PackedSource, PackedTarget, UserPtr};

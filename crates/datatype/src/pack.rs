@@ -1,0 +1,159 @@
+//! Packing and unpacking any part of a message: `count` elements of a type at a buffer are one stream of
+//! packed bytes, and a fragment is a piece of that stream, asked for in any order.
+//!
+//! Nothing is kept between fragments but a position (see `walk`). Before it: `mpi` and `transport`, which
+//! cut messages into fragments; after it: `block_copy`.
+
+use crate::block_copy::{Direction, Gather, Scatter, listed, strided};
+use crate::datatype::Datatype;
+use crate::user::{PackedSource, PackedTarget, UserPtr};
+use crate::walk::Sink;
+use hawser_base::{Class, Error, Result, UserMem};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Copies runs between the user's memory and packed bytes, front to back.
+struct Copier<D> {
+    user: UserPtr,
+    packed: *mut u8,
+    direction: PhantomData<D>,
+}
+
+// Every copy below is inside its buffers: `transfer` asks `walk` for exactly as many bytes as the packed
+// side holds, and the user's side was vouched for by whoever made the UserPtr.
+impl<D: Direction> Sink for Copier<D> {
+    #[inline(always)]
+    fn run(&mut self, disp: i64, len: u64) {
+        // SAFETY: see above.
+        unsafe { D::copy(self.user.at(disp), self.packed, len as usize) };
+        self.packed = self.packed.wrapping_add(len as usize);
+    }
+
+    #[inline]
+    fn strided(&mut self, disp: i64, count: u64, len: u64, stride: i64) {
+        // SAFETY: see above.
+        unsafe { strided::<D>(self.user, disp, self.packed, count as usize, len as usize, stride) };
+        self.packed = self.packed.wrapping_add((count * len) as usize);
+    }
+
+    #[inline]
+    fn listed(&mut self, disp: i64, disps: &[i64], len: u64) {
+        // SAFETY: see above.
+        unsafe { listed::<D>(self.user, disp, self.packed, disps, len as usize) };
+        self.packed = self.packed.wrapping_add(disps.len() * len as usize);
+    }
+}
+
+impl Datatype {
+    /// Copies the packed bytes from `offset` on to `to`, as many as it holds and the message has, and
+    /// returns how many these were.
+    #[inline]
+    pub fn pack(&self, user: UserPtr, count: u64, offset: u64, mut to: impl PackedTarget) -> usize {
+        let (packed, len) = (to.addr(), to.len());
+        self.transfer::<Gather>(user, count, offset, packed, len)
+    }
+
+    /// Copies `from` to the places of the packed bytes from `offset` on, as many as it holds and the
+    /// message has, and returns how many these were.
+    #[inline]
+    pub fn unpack(&self, user: UserPtr, count: u64, offset: u64, from: impl PackedSource) -> usize {
+        self.transfer::<Scatter>(user, count, offset, from.addr().cast_mut(), from.len())
+    }
+
+    #[inline]
+    fn transfer<D: Direction>(&self, user: UserPtr, count: u64, offset: u64, packed: *mut u8, len: usize) -> usize {
+        let len = (len as u64).min(self.packed_size(count).saturating_sub(offset));
+        if len > 0 {
+            let mut copier = Copier::<D> { user, packed, direction: PhantomData };
+            self.walk(count, offset, offset + len, &mut copier);
+        }
+        len as usize
+    }
+
+    /// MPI_Pack: appends `count` elements at `position` of `out` and returns the new position.
+    pub fn pack_at(&self, user: UserPtr, count: u64, out: UserMem, position: usize) -> Result<usize> {
+        let room = room(out, position)?;
+        let size = self.packed_size(count);
+        if size > room.len() as u64 {
+            return Err(Error::new(
+                Class::Truncate,
+                format!(
+                    "{size} bytes do not fit into the {} left in the pack buffer; MPI_Pack_size tells how many are needed",
+                    room.len()
+                ),
+            ));
+        }
+        Ok(position + self.pack(user, count, 0, room))
+    }
+
+    /// MPI_Unpack: takes `count` elements from `position` of `packed` and returns the new position.
+    pub fn unpack_at(&self, packed: UserMem, position: usize, user: UserPtr, count: u64) -> Result<usize> {
+        let rest = room(packed, position)?;
+        let size = self.packed_size(count);
+        if size > rest.len() as u64 {
+            return Err(Error::new(
+                Class::Truncate,
+                format!("{size} bytes are to be unpacked but only {} are left in the pack buffer", rest.len()),
+            ));
+        }
+        Ok(position + self.unpack(user, count, 0, rest))
+    }
+}
+
+/// What lies behind `position`.
+pub(crate) fn room(buffer: UserMem, position: usize) -> Result<UserMem> {
+    if position > buffer.len() {
+        let text = format!("position {position} lies behind the end of the pack buffer of {} bytes", buffer.len());
+        return Err(Error::new(Class::Arg, text));
+    }
+    Ok(buffer.slice(position, buffer.len() - position))
+}
+
+/// A message and how far it has been packed or unpacked: for fragments that follow each other.
+#[derive(Clone)]
+pub struct Cursor {
+    datatype: Arc<Datatype>,
+    user: UserPtr,
+    count: u64,
+    position: u64,
+}
+
+impl Cursor {
+    pub fn new(datatype: Arc<Datatype>, user: UserPtr, count: u64) -> Cursor {
+        Cursor { datatype, user, count, position: 0 }
+    }
+
+    /// Packed bytes of the whole message.
+    pub fn total(&self) -> u64 {
+        self.datatype.packed_size(self.count)
+    }
+
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub fn remaining(&self) -> u64 {
+        self.total() - self.position
+    }
+
+    /// Goes to a packed offset, at most the end.
+    pub fn seek(&mut self, position: u64) {
+        self.position = position.min(self.total());
+    }
+
+    /// Packs the next bytes, as many as `to` holds and are left; returns how many.
+    #[inline]
+    pub fn pack(&mut self, to: impl PackedTarget) -> usize {
+        let n = self.datatype.pack(self.user, self.count, self.position, to);
+        self.position += n as u64;
+        n
+    }
+
+    /// Unpacks the next bytes, as many as `from` holds and are left; returns how many.
+    #[inline]
+    pub fn unpack(&mut self, from: impl PackedSource) -> usize {
+        let n = self.datatype.unpack(self.user, self.count, self.position, from);
+        self.position += n as u64;
+        n
+    }
+}

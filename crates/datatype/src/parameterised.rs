@@ -1,0 +1,113 @@
+//! Types chosen by what they can hold: Fortran's selected kinds, MPI_Type_match_size (MPI-5.0 §19.1.5) and
+//! the pairs of MPI_Type_get_value_index (§6.9.4).
+//!
+//! The kinds are gfortran's on x86-64. Equal arguments must give equal handles: `mpi` keeps that table.
+
+use crate::basic::{Basic, Group, Repr};
+use crate::contents::Recipe;
+use crate::datatype::{Datatype, Unit};
+use crate::shape::Shape;
+use hawser_base::{Class, Error, Result};
+use std::sync::Arc;
+
+/// The kinds of MPI_Type_match_size; logical ones are an extension of MPICH.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TypeClass {
+    Logical,
+    Integer,
+    Real,
+    Complex,
+}
+
+/// Decimal digits, decimal exponent range, the real and the complex type.
+const REALS: [(i64, i64, Basic, Basic); 4] = [
+    (6, 37, Basic::Real4, Basic::Complex8),
+    (15, 307, Basic::Real8, Basic::Complex16),
+    (18, 4931, Basic::LongDouble, Basic::CLongDoubleComplex),
+    (33, 4931, Basic::Real16, Basic::Complex32),
+];
+
+/// Decimal exponent range and the type.
+const INTEGERS: [(i64, Basic); 5] =
+    [(2, Basic::Integer1), (4, Basic::Integer2), (9, Basic::Integer4), (18, Basic::Integer8), (38, Basic::Integer16)];
+
+/// Pairs that have a name; MPI_Type_get_value_index returns those.
+const NAMED_PAIRS: [Basic; 9] = [
+    Basic::FloatInt,
+    Basic::DoubleInt,
+    Basic::LongInt,
+    Basic::TwoInt,
+    Basic::ShortInt,
+    Basic::LongDoubleInt,
+    Basic::TwoReal,
+    Basic::TwoDoublePrecision,
+    Basic::TwoInteger,
+];
+
+impl Datatype {
+    /// MPI_Type_create_f90_real; `None` is MPI_UNDEFINED.
+    pub fn f90_real(precision: Option<i64>, range: Option<i64>) -> Result<Arc<Datatype>> {
+        let basic = real_kind(precision, range)?.0;
+        Ok(single(basic, Recipe::F90Real { basic, precision, range }))
+    }
+
+    /// MPI_Type_create_f90_complex; `None` is MPI_UNDEFINED.
+    pub fn f90_complex(precision: Option<i64>, range: Option<i64>) -> Result<Arc<Datatype>> {
+        let basic = real_kind(precision, range)?.1;
+        Ok(single(basic, Recipe::F90Complex { basic, precision, range }))
+    }
+
+    /// MPI_Type_create_f90_integer.
+    pub fn f90_integer(range: i64) -> Result<Arc<Datatype>> {
+        let kind = INTEGERS.iter().find(|(most, _)| range <= *most);
+        let basic =
+            kind.ok_or_else(|| Error::new(Class::Arg, format!("no integer kind has a range of {range} digits")))?.1;
+        Ok(single(basic, Recipe::F90Integer { basic, range }))
+    }
+
+    /// MPI_Type_match_size: the Fortran type of that class and size in bytes.
+    pub fn match_size(class: TypeClass, size: i64) -> Result<Basic> {
+        let candidates: &[Basic] = match class {
+            TypeClass::Logical => {
+                &[Basic::Logical1, Basic::Logical2, Basic::Logical4, Basic::Logical8, Basic::Logical16]
+            }
+            TypeClass::Integer => {
+                &[Basic::Integer1, Basic::Integer2, Basic::Integer4, Basic::Integer8, Basic::Integer16]
+            }
+            TypeClass::Real => &[Basic::Real2, Basic::Real4, Basic::Real8, Basic::Real16],
+            TypeClass::Complex => &[Basic::Complex4, Basic::Complex8, Basic::Complex16, Basic::Complex32],
+        };
+        let found = candidates.iter().copied().find(|b| b.size() as i64 == size);
+        found.ok_or_else(|| Error::new(Class::Arg, format!("there is no {class:?} type of {size} bytes")))
+    }
+
+    /// MPI_Type_get_value_index: none (MPI_DATATYPE_NULL) where no pair of these is supported.
+    pub fn value_index(value: Basic, index: Basic) -> Option<Arc<Datatype>> {
+        let named = NAMED_PAIRS.iter().find(|b| b.repr() == Repr::Pair(value, index));
+        if let Some(&basic) = named {
+            return Some(Datatype::basic(basic).clone());
+        }
+        if !crate::reduce::has_pair(value, index) {
+            return None;
+        }
+        let unit = Some((Unit::Pair(value, index), 1));
+        let recipe = Recipe::ValueIndex { value, index };
+        Some(Arc::new(Datatype::scalar(Shape::of_pair(value, index), 2, unit, recipe)))
+    }
+}
+
+/// A type of its own that is one `basic`; it needs no commit (§19.1.5).
+fn single(basic: Basic, recipe: Recipe) -> Arc<Datatype> {
+    debug_assert!(!matches!(basic.group(), Group::Pair | Group::None));
+    Arc::new(Datatype::scalar(Shape::of_basic(basic), 1, Some((Unit::Basic(basic), 1)), recipe))
+}
+
+fn real_kind(precision: Option<i64>, range: Option<i64>) -> Result<(Basic, Basic)> {
+    if precision.is_none() && range.is_none() {
+        return Err(Error::new(Class::Arg, "precision and range are both MPI_UNDEFINED; give one of them"));
+    }
+    let (p, r) = (precision.unwrap_or(0), range.unwrap_or(0));
+    let kind = REALS.iter().find(|(digits, exponent, ..)| p <= *digits && r <= *exponent);
+    let none = || Error::new(Class::Arg, format!("no real kind has {p} digits and an exponent range of {r}"));
+    kind.map(|&(.., real, complex)| (real, complex)).ok_or_else(none)
+}

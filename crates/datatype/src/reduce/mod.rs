@@ -1,0 +1,232 @@
+//! The predefined operations on the predefined types (MPI-5.0 §6.9.2-4).
+//!
+//! A kernel computes `inout[i] = in[i] op inout[i]`, front to back, each element by itself: `in` comes from
+//! lower ranks. Integers wrap. The result depends on nothing but the operands and their order; since
+//! NaNs, signed zeros and rounding make the order visible, `coll` must give every rank the same order.
+//! MPI_MAX and MPI_MIN keep `inout` where the two do not compare (a NaN, zeros of both signs).
+//!
+//! Beyond the standard, as MPICH does: MPI_CHAR reduces as an integer, and the logical operations take
+//! every type that has a zero. REAL(16) and COMPLEX(32) have MPI_REPLACE and MPI_NO_OP alone: there is no
+//! binary128 arithmetic on this machine.
+//!
+//! Before it: `coll`'s reduction steps and `mpi`'s accumulates; `number` is the arithmetic, `pair` the
+//! search for places.
+
+mod number;
+mod pair;
+mod small_float;
+mod x87;
+
+use crate::basic::{Basic, Group, Repr};
+use crate::datatype::{Datatype, Unit};
+use crate::user::{PackedSource, PackedTarget};
+use hawser_base::{Class, Error, Result};
+
+/// The predefined operations of both ABIs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Op {
+    Max,
+    Min,
+    Sum,
+    Prod,
+    Land,
+    Band,
+    Lor,
+    Bor,
+    Lxor,
+    Bxor,
+    Minloc,
+    Maxloc,
+    Replace,
+    NoOp,
+    /// MPIX_EQUAL of the MPICH ABI, which is not elementwise: see [`Op::is_elementwise`].
+    Equal,
+}
+
+impl Op {
+    pub const ALL: [Op; 15] = [
+        Op::Max,
+        Op::Min,
+        Op::Sum,
+        Op::Prod,
+        Op::Land,
+        Op::Band,
+        Op::Lor,
+        Op::Bor,
+        Op::Lxor,
+        Op::Bxor,
+        Op::Minloc,
+        Op::Maxloc,
+        Op::Replace,
+        Op::NoOp,
+        Op::Equal,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::Max => "MPI_MAX",
+            Op::Min => "MPI_MIN",
+            Op::Sum => "MPI_SUM",
+            Op::Prod => "MPI_PROD",
+            Op::Land => "MPI_LAND",
+            Op::Band => "MPI_BAND",
+            Op::Lor => "MPI_LOR",
+            Op::Bor => "MPI_BOR",
+            Op::Lxor => "MPI_LXOR",
+            Op::Bxor => "MPI_BXOR",
+            Op::Minloc => "MPI_MINLOC",
+            Op::Maxloc => "MPI_MAXLOC",
+            Op::Replace => "MPI_REPLACE",
+            Op::NoOp => "MPI_NO_OP",
+            Op::Equal => "MPIX_EQUAL",
+        }
+    }
+
+    /// MPI_Op_commutative.
+    pub const fn is_commutative(self) -> bool {
+        !matches!(self, Op::Replace | Op::NoOp)
+    }
+
+    /// Whether a buffer may be cut into pieces that are reduced by themselves. MPIX_EQUAL's buffer of
+    /// MPI_BYTE is one record: a flag (u64, 1 while all were equal) and the bytes that are compared.
+    pub const fn is_elementwise(self) -> bool {
+        !matches!(self, Op::Equal)
+    }
+}
+
+/// Computes `inout[i] = in[i] op inout[i]` for `n` elements.
+///
+/// # Safety
+/// `n` elements, laid out as an array of the type the kernel was looked up for, are valid at both
+/// addresses, for writes at the first; alignment does not matter. The two do not overlap.
+pub type Kernel = unsafe fn(inout: *mut u8, input: *const u8, n: usize);
+
+/// The kernel of an operation on a predefined type; none where it is not defined. For MPIX_EQUAL `n` is
+/// the length of the record.
+pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
+    let (group, repr) = (basic.group(), basic.repr());
+    let integer = matches!(group, Group::CInteger | Group::FortranInteger | Group::MultiLanguage);
+    let real = integer || group == Group::FloatingPoint;
+    match op {
+        Op::Max | Op::Min if real => number::ordering(op, repr),
+        Op::Sum | Op::Prod if real || group == Group::Complex => number::arithmetic(op, repr),
+        Op::Land | Op::Lor | Op::Lxor if real || group == Group::Logical => number::logical(op, repr),
+        Op::Band | Op::Bor | Op::Bxor if integer || group == Group::Byte => number::bitwise(op, repr),
+        Op::Minloc | Op::Maxloc => match repr {
+            Repr::Pair(value, index) => pair::locate(op, value.repr(), index.repr()),
+            _ => None,
+        },
+        Op::Replace => replace(basic.extent()),
+        Op::NoOp => Some(keep),
+        Op::Equal if basic == Basic::Byte => Some(equal),
+        _ => None,
+    }
+}
+
+/// Whether MPI_MINLOC and MPI_MAXLOC know this pair (MPI_Type_get_value_index).
+pub(crate) fn has_pair(value: Basic, index: Basic) -> bool {
+    let real = |b: Basic| {
+        let ranked = [Group::CInteger, Group::FortranInteger, Group::MultiLanguage, Group::FloatingPoint];
+        ranked.contains(&b.group())
+    };
+    real(value) && real(index) && pair::locate(Op::Minloc, value.repr(), index.repr()).is_some()
+}
+
+/// An operation made ready for one datatype.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    kernel: Kernel,
+    /// Bytes from one element of the kernel to the next.
+    stride: u64,
+    /// Elements of the kernel in one element of the datatype.
+    per_element: u64,
+}
+
+impl Reduction {
+    /// An error where `op` is not defined on `datatype`, which is a predefined type or a row of one.
+    pub fn of(op: Op, datatype: &Datatype) -> Result<Reduction> {
+        let undefined = |what: &str| {
+            let text = format!("{} is not defined on {what}; MPI-5.0 §6.9.2 lists what it is defined on", op.name());
+            Error::new(Class::Op, text)
+        };
+        let Some((unit, per_element)) = datatype.unit() else {
+            return Err(undefined("a derived datatype"));
+        };
+        match unit {
+            Unit::Basic(basic) => {
+                let kernel = kernel(op, basic).ok_or_else(|| undefined(basic.name()))?;
+                Ok(Reduction { kernel, stride: basic.extent(), per_element })
+            }
+            Unit::Pair(value, index) => {
+                let stride = datatype.extent() as u64 / per_element;
+                let kernel = match op {
+                    Op::Minloc | Op::Maxloc => pair::locate(op, value.repr(), index.repr()),
+                    Op::Replace => replace(stride),
+                    Op::NoOp => Some(keep as Kernel),
+                    _ => None,
+                };
+                let kernel = kernel.ok_or_else(|| undefined("a pair of value and index"))?;
+                Ok(Reduction { kernel, stride, per_element })
+            }
+        }
+    }
+
+    /// Bytes of one element of the datatype: a buffer may be cut at multiples of it.
+    pub fn element_bytes(&self) -> u64 {
+        self.stride * self.per_element
+    }
+
+    /// `inout = input op inout` over the first `count` elements of the datatype. The two must not overlap,
+    /// unless they are the same memory.
+    pub fn apply(&self, mut inout: impl PackedTarget, input: impl PackedSource, count: u64) {
+        let n = count.saturating_mul(self.per_element);
+        let bytes = n.saturating_mul(self.stride);
+        assert!(
+            bytes <= inout.len() as u64 && bytes <= input.len() as u64,
+            "reduction of {bytes} bytes outside its buffers"
+        );
+        // SAFETY: both sides hold n elements (asserted); the views are valid for their lengths.
+        unsafe { (self.kernel)(inout.addr(), input.addr(), n as usize) }
+    }
+}
+
+fn replace(extent: u64) -> Option<Kernel> {
+    Some(match extent {
+        1 => copy::<1>,
+        2 => copy::<2>,
+        4 => copy::<4>,
+        8 => copy::<8>,
+        12 => copy::<12>,
+        16 => copy::<16>,
+        24 => copy::<24>,
+        32 => copy::<32>,
+        48 => copy::<48>,
+        _ => return None,
+    })
+}
+
+/// MPI_REPLACE on elements of `N` bytes.
+unsafe fn copy<const N: usize>(inout: *mut u8, input: *const u8, n: usize) {
+    // SAFETY: the promise of `Kernel`; `copy` allows that both are the same memory.
+    unsafe { std::ptr::copy(input, inout, n * N) }
+}
+
+/// MPI_NO_OP.
+unsafe fn keep(_: *mut u8, _: *const u8, _: usize) {}
+
+/// MPIX_EQUAL on one record of `n` bytes.
+unsafe fn equal(inout: *mut u8, input: *const u8, n: usize) {
+    const FLAG: usize = size_of::<u64>();
+    if n < FLAG {
+        return;
+    }
+    // SAFETY: n bytes are valid on both sides, and the flag is inside them; reads need no alignment.
+    unsafe {
+        let flags = (input.cast::<u64>().read_unaligned(), inout.cast::<u64>().read_unaligned());
+        let same = (FLAG..n).all(|i| *input.add(i) == *inout.add(i));
+        inout.cast::<u64>().write_unaligned(u64::from(flags == (1, 1) && same));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Arithmetic, comparison, logic and bits on every representation, as loops that the compiler vectorises.
+//!
+//! What a number can do is a trait; an operation is a type; [`each`] is the only loop. Before it: the
+//! lookup in `reduce`.
+
+use super::small_float::{Bf16, F16};
+use super::x87::X87;
+use super::{Kernel, Op};
+use crate::basic::Repr;
+
+pub(super) trait Ring: Copy {
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+}
+
+pub(super) trait Ordered: Copy {
+    fn less(self, other: Self) -> bool;
+    fn same(self, other: Self) -> bool;
+}
+
+pub(super) trait Truth: Copy {
+    fn is_true(self) -> bool;
+    fn from_truth(truth: bool) -> Self;
+}
+
+trait Bits: Copy {
+    fn and(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    fn xor(self, other: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Ring for $t {
+            #[inline(always)]
+            fn add(self, other: $t) -> $t { self.wrapping_add(other) }
+            #[inline(always)]
+            fn sub(self, other: $t) -> $t { self.wrapping_sub(other) }
+            #[inline(always)]
+            fn mul(self, other: $t) -> $t { self.wrapping_mul(other) }
+        }
+        impl Ordered for $t {
+            #[inline(always)]
+            fn less(self, other: $t) -> bool { self < other }
+            #[inline(always)]
+            fn same(self, other: $t) -> bool { self == other }
+        }
+        impl Truth for $t {
+            #[inline(always)]
+            fn is_true(self) -> bool { self != 0 }
+            #[inline(always)]
+            fn from_truth(truth: bool) -> $t { truth as $t }
+        }
+        impl Bits for $t {
+            #[inline(always)]
+            fn and(self, other: $t) -> $t { self & other }
+            #[inline(always)]
+            fn or(self, other: $t) -> $t { self | other }
+            #[inline(always)]
+            fn xor(self, other: $t) -> $t { self ^ other }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl Ring for $t {
+            #[inline(always)]
+            fn add(self, other: $t) -> $t { self + other }
+            #[inline(always)]
+            fn sub(self, other: $t) -> $t { self - other }
+            #[inline(always)]
+            fn mul(self, other: $t) -> $t { self * other }
+        }
+        impl Ordered for $t {
+            #[inline(always)]
+            fn less(self, other: $t) -> bool { self < other }
+            #[inline(always)]
+            fn same(self, other: $t) -> bool { self == other }
+        }
+        impl Truth for $t {
+            #[inline(always)]
+            fn is_true(self) -> bool { self != 0.0 }
+            #[inline(always)]
+            fn from_truth(truth: bool) -> $t { if truth { 1.0 } else { 0.0 } }
+        }
+    )*};
+}
+
+integers!(i8 u8 i16 u16 i32 u32 i64 u64 i128);
+floats!(f32 f64);
+
+/// A complex number as C, C++ and Fortran lay it out.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Complex<T> {
+    re: T,
+    im: T,
+}
+
+/// The product is the schoolbook's, as Fortran has it: infinities are not recovered from NaNs.
+impl<T: Ring> Ring for Complex<T> {
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Complex { re: self.re.add(other.re), im: self.im.add(other.im) }
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Complex { re: self.re.sub(other.re), im: self.im.sub(other.im) }
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Complex {
+            re: self.re.mul(other.re).sub(self.im.mul(other.im)),
+            im: self.re.mul(other.im).add(self.im.mul(other.re)),
+        }
+    }
+}
+
+/// `input op inout`.
+trait Operation<T> {
+    fn of(input: T, inout: T) -> T;
+}
+
+macro_rules! operations {
+    ($($name:ident: $bound:ident, |$a:ident, $b:ident| $result:expr;)*) => {$(
+        struct $name;
+        impl<T: $bound> Operation<T> for $name {
+            #[inline(always)]
+            fn of($a: T, $b: T) -> T { $result }
+        }
+    )*};
+}
+
+operations! {
+    Max: Ordered, |a, b| if b.less(a) { a } else { b };
+    Min: Ordered, |a, b| if a.less(b) { a } else { b };
+    Sum: Ring, |a, b| a.add(b);
+    Prod: Ring, |a, b| a.mul(b);
+    Land: Truth, |a, b| T::from_truth(a.is_true() & b.is_true());
+    Lor: Truth, |a, b| T::from_truth(a.is_true() | b.is_true());
+    Lxor: Truth, |a, b| T::from_truth(a.is_true() ^ b.is_true());
+    Band: Bits, |a, b| a.and(b);
+    Bor: Bits, |a, b| a.or(b);
+    Bxor: Bits, |a, b| a.xor(b);
+}
+
+/// The loop of every elementwise kernel.
+///
+/// # Safety
+/// As for [`Kernel`], for elements of type `T`.
+unsafe fn each<T: Copy, O: Operation<T>>(inout: *mut u8, input: *const u8, n: usize) {
+    let (inout, input) = (inout.cast::<T>(), input.cast::<T>());
+    for i in 0..n {
+        // SAFETY: i < n elements are valid on both sides; reads and writes need no alignment.
+        unsafe {
+            let result = O::of(input.add(i).read_unaligned(), inout.add(i).read_unaligned());
+            inout.add(i).write_unaligned(result);
+        }
+    }
+}
+
+/// `each` for the representation that `$repr` is, among those listed.
+macro_rules! among {
+    ($repr:expr, $operation:ty, $($variant:ident => $t:ty),*) => {
+        match $repr {
+            $(Repr::$variant => Some(each::<$t, $operation> as Kernel),)*
+            _ => None,
+        }
+    };
+}
+
+macro_rules! integer_kernel {
+    ($repr:expr, $operation:ty) => {
+        among!($repr, $operation, I8 => i8, U8 => u8, I16 => i16, U16 => u16, I32 => i32, U32 => u32,
+            I64 => i64, U64 => u64, I128 => i128)
+    };
+}
+
+macro_rules! real_kernel {
+    ($repr:expr, $operation:ty) => {
+        among!($repr, $operation, F16 => F16, Bf16 => Bf16, F32 => f32, F64 => f64, X87 => X87)
+            .or_else(|| integer_kernel!($repr, $operation))
+    };
+}
+
+macro_rules! complex_kernel {
+    ($repr:expr, $operation:ty) => {
+        among!($repr, $operation, ComplexF16 => Complex<F16>, ComplexF32 => Complex<f32>,
+            ComplexF64 => Complex<f64>, ComplexX87 => Complex<X87>)
+        .or_else(|| real_kernel!($repr, $operation))
+    };
+}
+
+pub(super) fn ordering(op: Op, repr: Repr) -> Option<Kernel> {
+    match op {
+        Op::Max => real_kernel!(repr, Max),
+        Op::Min => real_kernel!(repr, Min),
+        _ => None,
+    }
+}
+
+pub(super) fn arithmetic(op: Op, repr: Repr) -> Option<Kernel> {
+    match op {
+        Op::Sum => complex_kernel!(repr, Sum),
+        Op::Prod => complex_kernel!(repr, Prod),
+        _ => None,
+    }
+}
+
+pub(super) fn logical(op: Op, repr: Repr) -> Option<Kernel> {
+    match op {
+        Op::Land => real_kernel!(repr, Land),
+        Op::Lor => real_kernel!(repr, Lor),
+        Op::Lxor => real_kernel!(repr, Lxor),
+        _ => None,
+    }
+}
+
+pub(super) fn bitwise(op: Op, repr: Repr) -> Option<Kernel> {
+    match op {
+        Op::Band => integer_kernel!(repr, Band),
+        Op::Bor => integer_kernel!(repr, Bor),
+        Op::Bxor => integer_kernel!(repr, Bxor),
+        _ => None,
+    }
+}

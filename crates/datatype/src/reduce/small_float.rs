@@ -1,0 +1,137 @@
+//! Floats of 16 bits: IEEE binary16 and bfloat16. They compute in binary32 and round once, to nearest even.
+//!
+//! For sums and products that is exactly the rounded true result: binary32 has more than twice their
+//! digits and two. The conversions are integer work, for machines without F16C.
+
+use super::number::{Ordered, Ring, Truth};
+
+/// IEEE binary16: 1 sign, 5 exponent and 10 fraction bits.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct F16(pub u16);
+
+/// The upper half of a binary32.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Bf16(pub u16);
+
+impl F16 {
+    /// Exact.
+    #[inline]
+    pub fn to_f32(self) -> f32 {
+        let sign = u32::from(self.0 & 0x8000) << 16;
+        let magnitude = u32::from(self.0 & 0x7fff);
+        let bits = match magnitude {
+            // Subnormal or zero: so many units of 2^-24.
+            0..0x0400 => (magnitude as f32 * f32::from_bits((127 - 24) << 23)).to_bits(),
+            // The exponent's bias grows from 15 to 127.
+            0x0400..0x7c00 => (magnitude << 13) + ((127 - 15) << 23),
+            // Infinity or NaN.
+            _ => (magnitude << 13) | 0x7f80_0000,
+        };
+        f32::from_bits(sign | bits)
+    }
+
+    /// Rounds to nearest even; too large becomes infinity; NaNs stay NaNs and are quiet.
+    #[inline]
+    pub fn from_f32(value: f32) -> F16 {
+        let sign = ((value.to_bits() >> 16) & 0x8000) as u16;
+        let magnitude = value.to_bits() & 0x7fff_ffff;
+        let bits = match magnitude {
+            0x7f80_0001.. => 0x7e00 | ((magnitude >> 13) & 0x03ff) as u16,
+            // 65520, half a unit above the largest finite number, rounds away to infinity.
+            0x477f_f000.. => 0x7c00,
+            0x3880_0000.. => {
+                let rebased = magnitude - ((127 - 15) << 23);
+                ((rebased + 0x0fff + ((rebased >> 13) & 1)) >> 13) as u16
+            }
+            // Below 2^-14: adding 1/2 makes the hardware round at the unit of 2^-24, to nearest even.
+            _ => ((f32::from_bits(magnitude) + 0.5).to_bits() - 0.5f32.to_bits()) as u16,
+        };
+        F16(sign | bits)
+    }
+}
+
+impl Bf16 {
+    /// Exact.
+    #[inline]
+    pub fn to_f32(self) -> f32 {
+        f32::from_bits(u32::from(self.0) << 16)
+    }
+
+    /// Rounds to nearest even; NaNs stay NaNs and are quiet.
+    #[inline]
+    pub fn from_f32(value: f32) -> Bf16 {
+        let bits = value.to_bits();
+        if value.is_nan() {
+            return Bf16((bits >> 16) as u16 | 0x0040);
+        }
+        Bf16(((bits + 0x7fff + ((bits >> 16) & 1)) >> 16) as u16)
+    }
+}
+
+macro_rules! through_f32 {
+    ($($t:ident)*) => {$(
+        impl Ring for $t {
+            #[inline(always)]
+            fn add(self, other: $t) -> $t { $t::from_f32(self.to_f32() + other.to_f32()) }
+            #[inline(always)]
+            fn sub(self, other: $t) -> $t { $t::from_f32(self.to_f32() - other.to_f32()) }
+            #[inline(always)]
+            fn mul(self, other: $t) -> $t { $t::from_f32(self.to_f32() * other.to_f32()) }
+        }
+        impl Ordered for $t {
+            #[inline(always)]
+            fn less(self, other: $t) -> bool { self.to_f32() < other.to_f32() }
+            #[inline(always)]
+            fn same(self, other: $t) -> bool { self.to_f32() == other.to_f32() }
+        }
+        impl Truth for $t {
+            #[inline(always)]
+            fn is_true(self) -> bool { self.to_f32() != 0.0 }
+            #[inline(always)]
+            fn from_truth(truth: bool) -> $t { $t::from_f32(if truth { 1.0 } else { 0.0 }) }
+        }
+    )*};
+}
+
+through_f32!(F16 Bf16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_survives_the_way_through_binary32() {
+        for bits in 0..=u16::MAX {
+            let value = F16(bits).to_f32();
+            let back = F16::from_f32(value);
+            if value.is_nan() {
+                assert!(back.to_f32().is_nan(), "{bits:#06x}");
+            } else {
+                assert_eq!(back.0, bits, "{bits:#06x} is {value}");
+            }
+            let brain = Bf16(bits).to_f32();
+            if !brain.is_nan() {
+                assert_eq!(Bf16::from_f32(brain).0, bits);
+            }
+        }
+    }
+
+    #[test]
+    fn halves_between_two_neighbours_round_to_even() {
+        for bits in 0..0x7bff_u16 {
+            let (low, high) = (F16(bits).to_f32(), F16(bits + 1).to_f32());
+            let even = bits + (bits & 1);
+            let middle = (low + high) / 2.0;
+            assert_eq!(F16::from_f32(middle).0, even, "between {low} and {high}");
+            assert_eq!(F16::from_f32(middle.next_down()).0, bits);
+            assert_eq!(F16::from_f32(middle.next_up()).0, bits + 1);
+        }
+        assert_eq!(F16::from_f32(65520.0).0, 0x7c00);
+        assert_eq!(F16::from_f32(65519.996).0, 0x7bff);
+        assert_eq!(Bf16::from_f32(f32::from_bits(0x3f80_8000)).0, 0x3f80);
+        assert_eq!(Bf16::from_f32(f32::from_bits(0x3f81_8000)).0, 0x3f82);
+        assert_eq!(Bf16::from_f32(f32::MAX).0, 0x7f80);
+    }
+}

@@ -1,0 +1,135 @@
+//! Addresses at the two sides of packing: the application's buffer, where a layout spreads around an
+//! address in both directions, and the packed bytes, which lie in one piece.
+//!
+//! Creating a [`UserPtr`] is `unsafe`; everything else here is safe to use. Before it: `abi`; after it: `pack`.
+
+use hawser_base::{SharedMem, UserMem};
+use std::ptr;
+
+/// The buffer argument of an MPI call: an address that displacements are added to, negative ones too
+/// (and all of them for MPI_BOTTOM, whose address is 0). [`UserMem`] is for data in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserPtr(usize);
+
+impl UserPtr {
+    /// MPI_BOTTOM: displacements are addresses (MPI-5.0 §5.1.5).
+    ///
+    /// # Safety
+    /// As for [`UserPtr::new`].
+    #[inline(always)]
+    pub const unsafe fn bottom() -> UserPtr {
+        UserPtr(0)
+    }
+
+    /// # Safety
+    /// For every `count` and datatype that this address is used with, all bytes that the typemap names
+    /// relative to it stay valid for reads (and, where data is received, for writes) until the
+    /// operation has completed.
+    #[inline(always)]
+    pub unsafe fn new(buffer: *const u8) -> UserPtr {
+        UserPtr(buffer.expose_provenance())
+    }
+
+    #[inline(always)]
+    pub const fn addr(self) -> usize {
+        self.0
+    }
+
+    /// The memory of one run; wraps like addresses do.
+    #[inline(always)]
+    pub(crate) fn at(self, disp: i64) -> *mut u8 {
+        ptr::with_exposed_provenance_mut(self.0.wrapping_add(disp as usize))
+    }
+
+    /// The view of a run that the layout names: `disp` and `len` come from `is_contiguous` or `runs` of
+    /// the datatype that this buffer belongs to.
+    ///
+    /// # Safety
+    /// `disp .. disp + len` is a part of the typemap that this address was vouched for.
+    #[inline(always)]
+    pub unsafe fn view(self, disp: i64, len: usize) -> UserMem {
+        // SAFETY: the caller names bytes that `new` vouched for.
+        unsafe { UserMem::new(self.at(disp), len) }
+    }
+}
+
+/// Bytes in one piece to read packed data from.
+///
+/// # Safety
+/// `len` bytes at `addr` are valid for reads during the call that takes it.
+pub unsafe trait PackedSource {
+    fn addr(&self) -> *const u8;
+    fn len(&self) -> usize;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Bytes in one piece to write packed data to.
+///
+/// # Safety
+/// `len` bytes at `addr` are valid for writes during the call that takes it.
+pub unsafe trait PackedTarget {
+    fn addr(&mut self) -> *mut u8;
+    fn len(&self) -> usize;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+// SAFETY: a borrow is valid for its length.
+unsafe impl PackedSource for &[u8] {
+    #[inline(always)]
+    fn addr(&self) -> *const u8 {
+        self.as_ptr()
+    }
+    #[inline(always)]
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+}
+
+// SAFETY: as above, and exclusive.
+unsafe impl PackedTarget for &mut [u8] {
+    #[inline(always)]
+    fn addr(&mut self) -> *mut u8 {
+        self.as_mut_ptr()
+    }
+    #[inline(always)]
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+}
+
+macro_rules! view {
+    ($view:ty) => {
+        // SAFETY: whoever made the view vouched for its address and length.
+        unsafe impl PackedSource for $view {
+            #[inline(always)]
+            fn addr(&self) -> *const u8 {
+                self.as_ptr()
+            }
+            #[inline(always)]
+            fn len(&self) -> usize {
+                <$view>::len(*self)
+            }
+        }
+
+        // SAFETY: as above; the views are writable.
+        unsafe impl PackedTarget for $view {
+            #[inline(always)]
+            fn addr(&mut self) -> *mut u8 {
+                self.as_ptr()
+            }
+            #[inline(always)]
+            fn len(&self) -> usize {
+                <$view>::len(*self)
+            }
+        }
+    };
+}
+
+view!(UserMem);
+view!(SharedMem);

@@ -1,0 +1,159 @@
+//! Goes over the part of a layout that holds the packed bytes `from .. to`, run by run in packed order.
+//!
+//! Finding the first run takes a division a loop and a binary search a sequence, so any fragment of a
+//! message can be asked for at any time without state. Displacements wrap like addresses: the
+//! application vouched for its buffer (`UserPtr`), and a layout's own bounds are checked when it is built.
+
+use crate::layout::Node;
+
+/// What is done with the runs.
+pub(crate) trait Sink {
+    fn run(&mut self, disp: i64, len: u64);
+
+    /// `count` whole runs of `len` bytes, `stride` apart.
+    fn strided(&mut self, disp: i64, count: u64, len: u64, stride: i64);
+
+    /// Whole runs of `len` bytes at `disp` plus each of `disps`.
+    fn listed(&mut self, disp: i64, disps: &[i64], len: u64);
+}
+
+#[inline(always)]
+fn step(disp: i64, index: u64, stride: i64) -> i64 {
+    disp.wrapping_add((index as i64).wrapping_mul(stride))
+}
+
+/// The packed bytes `from .. to` of `node` at `disp`; `from < to <= node.size()`.
+pub(crate) fn walk<S: Sink>(node: &Node, disp: i64, from: u64, to: u64, sink: &mut S) {
+    debug_assert!(from < to && to <= node.size());
+    match node {
+        Node::Strided { count: 1, .. } => sink.run(disp.wrapping_add(from as i64), to - from),
+        Node::Strided { len, stride, .. } => strided(*len, *stride, disp, from, to, sink),
+        Node::Listed { len, disps } => listed(*len, disps, disp, from, to, sink),
+        Node::Ragged { starts, disps } => ragged(starts, disps, disp, from, to, sink),
+        Node::Loop { stride, size, child, .. } => repeated(child, *size, *stride, disp, from, to, sink),
+        Node::Sequence { parts, .. } => {
+            let mut at = from;
+            for part in &parts[first_at(from, parts.len(), |i| parts[i].start)..] {
+                if at >= to {
+                    break;
+                }
+                let end = (part.start + part.node.size()).min(to);
+                walk(&part.node, disp.wrapping_add(part.disp), at - part.start, end - part.start, sink);
+                at = end;
+            }
+        }
+    }
+}
+
+/// The last of `n` entries that starts at or before `offset`; the first one starts at 0.
+fn first_at(offset: u64, n: usize, start: impl Fn(usize) -> u64) -> usize {
+    if offset == 0 {
+        return 0;
+    }
+    let (mut low, mut high) = (0, n);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if start(middle) <= offset { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Runs of `len` bytes, `stride` apart, as many as `to` needs.
+pub(crate) fn strided<S: Sink>(len: u64, stride: i64, disp: i64, from: u64, to: u64, sink: &mut S) {
+    let (mut index, inside) = if from == 0 { (0, 0) } else { (from / len, from % len) };
+    let mut left = to - from;
+    if inside > 0 {
+        let head = (len - inside).min(left);
+        sink.run(step(disp, index, stride).wrapping_add(inside as i64), head);
+        left -= head;
+        index += 1;
+    }
+    let whole = left / len;
+    if whole > 0 {
+        sink.strided(step(disp, index, stride), whole, len, stride);
+        left -= whole * len;
+        index += whole;
+    }
+    if left > 0 {
+        sink.run(step(disp, index, stride), left);
+    }
+}
+
+fn listed<S: Sink>(len: u64, disps: &[i64], disp: i64, from: u64, to: u64, sink: &mut S) {
+    let (mut index, inside) = ((from / len) as usize, from % len);
+    let mut left = to - from;
+    if inside > 0 {
+        let head = (len - inside).min(left);
+        sink.run(disp.wrapping_add(disps[index]).wrapping_add(inside as i64), head);
+        left -= head;
+        index += 1;
+    }
+    let whole = (left / len) as usize;
+    if whole > 0 {
+        sink.listed(disp, &disps[index..index + whole], len);
+        left -= whole as u64 * len;
+        index += whole;
+    }
+    if left > 0 {
+        sink.run(disp.wrapping_add(disps[index]), left);
+    }
+}
+
+fn ragged<S: Sink>(starts: &[u64], disps: &[i64], disp: i64, from: u64, to: u64, sink: &mut S) {
+    let mut index = first_at(from, disps.len(), |i| starts[i]);
+    let mut at = from;
+    while at < to {
+        let end = starts[index + 1].min(to);
+        sink.run(disp.wrapping_add(disps[index]).wrapping_add((at - starts[index]) as i64), end - at);
+        at = end;
+        index += 1;
+    }
+}
+
+/// Copies of `child` (of `size` bytes), `stride` apart, as many as `to` needs.
+pub(crate) fn repeated<S: Sink>(child: &Node, size: u64, stride: i64, disp: i64, from: u64, to: u64, sink: &mut S) {
+    let (mut index, mut inside) = if from == 0 { (0, 0) } else { (from / size, from % size) };
+    let mut left = to - from;
+    while left > 0 {
+        let n = (size - inside).min(left);
+        walk(child, step(disp, index, stride), inside, inside + n, sink);
+        left -= n;
+        index += 1;
+        inside = 0;
+    }
+}
+
+/// The run that holds the packed byte `offset` of `node` at `disp`: where that byte lies, and how many
+/// bytes of the run follow from there on.
+pub(crate) fn run_at(mut node: &Node, mut disp: i64, mut offset: u64) -> (i64, u64) {
+    loop {
+        match node {
+            Node::Strided { len, stride, .. } => {
+                let inside = offset % len;
+                return (step(disp, offset / len, *stride).wrapping_add(inside as i64), len - inside);
+            }
+            Node::Listed { len, disps } => {
+                let inside = offset % len;
+                let at = disp.wrapping_add(disps[(offset / len) as usize]);
+                return (at.wrapping_add(inside as i64), len - inside);
+            }
+            Node::Ragged { starts, disps } => {
+                let index = first_at(offset, disps.len(), |i| starts[i]);
+                let inside = offset - starts[index];
+                let at = disp.wrapping_add(disps[index]);
+                return (at.wrapping_add(inside as i64), starts[index + 1] - offset);
+            }
+            Node::Loop { stride, size, child, .. } => {
+                disp = step(disp, offset / size, *stride);
+                offset %= size;
+                node = child;
+            }
+            Node::Sequence { parts, .. } => {
+                let part = &parts[first_at(offset, parts.len(), |i| parts[i].start)];
+                disp = disp.wrapping_add(part.disp);
+                offset -= part.start;
+                node = &part.node;
+            }
+        }
+    }
+}
