@@ -1,0 +1,7 @@
+//! Linker arguments of the shared library: its soname, and calls inside it that never leave it.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.12");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+}

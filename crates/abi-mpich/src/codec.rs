@@ -1,0 +1,186 @@
+//! Handles of the MPICH ABI: integers of three fields, `form << 30 | kind << 26 | low 26 bits`.
+//!
+//! Form 0 is the null handle, form 1 a predefined object whose low bits tell MPICH's own library more
+//! (for a datatype its size), form 2 an object of the program: there the low bits are the house's. A
+//! predefined handle is found by its lowest byte in a table of its kind; a handle of the program is
+//! taken apart. MPI_File is a pointer, null for MPI_FILE_NULL.
+
+use crate::handles;
+use hawser_base::Handle;
+use hawser_base::handle::Kind;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// An object of the program.
+const DIRECT: u32 = 2;
+const LOW: u32 = (1 << Handle::BITS) - 1;
+
+/// `MPI_Comm` and its like, for the kind with the number KIND.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct CHandle<const KIND: u32>(u32);
+
+/// The number that stands in the handle: messages share the kind of requests.
+const fn kind_field(kind: u32) -> u32 {
+    if kind == Kind::Message as u32 { Kind::Request as u32 } else { kind }
+}
+
+/// A kind's predefined handles, both ways.
+pub struct Predefined {
+    kind: Kind,
+    /// By the lowest byte of the C handle: the whole C handle and the house's number. Empty entries are
+    /// zero, which is no handle of any kind.
+    by_byte: [(u32, u8); 256],
+    /// By the house's number: the C handle, or zero.
+    by_number: [u32; 256],
+}
+
+impl Predefined {
+    const fn new(kind: Kind, all: &[(&str, u32, Handle)]) -> Predefined {
+        let mut table = Predefined { kind, by_byte: [(0, 0); 256], by_number: [0; 256] };
+        let mut i = 0;
+        while i < all.len() {
+            let (_, value, house) = all[i];
+            let number = house.bits() as usize;
+            // A null handle and some predefined one share a byte; null handles are compared apart. The
+            // pair types that MPICH makes at start-up share bytes with others and are found by number.
+            if !house.is_null() && value >> 30 != DIRECT {
+                let entry = &mut table.by_byte[(value & 0xff) as usize];
+                assert!(entry.0 == 0 || entry.0 == value);
+                *entry = (value, number as u8);
+            }
+            table.by_number[number] = value;
+            i += 1;
+        }
+        table
+    }
+
+    const fn null(&self) -> u32 {
+        self.by_number[0]
+    }
+}
+
+static COMM: Predefined = Predefined::new(Kind::Comm, handles::COMM);
+static GROUP: Predefined = Predefined::new(Kind::Group, handles::GROUP);
+static DATATYPE: Predefined = Predefined::new(Kind::Datatype, handles::DATATYPE);
+static ERRHANDLER: Predefined = Predefined::new(Kind::Errhandler, handles::ERRHANDLER);
+static OP: Predefined = Predefined::new(Kind::Op, handles::OP);
+static INFO: Predefined = Predefined::new(Kind::Info, handles::INFO);
+static WIN: Predefined = Predefined::new(Kind::Win, handles::WIN);
+static REQUEST: Predefined = Predefined::new(Kind::Request, handles::REQUEST);
+static MESSAGE: Predefined = Predefined::new(Kind::Message, handles::MESSAGE);
+static SESSION: Predefined = Predefined::new(Kind::Session, handles::SESSION);
+
+const fn of_kind(kind: u32) -> &'static Predefined {
+    const TABLES: [&Predefined; 10] =
+        [&COMM, &GROUP, &DATATYPE, &ERRHANDLER, &OP, &INFO, &WIN, &REQUEST, &MESSAGE, &SESSION];
+    let mut i = 0;
+    while i < TABLES.len() {
+        if TABLES[i].kind as u32 == kind {
+            return TABLES[i];
+        }
+        i += 1;
+    }
+    panic!("no kind of integer handle has this number")
+}
+
+impl<const KIND: u32> CHandle<KIND> {
+    const PREDEFINED: &'static Predefined = of_kind(KIND);
+    const NULL: u32 = Self::PREDEFINED.null();
+
+    /// What is neither predefined with a byte of its own nor null.
+    #[inline(always)]
+    fn decode_direct(self) -> Option<Handle> {
+        if self.0 >> Handle::BITS != DIRECT << 4 | kind_field(KIND) {
+            return None;
+        }
+        let low = self.0 & LOW;
+        if low >= Handle::FIRST_DYNAMIC {
+            return Handle::from_bits(low).filter(|h| !h.is_predefined());
+        }
+        let number = Self::PREDEFINED.by_number.iter().position(|v| *v == self.0)?;
+        Some(Handle::predefined(number as u8))
+    }
+}
+
+impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
+    const KIND: Kind = Self::PREDEFINED.kind;
+
+    #[inline(always)]
+    fn decode(self) -> Option<Handle> {
+        let (value, number) = Self::PREDEFINED.by_byte[(self.0 & 0xff) as usize];
+        if value == self.0 && value != 0 {
+            return Some(Handle::predefined(number));
+        }
+        if self.0 == Self::NULL {
+            return Some(Handle::NULL);
+        }
+        self.decode_direct()
+    }
+
+    #[inline(always)]
+    fn encode(handle: Handle) -> Self {
+        let bits = handle.bits();
+        CHandle(if handle.is_predefined() {
+            Self::PREDEFINED.by_number[bits as usize & 0xff]
+        } else {
+            DIRECT << 30 | kind_field(KIND) << Handle::BITS | bits
+        })
+    }
+
+    #[inline(always)]
+    fn to_int(self) -> c_int {
+        self.0 as c_int
+    }
+
+    #[inline(always)]
+    fn from_int(value: c_int) -> Self {
+        CHandle(value as u32)
+    }
+}
+
+/// `MPI_File`, a pointer that never points anywhere: the kind and the house bits, or null.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct FileHandle(*mut c_void);
+
+impl hawser_abi::CHandle for FileHandle {
+    const KIND: Kind = Kind::File;
+
+    fn decode(self) -> Option<Handle> {
+        match self.0.addr() {
+            0 => Some(Handle::NULL),
+            value if value >> Handle::BITS == Kind::File as usize => {
+                Handle::from_bits(value as u32 & LOW).filter(|h| !h.is_predefined())
+            }
+            _ => None,
+        }
+    }
+
+    fn encode(handle: Handle) -> Self {
+        let value = if handle.is_null() { 0 } else { (Kind::File as u32) << Handle::BITS | handle.bits() };
+        FileHandle(ptr::without_provenance_mut(value as usize))
+    }
+
+    fn to_int(self) -> c_int {
+        self.0.addr() as c_int
+    }
+
+    fn from_int(value: c_int) -> Self {
+        FileHandle(ptr::without_provenance_mut(value as u32 as usize))
+    }
+}
+
+pub fn keyval_in(keyval: c_int) -> Option<Handle> {
+    let value = keyval as u32;
+    if let Some((_, _, house)) = handles::KEYVAL.iter().find(|(_, v, _)| *v == value) {
+        return Some(*house);
+    }
+    let direct = value >> Handle::BITS == DIRECT << 4 | Kind::Keyval as u32;
+    if direct { Handle::from_bits(value & LOW).filter(|h| !h.is_predefined()) } else { None }
+}
+
+pub fn keyval_out(keyval: Handle) -> c_int {
+    let known = handles::KEYVAL.iter().find(|(_, _, house)| *house == keyval);
+    known.map_or(DIRECT << 30 | (Kind::Keyval as u32) << Handle::BITS | keyval.bits(), |(_, value, _)| *value) as c_int
+}

@@ -1,0 +1,102 @@
+//! Floor 7: the MPICH ABI, `libmpi.so.12`, of MPICH, Intel MPI and MVAPICH.
+//!
+//! Handle codec, constants, status layout, data symbols and exports; every function is in `hawser_abi`.
+//! Before it: the application (compiled with include/mpich/mpi.h or with the header of any MPI of this
+//! ABI). After it: `hawser_abi`.
+
+mod codec;
+mod handles;
+mod numbers;
+mod status;
+mod symbols;
+
+use codec::{CHandle, FileHandle};
+use hawser_abi::{Abi, Limits, Sentinels};
+use hawser_base::Handle;
+use hawser_base::handle::Kind;
+use hawser_base::value::Set;
+
+/// The MPICH ABI.
+pub struct Mpich;
+
+impl Abi for Mpich {
+    const NAME: &'static str = "MPICH ABI";
+    // Not the standard's ABI, whatever MPI_ABI_VERSION the program was compiled with.
+    const VERSION: (i32, i32) = (-1, -1);
+    const SENTINELS: Sentinels = numbers::SENTINELS;
+    const LIMITS: Limits = numbers::LIMITS;
+
+    type Comm = CHandle<{ Kind::Comm as u32 }>;
+    type Datatype = CHandle<{ Kind::Datatype as u32 }>;
+    type Errhandler = CHandle<{ Kind::Errhandler as u32 }>;
+    type File = FileHandle;
+    type Group = CHandle<{ Kind::Group as u32 }>;
+    type Info = CHandle<{ Kind::Info as u32 }>;
+    type Message = CHandle<{ Kind::Message as u32 }>;
+    type Op = CHandle<{ Kind::Op as u32 }>;
+    type Request = CHandle<{ Kind::Request as u32 }>;
+    type Session = CHandle<{ Kind::Session as u32 }>;
+    type Win = CHandle<{ Kind::Win as u32 }>;
+    type Status = status::Status;
+
+    fn keyval_in(keyval: i32) -> Option<Handle> {
+        codec::keyval_in(keyval)
+    }
+    fn keyval_out(keyval: Handle) -> i32 {
+        codec::keyval_out(keyval)
+    }
+    fn value_in(set: Set, value: i32) -> Option<i32> {
+        numbers::value_in(set, value)
+    }
+    fn value_out(set: Set, value: i32) -> i32 {
+        numbers::value_out(set, value)
+    }
+    #[inline(always)]
+    fn rank_in(rank: i32) -> i32 {
+        numbers::rank_in(rank)
+    }
+    #[inline(always)]
+    fn rank_out(rank: i32) -> i32 {
+        numbers::rank_out(rank)
+    }
+    #[inline(always)]
+    fn tag_in(tag: i32) -> i32 {
+        numbers::tag_in(tag)
+    }
+    #[inline(always)]
+    fn tag_out(tag: i32) -> i32 {
+        numbers::tag_out(tag)
+    }
+    fn code_in(code: i32) -> Option<i32> {
+        numbers::code_in(code)
+    }
+    fn code_out(code: i32) -> i32 {
+        numbers::code_out(code)
+    }
+}
+
+/// The exported functions. C names and signatures; the types are those of `Mpich`.
+mod exports {
+    use super::Mpich;
+    hawser_abi::types!(Mpich);
+
+    // Types of MPICH's extensions.
+    pub type Stream = c_int;
+    pub type GrequestClass = c_int;
+    pub type AsyncThing = *mut c_void;
+    pub type Iov = c_void;
+    pub type AsyncPollFunction = Unused;
+    pub type DestructorFunction = Unused;
+    pub type GrequestPollFunction = Unused;
+    pub type GrequestWaitFunction = Unused;
+    pub type UserFunctionX = Unused;
+    pub type CommErrhandlerFunctionX = Unused;
+    pub type FileErrhandlerFunctionX = Unused;
+    pub type SessionErrhandlerFunctionX = Unused;
+    pub type WinErrhandlerFunctionX = Unused;
+
+    hawser_abi::export!(mpich Mpich);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Symbols of the MPICH ABI that are no MPI functions: constants that its `mpi.h` declares as variables,
+//! and the attribute copy function.
+//!
+//! A program that is not position-independent has its own copy of each variable (a copy relocation), so
+//! the library compares values, never addresses. The values are those of the standard ABI: small numbers,
+//! which no object has for an address.
+
+use crate::codec::CHandle;
+use crate::numbers::SENTINELS;
+use hawser_base::handle::Kind;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// A variable of pointer type.
+#[repr(transparent)]
+pub struct Pointer(*mut c_void);
+
+// SAFETY: the pointer is a number that is never followed.
+unsafe impl Sync for Pointer {}
+
+const fn number(value: usize) -> Pointer {
+    Pointer(ptr::without_provenance_mut(value))
+}
+
+/// `int *const MPI_UNWEIGHTED`.
+#[unsafe(no_mangle)]
+pub static MPI_UNWEIGHTED: Pointer = number(SENTINELS.unweighted);
+/// `int *const MPI_WEIGHTS_EMPTY`.
+#[unsafe(no_mangle)]
+pub static MPI_WEIGHTS_EMPTY: Pointer = number(SENTINELS.weights_empty);
+/// `struct MPIR_T_pvar_handle_s *const MPI_T_PVAR_ALL_HANDLES`.
+#[unsafe(no_mangle)]
+pub static MPI_T_PVAR_ALL_HANDLES: Pointer = number(1);
+/// `MPI_Fint *MPI_F_STATUS_IGNORE`: a variable, which a Fortran library may set to its own address.
+#[unsafe(no_mangle)]
+pub static mut MPI_F_STATUS_IGNORE: Pointer = number(SENTINELS.status_ignore);
+/// `MPI_Fint *MPI_F_STATUSES_IGNORE`.
+#[unsafe(no_mangle)]
+pub static mut MPI_F_STATUSES_IGNORE: Pointer = number(SENTINELS.statuses_ignore);
+
+/// MPI_DUP_FN, MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN: copies the attribute's value.
+///
+/// # Safety
+/// As MPI calls any attribute copy function: `value_out` and `flag` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPIR_Dup_fn(
+    _object: CHandle<{ Kind::Comm as u32 }>,
+    _keyval: c_int,
+    _extra_state: *mut c_void,
+    value_in: *mut c_void,
+    value_out: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        value_out.cast::<*mut c_void>().write(value_in);
+        flag.write(1);
+    }
+    0
+}

@@ -1,0 +1,130 @@
+//! Handles of the standard ABI: pointers to incomplete structures that never point anywhere.
+//!
+//! A predefined handle is a number below 4096 that the standard fixes (MPI-5.0 appendix A.3); each kind is
+//! numbered from its null handle on, which is the house's number too. A dynamic handle is ours:
+//! `kind << 26 | house bits`, at least 1 << 26, positive in a C int (MPI_Comm_toint) and different for
+//! each kind, so that a communicator passed for a datatype is noticed.
+
+use hawser_base::Handle;
+use hawser_base::handle::{self, Kind};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// `struct MPI_ABI_Comm *` and its like, for the kind with the number KIND.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct CHandle<const KIND: u32>(*mut c_void);
+
+// A C int holds every dynamic handle, and none is a predefined one.
+const _: () = assert!((Kind::Session as u32) < 1 << (31 - Handle::BITS) && 1 << Handle::BITS >= 4096);
+
+/// A kind's predefined handles: the value of the null handle, and which numbers after it exist.
+struct Predefined {
+    kind: Kind,
+    null: usize,
+    numbers: [u64; 4],
+}
+
+const fn predefined(kind: Kind, null: usize, all: &[(&str, Handle)]) -> Predefined {
+    let mut numbers = [0; 4];
+    let mut i = 0;
+    while i < all.len() {
+        let number = all[i].1.bits() as usize;
+        numbers[number / 64] |= 1 << (number % 64);
+        i += 1;
+    }
+    Predefined { kind, null, numbers }
+}
+
+/// Kinds that have a null handle and no other predefined one.
+const ONLY_NULL: &[(&str, Handle)] = &[("", Handle::NULL)];
+
+const fn of_kind(kind: u32) -> Predefined {
+    const COMM: u32 = Kind::Comm as u32;
+    const GROUP: u32 = Kind::Group as u32;
+    const DATATYPE: u32 = Kind::Datatype as u32;
+    const FILE: u32 = Kind::File as u32;
+    const ERRHANDLER: u32 = Kind::Errhandler as u32;
+    const OP: u32 = Kind::Op as u32;
+    const INFO: u32 = Kind::Info as u32;
+    const WIN: u32 = Kind::Win as u32;
+    const REQUEST: u32 = Kind::Request as u32;
+    const MESSAGE: u32 = Kind::Message as u32;
+    const SESSION: u32 = Kind::Session as u32;
+    match kind {
+        OP => predefined(Kind::Op, 0x20, handle::op::ALL),
+        COMM => predefined(Kind::Comm, 0x100, handle::comm::ALL),
+        GROUP => predefined(Kind::Group, 0x108, handle::group::ALL),
+        WIN => predefined(Kind::Win, 0x110, ONLY_NULL),
+        FILE => predefined(Kind::File, 0x118, ONLY_NULL),
+        SESSION => predefined(Kind::Session, 0x120, ONLY_NULL),
+        MESSAGE => predefined(Kind::Message, 0x128, handle::message::ALL),
+        INFO => predefined(Kind::Info, 0x130, handle::info::ALL),
+        ERRHANDLER => predefined(Kind::Errhandler, 0x140, handle::errhandler::ALL),
+        REQUEST => predefined(Kind::Request, 0x180, ONLY_NULL),
+        DATATYPE => predefined(Kind::Datatype, 0x200, handle::datatype::ALL),
+        _ => panic!("no kind of handle has this number"),
+    }
+}
+
+impl<const KIND: u32> CHandle<KIND> {
+    const PREDEFINED: Predefined = of_kind(KIND);
+}
+
+impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
+    const KIND: Kind = Self::PREDEFINED.kind;
+
+    #[inline(always)]
+    fn decode(self) -> Option<Handle> {
+        let value = self.0.addr();
+        let number = value.wrapping_sub(Self::PREDEFINED.null);
+        if number < 256 {
+            let known = Self::PREDEFINED.numbers[number / 64] >> (number % 64) & 1 == 1;
+            return known.then_some(Handle::predefined(number as u8));
+        }
+        if value >> Handle::BITS != KIND as usize {
+            return None;
+        }
+        Handle::from_bits(value as u32 & ((1 << Handle::BITS) - 1)).filter(|h| !h.is_predefined())
+    }
+
+    #[inline(always)]
+    fn encode(handle: Handle) -> Self {
+        let bits = handle.bits() as usize;
+        let value =
+            if handle.is_predefined() { Self::PREDEFINED.null + bits } else { (KIND as usize) << Handle::BITS | bits };
+        CHandle(ptr::without_provenance_mut(value))
+    }
+
+    fn to_int(self) -> c_int {
+        self.0.addr() as c_int
+    }
+
+    fn from_int(value: c_int) -> Self {
+        CHandle(ptr::without_provenance_mut(value as u32 as usize))
+    }
+}
+
+/// Attribute keys: the predefined ones count from 500, MPI_KEYVAL_INVALID is 0.
+const KEYVALS: c_int = 500;
+
+pub fn keyval_in(keyval: c_int) -> Option<Handle> {
+    let value = keyval as u32;
+    let found = |h: Handle| handle::keyval::name(h).map(|_| h);
+    match value {
+        0 => Some(handle::keyval::INVALID),
+        501..=755 => found(Handle::predefined((keyval - KEYVALS) as u8)),
+        _ if value >> Handle::BITS == Kind::Keyval as u32 => {
+            Handle::from_bits(value & ((1 << Handle::BITS) - 1)).filter(|h| !h.is_predefined())
+        }
+        _ => None,
+    }
+}
+
+pub fn keyval_out(keyval: Handle) -> c_int {
+    match keyval.bits() as c_int {
+        0 => 0,
+        number if keyval.is_predefined() => KEYVALS + number,
+        bits => (Kind::Keyval as c_int) << Handle::BITS | bits,
+    }
+}

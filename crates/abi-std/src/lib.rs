@@ -1,0 +1,84 @@
+//! Floor 7: the standard ABI of MPI 5.0, `libmpi_abi.so.1`.
+//!
+//! Handle codec, constants, status layout and exports; every function is in `hawser_abi`. The constants
+//! are the house's own values, so translation costs nothing here. Before it: the application (a program
+//! compiled with include/std/mpi.h or with anybody else's header of this ABI). After it: `hawser_abi`.
+
+mod codec;
+mod numbers;
+mod status;
+
+use codec::CHandle;
+use hawser_abi::Abi;
+use hawser_base::handle::Kind;
+
+/// The standard ABI.
+pub struct Std;
+
+impl Abi for Std {
+    const NAME: &'static str = "MPI standard ABI";
+    const VERSION: (i32, i32) = numbers::ABI_VERSION;
+    const SENTINELS: hawser_abi::Sentinels = numbers::SENTINELS;
+    const LIMITS: hawser_abi::Limits = numbers::LIMITS;
+
+    type Comm = CHandle<{ Kind::Comm as u32 }>;
+    type Datatype = CHandle<{ Kind::Datatype as u32 }>;
+    type Errhandler = CHandle<{ Kind::Errhandler as u32 }>;
+    type File = CHandle<{ Kind::File as u32 }>;
+    type Group = CHandle<{ Kind::Group as u32 }>;
+    type Info = CHandle<{ Kind::Info as u32 }>;
+    type Message = CHandle<{ Kind::Message as u32 }>;
+    type Op = CHandle<{ Kind::Op as u32 }>;
+    type Request = CHandle<{ Kind::Request as u32 }>;
+    type Session = CHandle<{ Kind::Session as u32 }>;
+    type Win = CHandle<{ Kind::Win as u32 }>;
+    type Status = status::Status;
+
+    fn keyval_in(keyval: i32) -> Option<hawser_base::Handle> {
+        codec::keyval_in(keyval)
+    }
+    fn keyval_out(keyval: hawser_base::Handle) -> i32 {
+        codec::keyval_out(keyval)
+    }
+    fn value_in(set: hawser_base::value::Set, value: i32) -> Option<i32> {
+        numbers::value_in(set, value)
+    }
+    #[inline(always)]
+    fn value_out(_set: hawser_base::value::Set, value: i32) -> i32 {
+        value
+    }
+    #[inline(always)]
+    fn rank_in(rank: i32) -> i32 {
+        rank
+    }
+    #[inline(always)]
+    fn rank_out(rank: i32) -> i32 {
+        rank
+    }
+    #[inline(always)]
+    fn tag_in(tag: i32) -> i32 {
+        tag
+    }
+    #[inline(always)]
+    fn tag_out(tag: i32) -> i32 {
+        tag
+    }
+    #[inline(always)]
+    fn code_in(code: i32) -> Option<i32> {
+        numbers::code_in(code)
+    }
+    #[inline(always)]
+    fn code_out(code: i32) -> i32 {
+        code
+    }
+}
+
+/// The exported functions. C names and signatures; the types are those of `Std`.
+mod exports {
+    use super::Std;
+    hawser_abi::types!(Std);
+    hawser_abi::export!(std Std);
+}
+
+#[cfg(test)]
+mod tests;

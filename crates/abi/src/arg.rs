@@ -1,0 +1,192 @@
+//! Arguments at the edge: handles decoded, null pointers refused, strings copied, integers widened.
+//!
+//! Everything here turns a C argument into a house value or an error that names the argument. Whether
+//! the object exists, the rank is in range and so on is `mpi`'s business.
+
+use crate::abi::{Abi, CHandle};
+use hawser_base::handle::Kind;
+use hawser_base::{Class, Error, Handle};
+use std::ffi::{CStr, c_char, c_int};
+
+type Result<T> = hawser_base::Result<T>;
+
+/// An integer argument: `int`, `MPI_Count` or `MPI_Aint`.
+pub trait Int: Copy + 'static {
+    fn wide(self) -> i64;
+    /// None if `value` does not fit.
+    fn narrow(value: i64) -> Option<Self>;
+}
+
+impl Int for i32 {
+    #[inline(always)]
+    fn wide(self) -> i64 {
+        self.into()
+    }
+    #[inline(always)]
+    fn narrow(value: i64) -> Option<i32> {
+        value.try_into().ok()
+    }
+}
+
+impl Int for i64 {
+    #[inline(always)]
+    fn wide(self) -> i64 {
+        self
+    }
+    #[inline(always)]
+    fn narrow(value: i64) -> Option<i64> {
+        Some(value)
+    }
+}
+
+/// MPI_Aint. It is as wide as MPI_Count on every machine that Hawser builds for.
+impl Int for isize {
+    #[inline(always)]
+    fn wide(self) -> i64 {
+        self as i64
+    }
+    #[inline(always)]
+    fn narrow(value: i64) -> Option<isize> {
+        Some(value as isize)
+    }
+}
+
+const _: () = assert!(size_of::<isize>() == size_of::<i64>());
+
+/// Where a result goes: looked at before the operation, written once after it.
+pub struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    /// # Safety
+    /// `to` is null or may be written until the call returns.
+    #[inline(always)]
+    pub unsafe fn new(to: *mut T, name: &'static str) -> Result<Out<T>> {
+        if to.is_null() { Err(null(name)) } else { Ok(Out(to)) }
+    }
+
+    #[inline(always)]
+    pub fn put(self, value: T) {
+        // SAFETY: not null, and `new`'s caller vouches for the rest. MPI lets no argument be misaligned.
+        unsafe { self.0.write(value) }
+    }
+}
+
+/// Where a handle goes in and comes back changed (MPI_Comm_free, MPI_Wait).
+pub struct InOut<H: CHandle>(*mut H);
+
+impl<H: CHandle> InOut<H> {
+    /// # Safety
+    /// `at` is null or may be read and written until the call returns.
+    #[inline(always)]
+    pub unsafe fn new(at: *mut H, name: &'static str) -> Result<InOut<H>> {
+        if at.is_null() { Err(null(name)) } else { Ok(InOut(at)) }
+    }
+
+    #[inline(always)]
+    pub fn get(&self) -> Result<Handle> {
+        // SAFETY: not null, and `new`'s caller vouches for the rest.
+        handle(unsafe { self.0.read() })
+    }
+
+    #[inline(always)]
+    pub fn set(&self, handle: Handle) {
+        // SAFETY: as in `get`.
+        unsafe { self.0.write(H::encode(handle)) }
+    }
+}
+
+#[cold]
+#[inline(never)]
+pub fn null(name: &'static str) -> Error {
+    Error::new(Class::Arg, format!("{name} is a null pointer"))
+}
+
+/// The house name of a handle; an error of the kind's class if it is none.
+#[inline(always)]
+pub fn handle<H: CHandle>(handle: H) -> Result<Handle> {
+    match handle.decode() {
+        Some(handle) => Ok(handle),
+        None => Err(foreign(H::KIND, handle.to_int())),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn foreign(kind: Kind, value: c_int) -> Error {
+    let (class, what) = match kind {
+        Kind::Comm => (Class::Comm, "communicator"),
+        Kind::Group => (Class::Group, "group"),
+        Kind::Datatype => (Class::Type, "datatype"),
+        Kind::File => (Class::File, "file"),
+        Kind::Errhandler => (Class::Errhandler, "error handler"),
+        Kind::Op => (Class::Op, "operation"),
+        Kind::Info => (Class::Info, "info object"),
+        Kind::Win => (Class::Win, "window"),
+        Kind::Keyval => (Class::Keyval, "attribute key"),
+        Kind::Request => (Class::Request, "request"),
+        Kind::Message => (Class::Request, "message"),
+        Kind::Session => (Class::Session, "session"),
+    };
+    Error::new(
+        class,
+        format!("{value:#x} is no handle of a {what}; was it initialised, or made by another MPI library?"),
+    )
+}
+
+/// An attribute key.
+pub fn keyval<A: Abi>(keyval: c_int) -> Result<Handle> {
+    A::keyval_in(keyval).ok_or_else(|| foreign(Kind::Keyval, keyval))
+}
+
+/// A string argument, copied. Bytes that are no UTF-8 are kept as they are.
+///
+/// # Safety
+/// `text` is null or points to a string that ends with a zero.
+pub unsafe fn text(text: *const c_char, name: &'static str) -> Result<Vec<u8>> {
+    if text.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: not null; the caller vouches for the terminating zero.
+    Ok(unsafe { CStr::from_ptr(text) }.to_bytes().to_vec())
+}
+
+/// Where a string goes: at most `room` bytes with the terminating zero; longer text is cut. Its length
+/// without the zero goes to `length`, where the function has that argument.
+///
+/// # Safety
+/// `to` is null or `room` bytes at it may be written; `length` is null or may be written.
+pub unsafe fn put_text(
+    text: &[u8],
+    to: *mut c_char,
+    room: usize,
+    length: *mut c_int,
+    name: &'static str,
+) -> Result<()> {
+    if to.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: the caller vouches for `length`.
+    let length = unsafe { Out::new(length, "resultlen") }?;
+    let len = text.len().min(room - 1);
+    // SAFETY: len + 1 <= room bytes at `to` may be written, and `text` is ours, so they do not overlap.
+    unsafe {
+        to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), len);
+        to.add(len).write(0);
+    }
+    length.put(len as c_int);
+    Ok(())
+}
+
+/// An array argument; null is fine where it is empty.
+///
+/// # Safety
+/// `count` elements at `at` may be read for as long as the slice lives.
+pub unsafe fn array<'a, T>(at: *const T, count: usize, name: &'static str) -> Result<&'a [T]> {
+    match (at.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(null(name)),
+        // SAFETY: not null; the caller vouches for the rest. The application may not change an argument
+        // array during the call (MPI-5.0 §2.5.1), so a shared slice is sound.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts(at, count) }),
+    }
+}

@@ -1,0 +1,42 @@
+//! Floor 6: every function of MPI once, generic over the ABI.
+//!
+//! The way of a call: `abi-std::MPI_Send` (written by `export!` from its row of the table) →
+//! `p2p::send::<A>` → `mpi`. A generic function decodes handles and constants (`Abi`), checks what only
+//! this edge can see (null pointers), calls `mpi` with house values, and writes the results back in the
+//! ABI's form. It returns `Result`; the row's `[..]` says whose error handler is called when it fails
+//! (`raise`), so no function does that by hand and none can forget it:
+//!
+//! ```text
+//! pub unsafe fn comm_rank<A: Abi>(comm: A::Comm, rank: *mut c_int) -> Result {
+//!     let rank = Out::new(rank, "rank")?;                 // MPI_ERR_ARG if null, before anything happens
+//!     rank.put(mpi::comm::rank(arg::comm::<A>(comm)?)?);  // MPI_ERR_COMM if it is no communicator's handle
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Functions with `int` and with `MPI_Count` counts share one generic function: `count: impl Int`.
+//! Callbacks of the application (`callback`) become closures over house values, so that `mpi` stays free
+//! of C and of the ABI. Nothing here knows an ABI by name; nothing here keeps state of MPI.
+//!
+//! Before it: `abi-std`, `abi-mpich`. After it: `mpi`.
+
+mod abi;
+mod export;
+
+pub mod arg;
+pub mod callback;
+pub mod env;
+pub mod errors;
+pub mod fortran;
+pub mod handles;
+pub mod memory;
+pub mod mpix;
+pub mod raise;
+pub mod status;
+pub mod table;
+
+pub use abi::{
+    Abi, CHandle, CStatus, Limits, MAX_DATAREP_STRING, MAX_ERROR_STRING, MAX_INFO_VAL, MAX_LIBRARY_VERSION_STRING,
+    MAX_OBJECT_NAME, Sentinels,
+};
+pub use raise::{Fault, Object, Result};

@@ -1,0 +1,37 @@
+//! Addresses as numbers.
+
+use crate::abi::Abi;
+use crate::arg::Out;
+use crate::raise::Result;
+use std::ffi::c_void;
+
+/// # Safety
+/// The contract of MPI_Get_address (and of MPI_Address, its name in MPI-1).
+pub unsafe fn get_address<A: Abi>(location: *const c_void, address: *mut isize) -> Result {
+    // SAFETY: the caller's argument.
+    let address = unsafe { Out::new(address, "address") }?;
+    // Exposed: the application turns it into an address again (relative to MPI_BOTTOM).
+    address.put(location.expose_provenance() as isize);
+    Ok(())
+}
+
+/// MPI-1 declared `location` without `const`.
+///
+/// # Safety
+/// As `get_address`.
+pub unsafe fn address<A: Abi>(location: *mut c_void, address: *mut isize) -> Result {
+    // SAFETY: as `get_address`.
+    unsafe { get_address::<A>(location, address) }
+}
+
+/// # Safety
+/// None is asked: addresses are added as unsigned numbers (MPI-5.0 §4.1.5).
+pub unsafe fn aint_add<A: Abi>(base: isize, disp: isize) -> isize {
+    base.wrapping_add(disp)
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn aint_diff<A: Abi>(addr1: isize, addr2: isize) -> isize {
+    addr1.wrapping_sub(addr2)
+}

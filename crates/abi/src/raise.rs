@@ -1,0 +1,152 @@
+//! What happens when a function fails: the error handler of the object that the call was about.
+//!
+//! One function for each form of `[..]` in the function table, called by `export!` alone. The error code
+//! that they return is what MPI_Send returns when the handler does (MPI-5.0 §9.3).
+
+use crate::abi::{Abi, CHandle};
+use hawser_base::{Error, Handle};
+use std::ffi::c_int;
+
+/// Whose error handler is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Object {
+    /// No object, or none that is valid: the handler of MPI_COMM_SELF (MPI-5.0 §9.3), before MPI_Init and
+    /// after MPI_Finalize the initial one.
+    Default,
+    Comm(Handle),
+    Win(Handle),
+    /// The null handle stands for MPI_FILE_NULL, whose handler serves calls without a file.
+    File(Handle),
+    Session(Handle),
+}
+
+/// A failed call: the error, and whose handler is called if the function's row does not know (a request's
+/// communicator).
+pub struct Fault {
+    pub error: Error,
+    pub object: Option<Object>,
+}
+
+pub type Result<T = ()> = std::result::Result<T, Fault>;
+
+impl From<Error> for Fault {
+    #[inline]
+    fn from(error: Error) -> Fault {
+        Fault { error, object: None }
+    }
+}
+
+impl Fault {
+    pub fn of(object: Object, error: Error) -> Fault {
+        Fault { error, object: Some(object) }
+    }
+}
+
+/// The fault of a function that is not built yet.
+#[cold]
+pub fn unsupported(function: &'static str) -> Fault {
+    Error::unsupported(function).into()
+}
+
+fn valid<H: CHandle>(handle: H) -> Option<Handle> {
+    handle.decode().filter(|h| !h.is_null())
+}
+
+/// # Safety
+/// `handle` is null or may be read.
+unsafe fn valid_at<H: CHandle>(handle: *mut H) -> Option<Handle> {
+    // SAFETY: not null; the caller vouches for the rest.
+    if handle.is_null() { None } else { valid(unsafe { handle.read() }) }
+}
+
+#[cold]
+#[inline(never)]
+pub fn default<A: Abi>(function: &'static str, fault: Fault) -> c_int {
+    call::<A>(Object::Default, function, fault)
+}
+
+#[cold]
+#[inline(never)]
+pub fn comm<A: Abi>(comm: A::Comm, function: &'static str, fault: Fault) -> c_int {
+    call::<A>(valid(comm).map_or(Object::Default, Object::Comm), function, fault)
+}
+
+#[cold]
+#[inline(never)]
+pub fn win<A: Abi>(win: A::Win, function: &'static str, fault: Fault) -> c_int {
+    call::<A>(valid(win).map_or(Object::Default, Object::Win), function, fault)
+}
+
+#[cold]
+#[inline(never)]
+pub fn file<A: Abi>(file: A::File, function: &'static str, fault: Fault) -> c_int {
+    call::<A>(Object::File(valid(file).unwrap_or(Handle::NULL)), function, fault)
+}
+
+#[cold]
+#[inline(never)]
+pub fn session<A: Abi>(session: A::Session, function: &'static str, fault: Fault) -> c_int {
+    call::<A>(valid(session).map_or(Object::Default, Object::Session), function, fault)
+}
+
+/// Functions that take the object by its address.
+///
+/// # Safety
+/// `comm` is null or may be read.
+#[cold]
+#[inline(never)]
+pub unsafe fn comm_at<A: Abi>(comm: *mut A::Comm, function: &'static str, fault: Fault) -> c_int {
+    // SAFETY: the caller's promise.
+    call::<A>(unsafe { valid_at(comm) }.map_or(Object::Default, Object::Comm), function, fault)
+}
+
+/// # Safety
+/// `win` is null or may be read.
+#[cold]
+#[inline(never)]
+pub unsafe fn win_at<A: Abi>(win: *mut A::Win, function: &'static str, fault: Fault) -> c_int {
+    // SAFETY: the caller's promise.
+    call::<A>(unsafe { valid_at(win) }.map_or(Object::Default, Object::Win), function, fault)
+}
+
+/// # Safety
+/// `file` is null or may be read.
+#[cold]
+#[inline(never)]
+pub unsafe fn file_at<A: Abi>(file: *mut A::File, function: &'static str, fault: Fault) -> c_int {
+    // SAFETY: the caller's promise.
+    call::<A>(Object::File(unsafe { valid_at(file) }.unwrap_or(Handle::NULL)), function, fault)
+}
+
+/// # Safety
+/// `session` is null or may be read.
+#[cold]
+#[inline(never)]
+pub unsafe fn session_at<A: Abi>(session: *mut A::Session, function: &'static str, fault: Fault) -> c_int {
+    // SAFETY: the caller's promise.
+    call::<A>(unsafe { valid_at(session) }.map_or(Object::Default, Object::Session), function, fault)
+}
+
+/// Functions on files that have no file yet.
+#[cold]
+#[inline(never)]
+pub fn no_file<A: Abi>(function: &'static str, fault: Fault) -> c_int {
+    call::<A>(Object::File(Handle::NULL), function, fault)
+}
+
+/// The tool interface calls no error handler (MPI-5.0 §15.3.10); what it does not do is its own class.
+#[cold]
+#[inline(never)]
+pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
+    use hawser_base::Class::{ToolNotSupported, UnsupportedOperation};
+    let class = fault.error.class();
+    A::code_out(if class == UnsupportedOperation { ToolNotSupported } else { class } as c_int)
+}
+
+fn call<A: Abi>(object: Object, function: &'static str, fault: Fault) -> c_int {
+    let object = fault.object.unwrap_or(object);
+    let code = fault.error.class() as c_int;
+    // Until `mpi` keeps error handlers, the initial one: MPI_ERRORS_ARE_FATAL.
+    eprintln!("Hawser: {function} failed on {object:?}: {}", fault.error);
+    std::process::exit(code)
+}
