@@ -24,7 +24,7 @@ pub const SENTINELS: Sentinels = Sentinels {
 pub const LIMITS: Limits =
     Limits { processor_name: 128, port_name: 256, stringtag: 256, pset_name: 256, info_key: 255, bsend_overhead: 96 };
 
-/// Name in `mpi.h` (for the tests), set, value here, value in the house.
+/// Name in `mpi.h`, set, value here, value in the house.
 const VALUES: &[(&str, Set, c_int, c_int)] = &[
     ("MPI_UNDEFINED", Set::Undefined, -32766, value::UNDEFINED),
     ("MPI_THREAD_SINGLE", Set::ThreadLevel, 0, value::THREAD_SINGLE),

@@ -1,1 +1,175 @@
-//! placeholder
+//! The MPICH ABI's numbers against ../shared/mpi/mpich_constants.tsv, and the codec both ways.
+
+use super::*;
+use hawser_abi::CHandle as _;
+use hawser_base::{Class, handle, value};
+use std::collections::HashMap;
+
+/// Name to value and kind; None, aloud, where the tables are not at hand.
+fn constants() -> Option<HashMap<String, (i64, String)>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/mpi/mpich_constants.tsv");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        eprintln!("SKIPPED: {path} is not here");
+        return None;
+    };
+    let rows = text.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+    Some(
+        rows.filter_map(|r| Some((r[0].to_owned(), (r[1].split(' ').next()?.parse().ok()?, r[3].to_owned()))))
+            .collect(),
+    )
+}
+
+fn predefined() -> Vec<(&'static str, Handle, i64)> {
+    fn kind<H: hawser_abi::CHandle>(all: &[(&'static str, Handle)], _: Option<H>) -> Vec<(&'static str, Handle, i64)> {
+        let checked = |h: Handle| {
+            assert_eq!(H::encode(h).decode(), Some(h));
+            i64::from(H::encode(h).to_int())
+        };
+        all.iter().map(|&(name, h)| (name, h, checked(h))).collect()
+    }
+    let mut all = kind(handle::comm::ALL, None::<<Mpich as Abi>::Comm>);
+    all.extend(kind(handle::group::ALL, None::<<Mpich as Abi>::Group>));
+    all.extend(kind(handle::message::ALL, None::<<Mpich as Abi>::Message>));
+    all.extend(kind(handle::info::ALL, None::<<Mpich as Abi>::Info>));
+    all.extend(kind(handle::errhandler::ALL, None::<<Mpich as Abi>::Errhandler>));
+    all.extend(kind(handle::op::ALL, None::<<Mpich as Abi>::Op>));
+    all.extend(kind(handle::datatype::ALL, None::<<Mpich as Abi>::Datatype>));
+    all.extend(kind(&[("MPI_WIN_NULL", Handle::NULL)], None::<<Mpich as Abi>::Win>));
+    all.extend(kind(&[("MPI_FILE_NULL", Handle::NULL)], None::<<Mpich as Abi>::File>));
+    all.extend(kind(&[("MPI_SESSION_NULL", Handle::NULL)], None::<<Mpich as Abi>::Session>));
+    all.extend(kind(&[("MPI_REQUEST_NULL", Handle::NULL)], None::<<Mpich as Abi>::Request>));
+    all.extend(handle::keyval::ALL.iter().map(|&(name, h)| (name, h, Mpich::keyval_out(h).into())));
+    all
+}
+
+/// What MPICH has and the house does not: markers removed in MPI-3.0 and extensions.
+const NOT_OURS: [&str; 6] =
+    ["MPI_LB", "MPI_UB", "MPIX_C_FLOAT16", "MPIX_BFLOAT16", "MPIX_EQUAL", "MPIR_ERRORS_THROW_EXCEPTIONS"];
+
+#[test]
+fn every_predefined_handle_has_mpichs_value_and_round_trips() {
+    let Some(constants) = constants() else { return };
+    let ours: HashMap<_, _> = predefined().into_iter().map(|(name, _, value)| (name.to_owned(), value)).collect();
+    let is_key = |name: &str, kind: &str| kind == "attribute key" && name != "MPI_BSEND_OVERHEAD";
+    let theirs = constants.iter().filter(|(n, (_, k))| k.starts_with("handle:") || is_key(n, k));
+    let theirs = theirs.filter(|(n, _)| !NOT_OURS.contains(&n.as_str()));
+    let theirs: HashMap<_, _> = theirs.map(|(name, (value, _))| (name.clone(), *value)).collect();
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn every_named_constant_translates_both_ways() {
+    let Some(constants) = constants() else { return };
+    for &(set, name, house) in value::ALL {
+        let here = Mpich::value_out(set, house);
+        assert_eq!(i64::from(here), constants[name].0, "{name}");
+        assert_eq!(Mpich::value_in(set, here), Some(house), "{name}");
+    }
+    for &class in Class::ALL {
+        let here = Mpich::code_out(class as i32);
+        assert_eq!(i64::from(here), constants[class.name()].0, "{}", class.name());
+        assert_eq!(Mpich::code_in(here), Some(class as i32), "{}", class.name());
+    }
+}
+
+#[test]
+fn limits_and_sentinels_are_mpichs() {
+    let Some(constants) = constants() else { return };
+    let (s, l) = (Mpich::SENTINELS, Mpich::LIMITS);
+    for (name, value) in [
+        ("MPI_IN_PLACE", s.in_place),
+        ("MPI_BUFFER_AUTOMATIC", s.buffer_automatic),
+        ("MPI_STATUS_IGNORE", s.status_ignore),
+        ("MPI_STATUSES_IGNORE", s.statuses_ignore),
+        ("MPI_MAX_PROCESSOR_NAME", l.processor_name),
+        ("MPI_MAX_PORT_NAME", l.port_name),
+        ("MPI_MAX_STRINGTAG_LEN", l.stringtag),
+        ("MPI_MAX_PSET_NAME_LEN", l.pset_name),
+        ("MPI_MAX_INFO_KEY", l.info_key),
+        ("MPI_BSEND_OVERHEAD", l.bsend_overhead),
+        ("MPI_MAX_LIBRARY_VERSION_STRING", hawser_abi::MAX_LIBRARY_VERSION_STRING),
+        ("MPI_MAX_ERROR_STRING", hawser_abi::MAX_ERROR_STRING),
+        ("MPI_MAX_OBJECT_NAME", hawser_abi::MAX_OBJECT_NAME),
+        ("MPI_MAX_INFO_VAL", hawser_abi::MAX_INFO_VAL),
+        ("MPI_MAX_DATAREP_STRING", hawser_abi::MAX_DATAREP_STRING),
+        ("sizeof(MPI_Status)", size_of::<<Mpich as Abi>::Status>()),
+        ("sizeof(handle)", size_of::<<Mpich as Abi>::Comm>()),
+    ] {
+        assert_eq!(value as isize as i64, constants[name].0, "{name}");
+    }
+}
+
+#[test]
+fn dynamic_handles_round_trip_and_their_integers_are_themselves() {
+    for slot in [Handle::FIRST_DYNAMIC, 257, 4711, Handle::SLOTS - 1] {
+        for generation in [0, 1, 63] {
+            let house = Handle::dynamic(slot, generation);
+            let request = <Mpich as Abi>::Request::encode(house);
+            assert_eq!(request.decode(), Some(house));
+            // SAFETY: both are 32-bit integers in C (transparent).
+            let bits: i32 = unsafe { std::mem::transmute(request) };
+            assert_eq!(request.to_int(), bits, "c2f is the identity");
+            assert_eq!(<Mpich as Abi>::Request::from_int(bits), request);
+            assert_eq!(<Mpich as Abi>::Comm::from_int(bits).decode(), None, "another kind's handle");
+            let file = <Mpich as Abi>::File::encode(house);
+            assert_eq!((file.decode(), <Mpich as Abi>::File::from_int(file.to_int())), (Some(house), file));
+            assert_eq!(Mpich::keyval_in(Mpich::keyval_out(house)), Some(house));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_handle_does_not_decode() {
+    for value in
+        [0, -1, 1, 0x4c00_0000, 0x4c00_0405 ^ 0x100, 0x0c00_0001, 0x8c00_0005_u32 as i32, 0x4400_0002, 0x4000_0000]
+    {
+        assert_eq!(<Mpich as Abi>::Datatype::from_int(value).decode(), None, "{value:#x}");
+        assert_eq!(<Mpich as Abi>::Comm::from_int(value).decode(), None, "{value:#x}");
+    }
+    for not_ours in [0x4c00_0010, 0x4c00_0246] {
+        assert_eq!(<Mpich as Abi>::Datatype::from_int(not_ours).decode(), None, "{not_ours:#x}");
+    }
+}
+
+#[test]
+fn ranks_of_the_other_abi_do_not_pass() {
+    assert_eq!(Mpich::rank_in(-2), value::ANY_SOURCE);
+    assert!(![value::ANY_SOURCE, value::PROC_NULL, value::ROOT].contains(&Mpich::rank_in(-4)));
+    assert_eq!((Mpich::rank_in(17), Mpich::rank_out(17)), (17, 17));
+    assert_ne!(Mpich::tag_in(-2), value::ANY_TAG);
+}
+
+#[test]
+fn flags_translate_one_by_one() {
+    // MPI_MODE_CREATE | MPI_MODE_WRONLY.
+    assert_eq!(Mpich::value_in(value::Set::Amode, 1 | 4), Some(value::MODE_CREATE | value::MODE_WRONLY));
+    assert_eq!(Mpich::value_out(value::Set::Amode, value::MODE_CREATE | value::MODE_WRONLY), 5);
+    assert_eq!(Mpich::value_in(value::Set::Amode, 1 << 20), None);
+}
+
+#[test]
+fn added_error_codes_come_after_lastcode() {
+    let added = hawser_abi::errors::FIRST_ADDED + 3;
+    assert_eq!(Mpich::code_out(added), 0x4000_0003);
+    assert_eq!(Mpich::code_in(0x4000_0003), Some(added));
+    assert_eq!(Mpich::code_in(82), None);
+}
+
+#[test]
+fn a_status_packs_the_cancelled_bit_under_the_counts_upper_half() {
+    use hawser_abi::CStatus;
+    let mut status = std::mem::MaybeUninit::<<Mpich as Abi>::Status>::uninit();
+    let at = status.as_mut_ptr();
+    // SAFETY: `at` is a status of five integers; every one that is read was written.
+    unsafe {
+        CStatus::set_error(at, 77);
+        let said = hawser_abi::status::Status {
+            bytes: (5 << 40) + 1,
+            cancelled: true,
+            ..hawser_abi::status::Status::PROC_NULL
+        };
+        hawser_abi::status::write::<Mpich>(at, said);
+        assert_eq!(*at.cast::<[i32; 5]>(), [1, 5 << 9 | 1, -1, -1, 77]);
+        assert_eq!((CStatus::bytes(at), CStatus::cancelled(at)), ((5 << 40) + 1, true));
+    }
+}

@@ -9,8 +9,10 @@ mod numbers;
 mod status;
 
 use codec::CHandle;
-use hawser_abi::Abi;
+use hawser_abi::{Abi, Limits, Sentinels};
+use hawser_base::Handle;
 use hawser_base::handle::Kind;
+use hawser_base::value::Set;
 
 /// The standard ABI.
 pub struct Std;
@@ -18,8 +20,8 @@ pub struct Std;
 impl Abi for Std {
     const NAME: &'static str = "MPI standard ABI";
     const VERSION: (i32, i32) = numbers::ABI_VERSION;
-    const SENTINELS: hawser_abi::Sentinels = numbers::SENTINELS;
-    const LIMITS: hawser_abi::Limits = numbers::LIMITS;
+    const SENTINELS: Sentinels = numbers::SENTINELS;
+    const LIMITS: Limits = numbers::LIMITS;
 
     type Comm = CHandle<{ Kind::Comm as u32 }>;
     type Datatype = CHandle<{ Kind::Datatype as u32 }>;
@@ -34,17 +36,17 @@ impl Abi for Std {
     type Win = CHandle<{ Kind::Win as u32 }>;
     type Status = status::Status;
 
-    fn keyval_in(keyval: i32) -> Option<hawser_base::Handle> {
+    fn keyval_in(keyval: i32) -> Option<Handle> {
         codec::keyval_in(keyval)
     }
-    fn keyval_out(keyval: hawser_base::Handle) -> i32 {
+    fn keyval_out(keyval: Handle) -> i32 {
         codec::keyval_out(keyval)
     }
-    fn value_in(set: hawser_base::value::Set, value: i32) -> Option<i32> {
+    fn value_in(set: Set, value: i32) -> Option<i32> {
         numbers::value_in(set, value)
     }
     #[inline(always)]
-    fn value_out(_set: hawser_base::value::Set, value: i32) -> i32 {
+    fn value_out(_set: Set, value: i32) -> i32 {
         value
     }
     #[inline(always)]

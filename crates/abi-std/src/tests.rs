@@ -1,1 +1,158 @@
-//! placeholder
+//! The standard ABI's numbers against ../shared/mpi/abi_constants.tsv, and the codec both ways.
+
+use super::*;
+use hawser_abi::CHandle as _;
+use hawser_base::{Class, handle, value};
+use std::collections::HashMap;
+
+/// Name to value and kind; None, aloud, where the tables are not at hand.
+fn constants() -> Option<HashMap<String, (i64, String)>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/mpi/abi_constants.tsv");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        eprintln!("SKIPPED: {path} is not here");
+        return None;
+    };
+    let rows = text.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+    Some(
+        rows.filter_map(|r| Some((r[0].to_owned(), (r[1].split(' ').next()?.parse().ok()?, r[3].to_owned()))))
+            .collect(),
+    )
+}
+
+/// The integer that a C handle is.
+fn number(handle: impl hawser_abi::CHandle) -> i64 {
+    handle.to_int().into()
+}
+
+fn predefined() -> Vec<(&'static str, Handle, i64)> {
+    fn kind<H: hawser_abi::CHandle>(all: &[(&'static str, Handle)], _: Option<H>) -> Vec<(&'static str, Handle, i64)> {
+        all.iter().map(|&(name, h)| (name, h, number(H::encode(h)))).collect()
+    }
+    let mut all = kind(handle::comm::ALL, None::<<Std as Abi>::Comm>);
+    all.extend(kind(handle::group::ALL, None::<<Std as Abi>::Group>));
+    all.extend(kind(handle::message::ALL, None::<<Std as Abi>::Message>));
+    all.extend(kind(handle::info::ALL, None::<<Std as Abi>::Info>));
+    all.extend(kind(handle::errhandler::ALL, None::<<Std as Abi>::Errhandler>));
+    all.extend(kind(handle::op::ALL, None::<<Std as Abi>::Op>));
+    all.extend(kind(handle::datatype::ALL, None::<<Std as Abi>::Datatype>));
+    all.extend(kind(&[("MPI_WIN_NULL", Handle::NULL)], None::<<Std as Abi>::Win>));
+    all.extend(kind(&[("MPI_FILE_NULL", Handle::NULL)], None::<<Std as Abi>::File>));
+    all.extend(kind(&[("MPI_SESSION_NULL", Handle::NULL)], None::<<Std as Abi>::Session>));
+    all.extend(kind(&[("MPI_REQUEST_NULL", Handle::NULL)], None::<<Std as Abi>::Request>));
+    all.extend(handle::keyval::ALL.iter().map(|&(name, h)| (name, h, Std::keyval_out(h).into())));
+    all
+}
+
+#[test]
+fn every_predefined_handle_has_the_standards_value() {
+    let Some(constants) = constants() else { return };
+    let ours: HashMap<_, _> = predefined().into_iter().map(|(name, _, value)| (name.to_owned(), value)).collect();
+    let is_key = |name: &str, kind: &str| kind == "attribute key" && name != "MPI_BSEND_OVERHEAD";
+    let theirs = constants.iter().filter(|(n, (_, k))| k.starts_with("handle:") || is_key(n, k));
+    let theirs: HashMap<_, _> = theirs.map(|(name, (value, _))| (name.clone(), *value)).collect();
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn every_named_constant_has_the_standards_value() {
+    let Some(constants) = constants() else { return };
+    let mut seen = 0;
+    for &(set, name, value) in value::ALL {
+        assert_eq!(i64::from(Std::value_out(set, value)), constants[name].0, "{name}");
+        assert_eq!(Std::value_in(set, value), Some(value), "{name}");
+        seen += 1;
+    }
+    for &class in Class::ALL {
+        assert_eq!(i64::from(Std::code_out(class as i32)), constants[class.name()].0, "{}", class.name());
+    }
+    let kinds = ["int const", "thread level", "combiner", "typeclass", "mode flag", "MPI_T int const"];
+    let theirs =
+        constants.iter().filter(|(name, (_, k))| kinds.contains(&k.as_str()) && *name != "MPIX_TYPECLASS_LOGICAL");
+    assert_eq!(seen, theirs.count(), "constants that the house does not know");
+}
+
+#[test]
+fn limits_and_sentinels_are_the_standards() {
+    let Some(constants) = constants() else { return };
+    let (s, l) = (Std::SENTINELS, Std::LIMITS);
+    for (name, value) in [
+        ("MPI_IN_PLACE", s.in_place),
+        ("MPI_BUFFER_AUTOMATIC", s.buffer_automatic),
+        ("MPI_STATUS_IGNORE", s.status_ignore),
+        ("MPI_STATUSES_IGNORE", s.statuses_ignore),
+        ("MPI_UNWEIGHTED", s.unweighted),
+        ("MPI_WEIGHTS_EMPTY", s.weights_empty),
+        ("MPI_COMM_DUP_FN", s.dup_fn.unwrap()),
+        ("MPI_MAX_PROCESSOR_NAME", l.processor_name),
+        ("MPI_MAX_PORT_NAME", l.port_name),
+        ("MPI_MAX_STRINGTAG_LEN", l.stringtag),
+        ("MPI_MAX_PSET_NAME_LEN", l.pset_name),
+        ("MPI_MAX_INFO_KEY", l.info_key),
+        ("MPI_BSEND_OVERHEAD", l.bsend_overhead),
+        ("MPI_MAX_LIBRARY_VERSION_STRING", hawser_abi::MAX_LIBRARY_VERSION_STRING),
+        ("MPI_MAX_ERROR_STRING", hawser_abi::MAX_ERROR_STRING),
+        ("MPI_MAX_OBJECT_NAME", hawser_abi::MAX_OBJECT_NAME),
+        ("MPI_MAX_INFO_VAL", hawser_abi::MAX_INFO_VAL),
+        ("MPI_MAX_DATAREP_STRING", hawser_abi::MAX_DATAREP_STRING),
+        ("MPI_ERR_LASTCODE", hawser_abi::errors::LAST as usize),
+        ("sizeof(MPI_Status)", size_of::<<Std as Abi>::Status>()),
+        ("sizeof(any handle)", size_of::<<Std as Abi>::Comm>()),
+    ] {
+        assert_eq!(value as i64, constants[name].0, "{name}");
+    }
+}
+
+#[test]
+fn predefined_handles_round_trip_and_nothing_else_below_4096_decodes() {
+    let known = predefined();
+    for value in 0..4096 {
+        let comm = <Std as Abi>::Comm::from_int(value).decode();
+        let datatype = <Std as Abi>::Datatype::from_int(value).decode();
+        let find = |all: &[(&str, Handle)], first: i64| {
+            let named = known.iter().filter(|(name, ..)| all.iter().any(|(n, _)| n == name));
+            named.into_iter().find(|(_, _, v)| *v == i64::from(value) && *v >= first).map(|(_, h, _)| *h)
+        };
+        assert_eq!(comm, find(handle::comm::ALL, 0x100), "{value:#x} as a communicator");
+        assert_eq!(datatype, find(handle::datatype::ALL, 0x200), "{value:#x} as a datatype");
+    }
+    assert_eq!(<Std as Abi>::Request::from_int(0).decode(), None, "zero is no handle");
+}
+
+#[test]
+fn dynamic_handles_round_trip_through_a_c_int_and_are_of_one_kind() {
+    for slot in [Handle::FIRST_DYNAMIC, 257, 4711, Handle::SLOTS - 1] {
+        for generation in [0, 1, 63] {
+            let house = Handle::dynamic(slot, generation);
+            let comm = <Std as Abi>::Comm::encode(house);
+            assert_eq!(comm.decode(), Some(house));
+            assert!(comm.to_int() >= 4096, "positive and not predefined");
+            assert_eq!(<Std as Abi>::Comm::from_int(comm.to_int()), comm);
+            assert_eq!(<Std as Abi>::Datatype::from_int(comm.to_int()).decode(), None, "another kind's handle");
+            assert_eq!(Std::keyval_in(Std::keyval_out(house)), Some(house));
+        }
+    }
+}
+
+#[test]
+fn a_wrong_constant_is_refused() {
+    assert_eq!(Std::value_in(value::Set::ThreadLevel, 3), None);
+    assert_eq!(Std::value_in(value::Set::Amode, value::MODE_CREATE | value::MODE_WRONLY), Some(258));
+    assert_eq!(Std::value_in(value::Set::Amode, 1 << 20), None);
+    assert_eq!(Std::code_in(9999), None);
+    assert_eq!(Std::keyval_in(500), None);
+}
+
+#[test]
+fn a_status_keeps_large_counts_and_leaves_the_error_alone() {
+    use hawser_abi::CStatus;
+    let mut status = std::mem::MaybeUninit::<<Std as Abi>::Status>::uninit();
+    let at = status.as_mut_ptr();
+    // SAFETY: `at` is a status; every field that is read was written.
+    unsafe {
+        CStatus::set_error(at, 77);
+        let said = hawser_abi::status::Status { source: 3, tag: 9, bytes: (5 << 40) + 1, cancelled: true };
+        hawser_abi::status::write::<Std>(at, said);
+        assert_eq!((CStatus::source(at), CStatus::tag(at), CStatus::error(at)), (3, 9, 77));
+        assert_eq!((CStatus::bytes(at), CStatus::cancelled(at)), ((5 << 40) + 1, true));
+    }
+}
