@@ -156,7 +156,7 @@ impl Packets {
             let mut at = libc::CMSG_FIRSTHDR(&message);
             while let Some(head) = at.as_ref() {
                 if head.cmsg_level == libc::SOL_SOCKET && head.cmsg_type == libc::SCM_RIGHTS {
-                    for i in 0..(head.cmsg_len as usize - libc::CMSG_LEN(0) as usize) / 4 {
+                    for i in 0..(head.cmsg_len - libc::CMSG_LEN(0) as usize) / 4 {
                         let raw = libc::CMSG_DATA(at).cast::<i32>().add(i).read_unaligned();
                         fd = Some(OwnedFd::from_raw_fd(raw));
                     }

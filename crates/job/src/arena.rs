@@ -1,0 +1,134 @@
+//! A rank's arena: shared memory for MPI_Alloc_mem and windows, in spans of whole pages.
+//!
+//! The rank that owns an arena allocates and frees; anybody on the host maps a span by (local rank, offset, length).
+//! Freed pages go back to the system at once. The bookkeeping is the owner's own memory: no lock is shared.
+
+use crate::plan::ARENA_BYTES;
+use crate::segment::Segment;
+use hawser_base::{Class, Error, Region, Result};
+use hawser_os::map::PAGE;
+use hawser_os::memfd;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// A piece of some rank's arena, as it travels in messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The arena's owner, by its local index.
+    pub local: u32,
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// The arena that this rank owns.
+pub struct Arena {
+    segment: Segment,
+    local: usize,
+    /// Free room: offset to length, neighbours joined.
+    free: Mutex<BTreeMap<u64, u64>>,
+}
+
+impl Arena {
+    /// The arena of local rank `local`. Make one only, in the process that is that rank.
+    pub fn new(segment: &Segment, local: usize) -> Arena {
+        Arena { segment: segment.clone(), local, free: Mutex::new(BTreeMap::from([(0, ARENA_BYTES)])) }
+    }
+
+    /// At least `len` bytes of zeroes, aligned to a page, mapped here. Memory is used once touched.
+    pub fn allocate(&self, len: usize) -> Result<(Span, Region)> {
+        let room = (len.max(1) as u64).checked_next_multiple_of(PAGE as u64).unwrap_or(u64::MAX);
+        let offset = self.take(room).ok_or_else(|| {
+            Error::new(
+                Class::NoMem,
+                format!("{len} bytes do not fit into this rank's {} GiB of shared memory", ARENA_BYTES >> 30),
+            )
+        })?;
+        let span = Span { local: self.local as u32, offset, len: room };
+        match self.segment.map_span(span) {
+            Ok(region) => Ok((span, region)),
+            Err(error) => {
+                self.give(offset, room);
+                Err(error)
+            }
+        }
+    }
+
+    /// Frees a span of this arena. Others may still have it mapped; they then read zeroes.
+    pub fn free(&self, span: Span) -> Result<()> {
+        assert_eq!(span.local as usize, self.local, "a span of another rank's arena");
+        let at = self.segment.plan().arena(self.local) + span.offset;
+        memfd::punch_hole(self.segment.fd(), at, span.len).map_err(|e| Error::new(Class::Other, e.to_string()))?;
+        self.give(span.offset, span.len);
+        Ok(())
+    }
+
+    fn take(&self, len: u64) -> Option<u64> {
+        let mut free = self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (offset, room) = free.iter().map(|(&o, &r)| (o, r)).find(|&(_, room)| room >= len)?;
+        free.remove(&offset);
+        if room > len {
+            free.insert(offset + len, room - len);
+        }
+        Some(offset)
+    }
+
+    fn give(&self, mut offset: u64, mut len: u64) {
+        let mut free = self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(after) = free.remove(&(offset + len)) {
+            len += after;
+        }
+        if let Some((&before, &room)) = free.range(..offset).next_back()
+            && before + room == offset
+        {
+            (offset, len) = (before, room + len);
+        }
+        free.insert(offset, len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::Spec;
+
+    #[test]
+    fn a_span_is_seen_by_others_and_its_room_comes_back() {
+        let segment = Segment::create(&Spec::alone("host", "job")).unwrap();
+        let arena = Arena::new(&segment, 0);
+        let (first, mine) = arena.allocate(5000).unwrap();
+        let (second, _) = arena.allocate(1).unwrap();
+        assert_eq!((first.len, second.offset, second.len), (8192, 8192, 4096));
+        mine.bytes(4999, 1).write(b"!");
+        let theirs = segment.map_span(first).unwrap();
+        let mut out = [0];
+        theirs.bytes(4999, 1).read(&mut out);
+        assert_eq!(&out, b"!");
+        arena.free(first).unwrap();
+        theirs.bytes(4999, 1).read(&mut out);
+        assert_eq!(out, [0]);
+        arena.free(second).unwrap();
+        assert_eq!(arena.free.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn too_much_is_an_error_that_leaves_the_arena_whole() {
+        let segment = Segment::create(&Spec::alone("host", "job")).unwrap();
+        let arena = Arena::new(&segment, 0);
+        assert_eq!(arena.allocate(usize::MAX - 5).err().unwrap().class(), Class::NoMem);
+        assert_eq!(arena.allocate(65 << 30).err().unwrap().class(), Class::NoMem);
+        assert_eq!(*arena.free.lock().unwrap(), BTreeMap::from([(0, ARENA_BYTES)]));
+    }
+
+    #[test]
+    fn a_span_outside_the_arenas_is_refused() {
+        let segment = Segment::create(&Spec::alone("host", "job")).unwrap();
+        for span in [
+            Span { local: 1, offset: 0, len: 4096 },
+            Span { local: 0, offset: ARENA_BYTES, len: 4096 },
+            Span { local: 0, offset: 100, len: 4096 },
+            Span { local: 0, offset: 4096, len: u64::MAX },
+        ] {
+            assert!(segment.map_span(span).is_err(), "{span:?}");
+        }
+    }
+}

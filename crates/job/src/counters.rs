@@ -1,0 +1,93 @@
+//! Counters of a rank: a slot each in its page; their names, which all ranks share, in a page of the segment.
+//!
+//! A rank counts with plain loads and stores: nobody else writes its slots. Readers may be late by some.
+
+use crate::text;
+use hawser_base::Region;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Slots in a rank's page.
+pub const COUNTERS: usize = 96;
+/// Longest name of a counter.
+pub const NAME_ROOM: usize = 40;
+
+const _: () = assert!(COUNTERS * NAME_ROOM + 8 <= hawser_os::map::PAGE);
+
+/// The names page: a count, then the names.
+const COUNT: usize = 0;
+const NAMES: usize = 8;
+
+/// Publishes the names; every rank of one version writes the same.
+pub(crate) fn write_names(page: &Region, names: &[&str]) {
+    assert!(names.len() <= COUNTERS, "{} counters for {COUNTERS} slots", names.len());
+    for (i, name) in names.iter().enumerate() {
+        text::write(page, NAMES + i * NAME_ROOM, NAME_ROOM, name);
+    }
+    // Pairs with the Acquire in `read_names`.
+    page.u32(COUNT).store(names.len() as u32, Release);
+}
+
+pub(crate) fn read_names(page: &Region) -> Vec<String> {
+    // Pairs with the Release in `write_names`.
+    let count = (page.u32(COUNT).load(Acquire) as usize).min(COUNTERS);
+    (0..count).map(|i| text::read(page, NAMES + i * NAME_ROOM, NAME_ROOM)).collect()
+}
+
+/// The counters of one rank. Cloning is cheap.
+#[derive(Clone)]
+pub struct Counters(Region);
+
+impl Counters {
+    /// Bytes in a rank page.
+    pub(crate) const BYTES: usize = COUNTERS * 8;
+
+    /// Over the counters' part of a rank page.
+    pub(crate) fn new(region: Region) -> Counters {
+        Counters(region)
+    }
+
+    /// Counters that no other process sees: for tests and processes without a segment.
+    pub fn private() -> Counters {
+        Counters(Region::private(Counters::BYTES))
+    }
+
+    /// Adds to slot `slot`. For the rank itself; two threads at once may lose a count, never corrupt one.
+    #[inline(always)]
+    pub fn add(&self, slot: usize, count: u64) {
+        let word = self.0.u64(slot * 8);
+        word.store(word.load(Relaxed).wrapping_add(count), Relaxed);
+    }
+
+    /// Raises slot `slot` to `value`, for high-water marks.
+    #[inline]
+    pub fn raise(&self, slot: usize, value: u64) {
+        let word = self.0.u64(slot * 8);
+        if word.load(Relaxed) < value {
+            word.store(value, Relaxed);
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, slot: usize) -> u64 {
+        self.0.u64(slot * 8).load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_counts_come_back() {
+        let page = Region::private(4096);
+        assert!(read_names(&page).is_empty());
+        write_names(&page, &["eager sent", "rendezvous sent"]);
+        assert_eq!(read_names(&page), ["eager sent", "rendezvous sent"]);
+        let counters = Counters::private();
+        counters.add(95, 2);
+        counters.add(95, 3);
+        counters.raise(0, 9);
+        counters.raise(0, 4);
+        assert_eq!((counters.get(95), counters.get(0)), (5, 9));
+    }
+}

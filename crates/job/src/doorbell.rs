@@ -1,0 +1,281 @@
+//! The doorbell of a rank: how it sleeps without missing what comes, and how others wake it.
+//!
+//! The word is a count of rings, and in its lowest bit whether somebody sleeps or is about to.
+//! ```text
+//! The sleeper:                              The waker:
+//! S1  set the bit, keep the word  (arm)     W1  write into a ring the sleeper watches
+//! S2  full barrier                (arm)     W2  full barrier                       (ring)
+//! S3  look at every source once more        W3  is the bit set?                    (ring)
+//! S4  futex wait while the word is as kept  W4  count up, bit off, futex wake      (ring)
+//! ```
+//! S1 before S3 and W1 before W3 are store-load pairs: with both barriers at least one side sees the other
+//! (Dekker). Either S3 finds the message, or W3 finds the sleeper. Between W4's store and its wake the futex
+//! refuses to sleep, since the word has changed; the count makes that true even if another thread of the rank has
+//! set the bit again meanwhile. With `Fencing::Membarrier` the sleeper runs W2 on the waker's core by
+//! membarrier(2): the interrupt falls before W1, then W3 sees S1, or after it, then S3 sees W1; so a waker on the
+//! data path pays a compiler fence. `tests/doorbell_loom.rs` checks the protocol over all interleavings, and that
+//! it fails without the barrier.
+//!
+//! Several threads of a rank may sleep on one word: a ring wakes them all.
+
+use hawser_base::Region;
+use hawser_os::{futex, membarrier};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use std::sync::atomic::{compiler_fence, fence};
+
+pub use hawser_os::futex::Woken;
+
+/// The bit of the word that says that somebody sleeps or is about to.
+pub const SLEEPING: u32 = 1;
+
+/// The word as `arm` left it: what to sleep on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an armed bell costs the next waker a system call: sleep, or disarm"]
+pub struct Armed(u32);
+
+/// What the protocol stands on; the model checker has its own.
+pub trait Word {
+    fn load(&self) -> u32;
+    /// Sets bits and gives the word before.
+    fn set(&self, bits: u32) -> u32;
+    /// Clears bits.
+    fn clear(&self, bits: u32);
+    /// Replaces `from` by `to`, at least with acquire and release; whether it did.
+    fn replace(&self, from: u32, to: u32) -> bool;
+    /// S2: after this, every waker's W3 sees S1, or S3 sees its W1.
+    fn sleeper_barrier(&self);
+    /// W2.
+    fn waker_barrier(&self);
+    fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> Woken;
+    fn futex_wake_all(&self);
+}
+
+/// S1 and S2. Then look at every source once more, and sleep or leave.
+#[inline]
+pub fn arm(word: &impl Word) -> Armed {
+    let armed = Armed(word.set(SLEEPING) | SLEEPING);
+    word.sleeper_barrier();
+    armed
+}
+
+/// S4. Returns at once if the bell rang since `arm`.
+#[inline]
+pub fn sleep(word: &impl Word, armed: Armed, timeout_ns: Option<u64>) -> Woken {
+    word.futex_wait(armed.0, timeout_ns)
+}
+
+/// W2 to W4, after W1.
+#[inline(always)]
+pub fn ring(word: &impl Word) {
+    word.waker_barrier();
+    ring_after_barrier(word);
+}
+
+/// W3 and W4, for a waker that has run one barrier for several bells.
+#[inline(always)]
+pub fn ring_after_barrier(word: &impl Word) {
+    let seen = word.load();
+    if seen & SLEEPING != 0 {
+        wake(word, seen);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wake(word: &impl Word, seen: u32) {
+    // Adding one to an odd word counts up and clears the bit. Where it fails another waker came first and wakes
+    // the same sleepers; whoever has armed since looks at its sources after our W1.
+    if word.replace(seen, seen.wrapping_add(1)) {
+        word.futex_wake_all();
+    }
+}
+
+/// Who runs the waker's barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fencing {
+    /// The waker, each time.
+    Full,
+    /// The sleeper, for all; every process of the job on this host has registered (`host facts`).
+    Membarrier,
+}
+
+/// The doorbell in a rank's page. Cloning is cheap.
+#[derive(Clone)]
+pub struct Doorbell {
+    region: Region,
+    fencing: Fencing,
+}
+
+impl Doorbell {
+    /// Bytes in a rank page: a line that nobody else writes.
+    pub(crate) const BYTES: usize = 64;
+
+    pub(crate) fn new(region: Region, fencing: Fencing) -> Doorbell {
+        Doorbell { region, fencing }
+    }
+
+    /// A bell that no other process can ring: for tests.
+    pub fn private() -> Doorbell {
+        Doorbell::new(Region::private(Doorbell::BYTES), Fencing::Full)
+    }
+
+    /// Announces that this rank is about to sleep; a full barrier.
+    #[inline]
+    pub fn arm(&self) -> Armed {
+        arm(self)
+    }
+
+    /// Sleeps until the bell rings, at most `timeout_ns`. `arm` first, then look at every source.
+    #[inline]
+    pub fn sleep(&self, armed: Armed, timeout_ns: Option<u64>) -> Woken {
+        sleep(self, armed, timeout_ns)
+    }
+
+    /// Takes the announcement back, which saves the next waker a system call. Only where this thread is the
+    /// rank's only sleeper: it would hide another one.
+    #[inline]
+    pub fn disarm(&self) {
+        Word::clear(self, SLEEPING);
+    }
+
+    /// Wakes the rank if it sleeps. Call it after writing what the rank is to see.
+    #[inline(always)]
+    pub fn ring(&self) {
+        ring(self);
+    }
+
+    /// As `ring`, where the caller has run `waker_barrier` of any bell after writing: one barrier, many bells.
+    #[inline(always)]
+    pub fn ring_after_barrier(&self) {
+        ring_after_barrier(self);
+    }
+
+    /// The barrier between writing and `ring_after_barrier`.
+    #[inline(always)]
+    pub fn waker_barrier(&self) {
+        Word::waker_barrier(self);
+    }
+
+    /// Whether the rank has announced to sleep, for those who explain.
+    pub fn is_armed(&self) -> bool {
+        self.load() & SLEEPING != 0
+    }
+}
+
+impl Word for Doorbell {
+    #[inline(always)]
+    fn load(&self) -> u32 {
+        self.region.u32(0).load(Relaxed)
+    }
+
+    #[inline]
+    fn set(&self, bits: u32) -> u32 {
+        self.region.u32(0).fetch_or(bits, Relaxed)
+    }
+
+    #[inline]
+    fn clear(&self, bits: u32) {
+        self.region.u32(0).fetch_and(!bits, Relaxed);
+    }
+
+    #[inline]
+    fn replace(&self, from: u32, to: u32) -> bool {
+        self.region.u32(0).compare_exchange(from, to, AcqRel, Relaxed).is_ok()
+    }
+
+    #[inline]
+    fn sleeper_barrier(&self) {
+        fence(SeqCst);
+        if self.fencing == Fencing::Membarrier {
+            // Cannot fail once registered (`boot` did), except where a sandbox came down since: then a wake can
+            // be missed until the sleeper's timeout, which sleepers on a Membarrier bell therefore have.
+            let _ = membarrier::barrier();
+        }
+    }
+
+    #[inline(always)]
+    fn waker_barrier(&self) {
+        match self.fencing {
+            Fencing::Full => fence(SeqCst),
+            Fencing::Membarrier => compiler_fence(SeqCst),
+        }
+    }
+
+    fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> Woken {
+        futex::wait(self.region.u32(0), expected, timeout_ns)
+    }
+
+    fn futex_wake_all(&self) {
+        futex::wake(self.region.u32(0), u32::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn a_bell_rung_between_arm_and_sleep_is_not_missed() {
+        let bell = Doorbell::private();
+        let armed = bell.arm();
+        assert!(bell.is_armed());
+        bell.ring();
+        assert!(!bell.is_armed());
+        assert_eq!(bell.sleep(armed, None), Woken::Changed);
+        // Nor if another thread of the rank has armed it again.
+        let again = bell.arm();
+        assert_eq!(bell.sleep(armed, None), Woken::Changed);
+        assert_eq!(bell.sleep(again, Some(1000)), Woken::TimedOut);
+    }
+
+    #[test]
+    fn nobody_rings_in_vain_and_a_timeout_ends_the_sleep() {
+        let bell = Doorbell::private();
+        bell.ring();
+        let armed = bell.arm();
+        assert_eq!(bell.sleep(armed, Some(1_000_000)), Woken::TimedOut);
+        bell.disarm();
+        assert!(!bell.is_armed());
+    }
+
+    /// A ball goes to and fro between two threads, each asleep without a timeout while the other has it.
+    fn ping_pong(fencing: Fencing) {
+        let bells = [0, 1].map(|_| Doorbell::new(Region::private(64), fencing));
+        let balls = [AtomicU32::new(0), AtomicU32::new(0)];
+        let play = |me: usize| {
+            for turn in 1..=20_000 {
+                if me == 0 {
+                    balls[1].store(turn, Relaxed);
+                    bells[1].ring();
+                }
+                while balls[me].load(Relaxed) < turn {
+                    let armed = bells[me].arm();
+                    if balls[me].load(Relaxed) < turn {
+                        bells[me].sleep(armed, None);
+                    }
+                }
+                if me == 1 {
+                    balls[0].store(turn, Relaxed);
+                    bells[0].ring();
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| play(1));
+            play(0);
+        });
+    }
+
+    #[test]
+    fn no_wake_is_lost_with_full_fences() {
+        ping_pong(Fencing::Full);
+    }
+
+    #[test]
+    fn no_wake_is_lost_with_membarrier() {
+        if membarrier::offered() && membarrier::register().is_ok() {
+            ping_pong(Fencing::Membarrier);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Facts of the host, measured once by its agent and published to all its ranks.
+//!
+//! Lies in the segment's header; written before any rank starts, only read afterwards.
+
+use hawser_base::Region;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Whether ranks may copy from each other's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ProcessVm {
+    #[default]
+    Forbidden,
+    /// Once the rank that owns the memory has called `os::process_vm::allow_peers` (`boot` does).
+    Allowed,
+}
+
+/// What the agent found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// Cores that the job can use at once: affinity, cut to the cgroup's quota.
+    pub cores: u32,
+    pub process_vm: ProcessVm,
+    /// Copying 1 MiB, in MB/s; 0 where it was not measured.
+    pub memcpy_mb_s: u32,
+    /// The same through process_vm_readv, and its cost for one byte.
+    pub process_vm_mb_s: u32,
+    pub process_vm_fixed_ns: u32,
+    /// Doorbells may rely on membarrier(2): all ranks register, wakers need no fence.
+    pub membarrier: bool,
+}
+
+/// Where the facts lie in the header page.
+const AT: usize = 512;
+
+impl Facts {
+    pub(crate) fn write(&self, header: &Region) {
+        let process_vm = u32::from(self.process_vm == ProcessVm::Allowed);
+        let words = [
+            self.cores,
+            process_vm,
+            self.memcpy_mb_s,
+            self.process_vm_mb_s,
+            self.process_vm_fixed_ns,
+            u32::from(self.membarrier),
+        ];
+        for (i, word) in words.into_iter().enumerate() {
+            header.u32(AT + 4 * i).store(word, Relaxed);
+        }
+    }
+
+    pub(crate) fn read(header: &Region) -> Facts {
+        let word = |i: usize| header.u32(AT + 4 * i).load(Relaxed);
+        Facts {
+            cores: word(0).max(1),
+            process_vm: if word(1) == 1 { ProcessVm::Allowed } else { ProcessVm::Forbidden },
+            memcpy_mb_s: word(2),
+            process_vm_mb_s: word(3),
+            process_vm_fixed_ns: word(4),
+            membarrier: word(5) == 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_come_back_as_written() {
+        let facts = Facts {
+            cores: 2,
+            process_vm: ProcessVm::Allowed,
+            memcpy_mb_s: 26_000,
+            process_vm_mb_s: 5_000,
+            process_vm_fixed_ns: 900,
+            membarrier: true,
+        };
+        let header = Region::private(4096);
+        facts.write(&header);
+        assert_eq!(Facts::read(&header), facts);
+    }
+}

@@ -1,0 +1,131 @@
+//! The area of collective flags: a block for a communicator whose members are all on this host.
+//!
+//! Layout and allocation only; the algorithms on flags are `mpi`'s. One member allocates a block and tells the
+//! others its number in the exchange that creates the communicator; the last to leave releases it. Which lines and
+//! which payload a member writes is the algorithm's business: lines are apart, so that writers never share one.
+
+use crate::plan::{FLAG_BLOCKS, FLAG_LINES, FLAG_PAYLOAD, LINE, Plan};
+use hawser_base::{Region, SharedMem};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// Where the allocator's bitmap lies in the header page.
+pub(crate) const BITMAP: usize = 1024;
+const WORDS: usize = FLAG_BLOCKS / 32;
+
+const _: () = assert!(FLAG_BLOCKS.is_multiple_of(32) && BITMAP + WORDS * 4 <= hawser_os::map::PAGE);
+
+/// Takes a free block's number; none when all are taken, and then the communicator does without.
+pub(crate) fn allocate(header: &Region) -> Option<u32> {
+    for index in 0..WORDS {
+        let word = header.u32(BITMAP + 4 * index);
+        let mut taken = word.load(Relaxed);
+        while taken != u32::MAX {
+            let bit = taken.trailing_ones();
+            // Acquire pairs with the Release in `release`: its last user's accesses are over.
+            match word.compare_exchange_weak(taken, taken | 1 << bit, Acquire, Relaxed) {
+                Ok(_) => return Some(index as u32 * 32 + bit),
+                Err(now) => taken = now,
+            }
+        }
+    }
+    None
+}
+
+/// Gives block `number` back; no member may use it any more.
+pub(crate) fn release(header: &Region, number: u32) {
+    let before = header.u32(BITMAP + 4 * (number as usize / 32)).fetch_and(!(1 << (number % 32)), Release);
+    debug_assert!(before >> (number % 32) & 1 == 1, "block {number} was free");
+}
+
+/// One communicator's block. Members are numbered 0 .. as the algorithm likes, at most the host's ranks.
+#[derive(Clone)]
+pub struct FlagBlock {
+    region: Region,
+    members: usize,
+}
+
+impl FlagBlock {
+    pub(crate) fn new(segment: &Region, plan: &Plan, number: u32) -> FlagBlock {
+        assert!((number as usize) < FLAG_BLOCKS, "no block {number} among {FLAG_BLOCKS}");
+        let bytes = plan.flag_block_bytes();
+        FlagBlock { region: segment.part(plan.flags() + number as usize * bytes, bytes), members: plan.local }
+    }
+
+    /// A block that no other process sees, for tests and for communicators of one.
+    pub fn private(members: usize) -> FlagBlock {
+        let bytes = Plan { local: members, world: members }.flag_block_bytes();
+        FlagBlock { region: Region::private(bytes), members }
+    }
+
+    /// Word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
+    #[inline]
+    pub fn word(&self, member: usize, line: usize, word: usize) -> &AtomicU32 {
+        assert!(line < FLAG_LINES && word < LINE / 4);
+        self.region.u32((member * FLAG_LINES + line) * LINE + word * 4)
+    }
+
+    /// The bytes of line `line` of `member` after its first word, for payloads that travel with their flag.
+    #[inline]
+    pub fn line_payload(&self, member: usize, line: usize) -> SharedMem {
+        assert!(line < FLAG_LINES);
+        self.region.bytes((member * FLAG_LINES + line) * LINE + 8, LINE - 8)
+    }
+
+    /// The payload room of `member`.
+    #[inline]
+    pub fn payload(&self, member: usize) -> SharedMem {
+        self.region.bytes(self.members * FLAG_LINES * LINE + member * FLAG_PAYLOAD, FLAG_PAYLOAD)
+    }
+
+    /// The memory under the block, for rooms that copy in other ways.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Sets all flags to zero. By the member that allocated the block, before it tells the others.
+    pub fn clear(&self) {
+        for word in 0..self.members * FLAG_LINES * LINE / 4 {
+            // Skips pages that nobody touched.
+            let word = self.region.u32(word * 4);
+            if word.load(Relaxed) != 0 {
+                word.swap(0, AcqRel);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_given_once_until_released() {
+        let header = Region::private(4096);
+        let mut all: Vec<u32> = std::iter::from_fn(|| allocate(&header)).collect();
+        assert_eq!(all.len(), FLAG_BLOCKS);
+        all.dedup();
+        assert_eq!(all.len(), FLAG_BLOCKS);
+        release(&header, 77);
+        assert_eq!((allocate(&header), allocate(&header)), (Some(77), None));
+    }
+
+    #[test]
+    fn members_have_lines_and_payload_of_their_own() {
+        let block = FlagBlock::private(3);
+        for member in 0..3 {
+            block.word(member, FLAG_LINES - 1, 0).store(member as u32 + 1, Relaxed);
+            block.line_payload(member, FLAG_LINES - 1).write(&[9; LINE - 8]);
+            block.payload(member).write(&[member as u8 + 1; FLAG_PAYLOAD]);
+        }
+        for member in 0..3 {
+            let mut out = [0; FLAG_PAYLOAD];
+            block.payload(member).read(&mut out);
+            assert_eq!(out, [member as u8 + 1; FLAG_PAYLOAD]);
+            assert_eq!(block.word(member, FLAG_LINES - 1, 0).load(Relaxed), member as u32 + 1);
+        }
+        block.clear();
+        assert_eq!(block.word(2, FLAG_LINES - 1, 0).load(Relaxed), 0);
+        assert_eq!(block.word(2, FLAG_LINES - 1, 15).load(Relaxed), 0);
+    }
+}

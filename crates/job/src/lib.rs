@@ -1,0 +1,27 @@
+//! Floor 2: the layout of a job's shared segment on one host, as typed accessors over `base::Region`.
+//!
+//! The host's agent creates the segment before it starts the ranks; each rank maps it; the agent reads it to
+//! explain what the ranks do. Everything in it may be written by any process of the job at any moment, so
+//! nothing read from it is trusted further than the job itself. Only the layout lives here: the algorithms on
+//! rings are `dev-shm`'s, those on flags `mpi`'s. Before it: `os`; after it: `dev-shm`, `transport`, `launch`.
+#![forbid(unsafe_code)]
+
+pub mod arena;
+pub mod counters;
+pub mod doorbell;
+pub mod events;
+pub mod facts;
+pub mod flags;
+pub mod page;
+pub mod plan;
+pub mod segment;
+mod text;
+pub mod wait;
+
+pub use doorbell::Doorbell;
+pub use facts::{Facts, ProcessVm};
+pub use flags::FlagBlock;
+pub use page::{Phase, RankPage};
+pub use plan::Plan;
+pub use segment::{Segment, Spec};
+pub use wait::{Tag, WaitPeer, WaitReason, Waiting};

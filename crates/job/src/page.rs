@@ -1,0 +1,114 @@
+//! A rank's page: who it is, how far it has come, its doorbell, why it waits, what it counted and did lately.
+//!
+//! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
+
+use crate::counters::Counters;
+use crate::doorbell::{Doorbell, Fencing};
+use crate::events::Events;
+use crate::wait::WaitRecord;
+use hawser_base::Region;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Offsets in the page.
+const PHASE: usize = 0;
+const PID: usize = 4;
+const DOORBELL: usize = 64;
+const WAIT: usize = DOORBELL + Doorbell::BYTES;
+const COUNTERS: usize = WAIT + WaitRecord::BYTES;
+const EVENTS: usize = COUNTERS + Counters::BYTES;
+const END: usize = EVENTS + Events::BYTES;
+
+const _: () = assert!(END <= hawser_os::map::PAGE && COUNTERS.is_multiple_of(64) && EVENTS.is_multiple_of(64));
+
+/// How far a rank has come. It only ever rises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Phase {
+    /// Its program has been started and has not called MPI_Init.
+    Launched = 0,
+    /// It is inside MPI_Init.
+    Attached = 1,
+    /// MPI_Init has returned.
+    Running = 2,
+    /// It has called MPI_Finalize.
+    Finalized = 3,
+    /// It has called MPI_Abort, or an error handler did.
+    Aborted = 4,
+    /// Its process is gone.
+    Ended = 5,
+}
+
+impl Phase {
+    const ALL: [Phase; 6] =
+        [Phase::Launched, Phase::Attached, Phase::Running, Phase::Finalized, Phase::Aborted, Phase::Ended];
+}
+
+/// The page of one rank. Cloning is cheap.
+#[derive(Clone)]
+pub struct RankPage {
+    region: Region,
+    fencing: Fencing,
+}
+
+impl RankPage {
+    pub(crate) fn new(region: Region, fencing: Fencing) -> RankPage {
+        RankPage { region, fencing }
+    }
+
+    /// The process that is the rank; 0 before it attaches.
+    pub fn pid(&self) -> i32 {
+        self.region.u32(PID).load(Relaxed) as i32
+    }
+
+    pub fn set_pid(&self, pid: i32) {
+        self.region.u32(PID).store(pid as u32, Relaxed);
+    }
+
+    pub fn phase(&self) -> Phase {
+        // Pairs with the Release in `set_phase`: what the rank did before the phase is seen.
+        let word = self.region.u32(PHASE).load(Acquire);
+        Phase::ALL.into_iter().find(|&phase| phase as u32 == word).unwrap_or(Phase::Launched)
+    }
+
+    pub fn set_phase(&self, phase: Phase) {
+        // Pairs with the Acquire in `phase`.
+        self.region.u32(PHASE).store(phase as u32, Release);
+    }
+
+    pub fn doorbell(&self) -> Doorbell {
+        Doorbell::new(self.region.part(DOORBELL, Doorbell::BYTES), self.fencing)
+    }
+
+    pub fn wait(&self) -> WaitRecord {
+        WaitRecord::new(self.region.part(WAIT, WaitRecord::BYTES))
+    }
+
+    pub fn counters(&self) -> Counters {
+        Counters::new(self.region.part(COUNTERS, Counters::BYTES))
+    }
+
+    pub fn events(&self) -> Events {
+        Events::new(self.region.part(EVENTS, Events::BYTES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_page_do_not_overlap() {
+        let page = RankPage::new(Region::private(4096), Fencing::Full);
+        page.set_pid(4711);
+        page.set_phase(Phase::Running);
+        let _ = page.doorbell().arm();
+        page.wait().begin(&crate::WaitReason { call: "MPI_Wait", ..Default::default() });
+        (0..crate::counters::COUNTERS).for_each(|slot| page.counters().add(slot, u64::MAX));
+        (0..64).for_each(|_| page.events().record(u64::MAX, "event", [u64::MAX; 3]));
+        assert_eq!((page.pid(), page.phase()), (4711, Phase::Running));
+        assert!(page.doorbell().is_armed());
+        assert_eq!(page.wait().read().unwrap().call, "MPI_Wait");
+        assert_eq!(page.counters().get(0), u64::MAX);
+        assert_eq!(page.events().latest()[31].text, "event");
+    }
+}

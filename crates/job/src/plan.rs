@@ -1,0 +1,118 @@
+//! Where everything lies in the segment: one place to read, one version to raise when it changes.
+//!
+//! ```text
+//! header page | counter names page | rank tables | a page for each local rank | flag area | device area | arenas
+//! `------------------- mapped by every rank in one go, touched sparsely ------------------------------' on demand
+//! ```
+//! Room that nobody touches costs nothing: the file is sparse.
+
+use hawser_os::map::PAGE;
+
+/// Raised with every change of the layout; a library and an agent of different versions refuse each other.
+pub const LAYOUT_VERSION: u32 = 1;
+
+/// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
+pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
+/// Room that devices may use for each local rank beside its pairs: pools of chunks.
+pub const DEVICE_BYTES_PER_RANK: usize = 16 << 20;
+
+/// Communicators of a host that can have a block of collective flags at the same time; later ones use messages.
+pub const FLAG_BLOCKS: usize = 256;
+/// Cache lines of flags for each member of a block.
+pub const FLAG_LINES: usize = 8;
+/// Payload room for each member of a block.
+pub const FLAG_PAYLOAD: usize = 16 << 10;
+
+/// File room of one rank's arena for MPI_Alloc_mem and windows: more than a host of today has memory for a rank.
+pub const ARENA_BYTES: u64 = 64 << 30;
+
+pub const LINE: usize = 64;
+
+pub(crate) const COUNTER_NAMES: usize = PAGE;
+const TABLES: usize = 2 * PAGE;
+
+/// The most ranks of one host, and the most of a job, that a segment is made for (bounds for what is read).
+pub const MAX_LOCAL: usize = 4096;
+pub const MAX_WORLD: usize = 1 << 24;
+
+/// Offsets and lengths in the segment of a host with `local` of the job's `world` ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub local: usize,
+    pub world: usize,
+}
+
+impl Plan {
+    /// World rank of each local index.
+    pub(crate) fn world_ranks(&self) -> usize {
+        TABLES
+    }
+
+    /// Local index of each world rank; `u32::MAX` for ranks elsewhere.
+    pub(crate) fn local_indices(&self) -> usize {
+        TABLES + (self.local * 4).next_multiple_of(LINE)
+    }
+
+    pub fn rank_page(&self, local: usize) -> usize {
+        assert!(local < self.local, "no local rank {local} among {}", self.local);
+        (self.local_indices() + self.world * 4).next_multiple_of(PAGE) + local * PAGE
+    }
+
+    pub fn flags(&self) -> usize {
+        (self.local_indices() + self.world * 4).next_multiple_of(PAGE) + self.local * PAGE
+    }
+
+    /// Bytes of one communicator's block: every member's lines, then every member's payload.
+    pub fn flag_block_bytes(&self) -> usize {
+        (self.local * (FLAG_LINES * LINE + FLAG_PAYLOAD)).next_multiple_of(PAGE)
+    }
+
+    pub fn device(&self) -> usize {
+        self.flags() + FLAG_BLOCKS * self.flag_block_bytes()
+    }
+
+    pub fn device_bytes(&self) -> usize {
+        self.local * self.local * DEVICE_BYTES_PER_PAIR + self.local * DEVICE_BYTES_PER_RANK
+    }
+
+    /// What a rank maps at once: all before the arenas.
+    pub fn mapped_bytes(&self) -> usize {
+        self.device() + self.device_bytes()
+    }
+
+    pub fn arena(&self, local: usize) -> u64 {
+        assert!(local < self.local, "no local rank {local} among {}", self.local);
+        self.mapped_bytes() as u64 + local as u64 * ARENA_BYTES
+    }
+
+    pub fn file_bytes(&self) -> u64 {
+        self.mapped_bytes() as u64 + self.local as u64 * ARENA_BYTES
+    }
+}
+
+const _: () = assert!(DEVICE_BYTES_PER_PAIR.is_multiple_of(PAGE) && DEVICE_BYTES_PER_RANK.is_multiple_of(PAGE));
+const _: () = assert!(FLAG_PAYLOAD.is_multiple_of(LINE) && ARENA_BYTES.is_multiple_of(PAGE as u64));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_on_page_bounds_without_overlap() {
+        for (local, world) in [(1, 1), (2, 2), (3, 5), (64, 64), (64, 100_000), (1000, 1000)] {
+            let plan = Plan { local, world };
+            let mut bounds = vec![plan.rank_page(0)];
+            bounds.extend((1..local).map(|i| plan.rank_page(i)));
+            bounds.extend([plan.flags(), plan.device(), plan.mapped_bytes()]);
+            assert!(bounds.is_sorted() && bounds.iter().all(|b| b.is_multiple_of(PAGE)), "{plan:?}");
+            assert!(plan.local_indices() + 4 * world <= plan.rank_page(0));
+            assert!(plan.world_ranks() + 4 * local <= plan.local_indices());
+            assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
+        }
+    }
+
+    #[test]
+    fn sixty_four_ranks_map_less_than_two_gibibytes() {
+        assert!(Plan { local: 64, world: 64 }.mapped_bytes() < 2 << 30);
+    }
+}

@@ -1,0 +1,311 @@
+//! The segment itself: made by the agent, opened by the ranks.
+//!
+//! What is read from its header is checked before it is used: another version of Hawser may have written it.
+
+use crate::arena::Span;
+use crate::counters;
+use crate::doorbell::Fencing;
+use crate::facts::Facts;
+use crate::flags::{self, FlagBlock};
+use crate::page::RankPage;
+use crate::plan::{ARENA_BYTES, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
+use crate::text;
+use hawser_base::{Class, Error, Region, Result};
+use hawser_os::map::{self, PAGE};
+use hawser_os::{During, host, memfd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// "HawserJb": the first word of every segment, written last.
+const MAGIC: u64 = u64::from_le_bytes(*b"HawserJb");
+
+/// Offsets in the header page; `facts` and `flags` have theirs.
+const MAGIC_AT: usize = 0;
+const VERSION: usize = 8;
+const LOCAL: usize = 12;
+const WORLD: usize = 16;
+const JOB_ID: usize = 64;
+const JOB_ID_ROOM: usize = 64;
+const HOST: usize = 128;
+const HOST_ROOM: usize = 64;
+/// A line of its own: spinning ranks read it.
+const ABORT: usize = 256;
+/// Set in the abort word beside the low bits of the code, so that code 0 shows too.
+const ABORTED: u32 = 1 << 31;
+
+const ELSEWHERE: u32 = u32::MAX;
+
+/// What a segment is made for.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub job_id: String,
+    pub host: String,
+    pub world: usize,
+    /// The world rank of each local rank, in order.
+    pub world_ranks: Vec<u32>,
+    pub facts: Facts,
+}
+
+impl Spec {
+    /// For a process of one. Nothing is measured: it has nobody to copy from.
+    pub fn alone(host: &str, job_id: &str) -> Spec {
+        let facts = Facts { cores: hawser_os::cpus::available() as u32, ..Facts::default() };
+        Spec { job_id: job_id.into(), host: host.into(), world: 1, world_ranks: vec![0], facts }
+    }
+}
+
+/// A mapped segment. Cloning is cheap.
+#[derive(Clone)]
+pub struct Segment {
+    region: Region,
+    fd: Arc<OwnedFd>,
+    plan: Plan,
+    facts: Facts,
+}
+
+impl Segment {
+    /// Makes a segment and maps it.
+    pub fn create(spec: &Spec) -> io::Result<Segment> {
+        let plan = Plan { local: spec.world_ranks.len(), world: spec.world };
+        assert!((1..=MAX_LOCAL).contains(&plan.local) && (plan.local..=MAX_WORLD).contains(&plan.world));
+        let fd = memfd::create(c"hawser", plan.file_bytes())?;
+        let region = map::shared(fd.as_fd(), 0, plan.mapped_bytes()).during(|| "mapping the job's segment".into())?;
+        let header = region.part(0, PAGE);
+        header.u32(VERSION).store(LAYOUT_VERSION, Relaxed);
+        header.u32(LOCAL).store(plan.local as u32, Relaxed);
+        header.u32(WORLD).store(plan.world as u32, Relaxed);
+        text::write(&header, JOB_ID, JOB_ID_ROOM, &spec.job_id);
+        text::write(&header, HOST, HOST_ROOM, &spec.host);
+        spec.facts.write(&header);
+        for rank in 0..plan.world {
+            region.u32(plan.local_indices() + 4 * rank).store(ELSEWHERE, Relaxed);
+        }
+        for (local, &rank) in spec.world_ranks.iter().enumerate() {
+            region.u32(plan.world_ranks() + 4 * local).store(rank, Relaxed);
+            region.u32(plan.local_indices() + 4 * rank as usize).store(local as u32, Relaxed);
+        }
+        // Pairs with the Acquire in `check`: who sees the word sees the header.
+        header.u64(MAGIC_AT).store(MAGIC, Release);
+        Ok(Segment { region, fd: Arc::new(fd), plan, facts: spec.facts })
+    }
+
+    /// The private segment of a process without a launcher.
+    pub fn alone() -> Result<Segment> {
+        let (host, job_id) = (host::name(), format!("alone-{}", host::pid()));
+        Segment::create(&Spec::alone(&host, &job_id)).map_err(|e| Error::new(Class::NoMem, e.to_string()))
+    }
+
+    /// Maps the segment that the agent handed over.
+    pub fn open(fd: OwnedFd) -> Result<Segment> {
+        let no_mem = |e: io::Error| Error::new(Class::NoMem, e.to_string());
+        let len = memfd::len(fd.as_fd()).map_err(no_mem)?;
+        let plan = if len >= PAGE as u64 {
+            check(&map::shared(fd.as_fd(), 0, PAGE).map_err(no_mem)?)?
+        } else {
+            return Err(foreign(0));
+        };
+        if plan.file_bytes() != len {
+            return Err(foreign(LAYOUT_VERSION));
+        }
+        let region = map::shared(fd.as_fd(), 0, plan.mapped_bytes())
+            .during(|| "mapping the job's shared segment".into())
+            .map_err(no_mem)?;
+        let facts = Facts::read(&region.part(0, PAGE));
+        Ok(Segment { region, fd: Arc::new(fd), plan, facts })
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    pub fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    /// Ranks on this host.
+    pub fn local_size(&self) -> usize {
+        self.plan.local
+    }
+
+    pub fn world_size(&self) -> usize {
+        self.plan.world
+    }
+
+    pub fn job_id(&self) -> String {
+        text::read(&self.region, JOB_ID, JOB_ID_ROOM)
+    }
+
+    pub fn host(&self) -> String {
+        text::read(&self.region, HOST, HOST_ROOM)
+    }
+
+    /// The rank in MPI_COMM_WORLD of local rank `local`.
+    pub fn world_rank(&self, local: usize) -> u32 {
+        assert!(local < self.plan.local);
+        self.region.u32(self.plan.world_ranks() + 4 * local).load(Relaxed)
+    }
+
+    /// The local index of rank `world_rank`; none when it is on another host.
+    pub fn local_index(&self, world_rank: u32) -> Option<usize> {
+        if world_rank as usize >= self.plan.world {
+            return None;
+        }
+        let local = self.region.u32(self.plan.local_indices() + 4 * world_rank as usize).load(Relaxed);
+        ((local as usize) < self.plan.local).then_some(local as usize)
+    }
+
+    pub fn rank(&self, local: usize) -> RankPage {
+        let fencing = if self.facts.membarrier { Fencing::Membarrier } else { Fencing::Full };
+        RankPage::new(self.region.part(self.plan.rank_page(local), PAGE), fencing)
+    }
+
+    /// The area that devices lay out.
+    pub fn device_area(&self) -> Region {
+        self.region.part(self.plan.device(), self.plan.device_bytes())
+    }
+
+    /// Takes a block of collective flags, all zero; none when all are in use.
+    pub fn allocate_flags(&self) -> Option<u32> {
+        let number = flags::allocate(&self.region)?;
+        self.flags(number).clear();
+        Some(number)
+    }
+
+    /// Block `number`, as the member that allocated it said.
+    pub fn flags(&self, number: u32) -> FlagBlock {
+        FlagBlock::new(&self.region, &self.plan, number)
+    }
+
+    /// Gives block `number` back.
+    pub fn release_flags(&self, number: u32) {
+        flags::release(&self.region, number);
+    }
+
+    /// Maps a piece of some rank's arena; what it names may come from a message, and is checked.
+    pub fn map_span(&self, span: Span) -> Result<Region> {
+        let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= ARENA_BYTES) && span.len > 0;
+        if span.local as usize >= self.plan.local || !inside || !span.offset.is_multiple_of(PAGE as u64) {
+            return Err(Error::new(Class::Intern, format!("{span:?} lies outside the arenas of this host")));
+        }
+        map::shared(self.fd(), self.plan.arena(span.local as usize) + span.offset, span.len as usize)
+            .map_err(|e| Error::new(Class::NoMem, e.to_string()))
+    }
+
+    pub fn name_counters(&self, names: &[&str]) {
+        counters::write_names(&self.region.part(COUNTER_NAMES, PAGE), names);
+    }
+
+    pub fn counter_names(&self) -> Vec<String> {
+        counters::read_names(&self.region.part(COUNTER_NAMES, PAGE))
+    }
+
+    /// The word that `abort_code` reads, for those who poll it: not zero once the job is being ended.
+    #[inline]
+    pub fn abort_word(&self) -> &AtomicU32 {
+        self.region.u32(ABORT)
+    }
+
+    /// Says that the job is being ended; the first code stays.
+    pub fn set_aborted(&self, code: i32) {
+        let word = ABORTED | (code as u32 & 0xff);
+        let _ = self.abort_word().compare_exchange(0, word, AcqRel, Relaxed);
+    }
+
+    /// The code that the job is being ended with, if it is.
+    pub fn abort_code(&self) -> Option<i32> {
+        let word = self.abort_word().load(Acquire);
+        (word & ABORTED != 0).then_some((word & 0xff) as i32)
+    }
+}
+
+fn check(header: &Region) -> Result<Plan> {
+    // Pairs with the Release in `create`.
+    let magic = header.u64(MAGIC_AT).load(Acquire);
+    let version = header.u32(VERSION).load(Relaxed);
+    if magic != MAGIC || version != LAYOUT_VERSION {
+        return Err(foreign(if magic == MAGIC { version } else { 0 }));
+    }
+    let plan =
+        Plan { local: header.u32(LOCAL).load(Relaxed) as usize, world: header.u32(WORLD).load(Relaxed) as usize };
+    if !(1..=MAX_LOCAL).contains(&plan.local) || !(plan.local..=MAX_WORLD).contains(&plan.world) {
+        return Err(foreign(version));
+    }
+    Ok(plan)
+}
+
+#[cold]
+fn foreign(version: u32) -> Error {
+    let text = format!(
+        "mpiexec handed over a segment of layout {version}, this library knows layout {LAYOUT_VERSION}; \
+         use the mpiexec that was installed with the library"
+    );
+    Error::new(Class::Other, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Spec {
+        let facts = Facts { cores: 2, ..Facts::default() };
+        Spec { job_id: "j-1".into(), host: "vm".into(), world: 5, world_ranks: vec![0, 2, 4], facts }
+    }
+
+    #[test]
+    fn a_segment_opens_as_it_was_made() {
+        let made = Segment::create(&spec()).unwrap();
+        let open = Segment::open(made.fd().try_clone_to_owned().unwrap()).unwrap();
+        assert_eq!((open.job_id().as_str(), open.host().as_str(), open.facts().cores), ("j-1", "vm", 2));
+        assert_eq!((open.local_size(), open.world_size()), (3, 5));
+        assert_eq!((0..3).map(|l| open.world_rank(l)).collect::<Vec<_>>(), [0, 2, 4]);
+        assert_eq!(
+            (0..6).map(|r| open.local_index(r)).collect::<Vec<_>>(),
+            [Some(0), None, Some(1), None, Some(2), None]
+        );
+        made.rank(2).set_pid(9);
+        assert_eq!(open.rank(2).pid(), 9);
+        open.device_area().u64(0).store(1, Relaxed);
+        assert_eq!(made.device_area().u64(0).load(Relaxed), 1);
+        open.name_counters(&["one"]);
+        assert_eq!(made.counter_names(), ["one"]);
+    }
+
+    #[test]
+    fn the_first_abort_code_stays_and_zero_shows() {
+        let segment = Segment::create(&spec()).unwrap();
+        assert_eq!(segment.abort_code(), None);
+        segment.set_aborted(0);
+        segment.set_aborted(3);
+        assert_eq!(segment.abort_code(), Some(0));
+    }
+
+    #[test]
+    fn what_is_no_segment_of_this_version_is_refused() {
+        let refused = |fd: OwnedFd| Segment::open(fd).err().unwrap().to_string();
+        assert!(refused(memfd::create(c"test", 100).unwrap()).contains("segment of layout 0"));
+        assert!(refused(memfd::create(c"test", 1 << 20).unwrap()).contains("installed with the library"));
+        let made = Segment::create(&spec()).unwrap();
+        made.region.u32(VERSION).store(99, Relaxed);
+        assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("segment of layout 99"));
+        made.region.u32(VERSION).store(LAYOUT_VERSION, Relaxed);
+        made.region.u32(LOCAL).store(4, Relaxed);
+        assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("layout 1"));
+    }
+
+    #[test]
+    fn a_released_block_of_flags_comes_back_cleared() {
+        let segment = Segment::create(&spec()).unwrap();
+        let number = segment.allocate_flags().unwrap();
+        segment.flags(number).word(2, 7, 15).store(5, Relaxed);
+        segment.release_flags(number);
+        assert_eq!(segment.allocate_flags(), Some(number));
+        assert_eq!(segment.flags(number).word(2, 7, 15).load(Relaxed), 0);
+    }
+}

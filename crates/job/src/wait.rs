@@ -1,0 +1,241 @@
+//! Why a rank sleeps: written by the rank just before it does, read by the agent to explain a stop.
+//!
+//! The record is guarded by a version word (a seqlock): odd while it is written. The rank pays a few plain stores
+//! and one compare-and-swap, only on its way to sleep. Writing it never waits.
+
+use crate::text;
+use hawser_base::Region;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::fence;
+
+/// Longest name of a call or a communicator.
+pub const NAME_ROOM: usize = 32;
+
+/// Offsets in the record.
+const VERSION: usize = 0;
+const WAITING: usize = 4;
+const SINCE: usize = 8;
+const BYTES: usize = 16;
+const EXTRA: usize = 24;
+const CONTEXT: usize = 32;
+const PEER: usize = 36;
+const TAG: usize = 40;
+const TAG_KIND: usize = 44;
+const CALL: usize = 48;
+const COMMUNICATOR: usize = CALL + NAME_ROOM;
+
+/// Whom a rank waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum WaitPeer {
+    /// Nobody in particular: a collective, several requests.
+    #[default]
+    None,
+    /// MPI_ANY_SOURCE.
+    Any,
+    /// A rank of MPI_COMM_WORLD.
+    Rank(u32),
+}
+
+/// With which tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Tag {
+    /// The call has no tag.
+    #[default]
+    None,
+    /// MPI_ANY_TAG.
+    Any,
+    Is(i32),
+}
+
+/// What a rank says before it sleeps. `Names` is `&str` for the writer.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct WaitReason<Name> {
+    /// When this wait began without progress since: going to sleep again keeps it.
+    pub since_ns: u64,
+    /// The MPI function, at most `NAME_ROOM` bytes.
+    pub call: Name,
+    /// The communicator's name, at most `NAME_ROOM` bytes; empty where there is none.
+    pub communicator: Name,
+    pub context: u32,
+    pub peer: WaitPeer,
+    pub tag: Tag,
+    /// Size of what is waited for; 0 where nobody knows.
+    pub bytes: u64,
+    /// A number that the call explains: requests still open, the phase of a collective.
+    pub extra: u64,
+}
+
+/// A reason as read from another process's page.
+pub type Waiting = WaitReason<String>;
+
+/// The record of one rank. Cloning is cheap.
+#[derive(Clone)]
+pub struct WaitRecord(Region);
+
+impl WaitRecord {
+    /// Bytes in a rank page.
+    pub(crate) const BYTES: usize = 128;
+
+    pub(crate) fn new(region: Region) -> WaitRecord {
+        WaitRecord(region)
+    }
+
+    /// A record that no other process sees.
+    pub fn private() -> WaitRecord {
+        WaitRecord(Region::private(WaitRecord::BYTES))
+    }
+
+    /// The rank is about to sleep for `reason`. Of several threads the last one is shown.
+    pub fn begin(&self, reason: &WaitReason<&str>) {
+        let version = self.0.u32(VERSION);
+        let even = version.load(Relaxed);
+        // Another thread is writing: its reason is as good as ours. AcqRel keeps our stores behind this one.
+        if even & 1 == 1 || version.compare_exchange(even, even.wrapping_add(1), AcqRel, Relaxed).is_err() {
+            return;
+        }
+        // Pairs with the Acquire fence in `read`: who sees a store below sees the odd version too.
+        fence(Release);
+        self.store(reason);
+        // Pairs with the first Acquire load in `read`.
+        version.store(even.wrapping_add(2), Release);
+    }
+
+    fn store(&self, reason: &WaitReason<&str>) {
+        let (peer, tag) = (encode_peer(reason.peer), encode_tag(reason.tag));
+        self.0.u32(WAITING).store(1, Relaxed);
+        self.0.u64(SINCE).store(reason.since_ns, Relaxed);
+        self.0.u64(BYTES).store(reason.bytes, Relaxed);
+        self.0.u64(EXTRA).store(reason.extra, Relaxed);
+        self.0.u32(CONTEXT).store(reason.context, Relaxed);
+        self.0.u32(PEER).store(peer, Relaxed);
+        self.0.u32(TAG).store(tag.1, Relaxed);
+        self.0.u32(TAG_KIND).store(tag.0, Relaxed);
+        text::write(&self.0, CALL, NAME_ROOM, reason.call);
+        text::write(&self.0, COMMUNICATOR, NAME_ROOM, reason.communicator);
+    }
+
+    /// The rank waits no more.
+    #[inline]
+    pub fn end(&self) {
+        self.0.u32(WAITING).store(0, Relaxed);
+    }
+
+    /// Why the rank sleeps, if it does.
+    pub fn read(&self) -> Option<Waiting> {
+        // A rank that dies while it writes leaves the version odd: after some tries it counts as not waiting.
+        for _ in 0..1000 {
+            // Pairs with the Release store at the end of `begin`.
+            let before = self.0.u32(VERSION).load(Acquire);
+            let waiting = self.0.u32(WAITING).load(Relaxed) == 1;
+            let reason = waiting.then(|| self.load());
+            // Keeps the loads above before the next one; pairs with the Release fence in `begin`.
+            fence(Acquire);
+            if before & 1 == 0 && self.0.u32(VERSION).load(Relaxed) == before {
+                return reason;
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+
+    fn load(&self) -> Waiting {
+        Waiting {
+            since_ns: self.0.u64(SINCE).load(Relaxed),
+            bytes: self.0.u64(BYTES).load(Relaxed),
+            extra: self.0.u64(EXTRA).load(Relaxed),
+            context: self.0.u32(CONTEXT).load(Relaxed),
+            peer: decode_peer(self.0.u32(PEER).load(Relaxed)),
+            tag: decode_tag(self.0.u32(TAG_KIND).load(Relaxed), self.0.u32(TAG).load(Relaxed)),
+            call: text::read(&self.0, CALL, NAME_ROOM),
+            communicator: text::read(&self.0, COMMUNICATOR, NAME_ROOM),
+        }
+    }
+}
+
+const _: () = assert!(COMMUNICATOR + NAME_ROOM <= WaitRecord::BYTES);
+
+const PEER_NONE: u32 = u32::MAX;
+const PEER_ANY: u32 = u32::MAX - 1;
+
+fn encode_peer(peer: WaitPeer) -> u32 {
+    match peer {
+        WaitPeer::None => PEER_NONE,
+        WaitPeer::Any => PEER_ANY,
+        WaitPeer::Rank(rank) => rank,
+    }
+}
+
+fn decode_peer(word: u32) -> WaitPeer {
+    match word {
+        PEER_NONE => WaitPeer::None,
+        PEER_ANY => WaitPeer::Any,
+        rank => WaitPeer::Rank(rank),
+    }
+}
+
+fn encode_tag(tag: Tag) -> (u32, u32) {
+    match tag {
+        Tag::None => (0, 0),
+        Tag::Any => (1, 0),
+        Tag::Is(tag) => (2, tag as u32),
+    }
+}
+
+fn decode_tag(kind: u32, tag: u32) -> Tag {
+    match kind {
+        1 => Tag::Any,
+        2 => Tag::Is(tag as i32),
+        _ => Tag::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(n: u64) -> WaitReason<&'static str> {
+        let (call, communicator) =
+            if n.is_multiple_of(2) { ("MPI_Recv", "MPI_COMM_WORLD") } else { ("MPI_Send", "rows") };
+        WaitReason {
+            since_ns: n,
+            call,
+            communicator,
+            context: n as u32,
+            peer: WaitPeer::Rank(n as u32),
+            tag: Tag::Is(-(n as i32)),
+            bytes: n,
+            extra: n,
+        }
+    }
+
+    #[test]
+    fn a_reason_is_there_from_begin_to_end() {
+        let record = WaitRecord::private();
+        assert_eq!(record.read(), None);
+        record.begin(&WaitReason { peer: WaitPeer::Any, tag: Tag::Any, ..reason(4) });
+        let read = record.read().unwrap();
+        assert_eq!((read.call.as_str(), read.communicator.as_str()), ("MPI_Recv", "MPI_COMM_WORLD"));
+        assert_eq!((read.peer, read.tag, read.since_ns), (WaitPeer::Any, Tag::Any, 4));
+        record.end();
+        assert_eq!(record.read(), None);
+    }
+
+    #[test]
+    fn a_reader_never_sees_halves_of_two_reasons() {
+        let record = WaitRecord::private();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| (0..200_000).for_each(|n| record.begin(&reason(n))));
+            while !writer.is_finished() {
+                if let Some(read) = record.read() {
+                    let n = read.since_ns;
+                    let expected = reason(n);
+                    assert_eq!(
+                        (read.call.as_str(), read.communicator.as_str()),
+                        (expected.call, expected.communicator)
+                    );
+                    assert_eq!((read.peer, read.tag, read.bytes, read.extra), (expected.peer, expected.tag, n, n));
+                }
+            }
+        });
+    }
+}
