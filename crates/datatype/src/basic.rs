@@ -262,6 +262,13 @@ mod tests {
     }
 
     #[test]
+    fn nothing_grows_in_external32() {
+        for &basic in Basic::ALL {
+            assert!(basic.external_size() <= basic.size(), "{}", basic.name());
+        }
+    }
+
+    #[test]
     fn extents_hold_whole_alignments() {
         for &basic in Basic::ALL {
             assert!(basic.align().is_power_of_two());

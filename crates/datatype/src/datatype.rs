@@ -4,7 +4,6 @@
 //! and its neighbours make types; after it: `pack`, `elements`, `contents`, `reduce` use them.
 
 use crate::basic::{Basic, Repr};
-use crate::bounds::{add_size, mul_size};
 use crate::contents::{Form, Recipe};
 use crate::shape::Shape;
 use crate::walk::{self, Sink};
@@ -31,6 +30,8 @@ pub struct Datatype {
     dense: bool,
     /// Basic elements in one (MPI_Get_elements).
     elements: u64,
+    /// Bytes of one in external32: never more than `size`, since no basic type grows there.
+    external_size: u64,
     unit: Option<(Unit, u64)>,
     pub(crate) recipe: Recipe,
     pub(crate) form: Form,
@@ -50,14 +51,19 @@ impl Datatype {
 
     fn named(basic: Basic) -> Datatype {
         let unit = (!matches!(basic.repr(), Repr::Marker)).then_some((Unit::Basic(basic), 1));
-        Datatype::scalar(Shape::of_basic(basic), basic.elements(), unit, Recipe::Named(basic))
+        Datatype::scalar(Shape::of_basic(basic), (basic.elements(), basic.external_size()), unit, Recipe::Named(basic))
     }
 
-    /// A type with no type under it; it needs no commit.
-    pub(crate) fn scalar(shape: Shape, elements: u64, unit: Option<(Unit, u64)>, recipe: Recipe) -> Datatype {
+    /// A type with no type under it, of so many basic elements and external bytes; it needs no commit.
+    pub(crate) fn scalar(
+        shape: Shape,
+        (elements, external_size): (u64, u64),
+        unit: Option<(Unit, u64)>,
+        recipe: Recipe,
+    ) -> Datatype {
         let (size, dense) = (shape.layout.size(), is_dense(&shape));
         let committed = AtomicBool::new(true);
-        Datatype { size, shape, dense, elements, unit, recipe, form: Form::Int, nesting: 0, committed }
+        Datatype { size, shape, dense, elements, external_size, unit, recipe, form: Form::Int, nesting: 0, committed }
     }
 
     /// A type of copies of `old`.
@@ -65,13 +71,13 @@ impl Datatype {
         let copies = shape.layout.size().checked_div(old.size).unwrap_or(0);
         let packed_row = is_dense(&shape) && old.dense && shape.bounds.lb() == 0 && shape.bounds.true_lb() == 0;
         let unit = old.unit.filter(|_| packed_row && copies > 0).map(|(unit, n)| (unit, n * copies));
-        Datatype::build(shape, copies * old.elements, unit, recipe, form, old.nesting)
+        Datatype::build(shape, copies_of(copies, old), unit, recipe, form, old.nesting)
     }
 
     /// `copies` of `old` one behind the other at its own extent.
     pub(crate) fn row(shape: Shape, copies: u64, old: &Datatype, recipe: Recipe, form: Form) -> Result<Arc<Datatype>> {
         let unit = old.unit.filter(|_| copies > 0).map(|(unit, n)| (unit, n * copies));
-        Datatype::build(shape, copies * old.elements, unit, recipe, form, old.nesting)
+        Datatype::build(shape, copies_of(copies, old), unit, recipe, form, old.nesting)
     }
 
     /// A struct: `blocks` are its members with their numbers of copies.
@@ -81,17 +87,16 @@ impl Datatype {
         recipe: Recipe,
         form: Form,
     ) -> Result<Arc<Datatype>> {
-        let mut elements = 0;
-        for (copies, member) in blocks {
-            elements = add_size(elements, mul_size(*copies, member.elements)?)?;
-        }
+        // Neither sum exceeds the struct's size, which was checked.
+        let counted = blocks.iter().map(|(copies, member)| copies_of(*copies, member));
+        let counted = counted.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
         let nesting = blocks.iter().map(|(_, member)| member.nesting).max().unwrap_or(0);
-        Datatype::build(shape, elements, None, recipe, form, nesting)
+        Datatype::build(shape, counted, None, recipe, form, nesting)
     }
 
     fn build(
         shape: Shape,
-        elements: u64,
+        (elements, external_size): (u64, u64),
         unit: Option<(Unit, u64)>,
         recipe: Recipe,
         form: Form,
@@ -103,7 +108,18 @@ impl Datatype {
         }
         let (size, dense) = (shape.layout.size(), is_dense(&shape));
         let committed = AtomicBool::new(false);
-        Ok(Arc::new(Datatype { size, shape, dense, elements, unit, recipe, form, nesting: nesting + 1, committed }))
+        Ok(Arc::new(Datatype {
+            size,
+            shape,
+            dense,
+            elements,
+            external_size,
+            unit,
+            recipe,
+            form,
+            nesting: nesting + 1,
+            committed,
+        }))
     }
 
     /// Bytes of data in one element (MPI_Type_size).
@@ -149,6 +165,11 @@ impl Datatype {
     /// Basic elements in one element (MPI_Get_elements).
     pub fn elements(&self) -> u64 {
         self.elements
+    }
+
+    /// Bytes of one element in external32 (MPI_Pack_external_size); `count` elements take `count` times as much.
+    pub fn external_size(&self) -> u64 {
+        self.external_size
     }
 
     /// Where the data of `count` elements lies when that is one run: its displacement and its length.
@@ -240,6 +261,12 @@ impl std::fmt::Debug for Datatype {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} of {} bytes, lb {}, extent {}", self.recipe.combiner(), self.size, self.lb(), self.extent())
     }
+}
+
+/// Basic elements and external bytes of copies of a type. Without data there are none, however many
+/// copies of a marker were asked for.
+fn copies_of(copies: u64, of: &Datatype) -> (u64, u64) {
+    if of.size == 0 { (0, 0) } else { (copies * of.elements, copies * of.external_size) }
 }
 
 fn is_dense(shape: &Shape) -> bool {

@@ -16,17 +16,6 @@ use std::sync::Arc;
 const CHUNK_BYTES: usize = 4 << 10;
 
 impl Datatype {
-    /// MPI_Pack_external_size for one element; `count` elements take `count` times as much.
-    pub fn external_size(&self) -> Result<u64> {
-        let mut size = 0u64;
-        self.each_scalar(1, &mut |basic, n| {
-            let more = n.checked_mul(basic.external_size()).and_then(|more| size.checked_add(more));
-            size = more.filter(|&s| s <= i64::MAX as u64).ok_or_else(|| crate::bounds::too_large("external32 size"))?;
-            Ok(())
-        })?;
-        Ok(size)
-    }
-
     /// MPI_Pack_external: appends `count` elements at `position` of `out`; returns the new position.
     pub fn pack_external(self: &Arc<Self>, user: UserPtr, count: u64, out: UserMem, position: usize) -> Result<usize> {
         let room = room(out, position)?;
@@ -81,7 +70,7 @@ impl Datatype {
     }
 
     fn fits(&self, count: u64, room: UserMem) -> Result<()> {
-        let size = self.external_size()?.saturating_mul(count);
+        let size = self.external_size().saturating_mul(count);
         if size > room.len() as u64 {
             let text = format!("{size} bytes of external32 are more than the {} of the pack buffer", room.len());
             return Err(Error::new(Class::Truncate, text));

@@ -16,6 +16,7 @@ mod bounds;
 mod construct;
 mod contents;
 mod datatype;
+mod dense;
 mod elements;
 mod external32;
 mod layout;

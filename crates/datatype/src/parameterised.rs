@@ -91,15 +91,21 @@ impl Datatype {
             return None;
         }
         let unit = Some((Unit::Pair(value, index), 1));
+        let counted = (2, value.external_size() + index.external_size());
         let recipe = Recipe::ValueIndex { value, index };
-        Some(Arc::new(Datatype::scalar(Shape::of_pair(value, index), 2, unit, recipe)))
+        Some(Arc::new(Datatype::scalar(Shape::of_pair(value, index), counted, unit, recipe)))
     }
 }
 
 /// A type of its own that is one `basic`; it needs no commit (§19.1.5).
 fn single(basic: Basic, recipe: Recipe) -> Arc<Datatype> {
     debug_assert!(!matches!(basic.group(), Group::Pair | Group::None));
-    Arc::new(Datatype::scalar(Shape::of_basic(basic), 1, Some((Unit::Basic(basic), 1)), recipe))
+    Arc::new(Datatype::scalar(
+        Shape::of_basic(basic),
+        (1, basic.external_size()),
+        Some((Unit::Basic(basic), 1)),
+        recipe,
+    ))
 }
 
 fn real_kind(precision: Option<i64>, range: Option<i64>) -> Result<(Basic, Basic)> {

@@ -1,0 +1,246 @@
+//! Random nested types: the engine against the spelled-out typemap.
+
+mod typemap;
+
+use hawser_base::UserMem;
+use hawser_datatype::{Basic, Copied, Cursor, Darg, Darray, Datatype, Distribution, Order, UserPtr, copy_typed};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::sync::Arc;
+use typemap::{Spec, Typemap};
+
+const BASICS: [Basic; 11] = [
+    Basic::Char,
+    Basic::Short,
+    Basic::Int,
+    Basic::Double,
+    Basic::LongDouble,
+    Basic::CDoubleComplex,
+    Basic::ShortInt,
+    Basic::DoubleInt,
+    Basic::TwoInt,
+    Basic::Lb,
+    Basic::Ub,
+];
+
+fn order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::C), Just(Order::Fortran)]
+}
+
+/// Size, subsize, start.
+fn dimension() -> impl Strategy<Value = (i64, i64, i64)> {
+    (1i64..5).prop_flat_map(|size| (1..=size).prop_flat_map(move |part| (Just(size), Just(part), 0..=size - part)))
+}
+
+/// Elements, processes, distribution and its argument.
+fn dealt() -> impl Strategy<Value = (i64, i64, Distribution, Darg)> {
+    (1i64..7, 1i64..4, 0..3, 0i64..4).prop_map(|(n, procs, kind, darg)| match kind {
+        0 => (n, 1, Distribution::None, Darg::Default),
+        1 if darg > 0 && darg * procs >= n => (n, procs, Distribution::Block, Darg::Size(darg)),
+        1 => (n, procs, Distribution::Block, Darg::Default),
+        _ if darg > 0 => (n, procs, Distribution::Cyclic, Darg::Size(darg)),
+        _ => (n, procs, Distribution::Cyclic, Darg::Default),
+    })
+}
+
+fn grid() -> impl Strategy<Value = Darray> {
+    (vec(dealt(), 1..4), any::<prop::sample::Index>(), order()).prop_map(|(dims, rank, order)| {
+        let size: i64 = dims.iter().map(|d| d.1).product();
+        Darray {
+            size,
+            rank: rank.index(size as usize) as i64,
+            gsizes: dims.iter().map(|d| d.0).collect(),
+            distribs: dims.iter().map(|d| d.2).collect(),
+            dargs: dims.iter().map(|d| d.3).collect(),
+            psizes: dims.iter().map(|d| d.1).collect(),
+            order,
+        }
+    })
+}
+
+fn spec() -> impl Strategy<Value = Spec> {
+    let leaf = prop::sample::select(&BASICS[..]).prop_map(Spec::Basic);
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let old = inner.clone().prop_map(Box::new).boxed();
+        let small = || 0i64..4;
+        let disp = || -40i64..40;
+        prop_oneof![
+            old.clone().prop_map(Spec::Dup),
+            (small(), old.clone()).prop_map(|(n, o)| Spec::Contiguous(n, o)),
+            (small(), small(), -4i64..5, old.clone()).prop_map(|(n, b, s, o)| Spec::Vector(n, b, s, o)),
+            (small(), small(), disp(), old.clone()).prop_map(|(n, b, s, o)| Spec::Hvector(n, b, s, o)),
+            (vec((small(), -5i64..6), 0..4), old.clone()).prop_map(|(b, o)| Spec::Indexed(b, o)),
+            (vec((small(), disp()), 0..4), old.clone()).prop_map(|(b, o)| Spec::Hindexed(b, o)),
+            (small(), vec(-5i64..6, 0..4), old.clone()).prop_map(|(b, d, o)| Spec::IndexedBlock(b, d, o)),
+            (small(), vec(disp(), 0..4), old.clone()).prop_map(|(b, d, o)| Spec::HindexedBlock(b, d, o)),
+            vec((small(), disp(), inner), 0..4).prop_map(Spec::Struct),
+            (disp(), -10i64..60, old.clone()).prop_map(|(lb, e, o)| Spec::Resized(lb, e, o)),
+            (vec(dimension(), 1..4), order(), old.clone()).prop_map(|(d, order, o)| Spec::Subarray(d, order, o)),
+            (grid(), old).prop_map(|(g, o)| Spec::Darray(g, o)),
+        ]
+    })
+}
+
+/// Memory around a message, with the address that displacements count from.
+struct Buffer {
+    bytes: Vec<u8>,
+    first: i64,
+}
+
+impl Buffer {
+    fn new(places: &[i64], fill: impl Fn(usize) -> u8) -> Buffer {
+        let first = places.iter().copied().min().unwrap_or(0);
+        let len = places.iter().copied().max().map_or(0, |last| last - first + 1);
+        Buffer { bytes: (0..len as usize).map(fill).collect(), first }
+    }
+
+    fn ptr(&mut self) -> UserPtr {
+        // SAFETY: `bytes` covers every place of the message that the buffer was made for.
+        unsafe { UserPtr::new(self.bytes.as_mut_ptr().wrapping_offset(-self.first as isize)) }
+    }
+
+    fn at(&self, disp: i64) -> u8 {
+        self.bytes[(disp - self.first) as usize]
+    }
+
+    fn packed(&self, places: &[i64]) -> Vec<u8> {
+        places.iter().map(|&p| self.at(p)).collect()
+    }
+}
+
+/// A byte that tells its place.
+fn mark(i: usize) -> u8 {
+    (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
+}
+
+fn check_queries(datatype: &Datatype, map: &Typemap) {
+    assert_eq!(datatype.size(), map.size(), "size");
+    assert_eq!((datatype.lb(), datatype.ub(), datatype.extent()), (map.lb(), map.ub(), map.extent()), "lb, ub, extent");
+    assert_eq!(datatype.true_lb(), map.true_lb(), "true lb");
+    assert_eq!(datatype.true_extent(), map.true_ub() - map.true_lb(), "true extent");
+    assert_eq!(datatype.elements(), map.data().count() as u64, "elements");
+    assert_eq!(datatype.external_size(), map.data().map(|(b, _)| b.external_size()).sum::<u64>(), "external size");
+}
+
+/// MPI_Get_elements at every length up to two elements and some, and its inverse.
+fn check_elements(datatype: &Datatype, map: &Typemap) {
+    let (size, n) = (map.size(), map.data().count() as u64);
+    let mut ends = vec![0];
+    for _ in 0..3 {
+        for (basic, _) in map.data() {
+            ends.push(ends[ends.len() - 1] + basic.size());
+        }
+    }
+    for bytes in 0..=3 * size {
+        let expected = ends.binary_search(&bytes).ok().map(|i| i as u64);
+        assert_eq!(datatype.elements_of(bytes), expected, "elements of {bytes} bytes");
+        let count = if size == 0 { Some(0) } else { (bytes % size == 0).then(|| bytes / size) };
+        assert_eq!(datatype.count_of(bytes), count);
+    }
+    for elements in 0..=3 * n {
+        assert_eq!(datatype.bytes_of_elements(elements), Some(ends[elements as usize]), "{elements} elements");
+    }
+}
+
+fn check_pack(datatype: &Datatype, places: &[i64], count: u64, cuts: &[(usize, usize)]) {
+    let mut buffer = Buffer::new(places, mark);
+    let expected = buffer.packed(places);
+    let total = expected.len();
+    assert_eq!(datatype.packed_size(count), total as u64);
+    for &(at, len) in cuts.iter().chain(&[(0, total), (0, total + 5), (total, 3)]) {
+        let at = at % (total + 1);
+        let n = len.min(total - at);
+        let mut packed = vec![0xee; len];
+        assert_eq!(datatype.pack(buffer.ptr(), count, at as u64, &mut packed[..]), n);
+        assert_eq!(packed[..n], expected[at..at + n], "packed {at}+{n}");
+        assert!(packed[n..].iter().all(|&b| b == 0xee), "nothing behind the message");
+    }
+    if let Some((disp, len)) = datatype.is_contiguous(count) {
+        assert_eq!(len, total as u64);
+        assert!(places.iter().enumerate().all(|(i, &p)| p == disp + i as i64), "is_contiguous tells the place");
+    }
+}
+
+fn check_runs(datatype: &Datatype, places: &[i64], count: u64, cuts: &[(usize, usize)]) {
+    assert_eq!(datatype.runs(count, 0).count() as u64, datatype.run_count(count));
+    for at in cuts.iter().map(|c| c.0 % (places.len() + 1)).chain([0]) {
+        let runs = datatype.runs(count, at as u64);
+        let found: Vec<i64> = runs.flat_map(|r| r.disp..r.disp + r.len as i64).collect();
+        assert_eq!(found, places[at..], "runs from {at} on");
+    }
+}
+
+fn check_unpack(datatype: &Arc<Datatype>, places: &[i64], count: u64, cuts: &[(usize, usize)]) {
+    let packed: Vec<u8> = (0..places.len()).map(mark).collect();
+    let mut expected = Buffer::new(places, |_| 0);
+    for (&place, &byte) in places.iter().zip(&packed) {
+        expected.bytes[(place - expected.first) as usize] = byte;
+    }
+    // One behind the other, in uneven pieces, which also settles places that are named twice.
+    let mut buffer = Buffer::new(places, |_| 0);
+    let mut cursor = Cursor::new(datatype.clone(), buffer.ptr(), count);
+    let mut sizes = cuts.iter().map(|c| c.1.max(1)).cycle();
+    while cursor.remaining() > 0 {
+        let at = cursor.position() as usize;
+        let n = sizes.next().unwrap_or(1).min(packed.len() - at);
+        assert_eq!(cursor.unpack(&packed[at..at + n]), n);
+    }
+    assert_eq!(buffer.bytes, expected.bytes, "unpacked in order");
+    let mut sorted = places.to_vec();
+    sorted.sort_unstable();
+    if sorted.windows(2).all(|w| w[0] != w[1]) {
+        let mut buffer = Buffer::new(places, |_| 0);
+        for at in (0..packed.len()).step_by(7).collect::<Vec<_>>().into_iter().rev() {
+            let piece = &packed[at..(at + 7).min(packed.len())];
+            assert_eq!(datatype.unpack(buffer.ptr(), count, at as u64, piece), piece.len());
+        }
+        assert_eq!(buffer.bytes, expected.bytes, "unpacked backwards");
+    }
+}
+
+/// Values that survive external32 come back as they were.
+fn check_external(datatype: &Arc<Datatype>, places: &[i64], count: u64) {
+    let mut buffer = Buffer::new(places, |_| 0);
+    let before = buffer.packed(places);
+    let mut external = vec![0u8; (datatype.external_size() * count) as usize + 3];
+    // SAFETY: `external` outlives the view.
+    let view = unsafe { UserMem::new(external.as_mut_ptr(), external.len()) };
+    let end = datatype.pack_external(buffer.ptr(), count, view, 3).unwrap();
+    assert_eq!(end, view.len());
+    buffer.bytes.fill(1);
+    assert_eq!(datatype.unpack_external(view, 3, buffer.ptr(), count).unwrap(), end);
+    assert_eq!(buffer.packed(places), before);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, max_shrink_iters: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_type_is_its_typemap(spec in spec(), count in 0u64..4, cuts in vec((0usize..4000, 0usize..300), 1..6)) {
+        let (datatype, map) = (spec.build(), spec.typemap());
+        prop_assume!(map.data().count() < 3000);
+        check_queries(&datatype, &map);
+        check_elements(&datatype, &map);
+        let places = map.bytes(count);
+        check_pack(&datatype, &places, count, &cuts);
+        check_runs(&datatype, &places, count, &cuts);
+        check_unpack(&datatype, &places, count, &cuts);
+        check_external(&datatype, &places, count);
+    }
+
+    #[test]
+    fn a_copy_between_two_types_is_pack_and_unpack(a in spec(), b in spec(), counts in (0u64..4, 0u64..4)) {
+        let (from, to) = (a.build(), b.build());
+        prop_assume!(from.size() < 20_000 && to.size() < 20_000);
+        let (source, target) = (a.typemap().bytes(counts.0), b.typemap().bytes(counts.1));
+        let (mut input, mut output) = (Buffer::new(&source, mark), Buffer::new(&target, |_| 0));
+        let mut expected = Buffer::new(&target, |_| 0);
+        for (&place, byte) in target.iter().zip(input.packed(&source)) {
+            expected.bytes[(place - expected.first) as usize] = byte;
+        }
+        let copied = copy_typed((input.ptr(), counts.0, &from), (output.ptr(), counts.1, &to));
+        let bytes = source.len().min(target.len()) as u64;
+        prop_assert_eq!(copied, Copied { bytes, truncated: source.len() > target.len() });
+        prop_assert_eq!(output.bytes, expected.bytes);
+    }
+}
