@@ -12,6 +12,11 @@ pub mod call;
 pub mod schedule;
 pub mod select;
 
+#[cfg(any(test, feature = "check"))]
+pub mod check;
+#[cfg(test)]
+mod tests;
+
 mod accumulate;
 mod cube;
 mod tree;

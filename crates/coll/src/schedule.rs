@@ -253,9 +253,10 @@ impl Schedule {
         self.end_round();
     }
 
+    /// Data that are where they belong stay there.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {
-        if !from.is_empty() {
+        if !from.is_empty() && from != into {
             self.locals.push(Local::Copy { from, into });
         }
     }

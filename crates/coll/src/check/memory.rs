@@ -1,0 +1,150 @@
+//! One buffer of one rank: symbolic cells, the layout of its elements, and who touches what in a round.
+
+use crate::schedule::{Span, Unit};
+use std::ops::Range;
+
+/// A byte's or an element's identity.
+pub type Cell = u64;
+
+/// Never written, or spent.
+pub const UNWRITTEN: Cell = 0;
+/// Between the data of elements: nobody's to touch.
+pub const GAP: Cell = 1;
+
+/// A type: `size` cells of data at the front of each `extent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub size: usize,
+    pub extent: usize,
+}
+
+impl Layout {
+    pub const CELL: Layout = Layout { size: 1, extent: 1 };
+
+    pub const fn is_dense(self) -> bool {
+        self.size == self.extent
+    }
+}
+
+/// A user buffer or scratch memory.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    pub cells: Vec<Cell>,
+    pub layout: Layout,
+    /// MPI_Alltoallw: the type for each rank.
+    pub typed: Vec<Layout>,
+    pub writable: bool,
+    /// For each cell the latest round that touched it, and how.
+    marks: Vec<u32>,
+}
+
+/// Where a span's cells are: `pieces` times `len` cells, `stride` apart.
+#[derive(Clone, Copy, Debug)]
+struct Pieces {
+    start: usize,
+    len: usize,
+    stride: usize,
+    pieces: usize,
+}
+
+impl Pieces {
+    fn ranges(self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.pieces).map(move |i| self.start + i * self.stride..self.start + i * self.stride + self.len)
+    }
+
+    fn end(&self) -> usize {
+        if self.pieces == 0 { self.start } else { self.start + (self.pieces - 1) * self.stride + self.len }
+    }
+}
+
+impl Memory {
+    pub fn new(cells: Vec<Cell>, layout: Layout, writable: bool) -> Memory {
+        let marks = vec![0; cells.len()];
+        Memory { cells, layout, typed: Vec::new(), writable, marks }
+    }
+
+    /// A buffer that does not exist on this rank.
+    pub fn none() -> Memory {
+        Memory::new(Vec::new(), Layout::CELL, false)
+    }
+
+    /// How many cells of data `span` has.
+    pub fn volume(&self, span: &Span) -> Result<usize, String> {
+        self.pieces(span).map(|p| p.pieces * p.len)
+    }
+
+    fn pieces(&self, span: &Span) -> Result<Pieces, String> {
+        if span.is_empty() {
+            return Ok(Pieces { start: 0, len: 0, stride: 0, pieces: 0 });
+        }
+        let outside = || format!("{span:?} lies outside its buffer of {} cells", self.cells.len());
+        let at = usize::try_from(span.at).map_err(|_| outside())?;
+        let count = span.count as usize;
+        let elements = |layout: Layout, start: usize| match layout.is_dense() {
+            true => Pieces { start, len: count * layout.size, stride: 0, pieces: 1 },
+            false => Pieces { start, len: layout.size, stride: layout.extent, pieces: count },
+        };
+        let found = match span.unit {
+            Unit::Element => elements(self.layout, at * self.layout.extent),
+            Unit::Typed(rank) => elements(*self.typed.get(rank as usize).ok_or("not a call of MPI_Alltoallw")?, at),
+            Unit::Byte if self.layout.is_dense() => Pieces { start: at, len: count, stride: 0, pieces: 1 },
+            Unit::Byte => return Err(format!("{span:?} counts bytes in a buffer that is not dense")),
+        };
+        if found.end() > self.cells.len() { Err(outside()) } else { Ok(found) }
+    }
+
+    /// The data of `span`, appended to `out`.
+    pub fn read(&self, span: &Span, out: &mut Vec<Cell>) -> Result<(), String> {
+        for range in self.pieces(span)?.ranges() {
+            let cells = &self.cells[range];
+            if cells.iter().any(|&cell| cell <= GAP) {
+                return Err(format!("{span:?} is read where it was never written"));
+            }
+            out.extend_from_slice(cells);
+        }
+        Ok(())
+    }
+
+    pub fn write(&mut self, span: &Span, data: &[Cell]) -> Result<(), String> {
+        if !self.writable {
+            return Err(format!("{span:?} is written"));
+        }
+        let found = self.pieces(span)?;
+        if found.pieces * found.len != data.len() {
+            return Err(format!("{} cells arrive in {span:?}", data.len()));
+        }
+        let mut data = data.iter();
+        for range in found.ranges() {
+            self.cells[range].iter_mut().zip(&mut data).for_each(|(cell, new)| *cell = *new);
+        }
+        Ok(())
+    }
+
+    /// What a reduction has used up.
+    pub fn spend(&mut self, span: &Span) -> Result<(), String> {
+        for range in self.pieces(span)?.ranges() {
+            self.cells[range].fill(UNWRITTEN);
+        }
+        Ok(())
+    }
+
+    /// Notes that a communication step of round `epoch` reads or writes `span`; another one of the same
+    /// round may read what it reads, and nothing else.
+    pub fn touch(&mut self, span: &Span, epoch: u32, writes: bool) -> Result<(), String> {
+        for range in self.pieces(span)?.ranges() {
+            for mark in &mut self.marks[range] {
+                if *mark >> 1 == epoch && (writes || *mark & 1 == 1) {
+                    return Err(format!("{span:?} overlaps another step of its round"));
+                }
+                *mark = epoch << 1 | u32::from(writes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two spans of this buffer share a cell; gaps count.
+    pub fn overlap(&self, a: &Span, b: &Span) -> Result<bool, String> {
+        let (a, b) = (self.pieces(a)?, self.pieces(b)?);
+        Ok(a.start < b.end() && b.start < a.end())
+    }
+}

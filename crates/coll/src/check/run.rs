@@ -1,0 +1,356 @@
+//! The network of the checker: every rank's rounds, run in random order until all are done.
+//!
+//! Messages of a pair match in order, as sends and receives are listed. A message is eager (its send
+//! completes at once) or synchronous (when the receive has come), by the seed: a schedule must do with both.
+
+use super::memory::{Cell, Memory};
+use super::terms::Terms;
+use crate::schedule::{Buffer, Comm, HostStep, Local, Order, Schedule, Span, Unit};
+use std::collections::{HashMap, VecDeque};
+
+/// One rank: its buffers and its schedule.
+pub struct Member {
+    pub send: Memory,
+    pub recv: Memory,
+    pub schedule: Schedule,
+}
+
+/// What the run holds the schedules to.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Order of ranks, and which messages are eager.
+    pub seed: u64,
+    /// Most bytes of a host step; none may occur where it is 0.
+    pub host_bytes: u64,
+    /// Bytes that a cell of user memory stands for.
+    pub cell_bytes: u64,
+}
+
+/// Runs all schedules to their end, or says which rank failed where and why.
+pub fn run(members: &mut [Member], rules: Rules, terms: &mut Terms) -> Result<(), String> {
+    let mut net = Net::new(members, rules, terms);
+    net.ready.extend(0..net.ranks.len());
+    while !net.ready.is_empty() {
+        let pick = net.random() as usize % net.ready.len();
+        let rank = net.ready.swap_remove(pick);
+        net.step(rank).map_err(|why| format!("rank {rank}, round {}: {why}", net.ranks[rank].round))?;
+    }
+    net.finish()
+}
+
+struct Rank {
+    send: Memory,
+    recv: Memory,
+    scratch: Vec<Memory>,
+    schedule: Schedule,
+    round: usize,
+    /// The round's communication is posted.
+    posted: bool,
+    /// Communication steps still open.
+    open: usize,
+}
+
+struct Message {
+    data: Vec<Cell>,
+    /// The sender waits for the receive.
+    synchronous: bool,
+}
+
+/// Messages sent and receives posted of one pair; one of the two is empty.
+#[derive(Default)]
+struct Pair {
+    sent: VecDeque<Message>,
+    posted: VecDeque<Span>,
+}
+
+struct Net<'a> {
+    members: &'a mut [Member],
+    ranks: Vec<Rank>,
+    pairs: HashMap<(usize, usize), Pair>,
+    /// The host step that is gathering: each rank's, as they come.
+    host: Vec<Option<HostStep>>,
+    ready: Vec<usize>,
+    terms: &'a mut Terms,
+    rules: Rules,
+    state: u64,
+    epoch: u32,
+}
+
+impl<'a> Net<'a> {
+    fn new(members: &'a mut [Member], rules: Rules, terms: &'a mut Terms) -> Net<'a> {
+        let ranks: Vec<Rank> = members.iter_mut().map(Rank::new).collect();
+        let host = vec![None; ranks.len()];
+        let state = rules.seed | 1;
+        Net { members, ranks, pairs: HashMap::new(), host, ready: Vec::new(), terms, rules, state, epoch: 0 }
+    }
+
+    /// xorshift64: any sequence does.
+    fn random(&mut self) -> u64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state >> 16
+    }
+
+    /// Goes on with a rank that has nothing open: ends its round, and posts the next.
+    fn step(&mut self, rank: usize) -> Result<(), String> {
+        if self.ranks[rank].posted {
+            self.ranks[rank].finish_round(self.terms)?;
+        }
+        if self.ranks[rank].round == self.ranks[rank].schedule.len() {
+            return Ok(());
+        }
+        self.ranks[rank].posted = true;
+        self.epoch += 1;
+        let schedule = std::mem::take(&mut self.ranks[rank].schedule);
+        let comms = schedule.round(self.ranks[rank].round).comms;
+        // One more, so that the round does not end while it is being posted.
+        self.ranks[rank].open = comms.len() + 1;
+        let posted = comms.iter().try_for_each(|comm| self.post(rank, comm, comms.len()));
+        self.ranks[rank].schedule = schedule;
+        self.close(rank);
+        posted
+    }
+
+    fn post(&mut self, rank: usize, comm: &Comm, steps: usize) -> Result<(), String> {
+        match *comm {
+            Comm::Send { to, from } => self.send(rank, to as usize, &from),
+            Comm::Recv { from, into } => self.recv(rank, from as usize, into),
+            Comm::Host(_) if steps > 1 => Err("a host step is not alone in its round".to_owned()),
+            Comm::Host(step) => self.join_host(rank, step),
+        }
+    }
+
+    fn send(&mut self, rank: usize, to: usize, from: &Span) -> Result<(), String> {
+        if to >= self.ranks.len() || to == rank {
+            return Err(format!("sends to rank {to}"));
+        }
+        let epoch = self.epoch;
+        let memory = self.ranks[rank].memory(from.buffer)?;
+        memory.touch(from, epoch, false)?;
+        let mut data = Vec::new();
+        memory.read(from, &mut data)?;
+        // Bits of the seed: all eager, all synchronous, or each by chance.
+        let synchronous = match self.rules.seed & 3 {
+            0 => false,
+            1 => true,
+            _ => self.random() & 1 == 0,
+        };
+        if !synchronous {
+            self.close(rank);
+        }
+        self.pairs.entry((rank, to)).or_default().sent.push_back(Message { data, synchronous });
+        self.deliver(rank, to)
+    }
+
+    fn recv(&mut self, rank: usize, from: usize, into: Span) -> Result<(), String> {
+        if from >= self.ranks.len() || from == rank {
+            return Err(format!("receives from rank {from}"));
+        }
+        let epoch = self.epoch;
+        self.ranks[rank].memory(into.buffer)?.touch(&into, epoch, true)?;
+        self.pairs.entry((from, rank)).or_default().posted.push_back(into);
+        self.deliver(from, rank)
+    }
+
+    /// Matches the first message with the first receive of a pair, if there are both.
+    fn deliver(&mut self, from: usize, to: usize) -> Result<(), String> {
+        let Some(pair) = self.pairs.get_mut(&(from, to)) else { return Ok(()) };
+        if pair.sent.is_empty() || pair.posted.is_empty() {
+            return Ok(());
+        }
+        let (Some(message), Some(into)) = (pair.sent.pop_front(), pair.posted.pop_front()) else { return Ok(()) };
+        let memory = self.ranks[to].memory(into.buffer)?;
+        if into.is_empty() && message.data.is_empty() {
+            // A signal: it needs no memory.
+        } else {
+            memory.write(&into, &message.data).map_err(|why| format!("message from {from} to {to}: {why}"))?;
+        }
+        self.close(to);
+        if message.synchronous {
+            self.close(from);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, rank: usize) {
+        self.ranks[rank].open -= 1;
+        if self.ranks[rank].open == 0 {
+            self.ready.push(rank);
+        }
+    }
+
+    fn join_host(&mut self, rank: usize, step: HostStep) -> Result<(), String> {
+        let spans = match step {
+            HostStep::Barrier => [Span::EMPTY; 2],
+            HostStep::Bcast { span, .. } => [span, Span::EMPTY],
+            HostStep::Reduce { from, into, .. } | HostStep::Allreduce { from, into } => [from, into],
+        };
+        let (limit, cell_bytes) = (self.rules.host_bytes, self.rules.cell_bytes);
+        for span in spans.iter().filter(|span| !span.is_empty()) {
+            let cells = self.ranks[rank].memory(span.buffer)?.volume(span)? as u64;
+            let bytes = if span.unit == Unit::Byte { cells } else { cells * cell_bytes };
+            if bytes > limit {
+                return Err(format!("a host step has {bytes} bytes, the limit is {limit}"));
+            }
+        }
+        if self.rules.host_bytes == 0 {
+            return Err("a host step, and the ranks are not on one host".to_owned());
+        }
+        self.host[rank] = Some(step);
+        if self.host.iter().all(Option::is_some) {
+            let steps: Vec<HostStep> = self.host.iter_mut().filter_map(Option::take).collect();
+            self.run_host(&steps)?;
+            (0..self.ranks.len()).for_each(|rank| self.close(rank));
+        }
+        Ok(())
+    }
+
+    fn run_host(&mut self, steps: &[HostStep]) -> Result<(), String> {
+        let mut data = Vec::new();
+        match steps[0] {
+            HostStep::Barrier => {}
+            HostStep::Bcast { root, .. } => {
+                let HostStep::Bcast { span, .. } = steps[root as usize] else { return Err(mixed(steps)) };
+                self.ranks[root as usize].memory(span.buffer)?.read(&span, &mut data)?;
+            }
+            HostStep::Reduce { .. } | HostStep::Allreduce { .. } => data = self.fold(steps)?,
+        }
+        for (rank, step) in steps.iter().enumerate() {
+            let me = &mut self.ranks[rank];
+            match (steps[0], *step) {
+                (HostStep::Barrier, HostStep::Barrier) => {}
+                (HostStep::Bcast { root, .. }, HostStep::Bcast { root: same, span }) if root == same => {
+                    if rank != root as usize {
+                        me.memory(span.buffer)?.write(&span, &data)?;
+                    }
+                }
+                (HostStep::Reduce { root, .. }, HostStep::Reduce { root: same, into, .. }) if root == same => {
+                    if rank == root as usize {
+                        me.memory(into.buffer)?.write(&into, &data)?;
+                    } else if !into.is_empty() {
+                        return Err(format!("rank {rank} has a result of a host step with root {root}"));
+                    }
+                }
+                (HostStep::Allreduce { .. }, HostStep::Allreduce { into, .. }) => {
+                    me.memory(into.buffer)?.write(&into, &data)?;
+                }
+                _ => return Err(mixed(steps)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The fold from the left in rank order.
+    fn fold(&mut self, steps: &[HostStep]) -> Result<Vec<Cell>, String> {
+        let mut result: Vec<Cell> = Vec::new();
+        for (rank, step) in steps.iter().enumerate() {
+            let (HostStep::Reduce { from, into, .. } | HostStep::Allreduce { from, into }) = *step else {
+                return Err(mixed(steps));
+            };
+            let memory = self.ranks[rank].memory(from.buffer)?;
+            if from != into && from.buffer == into.buffer && !into.is_empty() && memory.overlap(&from, &into)? {
+                return Err(format!("rank {rank}: {from:?} and {into:?} overlap"));
+            }
+            let mut data = Vec::new();
+            memory.read(&from, &mut data)?;
+            if rank == 0 {
+                result = data;
+            } else if data.len() != result.len() {
+                return Err(mixed(steps));
+            } else {
+                for (left, right) in result.iter_mut().zip(data) {
+                    *left = self.terms.combine(*left, right)?;
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    /// All must have come to their ends with no message left.
+    fn finish(self) -> Result<(), String> {
+        let waiting: Vec<String> = (self.ranks.iter().enumerate())
+            .filter(|(_, rank)| rank.round < rank.schedule.len())
+            .map(|(i, rank)| format!("rank {i} in round {} of {}", rank.round, rank.schedule.len()))
+            .collect();
+        if !waiting.is_empty() {
+            return Err(format!("deadlock: {}", waiting.join(", ")));
+        }
+        if let Some(((from, to), _)) = self.pairs.iter().find(|(_, pair)| !pair.sent.is_empty()) {
+            return Err(format!("a message from {from} to {to} is never received"));
+        }
+        for (member, rank) in self.members.iter_mut().zip(self.ranks) {
+            *member = Member { send: rank.send, recv: rank.recv, schedule: rank.schedule };
+        }
+        Ok(())
+    }
+}
+
+fn mixed(steps: &[HostStep]) -> String {
+    format!("the ranks' host steps do not belong together: {steps:?}")
+}
+
+impl Rank {
+    fn new(member: &mut Member) -> Rank {
+        let layout = member.recv.layout;
+        let scratch = |s: &crate::schedule::Scratch| match s.unit {
+            Unit::Byte => Memory::new(vec![0; s.count as usize], super::Layout::CELL, true),
+            _ => Memory::new(vec![0; s.count as usize * layout.extent], layout, true),
+        };
+        Rank {
+            scratch: member.schedule.scratch().iter().map(scratch).collect(),
+            send: std::mem::replace(&mut member.send, Memory::none()),
+            recv: std::mem::replace(&mut member.recv, Memory::none()),
+            schedule: std::mem::take(&mut member.schedule),
+            round: 0,
+            posted: false,
+            open: 0,
+        }
+    }
+
+    fn memory(&mut self, buffer: Buffer) -> Result<&mut Memory, String> {
+        match buffer {
+            Buffer::Send => Ok(&mut self.send),
+            Buffer::Recv => Ok(&mut self.recv),
+            Buffer::Scratch(i) => self.scratch.get_mut(i as usize).ok_or_else(|| format!("there is no scratch {i}")),
+        }
+    }
+
+    fn finish_round(&mut self, terms: &mut Terms) -> Result<(), String> {
+        let schedule = std::mem::take(&mut self.schedule);
+        let done = schedule.round(self.round).locals.iter().try_for_each(|local| self.local(local, terms));
+        self.schedule = schedule;
+        self.round += 1;
+        self.posted = false;
+        done
+    }
+
+    fn local(&mut self, local: &Local, terms: &mut Terms) -> Result<(), String> {
+        let (Local::Copy { from, into } | Local::Reduce { from, into, .. }) = *local;
+        if from.buffer == into.buffer && self.memory(from.buffer)?.overlap(&from, &into)? {
+            return Err(format!("{local:?} overlaps itself"));
+        }
+        let mut data = Vec::new();
+        self.memory(from.buffer)?.read(&from, &mut data)?;
+        if let Local::Reduce { order, .. } = *local {
+            if from.unit != Unit::Element || into.unit != Unit::Element {
+                return Err(format!("{local:?} reduces bytes"));
+            }
+            let mut own = Vec::with_capacity(data.len());
+            self.memory(into.buffer)?.read(&into, &mut own)?;
+            if own.len() != data.len() {
+                return Err(format!("{local:?}: the lengths differ"));
+            }
+            for (new, own) in data.iter_mut().zip(own) {
+                *new = if order == Order::FromFirst { terms.combine(*new, own)? } else { terms.combine(own, *new)? };
+            }
+            if order == Order::IntoFirst {
+                if !matches!(from.buffer, Buffer::Scratch(_)) {
+                    return Err(format!("{local:?} spends what is not scratch"));
+                }
+                self.memory(from.buffer)?.spend(&from)?;
+            }
+        }
+        self.memory(into.buffer)?.write(&into, &data)
+    }
+}

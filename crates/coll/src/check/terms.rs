@@ -1,0 +1,91 @@
+//! Expressions over the operands of a reduction, for an operation that neither commutes nor associates.
+//!
+//! Equal expressions have equal numbers, so "bitwise the same on all ranks" is equality of cells. A cell of
+//! a reduction holds an expression and the element's index; mixing elements is an error.
+
+use super::memory::Cell;
+use std::collections::HashMap;
+
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    first: u32,
+    last: u32,
+    /// Operands, one bit a rank.
+    ranks: u64,
+    /// Operands are consecutive ranks in ascending order.
+    ordered: bool,
+}
+
+/// All expressions built so far; ranks are below 64.
+pub struct Terms {
+    terms: Vec<Term>,
+    known: HashMap<(u32, u32), u32>,
+    latest: ((u32, u32), u32),
+}
+
+/// Cells below are the special ones of `memory`.
+const SPECIAL: u32 = 2;
+const NO_TERM: u32 = u32::MAX;
+
+impl Default for Terms {
+    fn default() -> Terms {
+        let terms = (0..64).map(|rank| Term { first: rank, last: rank, ranks: 1 << rank, ordered: true }).collect();
+        Terms { terms, known: HashMap::new(), latest: ((NO_TERM, NO_TERM), NO_TERM) }
+    }
+}
+
+impl Terms {
+    /// The operand of `rank` at `element`.
+    pub fn leaf(rank: u32, element: u64) -> Cell {
+        element << 32 | Cell::from(rank + SPECIAL)
+    }
+
+    /// `left op right`.
+    pub fn combine(&mut self, left: Cell, right: Cell) -> Result<Cell, String> {
+        if left >> 32 != right >> 32 {
+            return Err(format!("elements {} and {} are reduced together", left >> 32, right >> 32));
+        }
+        let key = (left as u32, right as u32);
+        if self.latest.0 != key {
+            let id = match self.known.get(&key) {
+                Some(&id) => id,
+                None => self.insert(key)?,
+            };
+            self.latest = (key, id);
+        }
+        Ok(left >> 32 << 32 | Cell::from(self.latest.1))
+    }
+
+    fn insert(&mut self, key: (u32, u32)) -> Result<u32, String> {
+        let (left, right) = (self.terms[(key.0 - SPECIAL) as usize], self.terms[(key.1 - SPECIAL) as usize]);
+        if left.ranks & right.ranks != 0 {
+            return Err(format!("operands {:#x} are counted twice", left.ranks & right.ranks));
+        }
+        let id = self.terms.len() as u32 + SPECIAL;
+        self.terms.push(Term {
+            first: left.first,
+            last: right.last,
+            ranks: left.ranks | right.ranks,
+            ordered: left.ordered && right.ordered && left.last + 1 == right.first,
+        });
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
+    /// Whether `cell` is element `element` reduced over exactly the ranks below `end`, in order if asked.
+    pub fn check(&self, cell: Cell, element: u64, end: u32, in_order: bool) -> Result<(), String> {
+        let Some(term) = (cell as u32).checked_sub(SPECIAL).map(|id| self.terms[id as usize]) else {
+            return Err(format!("element {element} was never written"));
+        };
+        let wanted = if end == 64 { u64::MAX } else { (1 << end) - 1 };
+        if cell >> 32 != element {
+            Err(format!("element {} is where {element} belongs", cell >> 32))
+        } else if term.ranks != wanted {
+            Err(format!("element {element} is reduced over ranks {:#x}, not {wanted:#x}", term.ranks))
+        } else if in_order && !term.ordered {
+            Err(format!("the operands of element {element} are not in rank order"))
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Every collective, by every algorithm, for every size from 1 to 64 and every root, against plain oracles.
+//!
+//! `movement` judges bytes, `reductions` judges expressions, `rules` shows that the checker finds what it
+//! is for, `selection` that choices are right and that wrong names are refused.
+
+mod movement;
+mod reductions;
+mod rules;
+mod selection;
+
+use crate::call::{Call, Place};
+use crate::check::{Member, Memory, Rules, Terms, run};
+use crate::schedule::Schedule;
+use crate::select::{Collective, Forced, Limits, Model, Tuning, plan};
+
+const LARGEST: u32 = 64;
+const COUNTS: [u64; 5] = [0, 1, 3, 7, 1000];
+
+/// The counts of the matrix for one size, without repetition.
+fn counts(size: u32) -> Vec<u64> {
+    let mut all: Vec<u64> = COUNTS.into_iter().chain([u64::from(size) - 1, size.into()]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A host step that takes few elements and a window of few messages, so that both are cut.
+const LIMITS: Limits = Limits { host_bytes: 1024, outstanding: 3 };
+
+fn forced(collective: Collective, name: &str) -> Tuning {
+    let forced = Forced::NONE.with(collective, name).unwrap();
+    Tuning { one_host: name == "host", model: Model::SHARED_MEMORY, limits: LIMITS, forced }
+}
+
+fn algorithms(collective: Collective) -> &'static [&'static str] {
+    &collective.algorithms()[1..]
+}
+
+/// What one rank brings to a run.
+struct Part<'a> {
+    call: Call<'a>,
+    send: Memory,
+    recv: Memory,
+}
+
+/// Plans and runs a call on `size` ranks. None where the forced algorithm does not fit the call.
+fn play<'a>(
+    size: u32,
+    tuning: &Tuning,
+    name: &str,
+    cell_bytes: u64,
+    seed: u64,
+    terms: &mut Terms,
+    part: impl Fn(u32) -> Part<'a>,
+) -> Option<Vec<Member>> {
+    let mut members = Vec::with_capacity(size as usize);
+    let mut calls = Vec::new();
+    for rank in 0..size {
+        let Part { call, send, recv } = part(rank);
+        let mut schedule = Schedule::new();
+        let got = plan(&call, Place { rank, size }, tuning, &mut schedule);
+        if got != name {
+            assert!(rank == 0, "rank {rank} of {size} chose {got}, others {name}");
+            return None;
+        }
+        calls.push(call);
+        members.push(Member { send, recv, schedule });
+    }
+    let host_bytes = if tuning.one_host { tuning.limits.host_bytes } else { 0 };
+    let rules = Rules { seed, host_bytes, cell_bytes };
+    run(&mut members, rules, terms).unwrap_or_else(|why| panic!("{name}, {size} ranks: {why}\n{:?}", calls[0]));
+    Some(members)
+}

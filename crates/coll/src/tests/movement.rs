@@ -1,0 +1,512 @@
+//! Collectives that move data: every byte ends where the standard says, and nothing else is touched.
+//!
+//! Types of the two ends differ (other sizes, gaps between elements) as long as the bytes agree.
+
+use super::{LARGEST, Part, algorithms, counts, forced, play};
+use crate::call::{Blocks, Call, Data, Ints};
+use crate::check::{Cell, GAP, Layout, Memory, Terms, UNWRITTEN};
+use crate::select::{Collective, Tuning};
+
+/// A type and how many of it make two bytes.
+#[derive(Clone, Copy)]
+struct Kind {
+    layout: Layout,
+    per_pair: u64,
+}
+
+/// All counts below are in pairs of bytes, so that types of one and of two bytes can meet.
+const KINDS: [Kind; 3] = [
+    Kind { layout: Layout { size: 2, extent: 2 }, per_pair: 1 },
+    Kind { layout: Layout { size: 1, extent: 3 }, per_pair: 2 },
+    Kind { layout: Layout { size: 2, extent: 3 }, per_pair: 1 },
+];
+
+/// The same type everywhere, or a different one from rank to rank.
+fn kind(mixed: bool, salt: u32) -> Kind {
+    KINDS[if mixed { salt as usize % KINDS.len() } else { 0 }]
+}
+
+/// The identity of a byte on its way from one rank to another.
+fn byte(from: u32, to: u32, at: u64) -> Cell {
+    2 + (u64::from(from * LARGEST + to) << 20 | at)
+}
+
+impl Kind {
+    fn data(self, pairs: u64) -> Data {
+        let dense = self.layout.is_dense();
+        Data { count: pairs * self.per_pair, type_size: self.layout.size as u64, dense }
+    }
+
+    /// A buffer of `pairs`, nothing in it yet.
+    fn blank(self, pairs: u64, writable: bool) -> Memory {
+        let mut cells = Vec::new();
+        for _ in 0..pairs * self.per_pair {
+            cells.extend((0..self.layout.extent).map(|i| if i < self.layout.size { UNWRITTEN } else { GAP }));
+        }
+        Memory::new(cells, self.layout, writable)
+    }
+
+    /// Writes `bytes` as elements from cell `at` on.
+    fn put(self, memory: &mut Memory, mut at: usize, bytes: impl Iterator<Item = Cell>) {
+        for (i, byte) in bytes.enumerate() {
+            if i > 0 && i % self.layout.size == 0 {
+                at += self.layout.extent - self.layout.size;
+            }
+            memory.cells[at] = byte;
+            at += 1;
+        }
+    }
+
+    /// The cell where the element after `pairs` begins.
+    fn at(self, pairs: u64) -> usize {
+        (pairs * self.per_pair) as usize * self.layout.extent
+    }
+
+    fn holding(self, pairs: u64, from: u32, to: u32) -> Memory {
+        let mut memory = self.blank(pairs, false);
+        self.put(&mut memory, 0, (0..2 * pairs).map(|i| byte(from, to, i)));
+        memory
+    }
+}
+
+/// Blocks in a buffer, one a rank, in pairs of bytes.
+struct Plan {
+    kind: Kind,
+    pairs: Vec<u64>,
+    starts: Vec<u64>,
+    total: u64,
+    counts: Vec<i32>,
+    displs: Vec<i64>,
+}
+
+impl Plan {
+    /// Adjoining blocks of one size.
+    fn regular(kind: Kind, size: u32, pairs: u64) -> Plan {
+        Plan::new(kind, vec![pairs; size as usize], (0..u64::from(size)).map(|i| i * pairs).collect())
+    }
+
+    /// Blocks of any sizes, in descending order and apart.
+    fn apart(kind: Kind, pairs: Vec<u64>) -> Plan {
+        let mut starts = vec![0; pairs.len()];
+        let mut at = 1;
+        for i in (0..pairs.len()).rev() {
+            starts[i] = at;
+            at += pairs[i] + 1;
+        }
+        Plan::new(kind, pairs, starts)
+    }
+
+    fn new(kind: Kind, pairs: Vec<u64>, starts: Vec<u64>) -> Plan {
+        let total = pairs.iter().zip(&starts).map(|(p, s)| p + s).max().unwrap_or(0);
+        let counts = pairs.iter().map(|&p| (p * kind.per_pair) as i32).collect();
+        let displs = starts.iter().map(|&s| (s * kind.per_pair) as i64).collect();
+        Plan { kind, pairs, starts, total, counts, displs }
+    }
+
+    fn vector(&self) -> Blocks<'_> {
+        Blocks::vector(Ints::Int(&self.counts), Ints::Count(&self.displs), self.kind.layout.size as u64)
+    }
+
+    fn blocks(&self, regular: bool) -> Blocks<'_> {
+        if regular { Blocks::regular(self.counts[0] as u64, self.kind.layout.size as u64) } else { self.vector() }
+    }
+
+    fn blank(&self, writable: bool) -> Memory {
+        self.kind.blank(self.total, writable)
+    }
+
+    /// Fills block `i` with what `from` sends to `to`.
+    fn fill(&self, memory: &mut Memory, i: u32, from: u32, to: u32) {
+        let (start, pairs) = (self.starts[i as usize], self.pairs[i as usize]);
+        self.kind.put(memory, self.kind.at(start), (0..2 * pairs).map(|at| byte(from, to, at)));
+    }
+}
+
+/// Counts for a root: the longest vectors only at roots that differ in kind.
+fn counts_at(size: u32, root: u32) -> impl Iterator<Item = u64> {
+    let long = [0, 1, size / 2, size - 1].contains(&root);
+    counts(size).into_iter().filter(move |&count| long || count < 1000)
+}
+
+fn seed(size: u32, root: u32, count: u64) -> u64 {
+    u64::from(size * 131 + root) + count
+}
+
+/// Blocks are size times as many: a thousand pairs each only at some sizes.
+fn block_counts(size: u32) -> impl Iterator<Item = u64> {
+    counts(size).into_iter().filter(move |&count| count < 1000 || size % 16 == 3)
+}
+
+#[test]
+fn barrier_lets_nobody_leave_before_all_have_come() {
+    // That all have come is knowledge: after the last round each rank has heard, through others, of all.
+    for size in 1..=LARGEST {
+        let tuning = forced(Collective::Barrier, "dissemination");
+        let nothing = |_| Part { call: Call::Barrier, send: Memory::none(), recv: Memory::none() };
+        let ranks = play(size, &tuning, "dissemination", 1, size.into(), &mut Terms::default(), nothing).unwrap();
+        let mut heard: Vec<u64> = (0..size).map(|rank| 1 << rank).collect();
+        for round in 0..ranks[0].schedule.len() {
+            let before = heard.clone();
+            for (rank, member) in ranks.iter().enumerate() {
+                for comm in member.schedule.round(round).comms {
+                    if let crate::Comm::Recv { from, .. } = comm {
+                        heard[rank] |= before[*from as usize];
+                    }
+                }
+            }
+        }
+        assert!(heard.iter().all(|&h| h == u64::MAX >> (64 - size)), "{size} ranks");
+
+        let tuning = forced(Collective::Barrier, "host");
+        let host = play(size, &tuning, "host", 1, size.into(), &mut Terms::default(), nothing);
+        assert_eq!(host.is_some_and(|ranks| ranks[0].schedule.len() == 1), size > 1);
+    }
+}
+
+fn bcast_matrix(name: &str) {
+    let tuning = forced(Collective::Bcast, name);
+    for size in 1..=LARGEST {
+        for root in 0..size {
+            for pairs in counts_at(size, root) {
+                bcast_case(name, &tuning, size, root, pairs, (root + size) % 2 == 0);
+            }
+        }
+        bcast_case(name, &tuning, size, size / 2, 9000, size % 2 == 0);
+    }
+}
+
+fn bcast_case(name: &str, tuning: &Tuning, size: u32, root: u32, pairs: u64, mixed: bool) {
+    let full = |rank| kind(mixed, rank).holding(pairs, root, 0);
+    let ranks = play(size, tuning, name, 1, seed(size, root, pairs), &mut Terms::default(), |rank| {
+        let kind = kind(mixed, rank);
+        let recv = if rank == root { full(rank) } else { kind.blank(pairs, true) };
+        Part { call: Call::Bcast { root, data: kind.data(pairs) }, send: Memory::none(), recv }
+    });
+    let Some(ranks) = ranks else { return assert!(name == "host" && size == 1) };
+    for (rank, member) in (0..).zip(ranks) {
+        let right = member.recv.cells == full(rank).cells;
+        assert!(right, "bcast {name}, {size} ranks, root {root}, {pairs} pairs: wrong on rank {rank}");
+    }
+}
+
+#[test]
+fn bcast_binomial() {
+    bcast_matrix("binomial");
+}
+
+#[test]
+fn bcast_scatter_ring() {
+    bcast_matrix("scatter_ring");
+}
+
+#[test]
+fn bcast_chain() {
+    bcast_matrix("chain");
+}
+
+#[test]
+fn bcast_on_one_host() {
+    bcast_matrix("host");
+}
+
+#[test]
+fn bcast_has_no_other_algorithm() {
+    assert_eq!(algorithms(Collective::Bcast), ["host", "scatter_ring", "chain", "binomial"]);
+}
+
+/// Sizes of blocks for the v-variants: some empty.
+fn uneven(size: u32, most: u64) -> Vec<u64> {
+    (0..u64::from(size)).map(|i| (i * 5 + 2) % (most + 1)).collect()
+}
+
+fn gather_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in_place: bool, mixed: bool) {
+    let tuning = forced(Collective::Gather, name);
+    let ranks = play(size, &tuning, name, 1, seed(size, root, plan.total), &mut Terms::default(), |rank| {
+        let (kind, pairs) = (kind(mixed, rank), plan.pairs[rank as usize]);
+        let (in_place, mut recv) = (in_place && rank == root, plan.blank(true));
+        if in_place {
+            plan.fill(&mut recv, rank, rank, root);
+        }
+        let send = if in_place { Memory::none() } else { kind.holding(pairs, rank, root) };
+        let blocks = if rank == root { plan.blocks(regular) } else { Blocks::regular(0, 0) };
+        let data = if in_place { Data { count: 77, type_size: 77, dense: true } } else { kind.data(pairs) };
+        let call = match regular {
+            true => Call::Gather { root, send: data, recv: blocks, in_place },
+            false => Call::Gatherv { root, send: data, recv: blocks, in_place },
+        };
+        Part { call, send, recv: if rank == root { recv } else { Memory::none() } }
+    });
+    let mut expected = plan.blank(true);
+    (0..size).for_each(|rank| plan.fill(&mut expected, rank, rank, root));
+    let right = ranks.expect("fits").swap_remove(root as usize).recv.cells == expected.cells;
+    assert!(right, "gather {name}, {size} ranks, root {root}, {:?} in place {in_place}", plan.pairs);
+}
+
+fn scatter_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in_place: bool, mixed: bool) {
+    let tuning = forced(Collective::Scatter, name);
+    let ranks = play(size, &tuning, name, 1, seed(size, root, plan.total), &mut Terms::default(), |rank| {
+        let (kind, pairs) = (kind(mixed, rank), plan.pairs[rank as usize]);
+        let in_place = in_place && rank == root;
+        let mut send = plan.blank(false);
+        (0..size).for_each(|to| plan.fill(&mut send, to, root, to));
+        let blocks = if rank == root { plan.blocks(regular) } else { Blocks::regular(0, 0) };
+        let data = if in_place { Data { count: 77, type_size: 77, dense: true } } else { kind.data(pairs) };
+        let call = match regular {
+            true => Call::Scatter { root, send: blocks, recv: data, in_place },
+            false => Call::Scatterv { root, send: blocks, recv: data, in_place },
+        };
+        let recv = if in_place { Memory::none() } else { kind.blank(pairs, true) };
+        Part { call, send: if rank == root { send } else { Memory::none() }, recv }
+    });
+    for (rank, member) in (0..).zip(ranks.expect("fits")) {
+        let right = match in_place && rank == root {
+            true => member.recv.cells.is_empty(),
+            false => member.recv.cells == kind(mixed, rank).holding(plan.pairs[rank as usize], root, rank).cells,
+        };
+        assert!(right, "scatter {name}, {size} ranks, root {root}, {:?}: wrong on rank {rank}", plan.pairs);
+    }
+}
+
+type RootedCase = fn(&str, u32, u32, &Plan, bool, bool, bool);
+
+fn rooted_matrix(collective: Collective, case: RootedCase) {
+    for size in 1..=LARGEST {
+        for root in 0..size {
+            let mixed = (root + size) % 2 == 0;
+            let in_place = root % 3 == 0;
+            for &name in algorithms(collective) {
+                for pairs in block_counts(size).filter(|&pairs| pairs < 1000 || root == size / 2) {
+                    let plan = Plan::regular(kind(mixed, root + 1), size, pairs);
+                    case(name, size, root, &plan, true, in_place, mixed);
+                }
+                case(name, size, root, &Plan::regular(kind(mixed, root + 1), size, 3), true, !in_place, mixed);
+            }
+            let plan = Plan::apart(kind(mixed, root + 2), uneven(size, 4));
+            for in_place in [false, true] {
+                case("linear", size, root, &plan, false, in_place, mixed);
+            }
+        }
+    }
+}
+
+#[test]
+fn gather_and_gatherv_bring_every_block_to_every_root() {
+    rooted_matrix(Collective::Gather, gather_case);
+}
+
+#[test]
+fn scatter_and_scatterv_bring_every_block_from_every_root() {
+    rooted_matrix(Collective::Scatter, scatter_case);
+}
+
+fn allgather_case(name: &str, size: u32, pairs: &[u64], regular: bool, in_place: bool, mixed: bool) -> bool {
+    let tuning = forced(Collective::Allgather, name);
+    let plans: Vec<Plan> = (0..size)
+        .map(|rank| match regular {
+            true => Plan::regular(kind(mixed, rank + 1), size, pairs[0]),
+            false => Plan::apart(kind(mixed, rank + 1), pairs.to_vec()),
+        })
+        .collect();
+    let ranks = play(size, &tuning, name, 1, seed(size, 0, pairs[0]), &mut Terms::default(), |rank| {
+        let (kind, plan) = (kind(mixed, rank), &plans[rank as usize]);
+        let mut recv = plan.blank(true);
+        if in_place {
+            plan.fill(&mut recv, rank, rank, 0);
+        }
+        let send = if in_place { Memory::none() } else { kind.holding(pairs[rank as usize], rank, 0) };
+        let (data, blocks) = (kind.data(pairs[rank as usize]), plan.blocks(regular));
+        let call = match regular {
+            true => Call::Allgather { send: data, recv: blocks, in_place },
+            false => Call::Allgatherv { send: data, recv: blocks, in_place },
+        };
+        Part { call, send, recv }
+    });
+    let Some(ranks) = ranks else { return false };
+    for (rank, (member, plan)) in ranks.iter().zip(&plans).enumerate() {
+        let mut expected = plan.blank(true);
+        (0..size).for_each(|from| plan.fill(&mut expected, from, from, 0));
+        let right = member.recv.cells == expected.cells;
+        assert!(right, "allgather {name}, {size} ranks, {pairs:?} in place {in_place}: wrong on rank {rank}");
+    }
+    true
+}
+
+#[test]
+fn allgather_and_allgatherv_bring_every_block_to_every_rank() {
+    for &name in algorithms(Collective::Allgather) {
+        for size in 1..=LARGEST {
+            for in_place in [false, true] {
+                for count in block_counts(size) {
+                    let ran = allgather_case(
+                        name,
+                        size,
+                        &vec![count; size as usize],
+                        true,
+                        in_place,
+                        size % 2 == 0 || count == 3,
+                    );
+                    assert_eq!(ran, name != "recursive_doubling" || size.is_power_of_two());
+                }
+                for most in [1, 4, 9] {
+                    let ran = allgather_case(name, size, &uneven(size, most), false, in_place, most == 4);
+                    assert_eq!(ran, name != "recursive_doubling");
+                }
+            }
+        }
+    }
+}
+
+/// How many pairs rank `from` sends to rank `to`; the same both ways, as in place demands.
+type Traffic = fn(u32, u32, u64) -> u64;
+
+fn alltoall_case(
+    name: &str,
+    size: u32,
+    count: u64,
+    regular: bool,
+    traffic: Traffic,
+    in_place: bool,
+    mixed: bool,
+) -> bool {
+    let tuning = forced(Collective::Alltoall, name);
+    let plans = |salt: u32| -> Vec<Plan> {
+        let plan = |rank| {
+            let pairs = (0..size).map(|peer| traffic(rank, peer, count)).collect();
+            let kind = kind(mixed, rank + salt);
+            if regular { Plan::regular(kind, size, count) } else { Plan::apart(kind, pairs) }
+        };
+        (0..size).map(plan).collect()
+    };
+    let (sends, recvs) = (plans(0), plans(1));
+    let ranks = play(size, &tuning, name, 1, seed(size, 0, count), &mut Terms::default(), |rank| {
+        let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
+        let (mut send, mut recv) = (from.blank(false), into.blank(true));
+        for peer in 0..size {
+            from.fill(&mut send, peer, rank, peer);
+            if in_place {
+                into.fill(&mut recv, peer, rank, peer);
+            }
+        }
+        let outgoing = if in_place { Blocks::regular(77, 77) } else { from.blocks(regular) };
+        let call = match regular {
+            true => Call::Alltoall { send: outgoing, recv: into.blocks(true), in_place },
+            false => Call::Alltoallv { send: outgoing, recv: into.blocks(false), in_place },
+        };
+        Part { call, send: if in_place { Memory::none() } else { send }, recv }
+    });
+    let Some(ranks) = ranks else { return false };
+    for (rank, (member, plan)) in (0..).zip(ranks.iter().zip(&recvs)) {
+        let mut expected = plan.blank(true);
+        (0..size).for_each(|from| plan.fill(&mut expected, from, from, rank));
+        let right = member.recv.cells == expected.cells;
+        assert!(right, "alltoall {name}, {size} ranks, {count} pairs, in place {in_place}: wrong on rank {rank}");
+    }
+    true
+}
+
+#[test]
+fn alltoall_brings_every_block_from_everybody_to_everybody() {
+    for &name in algorithms(Collective::Alltoall) {
+        for size in 1..=LARGEST {
+            for in_place in [false, true] {
+                for count in counts(size).into_iter().filter(|&c| c < 1000 || size == 19) {
+                    let mixed = size % 2 == 0 || count == 3;
+                    let ran = alltoall_case(name, size, count, true, |_, _, count| count, in_place, mixed);
+                    assert_eq!(ran, name == "bruck" || in_place == (name == "exchange"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn alltoallv_takes_blocks_of_any_sizes() {
+    let traffic: Traffic = |from, to, most| u64::from(from * to + from + to) % (most + 1);
+    for &name in algorithms(Collective::Alltoall) {
+        for size in 1..=LARGEST {
+            for in_place in [false, true] {
+                for most in [1, 5] {
+                    let ran = alltoall_case(name, size, most, false, traffic, in_place, most == 5);
+                    assert_eq!(ran, name != "bruck" && in_place == (name == "exchange"));
+                }
+            }
+        }
+    }
+}
+
+/// One rank's blocks in MPI_Alltoallw: a kind, a place and a count for every peer.
+struct TypedPlan {
+    kinds: Vec<Kind>,
+    counts: Vec<i64>,
+    displs: Vec<i64>,
+    sizes: Vec<i64>,
+    cells: usize,
+}
+
+fn pairs_between(a: u32, b: u32) -> u64 {
+    u64::from(a * b + a + b) % 4
+}
+
+impl TypedPlan {
+    fn new(rank: u32, size: u32, salt: u32) -> TypedPlan {
+        let kinds: Vec<Kind> = (0..size).map(|peer| kind(true, rank * 2 + peer + salt)).collect();
+        let counts =
+            kinds.iter().zip(0..).map(|(kind, peer)| (pairs_between(rank, peer) * kind.per_pair) as i64).collect();
+        let sizes = kinds.iter().map(|kind| kind.layout.size as i64).collect();
+        let (mut displs, mut cells) = (Vec::new(), 1);
+        for (kind, peer) in kinds.iter().zip(0..) {
+            displs.push(cells as i64);
+            cells += kind.at(pairs_between(rank, peer)) + 1;
+        }
+        TypedPlan { kinds, counts, displs, sizes, cells }
+    }
+
+    fn blocks(&self) -> Blocks<'_> {
+        Blocks::typed(Ints::Count(&self.counts), Ints::Count(&self.displs), Ints::Count(&self.sizes))
+    }
+
+    /// Gaps everywhere but in the blocks; those hold `content(peer, byte)`.
+    fn memory(&self, rank: u32, writable: bool, content: impl Fn(u32, u64) -> Cell) -> Memory {
+        let mut memory = Memory::new(vec![GAP; self.cells], Layout::CELL, writable);
+        memory.typed = self.kinds.iter().map(|kind| kind.layout).collect();
+        for (peer, kind) in (0..).zip(&self.kinds) {
+            let bytes = (0..2 * pairs_between(rank, peer)).map(|at| content(peer, at));
+            kind.put(&mut memory, self.displs[peer as usize] as usize, bytes);
+        }
+        memory
+    }
+}
+
+#[test]
+fn alltoallw_takes_a_type_for_every_pair() {
+    for &name in algorithms(Collective::Alltoall) {
+        let tuning = forced(Collective::Alltoall, name);
+        for size in 1..=LARGEST {
+            for in_place in [false, true] {
+                let plans = |salt| (0..size).map(|rank| TypedPlan::new(rank, size, salt)).collect::<Vec<_>>();
+                let (sends, recvs) = (plans(0), plans(1));
+                let ranks = play(size, &tuning, name, 1, size.into(), &mut Terms::default(), |rank| {
+                    let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
+                    let call = Call::Alltoallw { send: from.blocks(), recv: into.blocks(), in_place };
+                    let outgoing = |peer, at| byte(rank, peer, at);
+                    match in_place {
+                        true => Part { call, send: Memory::none(), recv: into.memory(rank, true, outgoing) },
+                        false => Part {
+                            call,
+                            send: from.memory(rank, false, outgoing),
+                            recv: into.memory(rank, true, |_, _| UNWRITTEN),
+                        },
+                    }
+                });
+                assert_eq!(ranks.is_some(), name != "bruck" && in_place == (name == "exchange"));
+                for (rank, member) in (0..).zip(ranks.into_iter().flatten()) {
+                    let expected = recvs[rank as usize].memory(rank, true, |peer, at| byte(peer, rank, at));
+                    assert!(
+                        member.recv.cells == expected.cells,
+                        "alltoallw {name}, {size} ranks: wrong on rank {rank}"
+                    );
+                }
+            }
+        }
+    }
+}
