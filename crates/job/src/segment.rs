@@ -7,7 +7,7 @@ use crate::counters;
 use crate::doorbell::Fencing;
 use crate::facts::Facts;
 use crate::flags::{self, FlagBlock};
-use crate::page::RankPage;
+use crate::page::{Phase, RankPage};
 use crate::plan::{ARENA_BYTES, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
 use crate::text;
 use hawser_base::{Class, Error, Region, Result};
@@ -35,6 +35,8 @@ const HOST_ROOM: usize = 64;
 const ABORT: usize = 256;
 /// Set in the abort word beside the low bits of the code, so that code 0 shows too.
 const ABORTED: u32 = 1 << 31;
+/// In the same line, for the same readers.
+const ENDED: usize = 260;
 
 const ELSEWHERE: u32 = u32::MAX;
 
@@ -210,6 +212,21 @@ impl Segment {
     #[inline]
     pub fn abort_word(&self) -> &AtomicU32 {
         self.region.u32(ABORT)
+    }
+
+    /// How many ranks of this host have ended, for those who poll it: look at the phases when it changes.
+    #[inline]
+    pub fn ended_word(&self) -> &AtomicU32 {
+        self.region.u32(ENDED)
+    }
+
+    /// Says that the process of local rank `local` is gone, and wakes those who may wait for it. For the agent,
+    /// once the kernel has said so: what the rank had written is then seen by whoever sees its phase.
+    pub fn set_ended(&self, local: usize) {
+        self.rank(local).set_phase(Phase::Ended);
+        // Pairs with the Acquire of those who poll the word: who sees the count sees the phase.
+        self.ended_word().fetch_add(1, Release);
+        (0..self.plan.local).for_each(|other| self.rank(other).doorbell().ring());
     }
 
     /// Says that the job is being ended; the first code stays.

@@ -1,0 +1,199 @@
+//! The words between a rank and the agent of its host, over a local socket that keeps message bounds.
+//!
+//! The rank says Hello, the agent answers Welcome (with the segment's descriptor beside it) or Refused. The
+//! connection then stays open for the rank's life; the rank says Finalize or Abort on it. A tool
+//! (`hawser-info`) says Inspect instead of Hello and gets Text until the end of the stream.
+//! Decoding never trusts a length: whatever does not parse is `None`.
+
+/// Raised with every change; `Hello` begins with it in every version.
+pub const VERSION: u32 = 1;
+
+/// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
+pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
+
+/// How the names of all agents' sockets begin; a user's number and the job's name follow.
+pub const SOCKET_PREFIX: &str = "hawser-";
+
+/// The longest message.
+pub const MESSAGE_MAX: usize = 32 << 10;
+
+/// Where a rank finds its agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub rank: u32,
+    pub socket: String,
+}
+
+impl Address {
+    pub fn encode(&self) -> String {
+        format!("{VERSION}:{}:{}", self.rank, self.socket)
+    }
+
+    /// An address of this version, or a text that says what is wrong.
+    pub fn decode(text: &str) -> Result<Address, String> {
+        let wrong = || format!("{ADDRESS_VARIABLE}={text} was not set by an mpiexec of Hawser; unset it to run alone");
+        let mut fields = text.splitn(3, ':');
+        let version: u32 = fields.next().and_then(|f| f.parse().ok()).ok_or_else(wrong)?;
+        if version != VERSION {
+            return Err(format!(
+                "mpiexec speaks version {version} of Hawser's boot protocol, this library version {VERSION}; \
+                 use the mpiexec that was installed with the library"
+            ));
+        }
+        let rank = fields.next().and_then(|f| f.parse().ok()).ok_or_else(wrong)?;
+        let socket = fields.next().filter(|socket| !socket.is_empty()).ok_or_else(wrong)?;
+        Ok(Address { rank, socket: socket.into() })
+    }
+}
+
+/// What a rank is told about itself and its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Welcome {
+    pub rank: u32,
+    pub size: u32,
+    pub local_rank: u32,
+    pub local_size: u32,
+    /// Which of mpiexec's `:`-separated programs this is (MPI_APPNUM).
+    pub appnum: u32,
+    /// MPI_UNIVERSE_SIZE.
+    pub universe: u32,
+    /// All ranks of the host register for membarrier(2).
+    pub membarrier: bool,
+    /// All ranks of the host let their peers copy from their memory.
+    pub process_vm: bool,
+}
+
+/// What a tool asks an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inspect {
+    /// What each rank does.
+    Report,
+    /// What each rank counted.
+    Stats,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    Hello { version: u32, rank: u32 },
+    Welcome(Welcome),
+    Refused(String),
+    Finalize,
+    Abort { code: i32, text: String },
+    Inspect(Inspect),
+    Text(String),
+}
+
+impl Message {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut put = |kind: u8, words: &[u32], text: &str| {
+            bytes.push(kind);
+            words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+            // A cut text is better than none; the cut may fall within a character, which the reader replaces.
+            bytes.extend(&text.as_bytes()[..text.len().min(MESSAGE_MAX - 64)]);
+        };
+        match self {
+            Message::Hello { version, rank } => put(1, &[*version, *rank], ""),
+            Message::Welcome(w) => put(
+                2,
+                &[
+                    w.rank,
+                    w.size,
+                    w.local_rank,
+                    w.local_size,
+                    w.appnum,
+                    w.universe,
+                    u32::from(w.membarrier),
+                    u32::from(w.process_vm),
+                ],
+                "",
+            ),
+            Message::Refused(text) => put(3, &[], text),
+            Message::Finalize => put(4, &[], ""),
+            Message::Abort { code, text } => put(5, &[*code as u32], text),
+            Message::Inspect(what) => put(6, &[*what as u32], ""),
+            Message::Text(text) => put(7, &[], text),
+        }
+        bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Message> {
+        let (&kind, rest) = bytes.split_first()?;
+        let word = |i: usize| Some(u32::from_le_bytes(rest.get(4 * i..4 * i + 4)?.try_into().ok()?));
+        let text = |words: usize| Some(String::from_utf8_lossy(rest.get(4 * words..)?).into_owned());
+        Some(match kind {
+            1 => Message::Hello { version: word(0)?, rank: word(1)? },
+            2 => Message::Welcome(Welcome {
+                rank: word(0)?,
+                size: word(1)?,
+                local_rank: word(2)?,
+                local_size: word(3)?,
+                appnum: word(4)?,
+                universe: word(5)?,
+                membarrier: word(6)? == 1,
+                process_vm: word(7)? == 1,
+            }),
+            3 => Message::Refused(text(0)?),
+            4 => Message::Finalize,
+            5 => Message::Abort { code: word(0)? as i32, text: text(1)? },
+            6 => Message::Inspect(match word(0)? {
+                0 => Inspect::Report,
+                1 => Inspect::Stats,
+                _ => return None,
+            }),
+            7 => Message::Text(text(0)?),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_as_sent_and_cut_ones_do_not_parse() {
+        let welcome = Welcome {
+            rank: 3,
+            size: 70_000,
+            local_rank: 1,
+            local_size: 2,
+            appnum: 1,
+            universe: 9,
+            membarrier: true,
+            process_vm: false,
+        };
+        for message in [
+            Message::Hello { version: VERSION, rank: 7 },
+            Message::Welcome(welcome),
+            Message::Refused("no room".into()),
+            Message::Finalize,
+            Message::Abort { code: -5, text: "MPI_Abort".into() },
+            Message::Inspect(Inspect::Report),
+            Message::Inspect(Inspect::Stats),
+            Message::Text(String::new()),
+        ] {
+            let bytes = message.encode();
+            assert_eq!(Message::decode(&bytes), Some(message));
+        }
+        assert_eq!(Message::decode(&[]), None);
+        assert_eq!(Message::decode(&[99]), None);
+        let bytes = Message::Welcome(welcome).encode();
+        assert!((1..bytes.len()).all(|len| Message::decode(&bytes[..len]).is_none()));
+    }
+
+    #[test]
+    fn a_text_is_cut_to_the_longest_message() {
+        assert!(Message::Abort { code: 1, text: "x".repeat(1 << 20) }.encode().len() <= MESSAGE_MAX);
+    }
+
+    #[test]
+    fn addresses_come_back_and_wrong_ones_say_why() {
+        let address = Address { rank: 5, socket: "hawser-0-a:b".into() };
+        assert_eq!(Address::decode(&address.encode()), Ok(address));
+        assert!(Address::decode("9:1:x").unwrap_err().contains("version 9"));
+        for text in ["", "x", "1", "1:", "1:2", "1:2:", "1:x:y"] {
+            assert!(Address::decode(text).unwrap_err().contains("unset it"), "{text}");
+        }
+    }
+}

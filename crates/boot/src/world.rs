@@ -1,0 +1,251 @@
+//! A process becomes a rank: it finds its agent, is told who it is, and keeps the connection for life.
+//!
+//! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
+//! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
+
+use crate::protocol::{ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, VERSION, Welcome};
+use crate::{foreign, mapped};
+use hawser_base::{Class, Error, Result};
+use hawser_os::unix::Packets;
+use hawser_os::{host, membarrier, process_vm};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Who this process is among the job's.
+pub struct World {
+    facts: Welcome,
+    /// The job's shared segment of this host (`job::Segment::open`); none alone, and none once taken.
+    segment: Option<OwnedFd>,
+    /// The connection to the agent; none alone.
+    lifeline: Option<Packets>,
+    /// Who attached: a forked child is not the rank.
+    pid: i32,
+}
+
+/// Finds out who this process is. To be called once, by MPI_Init or the first session.
+pub fn attach() -> Result<World> {
+    mapped::refuse_beside_another(attach as *const () as usize)?;
+    attach_by(|variable| std::env::var(variable).ok())
+}
+
+fn attach_by(environment: impl Fn(&str) -> Option<String>) -> Result<World> {
+    match environment(ADDRESS_VARIABLE) {
+        Some(text) => {
+            let address = Address::decode(&text).map_err(|text| Error::new(Class::Other, text))?;
+            join(&address)
+        }
+        None => {
+            foreign::refuse(environment)?;
+            let facts = Welcome { size: 1, local_size: 1, universe: 1, ..Welcome::default() };
+            Ok(World { facts, segment: None, lifeline: None, pid: host::pid() })
+        }
+    }
+}
+
+fn join(address: &Address) -> Result<World> {
+    let lifeline = Packets::connect(&address.socket).map_err(|error| lost(&address.socket, &error))?;
+    lifeline
+        .send(&Message::Hello { version: VERSION, rank: address.rank }.encode(), None)
+        .map_err(|error| lost(&address.socket, &error))?;
+    let mut bytes = vec![0; MESSAGE_MAX];
+    let (len, segment) = lifeline.receive(&mut bytes).map_err(|error| lost(&address.socket, &error))?;
+    match Message::decode(&bytes[..len]) {
+        Some(Message::Welcome(facts)) if segment.is_some() => {
+            accept(&facts)?;
+            Ok(World { facts, segment, lifeline: Some(lifeline), pid: host::pid() })
+        }
+        Some(Message::Welcome(_)) => Err(Error::new(
+            Class::Other,
+            "the job's shared segment did not arrive: no descriptor is free (`ulimit -n`); raise the limit or close some files",
+        )),
+        Some(Message::Refused(text)) => Err(Error::new(Class::Other, text)),
+        _ => Err(lost(&address.socket, &io::Error::other("it closed the connection"))),
+    }
+}
+
+/// Does for the host's ranks what the agent promised them that each does.
+fn accept(facts: &Welcome) -> Result<()> {
+    if facts.process_vm {
+        process_vm::allow_peers();
+    }
+    if facts.membarrier {
+        membarrier::register().map_err(|error| {
+            let text = format!("membarrier(2) is forbidden to this process but not to its agent ({error}); set HAWSER_MEMBARRIER=0 for mpiexec");
+            Error::new(Class::Other, text)
+        })?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn lost(socket: &str, error: &io::Error) -> Error {
+    let text = format!(
+        "the agent of this job's mpiexec cannot be reached ({socket}: {error}); if this program is not a rank of a running \
+         job, unset {ADDRESS_VARIABLE}"
+    );
+    Error::new(Class::Other, text)
+}
+
+impl World {
+    pub fn rank(&self) -> u32 {
+        self.facts.rank
+    }
+
+    pub fn size(&self) -> u32 {
+        self.facts.size
+    }
+
+    /// The number of this rank among those of its host, 0 first; its page in the segment.
+    pub fn local_rank(&self) -> u32 {
+        self.facts.local_rank
+    }
+
+    pub fn local_size(&self) -> u32 {
+        self.facts.local_size
+    }
+
+    /// MPI_APPNUM; none without a launcher.
+    pub fn appnum(&self) -> Option<u32> {
+        (!self.is_alone()).then_some(self.facts.appnum)
+    }
+
+    /// MPI_UNIVERSE_SIZE.
+    pub fn universe_size(&self) -> u32 {
+        self.facts.universe
+    }
+
+    /// No launcher: a process of one. It makes its own segment (`job::Segment::alone`).
+    pub fn is_alone(&self) -> bool {
+        self.lifeline.is_none()
+    }
+
+    /// The segment of this host, to be opened by `job::Segment::open`; once.
+    pub fn take_segment(&mut self) -> Option<OwnedFd> {
+        self.segment.take()
+    }
+
+    /// Whether this process is the one that attached, not a fork of it.
+    pub fn is_here(&self) -> bool {
+        host::pid() == self.pid
+    }
+
+    /// This rank leaves in good order: its end is no failure of the job any more.
+    pub fn finalize(&self) {
+        if let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) {
+            // An agent that is gone needs no word: the job is ending.
+            let _ = lifeline.send(&Message::Finalize.encode(), None);
+        }
+    }
+
+    /// Ends the whole job with `code`. `text`, one line, says why; the launcher prints it with rank and host.
+    pub fn abort(&self, code: i32, text: &str) -> ! {
+        let told =
+            self.lifeline.as_ref().filter(|_| self.is_here()).is_some_and(|lifeline| {
+                lifeline.send(&Message::Abort { code, text: text.into() }.encode(), None).is_ok()
+            });
+        if told {
+            // The agent ends this process at once; the bound is for an agent that is itself stopped or gone.
+            host::pause_ms(2000);
+        } else {
+            eprintln!("hawser: rank {} (pid {}) aborts with code {code}: {text}", self.rank(), host::pid());
+        }
+        host::exit_now(exit_code(code))
+    }
+}
+
+/// The code that a process leaves with for `code` of MPI_Abort: its low byte, as the system keeps no more, but
+/// never 0 for another number.
+pub fn exit_code(code: i32) -> i32 {
+    match code & 0xff {
+        0 if code != 0 => 1,
+        low => low,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_os::memfd;
+    use hawser_os::unix::Listener;
+    use std::os::fd::AsFd;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    /// An agent for one connection that answers `answer`, and what the rank said afterwards.
+    fn agent(name: &str, answer: Message, with_segment: bool) -> thread::JoinHandle<Vec<Message>> {
+        let listener = Listener::bind(name).unwrap();
+        thread::spawn(move || {
+            let deadline = Instant::now() + Duration::from_secs(10);
+            let connection = loop {
+                match listener.accept().unwrap() {
+                    Some(connection) => break connection,
+                    None => assert!(Instant::now() < deadline, "nobody came"),
+                }
+            };
+            let mut said = Vec::new();
+            let mut bytes = [0; 256];
+            while Instant::now() < deadline {
+                match connection.receive(&mut bytes) {
+                    Ok((0, _)) => return said,
+                    Ok((len, _)) => said.push(Message::decode(&bytes[..len]).unwrap()),
+                    Err(_) => continue,
+                }
+                if said.len() == 1 {
+                    let memory = memfd::create(c"test", 4096).unwrap();
+                    connection.send(&answer.encode(), with_segment.then(|| memory.as_fd())).unwrap();
+                }
+            }
+            panic!("the rank never left");
+        })
+    }
+
+    fn environment(name: &str) -> impl Fn(&str) -> Option<String> {
+        let text = Address { rank: 3, socket: name.into() }.encode();
+        move |variable| (variable == ADDRESS_VARIABLE).then(|| text.clone())
+    }
+
+    #[test]
+    fn a_rank_learns_who_it_is_and_says_when_it_leaves() {
+        let name = format!("hawser-test-welcome-{}", host::pid());
+        let facts =
+            Welcome { rank: 3, size: 5, local_rank: 1, local_size: 2, appnum: 1, universe: 6, ..Welcome::default() };
+        let agent = agent(&name, Message::Welcome(facts), true);
+        let mut world = attach_by(environment(&name)).unwrap();
+        assert_eq!((world.rank(), world.size(), world.local_rank(), world.local_size()), (3, 5, 1, 2));
+        assert_eq!((world.appnum(), world.universe_size(), world.is_alone()), (Some(1), 6, false));
+        assert!(world.take_segment().is_some() && world.take_segment().is_none());
+        world.finalize();
+        drop(world);
+        assert_eq!(agent.join().unwrap(), [Message::Hello { version: VERSION, rank: 3 }, Message::Finalize]);
+    }
+
+    #[test]
+    fn a_refusal_is_passed_on() {
+        let name = format!("hawser-test-refused-{}", host::pid());
+        let agent = agent(&name, Message::Refused("taken by process 9".into()), false);
+        assert_eq!(attach_by(environment(&name)).err().unwrap().cause(), "taken by process 9");
+        agent.join().unwrap();
+    }
+
+    #[test]
+    fn a_missing_segment_and_a_missing_agent_are_explained() {
+        let name = format!("hawser-test-nosegment-{}", host::pid());
+        let agent = agent(&name, Message::Welcome(Welcome::default()), false);
+        assert!(attach_by(environment(&name)).err().unwrap().cause().contains("ulimit -n"));
+        agent.join().unwrap();
+        let text = attach_by(environment(&name)).err().unwrap().cause().to_owned();
+        assert!(text.contains("cannot be reached") && text.contains("unset HAWSER_BOOT"), "{text}");
+    }
+
+    #[test]
+    fn without_a_launcher_a_process_is_alone() {
+        let world = attach_by(|_| None).unwrap();
+        assert_eq!((world.rank(), world.size(), world.appnum(), world.is_alone()), (0, 1, None, true));
+        assert!(attach_by(|v| (v == "PMI_SIZE").then(|| "2".into())).is_err());
+    }
+
+    #[test]
+    fn an_abort_code_never_turns_into_success() {
+        assert_eq!([0, 1, 255, 256, -1, 512 + 7].map(exit_code), [0, 1, 255, 1, 255, 7]);
+    }
+}
