@@ -1,0 +1,91 @@
+//! `libmpi.so.12` as the loader and a C program see it.
+
+#[path = "../../abi/tests/support/mod.rs"]
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+use support::{Scratch, build, exports, install, root, run, table};
+
+fn library() -> PathBuf {
+    build("hawser-abi-mpich", "libmpi.so")
+}
+
+/// What the ABI has besides functions of MPI (mpich_constants.tsv, kinds "data symbol", "callback symbol").
+fn symbols() -> Option<Vec<String>> {
+    let rows = table("mpich_constants.tsv")?;
+    let data = rows
+        .iter()
+        .filter(|r| r["kind"] == "data symbol" && !r["value"].contains("libmpifort") && !r["name"].contains("F08"));
+    let mut names: Vec<String> = data.map(|r| r["name"].clone()).collect();
+    names.push("MPIR_Dup_fn".to_owned());
+    Some(names)
+}
+
+#[test]
+fn exactly_the_functions_of_the_header_and_the_data_symbols_are_exported() {
+    let Some(mut expected) = support::expected("in_mpich502_header") else { return };
+    let symbols = symbols().expect("the tables are here");
+    assert_eq!(symbols.len(), 6);
+    expected.extend(symbols);
+    expected.sort();
+    assert_eq!(exports(&library()), expected);
+}
+
+#[test]
+fn the_soname_is_mpichs() {
+    let out = run(Command::new("readelf").args(["-d", "-W"]).arg(library()));
+    assert!(out.contains("soname: [libmpi.so.12]"), "{out}");
+    assert!(!out.contains("TEXTREL"), "{out}");
+}
+
+fn compile(source: &str, options: &[&str], dir: &Scratch, compiler: &str) -> PathBuf {
+    install(&library(), dir, "libmpi.so.12", "libmpi.so");
+    let program = dir.0.join(format!("program-{compiler}"));
+    let mut cc = Command::new(compiler);
+    cc.args(["-x", if compiler == "g++" { "c++" } else { "c" }]).arg(root().join("crates").join(source));
+    cc.args(["-x", "none"]).args(options).arg("-I").arg(root().join("include/mpich"));
+    run(cc.arg("-L").arg(&dir.0).args(["-lmpi", "-ldl", "-o"]).arg(&program));
+    program
+}
+
+#[test]
+fn a_program_asks_before_mpi_init() {
+    let dir = Scratch::new("mpich-local");
+    for compiler in ["cc", "g++"] {
+        let program = compile("abi/tests/c/local.c", &[], &dir, compiler);
+        let said = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
+        let expected = "abi -1.-1\nmpi 5.0\nlibrary Hawser 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
+                        error MPI_ERR_TRUNCATE: message truncated 1\npcontrol 0 0\ntime 1 1\n";
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn a_program_that_is_not_position_independent_has_the_variables_values_in_its_own_copies() {
+    let dir = Scratch::new("mpich-copies");
+    let program = compile("abi-mpich/tests/copies.c", &["-no-pie", "-fno-pic"], &dir, "cc");
+    let relocations = run(Command::new("readelf").args(["-r", "-W"]).arg(&program));
+    for name in ["MPI_UNWEIGHTED", "MPI_WEIGHTS_EMPTY", "MPI_F_STATUS_IGNORE", "MPI_T_PVAR_ALL_HANDLES"] {
+        let copied = relocations.lines().any(|l| l.contains("COPY") && l.contains(name));
+        assert!(copied, "{name} is not copied, so this tests nothing:\n{relocations}");
+    }
+    assert_eq!(run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0)), "same values 1 distinct 1 dup 1\n");
+}
+
+#[test]
+fn fortran_statuses_and_handles_are_what_they_are_in_c() {
+    let dir = Scratch::new("mpich-fortran");
+    let program = compile("abi-mpich/tests/fortran.c", &[], &dir, "cc");
+    assert_eq!(run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0)), "identity 1 status 1\n");
+}
+
+#[test]
+fn a_function_that_is_not_built_says_so_by_its_name() {
+    let dir = Scratch::new("mpich-unsupported");
+    let program = compile("abi/tests/c/unsupported.c", &[], &dir, "cc");
+    let out = support::outcome(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(!out.status.success());
+    assert!(said.contains("MPI_Comm_join") && said.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{said}");
+}

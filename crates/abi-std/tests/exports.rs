@@ -1,0 +1,56 @@
+//! `libmpi_abi.so.1` as the loader and a C program see it.
+
+#[path = "../../abi/tests/support/mod.rs"]
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+use support::{Scratch, build, exports, install, root, run};
+
+fn library() -> PathBuf {
+    build("hawser-abi-std", "libmpi_abi.so")
+}
+
+#[test]
+fn exactly_the_functions_of_the_header_are_exported() {
+    let Some(expected) = support::expected("in_std_abi_header") else { return };
+    assert_eq!(exports(&library()), expected);
+}
+
+#[test]
+fn the_soname_is_the_standards() {
+    let out = run(Command::new("readelf").args(["-d", "-W"]).arg(library()));
+    assert!(out.contains("soname: [libmpi_abi.so.1]"), "{out}");
+    assert!(!out.contains("TEXTREL"), "{out}");
+}
+
+#[test]
+fn a_program_asks_before_mpi_init() {
+    let dir = Scratch::new("std-local");
+    install(&library(), &dir, "libmpi_abi.so.1", "libmpi_abi.so");
+    let source = root().join("crates/abi/tests/c/local.c");
+    for (compiler, language) in [("cc", "c"), ("g++", "c++")] {
+        let program = dir.0.join(language);
+        let mut cc = Command::new(compiler);
+        cc.args(["-x", language]).arg(&source).args(["-x", "none", "-I"]).arg(root().join("include/std"));
+        run(cc.arg("-L").arg(&dir.0).args(["-lmpi_abi", "-o"]).arg(&program));
+        let said = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
+        let expected = "abi 1.0\nmpi 5.0\nlibrary Hawser 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
+                        error MPI_ERR_TRUNCATE: message truncated 1\npcontrol 0 0\ntime 1 1\n";
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn a_function_that_is_not_built_says_so_by_its_name() {
+    let dir = Scratch::new("std-unsupported");
+    install(&library(), &dir, "libmpi_abi.so.1", "libmpi_abi.so");
+    let program = dir.0.join("unsupported");
+    let mut cc = Command::new("cc");
+    cc.arg(root().join("crates/abi/tests/c/unsupported.c")).arg("-I").arg(root().join("include/std"));
+    run(cc.arg("-L").arg(&dir.0).args(["-lmpi_abi", "-o"]).arg(&program));
+    let out = support::outcome(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(!out.status.success());
+    assert!(said.contains("MPI_Comm_join") && said.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{said}");
+}
