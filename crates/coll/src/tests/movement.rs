@@ -223,7 +223,8 @@ fn gather_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in_
     let tuning = forced(Collective::Gather, name);
     let ranks = play(size, &tuning, name, 1, seed(size, root, plan.total), &mut Terms::default(), |rank| {
         let (kind, pairs) = (kind(mixed, rank), plan.pairs[rank as usize]);
-        let (in_place, mut recv) = (in_place && rank == root, plan.blank(true));
+        let in_place = in_place && rank == root;
+        let mut recv = if rank == root { plan.blank(true) } else { Memory::none() };
         if in_place {
             plan.fill(&mut recv, rank, rank, root);
         }
@@ -234,7 +235,7 @@ fn gather_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in_
             true => Call::Gather { root, send: data, recv: blocks, in_place },
             false => Call::Gatherv { root, send: data, recv: blocks, in_place },
         };
-        Part { call, send, recv: if rank == root { recv } else { Memory::none() } }
+        Part { call, send, recv }
     });
     let mut expected = plan.blank(true);
     (0..size).for_each(|rank| plan.fill(&mut expected, rank, rank, root));
@@ -247,8 +248,10 @@ fn scatter_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in
     let ranks = play(size, &tuning, name, 1, seed(size, root, plan.total), &mut Terms::default(), |rank| {
         let (kind, pairs) = (kind(mixed, rank), plan.pairs[rank as usize]);
         let in_place = in_place && rank == root;
-        let mut send = plan.blank(false);
-        (0..size).for_each(|to| plan.fill(&mut send, to, root, to));
+        let mut send = if rank == root { plan.blank(false) } else { Memory::none() };
+        if rank == root {
+            (0..size).for_each(|to| plan.fill(&mut send, to, root, to));
+        }
         let blocks = if rank == root { plan.blocks(regular) } else { Blocks::regular(0, 0) };
         let data = if in_place { Data { count: 77, type_size: 77, dense: true } } else { kind.data(pairs) };
         let call = match regular {
@@ -256,7 +259,7 @@ fn scatter_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in
             false => Call::Scatterv { root, send: blocks, recv: data, in_place },
         };
         let recv = if in_place { Memory::none() } else { kind.blank(pairs, true) };
-        Part { call, send: if rank == root { send } else { Memory::none() }, recv }
+        Part { call, send, recv }
     });
     for (rank, member) in (0..).zip(ranks.expect("fits")) {
         let right = match in_place && rank == root {

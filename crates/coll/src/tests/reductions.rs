@@ -212,7 +212,7 @@ fn reduce_scatter_block_gives_every_rank_its_block() {
         for size in 1..=LARGEST {
             let mut terms = Terms::default();
             // A thousand elements a block at a few sizes: the vector has size times as many.
-            for count in counts(size).into_iter().filter(|&c| c < 1000 || size % 16 == 3) {
+            for count in counts(size).into_iter().filter(|&c| c < 1000 || size % 32 == 3) {
                 reduce_scatter_case(name, size, &vec![count; size as usize], &Call::ReduceScatterBlock, &mut terms);
             }
         }

@@ -1,1 +1,172 @@
+//! Selection: all ranks choose alike, the model's choices are the expected ones, wrong names are refused.
 
+use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
+use crate::schedule::Schedule;
+use crate::select::{Collective, Forced, Limits, Model, PARAMS, Tuning, plan};
+use hawser_base::param::Kind;
+
+fn tuning(one_host: bool, model: Model) -> Tuning {
+    Tuning { one_host, model, limits: Limits::DEFAULT, forced: Forced::NONE }
+}
+
+fn chosen(call: Call, rank: u32, size: u32, tuning: &Tuning) -> &'static str {
+    plan(&call, Place { rank, size }, tuning, &mut Schedule::new())
+}
+
+fn reduction(count: u64, commutative: bool) -> Reduction {
+    Reduction { count, type_size: 8, dense: true, commutative, in_place: false }
+}
+
+fn bytes(count: u64) -> Data {
+    Data { count, type_size: 1, dense: true }
+}
+
+#[test]
+fn more_ranks_than_cores_meet_in_host_steps() {
+    let crowded = tuning(true, Model::oversubscribed(16, 2));
+    assert_eq!(chosen(Call::Barrier, 3, 16, &crowded), "host");
+    assert_eq!(chosen(Call::Allreduce(reduction(1, true)), 3, 16, &crowded), "host");
+    assert_eq!(chosen(Call::Bcast { root: 1, data: bytes(64) }, 3, 16, &crowded), "host");
+    assert_eq!(chosen(Call::Reduce { root: 1, data: reduction(1, false) }, 3, 16, &crowded), "host");
+}
+
+#[test]
+fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
+    let far = tuning(false, Model::ETHERNET);
+    assert_eq!(chosen(Call::Barrier, 0, 8, &far), "dissemination");
+    assert_eq!(chosen(Call::Bcast { root: 0, data: bytes(8) }, 0, 8, &far), "binomial");
+    assert_eq!(chosen(Call::Bcast { root: 0, data: bytes(64 << 20) }, 0, 8, &far), "chain");
+    assert_eq!(chosen(Call::Allreduce(reduction(1, true)), 0, 8, &far), "recursive_doubling");
+    assert_eq!(chosen(Call::Allreduce(reduction(1 << 20, true)), 0, 8, &far), "rabenseifner");
+    assert_eq!(chosen(Call::Allreduce(reduction(1 << 20, true)), 0, 12, &far), "ring");
+    assert_eq!(chosen(Call::Allreduce(reduction(1 << 20, false)), 0, 12, &far), "rabenseifner");
+    assert_eq!(chosen(Call::Reduce { root: 0, data: reduction(1, true) }, 0, 8, &far), "binomial");
+    assert_eq!(chosen(Call::Reduce { root: 0, data: reduction(1 << 20, true) }, 0, 8, &far), "rabenseifner");
+    assert_eq!(chosen(Call::ReduceScatterBlock(reduction(1, true)), 0, 8, &far), "recursive_halving");
+    assert_eq!(chosen(Call::ReduceScatterBlock(reduction(1, false)), 0, 8, &far), "recursive_doubling");
+    assert_eq!(chosen(Call::ReduceScatterBlock(reduction(1 << 20, false)), 0, 8, &far), "pairwise");
+    let alltoall =
+        |count| Call::Alltoall { send: Blocks::regular(count, 1), recv: Blocks::regular(count, 1), in_place: false };
+    assert_eq!(chosen(alltoall(1), 0, 64, &far), "bruck");
+    assert_eq!(chosen(alltoall(1 << 20), 0, 64, &far), "pairwise");
+    let allgather = |count| Call::Allgather { send: bytes(count), recv: Blocks::regular(count, 1), in_place: false };
+    assert_eq!(chosen(allgather(1), 0, 64, &far), "recursive_doubling");
+    assert_eq!(chosen(allgather(1), 0, 61, &far), "bruck");
+    assert_eq!(chosen(allgather(1 << 20), 0, 61, &far), "ring");
+}
+
+#[test]
+fn what_only_some_ranks_know_does_not_decide() {
+    let models = [Model::SHARED_MEMORY, Model::ETHERNET, Model::oversubscribed(64, 2)];
+    for (model, one_host) in models.into_iter().zip([true, false, true]) {
+        let tuning = tuning(one_host, model);
+        for size in [1, 2, 5, 16, 64] {
+            for count in [0, 1, 100, 10_000, 1_000_000] {
+                same_on_all_ranks(size, count, &tuning);
+            }
+        }
+    }
+}
+
+/// Calls whose arguments differ from rank to rank as far as the standard lets them.
+fn same_on_all_ranks(size: u32, count: u64, tuning: &Tuning) {
+    let root = size / 2;
+    let calls: [fn(u32, u32, u64) -> Call<'static>; 6] = [
+        |rank, root, count| {
+            let data = match rank % 2 {
+                0 => Data { count: 8 * count, type_size: 1, dense: true },
+                _ => Data { count, type_size: 8, dense: false },
+            };
+            Call::Bcast { root, data }
+        },
+        |rank, root, count| Call::Reduce { root, data: Reduction { in_place: rank == root, ..reduction(count, true) } },
+        |rank, root, count| {
+            let (send, recv) = if rank == root {
+                (bytes(7), Blocks::regular(count, 8))
+            } else {
+                (bytes(8 * count), Blocks::regular(3, 5))
+            };
+            Call::Gather { root, send, recv, in_place: rank == root }
+        },
+        |rank, root, count| {
+            let (recv, send) = if rank == root {
+                (bytes(7), Blocks::regular(count, 8))
+            } else {
+                (bytes(8 * count), Blocks::regular(3, 5))
+            };
+            Call::Scatter { root, send, recv, in_place: rank == root }
+        },
+        |rank, _, count| {
+            let recv = if rank % 2 == 0 { Blocks::regular(count, 8) } else { Blocks::regular(8 * count, 1) };
+            Call::Allgather { send: bytes(8 * count), recv, in_place: false }
+        },
+        |rank, _, count| {
+            let blocks = Blocks::vector(Ints::Same(i64::from(rank) * count as i64), Ints::Same(0), 1);
+            Call::Alltoallv { send: blocks, recv: blocks, in_place: false }
+        },
+    ];
+    for call in calls {
+        let first = chosen(call(0, root, count), 0, size, tuning);
+        for rank in 1..size {
+            assert_eq!(chosen(call(rank, root, count), rank, size, tuning), first, "{:?}", call(rank, root, count));
+        }
+    }
+}
+
+#[test]
+fn a_model_of_nonsense_still_gets_an_algorithm_that_fits() {
+    let nan = f64::NAN;
+    let nonsense = Model {
+        message_us: nan,
+        overhead_us: nan,
+        byte_us: nan,
+        reduce_us: nan,
+        copy_us: nan,
+        host_us: nan,
+        host_rank_us: nan,
+    };
+    let blocks = Blocks::regular(4, 1);
+    for in_place in [false, true] {
+        let call = Call::Alltoall { send: blocks, recv: blocks, in_place };
+        let name = chosen(call, 0, 4, &tuning(false, nonsense));
+        assert!(Collective::Alltoall.algorithms().contains(&name));
+    }
+    assert_eq!(chosen(Call::Allreduce(reduction(9, false)), 0, 4, &tuning(false, nonsense)), "rabenseifner");
+}
+
+#[test]
+fn a_forced_algorithm_is_used_where_it_fits_and_only_there() {
+    let forced = Forced::NONE.with(Collective::Allreduce, "ring").unwrap();
+    let tuning = Tuning { forced, ..tuning(false, Model::ETHERNET) };
+    assert_eq!(chosen(Call::Allreduce(reduction(1, true)), 0, 8, &tuning), "ring");
+    assert_eq!(chosen(Call::Allreduce(reduction(1, false)), 0, 8, &tuning), "recursive_doubling");
+}
+
+#[test]
+fn a_wrong_name_is_an_error_that_lists_the_right_ones() {
+    let why = Forced::NONE.with(Collective::Barrier, "tournament").unwrap_err().to_string();
+    assert_eq!(why, "MPI_ERR_ARG: Barrier has no algorithm tournament; take one of auto, host, dissemination");
+}
+
+#[test]
+fn every_collective_has_its_parameter() {
+    assert_eq!(PARAMS.len(), Collective::ALL.len());
+    for (collective, param) in Collective::ALL.iter().zip(PARAMS) {
+        assert_eq!(param.name.replace("HAWSER_COLL_", "").replace('_', ""), format!("{collective:?}").to_uppercase());
+        assert_eq!(param.kind, Kind::Choice(collective.algorithms()));
+        assert_eq!(param.default, collective.algorithms()[0]);
+    }
+}
+
+#[test]
+fn a_schedule_written_again_is_the_same_and_no_longer() {
+    let (place, tuning) = (Place { rank: 3, size: 1000 }, tuning(false, Model::ETHERNET));
+    let (mut first, mut again) = (Schedule::new(), Schedule::new());
+    let call = Call::Allreduce(reduction(2, true));
+    plan(&call, place, &tuning, &mut first);
+    plan(&Call::Bcast { root: 9, data: bytes(1 << 20) }, place, &tuning, &mut again);
+    plan(&call, place, &tuning, &mut again);
+    assert_eq!(first, again);
+    // Fold, nine exchanges, unfold: its own steps alone, whatever the size.
+    assert!(first.len() <= 12, "{} rounds", first.len());
+}
