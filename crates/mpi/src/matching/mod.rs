@@ -298,6 +298,12 @@ impl Engine {
         self.effects.pop_front()
     }
 
+    /// Something is to be done.
+    #[inline(always)]
+    pub fn has_effects(&self) -> bool {
+        !self.effects.is_empty()
+    }
+
     /// Whether a short eager message to `to` may bypass the engine: window left, no offer to answer.
     /// It then counts as sent (the leanest path; `start_send` is the same without the short cut).
     #[inline(always)]
