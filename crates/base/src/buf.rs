@@ -32,6 +32,12 @@ impl UserMem {
         UserMem { addr, len }
     }
 
+    /// A view of our own memory, to be handed to code that works on the application's. It must not be kept
+    /// longer than the slice lives.
+    pub fn of_slice(slice: &mut [u8]) -> UserMem {
+        UserMem { addr: slice.as_mut_ptr(), len: slice.len() }
+    }
+
     #[inline(always)]
     pub const fn len(self) -> usize {
         self.len
