@@ -31,6 +31,9 @@ struct Slot<T> {
 const LIVE: u32 = 1 << 31;
 const GENERATIONS: u32 = 1 << Handle::GENERATION_BITS;
 
+// SAFETY: a slot's value is reached through counted references alone, and written while there is none.
+unsafe impl<T: Send + Sync> Sync for Slot<T> {}
+
 /// All objects of one kind.
 pub struct Table<T> {
     pages: [AtomicPtr<Slot<T>>; PAGES],

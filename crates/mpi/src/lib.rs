@@ -1,5 +1,30 @@
 //! Floor 5: the semantics of MPI, without an ABI and without a device's name.
+//!
+//! The way down: `pt2pt` (checked) → `matching` (which method) → `lane` → `transport`. The way up:
+//! `lane` (delivered) → `matching` → `request` → `wait`. Objects with handles: `comm`, `group`, `types`,
+//! `ops`, `info`, `errhandler`, `attributes`. All arguments and results are house values: `base::value`,
+//! `base::handle`, `base::error::Class`.
 
 #![forbid(unsafe_code)]
 
+pub mod attributes;
+pub mod bsend;
+pub mod buffer;
+pub mod comm;
+pub mod counters;
+pub mod errhandler;
+pub mod errors;
+pub mod group;
+pub mod info;
+mod lane;
 pub mod matching;
+pub mod ops;
+pub mod persistent;
+pub mod probe;
+pub mod process;
+pub mod pt2pt;
+pub mod request;
+pub mod status;
+pub mod types;
+pub mod wait;
+mod wire;

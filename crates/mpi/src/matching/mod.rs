@@ -79,6 +79,17 @@ pub enum Effect {
     Complete { op: Op, outcome: Outcome },
 }
 
+impl Effect {
+    /// Whether it needs the peer to be alive.
+    pub fn is_with(&self, gone: Peer) -> bool {
+        match *self {
+            Effect::Transmit { to, .. } | Effect::Stream { to, .. } => to == gone,
+            Effect::Pull { peer, .. } => peer == gone,
+            Effect::Discard { .. } | Effect::Release { .. } | Effect::Complete { .. } => false,
+        }
+    }
+}
+
 /// How an operation ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Outcome {

@@ -1,0 +1,5 @@
+//! Being written.
+
+/// Being written.
+#[derive(Default)]
+pub struct Attributes {}

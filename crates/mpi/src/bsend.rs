@@ -1,0 +1,148 @@
+//! Buffered sends (MPI-5.0 §3.6): a message that cannot leave at once is copied, and the copy is charged to
+//! the buffer that the application attached.
+//!
+//! The copy lies in our own memory, not in the attached one: the attached size is the limit that the
+//! program asked for, and its memory is never written. Before it: `pt2pt`; after it: `lane`.
+
+use crate::buffer::Buffer;
+use crate::comm::CommRef;
+use crate::lane::Lane;
+use crate::matching::{SendSpec, Start};
+use crate::process::Process;
+use crate::pt2pt::Target;
+use crate::request::{Kind, Request, State};
+use crate::wire;
+use hawser_base::{Class, Error, Handle, Result};
+use hawser_job::WaitReason;
+use std::sync::Mutex;
+
+/// The attached buffer: its address for MPI_Buffer_detach, its size, what of it is in use.
+#[derive(Debug, Default)]
+pub struct Attached(Mutex<Option<Room>>);
+
+#[derive(Debug)]
+struct Room {
+    address: usize,
+    size: u64,
+    /// MPI_BUFFER_AUTOMATIC: no limit.
+    automatic: bool,
+    open: Vec<(Handle, u64)>,
+}
+
+/// What a message costs beside its bytes: the standard ABI's MPI_BSEND_OVERHEAD, the larger of both ABIs'.
+const OVERHEAD: u64 = 96;
+
+impl Attached {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Room>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// MPI_Buffer_attach.
+    pub fn attach(&self, address: usize, size: u64, automatic: bool) -> Result<()> {
+        let mut room = self.lock();
+        if room.is_some() {
+            let text = "a buffer is attached already; detach it first (MPI_Buffer_detach)";
+            return Err(Error::new(Class::Buffer, text));
+        }
+        *room = Some(Room { address, size, automatic, open: Vec::new() });
+        Ok(())
+    }
+
+    /// Charges a message; sends that have ended give back what they held.
+    fn charge(&self, process: &'static Process, bytes: u64) -> Result<()> {
+        let mut guard = self.lock();
+        let Some(room) = guard.as_mut() else {
+            let text = "no buffer is attached for a buffered send; call MPI_Buffer_attach first";
+            return Err(Error::new(Class::Buffer, text));
+        };
+        room.open.retain(|&(handle, _)| process.is_open(handle));
+        let used: u64 = room.open.iter().map(|(_, bytes)| bytes).sum();
+        if !room.automatic && used + bytes + OVERHEAD > room.size {
+            let text = format!(
+                "a message of {bytes} bytes does not fit the attached buffer of {} bytes, of which {used} are in use; \
+                 attach a larger one (the message and MPI_BSEND_OVERHEAD for each)",
+                room.size
+            );
+            return Err(Error::new(Class::Buffer, text));
+        }
+        Ok(())
+    }
+
+    fn opened(&self, handle: Handle, bytes: u64) {
+        if let Some(room) = self.lock().as_mut() {
+            room.open.push((handle, bytes + OVERHEAD));
+        }
+    }
+
+    /// Sends that have not ended.
+    fn open(&self) -> Vec<Handle> {
+        self.lock().as_ref().map_or(Vec::new(), |room| room.open.iter().map(|&(handle, _)| handle).collect())
+    }
+}
+
+/// Starts a buffered send: it ends for the caller here.
+pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Target) -> Result<()> {
+    let bytes = buffer.len();
+    process.attached().charge(process, bytes)?;
+    let mut lane = process.lane(comm.lane()).enter();
+    let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0))?;
+    start_copy(&mut lane, to, buffer.to_vec(), Some(request))?;
+    let handle = lane.core.requests.handle(request);
+    if lane.core.requests.get(request).status().is_some() {
+        lane.core.requests.remove(request);
+    } else {
+        drop(lane);
+        process.attached().opened(handle, bytes);
+    }
+    Ok(())
+}
+
+/// Starts a standard send of bytes that are ours.
+pub fn start_copy(lane: &mut Lane, to: &Target, bytes: Vec<u8>, request: Option<u32>) -> Result<()> {
+    let len = bytes.len() as u64;
+    let packet = lane.core.engine.limits().packet;
+    let eager = lane.channel.has_room(to.peer, len.min(packet) as usize + hawser_device::PREFIX_MAX);
+    let spec = SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes: len, sync: false, eager, key: None };
+    let (control, op, front) = match lane.core.engine.start_send(spec) {
+        Start::Eager => (wire::encode(&crate::matching::Packet::Eager { context: to.context, tag: to.tag }), None, len),
+        Start::Begin { op, packet, front } => (wire::encode(&packet), Some(op), front),
+        Start::Lost => {
+            return Err(Error::new(Class::ProcAborted, format!("rank {} of MPI_COMM_WORLD has ended", to.peer)));
+        }
+    };
+    lane.send_copy(to.peer, &control, &bytes[..front as usize]);
+    match (op, request) {
+        (Some(op), _) => {
+            if let Some(request) = request {
+                lane.core.requests.get(request).state = State::Active(Some(op));
+            }
+            lane.core.bind_copy(op, bytes, request);
+        }
+        (None, Some(request)) => lane.core.end_send_now(request, to, len),
+        (None, None) => {}
+    }
+    lane.settle();
+    Ok(())
+}
+
+/// MPI_Buffer_flush: waits until every buffered send has ended.
+pub fn flush(process: &'static Process) {
+    for handle in process.attached().open() {
+        let Ok(lane) = crate::request::lane_of(handle) else { continue };
+        let reason = || WaitReason { call: "MPI_Buffer_flush", ..WaitReason::default() };
+        process.wait_until(lane, reason, |lane| {
+            let Ok(index) = lane.core.requests.find(handle) else { return Some(()) };
+            lane.core.requests.get(index).status()?;
+            lane.core.requests.remove(index);
+            Some(())
+        });
+    }
+}
+
+/// MPI_Buffer_detach: the address and the size that were attached.
+pub fn detach(process: &'static Process) -> Result<(usize, u64, bool)> {
+    flush(process);
+    let room = process.attached().lock().take();
+    room.map(|room| (room.address, room.size, room.automatic))
+        .ok_or_else(|| Error::new(Class::Buffer, "no buffer is attached"))
+}

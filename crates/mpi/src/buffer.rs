@@ -1,0 +1,130 @@
+//! The application's buffers as operations see them: one contiguous run where that is so, else a layout.
+//!
+//! Before it: `abi` (an address, a count and a handle); after it: `lane`, which copies from and to them.
+
+use crate::process::Process;
+use crate::types;
+use hawser_base::{Class, Error, Handle, Result, SharedMem, UserMem};
+use hawser_datatype::{Datatype, UserPtr};
+use hawser_device::{Payload, Source};
+use std::sync::Arc;
+
+/// The buffer arguments of a call, as they come from the ABI.
+#[derive(Clone, Copy, Debug)]
+pub struct Buf {
+    pub at: UserPtr,
+    pub count: i64,
+    pub datatype: Handle,
+}
+
+/// Where a message's bytes lie.
+#[derive(Clone)]
+pub enum Buffer {
+    /// In one run.
+    Dense(UserMem),
+    /// As `count` elements of a type with gaps.
+    Spread { at: UserPtr, count: u64, datatype: Arc<Datatype> },
+}
+
+impl Buffer {
+    pub const EMPTY: Buffer = Buffer::Dense(UserMem::EMPTY);
+
+    /// Checks count, datatype and address (MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER).
+    #[inline]
+    pub fn new(process: &Process, buf: &Buf) -> Result<Buffer> {
+        if buf.count < 0 {
+            return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
+        }
+        types::with(process, buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?
+    }
+
+    /// The same of a datatype at hand.
+    #[inline]
+    pub fn of(at: UserPtr, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
+        if !datatype.is_committed() {
+            return Err(Error::new(Class::Type, "the datatype is not committed; call MPI_Type_commit first"));
+        }
+        Buffer::uncommitted(at, count, datatype)
+    }
+
+    /// As `of`, where MPI does not want a committed type (MPI-5.0 §5.1.9).
+    #[inline]
+    pub fn uncommitted(at: UserPtr, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
+        match datatype.memory(at, count) {
+            Some(mem) if mem.as_ptr().is_null() && !mem.is_empty() => Err(null_buffer(count)),
+            Some(mem) => Ok(Buffer::Dense(mem)),
+            None if datatype.packed_size(count) >= i64::MAX as u64 => {
+                Err(Error::new(Class::Count, format!("{count} elements are more bytes than memory can hold")))
+            }
+            None => Ok(Buffer::Spread { at, count, datatype: datatype.clone() }),
+        }
+    }
+
+    /// Bytes of the message, in bytes.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        match self {
+            Buffer::Dense(mem) => mem.len() as u64,
+            Buffer::Spread { count, datatype, .. } => datatype.packed_size(*count),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `f` with the bytes `at .. at + len` as a device takes them.
+    pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
+        match self {
+            _ if len == 0 => f(Source::None),
+            Buffer::Dense(mem) => f(Source::Mem(mem.slice(at as usize, len))),
+            Buffer::Spread { at: user, count, datatype } => {
+                let mut from = at;
+                let mut pack = |piece: SharedMem| from += datatype.pack(*user, *count, from, piece) as u64;
+                f(Source::Pack { len, pack: &mut pack })
+            }
+        }
+    }
+
+    /// Takes `len` bytes off the payload to the message's bytes from `at` on. False if the peer died.
+    pub fn place(&self, at: u64, len: usize, payload: &mut dyn Payload) -> bool {
+        match self {
+            Buffer::Dense(mem) => payload.copy_to(mem.slice(at as usize, len)),
+            Buffer::Spread { at: user, count, datatype } => {
+                let mut done = 0;
+                while done < len {
+                    let Some(piece) = payload.next(len - done) else { return false };
+                    done += datatype.unpack(*user, *count, at + done as u64, piece);
+                }
+                true
+            }
+        }
+    }
+
+    /// Copies `bytes` to the message's front.
+    pub fn fill(&self, bytes: &[u8]) {
+        match self {
+            Buffer::Dense(mem) => mem.write(bytes),
+            Buffer::Spread { at, count, datatype } => {
+                datatype.unpack(*at, *count, 0, bytes);
+            }
+        }
+    }
+
+    /// The bytes in one piece, packed (MPI_Bsend keeps such a copy).
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len() as usize];
+        match self {
+            Buffer::Dense(mem) => mem.read(&mut bytes),
+            Buffer::Spread { at, count, datatype } => {
+                datatype.pack(*at, *count, 0, &mut bytes[..]);
+            }
+        }
+        bytes
+    }
+}
+
+#[cold]
+fn null_buffer(count: u64) -> Error {
+    Error::new(Class::Buffer, format!("the buffer is a null pointer, but count is {count}"))
+}

@@ -1,0 +1,188 @@
+//! Communicators: a group, a pair of contexts, and what the application hangs on them (MPI-5.0 chapter 7).
+//!
+//! How new ones are agreed on is in `comm_create`. Before it: `abi::comm`; after it: `group`, `lane`.
+
+use crate::attributes::Attributes;
+use crate::errhandler::ErrhandlerCell;
+use crate::group::Group;
+use crate::process::Process;
+use hawser_base::handle;
+use hawser_base::table::Ref;
+use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
+use hawser_job::FlagBlock;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// See the module.
+pub struct Comm {
+    /// Of point-to-point messages; collectives have the next one.
+    context: Context,
+    lane: Lane,
+    rank: u32,
+    group: Arc<Group>,
+    /// Its own handle, known once it has one.
+    handle: AtomicU32,
+    name: Mutex<Vec<u8>>,
+    pub attributes: Attributes,
+    pub errhandler: ErrhandlerCell,
+    /// Flags in the job's segment, if all members are on this host and a block was free.
+    flags: OnceLock<Flags>,
+    /// Collectives so far: every member counts the same.
+    pub collectives: AtomicU32,
+}
+
+/// A block of collective flags and its number, which the member that allocated it gives back.
+pub struct Flags {
+    pub block: FlagBlock,
+    pub number: u32,
+}
+
+impl Comm {
+    pub fn new(context: Context, group: Arc<Group>) -> Comm {
+        Comm {
+            context,
+            lane: context.lane(),
+            rank: group.rank().expect("a communicator is made on its members alone"),
+            group,
+            handle: AtomicU32::new(0),
+            name: Mutex::new(Vec::new()),
+            attributes: Attributes::default(),
+            errhandler: ErrhandlerCell::default(),
+            flags: OnceLock::new(),
+            collectives: AtomicU32::new(0),
+        }
+    }
+
+    #[inline(always)]
+    pub fn context(&self) -> Context {
+        self.context
+    }
+
+    /// The context of its collectives.
+    #[inline(always)]
+    pub fn collective_context(&self) -> Context {
+        Context(self.context.0 + 1)
+    }
+
+    #[inline(always)]
+    pub fn lane(&self) -> Lane {
+        self.lane
+    }
+
+    #[inline(always)]
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    #[inline(always)]
+    pub fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    pub fn group(&self) -> &Arc<Group> {
+        &self.group
+    }
+
+    pub fn handle(&self) -> Handle {
+        Handle::from_bits(self.handle.load(Relaxed)).unwrap_or(Handle::NULL)
+    }
+
+    /// Said once, before the handle is given to anybody.
+    pub fn set_handle(&self, handle: Handle) {
+        self.handle.store(handle.bits(), Relaxed);
+    }
+
+    /// The process of a rank that a call names (MPI_ERR_RANK).
+    #[inline]
+    pub fn peer(&self, rank: i32) -> Result<Peer> {
+        if rank >= 0
+            && let Some(peer) = self.group.peer(rank as u32)
+        {
+            return Ok(peer);
+        }
+        Err(self.bad_rank(rank))
+    }
+
+    #[cold]
+    fn bad_rank(&self, rank: i32) -> Error {
+        let last = self.size() - 1;
+        Error::new(Class::Rank, format!("rank {rank} is outside 0..={last} of {}", self.display_name()))
+    }
+
+    /// The rank of a process that sent on this communicator.
+    pub fn rank_of(&self, peer: Peer) -> i32 {
+        self.group.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
+    }
+
+    /// MPI_Comm_get_name: empty until set, but for the predefined ones.
+    pub fn name(&self) -> Vec<u8> {
+        self.name.lock().unwrap_or_else(|p| p.into_inner()).clone()
+    }
+
+    pub fn set_name(&self, name: &[u8]) {
+        *self.name.lock().unwrap_or_else(|p| p.into_inner()) = name.to_vec();
+    }
+
+    /// A name for messages: its own, or what tells it from others.
+    pub fn display_name(&self) -> String {
+        match self.name() {
+            name if name.is_empty() => format!("communicator #{}", self.context.0 / 2),
+            name => String::from_utf8_lossy(&name).into_owned(),
+        }
+    }
+
+    pub fn flags(&self) -> Option<&Flags> {
+        self.flags.get()
+    }
+
+    pub fn set_flags(&self, flags: Flags) {
+        let _ = self.flags.set(flags);
+    }
+}
+
+/// A communicator in use: it stays alive, freed or not.
+#[derive(Clone)]
+pub enum CommRef {
+    Predefined(&'static Comm),
+    Counted(Ref<'static, Comm>),
+}
+
+impl Deref for CommRef {
+    type Target = Comm;
+    #[inline(always)]
+    fn deref(&self) -> &Comm {
+        match self {
+            CommRef::Predefined(comm) => comm,
+            CommRef::Counted(comm) => comm,
+        }
+    }
+}
+
+impl Process {
+    /// The communicator of a handle (MPI_ERR_COMM).
+    #[inline]
+    pub fn comm(&'static self, handle: Handle) -> Result<CommRef> {
+        if handle == handle::comm::WORLD {
+            return Ok(CommRef::Predefined(self.world()));
+        }
+        self.other_comm(handle)
+    }
+
+    fn other_comm(&'static self, handle: Handle) -> Result<CommRef> {
+        if handle == handle::comm::SELF {
+            return Ok(CommRef::Predefined(self.self_comm()));
+        }
+        self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| no_comm(handle))
+    }
+}
+
+#[cold]
+fn no_comm(handle: Handle) -> Error {
+    let text = if handle.is_null() {
+        "the communicator is MPI_COMM_NULL".to_owned()
+    } else {
+        format!("communicator {handle:?} does not exist; it was freed before")
+    };
+    Error::new(Class::Comm, text)
+}

@@ -1,0 +1,31 @@
+//! What a rank counts, slot by slot in its page (`job::counters`); shown by `hawser-info --stats`.
+
+macro_rules! counters {
+    ($($name:ident = $text:literal;)*) => {
+        /// A slot in the rank's page.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub enum Counter { $($name),* }
+
+        /// Their names, in the order of the slots.
+        pub const NAMES: &[&str] = &[$($text),*];
+    };
+}
+
+counters! {
+    Eager = "messages sent eagerly";
+    Pushed = "messages pushed in pieces";
+    Answered = "messages that answered an offer (RTR)";
+    Asked = "messages sent by rendezvous";
+    Pulled = "messages read from the sender's memory";
+    Offers = "offers made (RTR)";
+    StaleOffers = "offers refused as stale";
+    Grants = "rendezvous granted";
+    NoCredit = "eager messages without credit or room";
+    Unexpected = "messages that came before their receive";
+    Strays = "packets that fitted nothing";
+    BytesSent = "bytes sent";
+    HostSteps = "collective steps through flags";
+    LaneContended = "lane locks that were contended";
+}
+const _: () = assert!(NAMES.len() <= hawser_job::counters::COUNTERS);

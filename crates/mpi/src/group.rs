@@ -1,0 +1,221 @@
+//! Groups: ordered sets of processes (MPI-5.0 §7.3).
+//!
+//! Pure sets: nothing here communicates. Before it: `abi::group`, `comm`; after it: nobody.
+
+use hawser_base::value::{IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
+use hawser_base::{Class, Error, Peer, Result};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// See the module. Immutable.
+#[derive(Debug)]
+pub struct Group {
+    members: Members,
+    /// The rank of this process.
+    rank: Option<u32>,
+    /// From processes back to ranks, made when first asked for.
+    ranks: OnceLock<HashMap<Peer, u32>>,
+}
+
+#[derive(Debug)]
+enum Members {
+    /// Rank i is process i: MPI_COMM_WORLD and its duplicates.
+    First(u32),
+    Listed(Box<[Peer]>),
+}
+
+impl Group {
+    /// All processes of the job.
+    pub fn world(size: u32, me: Peer) -> Group {
+        Group { members: Members::First(size), rank: Some(me.0), ranks: OnceLock::new() }
+    }
+
+    /// These processes, in this order; each at most once.
+    pub fn of(members: Vec<Peer>, me: Peer) -> Group {
+        let rank = members.iter().position(|&peer| peer == me).map(|rank| rank as u32);
+        let first = members.iter().enumerate().all(|(i, peer)| peer.index() == i);
+        let members =
+            if first { Members::First(members.len() as u32) } else { Members::Listed(members.into_boxed_slice()) };
+        Group { members, rank, ranks: OnceLock::new() }
+    }
+
+    #[inline]
+    pub fn size(&self) -> u32 {
+        match &self.members {
+            Members::First(size) => *size,
+            Members::Listed(members) => members.len() as u32,
+        }
+    }
+
+    /// The rank of this process, if it is a member.
+    #[inline]
+    pub fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    /// The process of a rank.
+    #[inline]
+    pub fn peer(&self, rank: u32) -> Option<Peer> {
+        match &self.members {
+            Members::First(size) => (rank < *size).then_some(Peer(rank)),
+            Members::Listed(members) => members.get(rank as usize).copied(),
+        }
+    }
+
+    /// The rank of a process.
+    pub fn rank_of(&self, peer: Peer) -> Option<u32> {
+        match &self.members {
+            Members::First(size) => (peer.0 < *size).then_some(peer.0),
+            Members::Listed(members) if members.len() <= 8 => {
+                members.iter().position(|&member| member == peer).map(|rank| rank as u32)
+            }
+            Members::Listed(_) => self.ranks().get(&peer).copied(),
+        }
+    }
+
+    fn ranks(&self) -> &HashMap<Peer, u32> {
+        self.ranks.get_or_init(|| self.peers().enumerate().map(|(rank, peer)| (peer, rank as u32)).collect())
+    }
+
+    /// All members, in order.
+    pub fn peers(&self) -> impl Iterator<Item = Peer> + '_ {
+        (0..self.size()).filter_map(|rank| self.peer(rank))
+    }
+
+    /// MPI_Group_compare.
+    pub fn compare(&self, other: &Group) -> i32 {
+        if self.size() != other.size() {
+            UNEQUAL
+        } else if self.peers().eq(other.peers()) {
+            IDENT
+        } else if self.peers().all(|peer| other.rank_of(peer).is_some()) {
+            SIMILAR
+        } else {
+            UNEQUAL
+        }
+    }
+
+    /// MPI_Group_translate_ranks, one rank.
+    pub fn translate(&self, rank: i32, to: &Group) -> Result<i32> {
+        if rank == PROC_NULL {
+            return Ok(PROC_NULL);
+        }
+        let peer = self.peer(rank as u32).filter(|_| rank >= 0).ok_or_else(|| self.bad_rank(rank))?;
+        Ok(to.rank_of(peer).map_or(UNDEFINED, |rank| rank as i32))
+    }
+
+    fn bad_rank(&self, rank: i32) -> Error {
+        Error::new(Class::Rank, format!("rank {rank} is not in the group of {} processes", self.size()))
+    }
+
+    fn select(&self, keep: impl Fn(u32, Peer) -> bool, me: Peer) -> Group {
+        let members = self.peers().enumerate().filter(|&(rank, peer)| keep(rank as u32, peer));
+        Group::of(members.map(|(_, peer)| peer).collect(), me)
+    }
+
+    /// MPI_Group_union: this group's members, then the other's that are not among them.
+    pub fn union(&self, other: &Group, me: Peer) -> Group {
+        let rest = other.peers().filter(|&peer| self.rank_of(peer).is_none());
+        Group::of(self.peers().chain(rest).collect(), me)
+    }
+
+    /// MPI_Group_intersection.
+    pub fn intersection(&self, other: &Group, me: Peer) -> Group {
+        self.select(|_, peer| other.rank_of(peer).is_some(), me)
+    }
+
+    /// MPI_Group_difference.
+    pub fn difference(&self, other: &Group, me: Peer) -> Group {
+        self.select(|_, peer| other.rank_of(peer).is_none(), me)
+    }
+
+    /// Checks that ranks are members, each named once.
+    fn check_ranks(&self, ranks: &[i32]) -> Result<()> {
+        let mut seen = vec![false; self.size() as usize];
+        for &rank in ranks {
+            let slot = seen.get_mut(rank as usize).filter(|_| rank >= 0).ok_or_else(|| self.bad_rank(rank))?;
+            if std::mem::replace(slot, true) {
+                return Err(Error::new(Class::Rank, format!("rank {rank} is named twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// MPI_Group_incl.
+    pub fn include(&self, ranks: &[i32], me: Peer) -> Result<Group> {
+        self.check_ranks(ranks)?;
+        Ok(Group::of(ranks.iter().filter_map(|&rank| self.peer(rank as u32)).collect(), me))
+    }
+
+    /// MPI_Group_excl.
+    pub fn exclude(&self, ranks: &[i32], me: Peer) -> Result<Group> {
+        self.check_ranks(ranks)?;
+        let mut out = vec![false; self.size() as usize];
+        ranks.iter().for_each(|&rank| out[rank as usize] = true);
+        Ok(self.select(|rank, _| !out[rank as usize], me))
+    }
+
+    /// The ranks of `first, last, stride` triplets (MPI_Group_range_incl, MPI_Group_range_excl).
+    pub fn expand(ranges: &[[i32; 3]]) -> Result<Vec<i32>> {
+        let mut ranks = Vec::new();
+        for &[first, last, stride] in ranges {
+            if stride == 0 || (stride > 0) != (last >= first) && first != last {
+                let text = format!("the range {first}, {last}, {stride} has no step toward its end");
+                return Err(Error::new(Class::Arg, text));
+            }
+            let steps = (i64::from(last) - i64::from(first)) / i64::from(stride);
+            ranks.extend((0..=steps).map(|i| (i64::from(first) + i * i64::from(stride)) as i32));
+        }
+        Ok(ranks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ME: Peer = Peer(2);
+
+    fn group(peers: &[u32]) -> Group {
+        Group::of(peers.iter().map(|&p| Peer(p)).collect(), ME)
+    }
+
+    fn members(group: &Group) -> Vec<u32> {
+        group.peers().map(|p| p.0).collect()
+    }
+
+    #[test]
+    fn sets_keep_the_order_that_the_standard_says() {
+        let (a, b) = (group(&[3, 2, 0]), group(&[0, 5, 3]));
+        assert_eq!(members(&a.union(&b, ME)), [3, 2, 0, 5]);
+        assert_eq!(members(&a.intersection(&b, ME)), [3, 0]);
+        assert_eq!(members(&a.difference(&b, ME)), [2]);
+        assert_eq!(a.rank(), Some(1));
+    }
+
+    #[test]
+    fn groups_compare_by_members_and_order() {
+        assert_eq!(group(&[0, 1, 2]).compare(&Group::world(3, ME)), IDENT);
+        assert_eq!(group(&[1, 0, 2]).compare(&Group::world(3, ME)), SIMILAR);
+        assert_eq!(group(&[0, 1]).compare(&Group::world(3, ME)), UNEQUAL);
+        assert_eq!(group(&[4, 5]).compare(&group(&[4, 6])), UNEQUAL);
+    }
+
+    #[test]
+    fn ranges_go_up_and_down_and_need_a_step() {
+        assert_eq!(Group::expand(&[[0, 6, 3], [9, 7, -1], [4, 4, 1]]).unwrap(), [0, 3, 6, 9, 8, 7, 4]);
+        assert!(Group::expand(&[[0, 6, 0]]).is_err());
+        assert!(Group::expand(&[[0, 6, -1]]).is_err());
+        assert_eq!(Group::world(9, ME).include(&[1, 1], ME).unwrap_err().class(), Class::Rank);
+        assert_eq!(Group::world(9, ME).exclude(&[9], ME).unwrap_err().class(), Class::Rank);
+    }
+
+    #[test]
+    fn large_listed_groups_find_ranks_too() {
+        let reversed = group(&(0..100).rev().collect::<Vec<_>>());
+        assert!((0..100).all(|p| reversed.rank_of(Peer(p)) == Some(99 - p)));
+        assert_eq!(reversed.translate(0, &Group::world(50, ME)).unwrap(), UNDEFINED);
+        assert_eq!(reversed.translate(99, &Group::world(50, ME)).unwrap(), 0);
+        assert_eq!(reversed.translate(PROC_NULL, &Group::world(50, ME)).unwrap(), PROC_NULL);
+    }
+}

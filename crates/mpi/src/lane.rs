@@ -1,0 +1,328 @@
+//! One lane's state: the matching engine with the buffers that it speaks of, and the way to the peers.
+//!
+//! A `Lane` is used under its lock alone (`base::threads::LaneCell`). It carries out what the engine says:
+//! places payload, transmits, streams, reads remotely, and marks requests as done. Effects that touch
+//! buffers happen inside the delivery, in order; those that send wait in the outbox until the device has
+//! returned, because a delivery must not send (`device::Delivery`).
+//!
+//! Before it: `pt2pt` and `request`; after it: `transport::Channel`.
+
+use crate::buffer::Buffer;
+use crate::counters::Counter;
+use crate::matching::{Effect, Engine, Envelope, Limits, Op, Outcome, Packet, Place};
+use crate::pt2pt::Target;
+use crate::request::Requests;
+use crate::wire;
+use hawser_base::value::ANY_TAG;
+use hawser_base::{Context, Lane as LaneId, Peer, SharedMem, UserMem};
+use hawser_device::{Delivery, Header, Payload, Source};
+use hawser_job::counters::Counters;
+use hawser_transport::{Channel, Control, Fabric};
+use std::collections::VecDeque;
+
+/// See the module.
+pub struct Lane {
+    pub channel: Channel,
+    pub core: Core,
+}
+
+/// All of a lane but its ports, so that a port can deliver to it.
+pub struct Core {
+    pub engine: Engine,
+    pub requests: Requests,
+    pub counters: Counters,
+    slots: Vec<Slot>,
+    outbox: VecDeque<Effect>,
+    streams: VecDeque<Stream>,
+    fabric: &'static Fabric,
+}
+
+/// What belongs to an operation of the engine.
+struct Slot {
+    body: Body,
+    /// The request that ends with it, if one does.
+    request: Option<u32>,
+}
+
+enum Body {
+    None,
+    /// A receive's or a send's memory.
+    Buffer(Buffer),
+    /// An unexpected message, or a copy that a buffered send keeps.
+    Held(Vec<u8>),
+}
+
+/// A send whose bytes are under way.
+struct Stream {
+    op: Op,
+    to: Peer,
+    message: u32,
+    at: u64,
+    until: u64,
+    piece: usize,
+}
+
+impl Lane {
+    pub fn new(id: LaneId, fabric: &'static Fabric, limits: Limits, counters: Counters) -> Lane {
+        let core = Core {
+            engine: Engine::new(fabric.peers(), limits),
+            requests: Requests::new(id),
+            counters,
+            slots: Vec::new(),
+            outbox: VecDeque::new(),
+            streams: VecDeque::new(),
+            fabric,
+        };
+        Lane { channel: fabric.channel(id), core }
+    }
+
+    /// Takes what has arrived, sends what can be sent. Whether anything moved.
+    pub fn progress(&mut self) -> bool {
+        let packets = self.channel.poll(&mut self.core);
+        self.settle() || packets > 0
+    }
+
+    /// Carries out what is to be sent. Whether a stream moved.
+    #[inline]
+    pub fn settle(&mut self) -> bool {
+        self.core.take_effects();
+        while let Some(effect) = self.core.outbox.pop_front() {
+            self.send_effect(effect);
+        }
+        if !self.channel.is_flushed() {
+            self.channel.flush();
+        }
+        !self.core.streams.is_empty() && self.pump()
+    }
+
+    /// Nothing is on its way out and nothing is half done: the leanest receive may poll one ring alone.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        self.core.streams.is_empty() && self.channel.is_flushed()
+    }
+
+    /// All that this rank has to send was handed to the devices.
+    pub fn is_drained(&self) -> bool {
+        self.is_quiet() && self.core.outbox.is_empty()
+    }
+
+    /// Sends a packet with bytes of ours; the device had room for them.
+    pub fn send_copy(&mut self, to: Peer, control: &Control, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return self.channel.control(to, *control);
+        }
+        let mut rest = bytes;
+        let mut pack = |piece: SharedMem| {
+            let (front, behind) = rest.split_at(piece.len());
+            piece.write(front);
+            rest = behind;
+        };
+        let source = Source::Pack { len: bytes.len(), pack: &mut pack };
+        let sent = self.channel.send(to, control.header, control.prefix(), source);
+        assert!(sent, "the device refused {} bytes after it had room for them", bytes.len());
+    }
+
+    fn send_effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::Transmit { to, packet } => {
+                self.core.count_packet(&packet);
+                self.channel.control(to, wire::encode(&packet));
+            }
+            Effect::Stream { op, to, message, from, until } => {
+                let total = (until - from) as usize;
+                let piece = (self.core.fabric.route(to).limits.piece)(total);
+                self.core.streams.push_back(Stream { op, to, message, at: from, until, piece });
+            }
+            Effect::Pull { op, peer, key, from, until } => {
+                let read = self.core.pull(op, peer, &key.0, from, until);
+                self.core.engine.pulled(op, from, read);
+                self.core.take_effects();
+            }
+            Effect::Complete { .. } | Effect::Release { .. } | Effect::Discard { .. } => {
+                unreachable!("{effect:?} is carried out at once")
+            }
+        }
+    }
+
+    /// Hands pieces of open streams to the devices until one refuses; streams take turns.
+    fn pump(&mut self) -> bool {
+        let mut moved = false;
+        for _ in 0..self.core.streams.len() {
+            let Some(mut stream) = self.core.streams.pop_front() else { break };
+            moved |= self.push_pieces(&mut stream);
+            if stream.at == stream.until {
+                self.core.engine.streamed(stream.op);
+                self.core.take_effects();
+            } else {
+                self.core.streams.push_back(stream);
+            }
+        }
+        moved
+    }
+
+    fn push_pieces(&mut self, stream: &mut Stream) -> bool {
+        let start = stream.at;
+        while stream.at < stream.until {
+            let len = ((stream.until - stream.at) as usize).min(stream.piece);
+            let header = wire::data(stream.message, stream.at);
+            let channel = &mut self.channel;
+            let sent =
+                self.core.with_source(stream.op, stream.at, len, |source| channel.send(stream.to, header, &[], source));
+            if !sent {
+                break;
+            }
+            stream.at += len as u64;
+        }
+        stream.at > start
+    }
+}
+
+impl Core {
+    /// The request that ends with `op`, and the memory that it speaks of.
+    pub fn bind(&mut self, op: Op, buffer: Buffer, request: Option<u32>) {
+        *self.slot(op) = Slot { body: Body::Buffer(buffer), request };
+    }
+
+    /// The same for a send that keeps a copy of its bytes.
+    pub fn bind_copy(&mut self, op: Op, bytes: Vec<u8>, request: Option<u32>) {
+        *self.slot(op) = Slot { body: Body::Held(bytes), request };
+    }
+
+    fn slot(&mut self, op: Op) -> &mut Slot {
+        let index = op.0 as usize;
+        if index >= self.slots.len() {
+            self.slots.resize_with(index + 1, || Slot { body: Body::None, request: None });
+        }
+        &mut self.slots[index]
+    }
+
+    /// Calls `f` with the bytes `at .. at + len` of a send.
+    pub fn with_source<R>(&mut self, op: Op, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
+        match &self.slot(op).body {
+            Body::Buffer(buffer) => buffer.source(at, len, f),
+            Body::Held(_) if len == 0 => f(Source::None),
+            Body::Held(bytes) => {
+                let mut rest = &bytes[at as usize..at as usize + len];
+                let mut pack = |piece: SharedMem| {
+                    let (front, behind) = rest.split_at(piece.len());
+                    piece.write(front);
+                    rest = behind;
+                };
+                f(Source::Pack { len, pack: &mut pack })
+            }
+            Body::None => unreachable!("{op:?} has no bytes to send"),
+        }
+    }
+
+    /// Names a send's memory for remote reading, if the device prefers that.
+    pub fn expose(&self, to: Peer, mem: UserMem) -> Option<[u64; 3]> {
+        self.fabric.expose(to, mem)
+    }
+
+    /// Something waits to be sent when the device has returned.
+    #[inline(always)]
+    pub fn has_outbox(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// A send that ended when it was started.
+    pub fn end_send_now(&mut self, request: u32, to: &Target, bytes: u64) {
+        let envelope = Envelope { context: to.context, source: to.peer, tag: to.tag, bytes };
+        self.requests.complete(request, Outcome { envelope, error: None, cancelled: false });
+    }
+
+    /// A receive from MPI_PROC_NULL, or a send to it.
+    pub fn end_null(&mut self, request: u32) {
+        let envelope = Envelope { context: Context(0), source: Peer(u32::MAX), tag: ANY_TAG, bytes: 0 };
+        self.requests.complete(request, Outcome { envelope, error: None, cancelled: false });
+    }
+
+    fn pull(&mut self, op: Op, peer: Peer, key: &[u64; 3], from: u64, until: u64) -> bool {
+        let fabric = self.fabric;
+        match &self.slot(op).body {
+            Body::Buffer(Buffer::Dense(mem)) => {
+                let into = mem.slice(from as usize, (until - from) as usize);
+                let read = fabric.read(peer, key, from, into);
+                self.counters.add(Counter::Pulled as usize, read as u64);
+                read
+            }
+            _ => false,
+        }
+    }
+
+    /// Carries out the effects that touch buffers and requests; those that send go to the outbox.
+    pub fn take_effects(&mut self) {
+        while let Some(effect) = self.engine.next_effect() {
+            match effect {
+                Effect::Release { held, op, bytes } => self.release(held, op, bytes),
+                Effect::Discard { held } => self.slot(held).body = Body::None,
+                Effect::Complete { op, outcome } => self.complete(op, outcome),
+                Effect::Transmit { .. } | Effect::Stream { .. } | Effect::Pull { .. } => self.outbox.push_back(effect),
+            }
+        }
+    }
+
+    fn release(&mut self, held: Op, op: Op, bytes: u64) {
+        let body = std::mem::replace(&mut self.slot(held).body, Body::None);
+        let (Body::Held(kept), Body::Buffer(buffer)) = (body, &self.slot(op).body) else {
+            unreachable!("{held:?} was not held or {op:?} has no buffer")
+        };
+        buffer.fill(&kept[..bytes as usize]);
+    }
+
+    fn complete(&mut self, op: Op, outcome: Outcome) {
+        let slot = self.slot(op);
+        slot.body = Body::None;
+        if let Some(request) = slot.request.take() {
+            self.requests.complete(request, outcome);
+        }
+    }
+
+    fn put(&mut self, place: Place, payload: &mut dyn Payload) {
+        match place {
+            Place::Drop => {}
+            Place::Into { op, at, room } => match &mut self.slot(op).body {
+                Body::Buffer(buffer) => drop(buffer.place(at, room as usize, payload)),
+                Body::Held(bytes) => drop(payload.read(&mut bytes[at as usize..(at + room) as usize])),
+                Body::None => {}
+            },
+            Place::Hold { op, bytes } => {
+                let mut kept = vec![0; bytes as usize];
+                let len = payload.len().min(kept.len());
+                payload.read(&mut kept[..len]);
+                *self.slot(op) = Slot { body: Body::Held(kept), request: None };
+                self.counters.add(Counter::Unexpected as usize, 1);
+            }
+        }
+    }
+
+    fn count_packet(&mut self, packet: &Packet) {
+        let counter = match packet {
+            Packet::Offer { .. } => Counter::Offers,
+            Packet::Stale { .. } => Counter::StaleOffers,
+            Packet::Grant { .. } => Counter::Grants,
+            _ => return,
+        };
+        self.counters.add(counter as usize, 1);
+    }
+}
+
+impl Delivery for Core {
+    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        let place = wire::decode(&header, payload)
+            .and_then(|packet| self.engine.arrive(from, packet, payload.len() as u64).ok());
+        match place {
+            Some(place) => self.put(place, payload),
+            None => self.counters.add(Counter::Strays as usize, 1),
+        }
+        self.take_effects();
+    }
+
+    fn lost(&mut self, peer: Peer) {
+        // Their operations end below: nothing of theirs is carried out any more.
+        self.streams.retain(|stream| stream.to != peer);
+        self.outbox.retain(|effect| !effect.is_with(peer));
+        self.engine.lost(peer);
+        self.take_effects();
+    }
+}

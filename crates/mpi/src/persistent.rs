@@ -1,0 +1,100 @@
+//! Persistent requests (MPI-5.0 §3.9): the arguments of a call, kept to be started again and again.
+//!
+//! Before it: `abi::p2p`; after it: `pt2pt::start` and `pt2pt::post`.
+
+use crate::bsend;
+use crate::buffer::{Buf, Buffer};
+use crate::process;
+use crate::pt2pt::{self, Mode, Target};
+use crate::request::{Kind, Request, State, lane_of};
+use hawser_base::{Class, Error, Handle, Result};
+
+/// What a persistent request does when it is started.
+pub enum Recipe {
+    Send {
+        buffer: Buffer,
+        to: Target,
+        mode: Mode,
+    },
+    Recv {
+        buffer: Buffer,
+        want: crate::matching::Want,
+    },
+    /// To or from MPI_PROC_NULL.
+    Nothing,
+}
+
+/// MPI_Send_init and its modes.
+pub fn send_init(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<Handle> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let buffer = Buffer::new(process, buf)?;
+    let recipe = match pt2pt::target(&comm, dest, tag)? {
+        Some(to) => Recipe::Send { buffer, to, mode },
+        None => Recipe::Nothing,
+    };
+    let request =
+        Request { state: State::Inactive, recipe: Some(Box::new(recipe)), ..Request::new(Kind::Send, comm, dest) };
+    insert(request)
+}
+
+/// MPI_Recv_init.
+pub fn recv_init(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let buffer = Buffer::new(process, buf)?;
+    let recipe = match pt2pt::want(&comm, source, tag)? {
+        Some(want) => Recipe::Recv { buffer, want },
+        None => Recipe::Nothing,
+    };
+    let request =
+        Request { state: State::Inactive, recipe: Some(Box::new(recipe)), ..Request::new(Kind::Recv, comm, source) };
+    insert(request)
+}
+
+fn insert(request: Request) -> Result<Handle> {
+    let process = process::get()?;
+    let mut lane = process.lane(request.comm.lane()).enter();
+    let index = lane.core.requests.insert(request)?;
+    Ok(lane.core.requests.handle(index))
+}
+
+/// MPI_Start.
+pub fn start(handle: Handle) -> Result<()> {
+    let process = process::get()?;
+    let mut lane = process.lane(lane_of(handle)?).enter();
+    let index = lane.core.requests.find(handle)?;
+    let request = lane.core.requests.get(index);
+    let (State::Inactive, Some(recipe)) = (&request.state, request.recipe.take()) else {
+        let text = "the request is not persistent, or is active already; complete it first";
+        return Err(Error::new(Class::Request, text));
+    };
+    request.state = State::Active(None);
+    let comm = request.comm.clone();
+    let started = match &*recipe {
+        Recipe::Nothing => {
+            lane.core.end_null(index);
+            Ok(())
+        }
+        Recipe::Recv { buffer, want } => {
+            pt2pt::post(&mut lane, *want, buffer.clone(), index);
+            Ok(())
+        }
+        Recipe::Send { buffer, to, mode: Mode::Buffered } => {
+            drop(lane);
+            let started = bsend::start(process, &comm, buffer.clone(), to);
+            lane = process.lane(comm.lane()).enter();
+            lane.core.end_send_now(index, to, buffer.len());
+            started
+        }
+        Recipe::Send { buffer, to, mode } => {
+            pt2pt::start(&mut lane, to, buffer.clone(), *mode == Mode::Synchronous, Some(index))
+        }
+    };
+    let request = lane.core.requests.get(index);
+    request.recipe = Some(recipe);
+    if started.is_err() {
+        request.state = State::Inactive;
+    }
+    started
+}

@@ -1,0 +1,115 @@
+//! Probes: what a receive would get, looked at or taken out of the queue (MPI-5.0 §3.8).
+//!
+//! Before it: `abi::p2p`; after it: the matching engine's held messages.
+
+use crate::buffer::{Buf, Buffer};
+use crate::comm::Comm;
+use crate::matching::{Envelope, Op};
+use crate::process;
+use crate::pt2pt;
+use crate::request::{Kind, NOTHING_RECEIVED, Request, State};
+use crate::status::Status;
+use crate::wait::{self, Call};
+use hawser_base::{Class, Error, Handle, LANES, Lane, Result, handle};
+use hawser_job::{Tag, WaitReason};
+use hawser_transport::wait_peer;
+
+fn status(comm: &Comm, source: i32, envelope: &Envelope) -> Status {
+    let source = if source >= 0 { source } else { comm.rank_of(envelope.source) };
+    Status { source, tag: envelope.tag, error: None, bytes: envelope.bytes, cancelled: false }
+}
+
+/// MPI_Iprobe. `None`: no message yet.
+pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<Option<Status>> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Some(Status::PROC_NULL)) };
+    process.progress_others(comm.lane());
+    let mut lane = process.lane(comm.lane()).enter();
+    let found = lane.core.engine.probe(&want).or_else(|| {
+        lane.progress();
+        lane.core.engine.probe(&want)
+    });
+    Ok(found.map(|envelope| status(&comm, source, &envelope)))
+}
+
+/// MPI_Probe.
+pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
+    let reason = || reason("MPI_Probe", &want);
+    let envelope = process.wait_until(comm.lane(), reason, |lane| lane.core.engine.probe(&want));
+    Ok(status(&comm, source, &envelope))
+}
+
+fn reason(call: &'static str, want: &crate::matching::Want) -> WaitReason<&'static str> {
+    WaitReason {
+        call,
+        peer: wait_peer(want.source),
+        tag: want.tag.map_or(Tag::Any, Tag::Is),
+        context: want.context.0,
+        ..WaitReason::default()
+    }
+}
+
+/// MPI_Improbe: the message's handle and its status.
+pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, Status)>> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let Some(want) = pt2pt::want(&comm, source, tag)? else {
+        return Ok(Some((handle::message::NO_PROC, Status::PROC_NULL)));
+    };
+    let mut lane = process.lane(comm.lane()).enter();
+    lane.progress();
+    let Some((held, envelope)) = lane.core.engine.claim(&want) else { return Ok(None) };
+    Ok(Some((process.new_message(&comm, held)?, status(&comm, source, &envelope))))
+}
+
+/// MPI_Mprobe.
+pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let Some(want) = pt2pt::want(&comm, source, tag)? else {
+        return Ok((handle::message::NO_PROC, Status::PROC_NULL));
+    };
+    let reason = || reason("MPI_Mprobe", &want);
+    let (held, envelope) = process.wait_until(comm.lane(), reason, |lane| lane.core.engine.claim(&want));
+    Ok((process.new_message(&comm, held)?, status(&comm, source, &envelope)))
+}
+
+/// A message that a matched probe took: which one, in which lane.
+pub struct Message {
+    pub comm: crate::comm::CommRef,
+    pub lane: Lane,
+    pub held: Op,
+}
+
+const _: () = assert!(LANES <= u8::MAX as usize);
+
+/// MPI_Imrecv. The message handle dies.
+pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
+    let process = process::get()?;
+    if message == handle::message::NO_PROC {
+        return Ok(NOTHING_RECEIVED);
+    }
+    let buffer = Buffer::new(process, buf)?;
+    let Message { comm, lane, held } = process.take_message(message)?;
+    let mut lane = process.lane(lane).enter();
+    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, hawser_base::value::ANY_SOURCE))?;
+    let Some(op) = lane.core.engine.recv_claimed(held, buffer.len()) else {
+        lane.core.requests.remove(request);
+        return Err(Error::new(Class::Request, "the message was received before"));
+    };
+    lane.core.requests.get(request).state = State::Active(Some(op));
+    lane.core.bind(op, buffer, Some(request));
+    lane.settle();
+    Ok(lane.core.requests.handle(request))
+}
+
+/// MPI_Mrecv.
+pub fn mrecv(buf: &Buf, message: Handle) -> Result<Status> {
+    let mut request = imrecv(buf, message)?;
+    let _ = Call { name: "MPI_Mrecv", peer: None, tag: None };
+    wait::wait("MPI_Mrecv", &mut request)?.result()
+}

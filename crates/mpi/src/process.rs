@@ -1,0 +1,259 @@
+//! This process as MPI sees it: who it is, its lanes, its tables of objects (MPI-5.0 §11.2).
+//!
+//! There is one, made by `node` and kept for good; every call of the application begins with `get`.
+//! Before it: `node` (which brings world, devices and parameters together); after it: everything here.
+
+use crate::bsend::Attached;
+use crate::comm::Comm;
+use crate::group::Group;
+use crate::lane::Lane;
+use crate::matching::{Limits, Op};
+use crate::probe::Message;
+use crate::{errors, info, ops, types};
+use hawser_base::table::Table;
+use hawser_base::threads::{self, LaneCell};
+use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
+use hawser_boot::World;
+use hawser_job::Segment;
+use hawser_job::counters::Counters;
+use hawser_transport::{Fabric, Patience};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
+use std::sync::{Arc, OnceLock};
+
+static PROCESS: OnceLock<Process> = OnceLock::new();
+
+/// See the module.
+pub struct Process {
+    /// First, because every call looks at it.
+    stage: AtomicU8,
+    active: AtomicU32,
+    fabric: &'static Fabric,
+    patience: Patience,
+    lanes: [LaneCell<Lane>; LANES],
+    world_comm: Comm,
+    self_comm: Comm,
+    comms: Table<Comm>,
+    groups: Table<Arc<Group>>,
+    messages: Table<Message>,
+    pub types: types::Types,
+    pub ops: ops::Ops,
+    pub infos: info::Infos,
+    pub errors: errors::Errors,
+    attached: Attached,
+    counters: Counters,
+    segment: Segment,
+    world: World,
+    thread_level: i32,
+    main_thread: std::thread::ThreadId,
+}
+
+const RUNNING: u8 = 1;
+const FINALIZED: u8 = 2;
+
+/// What `node` brings.
+pub struct Parts {
+    pub world: World,
+    pub segment: Segment,
+    pub fabric: &'static Fabric,
+    pub limits: Limits,
+    pub patience: Patience,
+    pub thread_level: i32,
+}
+
+/// Makes the process; called once, by `node`, under its lock.
+pub fn start(parts: Parts) -> Result<&'static Process> {
+    let Parts { world, segment, fabric, limits, patience, thread_level } = parts;
+    threads::set_multiple(thread_level == hawser_base::value::THREAD_MULTIPLE);
+    let me = Peer(world.rank());
+    let counters = segment.rank(world.local_rank() as usize).counters();
+    let group = Arc::new(Group::world(world.size(), me));
+    let alone = Arc::new(Group::of(vec![me], me));
+    let world_comm = Comm::new(Context(0), group);
+    world_comm.set_handle(hawser_base::handle::comm::WORLD);
+    world_comm.set_name(b"MPI_COMM_WORLD");
+    let self_comm = Comm::new(Context(2), alone);
+    self_comm.set_handle(hawser_base::handle::comm::SELF);
+    self_comm.set_name(b"MPI_COMM_SELF");
+    let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;
+    let lane = |i: usize| LaneCell::new(Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
+    let process = Process {
+        stage: AtomicU8::new(RUNNING),
+        active: AtomicU32::new(active),
+        fabric,
+        patience,
+        lanes: std::array::from_fn(lane),
+        world_comm,
+        self_comm,
+        comms: Table::new(),
+        groups: Table::new(),
+        messages: Table::new(),
+        types: types::Types::default(),
+        ops: ops::Ops::default(),
+        infos: info::Infos::default(),
+        errors: errors::Errors::default(),
+        attached: Attached::default(),
+        counters,
+        segment,
+        world,
+        thread_level,
+        main_thread: std::thread::current().id(),
+    };
+    if PROCESS.set(process).is_err() {
+        return Err(Error::new(Class::Other, "MPI is initialised already in this process"));
+    }
+    get()
+}
+
+/// The process between MPI_Init and MPI_Finalize (MPI_ERR_OTHER otherwise).
+#[inline(always)]
+pub fn get() -> Result<&'static Process> {
+    match PROCESS.get() {
+        Some(process) if process.stage.load(Relaxed) == RUNNING => Ok(process), // partner: `finish`
+        _ => Err(outside()),
+    }
+}
+
+/// The process, finalised or not.
+pub fn any() -> Option<&'static Process> {
+    PROCESS.get()
+}
+
+#[cold]
+fn outside() -> Error {
+    let text = if PROCESS.get().is_some() { "called after MPI_Finalize" } else { "called before MPI_Init" };
+    Error::new(Class::Other, text)
+}
+
+/// MPI_Initialized.
+pub fn was_initialized() -> bool {
+    PROCESS.get().is_some()
+}
+
+/// MPI_Finalized.
+pub fn was_finalized() -> bool {
+    PROCESS.get().is_some_and(|process| process.stage.load(Acquire) == FINALIZED)
+}
+
+impl Process {
+    /// No call but a few may follow (MPI-5.0 §11.2.2).
+    pub fn finish(&self) {
+        self.stage.store(FINALIZED, Release); // partners: `get`, `was_finalized`
+    }
+
+    #[inline(always)]
+    pub fn world(&'static self) -> &'static Comm {
+        &self.world_comm
+    }
+
+    pub fn self_comm(&'static self) -> &'static Comm {
+        &self.self_comm
+    }
+
+    /// Who is in the job, from where this process was started.
+    pub fn job(&self) -> &World {
+        &self.world
+    }
+
+    /// The host's part of the job: pages, flags, arenas.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    pub fn me(&self) -> Peer {
+        Peer(self.world_comm.rank())
+    }
+
+    pub fn thread_level(&self) -> i32 {
+        self.thread_level
+    }
+
+    /// MPI_Is_thread_main.
+    pub fn is_main_thread(&self) -> bool {
+        std::thread::current().id() == self.main_thread
+    }
+
+    pub fn fabric(&self) -> &'static Fabric {
+        self.fabric
+    }
+
+    #[inline(always)]
+    pub fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    #[inline(always)]
+    pub fn lane(&self, lane: LaneId) -> &LaneCell<Lane> {
+        &self.lanes[lane.index()]
+    }
+
+    /// Lanes that some communicator lives on.
+    pub fn active_lanes(&self) -> impl Iterator<Item = LaneId> + use<> {
+        let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
+        (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
+    }
+
+    fn activate(&self, lane: LaneId) {
+        self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active_lanes`
+    }
+
+    pub fn comms(&'static self) -> &'static Table<Comm> {
+        &self.comms
+    }
+
+    /// A handle for a new communicator.
+    pub fn add_comm(&'static self, comm: Comm) -> Result<Handle> {
+        self.activate(comm.lane());
+        let handle = self.comms.insert(comm).ok_or_else(|| full("communicators"))?;
+        self.comms.get(handle).expect("it was just inserted").set_handle(handle);
+        Ok(handle)
+    }
+
+    pub fn groups(&'static self) -> &'static Table<Arc<Group>> {
+        &self.groups
+    }
+
+    /// A handle for a new group.
+    pub fn add_group(&'static self, group: Arc<Group>) -> Result<Handle> {
+        self.groups.insert(group).ok_or_else(|| full("groups"))
+    }
+
+    /// A handle for a message that a matched probe took.
+    pub fn new_message(&'static self, comm: &crate::comm::CommRef, held: Op) -> Result<Handle> {
+        let message = Message { comm: comm.clone(), lane: comm.lane(), held };
+        self.messages.insert(message).ok_or_else(|| full("probed messages"))
+    }
+
+    /// Takes the message of a handle; the handle dies.
+    pub fn take_message(&'static self, handle: Handle) -> Result<Message> {
+        let found = self.messages.get(handle).map(|m| Message { comm: m.comm.clone(), lane: m.lane, held: m.held });
+        match found {
+            Some(message) if self.messages.remove(handle) => Ok(message),
+            _ => Err(Error::new(Class::Request, format!("message {handle:?} does not exist; it was received before"))),
+        }
+    }
+
+    pub fn attached(&self) -> &Attached {
+        &self.attached
+    }
+
+    /// Whether the request of a buffered send is still under way; an ended one goes.
+    pub fn is_open(&'static self, handle: Handle) -> bool {
+        let Ok(id) = crate::request::lane_of(handle) else { return false };
+        let Some(mut lane) = self.lane(id).try_enter() else { return true };
+        let Ok(index) = lane.core.requests.find(handle) else { return false };
+        let ended = lane.core.requests.get(index).status().is_some();
+        if ended {
+            lane.core.requests.remove(index);
+        }
+        !ended
+    }
+}
+
+#[cold]
+pub fn full(what: &str) -> Error {
+    Error::new(Class::Other, format!("there are more {what} than handles ({}); free some", Handle::SLOTS))
+}

@@ -1,0 +1,443 @@
+//! Point-to-point communication (MPI-5.0 chapter 3): checked arguments become operations of a lane.
+//!
+//! The leanest paths are here: a short standard send is one line written by the device, a receive from a
+//! known source with empty queues polls that one ring. Everything else goes through the matching engine.
+//!
+//! Before it: `abi::p2p`; after it: `lane` and `matching`; `wait` when it cannot end at once.
+
+use crate::bsend;
+use crate::buffer::{Buf, Buffer};
+use crate::comm::{Comm, CommRef};
+use crate::counters::Counter;
+use crate::lane::{Core, Lane};
+use crate::matching::{self, Packet, Posted, SendSpec, Start, Want};
+use crate::process::{self, Process};
+use crate::request::{self, Kind, NOTHING_RECEIVED, Request, SENT, State};
+use crate::status::Status;
+use crate::wait::{self, Call};
+use crate::wire;
+use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+use hawser_base::{Class, Context, Error, Handle, Peer, Result, UserMem};
+use hawser_device::{Delivery, Header, Payload};
+
+/// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Standard,
+    Buffered,
+    Synchronous,
+    Ready,
+}
+
+/// The largest tag (the attribute MPI_TAG_UB). Collectives use contexts of their own, so all of it is free.
+pub const TAG_UB: i32 = i32::MAX;
+
+/// Turns of polling one ring alone before a receive is posted and everything is looked at.
+const DIRECT_TURNS: u32 = 2000;
+/// The same while other threads may want the lane.
+const DIRECT_TURNS_SHARED: u32 = 20;
+
+/// A checked destination.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub peer: Peer,
+    pub context: Context,
+    pub tag: i32,
+}
+
+#[inline]
+fn check_tag(tag: i32) -> Result<()> {
+    if tag < 0 {
+        return Err(Error::new(Class::Tag, format!("tag {tag} is outside 0..={TAG_UB}")));
+    }
+    Ok(())
+}
+
+#[inline]
+pub fn target(comm: &Comm, dest: i32, tag: i32) -> Result<Option<Target>> {
+    check_tag(tag)?;
+    if dest == PROC_NULL {
+        return Ok(None);
+    }
+    Ok(Some(Target { peer: comm.peer(dest)?, context: comm.context(), tag }))
+}
+
+/// What a receive or a probe asks for; `None` for MPI_PROC_NULL.
+#[inline]
+pub fn want(comm: &Comm, source: i32, tag: i32) -> Result<Option<Want>> {
+    let tag = match tag {
+        ANY_TAG => None,
+        tag => {
+            check_tag(tag)?;
+            Some(tag)
+        }
+    };
+    let source = match source {
+        PROC_NULL => return Ok(None),
+        ANY_SOURCE => None,
+        rank => Some(comm.peer(rank)?),
+    };
+    Ok(Some(Want { context: comm.context(), source, tag }))
+}
+
+/// MPI_Send and its modes.
+#[inline]
+pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<()> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let buffer = Buffer::new(process, buf)?;
+    let Some(target) = target(&comm, dest, tag)? else { return Ok(()) };
+    if mode == Mode::Standard || mode == Mode::Ready {
+        if let Buffer::Dense(mem) = buffer {
+            if send_short(&mut process.lane(comm.lane()).enter(), &target, mem) {
+                return Ok(());
+            }
+        }
+    }
+    send_long(process, call, comm, buffer, dest, &target, mode)
+}
+
+/// The leanest send.
+#[inline(always)]
+fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
+    let bytes = mem.len() as u64;
+    if bytes > lane.core.engine.limits().packet || !lane.core.engine.quick_send(target.peer, bytes) {
+        return false;
+    }
+    if lane.channel.send_short(target.peer, wire::eager(target.context, target.tag), mem) {
+        return true;
+    }
+    lane.core.engine.undo_quick_send(target.peer, bytes);
+    false
+}
+
+#[inline(never)]
+fn send_long(
+    process: &'static Process,
+    call: &'static str,
+    comm: CommRef,
+    buffer: Buffer,
+    dest: i32,
+    target: &Target,
+    mode: Mode,
+) -> Result<()> {
+    if mode == Mode::Buffered {
+        return bsend::start(process, &comm, buffer, target);
+    }
+    let lane_id = comm.lane();
+    let mut lane = process.lane(lane_id).enter();
+    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest))?;
+    start(&mut lane, target, buffer, mode == Mode::Synchronous, Some(request))?;
+    drop(lane);
+    wait::request(process, lane_id, request, Call { name: call, peer: Some(target.peer), tag: Some(target.tag) })
+        .result()
+        .map(drop)
+}
+
+/// Starts a send in its lane: it ends by its request.
+pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: Option<u32>) -> Result<()> {
+    let bytes = buffer.len();
+    let key = match &buffer {
+        Buffer::Dense(mem) if bytes > lane.core.engine.limits().eager => lane.core.expose(to.peer, *mem),
+        _ => None,
+    };
+    let first = bytes.min(lane.core.engine.limits().packet);
+    let eager = lane.channel.has_room(to.peer, first as usize + hawser_device::PREFIX_MAX);
+    let spec =
+        SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, key: key.map(matching::Key) };
+    lane.core.counters.add(Counter::BytesSent as usize, bytes);
+    match lane.core.engine.start_send(spec) {
+        Start::Eager => send_eager(lane, to, &buffer, request),
+        Start::Begin { op, packet, front } => {
+            lane.core.count_method(&packet, eager);
+            lane.core.bind(op, buffer, request);
+            if let Some(request) = request {
+                lane.core.requests.get(request).state = State::Active(Some(op));
+            }
+            let control = wire::encode(&packet);
+            if front == 0 {
+                lane.channel.control(to.peer, control);
+            } else {
+                let Lane { channel, core } = lane;
+                let sent = core.with_source(op, 0, front as usize, |source| {
+                    channel.send(to.peer, control.header, control.prefix(), source)
+                });
+                assert!(sent, "the device refused {front} bytes after it had room for them");
+            }
+            lane.settle();
+        }
+        Start::Lost => {
+            return Err(Error::new(Class::ProcAborted, format!("rank {} of MPI_COMM_WORLD has ended", to.peer)));
+        }
+    }
+    Ok(())
+}
+
+fn send_eager(lane: &mut Lane, to: &Target, buffer: &Buffer, request: Option<u32>) {
+    let header = wire::eager(to.context, to.tag);
+    let bytes = buffer.len();
+    let channel = &mut lane.channel;
+    let sent = buffer.source(0, bytes as usize, |source| channel.send(to.peer, header, &[], source));
+    assert!(sent, "the device refused {bytes} bytes after it had room for them");
+    lane.core.counters.add(Counter::Eager as usize, 1);
+    if let Some(request) = request {
+        lane.core.end_send_now(request, to, bytes);
+    }
+}
+
+impl Core {
+    fn count_method(&mut self, packet: &Packet, eager: bool) {
+        let counter = match packet {
+            Packet::Push { .. } => Counter::Pushed,
+            Packet::Answer { .. } => Counter::Answered,
+            _ => Counter::Asked,
+        };
+        self.counters.add(counter as usize, 1);
+        self.counters.add(Counter::NoCredit as usize, !eager as u64);
+    }
+}
+
+/// MPI_Isend and its modes.
+pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<Handle> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let buffer = Buffer::new(process, buf)?;
+    let Some(target) = target(&comm, dest, tag)? else { return Ok(SENT) };
+    let lane_id = comm.lane();
+    if mode == Mode::Buffered {
+        bsend::start(process, &comm, buffer, &target)?;
+        return Ok(SENT);
+    }
+    let mut lane = process.lane(lane_id).enter();
+    if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous) {
+        if send_short(&mut lane, &target, *mem) {
+            return Ok(SENT);
+        }
+    }
+    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest))?;
+    start(&mut lane, &target, buffer, mode == Mode::Synchronous, Some(request))?;
+    Ok(lane.core.requests.handle(request))
+}
+
+/// MPI_Irecv.
+pub fn irecv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let buffer = Buffer::new(process, buf)?;
+    let Some(want) = want(&comm, source, tag)? else { return Ok(NOTHING_RECEIVED) };
+    let mut lane = process.lane(comm.lane()).enter();
+    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source))?;
+    post(&mut lane, want, buffer, request);
+    Ok(lane.core.requests.handle(request))
+}
+
+/// Posts a receive in its lane.
+pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
+    let (op, posted) = lane.core.engine.post_recv(want, buffer.len());
+    lane.core.requests.get(request).state = State::Active(Some(op));
+    lane.core.bind(op, buffer, Some(request));
+    if posted == Posted::Matched || lane.core.engine.has_effects() {
+        lane.settle();
+    }
+}
+
+/// MPI_Recv.
+#[inline]
+pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    let buffer = Buffer::new(process, buf)?;
+    let Some(want) = want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
+    if let (Buffer::Dense(mem), Some(peer)) = (&buffer, want.source) {
+        let mut lane = process.lane(comm.lane()).enter();
+        if (mem.len() as u64) < lane.core.engine.limits().offer && lane.is_quiet() {
+            if let Some(status) = recv_direct(process, &mut lane, &want, peer, *mem, source) {
+                return status;
+            }
+        }
+    }
+    recv_posted(process, comm, want, buffer, source)
+}
+
+/// The leanest receive: polls the source's ring alone, as long as that is right and worth it.
+#[inline]
+fn recv_direct(
+    process: &Process,
+    lane: &mut Lane,
+    want: &Want,
+    peer: Peer,
+    mem: UserMem,
+    source: i32,
+) -> Option<Result<Status>> {
+    let turns = if process.patience().is_crowded() {
+        1
+    } else if hawser_base::threads::multiple() {
+        DIRECT_TURNS_SHARED
+    } else {
+        DIRECT_TURNS
+    };
+    let Lane { channel, core } = lane;
+    let mut direct = Direct { core, want, mem, got: None };
+    for _ in 0..turns {
+        if !direct.core.engine.quick_recv(want.context, peer) {
+            return None;
+        }
+        if channel.poll_from(peer, &mut direct) {
+            if let Some((tag, bytes)) = direct.got {
+                return Some(direct_status(source, tag, bytes, mem.len() as u64));
+            }
+            if direct.core.has_outbox() {
+                return None;
+            }
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+    None
+}
+
+#[inline]
+fn direct_status(source: i32, tag: i32, bytes: u64, room: u64) -> Result<Status> {
+    if bytes > room {
+        return Err(truncated(bytes, room));
+    }
+    Ok(Status { source, tag, error: None, bytes, cancelled: false })
+}
+
+#[cold]
+fn truncated(bytes: u64, room: u64) -> Error {
+    Error::new(Class::Truncate, format!("a message of {bytes} bytes does not fit the receive buffer of {room} bytes"))
+}
+
+/// Takes the message that is waited for straight from the device; everything else goes to the engine.
+struct Direct<'a> {
+    core: &'a mut Core,
+    want: &'a Want,
+    mem: UserMem,
+    got: Option<(i32, u64)>,
+}
+
+impl Delivery for Direct<'_> {
+    #[inline]
+    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        let tag = header.b as i32;
+        if !wire::is_eager(&header, self.want.context) || self.want.tag.is_some_and(|wanted| wanted != tag) {
+            return self.core.deliver(from, header, payload);
+        }
+        let bytes = payload.len();
+        payload.copy_to(self.mem.slice(0, bytes.min(self.mem.len())));
+        self.core.engine.took_directly(from, bytes as u64);
+        self.got = Some((tag, bytes as u64));
+    }
+
+    fn lost(&mut self, peer: Peer) {
+        self.core.lost(peer);
+    }
+}
+
+#[inline(never)]
+fn recv_posted(process: &'static Process, comm: CommRef, want: Want, buffer: Buffer, source: i32) -> Result<Status> {
+    let lane_id = comm.lane();
+    let mut lane = process.lane(lane_id).enter();
+    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source))?;
+    post(&mut lane, want, buffer, request);
+    drop(lane);
+    let call = Call { name: "MPI_Recv", peer: want.source, tag: want.tag };
+    wait::request(process, lane_id, request, call).result()
+}
+
+/// MPI_Sendrecv.
+pub fn sendrecv(
+    out: &Buf,
+    dest: i32,
+    send_tag: i32,
+    into: &Buf,
+    source: i32,
+    recv_tag: i32,
+    comm: Handle,
+) -> Result<Status> {
+    let mut recv = irecv(into, source, recv_tag, comm)?;
+    let mut send = match isend(out, dest, send_tag, comm, Mode::Standard) {
+        Ok(send) => send,
+        Err(error) => {
+            abandon(recv);
+            return Err(error);
+        }
+    };
+    let sent = wait::wait("MPI_Sendrecv", &mut send)?;
+    let received = wait::wait("MPI_Sendrecv", &mut recv)?;
+    sent.result()?;
+    received.result()
+}
+
+/// Cancels and forgets a receive that was posted for a call that failed.
+fn abandon(recv: Handle) {
+    let _ = request_cancel(recv).and_then(|()| request_free(recv));
+}
+
+/// MPI_Sendrecv_replace.
+pub fn sendrecv_replace(
+    buf: &Buf,
+    dest: i32,
+    send_tag: i32,
+    source: i32,
+    recv_tag: i32,
+    comm: Handle,
+) -> Result<Status> {
+    let process = process::get()?;
+    let found = process.comm(comm)?;
+    let buffer = Buffer::new(process, buf)?;
+    let to = target(&found, dest, send_tag)?;
+    want(&found, source, recv_tag)?;
+    let mut send = SENT;
+    if let Some(to) = to {
+        let mut lane = process.lane(found.lane()).enter();
+        let request = lane.core.requests.insert(Request::new(Kind::Send, found.clone(), dest))?;
+        bsend::start_copy(&mut lane, &to, buffer.to_vec(), Some(request))?;
+        send = lane.core.requests.handle(request);
+    }
+    let mut recv = irecv(buf, source, recv_tag, comm)?;
+    let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?;
+    wait::wait("MPI_Sendrecv_replace", &mut send)?.result()?;
+    received.result()
+}
+
+/// MPI_Cancel: at once for a receive, by the receiver's word for a send.
+pub fn request_cancel(handle: Handle) -> Result<()> {
+    let process = process::get()?;
+    if handle == SENT || handle == NOTHING_RECEIVED {
+        return Ok(());
+    }
+    let mut lane = process.lane(request::lane_of(handle)?).enter();
+    let index = lane.core.requests.find(handle)?;
+    let request = lane.core.requests.get(index);
+    match (request.kind, request.state) {
+        (_, State::Inactive) => return Err(Error::new(Class::Request, "the request is not active; nothing to cancel")),
+        (Kind::Recv, State::Active(Some(op))) => {
+            lane.core.engine.cancel_recv(op);
+        }
+        (Kind::Send, State::Active(Some(op))) => {
+            request.cancel = true;
+            lane.core.engine.cancel_send(op);
+        }
+        _ => {}
+    }
+    lane.settle();
+    Ok(())
+}
+
+/// MPI_Request_free: the operation goes on, its handle is gone.
+pub fn request_free(handle: Handle) -> Result<()> {
+    let process = process::get()?;
+    if handle == SENT || handle == NOTHING_RECEIVED {
+        return Ok(());
+    }
+    let mut lane = process.lane(request::lane_of(handle)?).enter();
+    let index = lane.core.requests.find(handle)?;
+    let request = lane.core.requests.get(index);
+    match request.state {
+        State::Active(_) => request.orphan = true,
+        State::Inactive | State::Ended(_) => drop(lane.core.requests.remove(index)),
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Requests: what a handle of an operation under way stands for (MPI-5.0 §3.7).
+//!
+//! A request lives in the lane of its communicator, and its handle says which, so that threads on
+//! different lanes share nothing. It never holds a buffer (`lane`) and never waits (`wait`).
+
+use crate::comm::CommRef;
+use crate::matching::{Op, Outcome};
+use crate::persistent::Recipe;
+use crate::status::Status;
+use hawser_base::value::ANY_SOURCE;
+use hawser_base::{Class, Error, Handle, LANES, Lane, Result};
+
+/// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
+pub const SENT: Handle = Handle::predefined(1);
+
+/// A receive from MPI_PROC_NULL, which has ended from the start.
+pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
+
+const LANE_BITS: u32 = LANES.trailing_zeros();
+const _: () = assert!(LANES.is_power_of_two());
+
+/// What kind of operation it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Send,
+    Recv,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// A persistent request that is not started.
+    Inactive,
+    /// Under way, if the engine knows it; else about to begin.
+    Active(Option<Op>),
+    Ended(Outcome),
+}
+
+/// One operation.
+pub struct Request {
+    pub kind: Kind,
+    pub state: State,
+    pub comm: CommRef,
+    /// The rank that the call named; asked of the communicator for MPI_ANY_SOURCE.
+    pub rank: i32,
+    /// What MPI_Start does again.
+    pub recipe: Option<Box<Recipe>>,
+    /// MPI_Request_free was called: it goes when it ends.
+    pub orphan: bool,
+    /// MPI_Cancel was called.
+    pub cancel: bool,
+}
+
+impl Request {
+    pub fn new(kind: Kind, comm: CommRef, rank: i32) -> Request {
+        Request { kind, state: State::Active(None), comm, rank, recipe: None, orphan: false, cancel: false }
+    }
+
+    /// The status of an ended operation.
+    pub fn status(&self) -> Option<Status> {
+        let State::Ended(outcome) = &self.state else { return None };
+        let envelope = outcome.envelope;
+        Some(match self.kind {
+            Kind::Send => Status { error: outcome.error, cancelled: outcome.cancelled, ..Status::EMPTY },
+            Kind::Recv if outcome.cancelled => Status { cancelled: true, error: outcome.error, ..Status::EMPTY },
+            Kind::Recv => Status {
+                source: if self.rank == ANY_SOURCE { self.comm.rank_of(envelope.source) } else { self.rank },
+                tag: envelope.tag,
+                error: outcome.error,
+                bytes: envelope.bytes,
+                cancelled: false,
+            },
+        })
+    }
+}
+
+struct Entry {
+    generation: u32,
+    request: Option<Request>,
+}
+
+/// All requests of a lane.
+pub struct Requests {
+    lane: Lane,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+}
+
+impl Requests {
+    pub fn new(lane: Lane) -> Requests {
+        Requests { lane, entries: Vec::new(), free: Vec::new() }
+    }
+
+    /// A new request's number.
+    #[inline]
+    pub fn insert(&mut self, request: Request) -> Result<u32> {
+        if let Some(index) = self.free.pop() {
+            self.entries[index as usize].request = Some(request);
+            return Ok(index);
+        }
+        let index = self.entries.len() as u32;
+        if Handle::FIRST_DYNAMIC + (index << LANE_BITS) + (LANES as u32 - 1) >= Handle::SLOTS {
+            let text = format!("{index} requests are open on one communicator's lane; complete some of them first");
+            return Err(Error::new(Class::Other, text));
+        }
+        self.entries.push(Entry { generation: 0, request: Some(request) });
+        Ok(index)
+    }
+
+    #[inline]
+    pub fn get(&mut self, index: u32) -> &mut Request {
+        self.entries[index as usize].request.as_mut().expect("a request's number is used while it lives")
+    }
+
+    pub fn remove(&mut self, index: u32) -> Request {
+        let entry = &mut self.entries[index as usize];
+        entry.generation = (entry.generation + 1) & ((1 << Handle::GENERATION_BITS) - 1);
+        self.free.push(index);
+        entry.request.take().expect("a request's number is used while it lives")
+    }
+
+    pub fn handle(&self, index: u32) -> Handle {
+        let slot = Handle::FIRST_DYNAMIC + (index << LANE_BITS | self.lane.0 as u32);
+        Handle::dynamic(slot, self.entries[index as usize].generation)
+    }
+
+    /// The number of a live request of this lane.
+    #[inline]
+    pub fn find(&self, handle: Handle) -> Result<u32> {
+        let index = (handle.slot().wrapping_sub(Handle::FIRST_DYNAMIC)) >> LANE_BITS;
+        match self.entries.get(index as usize) {
+            Some(Entry { generation, request: Some(request) })
+                if *generation == handle.generation() && !request.orphan =>
+            {
+                Ok(index)
+            }
+            _ => Err(dead(handle)),
+        }
+    }
+
+    /// The engine says that the operation has ended.
+    #[inline]
+    pub fn complete(&mut self, index: u32, outcome: Outcome) {
+        let request = self.get(index);
+        request.state = State::Ended(outcome);
+        if request.orphan {
+            self.remove(index);
+        }
+    }
+
+    /// Requests that were never completed, for the report at the end.
+    pub fn open(&self) -> usize {
+        self.entries.iter().filter(|e| e.request.is_some()).count()
+    }
+}
+
+/// The lane that a request's handle names.
+#[inline]
+pub fn lane_of(handle: Handle) -> Result<Lane> {
+    if handle.slot() < Handle::FIRST_DYNAMIC {
+        return Err(dead(handle));
+    }
+    Ok(Lane(((handle.slot() - Handle::FIRST_DYNAMIC) & (LANES as u32 - 1)) as u8))
+}
+
+#[cold]
+fn dead(handle: Handle) -> Error {
+    Error::new(Class::Request, format!("request {handle:?} does not exist; it was completed or freed before"))
+}

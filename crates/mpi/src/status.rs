@@ -1,0 +1,24 @@
+//! What a completed operation says, in house values (MPI-5.0 §3.2.5); `abi` writes it in its own layout.
+
+use hawser_base::Class;
+use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+
+/// See the module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// A rank of the communicator, or MPI_ANY_SOURCE, MPI_PROC_NULL.
+    pub source: i32,
+    pub tag: i32,
+    /// The error of this operation; its class.
+    pub error: Option<Class>,
+    pub bytes: u64,
+    pub cancelled: bool,
+}
+
+impl Status {
+    /// Of no operation (MPI-5.0 §3.7.3).
+    pub const EMPTY: Status = Status { source: ANY_SOURCE, tag: ANY_TAG, error: None, bytes: 0, cancelled: false };
+
+    /// Of a receive from MPI_PROC_NULL (MPI-5.0 §3.10).
+    pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: None, bytes: 0, cancelled: false };
+}

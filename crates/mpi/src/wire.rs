@@ -1,0 +1,194 @@
+//! Packets of the matching engine as headers and prefixes of a device.
+//!
+//! Little-endian words at fixed places; a packet that cannot be decoded is a stray of a foreign peer and
+//! is dropped by the caller. Before it: `matching`; after it: `transport::Channel`.
+
+use crate::matching::{Key, Packet};
+use hawser_base::Context;
+use hawser_device::{Header, Payload};
+use hawser_transport::Control;
+
+const EAGER: u8 = 1;
+const PUSH: u8 = 2;
+const ASK: u8 = 3;
+const ANSWER: u8 = 4;
+const DATA: u8 = 5;
+const GRANT: u8 = 6;
+const DONE: u8 = 7;
+const OFFER: u8 = 8;
+const STALE: u8 = 9;
+const WITHDRAW: u8 = 10;
+const CANCEL: u8 = 11;
+const CANCELLED: u8 = 12;
+const CREDIT: u8 = 13;
+
+/// The header of a whole eager message: all that the leanest path writes.
+#[inline(always)]
+pub fn eager(context: Context, tag: i32) -> Header {
+    Header { kind: EAGER, aux: 0, a: context.0, b: tag as u32 }
+}
+
+/// Whether a header is that of such a message.
+#[inline(always)]
+pub fn is_eager(header: &Header, context: Context) -> bool {
+    header.kind == EAGER && header.a == context.0
+}
+
+/// The header of a piece of a stream.
+#[inline]
+pub fn data(message: u32, at: u64) -> Header {
+    debug_assert!(at < 1 << 48);
+    Header { kind: DATA, aux: (at >> 32) as u16, a: message, b: at as u32 }
+}
+
+struct Words([u8; 40], usize);
+
+impl Words {
+    fn new() -> Words {
+        Words([0; 40], 0)
+    }
+    fn u64(mut self, value: u64) -> Words {
+        self.0[self.1..self.1 + 8].copy_from_slice(&value.to_le_bytes());
+        self.1 += 8;
+        self
+    }
+    fn u32(mut self, value: u32) -> Words {
+        self.0[self.1..self.1 + 4].copy_from_slice(&value.to_le_bytes());
+        self.1 += 4;
+        self
+    }
+}
+
+/// A packet as it travels; its payload, if it has one, is put behind by the caller.
+pub fn encode(packet: &Packet) -> Control {
+    let header = |kind, aux, a, b| Header { kind, aux, a, b };
+    let none = Words::new();
+    let (header, words) = match *packet {
+        Packet::Eager { context, tag } => (eager(context, tag), none),
+        Packet::Push { context, tag, bytes } => (header(PUSH, 0, context.0, tag as u32), none.u64(bytes)),
+        Packet::Ask { context, tag, bytes, send, key } => {
+            let words = none.u64(bytes).u32(send);
+            let words = key.iter().flat_map(|k| k.0).fold(words, Words::u64);
+            (header(ASK, key.is_some() as u16, context.0, tag as u32), words)
+        }
+        Packet::Answer { context, tag, bytes, offer } => {
+            (header(ANSWER, 0, context.0, tag as u32), none.u64(bytes).u32(offer))
+        }
+        Packet::Data { message, at } => (data(message, at), none),
+        Packet::Grant { send, from, until } => (header(GRANT, 0, send, 0), none.u64(from).u64(until)),
+        Packet::Done { send } => (header(DONE, 0, send, 0), none),
+        Packet::Offer { context, tag, room, number, accepted } => (
+            header(OFFER, tag.is_some() as u16, context.0, tag.unwrap_or(0) as u32),
+            none.u64(room).u32(number).u32(accepted),
+        ),
+        Packet::Stale { number } => (header(STALE, 0, number, 0), none),
+        Packet::Withdraw { number, accepted } => (header(WITHDRAW, 0, number, accepted), none),
+        Packet::Cancel { send } => (header(CANCEL, 0, send, 0), none),
+        Packet::Cancelled { send, yes } => (header(CANCELLED, yes as u16, send, 0), none),
+        Packet::Credit { bytes } => (header(CREDIT, 0, bytes as u32, (bytes >> 32) as u32), none),
+    };
+    Control::new(header, &words.0[..words.1])
+}
+
+struct Reader<'a>(&'a mut dyn Payload);
+
+impl Reader<'_> {
+    fn u64(&mut self) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.0.read(&mut bytes).then(|| u64::from_le_bytes(bytes))
+    }
+    fn u32(&mut self) -> Option<u32> {
+        let mut bytes = [0; 4];
+        self.0.read(&mut bytes).then(|| u32::from_le_bytes(bytes))
+    }
+}
+
+/// The packet of a header; its prefix is taken off the payload. `None`: not one of ours.
+pub fn decode(header: &Header, payload: &mut dyn Payload) -> Option<Packet> {
+    let Header { kind, aux, a, b } = *header;
+    let (context, tag) = (Context(a), b as i32);
+    let mut words = Reader(payload);
+    Some(match kind {
+        EAGER => Packet::Eager { context, tag },
+        PUSH => Packet::Push { context, tag, bytes: words.u64()? },
+        ASK => Packet::Ask {
+            context,
+            tag,
+            bytes: words.u64()?,
+            send: words.u32()?,
+            key: if aux == 1 { Some(Key([words.u64()?, words.u64()?, words.u64()?])) } else { None },
+        },
+        ANSWER => Packet::Answer { context, tag, bytes: words.u64()?, offer: words.u32()? },
+        DATA => Packet::Data { message: a, at: (aux as u64) << 32 | b as u64 },
+        GRANT => Packet::Grant { send: a, from: words.u64()?, until: words.u64()? },
+        DONE => Packet::Done { send: a },
+        OFFER => Packet::Offer {
+            context,
+            tag: (aux == 1).then_some(tag),
+            room: words.u64()?,
+            number: words.u32()?,
+            accepted: words.u32()?,
+        },
+        STALE => Packet::Stale { number: a },
+        WITHDRAW => Packet::Withdraw { number: a, accepted: b },
+        CANCEL => Packet::Cancel { send: a },
+        CANCELLED => Packet::Cancelled { send: a, yes: aux == 1 },
+        CREDIT => Packet::Credit { bytes: a as u64 | (b as u64) << 32 },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_base::SharedMem;
+
+    struct Bytes(Vec<u8>, usize);
+
+    impl Payload for Bytes {
+        fn len(&self) -> usize {
+            self.0.len() - self.1
+        }
+        fn next(&mut self, max: usize) -> Option<SharedMem> {
+            let len = max.min(3).min(self.len()); // ragged pieces
+            self.1 += len;
+            (len > 0).then(|| SharedMem::of_slice(&mut self.0[self.1 - len..self.1]))
+        }
+    }
+
+    #[test]
+    fn every_packet_comes_back_as_it_was() {
+        let context = Context(7);
+        let packets = [
+            Packet::Eager { context, tag: -5 },
+            Packet::Push { context, tag: 3, bytes: 1 << 40 },
+            Packet::Ask { context, tag: 3, bytes: 1 << 40, send: 9, key: None },
+            Packet::Ask { context, tag: 3, bytes: 1 << 40, send: 9, key: Some(Key([1, 2, u64::MAX])) },
+            Packet::Answer { context, tag: 3, bytes: 5, offer: 77 },
+            Packet::Data { message: 4, at: (1 << 48) - 1 },
+            Packet::Grant { send: 4, from: 1, until: u64::MAX },
+            Packet::Done { send: 4 },
+            Packet::Offer { context, tag: None, room: 1 << 50, number: 3, accepted: 8 },
+            Packet::Offer { context, tag: Some(0), room: 1, number: 3, accepted: 8 },
+            Packet::Stale { number: 3 },
+            Packet::Withdraw { number: 3, accepted: 4 },
+            Packet::Cancel { send: 3 },
+            Packet::Cancelled { send: 3, yes: true },
+            Packet::Cancelled { send: 3, yes: false },
+            Packet::Credit { bytes: 1 << 33 },
+        ];
+        for packet in packets {
+            let control = encode(&packet);
+            let mut payload = Bytes(control.prefix().to_vec(), 0);
+            assert_eq!(decode(&control.header, &mut payload), Some(packet));
+            assert_eq!(payload.len(), 0);
+        }
+    }
+
+    #[test]
+    fn a_short_or_unknown_packet_is_none() {
+        let control = encode(&Packet::Grant { send: 4, from: 1, until: 2 });
+        assert_eq!(decode(&control.header, &mut Bytes(vec![0; 15], 0)), None);
+        assert_eq!(decode(&Header { kind: 200, ..Header::default() }, &mut Bytes(vec![], 0)), None);
+    }
+}
