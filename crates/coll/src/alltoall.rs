@@ -24,15 +24,20 @@ pub(crate) struct Args<'a> {
 /// Several streams into one rank get in each other's way.
 const CONTENTION: f64 = 1.25;
 
+/// What a local copy step costs however few its bytes (an estimate: dispatch and a call of memcpy). It keeps
+/// small communicators, where Bruck saves hardly a message, from packing.
+const COPY_STEP_US: f64 = 0.02;
+
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "bruck",
             fits: |s| s.uniform,
             cost: |s, t| {
-                let bytes = s.p() / 2.0 * s.n();
-                s.levels() * (t.model.message(bytes) + 2.0 * bytes * t.model.copy_us)
-                    + 2.0 * s.p() * s.n() * t.model.copy_us
+                let (moved, packed) = (s.p() / 2.0 * s.n(), 2.0 * s.p() * s.n());
+                s.levels() * (t.model.message(moved) + 2.0 * moved * t.model.copy_us)
+                    + packed * t.model.copy_us
+                    + 2.0 * s.p() * COPY_STEP_US
             },
             build: bruck,
         },
@@ -128,7 +133,7 @@ fn bruck(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     s.copy(from.run(input, place.rank, above), span(blocks, 0, above));
     s.copy(from.run(input, 0, place.rank), span(blocks, above, place.rank));
 
-    // More than half of the blocks move only where the size is no power of two, and never by one round.
+    // No round moves more blocks than this: of every aligned pair of runs one moves.
     let most = size.next_power_of_two() / 2;
     let (leave, arrive) = (s.scratch_bytes(each * u64::from(most)), s.scratch_bytes(each * u64::from(most)));
     let mut bit = 1;

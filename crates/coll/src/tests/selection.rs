@@ -49,6 +49,7 @@ fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
         |count| Call::Alltoall { send: Blocks::regular(count, 1), recv: Blocks::regular(count, 1), in_place: false };
     assert_eq!(chosen(alltoall(1), 0, 64, &far), "bruck");
     assert_eq!(chosen(alltoall(1 << 20), 0, 64, &far), "pairwise");
+    assert_eq!(chosen(alltoall(8), 0, 4, &tuning(true, Model::SHARED_MEMORY)), "spread");
     let allgather = |count| Call::Allgather { send: bytes(count), recv: Blocks::regular(count, 1), in_place: false };
     assert_eq!(chosen(allgather(1), 0, 64, &far), "recursive_doubling");
     assert_eq!(chosen(allgather(1), 0, 61, &far), "bruck");
