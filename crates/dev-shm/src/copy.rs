@@ -1,0 +1,123 @@
+//! Copies between private memory and lines or chunks.
+//!
+//! Short ones by size class, without a call. Long ones by a loop of our own: the C library's `rep movsb` falls to
+//! a quarter of its speed where a chunk starts a page and the user's buffer lies 16 bytes into one, as every large
+//! malloc does (measured on Zen 3). Nothing here reads or writes outside its ranges. After it: nothing.
+
+/// Copies at most 64 bytes: two copies of the largest size class that fits, which may overlap.
+///
+/// # Safety
+/// `from` is valid for reading `len` bytes, `to` for writing them, and they do not overlap.
+#[inline(always)]
+pub unsafe fn short(to: *mut u8, from: *const u8, len: usize) {
+    debug_assert!(len <= 64);
+    macro_rules! pair {
+        ($class:ty) => {{
+            let last = len - size_of::<$class>();
+            // SAFETY: both pieces lie within `len` bytes, as vouched for by the caller.
+            unsafe {
+                let front = from.cast::<$class>().read_unaligned();
+                let back = from.add(last).cast::<$class>().read_unaligned();
+                to.cast::<$class>().write_unaligned(front);
+                to.add(last).cast::<$class>().write_unaligned(back);
+            }
+        }};
+    }
+    match len {
+        32.. => pair!([u64; 4]),
+        16.. => pair!([u64; 2]),
+        8.. => pair!(u64),
+        4.. => pair!(u32),
+        2.. => pair!(u16),
+        // SAFETY: one byte, as vouched for by the caller.
+        1 => unsafe { *to = *from },
+        0 => {}
+    }
+}
+
+/// Copies a length that is known when compiling.
+///
+/// # Safety
+/// As `short`, for `LEN` bytes.
+#[inline(always)]
+pub unsafe fn exactly<const LEN: usize>(to: *mut u8, from: *const u8) {
+    // SAFETY: vouched for by the caller.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, LEN) }
+}
+
+/// Copies any length.
+///
+/// # Safety
+/// As `short`.
+#[inline]
+pub unsafe fn long(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller vouches for the ranges, and `is_x86_feature_detected` for the instructions.
+    unsafe {
+        if len <= 64 {
+            return short(to, from, len);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx") {
+            return avx(to, from, len);
+        }
+        std::ptr::copy_nonoverlapping(from, to, len);
+    }
+}
+
+/// How far ahead of the loop the source is fetched, in bytes: 3 to 5 % where it lies in a peer's cache.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 512;
+
+/// Copies more than 64 bytes, 128 a turn, to aligned places.
+///
+/// # Safety
+/// As `short`, with `len` above 64, on a processor with AVX.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn avx(mut to: *mut u8, mut from: *const u8, mut len: usize) {
+    use std::arch::x86_64::{
+        _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256 as load, _mm256_store_si256 as store,
+        _mm256_storeu_si256 as store_anywhere,
+    };
+    // SAFETY: all offsets lie within `len` bytes; prefetches may name any address. `to` is aligned to 32 in the loop.
+    unsafe {
+        let ends = (to.add(len - 64), load(from.add(len - 64).cast()), load(from.add(len - 32).cast()));
+        store_anywhere(to.cast(), load(from.cast()));
+        let skipped = 32 - (to.addr() & 31);
+        (to, from, len) = (to.add(skipped), from.add(skipped), len - skipped);
+        while len >= 128 {
+            _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(AHEAD).cast());
+            _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(AHEAD + 64).cast());
+            let lanes = [0, 32, 64, 96].map(|at| load(from.add(at).cast()));
+            for (i, lane) in lanes.into_iter().enumerate() {
+                store(to.add(32 * i).cast(), lane);
+            }
+            (to, from, len) = (to.add(128), from.add(128), len - 128);
+        }
+        while len > 64 {
+            store(to.cast(), load(from.cast()));
+            (to, from, len) = (to.add(32), from.add(32), len - 32);
+        }
+        store_anywhere(ends.0.cast(), ends.1);
+        store_anywhere(ends.0.add(32).cast(), ends.2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_and_alignment_is_copied_exactly() {
+        let from: Vec<u8> = (0..1200).map(|i| (i * 7 % 251) as u8).collect();
+        for len in (0..400).chain([511, 512, 1000, 1024]) {
+            for (at, skew) in [(0, 0), (1, 0), (0, 1), (31, 17), (16, 48), (63, 64)] {
+                let mut to = vec![0xee; 1200];
+                // SAFETY: both vectors hold `len` bytes from there on.
+                unsafe { long(to.as_mut_ptr().add(at), from.as_ptr().add(skew), len) };
+                assert_eq!(to[at..at + len], from[skew..skew + len], "{len} {at} {skew}");
+                assert!(to[..at].iter().chain(&to[at + len..]).all(|&b| b == 0xee), "{len} {at} {skew}");
+            }
+        }
+    }
+}

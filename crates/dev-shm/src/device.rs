@@ -1,0 +1,123 @@
+//! The device as the transport sees it: whom it reaches, its figures, its ports.
+//!
+//! Before it: `node`, which makes one from the job's segment. After it: `port` and `exposure`.
+
+use crate::exposure::Exposure;
+use crate::layout::Layout;
+use crate::pool::{self, CHUNK};
+use crate::port::{SHORT, ShmPort};
+use hawser_base::{Lane, Peer, Region, UserMem};
+use hawser_device::{Device, Limits, PREFIX_MAX, Port, RemoteKey};
+use hawser_job::Segment;
+use hawser_job::arena::Span;
+use std::sync::Arc;
+
+/// Longest message worth pushing without asking, at most: asking costs half a microsecond, being pushed in vain a
+/// copy, which is as much at about this length.
+const EAGER: usize = 64 << 10;
+
+/// Part of a pool that an unasked message may fill.
+const EAGER_PART: usize = 8;
+
+/// The shared-memory device of one process.
+pub struct ShmDevice {
+    segment: Segment,
+    me: usize,
+    locals: Arc<[u32]>,
+    exposure: Exposure,
+}
+
+impl ShmDevice {
+    /// The device of local rank `me` of the host that `segment` is for.
+    pub fn new(segment: Segment, me: usize) -> ShmDevice {
+        let layout = Layout { ranks: segment.local_size() };
+        assert!(me < layout.ranks && layout.bytes() <= segment.device_area().len());
+        let locals = (0..segment.world_size())
+            .map(|rank| segment.local_index(rank as u32).map_or(u32::MAX, |local| local as u32))
+            .collect();
+        ShmDevice { exposure: Exposure::new(segment.clone(), me), segment, me, locals }
+    }
+
+    /// Says that `span` of this rank's arena is mapped here as `region`: memory in it can be read by peers.
+    pub fn add_shared(&self, span: Span, region: &Region) {
+        self.exposure.add(span, region);
+    }
+
+    /// Takes `add_shared` back, before `region` is unmapped.
+    pub fn remove_shared(&self, region: &Region) {
+        self.exposure.remove(region);
+    }
+
+    fn local(&self, peer: Peer) -> Option<usize> {
+        self.locals.get(peer.index()).filter(|&&local| local != u32::MAX).map(|&local| local as usize)
+    }
+}
+
+/// Pieces that measured best (short streams want both ends to copy at once, long ones few lines), cut to what a
+/// peer can have of a pool.
+fn piece<const MOST: usize>(total: usize) -> usize {
+    let best = match total {
+        ..=4200 => 2 << 10,
+        ..=49_152 => 4 << 10,
+        ..=400_000 => 16 << 10,
+        _ => 32 << 10,
+    };
+    best.min(MOST)
+}
+
+fn piece_function(ranks: usize) -> (usize, fn(usize) -> usize) {
+    match pool::piece_chunks(ranks) {
+        1 => (CHUNK, piece::<CHUNK>),
+        2 => (2 * CHUNK, piece::<{ 2 * CHUNK }>),
+        4 => (4 * CHUNK, piece::<{ 4 * CHUNK }>),
+        _ => (8 * CHUNK, piece::<{ 8 * CHUNK }>),
+    }
+}
+
+impl Device for ShmDevice {
+    fn name(&self) -> &'static str {
+        "shm"
+    }
+
+    fn limits(&self, peer: Peer) -> Option<Limits> {
+        let local = self.local(peer)?;
+        let ranks = self.segment.local_size();
+        let (longest, piece) = piece_function(ranks);
+        (local != self.me).then(|| Limits {
+            short: SHORT,
+            packet: longest + PREFIX_MAX,
+            piece,
+            eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
+            read_from: Some(self.exposure.read_from()),
+        })
+    }
+
+    fn port(&self, lane: Lane) -> Box<dyn Port> {
+        Box::new(ShmPort::new(&self.segment, self.me, lane, self.locals.clone()))
+    }
+
+    fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
+        self.exposure.expose(mem)
+    }
+
+    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+        self.local(peer).is_some_and(|local| self.exposure.read(local, key, at, into))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_with_its_prefix_is_a_packet_and_eager_fits_the_pool() {
+        for ranks in [2, 8, 12, 16, 64, 200] {
+            let (longest, piece) = piece_function(ranks);
+            for total in [1, 4200, 4201, 50_000, 1 << 20, 1 << 40] {
+                assert!(piece(total) <= longest && piece(total) > 0);
+            }
+            assert!(longest <= pool::chunks(ranks) * CHUNK);
+        }
+        assert_eq!(piece_function(2).1(1 << 20), 32 << 10);
+    }
+}

@@ -1,0 +1,164 @@
+//! Reading a peer's buffer where it lies: one plain copy if it is in shared memory (MPI_Alloc_mem, windows),
+//! process_vm_readv if it is private and the host's agent measured that this is faster.
+//!
+//! A key that comes out of a message is checked: at worst it names other bytes of the job. A read that fails says
+//! so and the peer sends instead. Before it: `device`; after it: `job::arena`, `os::process_vm`.
+
+use crate::copy;
+use hawser_base::{Region, UserMem};
+use hawser_device::RemoteKey;
+use hawser_job::arena::Span;
+use hawser_job::plan::ARENA_BYTES;
+use hawser_job::{Facts, ProcessVm, Segment};
+use hawser_os::process_vm;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, RwLock};
+
+/// What a key names, in its first word: `[kind, offset in the owner's arena or address, length]`.
+const IN_ARENA: u64 = 1;
+const PRIVATE: u64 = 2;
+
+/// From here on one copy out of shared memory is worth an answer to the sender that it is done.
+const ARENA_FROM: usize = 8 << 10;
+
+/// Parts of arenas are mapped in windows of this size, which costs address space only.
+const WINDOW: u64 = 64 << 20;
+/// Windows that stay mapped: a GiB of each of 16 peers. Beyond it, all are dropped and mapped again as needed.
+const WINDOWS: usize = 256;
+
+const _: () = assert!(ARENA_BYTES.is_multiple_of(WINDOW));
+
+/// The length from which process_vm_readv beats copying through chunks, if it does: there the receiver's copy and
+/// the sender's run at once, so that the whole is about as fast as one.
+fn process_vm_from(facts: &Facts) -> Option<usize> {
+    let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
+    if facts.process_vm != ProcessVm::Allowed || memcpy == 0 || process_vm <= memcpy {
+        return None;
+    }
+    // fixed + n / process_vm = n / memcpy, in ns and bytes; 1 MB/s is a thousandth of a byte a ns.
+    let bytes = u64::from(facts.process_vm_fixed_ns) * memcpy * process_vm / (process_vm - memcpy) / 1000;
+    Some((bytes as usize).max(ARENA_FROM))
+}
+
+pub struct Exposure {
+    segment: Segment,
+    me: usize,
+    /// Address of each mapped span of our own arena, with its length and its offset in the arena.
+    shared: RwLock<BTreeMap<usize, (usize, u64)>>,
+    /// Mapped parts of peers' arenas, by owner and number.
+    windows: Mutex<BTreeMap<(usize, u64), Region>>,
+    process_vm_from: Option<usize>,
+    /// process_vm_readv has failed: what was measured does not hold for this process.
+    refused: AtomicBool,
+}
+
+impl Exposure {
+    pub fn new(segment: Segment, me: usize) -> Exposure {
+        let process_vm_from = process_vm_from(&segment.facts());
+        Exposure {
+            segment,
+            me,
+            shared: RwLock::default(),
+            windows: Mutex::default(),
+            process_vm_from,
+            refused: AtomicBool::new(false),
+        }
+    }
+
+    pub fn read_from(&self) -> usize {
+        ARENA_FROM
+    }
+
+    pub fn add(&self, span: Span, region: &Region) {
+        assert_eq!(span.local as usize, self.me, "a span of another rank's arena");
+        let mut shared = self.shared.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        shared.insert(region.as_ptr().addr(), (region.len(), span.offset));
+    }
+
+    pub fn remove(&self, region: &Region) {
+        let mut shared = self.shared.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        shared.remove(&region.as_ptr().addr());
+    }
+
+    pub fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
+        if mem.len() < ARENA_FROM {
+            return None;
+        }
+        let (addr, len) = (mem.as_ptr().addr(), mem.len());
+        let shared = self.shared.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((&start, &(room, offset))) = shared.range(..=addr).next_back()
+            && addr - start < room
+            && len <= room - (addr - start)
+        {
+            return Some([IN_ARENA, offset + (addr - start) as u64, len as u64]);
+        }
+        drop(shared);
+        let from = self.process_vm_from?;
+        (len >= from && !self.refused.load(Relaxed)).then_some([PRIVATE, addr as u64, len as u64])
+    }
+
+    /// Copies from byte `at` of what `key` names, memory of local rank `owner`.
+    pub fn read(&self, owner: usize, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+        let &[kind, start, len] = key;
+        let inside = at.checked_add(into.len() as u64).is_some_and(|end| end <= len);
+        let Some(from) = start.checked_add(at).filter(|_| inside) else { return false };
+        match kind {
+            IN_ARENA => self.read_arena(owner, from, into),
+            PRIVATE => self.read_private(owner, from, into),
+            _ => false,
+        }
+    }
+
+    fn read_arena(&self, owner: usize, from: u64, into: UserMem) -> bool {
+        let mut done = 0;
+        while done < into.len() {
+            let (number, within) = ((from + done as u64) / WINDOW, (from + done as u64) % WINDOW);
+            let part = (into.len() - done).min((WINDOW - within) as usize);
+            let Some(window) = self.window(owner, number) else { return false };
+            let (to, piece) = (into.slice(done, part), window.bytes(within as usize, part));
+            if to.as_ptr().addr().abs_diff(piece.as_ptr().addr()) < part {
+                piece.read_user(to);
+            } else {
+                // SAFETY: both views have `part` bytes, which do not overlap (just asked).
+                unsafe { copy::long(to.as_ptr(), piece.as_ptr(), part) };
+            }
+            done += part;
+        }
+        true
+    }
+
+    fn window(&self, owner: usize, number: u64) -> Option<Region> {
+        let mut windows = self.windows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(window) = windows.get(&(owner, number)) {
+            return Some(window.clone());
+        }
+        let offset = number.checked_mul(WINDOW).filter(|&offset| offset < ARENA_BYTES)?;
+        let window = self.segment.map_span(Span { local: owner as u32, offset, len: WINDOW }).ok()?;
+        if windows.len() >= WINDOWS {
+            windows.clear();
+        }
+        windows.insert((owner, number), window.clone());
+        Some(window)
+    }
+
+    fn read_private(&self, owner: usize, from: u64, into: UserMem) -> bool {
+        if self.refused.load(Relaxed) {
+            return false;
+        }
+        let pid = self.segment.rank(owner).pid();
+        let mut done = 0;
+        // A short copy is legal beyond 2 GiB; none at all is the end.
+        while done < into.len() {
+            match process_vm::read(pid, from + done as u64, into.slice(done, into.len() - done)) {
+                Ok(copied) if copied > 0 => done += copied,
+                _ => {
+                    self.refused.store(true, Relaxed);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,113 @@
+//! What stands in a line: 64 bytes, the first word last written.
+//!
+//! ```text
+//! first line of a packet:  word 0: generation 8 | kind 8 | aux 16 | length 16 | form 16
+//!                          word 1: a 32 | b 32
+//!                          48 bytes: the payload's front          (form LINES)
+//!                          or 40 bytes of prefix, 8 chunk numbers (form CHUNKS | prefix's length)
+//! further lines:           word 0: generation 8 | 0
+//!                          56 bytes of payload
+//! ```
+//! Nobody but `port` (writing) and `payload` (reading) looks inside.
+
+use hawser_device::{Header, PREFIX_MAX};
+
+/// Bytes of a line: a cache line of x86-64 and of most AArch64.
+pub const LINE: usize = 64;
+/// Bytes of a line after its first word.
+pub const BODY: usize = LINE - 8;
+/// Payload of a packet's first line.
+pub const FRONT: usize = BODY - 8;
+/// Where the payload begins in the body of a first line.
+pub const FRONT_AT: usize = 8;
+/// Where the chunk numbers stand in the body of a first line.
+pub const CHUNKS_AT: usize = FRONT_AT + PREFIX_MAX;
+/// The most chunks of a packet: a byte each.
+pub const CHUNKS: usize = BODY - CHUNKS_AT;
+
+const _: () = assert!(CHUNKS == 8);
+
+/// The form of a packet whose payload lies in chunks; the low bits are its prefix's length.
+const IN_CHUNKS: u64 = 1 << 63;
+const PREFIX_MASK: u64 = 0x3f;
+
+const _: () = assert!(PREFIX_MAX as u64 <= PREFIX_MASK);
+
+/// The first word of a packet's first line, but for the generation.
+#[inline(always)]
+pub fn word_in_lines(header: &Header, len: usize) -> u64 {
+    u64::from(header.kind) << 8 | u64::from(header.aux) << 16 | (len as u64) << 32
+}
+
+/// The same, of a packet with `len` bytes in chunks and `prefix` bytes in its line.
+#[inline(always)]
+pub fn word_in_chunks(header: &Header, prefix: usize, len: usize) -> u64 {
+    word_in_lines(header, len) | IN_CHUNKS | (prefix as u64) << 48
+}
+
+/// The second word.
+#[inline(always)]
+pub fn second_word(header: &Header) -> u64 {
+    u64::from(header.a) | u64::from(header.b) << 32
+}
+
+#[inline(always)]
+pub fn header(first: u64, second: u64) -> Header {
+    Header { kind: (first >> 8) as u8, aux: (first >> 16) as u16, a: second as u32, b: (second >> 32) as u32 }
+}
+
+#[inline(always)]
+pub fn is_in_chunks(word: u64) -> bool {
+    word & IN_CHUNKS != 0
+}
+
+/// Bytes in lines, or bytes in chunks.
+#[inline(always)]
+pub fn len(word: u64) -> usize {
+    (word >> 32) as u16 as usize
+}
+
+/// Bytes of prefix in the line of a packet in chunks. At most PREFIX_MAX, whatever the peer wrote.
+#[inline(always)]
+pub fn prefix_len(word: u64) -> usize {
+    ((word >> 48 & PREFIX_MASK) as usize).min(PREFIX_MAX)
+}
+
+/// Lines of a packet with `len` bytes in lines.
+#[inline(always)]
+pub const fn lines_of(len: usize) -> u32 {
+    // Divided by a constant: a multiplication.
+    1 + len.saturating_sub(FRONT).div_ceil(BODY) as u32
+}
+
+/// Payload that fits into `lines` lines.
+pub const fn fits_in(lines: u32) -> usize {
+    FRONT + (lines as usize - 1) * BODY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_comes_back_as_written() {
+        let head = Header { kind: 0xa5, aux: 0xfedc, a: 0x89ab_cdef, b: 0x7654_3210 };
+        for word in [word_in_lines(&head, 4472), word_in_chunks(&head, 40, 32768)] {
+            assert_eq!(header(word, second_word(&head)), head);
+            assert_eq!(word & 0xff, 0, "the generation's place is free");
+        }
+        assert_eq!(len(word_in_lines(&head, 4472)), 4472);
+        let word = word_in_chunks(&head, 40, 32768);
+        assert!(is_in_chunks(word) && !is_in_chunks(word_in_lines(&head, 65535)));
+        assert_eq!((prefix_len(word), len(word)), (40, 32768));
+    }
+
+    #[test]
+    fn lines_and_bytes_agree() {
+        for lines in 1..100 {
+            assert_eq!(lines_of(fits_in(lines)), lines);
+            assert_eq!(lines_of(fits_in(lines) + 1), lines + 1);
+        }
+        assert_eq!(lines_of(0), 1);
+    }
+}

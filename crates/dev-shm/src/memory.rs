@@ -1,0 +1,81 @@
+//! Lines as they lie in the job's segment: raw shared memory behind `ring`'s trait.
+//!
+//! The only file that turns offsets into lines. Whoever keeps a `Memory` keeps the segment mapped (`port` does).
+
+use crate::line::LINE;
+use crate::ring::{LINES, Lines};
+use hawser_base::Region;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Bytes of a ring.
+pub const RING: usize = LINE * LINES as usize;
+
+/// One ring: its lines, and its credit word in the writer's page.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    ring: *mut u8,
+    credit: *const AtomicU32,
+}
+
+// SAFETY: two addresses in a mapping that outlives the port that owns this; all access is by the ring's protocol.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    /// The ring at `ring` and the credit word at `credit` of `area`, which the caller keeps mapped.
+    pub fn new(area: &Region, ring: usize, credit: usize) -> Memory {
+        Memory { ring: area.bytes(ring, RING).as_ptr(), credit: area.u32(credit) }
+    }
+
+    #[inline(always)]
+    fn line(self, slot: u32) -> *mut u8 {
+        debug_assert!(slot < LINES);
+        // SAFETY: slots are less than LINES (`ring` masks them) and the ring has RING bytes (checked in `new`).
+        unsafe { self.ring.add(slot as usize * LINE) }
+    }
+
+    #[inline(always)]
+    fn first_word(self, slot: u32) -> *const AtomicU64 {
+        self.line(slot).cast()
+    }
+}
+
+impl Lines for Memory {
+    const LINES: u32 = LINES;
+
+    #[inline(always)]
+    fn load(self, slot: u32) -> u64 {
+        // SAFETY: mapped, aligned to a line, and only used as an atomic.
+        unsafe { (*self.first_word(slot)).load(Acquire) }
+    }
+
+    #[inline(always)]
+    fn publish(self, slot: u32, word: u64) {
+        // SAFETY: as in `load`.
+        unsafe { (*self.first_word(slot)).store(word, Release) }
+    }
+
+    #[inline(always)]
+    fn write<R>(self, slot: u32, f: impl FnOnce(*mut u8) -> R) -> R {
+        // SAFETY: the body follows the first word within the line.
+        f(unsafe { self.line(slot).add(8) })
+    }
+
+    #[inline(always)]
+    fn read<R>(self, slot: u32, f: impl FnOnce(*mut u8) -> R) -> R {
+        // SAFETY: as in `write`.
+        f(unsafe { self.line(slot).add(8) })
+    }
+
+    #[inline(always)]
+    fn consumed(self) -> u32 {
+        // SAFETY: mapped (checked in `new`) and only used as an atomic.
+        unsafe { (*self.credit).load(Acquire) }
+    }
+
+    #[inline(always)]
+    fn set_consumed(self, count: u32) {
+        // SAFETY: as in `consumed`.
+        unsafe { (*self.credit).store(count, Release) }
+    }
+}

@@ -1,0 +1,467 @@
+//! One lane's end of the device: what to send in which form, what has come, who is gone.
+//!
+//! Used under its lane's lock alone. A refused packet leaves nothing behind: room for all of it is found before its
+//! first line is written. Before it: `transport`; after it: `ring`, `pool`, `payload`, `attention`.
+
+use crate::attention::{Attention, Change};
+use crate::layout::Layout;
+use crate::life::Life;
+use crate::line::{self, BODY, CHUNKS_AT, FRONT, FRONT_AT};
+use crate::memory::Memory;
+use crate::payload::{InChunks, InLines};
+use crate::pool::{CHUNK, Pool};
+use crate::ring::{LINES, Rx, Tx, lazy};
+use crate::{copy, watch};
+use hawser_base::{Lane, Peer, Region, SharedMem, UserMem};
+use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Refusal, Source};
+use hawser_job::Segment;
+use hawser_job::doorbell::{Doorbell, Word};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Payload that goes in lines as a rule. From here on a chunk is faster (measured between 768 and 1024).
+pub const SHORT: usize = line::fits_in(14);
+
+/// Lines that may be unread in a ring: control may use all, payload leaves some.
+const CONTROL_LIMIT: u32 = LINES;
+const PAYLOAD_LIMIT: u32 = LINES - 16;
+
+/// The most lines of a packet: as many as there is room for once the peer has read everything, told or not.
+const MOST_LINES: u32 = PAYLOAD_LIMIT - lazy::<Memory>();
+
+/// Payload that can go in lines, if there is no chunk: a peer's share of a pool is never less than its ring.
+pub const LONGEST_IN_LINES: usize = line::fits_in(MOST_LINES);
+
+const _: () = assert!(SHORT <= LONGEST_IN_LINES && CHUNK + PREFIX_MAX <= LONGEST_IN_LINES);
+
+/// Packets of one peer that a poll delivers at most before it looks at the next.
+const BURST: usize = 16;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    There,
+    /// Gone, but what it had written is not delivered yet.
+    Gone,
+    Lost,
+}
+
+/// What sending to and receiving from one peer touches: one cache line.
+#[repr(align(64))]
+struct End {
+    tx: Tx<Memory>,
+    rx: Rx<Memory>,
+    /// The peer's word of bits that says whether it watches us.
+    watches_us: *const AtomicU64,
+    state: State,
+}
+
+const _: () = assert!(size_of::<End>() == 64);
+
+// SAFETY: addresses in a mapping that the port keeps; all access is by atomics and the ring's protocol.
+unsafe impl Send for End {}
+
+/// The port of one lane.
+pub struct ShmPort {
+    ends: Box<[End]>,
+    bells: Box<[Doorbell]>,
+    /// Local index of each world rank.
+    locals: Arc<[u32]>,
+    /// World rank of each local index.
+    ranks: Box<[Peer]>,
+    me: usize,
+    lane: usize,
+    layout: Layout,
+    /// Keeps everything mapped that the ends point to.
+    area: Region,
+    pool: Pool,
+    attention: Attention,
+    life: Life,
+    /// Peers that are gone and not yet reported.
+    gone: Vec<usize>,
+    /// Where packed payload is put together that goes in lines.
+    scratch: Vec<u8>,
+}
+
+impl ShmPort {
+    pub(crate) fn new(segment: &Segment, me: usize, lane: Lane, locals: Arc<[u32]>) -> ShmPort {
+        let (area, layout) = (segment.device_area(), Layout { ranks: segment.local_size() });
+        let lane = lane.index();
+        let end = |peer: usize| End {
+            tx: Tx::new(Memory::new(&area, layout.ring(peer, lane, me), layout.credit(me, lane, peer))),
+            rx: Rx::new(Memory::new(&area, layout.ring(me, lane, peer), layout.credit(peer, lane, me))),
+            watches_us: area.u64(layout.watched(peer, lane, me)),
+            state: State::There,
+        };
+        ShmPort {
+            ends: (0..layout.ranks).map(end).collect(),
+            bells: (0..layout.ranks).map(|local| segment.rank(local).doorbell()).collect(),
+            locals,
+            ranks: (0..layout.ranks).map(|local| Peer(segment.world_rank(local))).collect(),
+            me,
+            lane,
+            layout,
+            pool: Pool::new(layout.ranks),
+            attention: Attention::new(layout.ranks),
+            life: Life::new(segment.clone()),
+            gone: Vec::new(),
+            scratch: Vec::new(),
+            area,
+        }
+    }
+
+    #[inline(always)]
+    fn local(&self, peer: Peer) -> usize {
+        self.locals[peer.index()] as usize
+    }
+
+    /// Writes a packet into lines. `from` is valid for `len` bytes.
+    #[inline(always)]
+    fn put_lines(
+        &mut self,
+        to: usize,
+        header: &Header,
+        prefix: &[u8],
+        from: UserMem,
+        limit: u32,
+    ) -> Result<(), Refusal> {
+        let (len, total) = (from.len(), prefix.len() + from.len());
+        let lines = line::lines_of(total);
+        if !self.ends[to].tx.has_room(lines, limit) {
+            self.make_room(to, lines, limit)?;
+        }
+        let from = from.as_ptr();
+        let tx = &mut self.ends[to].tx;
+        let front = len.min(FRONT - prefix.len());
+        // SAFETY: `from` has `len` bytes (its maker vouches) of which `at` are done; a body has BODY bytes and the
+        // prefix and front fit behind its second word.
+        unsafe {
+            tx.put(line::word_in_lines(header, total), |body| {
+                body.cast::<u64>().write(line::second_word(header));
+                copy::short(body.add(FRONT_AT), prefix.as_ptr(), prefix.len());
+                copy::short(body.add(FRONT_AT + prefix.len()), from, front);
+            });
+            let mut at = front;
+            while len - at >= BODY {
+                tx.put(0, |body| copy::exactly::<BODY>(body, from.add(at)));
+                at += BODY;
+            }
+            if at < len {
+                tx.put(0, |body| copy::short(body, from.add(at), len - at));
+            }
+        }
+        self.notify(to);
+        Ok(())
+    }
+
+    /// After a packet is written: the peer is to see it, though it may sleep or not look at our ring.
+    #[inline(always)]
+    fn notify(&self, to: usize) {
+        let bell = &self.bells[to];
+        bell.waker_barrier();
+        // SAFETY: the area is mapped and the word only used as an atomic.
+        let watched = unsafe { &*self.ends[to].watches_us };
+        if watch::call_unless_watched(
+            watched,
+            || self.area.u64(self.layout.calling(to, self.lane, self.me)),
+            self.my_bit(),
+        ) {
+            // The call is to be seen before we ask whether the peer sleeps, as the packet was.
+            bell.waker_barrier();
+        }
+        bell.ring_after_barrier();
+    }
+
+    #[inline(always)]
+    fn my_bit(&self) -> u64 {
+        1 << (self.me % 64)
+    }
+
+    /// Looks whether the peer has read enough meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, to: usize, lines: u32, limit: u32) -> Result<(), Refusal> {
+        let end = &mut self.ends[to];
+        if end.state == State::Lost {
+            return Err(Refusal::Lost);
+        }
+        end.tx.refresh();
+        if end.tx.has_room(lines, limit) { Ok(()) } else { Err(Refusal::Full) }
+    }
+
+    /// Whether `count` chunks can be had for `to`, after looking who has read what.
+    #[inline]
+    fn find_chunks(&mut self, to: usize, count: usize) -> bool {
+        self.pool.reclaim(to, self.ends[to].tx.seen());
+        self.pool.may_take(to, count) || self.collect_chunks(to, count)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn collect_chunks(&mut self, to: usize, count: usize) -> bool {
+        let holders: Vec<usize> = std::iter::once(to).chain(self.pool.holders()).collect();
+        holders.into_iter().any(|peer| {
+            self.ends[peer].tx.refresh();
+            self.pool.reclaim(peer, self.ends[peer].tx.seen());
+            self.pool.may_take(to, count)
+        })
+    }
+
+    /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a line.
+    fn put_chunks(
+        &mut self,
+        to: usize,
+        header: &Header,
+        prefix: &[u8],
+        len: usize,
+        fill: &mut dyn FnMut(SharedMem),
+    ) -> Result<(), Refusal> {
+        let count = len.div_ceil(CHUNK);
+        let position = self.ends[to].tx.head();
+        let numbers = self.pool.take(to, count, position);
+        let pool = self.area.bytes(self.layout.pool(self.me, self.lane), CHUNK << u8::BITS);
+        let mut first = 0;
+        while first < count {
+            let number = usize::from(numbers[first]);
+            let mut next = first + 1;
+            while next < count && usize::from(numbers[next]) == number + (next - first) {
+                next += 1;
+            }
+            fill(pool.slice(number * CHUNK, (next * CHUNK).min(len) - first * CHUNK));
+            first = next;
+        }
+        self.ends[to].tx.put(line::word_in_chunks(header, prefix.len(), len), |body| {
+            // SAFETY: a body holds the second word, PREFIX_MAX bytes of prefix and the chunk numbers.
+            unsafe {
+                body.cast::<u64>().write(line::second_word(header));
+                copy::short(body.add(FRONT_AT), prefix.as_ptr(), prefix.len());
+                body.add(CHUNKS_AT).cast::<[u8; line::CHUNKS]>().write(numbers);
+            }
+        });
+        self.notify(to);
+        Ok(())
+    }
+
+    /// Packs into private memory, for what goes in lines.
+    fn pack(&mut self, len: usize, pack: &mut dyn FnMut(SharedMem)) -> UserMem {
+        self.scratch.resize(LONGEST_IN_LINES, 0);
+        pack(SharedMem::of_slice(&mut self.scratch[..len]));
+        // SAFETY: the scratch has `len` bytes and is not touched before they are copied.
+        unsafe { UserMem::new(self.scratch.as_mut_ptr(), len) }
+    }
+
+    /// Delivers the next packet of `from`, if there is one.
+    #[inline(always)]
+    fn deliver_next(&mut self, from: usize, delivery: &mut dyn Delivery) -> bool {
+        let rx = &self.ends[from].rx;
+        let Some(word) = rx.peek() else { return false };
+        let cursor = rx.cursor();
+        // SAFETY: the body begins with the second word.
+        let second = cursor.read(|body| unsafe { body.cast::<u64>().read() });
+        let (peer, header) = (self.ranks[from], line::header(word, second));
+        if line::is_in_chunks(word) {
+            let pool = self.area.bytes(self.layout.pool(from, self.lane), CHUNK << u8::BITS).as_ptr();
+            // SAFETY: a pool has room for every number of a byte, and `area` keeps it mapped.
+            delivery.deliver(peer, header, &mut unsafe { InChunks::new(cursor, word, pool) });
+            self.ends[from].rx.advance(1, true);
+        } else {
+            let len = line::len(word).min(LONGEST_IN_LINES);
+            delivery.deliver(peer, header, &mut InLines::new(cursor, len, &self.life, from));
+            self.ends[from].rx.advance(line::lines_of(len), false);
+        }
+        true
+    }
+
+    #[inline]
+    fn deliver_some(&mut self, from: usize, delivery: &mut dyn Delivery) -> usize {
+        (0..BURST).take_while(|_| self.deliver_next(from, delivery)).count()
+    }
+
+    /// Delivers what those have sent who call for attention.
+    #[inline(always)]
+    fn answer_calls(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let mut count = 0;
+        for first in (0..self.layout.ranks).step_by(64) {
+            let callers = watch::callers(self.area.u64(self.layout.calling(self.me, self.lane, first)));
+            if callers != 0 {
+                count += self.answer(first, callers, delivery);
+            }
+        }
+        count
+    }
+
+    #[inline(never)]
+    fn answer(&mut self, first: usize, mut callers: u64, delivery: &mut dyn Delivery) -> usize {
+        let mut count = 0;
+        while callers != 0 {
+            let peer = first + callers.trailing_zeros() as usize;
+            callers &= callers - 1;
+            if peer >= self.layout.ranks || peer == self.me || self.ends[peer].state == State::Lost {
+                continue;
+            }
+            count += self.deliver_some(peer, delivery);
+            match self.attention.called(peer) {
+                Change::None => self.call_again(peer),
+                Change::Watch => self.watch(peer),
+                Change::WatchInsteadOf(quiet) => {
+                    self.watch(peer);
+                    let watched = self.area.u64(self.layout.watched(self.me, self.lane, quiet));
+                    watch::unwatch(watched, 1 << (quiet % 64), || self.bells[self.me].sleeper_barrier());
+                    self.call_again(quiet);
+                }
+            }
+        }
+        count
+    }
+
+    /// Calls in the place of a peer that will not, if there is something of it left.
+    fn call_again(&self, peer: usize) {
+        if self.ends[peer].rx.peek().is_some() {
+            watch::Bits::set(self.area.u64(self.layout.calling(self.me, self.lane, peer)), 1 << (peer % 64));
+        }
+    }
+
+    fn watch(&self, peer: usize) {
+        watch::Bits::set(self.area.u64(self.layout.watched(self.me, self.lane, peer)), 1 << (peer % 64));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_ended(&mut self) {
+        for peer in self.life.ended() {
+            if peer != self.me && self.ends[peer].state == State::There {
+                self.ends[peer].state = State::Gone;
+                self.gone.push(peer);
+            }
+        }
+    }
+
+    /// Delivers the last packets of those who are gone, and reports them.
+    #[cold]
+    #[inline(never)]
+    fn bury(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let mut count = 0;
+        while let Some(peer) = self.gone.pop() {
+            while self.deliver_next(peer, delivery) {
+                count += 1;
+            }
+            self.lose(peer, delivery);
+        }
+        count
+    }
+
+    /// Reports a peer of which nothing is left.
+    #[cold]
+    #[inline(never)]
+    fn lose(&mut self, peer: usize, delivery: &mut dyn Delivery) {
+        let end = &mut self.ends[peer];
+        end.state = State::Lost;
+        end.tx.close();
+        self.pool.reclaim_all(peer);
+        self.attention.forget(peer);
+        delivery.lost(self.ranks[peer]);
+    }
+
+    /// `poll_from` when nothing was there and somebody is gone.
+    #[cold]
+    #[inline(never)]
+    fn poll_gone(&mut self, from: usize, delivery: &mut dyn Delivery) -> bool {
+        if self.life.has_news() {
+            self.note_ended();
+        }
+        let Some(index) = self.gone.iter().position(|&peer| peer == from) else { return false };
+        if self.deliver_next(from, delivery) {
+            return true;
+        }
+        self.gone.swap_remove(index);
+        self.lose(from, delivery);
+        false
+    }
+}
+
+impl Port for ShmPort {
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+        assert!(prefix.len() <= PREFIX_MAX);
+        let to = self.local(to);
+        let len = source.len();
+        let total = prefix.len() + len;
+        if let Source::None = source {
+            return self.put_lines(to, &header, prefix, UserMem::EMPTY, CONTROL_LIMIT);
+        }
+        if !self.ends[to].tx.has_room(1, PAYLOAD_LIMIT) {
+            self.make_room(to, 1, PAYLOAD_LIMIT)?;
+        }
+        if total > SHORT && self.find_chunks(to, len.div_ceil(CHUNK)) {
+            return match source {
+                Source::Mem(mem) => {
+                    let mut at = 0;
+                    self.put_chunks(to, &header, prefix, len, &mut |piece| {
+                        // SAFETY: `put_chunks` asks for `len` bytes in all, which `mem` has; pools and user buffers
+                        // do not overlap.
+                        unsafe { copy::long(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
+                        at += piece.len();
+                    })
+                }
+                Source::Pack { pack, .. } => self.put_chunks(to, &header, prefix, len, pack),
+                Source::None => unreachable!("handled above"),
+            };
+        }
+        if total > LONGEST_IN_LINES {
+            return Err(Refusal::Full);
+        }
+        let lines = line::lines_of(total);
+        if !self.ends[to].tx.has_room(lines, PAYLOAD_LIMIT) {
+            self.make_room(to, lines, PAYLOAD_LIMIT)?;
+        }
+        let mem = match source {
+            Source::Mem(mem) => mem,
+            Source::Pack { len, pack } => self.pack(len, pack),
+            Source::None => unreachable!("handled above"),
+        };
+        self.put_lines(to, &header, prefix, mem, PAYLOAD_LIMIT)
+    }
+
+    #[inline]
+    fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
+        debug_assert!(bytes.len() <= SHORT);
+        let to = self.local(to);
+        self.put_lines(to, &header, &[], bytes, PAYLOAD_LIMIT)
+    }
+
+    fn has_room(&mut self, to: Peer, len: usize) -> bool {
+        let to = self.local(to);
+        let chunks = len > SHORT && self.find_chunks(to, len.div_ceil(CHUNK).min(line::CHUNKS));
+        if !chunks && len > LONGEST_IN_LINES {
+            return false;
+        }
+        let lines = if chunks { 1 } else { line::lines_of(len) };
+        self.ends[to].tx.has_room(lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok()
+    }
+
+    fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let mut count = 0;
+        for place in 0..self.attention.len() {
+            let delivered = self.deliver_some(self.attention.peer(place), delivery);
+            if delivered > 0 {
+                self.attention.note_busy(place);
+                count += delivered;
+            }
+        }
+        count += self.answer_calls(delivery);
+        if self.life.has_news() {
+            self.note_ended();
+        }
+        if !self.gone.is_empty() {
+            count += self.bury(delivery);
+        }
+        count
+    }
+
+    #[inline]
+    fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
+        let from = self.local(from);
+        if self.deliver_next(from, delivery) {
+            return true;
+        }
+        (self.life.has_news() || !self.gone.is_empty()) && self.poll_gone(from, delivery)
+    }
+}
