@@ -1,0 +1,81 @@
+#!/bin/sh
+# Lays out an installation: packaging/install.sh ARTEFACTS PREFIX [PART...]
+#
+# ARTEFACTS is the folder with what cargo built (target/release), PREFIX where it goes; DESTDIR, if set, is put
+# before PREFIX. Parts: lib include wrappers tools man; all of them without PART. Nothing is built here.
+# Called by `make install` and by the end-to-end test.
+set -eu
+
+[ $# -ge 2 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+artefacts=$1
+prefix=${DESTDIR:-}$2
+shift 2
+[ $# -gt 0 ] || set -- lib include wrappers tools man
+
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
+
+# One file, replaced as a whole: a program that runs from the old one keeps it.
+put() { # MODE FROM TO
+    mkdir -p "$(dirname "$3")"
+    [ -f "$2" ] || { echo "install.sh: $2 is missing; build it first (cargo build --release)" >&2; exit 1; }
+    case $2 in
+    *.so|*/mpiexec|*/hawser-*) cp "$2" "$3.new" ;;
+    *) sed "s/@VERSION@/$version/g" "$2" >"$3.new" ;;
+    esac
+    chmod "$1" "$3.new"
+    mv -f "$3.new" "$3"
+}
+
+link() { # TARGET NAME, beside each other
+    ln -sfn "$1" "$2"
+}
+
+for part; do
+    case $part in
+    lib)
+        put 755 "$artefacts/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
+        link libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so"
+        link libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so.0" # what programs built before the ABI was final ask for
+        put 755 "$artefacts/libmpi.so" "$prefix/lib/libmpi.so.12"
+        link libmpi.so.12 "$prefix/lib/libmpi.so"
+        link libmpi.so.12 "$prefix/lib/libmpich.so.12" # what Debian's MPICH programs ask for
+        for pc in mpi mpich mpi_abi; do
+            put 644 "$here/pkgconfig/$pc.pc" "$prefix/lib/pkgconfig/$pc.pc"
+        done
+        ;;
+    include)
+        put 644 "$root/include/std/mpi.h" "$prefix/include/hawser-std/mpi.h"
+        put 644 "$root/include/mpich/mpi.h" "$prefix/include/hawser-mpich/mpi.h"
+        # For whoever compiles with -IPREFIX/include: the ABI of mpicc.
+        link hawser-mpich/mpi.h "$prefix/include/mpi.h"
+        ;;
+    wrappers)
+        put 755 "$here/mpicc" "$prefix/bin/mpicc"
+        for name in mpicxx mpic++ mpiCC mpicc_abi mpicxx_abi; do
+            link mpicc "$prefix/bin/$name"
+        done
+        ;;
+    tools)
+        for tool in mpiexec hawser-info; do
+            put 755 "$artefacts/$tool" "$prefix/bin/$tool"
+        done
+        [ ! -f "$artefacts/hawser-bench" ] || put 755 "$artefacts/hawser-bench" "$prefix/bin/hawser-bench"
+        link mpiexec "$prefix/bin/mpirun"
+        ;;
+    man)
+        for page in mpiexec mpicc hawser-info; do
+            put 644 "$here/man/$page.1" "$prefix/share/man/man1/$page.1"
+        done
+        for name in mpicxx mpic++ mpiCC mpicc_abi mpicxx_abi; do
+            link mpicc.1 "$prefix/share/man/man1/$name.1"
+        done
+        link mpiexec.1 "$prefix/share/man/man1/mpirun.1"
+        ;;
+    *)
+        echo "install.sh: there is no part $part" >&2
+        exit 2
+        ;;
+    esac
+done
