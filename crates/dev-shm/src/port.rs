@@ -6,7 +6,7 @@
 use crate::attention::{Attention, Change};
 use crate::layout::Layout;
 use crate::life::Life;
-use crate::line::{self, BODY, CHUNKS_AT, FRONT, FRONT_AT};
+use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT, FRONT_AT};
 use crate::memory::Memory;
 use crate::payload::{InChunks, InLines};
 use crate::pool::{CHUNK, Pool};
@@ -33,6 +33,12 @@ const MOST_LINES: u32 = PAYLOAD_LIMIT - lazy::<Memory>();
 pub const LONGEST_IN_LINES: usize = line::fits_in(MOST_LINES);
 
 const _: () = assert!(SHORT <= LONGEST_IN_LINES && CHUNK + PREFIX_MAX <= LONGEST_IN_LINES);
+
+/// Chunks of a packet with `len` bytes of source: what the last does not hold goes into the line.
+#[inline(always)]
+fn chunks_of(len: usize) -> usize {
+    len.div_ceil(CHUNK).min(CHUNKS)
+}
 
 /// Packets of one peer that a poll delivers at most before it looks at the next.
 const BURST: usize = 16;
@@ -215,6 +221,14 @@ impl ShmPort {
         len: usize,
         fill: &mut dyn FnMut(SharedMem),
     ) -> Result<(), Refusal> {
+        // What is more than the most chunks hold goes with the prefix into the line.
+        let inline = len.saturating_sub(CHUNKS * CHUNK);
+        let (len, in_line) = (len - inline, prefix.len() + inline);
+        let mut front = [0; PREFIX_MAX];
+        front[..prefix.len()].copy_from_slice(prefix);
+        if inline > 0 {
+            fill(SharedMem::of_slice(&mut front[prefix.len()..in_line]));
+        }
         let count = len.div_ceil(CHUNK);
         let position = self.ends[to].tx.head();
         let numbers = self.pool.take(to, count, position);
@@ -229,12 +243,12 @@ impl ShmPort {
             fill(pool.slice(number * CHUNK, (next * CHUNK).min(len) - first * CHUNK));
             first = next;
         }
-        self.ends[to].tx.put(line::word_in_chunks(header, prefix.len(), len), |body| {
+        self.ends[to].tx.put(line::word_in_chunks(header, in_line, len), |body| {
             // SAFETY: a body holds the second word, PREFIX_MAX bytes of prefix and the chunk numbers.
             unsafe {
                 body.cast::<u64>().write(line::second_word(header));
-                copy::short(body.add(FRONT_AT), prefix.as_ptr(), prefix.len());
-                body.add(CHUNKS_AT).cast::<[u8; line::CHUNKS]>().write(numbers);
+                copy::exactly::<PREFIX_MAX>(body.add(FRONT_AT), front.as_ptr());
+                body.add(CHUNKS_AT).cast::<[u8; CHUNKS]>().write(numbers);
             }
         });
         self.notify(to);
@@ -380,17 +394,17 @@ impl ShmPort {
 
 impl Port for ShmPort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
-        assert!(prefix.len() <= PREFIX_MAX);
         let to = self.local(to);
         let len = source.len();
         let total = prefix.len() + len;
+        assert!(prefix.len() <= PREFIX_MAX && total <= CHUNKS * CHUNK + PREFIX_MAX, "a packet of {total} bytes");
         if let Source::None = source {
             return self.put_lines(to, &header, prefix, UserMem::EMPTY, CONTROL_LIMIT);
         }
         if !self.ends[to].tx.has_room(1, PAYLOAD_LIMIT) {
             self.make_room(to, 1, PAYLOAD_LIMIT)?;
         }
-        if total > SHORT && self.find_chunks(to, len.div_ceil(CHUNK)) {
+        if total > SHORT && self.find_chunks(to, chunks_of(len)) {
             return match source {
                 Source::Mem(mem) => {
                     let mut at = 0;
@@ -429,7 +443,7 @@ impl Port for ShmPort {
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
         let to = self.local(to);
-        let chunks = len > SHORT && self.find_chunks(to, len.div_ceil(CHUNK).min(line::CHUNKS));
+        let chunks = len > SHORT && self.find_chunks(to, chunks_of(len));
         if !chunks && len > LONGEST_IN_LINES {
             return false;
         }

@@ -1,1 +1,15 @@
-//! The conformance suite: what every device promises the transport, as tests that a device's own crate runs.
+//! The conformance suite: what every device promises the transport, as functions that a device's own tests call.
+//!
+//! `wire` gives one end to send from and one to receive at (the same one, for the self device); `many` and `mortal`
+//! need devices with several peers, and peers that can die. A promise that is broken panics with its name.
+//! Before it: `loopback`'s tests and those of each device crate.
+
+mod endpoints;
+mod many;
+mod mortal;
+mod wire;
+
+pub use endpoints::{Endpoint, Form, Net, Record, payload};
+pub use many::{converse, lanes_are_independent, many_to_one, soak, talkers_take_turns};
+pub use mortal::{a_peer_dies, a_peer_dies_while_it_is_polled};
+pub use wire::all as wire;

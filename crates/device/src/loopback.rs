@@ -77,7 +77,7 @@ impl LoopbackPort {
 impl Port for LoopbackPort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
         assert_eq!(to, self.me, "the self device reaches only its own rank");
-        let limit = if source.is_empty() { 2 * QUEUE } else { QUEUE };
+        let limit = if let Source::None = source { 2 * QUEUE } else { QUEUE };
         if self.queue.len() >= limit {
             return Err(Refusal::Full);
         }
@@ -123,5 +123,17 @@ impl Payload for View<'_> {
         let piece = SharedMem::of_slice(&mut self.bytes[self.at..self.at + len]);
         self.at += len;
         (len > 0).then_some(piece)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{self, Net};
+    use std::sync::Arc;
+
+    #[test]
+    fn the_self_device_keeps_the_promises_of_a_device() {
+        conformance::wire(|| Net { devices: vec![Arc::new(Loopback::new(Peer(0)))], kill: Box::new(|_| ()) });
     }
 }

@@ -1,0 +1,165 @@
+//! What the suite works with: connected devices, a record of what was delivered, payload that proves itself.
+
+use crate::{Delivery, Device, Header, Limits, Payload, Port, Refusal, Source};
+use hawser_base::{Lane, Peer, SharedMem, UserMem};
+use std::sync::Arc;
+
+/// Connected devices, that of rank i at i. One that reaches itself is a net of one.
+pub struct Net {
+    pub devices: Vec<Arc<dyn Device>>,
+    /// Makes the end of a rank known, as the host's agent would.
+    pub kill: Box<dyn Fn(usize) + Send + Sync>,
+}
+
+impl Net {
+    pub fn endpoint(&self, rank: usize, lane: u8) -> Endpoint {
+        Endpoint { device: self.devices[rank].clone(), port: self.devices[rank].port(Lane(lane)) }
+    }
+
+    /// The rank that rank 0 sends to: the last, which may be itself.
+    pub fn last(&self) -> usize {
+        self.devices.len() - 1
+    }
+}
+
+/// One port, with what tests do to it.
+pub struct Endpoint {
+    pub device: Arc<dyn Device>,
+    pub port: Box<dyn Port>,
+}
+
+/// How a payload is handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    Mem,
+    /// Packed, whatever pieces the device asks for.
+    Pack,
+}
+
+impl Endpoint {
+    pub fn limits(&self, peer: usize) -> Limits {
+        self.device.limits(Peer(peer as u32)).expect("the device reaches its peer")
+    }
+
+    /// Sends `payload(seed, len)` behind a prefix of its first `prefix` bytes, under the header `head(seed)`.
+    pub fn send(&mut self, to: usize, seed: u32, len: usize, prefix: usize, form: Form) -> Result<(), Refusal> {
+        let mut bytes = payload(seed, len);
+        let (front, rest) = bytes.split_at_mut(prefix);
+        let to = Peer(to as u32);
+        match form {
+            Form::Mem if front.is_empty() && len <= self.limits(to.index()).short => {
+                self.port.send_short(to, head(seed), UserMem::of_slice(rest))
+            }
+            Form::Mem => self.port.send(to, head(seed), front, Source::Mem(UserMem::of_slice(rest))),
+            Form::Pack => {
+                let mut at = 0;
+                let mut pack = |piece: SharedMem| {
+                    piece.write(&rest[at..at + piece.len()]);
+                    at += piece.len();
+                };
+                let sent = self.port.send(to, head(seed), front, Source::Pack { len: rest.len(), pack: &mut pack });
+                assert!(sent.is_err() || at == rest.len(), "all of a taken packet is packed, once");
+                sent
+            }
+        }
+    }
+
+    pub fn send_control(&mut self, to: usize, seed: u32, prefix: usize) -> Result<(), Refusal> {
+        self.port.send(Peer(to as u32), head(seed), &payload(seed, prefix), Source::None)
+    }
+
+    /// Sends until it is refused, and says how many were taken.
+    pub fn fill(&mut self, to: usize, first: u32, len: usize) -> u32 {
+        for sent in 0..1_000_000 {
+            match self.send(to, first + sent, len, 0, Form::Mem) {
+                Ok(()) => {}
+                Err(refusal) => {
+                    assert_eq!(refusal, Refusal::Full);
+                    return sent;
+                }
+            }
+        }
+        panic!("back-pressure: a million packets of {len} bytes were taken and none was read");
+    }
+
+    /// Polls until `done` or 20 seconds have passed.
+    pub fn poll_until(&mut self, record: &mut Record, done: impl Fn(&Record) -> bool, promise: &str) {
+        let start = std::time::Instant::now();
+        while !done(record) {
+            if self.port.poll(record) == 0 {
+                assert!(start.elapsed().as_secs() < 20, "{promise}: not after 20 s; {} arrived", record.arrived.len());
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// A header whose every bit depends on the seed.
+pub fn head(seed: u32) -> Header {
+    let mixed = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Header { kind: mixed as u8, aux: (mixed >> 8) as u16, a: seed, b: (mixed >> 32) as u32 }
+}
+
+/// Bytes that name their seed and their place.
+pub fn payload(seed: u32, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (seed.wrapping_mul(31).wrapping_add(i as u32 * 7 + (i >> 8) as u32)) as u8).collect()
+}
+
+/// What was delivered, in order. Checks header and payload of each packet as it comes.
+#[derive(Default)]
+pub struct Record {
+    /// Sender, seed and length of each packet.
+    pub arrived: Vec<(usize, u32, usize)>,
+    pub lost: Vec<usize>,
+    /// At most so many bytes at once, so many in all, where not zero.
+    pub ragged: usize,
+    pub take: Option<usize>,
+}
+
+impl Record {
+    pub fn seeds_of(&self, from: usize) -> Vec<u32> {
+        self.arrived.iter().filter(|packet| packet.0 == from).map(|packet| packet.1).collect()
+    }
+
+    /// That `from` has sent just these, in order.
+    pub fn expect_seeds(&self, from: usize, seeds: impl Iterator<Item = u32>, promise: &str) {
+        assert!(self.seeds_of(from).into_iter().eq(seeds), "{promise}: {:?}", self.seeds_of(from));
+    }
+}
+
+impl Delivery for Record {
+    fn deliver(&mut self, from: Peer, header: Header, packet: &mut dyn Payload) {
+        assert!(!self.lost.contains(&from.index()), "nothing comes from a peer that was reported lost");
+        let seed = header.a;
+        assert_eq!(header, head(seed), "the header arrives as it was sent");
+        let len = packet.len();
+        let wanted = self.take.unwrap_or(len).min(len);
+        let mut bytes = vec![0xEE; wanted];
+        let whole = if self.ragged == 0 {
+            // A prefix through `read`, the rest through `copy_to`: as the transport does.
+            let (front, rest) = bytes.split_at_mut(wanted.min(16));
+            packet.read(front) && (rest.is_empty() || packet.copy_to(UserMem::of_slice(rest)))
+        } else {
+            let mut at = 0;
+            while at < wanted {
+                let Some(piece) = packet.next(self.ragged.min(wanted - at)) else { break };
+                assert!(!piece.is_empty() && piece.len() <= self.ragged, "a piece is neither empty nor too long");
+                piece.read(&mut bytes[at..at + piece.len()]);
+                at += piece.len();
+                assert_eq!(packet.len(), len - at, "len() is what is left");
+            }
+            at == wanted
+        };
+        assert!(whole, "a packet of a peer that lives arrives whole");
+        assert!(bytes == payload(seed, len)[..wanted], "the payload of packet {seed} ({len} bytes) is as it was sent");
+        if wanted == len {
+            assert!(packet.next(1).is_none() && packet.is_empty(), "after the last byte there is none");
+        }
+        self.arrived.push((from.index(), seed, len));
+    }
+
+    fn lost(&mut self, peer: Peer) {
+        assert!(!self.lost.contains(&peer.index()), "a loss is reported once");
+        self.lost.push(peer.index());
+    }
+}

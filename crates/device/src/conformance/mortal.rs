@@ -1,0 +1,109 @@
+//! Promises about peers that die. The sender dies between packets here; that it dies in the middle of one is for
+//! a device's own tests to arrange.
+
+use super::endpoints::{Endpoint, Form, Net, Record};
+use crate::Refusal;
+use hawser_base::Peer;
+
+/// A peer dies idle, with packets on their way, with its ring full, and with ours to it full: what it had sent
+/// arrives, then its loss is reported, once, and sending to it is refused for that reason.
+pub fn a_peer_dies(net: impl Fn() -> Net) {
+    for (sent, len) in [(0, 0), (1, 0), (5, 100), (3, 5000), (u32::MAX, 8), (u32::MAX, 500), (u32::MAX, 3000)] {
+        for full_toward_it in [false, true] {
+            for by_name in [false, true] {
+                dies(&net(), sent, len, full_toward_it, by_name);
+            }
+        }
+    }
+}
+
+fn dies(net: &Net, sent: u32, len: usize, full_toward_it: bool, by_name: bool) {
+    let (mut dying, mut left) = (net.endpoint(1, 0), net.endpoint(0, 0));
+    let mut record = Record::default();
+    let len = len.min(left.limits(1).packet);
+    if full_toward_it {
+        left.fill(1, 0, 700);
+    }
+    let sent = if sent == u32::MAX {
+        dying.fill(0, 0, len)
+    } else {
+        (0..sent).for_each(|seed| dying.send(0, seed, len, 0, Form::Mem).unwrap());
+        sent
+    };
+    drop(dying);
+    (net.kill)(1);
+    collect(&mut left, &mut record, by_name);
+    record.expect_seeds(1, 0..sent, "what a peer had sent before it died is delivered");
+    assert_eq!(record.lost, [1]);
+    for _ in 0..10 {
+        left.port.poll(&mut record);
+        left.port.poll_from(Peer(1), &mut record);
+    }
+    assert_eq!((record.lost.len(), record.arrived.len()), (1, sent as usize), "a loss is reported once, and last");
+    for len in [0, 8, 700, 3000] {
+        assert_eq!(left.send(1, 0, len, 0, Form::Mem), Err(Refusal::Lost), "nothing can be sent to the lost");
+        assert!(!left.port.has_room(Peer(1), len));
+    }
+    assert_eq!(left.send_control(1, 0, 0), Err(Refusal::Lost));
+    others_go_on(net, &mut left, &mut record);
+}
+
+/// Polls until a loss is reported: everybody, or rank 1 by name, of which each call may deliver one packet.
+fn collect(left: &mut Endpoint, record: &mut Record, by_name: bool) {
+    if !by_name {
+        return left.poll_until(record, |record| !record.lost.is_empty(), "a death is reported");
+    }
+    for _ in 0..100_000 {
+        let before = record.arrived.len();
+        let delivered = left.port.poll_from(Peer(1), record);
+        assert_eq!(record.arrived.len() - before, usize::from(delivered), "poll_from takes at most one");
+        if !record.lost.is_empty() {
+            return;
+        }
+    }
+    panic!("a death is reported by poll_from");
+}
+
+/// The third of the net still talks.
+fn others_go_on(net: &Net, left: &mut Endpoint, record: &mut Record) {
+    let mut third = net.endpoint(2, 0);
+    let before = record.arrived.len();
+    for seed in 0..50 {
+        third.send(0, seed, 2000, 0, Form::Mem).unwrap();
+        left.send(2, seed, 2000, 0, Form::Mem).unwrap();
+        left.poll_until(record, |record| record.arrived.len() > before + seed as usize, "others go on");
+        third.port.poll(&mut Record::default());
+    }
+    assert_eq!(record.lost, [1]);
+}
+
+/// A peer dies while another thread sends to it and polls.
+pub fn a_peer_dies_while_it_is_polled(net: impl Fn() -> Net) {
+    for round in 0..20 {
+        let net = net();
+        std::thread::scope(|scope| {
+            let net = &net;
+            scope.spawn(move || {
+                let mut dying = net.endpoint(1, 0);
+                for seed in 0..round * 50 {
+                    // A refusal is as good here: the ring is full.
+                    let _ = dying.send(0, seed, 60 * seed as usize % 3000, 0, Form::Mem);
+                    dying.port.poll(&mut Record::default());
+                }
+                drop(dying);
+                (net.kill)(1);
+            });
+            let mut left = net.endpoint(0, 0);
+            let mut record = Record::default();
+            let start = std::time::Instant::now();
+            let mut refused = false;
+            while !refused {
+                assert!(start.elapsed().as_secs() < 20, "a sender to a dead peer learns of it");
+                refused = left.send(1, 0, 200, 0, Form::Mem) == Err(Refusal::Lost);
+                left.port.poll(&mut record);
+            }
+            assert_eq!(record.lost, [1]);
+            assert!(record.seeds_of(1).is_sorted(), "in order to the end");
+        });
+    }
+}
