@@ -58,6 +58,11 @@ impl Param {
         value.filter(|v| (min..=max).contains(v)).ok_or_else(|| self.wrong(&format!("a number from {min} to {max}")))
     }
 
+    /// The number in force, or `fallback` where the default is left to what was measured (empty text).
+    pub fn number_or(&self, fallback: u64) -> Result<u64> {
+        if self.is_set() || !self.default.is_empty() { self.number() } else { Ok(fallback) }
+    }
+
     pub fn choice(&self) -> Result<&'static str> {
         let Kind::Choice(words) = self.kind else { return Err(self.wrong("a choice")) };
         let text = self.text();

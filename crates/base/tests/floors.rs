@@ -1,0 +1,105 @@
+//! The house keeps its floors: a room may use the floors below it, never one above, and not its neighbours.
+//! (DESIGN.md, The house.) Dev-dependencies apart.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Every room and its floor. A new room is one row here.
+const FLOORS: &[(&str, u32)] = &[
+    ("base", 0),
+    ("sim", 0),
+    ("link", 1),
+    ("datatype", 1),
+    ("coll", 1),
+    ("os", 1),
+    ("device", 2),
+    ("boot", 2),
+    ("job", 2),
+    ("dev-shm", 3),
+    ("dev-ether", 3),
+    ("dev-ofi", 3),
+    ("transport", 4),
+    ("mpi", 5),
+    ("node", 6),
+    ("abi", 6),
+    ("abi-std", 7),
+    ("abi-mpich", 7),
+    ("pm", 7),
+    ("mad", 7),
+    ("mplite", 7),
+    ("launch", 7),
+    ("bench", 7),
+];
+
+/// Rooms that may contain `unsafe`; every other one forbids it.
+const UNSAFE: &[&str] = &["os", "base", "datatype", "dev-shm", "dev-ofi", "abi", "abi-std", "abi-mpich"];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn floor(room: &str) -> u32 {
+    let found = FLOORS.iter().find(|(name, _)| *name == room);
+    found.unwrap_or_else(|| panic!("room {room} has no floor: add it to FLOORS")).1
+}
+
+/// The rooms in the checkout and the text of their manifests.
+fn manifests() -> BTreeMap<String, String> {
+    let read = |entry: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(entry.path().join("Cargo.toml")).ok()?;
+        Some((entry.file_name().to_string_lossy().into_owned(), text))
+    };
+    std::fs::read_dir(crates()).unwrap().filter_map(|entry| read(entry.unwrap())).collect()
+}
+
+/// The rooms that a manifest's dependencies name, dev-dependencies apart.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            let table = line.trim_matches(['[', ']']);
+            inside = table.ends_with("dependencies") && !table.contains("dev-dependencies");
+            let named = table.rsplit("dependencies.").next().and_then(|name| name.strip_prefix("hawser-"));
+            found.extend(named.filter(|_| !table.contains("dev-dependencies")).map(str::to_owned));
+        } else if inside && let Some(rest) = line.strip_prefix("hawser-") {
+            found.push(rest.split(['.', ' ', '=']).next().unwrap().to_owned());
+        }
+    }
+    found
+}
+
+/// What is wrong with one room's edges.
+fn wrong_edges(room: &str, manifest: &str) -> Vec<String> {
+    let own = floor(room);
+    let wrong = dependencies(manifest).into_iter().filter(|other| floor(other) >= own);
+    wrong.map(|other| format!("{room} (floor {own}) uses {other} (floor {})", floor(&other))).collect()
+}
+
+#[test]
+fn no_room_uses_its_own_floor_or_one_above() {
+    let wrong: Vec<String> = manifests().iter().flat_map(|(room, text)| wrong_edges(room, text)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_upward_and_a_sideways_edge_are_found() {
+    let up = "[dependencies]\nhawser-mpi.workspace = true\n[dev-dependencies]\nhawser-node = { path = \"x\" }\n";
+    assert_eq!(wrong_edges("device", up), ["device (floor 2) uses mpi (floor 5)"]);
+    let sideways = "[dependencies.hawser-coll]\nworkspace = true\n";
+    assert_eq!(wrong_edges("datatype", sideways), ["datatype (floor 1) uses coll (floor 1)"]);
+    let target = "[target.'cfg(unix)'.dependencies]\nhawser-launch = { workspace = true }\n";
+    assert_eq!(wrong_edges("bench", target), ["bench (floor 7) uses launch (floor 7)"]);
+}
+
+#[test]
+fn every_other_room_forbids_unsafe() {
+    for room in manifests().keys().filter(|room| !UNSAFE.contains(&room.as_str())) {
+        let source = crates().join(room).join("src");
+        let roots = ["lib.rs", "main.rs"].map(|name| source.join(name)).into_iter().filter(|path| path.exists());
+        for root in roots {
+            let text = std::fs::read_to_string(&root).unwrap();
+            assert!(text.contains("#![forbid(unsafe_code)]"), "{} does not forbid unsafe code", root.display());
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Floor 6: where a process is put together: parameters → boot → devices → transport → `mpi::process`.
+//!
+//! The only room that knows every device by name. A new device is one line in `devices`. Before it: the
+//! ABI crates, for MPI_Init; after it: nothing of it is left but the parts that it joined.
+
+#![forbid(unsafe_code)]
+
+mod params;
+
+pub use params::{all as params, check as check_params};
+
+use hawser_base::{Class, Error, Peer, Result};
+use hawser_boot::World;
+use hawser_dev_shm::ShmDevice;
+use hawser_device::{Device, Loopback, PREFIX_MAX};
+use hawser_job::{Phase, Segment};
+use hawser_mpi::counters;
+use hawser_mpi::matching::Limits;
+use hawser_mpi::process::{self, Parts, Process};
+use hawser_transport::{Fabric, Patience};
+use std::sync::{Arc, Mutex};
+
+/// One initialisation at a time.
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// Makes this process a rank with the thread level that it asks for (a house value).
+pub fn start(thread_level: i32) -> Result<&'static Process> {
+    let _alone = STARTING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if process::was_initialized() {
+        return Err(Error::new(Class::Other, "MPI is initialised already; it can be only once in a process"));
+    }
+    params::check()?;
+    let mut world = hawser_boot::attach()?;
+    let segment = segment(&mut world)?;
+    let page = segment.rank(world.local_rank() as usize);
+    segment.name_counters(counters::NAMES);
+    let shm = Arc::new(ShmDevice::new(segment.clone(), world.local_rank() as usize));
+    let fabric = Box::leak(Box::new(Fabric::new(devices(&world, shm), world.size() as usize)?));
+    let crowded = world.local_size() > segment.facts().cores;
+    let patience = Patience::new(crowded, page.doorbell(), page.wait())?;
+    let limits = limits(fabric)?;
+    let process = process::start(Parts { world, segment, fabric, limits, patience, thread_level })?;
+    page.set_phase(Phase::Running);
+    Ok(process)
+}
+
+/// The host's part of the job: the agent's, or one of our own without a launcher.
+fn segment(world: &mut World) -> Result<Segment> {
+    match world.take_segment() {
+        Some(fd) => Segment::open(fd),
+        None => Segment::alone(),
+    }
+}
+
+/// All devices, the best first.
+fn devices(world: &World, shm: Arc<ShmDevice>) -> Vec<Box<dyn Device>> {
+    vec![Box::new(Loopback::new(Peer(world.rank()))), Box::new(shm)]
+}
+
+/// What the matching engine goes by: figures that suit every route.
+fn limits(fabric: &Fabric) -> Result<Limits> {
+    let least = |figure: fn(&hawser_device::Limits) -> usize| {
+        (0..fabric.peers() as u32).map(|peer| figure(&fabric.route(Peer(peer)).limits)).min().unwrap_or(0) as u64
+    };
+    // A message of one packet is copied by both ends in turn, so that it should be no longer than the
+    // piece that suits the shortest streams.
+    let packet = least(|limits| (limits.piece)(1).min(limits.packet - PREFIX_MAX));
+    let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
+    let window = params::WINDOW.number_or(4 * eager)?.max(eager);
+    Ok(Limits { packet, eager, first: packet, offer: eager + 1, window })
+}

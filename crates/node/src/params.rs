@@ -1,0 +1,32 @@
+//! The table of all parameters: each room's rows, and those that choose between rooms.
+//!
+//! It feeds the check at the start, `hawser-info` and `mpiexec --info`. A parameter's row stands beside the
+//! code that uses it; only its room's table is named here.
+
+use hawser_base::Result;
+use hawser_base::param::{Kind, Param};
+
+pub static EAGER: Param = Param {
+    name: "HAWSER_EAGER",
+    kind: Kind::Bytes { min: 0, max: 1 << 30 },
+    default: "",
+    help: "longest message that is sent without asking the receiver, in bytes; empty: as the devices measure best",
+};
+
+pub static WINDOW: Param = Param {
+    name: "HAWSER_WINDOW",
+    kind: Kind::Bytes { min: 0, max: 1 << 40 },
+    default: "",
+    help: "bytes of unexpected messages that a rank keeps for each peer before senders must ask; empty: 4 x HAWSER_EAGER",
+};
+
+/// Every parameter that a rank reads.
+pub fn all() -> Vec<&'static Param> {
+    let own = [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD];
+    own.into_iter().chain(hawser_coll::PARAMS.iter()).collect()
+}
+
+/// Checks every value that the environment sets.
+pub fn check() -> Result<()> {
+    all().into_iter().filter(|param| param.is_set()).try_for_each(Param::check)
+}
