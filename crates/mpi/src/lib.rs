@@ -12,6 +12,7 @@ pub mod bsend;
 pub mod buffer;
 pub mod comm;
 pub mod counters;
+pub mod env;
 pub mod errhandler;
 pub mod errors;
 pub mod group;

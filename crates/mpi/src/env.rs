@@ -1,0 +1,47 @@
+//! The end of MPI in a process, and what any program may ask about its start (MPI-5.0 chapter 11).
+//!
+//! Before it: `abi::env`; after it: everything, for the last time.
+
+use crate::process::{self, Process};
+use crate::bsend;
+use hawser_base::{Lane, Result};
+use hawser_job::{Phase, WaitReason};
+
+/// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
+///
+/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4).
+pub fn finalize() -> Result<()> {
+    let process = process::get()?;
+    bsend::flush(process);
+    drain(process);
+    let page = process.segment().rank(process.job().local_rank() as usize);
+    page.set_phase(Phase::Finalized);
+    process.finish();
+    process.job().finalize();
+    Ok(())
+}
+
+/// Waits until all that this rank has to send is with the devices.
+fn drain(process: &'static Process) {
+    let reason = || WaitReason { call: "MPI_Finalize", ..WaitReason::default() };
+    let lanes: Vec<Lane> = process.active_lanes().collect();
+    for lane in lanes {
+        process.wait_until(lane, reason, |lane| lane.is_drained().then_some(()));
+    }
+}
+
+/// MPI_Abort: the whole job ends, whatever the communicator.
+pub fn abort(code: i32, text: &str) -> ! {
+    match process::any() {
+        Some(process) => process.job().abort(code, text),
+        None => {
+            eprintln!("hawser: {text}");
+            hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
+        }
+    }
+}
+
+/// MPI_Get_processor_name.
+pub fn processor_name() -> String {
+    hawser_os::host::name()
+}
