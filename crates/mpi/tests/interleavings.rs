@@ -3,12 +3,17 @@
 //! `cargo test` walks alphabets that are cut to what each question needs; the ignored tests (`make check-long`)
 //! walk the whole alphabet. A failure prints the programs and the way to the bad state.
 
+#[path = "model/alphabet.rs"]
+mod alphabet;
+#[path = "model/explore.rs"]
+mod explore;
 mod model;
 
+use alphabet::{Alphabet, Device};
+use explore::explore_all;
 use hawser_mpi::matching::Limits;
 use model::Setup;
-use model::explore::explore_all;
-use model::program::{Alphabet, Device, Step};
+use model::program::Step;
 
 /// Tiny sizes, so that 0..2 bytes are one packet, 3 and 4 are pushed, and 5 and more are asked for.
 const LIMITS: Limits = Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 128 };
@@ -113,7 +118,7 @@ fn two_sends_and_two_receives_with_tags() {
 
 #[test]
 fn late_data_is_overtaken() {
-    let receiver = Alphabet { probes: false, ..receives(&[3, 10], &[Some(0)], &[None]) };
+    let receiver = Alphabet { probes: false, ..receives(&[3, 10], &[Some(0)], &[Some(1), None]) };
     let setups = product(&[sends(&[4, 5], &[1, 2]).programs(2), receiver.programs(2)]);
     explore_all("late", &unordered(setups));
 }

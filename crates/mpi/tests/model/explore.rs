@@ -1,6 +1,7 @@
-//! Walks all interleavings of a setup, or one that a seed picks.
+//! Walks all interleavings of a setup, for `interleavings`.
 
-use super::{Action, Setup, Verdict, World};
+use crate::model::{Action, Parcel, Setup, Verdict, World};
+use hawser_mpi::matching::Packet;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -65,7 +66,7 @@ pub fn explore(setup: &Setup) -> Result<usize, String> {
 }
 
 fn walk(setup: &Setup, world: &World, path: &mut Vec<Action>, seen: &mut Marks) -> Verdict {
-    let actions = world.persistent_actions(setup);
+    let actions = persistent_actions(world, setup);
     if actions.is_empty() {
         return world.check_end(setup);
     }
@@ -81,6 +82,35 @@ fn walk(setup: &Setup, world: &World, path: &mut Vec<Action>, seen: &mut Marks) 
         path.pop();
     }
     Ok(())
+}
+
+/// Enough of all actions to reach every end. Actions of two ranks commute, unless one puts the packet on a
+/// wire that the other takes off. So if a rank has the same choice whatever the others do (a persistent set
+/// in the sense of Godefroid), the others' actions need not be tried before that rank's.
+fn persistent_actions(world: &World, setup: &Setup) -> Vec<Action> {
+    let ranks = 0..world.ranks.len();
+    for index in ranks.clone().filter(|_| setup.mortal.is_none()) {
+        let own = actions_of(world, setup, index);
+        let settled = |from| from == index || is_settled(world, setup, from, index);
+        if !own.is_empty() && ranks.clone().all(settled) {
+            return own;
+        }
+    }
+    world.actions(setup)
+}
+
+/// What `from` may still send does not change what of it may arrive next at `to`.
+fn is_settled(world: &World, setup: &Setup, from: usize, to: usize) -> bool {
+    let count = world.ranks.len();
+    let bounds = |p: &Parcel| !setup.unordered || !matches!(p.packet, Packet::Data { .. });
+    let wire = &world.wires[from * count + to];
+    wire.iter().any(bounds) || (count == 2 && actions_of(world, setup, from).is_empty())
+}
+
+fn actions_of(world: &World, setup: &Setup, index: usize) -> Vec<Action> {
+    let mut all = Vec::new();
+    world.actions_of(setup, index, &mut all);
+    all
 }
 
 fn story(setup: &Setup, path: &[Action]) -> String {

@@ -2,12 +2,11 @@
 //!
 //! The world does what `mpi::pt2pt` and the transport do around the engine, with real bytes: it carries out
 //! placements and effects, keeps the buffers and streams. One `Action` is one step of the world; who picks
-//! the actions (all of them in `explore`, or a seeded choice) is not its business. After each action it
+//! the actions (all of them in `explore`, a seeded choice in `random_runs`) is not its business. After each action it
 //! checks what the engine did against `oracle`, which knows nothing of methods, credits or offers.
 
 pub mod checks;
 pub mod effects;
-pub mod explore;
 pub mod oracle;
 pub mod program;
 
@@ -143,7 +142,7 @@ impl World {
         all
     }
 
-    fn actions_of(&self, setup: &Setup, index: usize, all: &mut Vec<Action>) {
+    pub fn actions_of(&self, setup: &Setup, index: usize, all: &mut Vec<Action>) {
         let (rank, count) = (&self.ranks[index], self.ranks.len());
         if rank.dead {
             return;
@@ -157,36 +156,6 @@ impl World {
         }
         all.extend((0..rank.streams.len()).map(|stream| Action::Fragment { rank: index, stream }));
         all.extend((0..rank.pulls.len()).map(|pull| Action::Pull { rank: index, pull }));
-    }
-
-    /// Enough of `actions` to reach every end. Actions of two ranks commute, unless one puts the packet on a
-    /// wire that the other takes off. So if whatever the others do leaves a rank the same choice (a persistent
-    /// set in the sense of Godefroid), the others' actions need not be tried before that rank's.
-    pub fn persistent_actions(&self, setup: &Setup) -> Vec<Action> {
-        let mut all = Vec::new();
-        for index in (0..self.ranks.len()).filter(|_| setup.mortal.is_none()) {
-            self.actions_of(setup, index, &mut all);
-            if !all.is_empty() && (0..self.ranks.len()).all(|from| from == index || self.is_settled(setup, from, index))
-            {
-                return all;
-            }
-            all.clear();
-        }
-        self.actions(setup)
-    }
-
-    /// What `from` may still send does not change what of it may arrive next at `to`.
-    fn is_settled(&self, setup: &Setup, from: usize, to: usize) -> bool {
-        let count = self.ranks.len();
-        let wire = &self.wires[from * count + to];
-        let bounds = |p: &Parcel| !setup.unordered || !matches!(p.packet, Packet::Data { .. });
-        wire.iter().any(bounds) || (count == 2 && self.is_still(setup, from))
-    }
-
-    fn is_still(&self, setup: &Setup, index: usize) -> bool {
-        let mut all = Vec::new();
-        self.actions_of(setup, index, &mut all);
-        all.is_empty()
     }
 
     pub fn act(&mut self, setup: &Setup, action: Action) -> Verdict {
