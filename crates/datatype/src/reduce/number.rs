@@ -4,7 +4,7 @@
 //! lookup in `reduce`.
 
 use super::small_float::{Bf16, F16};
-use super::x87::X87;
+use super::x87::{self, X87};
 use super::{Kernel, Op};
 use crate::basic::Repr;
 
@@ -203,6 +203,8 @@ pub(super) fn ordering(op: Op, repr: Repr) -> Option<Kernel> {
 
 pub(super) fn arithmetic(op: Op, repr: Repr) -> Option<Kernel> {
     match op {
+        Op::Sum if repr == Repr::X87 => Some(x87::sum),
+        Op::Prod if repr == Repr::X87 => Some(x87::product),
         Op::Sum => complex_kernel!(repr, Sum),
         Op::Prod => complex_kernel!(repr, Prod),
         _ => None,

@@ -16,39 +16,34 @@ pub(super) struct F16(pub u16);
 pub(super) struct Bf16(pub u16);
 
 impl F16 {
-    /// Exact.
+    /// Exact. Like `from_f32` it computes every case and selects, which vectorises.
     #[inline]
     pub fn to_f32(self) -> f32 {
         let sign = u32::from(self.0 & 0x8000) << 16;
         let magnitude = u32::from(self.0 & 0x7fff);
-        let bits = match magnitude {
-            // Subnormal or zero: so many units of 2^-24.
-            0..0x0400 => (magnitude as f32 * f32::from_bits((127 - 24) << 23)).to_bits(),
-            // The exponent's bias grows from 15 to 127.
-            0x0400..0x7c00 => (magnitude << 13) + ((127 - 15) << 23),
-            // Infinity or NaN.
-            _ => (magnitude << 13) | 0x7f80_0000,
-        };
-        f32::from_bits(sign | bits)
+        // Subnormal or zero: so many units of 2^-24.
+        let small = (magnitude as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
+        // The exponent's bias grows from 15 to 127.
+        let normal = (magnitude << 13) + ((127 - 15) << 23);
+        let infinite_or_nan = (magnitude << 13) | 0x7f80_0000;
+        let finite = if magnitude < 0x0400 { small } else { normal };
+        f32::from_bits(sign | if magnitude < 0x7c00 { finite } else { infinite_or_nan })
     }
 
     /// Rounds to nearest even; too large becomes infinity; NaNs stay NaNs and are quiet.
     #[inline]
     pub fn from_f32(value: f32) -> F16 {
-        let sign = ((value.to_bits() >> 16) & 0x8000) as u16;
+        let sign = (value.to_bits() >> 16) & 0x8000;
         let magnitude = value.to_bits() & 0x7fff_ffff;
-        let bits = match magnitude {
-            0x7f80_0001.. => 0x7e00 | ((magnitude >> 13) & 0x03ff) as u16,
-            // 65520, half a unit above the largest finite number, rounds away to infinity.
-            0x477f_f000.. => 0x7c00,
-            0x3880_0000.. => {
-                let rebased = magnitude - ((127 - 15) << 23);
-                ((rebased + 0x0fff + ((rebased >> 13) & 1)) >> 13) as u16
-            }
-            // Below 2^-14: adding 1/2 makes the hardware round at the unit of 2^-24, to nearest even.
-            _ => ((f32::from_bits(magnitude) + 0.5).to_bits() - 0.5f32.to_bits()) as u16,
-        };
-        F16(sign | bits)
+        // Below 2^-14: adding 1/2 makes the hardware round at the unit of 2^-24, to nearest even.
+        let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+        let rebased = magnitude.wrapping_sub((127 - 15) << 23);
+        let normal = rebased.wrapping_add(0x0fff + ((rebased >> 13) & 1)) >> 13;
+        let nan = 0x7e00 | ((magnitude >> 13) & 0x03ff);
+        let finite = if magnitude < 0x3880_0000 { small } else { normal };
+        // 65520, half a unit above the largest finite number, rounds away to infinity.
+        let rounded = if magnitude < 0x477f_f000 { finite } else { 0x7c00 };
+        F16((sign | if magnitude > 0x7f80_0000 { nan } else { rounded }) as u16)
     }
 }
 
@@ -63,10 +58,9 @@ impl Bf16 {
     #[inline]
     pub fn from_f32(value: f32) -> Bf16 {
         let bits = value.to_bits();
-        if value.is_nan() {
-            return Bf16((bits >> 16) as u16 | 0x0040);
-        }
-        Bf16(((bits + 0x7fff + ((bits >> 16) & 1)) >> 16) as u16)
+        let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
+        let nan = (bits >> 16) | 0x0040;
+        Bf16(if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded } as u16)
     }
 }
 

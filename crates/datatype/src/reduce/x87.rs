@@ -44,6 +44,39 @@ impl Ring for X87 {
     arithmetic!(mul, "fmulp");
 }
 
+/// A kernel straight on memory: a value that passes through a local is stored in one shape and loaded in
+/// another, and waits for that ten times as long as for the sum.
+macro_rules! kernel {
+    ($name:ident, $instruction:literal) => {
+        /// # Safety
+        /// As for [`super::Kernel`], for elements of `long double`.
+        pub(super) unsafe fn $name(inout: *mut u8, input: *const u8, n: usize) {
+            for i in 0..n {
+                // SAFETY: element i of both sides, of 16 bytes, is valid; what is pushed is popped.
+                unsafe {
+                    let (a, b) = (input.add(i * size_of::<X87>()), inout.add(i * size_of::<X87>()));
+                    asm!(
+                        "fld tbyte ptr [{a}]",
+                        "fld tbyte ptr [{b}]",
+                        concat!($instruction, " st(1), st"),
+                        "fstp tbyte ptr [{b}]",
+                        "mov dword ptr [{b} + 10], 0",
+                        "mov word ptr [{b} + 14], 0",
+                        a = in(reg) a,
+                        b = in(reg) b,
+                        out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+                        out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+                        options(nostack, preserves_flags),
+                    );
+                }
+            }
+        }
+    };
+}
+
+kernel!(sum, "faddp");
+kernel!(product, "fmulp");
+
 impl X87 {
     /// Whether `self` is above `other`, and whether the two are equal; neither with a NaN.
     #[inline(always)]
