@@ -127,7 +127,9 @@ fn number(name: &str) -> Option<u64> {
 fn random_runs_of_two_to_six_ranks() {
     let (first, count) = match number("HAWSER_SEED") {
         Some(seed) => (seed, 1),
-        None => (std::time::UNIX_EPOCH.elapsed().map_or(1, |t| t.as_nanos() as u64), number("HAWSER_RUNS").unwrap_or(1000)),
+        None => {
+            (std::time::UNIX_EPOCH.elapsed().map_or(1, |t| t.as_nanos() as u64), number("HAWSER_RUNS").unwrap_or(1000))
+        }
     };
     let mut actions = 0;
     for seed in (0..count).map(|at| first.wrapping_add(at)) {
