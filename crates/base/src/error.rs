@@ -125,6 +125,7 @@ pub struct Error(Box<Cause>);
 
 struct Cause {
     class: Class,
+    code: i32,
     text: Cow<'static, str>,
 }
 
@@ -135,7 +136,14 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn new(class: Class, text: impl Into<Cow<'static, str>>) -> Error {
-        Error(Box::new(Cause { class, text: text.into() }))
+        Error(Box::new(Cause { class, code: class as i32, text: text.into() }))
+    }
+
+    /// The same error with a code of the application's (MPI-5.0 §9.5), which is what the call returns.
+    #[cold]
+    pub fn with_code(mut self, code: i32) -> Error {
+        self.0.code = code;
+        self
     }
 
     /// A function that is not built yet: it says so by its own name and never pretends.
@@ -146,6 +154,11 @@ impl Error {
 
     pub fn class(&self) -> Class {
         self.0.class
+    }
+
+    /// What the call returns: the class's value, unless the application's function failed with its own code.
+    pub fn code(&self) -> i32 {
+        self.0.code
     }
 
     pub fn cause(&self) -> &str {

@@ -256,6 +256,19 @@ predefined! {
     COMPLEX16 = 227, "MPI_COMPLEX16";
     COMPLEX32 = 235, "MPI_COMPLEX32";
 }
+predefined! {
+    /// Datatypes of the MPICH ABI alone: numbers that the standard ABI leaves free.
+    mpich_datatype:
+    LB = 240, "MPI_LB";
+    UB = 241, "MPI_UB";
+    C_FLOAT16 = 242, "MPIX_C_FLOAT16";
+    BFLOAT16 = 243, "MPIX_BFLOAT16";
+}
+predefined! {
+    /// Operations of the MPICH ABI alone, likewise.
+    mpich_op:
+    EQUAL = 64, "MPIX_EQUAL";
+}
 
 #[cfg(test)]
 mod tests {
@@ -277,6 +290,12 @@ mod tests {
         }
         assert_eq!(Handle::from_bits(1 << Handle::SLOT_BITS), None, "a generation on a predefined slot");
         assert_eq!(Handle::from_bits(1 << Handle::BITS), None);
+    }
+
+    #[test]
+    fn numbers_of_the_mpich_abi_are_free_in_the_standard_one() {
+        assert!(mpich_datatype::ALL.iter().all(|(_, h)| datatype::name(*h).is_none()));
+        assert!(mpich_op::ALL.iter().all(|(_, h)| op::name(*h).is_none()));
     }
 
     #[test]
