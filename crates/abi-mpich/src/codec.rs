@@ -88,6 +88,13 @@ impl<const KIND: u32> CHandle<KIND> {
     const PREDEFINED: &'static Predefined = of_kind(KIND);
     const NULL: u32 = Self::PREDEFINED.null();
 
+    /// Requests that ended where they began (`mpi::request::SENT`) are predefined in the house and have no
+    /// name in `mpi.h`: they travel in the form of the program's.
+    #[inline(always)]
+    const fn is_own(handle: Handle) -> bool {
+        KIND == Kind::Request as u32 && !handle.is_null() && handle.is_predefined()
+    }
+
     /// What is neither predefined with a byte of its own nor null.
     #[inline(always)]
     fn decode_direct(self) -> Option<Handle> {
@@ -95,8 +102,9 @@ impl<const KIND: u32> CHandle<KIND> {
             return None;
         }
         let low = self.0 & LOW;
-        if low >= Handle::FIRST_DYNAMIC {
-            return Handle::from_bits(low).filter(|h| !h.is_predefined());
+        let house = Handle::from_bits(low)?;
+        if !house.is_predefined() || Self::is_own(house) {
+            return Some(house);
         }
         let number = Self::PREDEFINED.by_number.iter().position(|v| *v == self.0)?;
         Some(Handle::predefined(number as u8))
@@ -121,7 +129,7 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
     #[inline(always)]
     fn encode(handle: Handle) -> Self {
         let bits = handle.bits();
-        CHandle(if handle.is_predefined() {
+        CHandle(if handle.is_predefined() && !Self::is_own(handle) {
             Self::PREDEFINED.by_number[bits as usize & 0xff]
         } else {
             DIRECT << 30 | kind_field(KIND) << Handle::BITS | bits

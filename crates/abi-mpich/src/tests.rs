@@ -3,6 +3,7 @@
 use super::*;
 use hawser_abi::CHandle as _;
 use hawser_base::{Class, handle, value};
+use hawser_mpi::status::Status;
 use std::collections::HashMap;
 
 /// Name to value and kind; None, aloud, where the tables are not at hand.
@@ -163,13 +164,19 @@ fn a_status_packs_the_cancelled_bit_under_the_counts_upper_half() {
     // SAFETY: `at` is a status of five integers; every one that is read was written.
     unsafe {
         CStatus::set_error(at, 77);
-        let said = hawser_abi::status::Status {
-            bytes: (5 << 40) + 1,
-            cancelled: true,
-            ..hawser_abi::status::Status::PROC_NULL
-        };
-        hawser_abi::status::write::<Mpich>(at, said);
+        let said = Status { bytes: (5 << 40) + 1, cancelled: true, ..Status::PROC_NULL };
+        hawser_abi::status::write::<Mpich>(at, &said);
         assert_eq!(*at.cast::<[i32; 5]>(), [1, 5 << 9 | 1, -1, -1, 77]);
         assert_eq!((CStatus::bytes(at), CStatus::cancelled(at)), ((5 << 40) + 1, true));
+    }
+}
+
+#[test]
+fn a_request_that_ended_where_it_began_travels_like_any_other() {
+    for house in [hawser_mpi::request::SENT, hawser_mpi::request::NOTHING_RECEIVED] {
+        let request = <Mpich as Abi>::Request::encode(house);
+        assert_eq!(request.decode(), Some(house));
+        assert_ne!(request, <Mpich as Abi>::Request::encode(Handle::NULL));
+        assert_eq!(<Mpich as Abi>::Request::from_int(request.to_int()), request);
     }
 }

@@ -69,6 +69,13 @@ const fn of_kind(kind: u32) -> Predefined {
 
 impl<const KIND: u32> CHandle<KIND> {
     const PREDEFINED: Predefined = of_kind(KIND);
+
+    /// Requests that ended where they began (`mpi::request::SENT`) are predefined in the house and have no
+    /// name in `mpi.h`: they travel in the form of dynamic ones.
+    #[inline(always)]
+    const fn is_own(handle: Handle) -> bool {
+        KIND == Kind::Request as u32 && !handle.is_null() && handle.is_predefined()
+    }
 }
 
 impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
@@ -85,14 +92,15 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
         if value >> Handle::BITS != KIND as usize {
             return None;
         }
-        Handle::from_bits(value as u32 & ((1 << Handle::BITS) - 1)).filter(|h| !h.is_predefined())
+        let house = Handle::from_bits(value as u32 & ((1 << Handle::BITS) - 1))?;
+        (!house.is_predefined() || Self::is_own(house)).then_some(house)
     }
 
     #[inline(always)]
     fn encode(handle: Handle) -> Self {
         let bits = handle.bits() as usize;
-        let value =
-            if handle.is_predefined() { Self::PREDEFINED.null + bits } else { (KIND as usize) << Handle::BITS | bits };
+        let named = handle.is_predefined() && !Self::is_own(handle);
+        let value = if named { Self::PREDEFINED.null + bits } else { (KIND as usize) << Handle::BITS | bits };
         CHandle(ptr::without_provenance_mut(value))
     }
 

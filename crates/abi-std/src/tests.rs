@@ -3,6 +3,7 @@
 use super::*;
 use hawser_abi::CHandle as _;
 use hawser_base::{Class, handle, value};
+use hawser_mpi::status::Status;
 use std::collections::HashMap;
 
 /// Name to value and kind; None, aloud, where the tables are not at hand.
@@ -150,9 +151,19 @@ fn a_status_keeps_large_counts_and_leaves_the_error_alone() {
     // SAFETY: `at` is a status; every field that is read was written.
     unsafe {
         CStatus::set_error(at, 77);
-        let said = hawser_abi::status::Status { source: 3, tag: 9, bytes: (5 << 40) + 1, cancelled: true };
-        hawser_abi::status::write::<Std>(at, said);
+        let said = Status { source: 3, tag: 9, error: None, bytes: (5 << 40) + 1, cancelled: true };
+        hawser_abi::status::write::<Std>(at, &said);
         assert_eq!((CStatus::source(at), CStatus::tag(at), CStatus::error(at)), (3, 9, 77));
         assert_eq!((CStatus::bytes(at), CStatus::cancelled(at)), ((5 << 40) + 1, true));
+    }
+}
+
+#[test]
+fn a_request_that_ended_where_it_began_travels_like_any_other() {
+    for house in [hawser_mpi::request::SENT, hawser_mpi::request::NOTHING_RECEIVED] {
+        let request = <Std as Abi>::Request::encode(house);
+        assert_eq!(request.decode(), Some(house));
+        assert_ne!(request, <Std as Abi>::Request::encode(Handle::NULL));
+        assert_eq!(<Std as Abi>::Request::from_int(request.to_int()), request);
     }
 }

@@ -71,6 +71,31 @@ impl<T> Out<T> {
     }
 }
 
+impl<H: CHandle> Out<H> {
+    /// As `new`, for a handle.
+    ///
+    /// # Safety
+    /// As `new`.
+    #[inline(always)]
+    pub unsafe fn handle(to: *mut H, name: &'static str) -> Result<Out<H>> {
+        // SAFETY: the caller's promise.
+        unsafe { Out::new(to, name) }
+    }
+
+    #[inline(always)]
+    pub fn set(self, handle: Handle) {
+        self.put(H::encode(handle))
+    }
+}
+
+impl<N: Int> Out<N> {
+    /// Writes a number that may be too large for the argument's type; None, and nothing written, if it is.
+    pub fn put_int(self, value: i64) -> Option<()> {
+        self.put(N::narrow(value)?);
+        Some(())
+    }
+}
+
 /// Where a handle goes in and comes back changed (MPI_Comm_free, MPI_Wait).
 pub struct InOut<H: CHandle>(*mut H);
 
@@ -93,6 +118,56 @@ impl<H: CHandle> InOut<H> {
         // SAFETY: as in `get`.
         unsafe { self.0.write(H::encode(handle)) }
     }
+}
+
+/// Handles of an array argument, as many as most calls have without a heap request.
+pub struct Handles {
+    few: [Handle; FEW],
+    many: Vec<Handle>,
+    count: usize,
+}
+
+const FEW: usize = 32;
+
+impl Handles {
+    /// # Safety
+    /// `count` handles at `at` may be read.
+    pub unsafe fn read<H: CHandle>(at: *const H, count: c_int, name: &'static str) -> Result<Handles> {
+        // SAFETY: the caller's promise.
+        let from = unsafe { array(at, self::count(count)?, name) }?;
+        let mut all = Handles { few: [Handle::NULL; FEW], many: Vec::new(), count: from.len() };
+        if all.count > FEW {
+            all.many = vec![Handle::NULL; all.count];
+        }
+        for (to, from) in all.as_mut().iter_mut().zip(from) {
+            *to = handle(*from)?;
+        }
+        Ok(all)
+    }
+
+    pub fn as_mut(&mut self) -> &mut [Handle] {
+        if self.count > FEW { &mut self.many } else { &mut self.few[..self.count] }
+    }
+
+    /// Writes back those that have changed.
+    ///
+    /// # Safety
+    /// `at` is what `read` read, and may be written.
+    pub unsafe fn write_back<H: CHandle>(&mut self, at: *mut H) {
+        for (i, &handle) in self.as_mut().iter().enumerate() {
+            // Those that have not become null are as they were.
+            if handle.is_null() {
+                // SAFETY: inside the array that the caller vouches for.
+                unsafe { at.add(i).write(H::encode(handle)) };
+            }
+        }
+    }
+}
+
+/// A length argument.
+pub fn count(count: c_int) -> Result<usize> {
+    let negative = || Error::new(Class::Count, format!("count is {count}; it must not be negative"));
+    usize::try_from(count).map_err(|_| negative())
 }
 
 #[cold]

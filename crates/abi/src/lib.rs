@@ -24,6 +24,7 @@ mod abi;
 mod export;
 
 pub mod arg;
+pub mod buffered;
 pub mod callback;
 pub mod env;
 pub mod errors;
@@ -31,7 +32,9 @@ pub mod fortran;
 pub mod handles;
 pub mod memory;
 pub mod mpix;
+pub mod p2p;
 pub mod raise;
+pub mod request;
 pub mod status;
 pub mod table;
 

@@ -6,31 +6,17 @@
 use crate::abi::{Abi, CStatus};
 use crate::arg::{Out, null};
 use crate::raise::Result;
-use hawser_base::value;
+use hawser_base::Class;
+use hawser_mpi::status::Status;
 use std::ffi::c_int;
-
-/// What a completed receive, or any operation, has to say. House values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status {
-    pub source: c_int,
-    pub tag: c_int,
-    pub bytes: i64,
-    pub cancelled: bool,
-}
-
-impl Status {
-    /// The empty status (MPI-5.0 §3.7.3).
-    pub const EMPTY: Status = Status { source: value::ANY_SOURCE, tag: value::ANY_TAG, bytes: 0, cancelled: false };
-    /// That of a receive from MPI_PROC_NULL (§3.10).
-    pub const PROC_NULL: Status = Status { source: value::PROC_NULL, ..Status::EMPTY };
-}
+use std::ptr;
 
 /// Writes a status, unless the caller said MPI_STATUS_IGNORE.
 ///
 /// # Safety
 /// `to` is MPI_STATUS_IGNORE or may be written.
 #[inline]
-pub unsafe fn write<A: Abi>(to: *mut A::Status, status: Status) {
+pub unsafe fn write<A: Abi>(to: *mut A::Status, status: &Status) {
     if to.addr() == A::SENTINELS.status_ignore || to.is_null() {
         return;
     }
@@ -38,20 +24,34 @@ pub unsafe fn write<A: Abi>(to: *mut A::Status, status: Status) {
     unsafe {
         A::Status::set_source(to, A::rank_out(status.source));
         A::Status::set_tag(to, A::tag_out(status.tag));
-        A::Status::set_amount(to, status.bytes, status.cancelled);
+        A::Status::set_amount(to, status.bytes as i64, status.cancelled);
     }
 }
 
-/// Writes the error field: the house code of one of several operations.
-///
-/// # Safety
-/// As `write`.
-pub unsafe fn write_error<A: Abi>(to: *mut A::Status, code: c_int) {
-    if to.addr() == A::SENTINELS.status_ignore || to.is_null() {
-        return;
+/// An array of statuses, or MPI_STATUSES_IGNORE.
+pub struct Statuses<A: Abi>(*mut A::Status);
+
+impl<A: Abi> Statuses<A> {
+    /// # Safety
+    /// `at` is MPI_STATUSES_IGNORE or as many statuses may be written as will be.
+    pub unsafe fn new(at: *mut A::Status) -> Statuses<A> {
+        Statuses(if at.addr() == A::SENTINELS.statuses_ignore { ptr::null_mut() } else { at })
     }
-    // SAFETY: the caller's promise.
-    unsafe { A::Status::set_error(to, A::code_out(code)) }
+
+    pub fn write(&self, i: usize, status: &Status) {
+        if !self.0.is_null() {
+            // SAFETY: inside the array, as `new`'s caller promised.
+            unsafe { write::<A>(self.0.add(i), status) }
+        }
+    }
+
+    /// The error field, which is written where one of several operations failed.
+    pub fn write_error(&self, i: usize, class: Class) {
+        if !self.0.is_null() {
+            // SAFETY: as in `write`.
+            unsafe { A::Status::set_error(self.0.add(i), A::code_out(class as c_int)) }
+        }
+    }
 }
 
 /// A status argument that must be one.

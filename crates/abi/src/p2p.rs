@@ -1,0 +1,297 @@
+//! Point-to-point communication: buffers, ranks and tags into house values, statuses back.
+//!
+//! Before it: the exported functions. After it: `mpi::pt2pt`, `persistent`, `probe`, `bsend`.
+
+use crate::abi::Abi;
+use crate::arg::{InOut, Int, Out, handle};
+use crate::raise::Result;
+use crate::status;
+use hawser_base::Handle;
+use hawser_datatype::UserPtr;
+use hawser_mpi::buffer::Buf;
+use hawser_mpi::pt2pt::{self, Mode};
+use hawser_mpi::{persistent, probe};
+use std::ffi::{c_int, c_void};
+
+/// A buffer argument: address, count and datatype.
+///
+/// # Safety
+/// The bytes that `count` elements of `datatype` name at `at` are the operation's until it has completed.
+#[inline(always)]
+pub(crate) unsafe fn buf<A: Abi>(
+    at: *const c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+) -> hawser_base::Result<Buf> {
+    // SAFETY: the caller's promise, which is the application's (MPI-5.0 §3.7.2).
+    let at = unsafe { UserPtr::new(at.cast()) };
+    Ok(Buf { at, count: count.wide(), datatype: handle(datatype)? })
+}
+
+macro_rules! sends {
+    ($($send:ident $isend:ident $init:ident $mpi:literal $mode:ident;)*) => {
+        $(
+            /// # Safety
+            /// The contract of the blocking send of this mode.
+            #[inline]
+            pub unsafe fn $send<A: Abi>(
+                at: *const c_void, count: impl Int, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
+            ) -> Result {
+                let comm = handle(comm)?;
+                // SAFETY: the caller's buffer.
+                let buf = unsafe { buf::<A>(at, count, datatype) }?;
+                Ok(pt2pt::send($mpi, &buf, A::rank_in(dest), A::tag_in(tag), comm, Mode::$mode)?)
+            }
+
+            /// # Safety
+            /// The contract of the nonblocking send of this mode.
+            pub unsafe fn $isend<A: Abi>(
+                at: *const c_void, count: impl Int, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
+                request: *mut A::Request,
+            ) -> Result {
+                let comm = handle(comm)?;
+                // SAFETY: the caller's buffer and argument.
+                let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
+                request.set(pt2pt::isend(&buf, A::rank_in(dest), A::tag_in(tag), comm, Mode::$mode)?);
+                Ok(())
+            }
+
+            /// # Safety
+            /// The contract of the persistent send of this mode.
+            pub unsafe fn $init<A: Abi>(
+                at: *const c_void, count: impl Int, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
+                request: *mut A::Request,
+            ) -> Result {
+                let comm = handle(comm)?;
+                // SAFETY: the caller's buffer and argument.
+                let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
+                request.set(persistent::send_init(&buf, A::rank_in(dest), A::tag_in(tag), comm, Mode::$mode)?);
+                Ok(())
+            }
+        )*
+    };
+}
+
+sends! {
+    send isend send_init "MPI_Send" Standard;
+    bsend ibsend bsend_init "MPI_Bsend" Buffered;
+    ssend issend ssend_init "MPI_Ssend" Synchronous;
+    rsend irsend rsend_init "MPI_Rsend" Ready;
+}
+
+/// # Safety
+/// The contract of MPI_Recv.
+#[inline]
+pub unsafe fn recv<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    status: *mut A::Status,
+) -> Result {
+    let comm = handle(comm)?;
+    // SAFETY: the caller's buffer and status.
+    unsafe {
+        let buf = buf::<A>(at, count, datatype)?;
+        let received = pt2pt::recv(&buf, A::rank_in(source), A::tag_in(tag), comm)?;
+        status::write::<A>(status, &received);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Irecv.
+pub unsafe fn irecv<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> Result {
+    let comm = handle(comm)?;
+    // SAFETY: the caller's buffer and argument.
+    let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
+    request.set(pt2pt::irecv(&buf, A::rank_in(source), A::tag_in(tag), comm)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Recv_init.
+pub unsafe fn recv_init<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> Result {
+    let comm = handle(comm)?;
+    // SAFETY: the caller's buffer and argument.
+    let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
+    request.set(persistent::recv_init(&buf, A::rank_in(source), A::tag_in(tag), comm)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Sendrecv.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn sendrecv<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    dest: c_int,
+    send_tag: c_int,
+    recv_at: *mut c_void,
+    recv_count: impl Int,
+    recv_type: A::Datatype,
+    source: c_int,
+    recv_tag: c_int,
+    comm: A::Comm,
+    status: *mut A::Status,
+) -> Result {
+    let comm = handle(comm)?;
+    // SAFETY: the caller's buffers and status.
+    unsafe {
+        let out = buf::<A>(send_at, send_count, send_type)?;
+        let into = buf::<A>(recv_at, recv_count, recv_type)?;
+        let (dest, source) = (A::rank_in(dest), A::rank_in(source));
+        let received = pt2pt::sendrecv(&out, dest, A::tag_in(send_tag), &into, source, A::tag_in(recv_tag), comm)?;
+        status::write::<A>(status, &received);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Sendrecv_replace.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn sendrecv_replace<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    dest: c_int,
+    send_tag: c_int,
+    source: c_int,
+    recv_tag: c_int,
+    comm: A::Comm,
+    status: *mut A::Status,
+) -> Result {
+    let comm = handle(comm)?;
+    // SAFETY: the caller's buffer and status.
+    unsafe {
+        let buf = buf::<A>(at, count, datatype)?;
+        let (dest, source) = (A::rank_in(dest), A::rank_in(source));
+        let received = pt2pt::sendrecv_replace(&buf, dest, A::tag_in(send_tag), source, A::tag_in(recv_tag), comm)?;
+        status::write::<A>(status, &received);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Probe.
+pub unsafe fn probe<A: Abi>(source: c_int, tag: c_int, comm: A::Comm, status: *mut A::Status) -> Result {
+    let found = probe::probe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
+    // SAFETY: the caller's status.
+    unsafe { status::write::<A>(status, &found) };
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Iprobe.
+pub unsafe fn iprobe<A: Abi>(
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    flag: *mut c_int,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let flag = unsafe { Out::new(flag, "flag") }?;
+    let found = probe::iprobe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
+    flag.put(found.is_some().into());
+    if let Some(found) = found {
+        // SAFETY: the caller's status.
+        unsafe { status::write::<A>(status, &found) };
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Mprobe.
+pub unsafe fn mprobe<A: Abi>(
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    message: *mut A::Message,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let message = unsafe { Out::handle(message, "message") }?;
+    let (taken, found) = probe::mprobe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
+    message.set(taken);
+    // SAFETY: the caller's status.
+    unsafe { status::write::<A>(status, &found) };
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Improbe.
+pub unsafe fn improbe<A: Abi>(
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    flag: *mut c_int,
+    message: *mut A::Message,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (flag, message) = unsafe { (Out::new(flag, "flag")?, Out::handle(message, "message")?) };
+    let found = probe::improbe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
+    flag.put(found.is_some().into());
+    if let Some((taken, found)) = found {
+        message.set(taken);
+        // SAFETY: the caller's status.
+        unsafe { status::write::<A>(status, &found) };
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Mrecv.
+pub unsafe fn mrecv<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    message: *mut A::Message,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's buffer, message and status.
+    unsafe {
+        let (buf, message) = (buf::<A>(at, count, datatype)?, InOut::new(message, "message")?);
+        let received = probe::mrecv(&buf, message.get()?);
+        message.set(Handle::NULL);
+        status::write::<A>(status, &received?);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Imrecv.
+pub unsafe fn imrecv<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    message: *mut A::Message,
+    request: *mut A::Request,
+) -> Result {
+    // SAFETY: the caller's buffer, message and request.
+    let (buf, message, request) =
+        unsafe { (buf::<A>(at, count, datatype)?, InOut::new(message, "message")?, Out::handle(request, "request")?) };
+    request.set(probe::imrecv(&buf, message.get()?)?);
+    message.set(Handle::NULL);
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! Requests: completion, start, cancel, free.
+//!
+//! A failed operation is raised on its own communicator's error handler. Calls that complete several
+//! operations return MPI_ERR_IN_STATUS when one of them failed, and only then write MPI_ERROR into the
+//! statuses (MPI-5.0 §3.7.5).
+//!
+//! Before it: the exported functions. After it: `mpi::wait`, `persistent`, `pt2pt`.
+
+use crate::abi::Abi;
+use crate::arg::{Handles, InOut, Out, handle};
+use crate::raise::{Fault, Object, Result};
+use crate::status::{self, Statuses};
+use hawser_base::value::UNDEFINED;
+use hawser_base::{Class, Error, Handle};
+use hawser_mpi::wait::{self, Any, Completed};
+use hawser_mpi::{persistent, pt2pt};
+use std::ffi::c_int;
+
+fn object(comm: Handle) -> Object {
+    if comm.is_null() { Object::Default } else { Object::Comm(comm) }
+}
+
+/// The end of one operation: its status, or its error on its communicator.
+///
+/// # Safety
+/// `status` is MPI_STATUS_IGNORE or may be written.
+unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { status::write::<A>(status, &completed.status) };
+    completed.result().map(drop).map_err(|error| Fault::of(object(completed.comm), error))
+}
+
+/// The ends of several operations, collected.
+struct Ends<A: Abi> {
+    statuses: Statuses<A>,
+    /// Class of each that ended, in the order of the statuses; filled from the first failure on.
+    classes: Vec<Class>,
+    ended: usize,
+    failed: Option<Handle>,
+}
+
+impl<A: Abi> Ends<A> {
+    /// # Safety
+    /// `statuses` is MPI_STATUSES_IGNORE or has room for every operation.
+    unsafe fn new(statuses: *mut A::Status) -> Ends<A> {
+        // SAFETY: the caller's promise.
+        Ends { statuses: unsafe { Statuses::new(statuses) }, classes: Vec::new(), ended: 0, failed: None }
+    }
+
+    fn add(&mut self, completed: Completed) {
+        self.statuses.write(self.ended, &completed.status);
+        if let Some(class) = completed.status.error {
+            self.failed.get_or_insert(completed.comm);
+            self.classes.resize(self.ended, Class::Success);
+            self.classes.push(class);
+        }
+        self.ended += 1;
+    }
+
+    fn result(mut self) -> Result {
+        let Some(comm) = self.failed else { return Ok(()) };
+        self.classes.resize(self.ended, Class::Success);
+        for (i, &class) in self.classes.iter().enumerate() {
+            self.statuses.write_error(i, class);
+        }
+        let failed = self.classes.iter().filter(|&&class| class != Class::Success).count();
+        let text = format!("{failed} of {} operations failed; MPI_ERROR of each status says which and how", self.ended);
+        Err(Fault::of(object(comm), Error::new(Class::InStatus, text)))
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Wait.
+pub unsafe fn wait<A: Abi>(request: *mut A::Request, status: *mut A::Status) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let request = InOut::new(request, "request")?;
+        let mut house = request.get()?;
+        let before = house;
+        let completed = wait::wait("MPI_Wait", &mut house)?;
+        if house != before {
+            request.set(house);
+        }
+        finish::<A>(completed, status)
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Test.
+pub unsafe fn test<A: Abi>(request: *mut A::Request, flag: *mut c_int, status: *mut A::Status) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let (request, flag) = (InOut::new(request, "request")?, Out::new(flag, "flag")?);
+        let mut house = request.get()?;
+        let completed = wait::test(&mut house)?;
+        flag.put(completed.is_some().into());
+        let Some(completed) = completed else { return Ok(()) };
+        request.set(house);
+        finish::<A>(completed, status)
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Request_get_status.
+pub unsafe fn get_status<A: Abi>(request: A::Request, flag: *mut c_int, status: *mut A::Status) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let flag = Out::new(flag, "flag")?;
+        let found = wait::get_status(handle(request)?)?;
+        flag.put(found.is_some().into());
+        if let Some(found) = found {
+            status::write::<A>(status, &found);
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Waitall.
+pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses: *mut A::Status) -> Result {
+    // SAFETY: the caller's arrays.
+    unsafe {
+        let mut handles = Handles::read(requests, count, "array_of_requests")?;
+        let mut ends = Ends::<A>::new(statuses);
+        let waited = wait::waitall(handles.as_mut(), |_, completed| ends.add(completed));
+        handles.write_back(requests);
+        waited?;
+        ends.result()
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Testall.
+pub unsafe fn testall<A: Abi>(
+    count: c_int,
+    requests: *mut A::Request,
+    flag: *mut c_int,
+    statuses: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arrays.
+    unsafe {
+        let flag = Out::new(flag, "flag")?;
+        let mut handles = Handles::read(requests, count, "array_of_requests")?;
+        let mut ends = Ends::<A>::new(statuses);
+        let tested = wait::testall(handles.as_mut(), |_, completed| ends.add(completed));
+        handles.write_back(requests);
+        flag.put(tested?.into());
+        ends.result()
+    }
+}
+
+/// Index and status of the one that ended; MPI_UNDEFINED and the empty status where none is active.
+///
+/// # Safety
+/// `status` is MPI_STATUS_IGNORE or may be written.
+unsafe fn finish_any<A: Abi>(any: Any, index: Out<c_int>, status: *mut A::Status) -> Result<bool> {
+    match any {
+        Any::Ended(i, completed) => {
+            index.put(i as c_int);
+            // SAFETY: the caller's promise.
+            unsafe { finish::<A>(completed, status) }?;
+            Ok(true)
+        }
+        Any::NoneActive => {
+            index.put(UNDEFINED);
+            // SAFETY: the caller's promise.
+            unsafe { status::write::<A>(status, &hawser_mpi::status::Status::EMPTY) };
+            Ok(true)
+        }
+        Any::NotYet => {
+            index.put(UNDEFINED);
+            Ok(false)
+        }
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Waitany.
+pub unsafe fn waitany<A: Abi>(
+    count: c_int,
+    requests: *mut A::Request,
+    index: *mut c_int,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arrays and arguments.
+    unsafe {
+        let index = Out::new(index, "index")?;
+        let mut handles = Handles::read(requests, count, "array_of_requests")?;
+        let any = wait::waitany(handles.as_mut());
+        handles.write_back(requests);
+        finish_any::<A>(any?, index, status).map(drop)
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Testany.
+pub unsafe fn testany<A: Abi>(
+    count: c_int,
+    requests: *mut A::Request,
+    index: *mut c_int,
+    flag: *mut c_int,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arrays and arguments.
+    unsafe {
+        let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
+        let mut handles = Handles::read(requests, count, "array_of_requests")?;
+        let any = wait::testany(handles.as_mut());
+        handles.write_back(requests);
+        let any = any?;
+        flag.put((!matches!(any, Any::NotYet)).into());
+        finish_any::<A>(any, index, status).map(drop)
+    }
+}
+
+/// MPI_Waitsome and MPI_Testsome.
+///
+/// # Safety
+/// The contract of both.
+unsafe fn some<A: Abi>(
+    incount: c_int,
+    requests: *mut A::Request,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut A::Status,
+    look: impl FnOnce(&mut [Handle], &mut dyn FnMut(usize, Completed)) -> hawser_base::Result<Option<usize>>,
+) -> Result {
+    // SAFETY: the caller's arrays; `indices` has room for all.
+    unsafe {
+        let outcount = Out::new(outcount, "outcount")?;
+        if indices.is_null() && incount > 0 {
+            return Err(crate::arg::null("array_of_indices").into());
+        }
+        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
+        let mut ends = Ends::<A>::new(statuses);
+        let found = look(handles.as_mut(), &mut |i, completed| {
+            indices.add(ends.ended).write(i as c_int);
+            ends.add(completed);
+        });
+        handles.write_back(requests);
+        outcount.put(found?.map_or(UNDEFINED, |ended| ended as c_int));
+        ends.result()
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Waitsome.
+pub unsafe fn waitsome<A: Abi>(
+    incount: c_int,
+    requests: *mut A::Request,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { some::<A>(incount, requests, outcount, indices, statuses, |all, each| wait::waitsome(all, each)) }
+}
+
+/// # Safety
+/// The contract of MPI_Testsome.
+pub unsafe fn testsome<A: Abi>(
+    incount: c_int,
+    requests: *mut A::Request,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { some::<A>(incount, requests, outcount, indices, statuses, |all, each| wait::testsome(all, each)) }
+}
+
+/// # Safety
+/// The contract of MPI_Start.
+pub unsafe fn start<A: Abi>(request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { InOut::new(request, "request") }?;
+    Ok(persistent::start(request.get()?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Startall.
+pub unsafe fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> Result {
+    // SAFETY: the caller's array.
+    let mut handles = unsafe { Handles::read(requests, count, "array_of_requests") }?;
+    for &mut request in handles.as_mut() {
+        persistent::start(request)?;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Cancel.
+pub unsafe fn cancel<A: Abi>(request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { InOut::new(request, "request") }?;
+    Ok(pt2pt::request_cancel(request.get()?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Request_free.
+pub unsafe fn free<A: Abi>(request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { InOut::new(request, "request") }?;
+    pt2pt::request_free(request.get()?)?;
+    request.set(Handle::NULL);
+    Ok(())
+}
