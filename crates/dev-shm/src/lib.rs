@@ -18,10 +18,11 @@ mod life;
 mod line;
 mod memory;
 mod payload;
-mod pool;
 mod port;
 
 /// Public for the model checker (`tests/loom.rs`) alone.
+#[doc(hidden)]
+pub mod pool;
 #[doc(hidden)]
 pub mod ring;
 #[doc(hidden)]

@@ -1,0 +1,272 @@
+//! The protocols of rings, chunks and calling bits over all interleavings and reorderings:
+//! `RUSTFLAGS="--cfg loom" cargo test -p hawser-dev-shm --test loom --release`.
+//!
+//! The code that runs is the device's own (`ring`, `pool`, `watch`) on the model's atomics; bodies and chunks are
+//! cells in which the model sees every unordered access. The last test takes a barrier away and must see a loss.
+#![cfg(loom)]
+
+use hawser_dev_shm::pool::Pool;
+use hawser_dev_shm::ring::{Lines, Rx, Tx};
+use hawser_dev_shm::watch::{self, Bits};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
+use loom::thread;
+
+const LINES: u32 = 8;
+
+struct Storage {
+    words: [AtomicU64; LINES as usize],
+    bodies: [UnsafeCell<[u8; 56]>; LINES as usize],
+    credit: AtomicU32,
+}
+
+impl Storage {
+    fn new() -> Storage {
+        Storage {
+            words: std::array::from_fn(|_| AtomicU64::new(0)),
+            bodies: std::array::from_fn(|_| UnsafeCell::new([0; 56])),
+            credit: AtomicU32::new(0),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Model<'a>(&'a Storage);
+
+impl Lines for Model<'_> {
+    const LINES: u32 = LINES;
+
+    fn load(self, slot: u32) -> u64 {
+        self.0.words[slot as usize].load(Acquire)
+    }
+
+    fn publish(self, slot: u32, word: u64) {
+        self.0.words[slot as usize].store(word, Release);
+    }
+
+    fn write<R>(self, slot: u32, f: impl FnOnce(*mut u8) -> R) -> R {
+        self.0.bodies[slot as usize].with_mut(|body| f(body.cast()))
+    }
+
+    fn read<R>(self, slot: u32, f: impl FnOnce(*mut u8) -> R) -> R {
+        self.0.bodies[slot as usize].with(|body| f(body.cast_mut().cast()))
+    }
+
+    fn consumed(self) -> u32 {
+        self.0.credit.load(Acquire)
+    }
+
+    fn set_consumed(self, count: u32) {
+        self.0.credit.store(count, Release);
+    }
+}
+
+fn model(check: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    // Enough to find every bug that was put in on purpose; unbounded runs take hours.
+    builder.preemption_bound = Some(3);
+    builder.check(check);
+}
+
+/// Writes a packet of `lines` lines, each saying which packet and line it is. Waits for room for all of it.
+fn put(tx: &mut Tx<Model>, packet: u8, lines: u8) {
+    while !tx.has_room(lines.into(), LINES) {
+        thread::yield_now();
+        tx.refresh();
+    }
+    for line in 0..lines {
+        tx.put(u64::from(lines) << 8, |body| unsafe { body.cast::<[u8; 2]>().write([packet, line]) });
+    }
+}
+
+/// Reads the packet line by line as its lines arrive, the first `read` of them.
+fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
+    let mut cursor = rx.cursor();
+    let mut lines = 1;
+    let mut line = 0;
+    while line < lines.min(read.max(1)) {
+        let Some(word) = cursor.word() else {
+            thread::yield_now();
+            continue;
+        };
+        if line == 0 {
+            lines = (word >> 8) as u8;
+        }
+        assert_eq!(cursor.read(|body| unsafe { body.cast::<[u8; 2]>().read() }), [packet, line]);
+        cursor.step();
+        line += 1;
+    }
+    rx.advance(lines.into(), false);
+}
+
+/// `before` packets of two lines pass first, in one thread, to bring the ends near the ring's end.
+fn ring(before: u8, packets: &'static [u8], read: u8) {
+    model(move || {
+        let storage = Arc::new(Storage::new());
+        let mut tx = Tx::new(Model(unsafe { &*Arc::as_ptr(&storage) }));
+        let mut rx = Rx::new(Model(unsafe { &*Arc::as_ptr(&storage) }));
+        for packet in 0..before {
+            put(&mut tx, packet, 2);
+            get(&mut rx, packet, 2);
+        }
+        let writer = {
+            let storage = storage.clone();
+            thread::spawn(move || {
+                for (i, &lines) in packets.iter().enumerate() {
+                    put(&mut tx, 100 + i as u8, lines);
+                }
+                drop(storage);
+            })
+        };
+        for i in 0..packets.len() {
+            get(&mut rx, 100 + i as u8, read);
+        }
+        writer.join().unwrap();
+        assert!(rx.peek().is_none(), "nothing is left");
+    });
+}
+
+#[test]
+fn packets_of_several_lines_arrive_whole_over_the_end_of_the_ring() {
+    ring(3, &[3, 1, 2], 9);
+}
+
+#[test]
+fn a_full_ring_is_written_again_only_where_it_was_read() {
+    // Credit comes every two lines: the second and third packet wait for it.
+    ring(2, &[6, 3, 4], 9);
+}
+
+#[test]
+fn lines_can_be_skipped_before_they_are_written() {
+    ring(3, &[4, 2, 4], 1);
+}
+
+#[test]
+fn a_chunk_is_filled_again_only_after_it_was_read() {
+    const CHUNKS: usize = 8;
+    struct Shared {
+        storage: Storage,
+        chunks: [UnsafeCell<u32>; CHUNKS],
+    }
+    // Two chunks a packet, eight in all, of which one peer of many may hold four.
+    fn send(tx: &mut Tx<Model>, pool: &mut Pool, shared: &Shared, packet: u32) {
+        pool.reclaim(1, tx.seen());
+        while !pool.may_take(1, 2) {
+            thread::yield_now();
+            tx.refresh();
+            pool.reclaim(1, tx.seen());
+        }
+        let numbers = pool.take(1, 2, tx.head());
+        for &number in &numbers[..2] {
+            shared.chunks[usize::from(number)].with_mut(|chunk| unsafe { *chunk = packet });
+        }
+        tx.put(0, |body| unsafe { body.cast::<[u8; 8]>().write(numbers) });
+    }
+    fn receive(rx: &mut Rx<Model>, shared: &Shared, packet: u32) {
+        while rx.peek().is_none() {
+            thread::yield_now();
+        }
+        let numbers = rx.cursor().read(|body| unsafe { body.cast::<[u8; 8]>().read() });
+        for &number in &numbers[..2] {
+            shared.chunks[usize::from(number)].with(|chunk| assert_eq!(unsafe { *chunk }, packet));
+        }
+        rx.advance(1, true);
+    }
+    model(|| {
+        let shared = Arc::new(Shared { storage: Storage::new(), chunks: std::array::from_fn(|_| UnsafeCell::new(0)) });
+        let place: &'static Shared = unsafe { &*Arc::as_ptr(&shared) };
+        let (mut tx, mut rx) = (Tx::new(Model(&place.storage)), Rx::new(Model(&place.storage)));
+        let mut pool = Pool::new(64);
+        for packet in 0..2 {
+            send(&mut tx, &mut pool, place, packet);
+            receive(&mut rx, place, packet);
+        }
+        let writer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                // The fifth of these is the first to use a chunk that was in use since the threads parted.
+                (2..7).for_each(|packet| send(&mut tx, &mut pool, place, packet));
+                drop(shared);
+            })
+        };
+        (2..7).for_each(|packet| receive(&mut rx, place, packet));
+        writer.join().unwrap();
+    });
+}
+
+struct Word(AtomicU64);
+
+impl Bits for Word {
+    fn load(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    fn set(&self, bits: u64) {
+        self.0.fetch_or(bits, Release);
+    }
+
+    fn clear(&self, bits: u64) {
+        self.0.fetch_and(!bits, Relaxed);
+    }
+
+    fn take(&self) -> u64 {
+        self.0.swap(0, Acquire)
+    }
+}
+
+/// Two senders write a line each while the receiver, that watches the first of them, stops doing so.
+fn unwatching(barriers: bool) {
+    struct Shared {
+        rings: [Storage; 2],
+        watched: Word,
+        calling: Word,
+    }
+    model(move || {
+        let shared = Arc::new(Shared {
+            rings: [Storage::new(), Storage::new()],
+            watched: Word(AtomicU64::new(1)),
+            calling: Word(AtomicU64::new(0)),
+        });
+        let sender = |me: usize| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                put(&mut Tx::new(Model(&shared.rings[me])), me as u8, 1);
+                if barriers {
+                    fence(SeqCst);
+                }
+                watch::call_unless_watched(&shared.watched, || &shared.calling, 1 << me);
+            })
+        };
+        let senders = [sender(0), sender(1)];
+        let mut rings: Vec<_> = shared.rings.iter().map(|ring| Rx::new(Model(ring))).collect();
+        let mut heard = [false; 2];
+        watch::unwatch(&shared.watched, 1, || fence(SeqCst));
+        heard[0] = rings[0].peek().is_some();
+        let mut answer = || {
+            let callers = watch::callers(&shared.calling);
+            for me in (0..2).filter(|me| callers & 1 << me != 0) {
+                assert!(rings[me].peek().is_some(), "who calls has written");
+                heard[me] = true;
+            }
+        };
+        answer();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        answer();
+        assert_eq!(heard, [true; 2], "a line is written and never looked at");
+        (0..2).for_each(|me| get(&mut rings[me], me as u8, 1));
+    });
+}
+
+#[test]
+fn nobody_is_forgotten_when_a_ring_is_no_longer_watched() {
+    unwatching(true);
+}
+
+#[test]
+#[should_panic(expected = "never looked at")]
+fn without_the_senders_barrier_a_line_is_forgotten() {
+    unwatching(false);
+}
