@@ -22,7 +22,7 @@ impl F16 {
         let sign = u32::from(self.0 & 0x8000) << 16;
         let magnitude = u32::from(self.0 & 0x7fff);
         // Subnormal or zero: so many units of 2^-24.
-        let small = (magnitude as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
+        let small = (magnitude as i32 as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
         // The exponent's bias grows from 15 to 127.
         let normal = (magnitude << 13) + ((127 - 15) << 23);
         let infinite_or_nan = (magnitude << 13) | 0x7f80_0000;
