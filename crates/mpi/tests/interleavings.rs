@@ -121,6 +121,9 @@ fn late_data_is_overtaken() {
     let receiver = Alphabet { probes: false, ..receives(&[3, 10], &[Some(0)], &[Some(1), None]) };
     let setups = product(&[sends(&[4, 5], &[1, 2]).programs(2), receiver.programs(2)]);
     explore_all("late", &unordered(setups));
+    let setups = product(&[sends(&[7], &[1]).programs(1), receiver.programs(2)]);
+    let pushed = |s: Setup| Setup { limits: Limits { eager: 8, ..LIMITS }, ..s };
+    explore_all("late, with gaps", &unordered(setups.into_iter().map(pushed).collect()));
 }
 
 #[test]

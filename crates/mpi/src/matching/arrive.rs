@@ -84,8 +84,7 @@ impl Engine {
             Kind::Pushed => {}
             Kind::Asked { send, key } => inbound = self.grant(op, inbound, Request { message, send }, key),
         }
-        self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
-        self.finish_if_complete(op);
+        self.receiving(op, inbound);
         Place::Into { op, at: 0, room: payload.min(room) }
     }
 
@@ -131,19 +130,19 @@ impl Engine {
     /// All bytes of a pull are in the buffer (`true`), or the peer's memory could not be read: then it is
     /// asked to send them.
     pub fn pulled(&mut self, op: Op, from: u64, read: bool) {
-        let State::Recv(Receiving::Matched(Inbound { envelope, arrived, expected: until, pulled, .. })) =
-            &mut self.ops[op.0 as usize]
-        else {
+        let State::Recv(Receiving::Matched(inbound)) = &mut self.ops[op.0 as usize] else {
             unreachable!("pulled operation {op:?} was not a matched receive")
         };
+        let Inbound { envelope, arrived, expected: until, pulled, .. } = inbound;
         let (peer, until) = (envelope.source, *until);
         let Some(Request { message, send }) = pulled.take() else {
             unreachable!("pulled operation {op:?} had no pull under way")
         };
         if read {
             *arrived = until;
+            let inbound = *inbound;
             self.transmit(peer, Packet::Done { send });
-            self.finish_if_complete(op);
+            self.received(op, inbound);
         } else {
             self.lead(peer, message, op);
             self.transmit(peer, Packet::Grant { send, from, until });
@@ -167,8 +166,9 @@ impl Engine {
                 inbound.arrived += payload;
                 let room = inbound.room.saturating_sub(at).min(payload);
                 if inbound.arrived == inbound.expected {
+                    let inbound = *inbound;
                     peer.inbound.end(message);
-                    self.finish_if_complete(op);
+                    self.received(op, inbound);
                 }
                 Ok(if room > 0 { Place::Into { op, at, room } } else { Place::Drop })
             }
@@ -189,11 +189,17 @@ impl Engine {
         }
     }
 
-    pub(super) fn finish_if_complete(&mut self, op: Op) {
-        let State::Recv(Receiving::Matched(inbound)) = &self.ops[op.0 as usize] else { return };
+    /// The receive `op` has its message; what of it is not here is on its way.
+    #[inline]
+    pub(super) fn receiving(&mut self, op: Op, inbound: Inbound) {
         if inbound.arrived < inbound.expected {
-            return;
+            self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
+        } else {
+            self.received(op, inbound);
         }
+    }
+
+    fn received(&mut self, op: Op, inbound: Inbound) {
         let truncated = inbound.envelope.bytes > inbound.room;
         let mut envelope = inbound.envelope;
         envelope.bytes = envelope.bytes.min(inbound.room);

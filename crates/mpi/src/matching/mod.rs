@@ -419,7 +419,9 @@ impl Engine {
     }
 
     fn complete(&mut self, op: Op, outcome: Outcome) {
-        self.free_op(op);
+        debug_assert_ne!(self.ops[op.0 as usize], State::Free);
+        self.ops[op.0 as usize] = State::Free;
+        self.free.push(op.0);
         self.effects.push_back(Effect::Complete { op, outcome });
     }
 

@@ -158,17 +158,17 @@ impl Engine {
     fn take_held(&mut self, held: Op, room: u64) -> Op {
         let Held { envelope, body, cost, .. } = self.held(held).clone();
         let from = envelope.source;
-        let op = self.new_op(State::Free);
         let here = match body {
             Body::Whole => envelope.bytes,
             Body::Pushed { end, .. } => end,
             Body::Asked { first, .. } => first,
         };
+        let mut inbound = Inbound { envelope, room, arrived: here, expected: envelope.bytes, pulled: None };
+        let op = self.new_op(State::Recv(Receiving::Matched(inbound)));
         let cut_off = self.peers[from.index()].lost && !self.held(held).is_whole();
         self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });
         self.free_op(held);
         self.give_back(from, cost);
-        let mut inbound = Inbound { envelope, room, arrived: here, expected: envelope.bytes, pulled: None };
         match body {
             _ if cut_off => {}
             Body::Whole => {}
@@ -178,12 +178,11 @@ impl Engine {
             }
             Body::Asked { request, key, .. } => inbound = self.grant(op, inbound, request, key),
         }
-        self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
         if cut_off {
             let outcome = Outcome { envelope, error: Some(Class::ProcAborted), cancelled: false };
             self.complete(op, outcome);
         } else {
-            self.finish_if_complete(op);
+            self.receiving(op, inbound);
         }
         op
     }
