@@ -1,7 +1,7 @@
 //! Predefined handles of the MPICH ABI (mpich_constants.tsv), by kind: name, C value, house handle.
 
 use hawser_base::Handle;
-use hawser_base::handle::{comm, datatype, errhandler, group, info, keyval, message, op};
+use hawser_base::handle::{comm, datatype, errhandler, group, info, keyval, message, mpich_datatype, mpich_op, op};
 
 /// Name in `mpi.h`, value, house handle.
 type Row = (&'static str, u32, Handle);
@@ -89,6 +89,10 @@ pub const DATATYPE: &[Row] = &[
     ("MPI_LOGICAL4", 0x4c000449, datatype::LOGICAL4),
     ("MPI_LOGICAL8", 0x4c00084a, datatype::LOGICAL8),
     ("MPI_LOGICAL16", 0x4c00104b, datatype::LOGICAL16),
+    ("MPI_LB", 0x4c000010, mpich_datatype::LB),
+    ("MPI_UB", 0x4c000011, mpich_datatype::UB),
+    ("MPIX_C_FLOAT16", 0x4c000246, mpich_datatype::C_FLOAT16),
+    ("MPIX_BFLOAT16", 0x4c00024c, mpich_datatype::BFLOAT16),
 ];
 
 pub const ERRHANDLER: &[Row] = &[
@@ -114,6 +118,7 @@ pub const OP: &[Row] = &[
     ("MPI_MAXLOC", 0x5800000c, op::MAXLOC),
     ("MPI_REPLACE", 0x5800000d, op::REPLACE),
     ("MPI_NO_OP", 0x5800000e, op::NO_OP),
+    ("MPIX_EQUAL", 0x5800000f, mpich_op::EQUAL),
 ];
 
 pub const INFO: &[Row] = &[("MPI_INFO_NULL", 0x1c000000, Handle::NULL), ("MPI_INFO_ENV", 0x5c000001, info::ENV)];

@@ -36,22 +36,22 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_get_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
         [comm(comm)] => unsupported;
     both MPI_Comm_get_info(comm: Comm, info_used: *mut Info) [comm(comm)] => unsupported;
-    both MPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) [comm(comm)] => unsupported;
-    both MPI_Comm_group(comm: Comm, group: *mut Group) [comm(comm)] => unsupported;
+    both MPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) [comm(comm)] => comm::get_name;
+    both MPI_Comm_group(comm: Comm, group: *mut Group) [comm(comm)] => comm::group;
     both MPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) [comm(comm)] => unsupported;
     both MPI_Comm_idup_with_info(comm: Comm, info: Info, newcomm: *mut Comm, request: *mut Request)
         [comm(comm)] => unsupported;
-    both MPI_Comm_rank(comm: Comm, rank: *mut c_int) [comm(comm)] => unsupported;
+    both MPI_Comm_rank(comm: Comm, rank: *mut c_int) [comm(comm)] => comm::rank;
     both MPI_Comm_remote_group(comm: Comm, group: *mut Group) [comm(comm)] => unsupported;
     both MPI_Comm_remote_size(comm: Comm, size: *mut c_int) [comm(comm)] => unsupported;
     both MPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) [comm(comm)] => unsupported;
     both MPI_Comm_set_info(comm: Comm, info: Info) [comm(comm)] => unsupported;
-    both MPI_Comm_set_name(comm: Comm, comm_name: *const c_char) [comm(comm)] => unsupported;
-    both MPI_Comm_size(comm: Comm, size: *mut c_int) [comm(comm)] => unsupported;
+    both MPI_Comm_set_name(comm: Comm, comm_name: *const c_char) [comm(comm)] => comm::set_name;
+    both MPI_Comm_size(comm: Comm, size: *mut c_int) [comm(comm)] => comm::size;
     both MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) [comm(comm)] => unsupported;
     both MPI_Comm_split_type(comm: Comm, split_type: c_int, key: c_int, info: Info, newcomm: *mut Comm)
         [comm(comm)] => unsupported;
-    both MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) [comm(comm)] => unsupported;
+    both MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) [comm(comm)] => comm::test_inter;
     both MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) [default] => unsupported;
     both MPI_Dist_graph_create(comm_old: Comm, n: c_int, sources: *const c_int, degrees: *const c_int,
         destinations: *const c_int, weights: *const c_int, info: Info, reorder: c_int, comm_dist_graph: *mut Comm)
@@ -73,21 +73,21 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
         [comm(comm)] => unsupported;
     both MPI_Graph_neighbors_count(comm: Comm, rank: c_int, nneighbors: *mut c_int) [comm(comm)] => unsupported;
     both MPI_Graphdims_get(comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) [comm(comm)] => unsupported;
-    both MPI_Group_compare(group1: Group, group2: Group, result: *mut c_int) [default] => unsupported;
-    both MPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) [default] => unsupported;
-    both MPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) [default] => unsupported;
-    both MPI_Group_free(group: *mut Group) [default] => unsupported;
-    both MPI_Group_incl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) [default] => unsupported;
-    both MPI_Group_intersection(group1: Group, group2: Group, newgroup: *mut Group) [default] => unsupported;
+    both MPI_Group_compare(group1: Group, group2: Group, result: *mut c_int) [default] => group::compare;
+    both MPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) [default] => group::difference;
+    both MPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) [default] => group::exclude;
+    both MPI_Group_free(group: *mut Group) [default] => group::free;
+    both MPI_Group_incl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) [default] => group::include;
+    both MPI_Group_intersection(group1: Group, group2: Group, newgroup: *mut Group) [default] => group::intersection;
     both MPI_Group_range_excl(group: Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut Group)
-        [default] => unsupported;
+        [default] => group::range_exclude;
     both MPI_Group_range_incl(group: Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut Group)
-        [default] => unsupported;
-    both MPI_Group_rank(group: Group, rank: *mut c_int) [default] => unsupported;
-    both MPI_Group_size(group: Group, size: *mut c_int) [default] => unsupported;
+        [default] => group::range_include;
+    both MPI_Group_rank(group: Group, rank: *mut c_int) [default] => group::rank;
+    both MPI_Group_size(group: Group, size: *mut c_int) [default] => group::size;
     both MPI_Group_translate_ranks(group1: Group, n: c_int, ranks1: *const c_int, group2: Group, ranks2: *mut c_int)
-        [default] => unsupported;
-    both MPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) [default] => unsupported;
+        [default] => group::translate_ranks;
+    both MPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) [default] => group::union;
     both MPI_Intercomm_create(local_comm: Comm, local_leader: c_int, peer_comm: Comm, remote_leader: c_int, tag: c_int,
         newintercomm: *mut Comm) [comm(local_comm)] => unsupported;
     both MPI_Intercomm_create_from_groups(local_group: Group, local_leader: c_int, remote_group: Group,
