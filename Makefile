@@ -1,0 +1,58 @@
+# Hawser: build, install, demonstrate, test. `make demo` and `make test` install what is missing first.
+PREFIX ?= /usr/local
+BUILD := build
+STAGE := $(BUILD)/prefix
+CARGO ?= cargo
+# The libraries and tools that are installed, and nothing else.
+PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
+
+.PHONY: all setup build stage install demo test unit loom e2e check-long bench fmt lint clean
+
+all: build
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	$(CARGO) build --release $(PACKAGES)
+
+install: build
+	packaging/install.sh target/release $(PREFIX)
+
+# An installation of our own, which the demonstration and the end-to-end tests run from.
+stage: build
+	@rm -rf $(STAGE)
+	packaging/install.sh target/release $(STAGE)
+
+demo: stage
+	scripts/demo.sh $(STAGE)
+
+test: unit loom e2e
+
+unit: setup
+	$(CARGO) test --workspace --no-fail-fast
+
+# Rings, doorbells, flags: every interleaving that the model checker finds.
+loom: setup
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom $(CARGO) test --release \
+		-p hawser-job -p hawser-dev-shm --test 'loom*' --test '*loom' -- --nocapture
+
+e2e: stage
+	scripts/e2e.sh $(STAGE)
+
+check-long: stage
+	scripts/check-long.sh $(STAGE)
+
+bench: stage
+	scripts/bench.sh $(STAGE)
+
+fmt:
+	$(CARGO) fmt --all
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+clean:
+	$(CARGO) clean
+	rm -rf $(BUILD)
