@@ -55,6 +55,45 @@ fn layouts(source: &mut [u8], packed: &mut [u8]) {
     }
 }
 
+/// Arrays of records, which have a few short runs each, and long irregular lists cut into fragments.
+fn records(source: &mut [u8], packed: &mut [u8]) {
+    let (c, i, d) = (Basic::Char, Basic::Int, Basic::Double);
+    let of = |basic| Datatype::basic(basic).clone();
+    let record = build(Datatype::structure(&[1, 1, 3], &[0, 4, 16], &[of(c), of(i), of(d)], Form::Int));
+    let mixed = build(Datatype::structure(&[1, 5, 1], &[0, 8, 56], &[of(d), of(c), of(d)], Form::Int));
+    let rows = [
+        ("MPI_SHORT_INT", of(Basic::ShortInt)),
+        ("MPI_DOUBLE_INT", of(Basic::DoubleInt)),
+        ("{char, int, 3 double}", record),
+        ("{double, 5 char, double}", mixed),
+    ];
+    println!("\n{:<28} {:>10} {:>10} {:>12}", "array of records", "pack", "unpack", "4 KiB cuts");
+    for (name, datatype) in rows {
+        let n = ROUND_BYTES as u64 / datatype.size();
+        let at = user(source);
+        let pack = time_ns(|| _ = black_box(datatype.pack(at, n, 0, &mut packed[..])));
+        let unpack = time_ns(|| _ = black_box(datatype.unpack(at, n, 0, &packed[..])));
+        let cut = time_ns(|| in_fragments(&datatype, at, n, packed));
+        let [pack, unpack, cut] = [pack, unpack, cut].map(|ns| gb_per_s(ROUND_BYTES, ns));
+        println!("{name:<28} {pack:>10.1} {unpack:>10.1} {cut:>12.1}");
+    }
+    let lengths: Vec<i64> = (0..8192).map(|i| 1 + i % 7).collect();
+    let disps: Vec<i64> = (0..8192).map(|i| 10 * i).collect();
+    let listed = build(Datatype::indexed(&lengths, &disps, Datatype::basic(Basic::Double), Form::Int));
+    let pack = time_ns(|| _ = black_box(listed.pack(user(source), 1, 0, &mut packed[..])));
+    let cut = time_ns(|| in_fragments(&listed, user(source), 1, packed));
+    let [pack, cut] = [pack, cut].map(|ns| gb_per_s(listed.size() as usize, ns));
+    println!("{:<28} {pack:>10.1} {:>10} {cut:>12.1}", "1 to 7 doubles, listed", "");
+}
+
+fn in_fragments(datatype: &Datatype, at: UserPtr, count: u64, packed: &mut [u8]) {
+    let mut offset = 0;
+    while offset < datatype.packed_size(count) {
+        offset += datatype.pack(at, count, offset, &mut packed[..4096]) as u64;
+    }
+    black_box(offset);
+}
+
 fn build(made: hawser_base::Result<Arc<Datatype>>) -> Arc<Datatype> {
     made.unwrap_or_else(|e| panic!("{e}"))
 }
@@ -126,6 +165,7 @@ fn main() {
     let mut source = vec![1u8; 4 * ROUND_BYTES];
     let mut packed = vec![2u8; ROUND_BYTES];
     layouts(&mut source, &mut packed);
+    records(&mut source, &mut packed);
     fragments(&mut source, &mut packed);
     reductions(&mut source, &mut packed);
 }

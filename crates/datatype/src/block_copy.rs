@@ -37,7 +37,7 @@ impl Direction for Scatter {
 /// Calls `$body` with `$len` as a constant for the lengths that scalars and small structs have.
 macro_rules! with_constant_len {
     ($len:ident, $body:expr) => {
-        with_constant_len!(@ $len, $body, 1 2 3 4 6 8 12 16 20 24 32 40 48 64)
+        with_constant_len!(@ $len, $body, 1 2 3 4 5 6 7 8 10 12 16 20 24 32 40 48 64)
     };
     (@ $len:ident, $body:expr, $($n:literal)*) => {
         match $len {
@@ -64,6 +64,27 @@ pub(crate) unsafe fn strided<D: Direction>(
             unsafe { D::copy(from, to, len) };
             from = from.wrapping_offset(stride as isize);
             to = to.wrapping_add(len);
+        }
+    })
+}
+
+/// As [`strided`], with `step` bytes from one packed block to the next: one member of many records.
+///
+/// # Safety
+/// `packed` is valid for `count` blocks `step` apart, `user` for each of them at `disp + i * stride`.
+pub(crate) unsafe fn members<D: Direction>(
+    (user, disp, stride): (UserPtr, i64, i64),
+    (packed, step): (*mut u8, usize),
+    count: usize,
+    len: usize,
+) {
+    with_constant_len!(len, {
+        let (mut from, mut to) = (user.at(disp), packed);
+        for _ in 0..count {
+            // SAFETY: block `i` of the caller's promise; the addresses advance in step with it.
+            unsafe { D::copy(from, to, len) };
+            from = from.wrapping_offset(stride as isize);
+            to = to.wrapping_add(step);
         }
     })
 }

@@ -60,6 +60,23 @@ impl Node {
         }
     }
 
+    /// Whether it is a list of runs, with no patterns below it.
+    #[inline]
+    pub fn is_flat(&self) -> bool {
+        matches!(self, Node::Strided { .. } | Node::Listed { .. } | Node::Ragged { .. })
+    }
+
+    /// Packed offset, displacement and length of run `i` of a flat pattern; none of another.
+    #[inline]
+    pub fn flat_run(&self, i: usize) -> Option<(u64, i64, u64)> {
+        match self {
+            Node::Strided { len, stride, .. } => Some((len * i as u64, stride.wrapping_mul(i as i64), *len)),
+            Node::Listed { len, disps } => Some((len * i as u64, disps[i], *len)),
+            Node::Ragged { starts, disps } => Some((starts[i], disps[i], starts[i + 1] - starts[i])),
+            Node::Loop { .. } | Node::Sequence { .. } => None,
+        }
+    }
+
     fn run(len: u64) -> Node {
         Node::Strided { count: 1, len, stride: len as i64 }
     }

@@ -4,8 +4,9 @@
 //! Nothing is kept between fragments but a position (see `walk`). Before it: `mpi` and `transport`, which
 //! cut messages into fragments; after it: `block_copy`.
 
-use crate::block_copy::{Direction, Gather, Scatter, listed, strided};
+use crate::block_copy::{Direction, Gather, Scatter, listed, members, strided};
 use crate::datatype::Datatype;
+use crate::layout::Node;
 use crate::user::{PackedSource, PackedTarget, UserPtr};
 use crate::walk::Sink;
 use hawser_base::{Class, Error, Result, UserMem};
@@ -42,7 +43,29 @@ impl<D: Direction> Sink for Copier<D> {
         unsafe { listed::<D>(self.user, disp, self.packed, disps, len as usize) };
         self.packed = self.packed.wrapping_add(disps.len() * len as usize);
     }
+
+    fn records(&mut self, disp: i64, count: u64, stride: i64, record: &Node) {
+        let (size, runs) = (record.size(), record.runs() as usize);
+        let rows = (RECORDS_BYTES / size).max(1);
+        let mut done = 0;
+        while done < count {
+            let now = rows.min(count - done);
+            let disp = disp.wrapping_add((done as i64).wrapping_mul(stride));
+            for (start, at, len) in (0..runs).filter_map(|i| record.flat_run(i)) {
+                let user = (self.user, disp.wrapping_add(at), stride);
+                let packed = (self.packed.wrapping_add(start as usize), size as usize);
+                // SAFETY: see above; the runs of a record do not overlap on the packed side.
+                unsafe { members::<D>(user, packed, now as usize, len as usize) };
+            }
+            self.packed = self.packed.wrapping_add((now * size) as usize);
+            done += now;
+        }
+    }
 }
+
+/// Packed bytes of the records that are copied member by member: with the user's side of them they stay
+/// in a first-level cache of 32 KiB.
+const RECORDS_BYTES: u64 = 8 << 10;
 
 impl Datatype {
     /// Copies the packed bytes from `offset` on to `to`, as many as it holds and the message has, and

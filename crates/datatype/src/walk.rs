@@ -15,7 +15,13 @@ pub(crate) trait Sink {
 
     /// Whole runs of `len` bytes at `disp` plus each of `disps`.
     fn listed(&mut self, disp: i64, disps: &[i64], len: u64);
+
+    /// `count` whole copies of `record`, which has few runs, `stride` apart.
+    fn records(&mut self, disp: i64, count: u64, stride: i64, record: &Node);
 }
+
+/// Up to so many runs a pattern is a record: an array of them is copied run by run over many elements.
+const RECORD_RUNS: u64 = 32;
 
 #[inline(always)]
 fn step(disp: i64, index: u64, stride: i64) -> i64 {
@@ -112,14 +118,25 @@ fn ragged<S: Sink>(starts: &[u64], disps: &[i64], disp: i64, from: u64, to: u64,
 
 /// Copies of `child` (of `size` bytes), `stride` apart, as many as `to` needs.
 pub(crate) fn repeated<S: Sink>(child: &Node, size: u64, stride: i64, disp: i64, from: u64, to: u64, sink: &mut S) {
-    let (mut index, mut inside) = if from == 0 { (0, 0) } else { (from / size, from % size) };
+    let (mut index, inside) = if from == 0 { (0, 0) } else { (from / size, from % size) };
     let mut left = to - from;
-    while left > 0 {
-        let n = (size - inside).min(left);
-        walk(child, step(disp, index, stride), inside, inside + n, sink);
-        left -= n;
+    if inside > 0 {
+        let head = (size - inside).min(left);
+        walk(child, step(disp, index, stride), inside, inside + head, sink);
+        left -= head;
         index += 1;
-        inside = 0;
+    }
+    let whole = left / size;
+    if whole > 1 && child.is_flat() && child.runs() <= RECORD_RUNS {
+        sink.records(step(disp, index, stride), whole, stride, child);
+    } else {
+        for i in index..index + whole {
+            walk(child, step(disp, i, stride), 0, size, sink);
+        }
+    }
+    left -= whole * size;
+    if left > 0 {
+        walk(child, step(disp, index + whole, stride), 0, left, sink);
     }
 }
 
