@@ -1,0 +1,53 @@
+//! `hawser-bench`: what the machine itself can do, beneath every library (NetPIPE's method: measure each
+//! layer, and each library against the layer under it).
+//!
+//! So far the raw floors of one machine: a cache line there and back, memory copies, the device's ring.
+//! All figures are half round trips or single copies in microseconds, medians of repetitions.
+
+#![forbid(unsafe_code)]
+
+mod line;
+mod memcpy;
+mod ring;
+mod sample;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "hawser-bench", version, about = "Measures the raw floors beneath message passing on this machine")]
+struct Options {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Repetitions of each figure; the median is printed
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repetitions: u32,
+}
+
+#[derive(Subcommand, Clone, Copy)]
+enum What {
+    /// One cache line there and back between two cores, halved
+    Line,
+    /// Copies within one core's memory
+    Memcpy,
+    /// Messages through the shared-memory device, without MPI above it
+    Ring,
+    /// Everything (the default)
+    All,
+}
+
+fn main() {
+    let options = Options::parse();
+    let cores = hawser_os::cpus::allowed().unwrap_or_default();
+    let repetitions = options.repetitions as usize;
+    let what = options.what.unwrap_or(What::All);
+    println!("{:>10} {:>12} {:>12}", "floor", "best us", "median us");
+    if matches!(what, What::Line | What::All) {
+        line::run(&cores, repetitions);
+    }
+    if matches!(what, What::Memcpy | What::All) {
+        memcpy::run(repetitions);
+    }
+    if matches!(what, What::Ring | What::All) {
+        ring::run(&cores, repetitions);
+    }
+}
