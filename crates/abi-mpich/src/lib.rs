@@ -15,6 +15,7 @@ use hawser_abi::{Abi, Limits, Sentinels};
 use hawser_base::Handle;
 use hawser_base::handle::Kind;
 use hawser_base::value::Set;
+use hawser_mpi::process::Process;
 
 /// The MPICH ABI.
 pub struct Mpich;
@@ -39,6 +40,9 @@ impl Abi for Mpich {
     type Win = CHandle<{ Kind::Win as u32 }>;
     type Status = status::Status;
 
+    fn start(thread_level: i32) -> hawser_base::Result<&'static Process> {
+        hawser_node::start(thread_level)
+    }
     fn keyval_in(keyval: i32) -> Option<Handle> {
         codec::keyval_in(keyval)
     }

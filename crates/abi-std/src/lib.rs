@@ -13,6 +13,7 @@ use hawser_abi::{Abi, Limits, Sentinels};
 use hawser_base::Handle;
 use hawser_base::handle::Kind;
 use hawser_base::value::Set;
+use hawser_mpi::process::Process;
 
 /// The standard ABI.
 pub struct Std;
@@ -36,6 +37,9 @@ impl Abi for Std {
     type Win = CHandle<{ Kind::Win as u32 }>;
     type Status = status::Status;
 
+    fn start(thread_level: i32) -> hawser_base::Result<&'static Process> {
+        hawser_node::start(thread_level)
+    }
     fn keyval_in(keyval: i32) -> Option<Handle> {
         codec::keyval_in(keyval)
     }

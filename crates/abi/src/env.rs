@@ -1,8 +1,14 @@
-//! Versions, clocks and profiling: what needs no process state, before MPI_Init too.
+//! Start and end of MPI, versions, clocks and profiling.
+//!
+//! Before it: the exported functions. After it: `Abi::start` (that is `node`), `mpi::env`, `mpi::process`.
 
-use crate::abi::{Abi, MAX_LIBRARY_VERSION_STRING};
+use crate::abi::{Abi, CHandle, MAX_LIBRARY_VERSION_STRING};
 use crate::arg::{Out, put_text};
+use crate::callback::Argv;
 use crate::raise::Result;
+use hawser_base::value::{Set, THREAD_SINGLE};
+use hawser_base::{Class, Error};
+use hawser_mpi::process;
 use std::ffi::{c_char, c_double, c_int};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -36,6 +42,93 @@ pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_i
     let text = format!("Hawser {} (MPI {}.{}, {})", env!("CARGO_PKG_VERSION"), VERSION.0, VERSION.1, A::NAME);
     // SAFETY: the caller's arguments; the standard gives `version` that much room.
     Ok(unsafe { put_text(text.as_bytes(), version, MAX_LIBRARY_VERSION_STRING, length, "version") }?)
+}
+
+/// MPI_Init. The arguments of `main` are not looked at: nothing of ours is ever among them.
+///
+/// # Safety
+/// The contract of MPI_Init.
+pub unsafe fn init<A: Abi>(_argc: *mut c_int, _argv: *mut Argv) -> Result {
+    A::start(THREAD_SINGLE)?;
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Init_thread.
+pub unsafe fn init_thread<A: Abi>(
+    _argc: *mut c_int,
+    _argv: *mut Argv,
+    required: c_int,
+    provided: *mut c_int,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let provided = unsafe { Out::new(provided, "provided") }?;
+    let unknown =
+        || Error::new(Class::Arg, format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like"));
+    let level = A::value_in(Set::ThreadLevel, required).ok_or_else(unknown)?;
+    provided.put(A::value_out(Set::ThreadLevel, A::start(level)?.thread_level()));
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Initialized.
+pub unsafe fn initialized<A: Abi>(flag: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    unsafe { Out::new(flag, "flag") }?.put(process::was_initialized().into());
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Finalized.
+pub unsafe fn finalized<A: Abi>(flag: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    unsafe { Out::new(flag, "flag") }?.put(process::was_finalized().into());
+    Ok(())
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn finalize<A: Abi>() -> Result {
+    Ok(hawser_mpi::env::finalize()?)
+}
+
+/// MPI_Abort: the whole job ends, whatever the communicator is.
+///
+/// # Safety
+/// None is asked.
+pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
+    let process = process::get().ok();
+    let comm = process.zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
+    let on = comm.map_or(String::new(), |comm| format!(" on {}", comm.display_name()));
+    let who = process.map_or("a process".to_owned(), |process| format!("rank {}", process.me()));
+    hawser_mpi::env::abort(code, &format!("{who} called MPI_Abort with code {code}{on}"))
+}
+
+/// # Safety
+/// The contract of MPI_Query_thread.
+pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let provided = unsafe { Out::new(provided, "provided") }?;
+    provided.put(A::value_out(Set::ThreadLevel, process::get()?.thread_level()));
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Is_thread_main.
+pub unsafe fn is_thread_main<A: Abi>(flag: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let flag = unsafe { Out::new(flag, "flag") }?;
+    flag.put(process::get()?.is_main_thread().into());
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Get_processor_name.
+pub unsafe fn get_processor_name<A: Abi>(name: *mut c_char, length: *mut c_int) -> Result {
+    process::get()?;
+    let text = hawser_mpi::env::processor_name();
+    // SAFETY: the caller's arguments; the ABI's header gives `name` that much room.
+    Ok(unsafe { put_text(text.as_bytes(), name, A::LIMITS.processor_name, length, "name") }?)
 }
 
 /// The moment from which MPI_Wtime counts: the first call.

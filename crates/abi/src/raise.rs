@@ -5,6 +5,7 @@
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::{Error, Handle};
+use hawser_mpi::process;
 use std::ffi::c_int;
 
 /// Whose error handler is called.
@@ -145,8 +146,15 @@ pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
 
 fn call<A: Abi>(object: Object, function: &'static str, fault: Fault) -> c_int {
     let object = fault.object.unwrap_or(object);
-    let code = fault.error.class() as c_int;
-    // Until `mpi` keeps error handlers, the initial one: MPI_ERRORS_ARE_FATAL.
-    eprintln!("Hawser: {function} failed on {object:?}: {}", fault.error);
-    std::process::exit(code)
+    // The initial error handler, MPI_ERRORS_ARE_FATAL, as long as `mpi` has no other.
+    let process = process::get().ok();
+    let on = match object {
+        Object::Comm(comm) => {
+            process.and_then(|p| p.comm(comm).ok()).map(|comm| format!(" on {}", comm.display_name()))
+        }
+        _ => None,
+    };
+    let who = process.map_or("a process".to_owned(), |process| format!("rank {}", process.me()));
+    let text = format!("{who}: {function} failed{}: {}", on.unwrap_or_default(), fault.error);
+    hawser_mpi::env::abort(A::code_out(fault.error.code()), &text)
 }

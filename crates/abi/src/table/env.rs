@@ -5,7 +5,7 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
-    both MPI_Abort(comm: Comm, errorcode: c_int) [comm(comm)] => unsupported;
+    both MPI_Abort(comm: Comm, errorcode: c_int) [comm(comm)] => env::abort;
     both MPI_Add_error_class(errorclass: *mut c_int) [default] => unsupported;
     both MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) [default] => unsupported;
     both MPI_Add_error_string(errorcode: c_int, string: *const c_char) [default] => unsupported;
@@ -41,12 +41,12 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
         [default] => unsupported;
     both MPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) [file(file)] => unsupported;
     both MPI_File_set_errhandler(file: File, errhandler: Errhandler) [file(file)] => unsupported;
-    both MPI_Finalize() [default] => unsupported;
-    both MPI_Finalized(flag: *mut c_int) [default] => unsupported;
+    both MPI_Finalize() [default] => env::finalize;
+    both MPI_Finalized(flag: *mut c_int) [default] => env::finalized;
     both MPI_Free_mem(base: *mut c_void) [default] => unsupported;
     both MPI_Get_hw_resource_info(hw_info: *mut Info) [default] => unsupported;
     both MPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) [default] => env::get_library_version;
-    both MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) [default] => unsupported;
+    both MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) [default] => env::get_processor_name;
     both MPI_Get_version(version: *mut c_int, subversion: *mut c_int) [default] => env::get_version;
     both MPI_Group_from_session_pset(session: Session, pset_name: *const c_char, newgroup: *mut Group)
         [session(session)] => unsupported;
@@ -64,16 +64,16 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Info_get_valuelen(info: Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int)
         [default] => unsupported;
     both MPI_Info_set(info: Info, key: *const c_char, value: *const c_char) [default] => unsupported;
-    both MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) [default] => unsupported;
+    both MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) [default] => env::init;
     both MPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int)
-        [default] => unsupported;
-    both MPI_Initialized(flag: *mut c_int) [default] => unsupported;
-    both MPI_Is_thread_main(flag: *mut c_int) [default] => unsupported;
+        [default] => env::init_thread;
+    both MPI_Initialized(flag: *mut c_int) [default] => env::initialized;
+    both MPI_Is_thread_main(flag: *mut c_int) [default] => env::is_thread_main;
     both MPI_Lookup_name(service_name: *const c_char, info: Info, port_name: *mut c_char) [default] => unsupported;
     both MPI_Open_port(info: Info, port_name: *mut c_char) [default] => unsupported;
     both MPI_Pcontrol(level: c_int) [default] => env::pcontrol;
     both MPI_Publish_name(service_name: *const c_char, info: Info, port_name: *const c_char) [default] => unsupported;
-    both MPI_Query_thread(provided: *mut c_int) [default] => unsupported;
+    both MPI_Query_thread(provided: *mut c_int) [default] => env::query_thread;
     both MPI_Remove_error_class(errorclass: c_int) [default] => unsupported;
     both MPI_Remove_error_code(errorcode: c_int) [default] => unsupported;
     both MPI_Remove_error_string(errorcode: c_int) [default] => unsupported;

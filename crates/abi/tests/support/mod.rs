@@ -68,7 +68,7 @@ pub fn build(package: &str, file: &str) -> PathBuf {
     let target = profile.parent().expect("target/PROFILE");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--package", package]).args(release).env("CARGO_TARGET_DIR", target);
-    run(cargo.current_dir(env!("CARGO_MANIFEST_DIR")));
+    run(cargo.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")));
     profile.join(file)
 }
 
