@@ -1,13 +1,20 @@
 //! The area of collective flags: a block for a communicator whose members are all on this host.
 //!
 //! Layout and allocation only; the algorithms on flags are `mpi`'s. One member allocates a block and tells the
-//! others its number in the exchange that creates the communicator; the last to leave releases it. Which lines and
+//! others its number in the exchange that creates the communicator; the last to leave releases it. Block 0 is
+//! MPI_COMM_WORLD's on every host, so that nobody needs a message to agree on it. Which lines and
 //! which payload a member writes is the algorithm's business: lines are apart, so that writers never share one.
 
 use crate::plan::{FLAG_BLOCKS, FLAG_LINES, FLAG_PAYLOAD, LINE, Plan};
 use hawser_base::{Region, SharedMem};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// MPI_COMM_WORLD's block, zero when the job starts and never given to another communicator.
+pub const WORLD_BLOCK: u32 = 0;
+
+/// Bits of the bitmap's first word that `allocate` sees as taken whatever it says.
+const RESERVED: u32 = 1 << WORLD_BLOCK;
 
 /// Where the allocator's bitmap lies in the header page.
 pub(crate) const BITMAP: usize = 1024;
@@ -19,9 +26,10 @@ const _: () = assert!(FLAG_BLOCKS.is_multiple_of(32) && BITMAP + WORDS * 4 <= ha
 pub(crate) fn allocate(header: &Region) -> Option<u32> {
     for index in 0..WORDS {
         let word = header.u32(BITMAP + 4 * index);
+        let reserved = if index == 0 { RESERVED } else { 0 };
         let mut taken = word.load(Relaxed);
-        while taken != u32::MAX {
-            let bit = taken.trailing_ones();
+        while taken | reserved != u32::MAX {
+            let bit = (taken | reserved).trailing_ones();
             // Acquire pairs with the Release in `release`: its last user's accesses are over.
             match word.compare_exchange_weak(taken, taken | 1 << bit, Acquire, Relaxed) {
                 Ok(_) => return Some(index as u32 * 32 + bit),
@@ -65,7 +73,14 @@ impl FlagBlock {
         self.region.u32((member * FLAG_LINES + line) * LINE + word * 4)
     }
 
-    /// The bytes of line `line` of `member` after its first word, for payloads that travel with their flag.
+    /// The first eight bytes of line `line` of `member` as one word.
+    #[inline]
+    pub fn flag(&self, member: usize, line: usize) -> &AtomicU64 {
+        assert!(line < FLAG_LINES);
+        self.region.u64((member * FLAG_LINES + line) * LINE)
+    }
+
+    /// The bytes of line `line` of `member` behind its flag, for payloads that travel with their flag.
     #[inline]
     pub fn line_payload(&self, member: usize, line: usize) -> SharedMem {
         assert!(line < FLAG_LINES);
@@ -103,9 +118,10 @@ mod tests {
     fn blocks_are_given_once_until_released() {
         let header = Region::private(4096);
         let mut all: Vec<u32> = std::iter::from_fn(|| allocate(&header)).collect();
-        assert_eq!(all.len(), FLAG_BLOCKS);
+        assert_eq!(all.len(), FLAG_BLOCKS - 1);
         all.dedup();
-        assert_eq!(all.len(), FLAG_BLOCKS);
+        assert_eq!(all.len(), FLAG_BLOCKS - 1);
+        assert!(!all.contains(&WORLD_BLOCK));
         release(&header, 77);
         assert_eq!((allocate(&header), allocate(&header)), (Some(77), None));
     }

@@ -1,0 +1,125 @@
+//! Temporary memory for typed data: what collectives need between a receive and a reduction.
+//!
+//! It belongs to the library, but is laid out and used like an application's buffer, gaps included, since
+//! the application's reduction functions work on it. Uninitialised until written. It only grows; views of it
+//! must not be used after it has grown or gone: its owner, `mpi`'s engine of collectives, sees to that.
+
+use crate::datatype::Datatype;
+use crate::user::UserPtr;
+use hawser_base::{SharedMem, UserMem};
+use std::mem::MaybeUninit;
+
+/// A cache line, and no less than what any basic type is aligned to.
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Line(#[allow(dead_code)] MaybeUninit<[u8; LINE]>);
+
+const LINE: usize = 64;
+
+/// See the module.
+#[derive(Default)]
+pub struct Scratch {
+    lines: Vec<Line>,
+}
+
+impl Scratch {
+    /// Makes it at least `bytes` long. What was in it may be lost.
+    pub fn reserve(&mut self, bytes: usize) {
+        let lines = bytes.div_ceil(LINE);
+        if lines > self.lines.len() {
+            self.lines = vec![Line(MaybeUninit::uninit()); lines];
+        }
+    }
+
+    /// Its length, in bytes.
+    pub fn len(&self) -> usize {
+        self.lines.len() * LINE
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The bytes `at .. at + len`.
+    pub fn bytes(&mut self, at: usize, len: usize) -> UserMem {
+        let all = self.len();
+        // SAFETY: the lines are ours and stay where they are until `reserve` or drop (see the module). Nobody
+        // reads them before they are written: a schedule writes its scratch memory first.
+        unsafe { UserMem::new(self.lines.as_mut_ptr().cast(), all) }.slice(at, len)
+    }
+
+    /// How many bytes `elements` needs, and by how many bytes element 0 lies before their start, as a multiple
+    /// of a line so that every member keeps its alignment.
+    fn room(datatype: &Datatype, count: u64) -> (usize, i64) {
+        if count == 0 {
+            return (0, 0);
+        }
+        let last = ((count - 1) as i64).wrapping_mul(datatype.extent());
+        let lower = datatype.true_lb().wrapping_add(last.min(0));
+        let upper = datatype.true_lb().wrapping_add(datatype.true_extent()).wrapping_add(last.max(0));
+        let front = lower.div_euclid(LINE as i64) * LINE as i64;
+        (((upper - front).max(0) as usize).next_multiple_of(LINE), front)
+    }
+
+    /// Bytes to set aside for `count` elements, a multiple of a line; none if no memory could hold them.
+    pub fn bytes_for(datatype: &Datatype, count: u64) -> Option<usize> {
+        let widest = (datatype.extent().unsigned_abs() as u128).max(datatype.true_extent().unsigned_abs().into());
+        let fits = widest.saturating_mul(u128::from(count) + 1) < 1 << 62;
+        (fits && datatype.true_lb().unsigned_abs() < 1 << 62).then(|| Self::room(datatype, count).0)
+    }
+
+    /// The buffer of `count` elements that begins `at` bytes (a multiple of a line) from the start, where
+    /// `bytes_for` bytes were set aside.
+    pub fn elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr {
+        let (bytes, front) = Self::room(datatype, count);
+        let mem = self.bytes(at, bytes);
+        // SAFETY: all data of the elements lies in the bytes that `room` counted, which are ours (see `bytes`).
+        unsafe { UserPtr::new(mem.as_ptr()) }.moved(front.wrapping_neg())
+    }
+}
+
+impl UserPtr {
+    /// The buffer of dense elements whose data is `mem`: a piece of the job's segment on which a reduction works.
+    pub fn over(mem: SharedMem, datatype: &Datatype) -> UserPtr {
+        // SAFETY: dense elements name only the bytes of `mem`, which the view's maker vouched for.
+        unsafe { UserPtr::new(mem.as_ptr()) }.moved(datatype.true_lb().wrapping_neg())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::typed_copy::copy_typed;
+    use crate::{Basic, Form};
+
+    fn round_trip(datatype: &Datatype, count: u64) {
+        let mut scratch = Scratch::default();
+        let bytes = Scratch::bytes_for(datatype, count).unwrap();
+        scratch.reserve(bytes + LINE);
+        let user = scratch.elements(LINE, datatype, count);
+        let packed: Vec<u8> = (0..datatype.packed_size(count)).map(|i| i as u8).collect();
+        assert_eq!(datatype.unpack(user, count, 0, &packed[..]), packed.len());
+        let mut other = Scratch::default();
+        other.reserve(packed.len());
+        let bytes = Datatype::basic(Basic::Byte);
+        let flat = other.elements(0, bytes, packed.len() as u64);
+        copy_typed((user, count, datatype), (flat, packed.len() as u64, bytes));
+        let mut out = vec![0; packed.len()];
+        other.bytes(0, packed.len()).read(&mut out);
+        assert_eq!(out, packed);
+    }
+
+    #[test]
+    fn elements_of_any_layout_lie_inside_and_keep_their_alignment() {
+        let int = Datatype::basic(Basic::Int);
+        round_trip(int, 100);
+        round_trip(int, 0);
+        let shifted = Datatype::hindexed(&[1, 2], &[-12, 8], int, Form::Int).unwrap();
+        round_trip(&shifted, 7);
+        let backward = Datatype::resized(0, -8, int, Form::Int).unwrap();
+        round_trip(&backward, 9);
+        let mut scratch = Scratch::default();
+        scratch.reserve(Scratch::bytes_for(&shifted, 3).unwrap());
+        assert_eq!(scratch.elements(0, &shifted, 3).addr() % 64, 0);
+    }
+}
