@@ -4,6 +4,7 @@
 //! (process_vm_readv) and `abi`.
 
 use crate::datatype::Datatype;
+use crate::layout::Node;
 
 /// `len` bytes at displacement `disp` from the buffer's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +31,53 @@ impl Datatype {
     /// How many runs [`Datatype::runs`] gives from offset 0 on; capped where no memory could hold them.
     pub fn run_count(&self, count: u64) -> u64 {
         if self.is_dense() { u64::from(self.packed_size(count) > 0) } else { self.runs_in_one().saturating_mul(count) }
+    }
+
+    /// The packed offset at which run `index` of `count` elements starts; the end where there is none.
+    pub fn run_start(&self, count: u64, index: u64) -> u64 {
+        let Some((_, node)) = self.shape.layout.0.as_ref().filter(|_| index < self.run_count(count)) else {
+            return self.packed_size(count);
+        };
+        if self.is_dense() { 0 } else { (index / node.runs()).saturating_mul(self.size()) + start_of(node, index % node.runs()) }
+    }
+
+    /// How many runs of `count` elements end within the first `bytes` packed bytes (MPIX_Type_iov_len).
+    pub fn runs_within(&self, count: u64, bytes: u64) -> u64 {
+        let (mut low, mut high) = (0, self.run_count(count));
+        // Starts ascend: the runs that end by then are those whose successor starts by then.
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.run_start(count, middle + 1) <= bytes { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
+
+/// The packed offset at which run `index` of a pattern starts.
+fn start_of(mut node: &Node, mut index: u64) -> u64 {
+    let mut start = 0;
+    loop {
+        match node {
+            Node::Loop { size, child, .. } => {
+                start += index / child.runs() * size;
+                index %= child.runs();
+                node = child;
+            }
+            Node::Sequence { parts, .. } => {
+                let (mut before, mut rest) = (0, &parts[..]);
+                while let [part, more @ ..] = rest
+                    && !more.is_empty()
+                    && before + part.node.runs() <= index
+                {
+                    before += part.node.runs();
+                    rest = more;
+                }
+                start += rest[0].start;
+                index -= before;
+                node = &rest[0].node;
+            }
+            flat => return start + flat.flat_run(index as usize).map_or(0, |(at, ..)| at),
+        }
     }
 }
 

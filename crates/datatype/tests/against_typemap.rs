@@ -163,6 +163,15 @@ fn check_pack(datatype: &Datatype, places: &[i64], count: u64, cuts: &[(usize, u
 
 fn check_runs(datatype: &Datatype, places: &[i64], count: u64, cuts: &[(usize, usize)]) {
     assert_eq!(datatype.runs(count, 0).count() as u64, datatype.run_count(count));
+    let mut all = datatype.runs(count, 0);
+    for index in 0..datatype.run_count(count).min(200) {
+        assert_eq!(datatype.run_start(count, index), all.offset(), "start of run {index}");
+        assert_eq!(datatype.runs_within(count, all.offset()), index, "runs before run {index}");
+        let run = all.next().unwrap();
+        assert_eq!(datatype.runs_within(count, all.offset() - 1), index, "run {index} of {} is cut", run.len);
+    }
+    assert_eq!(datatype.run_start(count, u64::MAX), places.len() as u64);
+    assert_eq!(datatype.runs_within(count, u64::MAX), datatype.run_count(count));
     for at in cuts.iter().map(|c| c.0 % (places.len() + 1)).chain([0]) {
         let runs = datatype.runs(count, at as u64);
         let found: Vec<i64> = runs.flat_map(|r| r.disp..r.disp + r.len as i64).collect();
@@ -176,7 +185,7 @@ fn check_unpack(datatype: &Arc<Datatype>, places: &[i64], count: u64, cuts: &[(u
     for (&place, &byte) in places.iter().zip(&packed) {
         expected.bytes[(place - expected.first) as usize] = byte;
     }
-    // One behind the other, in uneven pieces, which also settles places that are named twice.
+    // One behind the other, in uneven pieces.
     let mut buffer = Buffer::new(places, |_| 0);
     let mut cursor = Cursor::new(datatype.clone(), buffer.ptr(), count);
     let mut sizes = cuts.iter().map(|c| c.1.max(1)).cycle();
@@ -185,22 +194,28 @@ fn check_unpack(datatype: &Arc<Datatype>, places: &[i64], count: u64, cuts: &[(u
         let n = sizes.next().unwrap_or(1).min(packed.len() - at);
         assert_eq!(cursor.unpack(&packed[at..at + n]), n);
     }
-    assert_eq!(buffer.bytes, expected.bytes, "unpacked in order");
+    assert!(overlap(places) || buffer.bytes == expected.bytes, "unpacked in order");
+    let mut buffer = Buffer::new(places, |_| 0);
+    for at in (0..packed.len()).step_by(7).collect::<Vec<_>>().into_iter().rev() {
+        let piece = &packed[at..(at + 7).min(packed.len())];
+        assert_eq!(datatype.unpack(buffer.ptr(), count, at as u64, piece), piece.len());
+    }
+    assert!(overlap(places) || buffer.bytes == expected.bytes, "unpacked backwards");
+}
+
+/// Whether a place is named twice: such a type must not receive (MPI-5.0 §5.1.11), so that what is left
+/// there is nobody's business.
+fn overlap(places: &[i64]) -> bool {
     let mut sorted = places.to_vec();
     sorted.sort_unstable();
-    if sorted.windows(2).all(|w| w[0] != w[1]) {
-        let mut buffer = Buffer::new(places, |_| 0);
-        for at in (0..packed.len()).step_by(7).collect::<Vec<_>>().into_iter().rev() {
-            let piece = &packed[at..(at + 7).min(packed.len())];
-            assert_eq!(datatype.unpack(buffer.ptr(), count, at as u64, piece), piece.len());
-        }
-        assert_eq!(buffer.bytes, expected.bytes, "unpacked backwards");
-    }
+    sorted.windows(2).any(|w| w[0] == w[1])
 }
 
 /// Values that survive external32 come back as they were.
-fn check_external(datatype: &Arc<Datatype>, places: &[i64], count: u64) {
-    let mut buffer = Buffer::new(places, |_| 0);
+fn check_external(datatype: &Arc<Datatype>, map: &Typemap, places: &[i64], count: u64) {
+    // Not every 16 bytes are a long double; `packing` tests their values.
+    let plain = map.data().all(|(basic, _)| basic != Basic::LongDouble);
+    let mut buffer = Buffer::new(places, |i| if plain { mark(i) } else { 0 });
     let before = buffer.packed(places);
     let mut external = vec![0u8; (datatype.external_size() * count) as usize + 3];
     // SAFETY: `external` outlives the view.
@@ -225,7 +240,7 @@ proptest! {
         check_pack(&datatype, &places, count, &cuts);
         check_runs(&datatype, &places, count, &cuts);
         check_unpack(&datatype, &places, count, &cuts);
-        check_external(&datatype, &places, count);
+        check_external(&datatype, &map, &places, count);
     }
 
     #[test]
@@ -241,6 +256,6 @@ proptest! {
         let copied = copy_typed((input.ptr(), counts.0, &from), (output.ptr(), counts.1, &to));
         let bytes = source.len().min(target.len()) as u64;
         prop_assert_eq!(copied, Copied { bytes, truncated: source.len() > target.len() });
-        prop_assert_eq!(output.bytes, expected.bytes);
+        prop_assert!(overlap(&target) || output.bytes == expected.bytes);
     }
 }

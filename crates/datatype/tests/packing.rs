@@ -102,6 +102,30 @@ fn copies_longer_than_a_chunk_keep_their_order() {
     assert!(to.iter().skip(1).step_by(2).all(|&v| v == -1));
 }
 
+#[test]
+fn long_arrays_of_records_pack_like_their_members() {
+    let (char, int, double) = (Basic::Char, Basic::Int, Basic::Double);
+    let types = [char, int, double].map(|b| Datatype::basic(b).clone());
+    let record = Datatype::structure(&[1, 1, 3], &[0, 4, 16], &types, INT).unwrap();
+    let n = 3000;
+    let mut memory: Vec<u8> = (0..n * 40).map(|i| (i * 7 + i / 251) as u8).collect();
+    let element = |e: &[u8]| [&e[..1], &e[4..8], &e[16..40]].concat();
+    let expected: Vec<u8> = memory.chunks(40).flat_map(element).collect();
+    // Whole, and in fragments that cut records and members.
+    for fragment in [n * 29, 1000, 4097] {
+        let mut packed = vec![0; n * 29];
+        let mut back = vec![0xee; n * 40];
+        for (i, piece) in packed.chunks_mut(fragment).enumerate() {
+            let offset = (i * fragment) as u64;
+            record.pack(ptr(&mut memory), n as u64, offset, &mut *piece);
+            record.unpack(ptr(&mut back), n as u64, offset, &*piece);
+        }
+        assert!(packed == expected);
+        assert!(back.chunks(40).flat_map(element).eq(expected.iter().copied()));
+        assert!(back.chunks(40).all(|e| e[1..4] == [0xee; 3] && e[8..16] == [0xee; 8]), "gaps stay");
+    }
+}
+
 #[track_caller]
 fn external<const N: usize>(basic: Basic, mut native: [u8; N]) -> Vec<u8> {
     let datatype = Datatype::basic(basic);
