@@ -70,7 +70,7 @@ fn both(a: Alphabet, b: &Alphabet, peer: usize) -> Alphabet {
 }
 
 fn setup(programs: Vec<Vec<Step>>) -> Setup {
-    Setup { limits: LIMITS, programs, unordered: false, mortal: None }
+    Setup { limits: LIMITS, programs, unordered: false, outbox: false, mortal: None }
 }
 
 /// Every choice of one program a rank.
@@ -124,6 +124,17 @@ fn late_data_is_overtaken() {
     let setups = product(&[sends(&[7], &[1]).programs(1), receiver.programs(2)]);
     let pushed = |s: Setup| Setup { limits: Limits { eager: 8, ..LIMITS }, ..s };
     explore_all("late, with gaps", &unordered(setups.into_iter().map(pushed).collect()));
+}
+
+#[test]
+fn messages_overtake_what_the_engine_says() {
+    let receiver = Alphabet { probes: false, ..receives(&[10], &[Some(0)], &[Some(1), None]) };
+    let queued = |s: Setup| Setup { outbox: true, ..s };
+    let setups = product(&[sends(&METHODS, &[1, 2]).programs(2), receiver.programs(2)]);
+    explore_all("outbox", &setups.into_iter().map(queued).collect::<Vec<_>>());
+    let [zero, one] = [1, 0].map(|peer| both(sends(&[1, 9], &[1]), &receives(&[10], &[Some(0)], &[None]), peer));
+    let setups = product(&[zero.programs(1), one.programs(2)]);
+    explore_all("outbox, both ways", &setups.into_iter().map(queued).collect::<Vec<_>>());
 }
 
 #[test]

@@ -563,6 +563,7 @@ fn packets_that_fit_nothing_are_stray() {
     effects(&mut e);
     let strays = [
         (PEER, Packet::Push { context: CONTEXT, tag: 1, bytes: 1 }, 2),
+        (PEER, Packet::Push { context: CONTEXT, tag: 1, bytes: LIMITS.window + 1 }, 2),
         (PEER, Packet::Answer { context: CONTEXT, tag: 1, bytes: 9, offer: 0 }, 1),
         (PEER, ask(1, 0, None), 2),
         (PEER, Packet::Data { message: 9, at: 0 }, 1),

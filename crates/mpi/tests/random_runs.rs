@@ -47,7 +47,7 @@ fn random_setup(dice: &mut Dice) -> Setup {
     ]);
     let programs = (0..ranks).map(|rank| random_program(dice, rank, ranks)).collect();
     let mortal = dice.one_in(2).then(|| dice.below(ranks));
-    Setup { limits, programs, unordered: dice.one_in(2), mortal }
+    Setup { limits, programs, unordered: dice.one_in(2), outbox: dice.one_in(2), mortal }
 }
 
 fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {

@@ -17,7 +17,8 @@ impl Engine {
                 let envelope = Envelope { context, source: from, tag, bytes: payload };
                 Ok(self.message(envelope, Kind::Whole, payload, cost(payload)))
             }
-            Packet::Push { context, tag, bytes } if payload <= bytes => {
+            // More than the window cannot be pushed, and is not made room for.
+            Packet::Push { context, tag, bytes } if payload <= bytes && cost(bytes) <= self.limits.window => {
                 let envelope = Envelope { context, source: from, tag, bytes };
                 Ok(self.message(envelope, Kind::Pushed, payload, cost(bytes)))
             }

@@ -10,7 +10,7 @@ impl World {
     pub fn settle(&mut self, setup: &Setup, index: usize) -> Verdict {
         while let Some(effect) = self.ranks[index].engine.next_effect() {
             match effect {
-                Effect::Transmit { to, packet } => self.transmit(index, to, packet)?,
+                Effect::Transmit { to, packet } => self.transmit(setup, index, to, packet)?,
                 Effect::Complete { op, outcome } => self.complete(setup, index, op, outcome)?,
                 other => self.ranks[index].carry_out(other)?,
             }
@@ -18,7 +18,7 @@ impl World {
         expect(self.ranks[index].oracle.answer.is_none(), || "a cancellation was not answered".into())
     }
 
-    fn transmit(&mut self, index: usize, to: Peer, packet: Packet) -> Verdict {
+    fn transmit(&mut self, setup: &Setup, index: usize, to: Peer, packet: Packet) -> Verdict {
         let rank = &mut self.ranks[index];
         expect(!rank.engine.is_lost(to), || format!("{packet:?} to {to}, who is lost"))?;
         let mut about = None;
@@ -33,7 +33,12 @@ impl World {
             }
             _ => {}
         }
-        self.wire(index, to.index()).push_back(Parcel { packet, payload: Vec::new(), about });
+        let parcel = Parcel { packet, payload: Vec::new(), about };
+        if setup.outbox {
+            rank.outbox.push_back((to, parcel));
+        } else {
+            self.wire(index, to.index()).push_back(parcel);
+        }
         Ok(())
     }
 

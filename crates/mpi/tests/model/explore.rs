@@ -114,7 +114,10 @@ fn actions_of(world: &World, setup: &Setup, index: usize) -> Vec<Action> {
 }
 
 fn story(setup: &Setup, path: &[Action]) -> String {
-    let mut lines = vec![format!("{:?}, unordered {}, mortal {:?}", setup.limits, setup.unordered, setup.mortal)];
+    let mut lines = vec![format!(
+        "{:?}, unordered {}, outbox {}, mortal {:?}",
+        setup.limits, setup.unordered, setup.outbox, setup.mortal
+    )];
     for (rank, program) in setup.programs.iter().enumerate() {
         lines.extend(program.iter().enumerate().map(|(at, step)| format!("  rank {rank} step {at}: {step:?}")));
     }

@@ -23,6 +23,9 @@ pub struct Setup {
     pub programs: Vec<Vec<Step>>,
     /// `Packet::Data` may be overtaken by later packets of its pair.
     pub unordered: bool,
+    /// What an engine says to its peers waits in an outbox, while the messages that its application sends go
+    /// at once, as in `mpi::lane`.
+    pub outbox: bool,
     /// This rank may die at any moment, and the others hear of it at any moment after.
     pub mortal: Option<usize>,
 }
@@ -45,6 +48,7 @@ pub struct Rank {
     pub live: Vec<Option<Live>>,
     pub streams: Vec<Stream>,
     pub pulls: Vec<Pull>,
+    pub outbox: VecDeque<(Peer, Parcel)>,
     pub dead: bool,
 }
 
@@ -99,6 +103,8 @@ pub enum Action {
     Deliver { from: usize, to: usize, at: usize },
     /// The rank hands the next fragment of a stream to its device.
     Fragment { rank: usize, stream: usize },
+    /// The rank sends the first packet of its outbox.
+    Flush(usize),
     /// The rank reads a peer's memory.
     Pull { rank: usize, pull: usize },
     /// The rank is gone.
@@ -120,6 +126,7 @@ impl World {
             live: Vec::new(),
             streams: Vec::new(),
             pulls: Vec::new(),
+            outbox: VecDeque::new(),
             dead: false,
         };
         World { ranks: setup.programs.iter().map(rank).collect(), wires: vec![VecDeque::new(); count * count] }
@@ -154,6 +161,9 @@ impl World {
             let wire = &self.wires[from * count + index];
             all.extend(deliverable(wire, setup.unordered).map(|at| Action::Deliver { from, to: index, at }));
         }
+        if !rank.outbox.is_empty() {
+            all.push(Action::Flush(index));
+        }
         all.extend((0..rank.streams.len()).map(|stream| Action::Fragment { rank: index, stream }));
         all.extend((0..rank.pulls.len()).map(|pull| Action::Pull { rank: index, pull }));
     }
@@ -164,6 +174,11 @@ impl World {
             Action::Deliver { from, to, at } => self.deliver(setup, from, to, at),
             Action::Fragment { rank, stream } => self.fragment(setup, rank, stream),
             Action::Pull { rank, pull } => self.pull(setup, rank, pull),
+            Action::Flush(rank) => {
+                let (to, parcel) = self.ranks[rank].outbox.pop_front().ok_or("an empty outbox")?;
+                self.wire(rank, to.index()).push_back(parcel);
+                Ok(())
+            }
             Action::Die(rank) => {
                 self.ranks[rank].dead = true;
                 Ok(())
@@ -327,6 +342,7 @@ impl World {
     fn lose(&mut self, setup: &Setup, index: usize, peer: usize) -> Verdict {
         self.wire(index, peer).clear();
         self.wire(peer, index).clear();
+        self.ranks[index].outbox.retain(|(to, _)| to.index() != peer);
         let before = self.ranks[index].steps.clone();
         let fate = checks::fate_of_steps(setup, &self.ranks[index], index, peer);
         self.ranks[index].oracle.lose(setup, peer);
