@@ -6,20 +6,22 @@
 //! MPI_MAX and MPI_MIN keep `inout` where the two do not compare (a NaN, zeros of both signs).
 //!
 //! Beyond the standard, as MPICH does: MPI_CHAR reduces as an integer, and the logical operations take
-//! every type that has a zero. REAL(16) and COMPLEX(32) have MPI_REPLACE and MPI_NO_OP alone: there is no
-//! binary128 arithmetic on this machine.
+//! every type that has a zero.
 //!
 //! Before it: `coll`'s reduction steps and `mpi`'s accumulates; `number` is the arithmetic, `pair` the
 //! search for places.
 
 mod number;
 mod pair;
+mod quad;
+#[cfg(test)]
+mod quad_vectors;
 mod small_float;
 mod x87;
 
 use crate::basic::{Basic, Group, Repr};
 use crate::datatype::{Datatype, Unit};
-use crate::user::{PackedSource, PackedTarget};
+use crate::user::{PackedSource, PackedTarget, UserPtr};
 use hawser_base::{Class, Error, Result};
 
 /// The predefined operations of both ABIs.
@@ -187,6 +189,14 @@ impl Reduction {
         );
         // SAFETY: both sides hold n elements (asserted); the views are valid for their lengths.
         unsafe { (self.kernel)(inout.addr(), input.addr(), n as usize) }
+    }
+
+    /// The same on buffer arguments of the datatype.
+    pub fn apply_at(&self, inout: UserPtr, input: UserPtr, count: u64) {
+        let n = count.saturating_mul(self.per_element);
+        // SAFETY: `count` elements at both addresses were vouched for when the pointers were made, and a type
+        // that has a unit is an array of it from its address on.
+        unsafe { (self.kernel)(inout.at(0), input.at(0), n as usize) }
     }
 }
 

@@ -3,6 +3,7 @@
 //! What a number can do is a trait; an operation is a type; [`each`] is the only loop. Before it: the
 //! lookup in `reduce`.
 
+use super::quad::Quad;
 use super::small_float::{Bf16, F16};
 use super::x87::{self, X87};
 use super::{Kernel, Op};
@@ -180,7 +181,7 @@ macro_rules! integer_kernel {
 
 macro_rules! real_kernel {
     ($repr:expr, $operation:ty) => {
-        among!($repr, $operation, F16 => F16, Bf16 => Bf16, F32 => f32, F64 => f64, X87 => X87)
+        among!($repr, $operation, F16 => F16, Bf16 => Bf16, F32 => f32, F64 => f64, X87 => X87, F128 => Quad)
             .or_else(|| integer_kernel!($repr, $operation))
     };
 }
@@ -188,7 +189,7 @@ macro_rules! real_kernel {
 macro_rules! complex_kernel {
     ($repr:expr, $operation:ty) => {
         among!($repr, $operation, ComplexF16 => Complex<F16>, ComplexF32 => Complex<f32>,
-            ComplexF64 => Complex<f64>, ComplexX87 => Complex<X87>)
+            ComplexF64 => Complex<f64>, ComplexX87 => Complex<X87>, ComplexF128 => Complex<Quad>)
         .or_else(|| real_kernel!($repr, $operation))
     };
 }

@@ -2,6 +2,7 @@
 //! (MPI-5.0 §6.9.4).
 
 use super::number::Ordered;
+use super::quad::Quad;
 use super::small_float::{Bf16, F16};
 use super::x87::X87;
 use super::{Kernel, Op};
@@ -57,6 +58,7 @@ macro_rules! by_value {
             Repr::F32 => extreme::<f32, $index, $max>,
             Repr::F64 => extreme::<f64, $index, $max>,
             Repr::X87 => extreme::<X87, $index, $max>,
+            Repr::F128 => extreme::<Quad, $index, $max>,
             _ => return None,
         })
     };
