@@ -17,7 +17,7 @@ mod loopback;
 
 pub use loopback::Loopback;
 
-use hawser_base::{Lane, Peer, SharedMem, UserMem};
+use hawser_base::{Lane, Peer, Region, SharedMem, UserMem};
 
 /// The words in front of every payload; `mpi::wire` gives them their meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -162,6 +162,17 @@ pub trait Device: Send + Sync {
 
     /// The end of lane `lane`; asked for once a lane.
     fn port(&self, lane: Lane) -> Box<dyn Port>;
+
+    /// Says that `memory` of this process lies at byte `at` of its rank's arena in the job's segment, where
+    /// peers of this host can map it.
+    fn register(&self, at: u64, memory: &Region) {
+        let _ = (at, memory);
+    }
+
+    /// Takes `register` back, before the memory is unmapped.
+    fn deregister(&self, memory: &Region) {
+        let _ = memory;
+    }
 
     /// Names `mem` so that a peer may read it while the send is open; `None` if reading would not be better.
     fn expose(&self, mem: UserMem) -> Option<RemoteKey>;

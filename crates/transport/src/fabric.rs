@@ -2,7 +2,7 @@
 //! (PM/Composite, pm_ethernet.txt: a device per peer).
 
 use crate::channel::Channel;
-use hawser_base::{Class, Error, Lane, Peer, Result, UserMem};
+use hawser_base::{Class, Error, Lane, Peer, Region, Result, UserMem};
 use hawser_device::{Device, Limits, RemoteKey};
 
 /// A way to a peer: which device, and its figures toward that peer.
@@ -51,6 +51,16 @@ impl Fabric {
     pub fn channel(&self, lane: Lane) -> Channel {
         let ports = self.devices.iter().map(|d| d.port(lane)).collect();
         Channel::new(ports, self.routes.iter().map(|r| (r.device, r.limits.short)))
+    }
+
+    /// Says that `memory` lies at byte `at` of this rank's arena.
+    pub fn register(&self, at: u64, memory: &Region) {
+        self.devices.iter().for_each(|device| device.register(at, memory));
+    }
+
+    /// Takes `register` back.
+    pub fn deregister(&self, memory: &Region) {
+        self.devices.iter().for_each(|device| device.deregister(memory));
     }
 
     /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
