@@ -38,7 +38,11 @@ impl Datatype {
         let Some((_, node)) = self.shape.layout.0.as_ref().filter(|_| index < self.run_count(count)) else {
             return self.packed_size(count);
         };
-        if self.is_dense() { 0 } else { (index / node.runs()).saturating_mul(self.size()) + start_of(node, index % node.runs()) }
+        if self.is_dense() {
+            0
+        } else {
+            (index / node.runs()).saturating_mul(self.size()) + start_of(node, index % node.runs())
+        }
     }
 
     /// How many runs of `count` elements end within the first `bytes` packed bytes (MPIX_Type_iov_len).
