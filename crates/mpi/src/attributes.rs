@@ -1,5 +1,298 @@
-//! Being written.
+//! Attributes: values that the application hangs on communicators and datatypes under keys of its own, and
+//! the few that MPI_COMM_WORLD has from the start (MPI-5.0 §7.7, §9.1.2).
+//!
+//! Copy and delete functions of the application run with no lock held and may call MPI. While one deletes
+//! an attribute, the attribute is not set. Objects free theirs in the reverse of the order in which they
+//! were set, as MPI asks of MPI_COMM_SELF (§11.2.4).
+//!
+//! Before it: `abi::attr`, `comm`, `types`; after it: `registry`.
 
-/// Being written.
+use crate::errors;
+use crate::process::{self, Process};
+use crate::pt2pt::TAG_UB;
+use crate::registry::Registry;
+use hawser_base::handle::{Kind, keyval};
+use hawser_base::value::{ANY_SOURCE, PROC_NULL};
+use hawser_base::{Class, Error, Handle, Result};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What a function of the application returns where it fails: an error code of the house.
+pub type Code = i32;
+
+/// Copies an attribute: the old object, the key, the value. `None`: the new object does not get it.
+pub type CopyFunction = Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<Option<usize>, Code> + Send + Sync>;
+/// Deletes an attribute: the object, the key, the value.
+pub type DeleteFunction = Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<(), Code> + Send + Sync>;
+
+pub enum Copy {
+    /// MPI_COMM_NULL_COPY_FN and its like: not copied.
+    Null,
+    /// MPI_COMM_DUP_FN and its like: the same value.
+    Dup,
+    Call(CopyFunction),
+}
+
+pub enum Delete {
+    /// MPI_COMM_NULL_DELETE_FN and its like.
+    Null,
+    Call(DeleteFunction),
+}
+
+/// A key. Its handle lives until it is freed and no attribute uses it (MPI-5.0 §7.7.2).
+struct Keyval {
+    /// The kind of objects that it is for.
+    kind: Kind,
+    copy: Copy,
+    delete: Delete,
+    held: Mutex<Held>,
+}
+
+struct Held {
+    freed: bool,
+    attributes: usize,
+}
+
+static KEYVALS: Registry<Arc<Keyval>> = Registry::new("attribute keys");
+
+impl Keyval {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// MPI_Comm_create_keyval and its like; `kind` says for which objects.
+pub fn create_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
+    process::get()?;
+    new_keyval(kind, copy, delete)
+}
+
+/// The same before MPI_Init.
+pub(crate) fn new_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
+    let held = Mutex::new(Held { freed: false, attributes: 0 });
+    KEYVALS.insert(Arc::new(Keyval { kind, copy, delete, held }))
+}
+
+/// MPI_Comm_free_keyval and its like.
+pub fn free_keyval(kind: Kind, handle: Handle) -> Result<()> {
+    let keyval = find(kind, handle)?;
+    let mut held = keyval.held();
+    if held.freed {
+        return Err(no_keyval(handle));
+    }
+    held.freed = true;
+    let removed = (held.attributes == 0).then(|| KEYVALS.remove(handle));
+    drop(held);
+    drop(removed);
+    Ok(())
+}
+
+/// The key of a handle, for objects of a kind (MPI_ERR_KEYVAL).
+fn find(kind: Kind, handle: Handle) -> Result<Arc<Keyval>> {
+    if handle.is_predefined() {
+        let text = match keyval::name(handle).filter(|_| !handle.is_null()) {
+            Some(name) => format!("{name} is predefined; it can only be asked for"),
+            None => "the attribute key is MPI_KEYVAL_INVALID".into(),
+        };
+        return Err(Error::new(Class::Keyval, text));
+    }
+    let found = KEYVALS.get(handle).ok_or_else(|| no_keyval(handle))?;
+    if found.kind != kind {
+        let text = format!("attribute key {handle:?} was created for objects of kind {:?}, not {kind:?}", found.kind);
+        return Err(Error::new(Class::Keyval, text));
+    }
+    Ok(found)
+}
+
+#[cold]
+fn no_keyval(handle: Handle) -> Error {
+    Error::new(Class::Keyval, format!("attribute key {handle:?} does not exist; it was freed before"))
+}
+
+/// A key in use by an attribute, or about to be.
+struct Use {
+    handle: Handle,
+    keyval: Arc<Keyval>,
+}
+
+impl Use {
+    fn new(handle: Handle, keyval: Arc<Keyval>) -> Use {
+        keyval.held().attributes += 1;
+        Use { handle, keyval }
+    }
+}
+
+impl Clone for Use {
+    fn clone(&self) -> Use {
+        Use::new(self.handle, self.keyval.clone())
+    }
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        let mut held = self.keyval.held();
+        held.attributes -= 1;
+        let removed = (held.freed && held.attributes == 0).then(|| KEYVALS.remove(self.handle));
+        drop(held);
+        drop(removed);
+    }
+}
+
+#[derive(Clone)]
+struct Attribute {
+    key: Use,
+    value: usize,
+}
+
+/// All attributes of one object, in the order in which they were set.
 #[derive(Default)]
-pub struct Attributes {}
+pub struct Attributes {
+    list: Mutex<Vec<Attribute>>,
+}
+
+impl Attributes {
+    fn list(&self) -> MutexGuard<'_, Vec<Attribute>> {
+        self.list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// MPI_Comm_set_attr: a value that was set before is deleted first.
+    pub fn set(&self, kind: Kind, object: Handle, keyval: Handle, value: usize) -> Result<()> {
+        let key = Use::new(keyval, find(kind, keyval)?);
+        self.delete(kind, object, keyval)?;
+        self.list().push(Attribute { key, value });
+        Ok(())
+    }
+
+    /// MPI_Comm_get_attr.
+    pub fn get(&self, kind: Kind, keyval: Handle) -> Result<Option<usize>> {
+        find(kind, keyval)?;
+        Ok(self.list().iter().find(|a| a.key.handle == keyval).map(|a| a.value))
+    }
+
+    /// MPI_Comm_delete_attr. Nothing happens if it is not set.
+    pub fn delete(&self, kind: Kind, object: Handle, keyval: Handle) -> Result<()> {
+        find(kind, keyval)?;
+        let mut list = self.list();
+        let Some(at) = list.iter().position(|a| a.key.handle == keyval) else { return Ok(()) };
+        let attribute = list.remove(at);
+        drop(list);
+        self.bury(object, attribute, at)
+    }
+
+    /// Deletes all, the last one set first. Those whose function failed, and earlier ones, stay.
+    pub fn delete_all(&self, object: Handle) -> Result<()> {
+        loop {
+            let mut list = self.list();
+            let Some(attribute) = list.pop() else { return Ok(()) };
+            let at = list.len();
+            drop(list);
+            self.bury(object, attribute, at)?;
+        }
+    }
+
+    /// Calls the delete function of an attribute that was taken out at `at`; back it goes if that fails.
+    fn bury(&self, object: Handle, attribute: Attribute, at: usize) -> Result<()> {
+        let Delete::Call(function) = &attribute.key.keyval.delete else { return Ok(()) };
+        let handle = attribute.key.handle;
+        let Err(code) = function(object, handle, attribute.value) else { return Ok(()) };
+        let mut list = self.list();
+        let at = at.min(list.len());
+        list.insert(at, attribute);
+        drop(list);
+        let text = format!("the delete function of attribute key {handle:?} returned {}", errors::describe(code));
+        Err(errors::from_code(code, text))
+    }
+
+    /// Gives the attributes of `old` to this object, which was duplicated from it: as each key's copy
+    /// function says, in the order of setting. If one fails, the caller deletes what this object has by
+    /// then (`delete_all`) and gives the new object up (MPI-5.0 §7.7.2).
+    pub fn copy_from(&self, old: &Attributes, old_object: Handle) -> Result<()> {
+        let snapshot = old.list().clone();
+        for Attribute { key, value } in snapshot {
+            let copied = match &key.keyval.copy {
+                Copy::Null => Ok(None),
+                Copy::Dup => Ok(Some(value)),
+                Copy::Call(function) => function(old_object, key.handle, value),
+            };
+            match copied {
+                Ok(Some(value)) => self.list().push(Attribute { key, value }),
+                Ok(None) => {}
+                Err(code) => {
+                    let what = errors::describe(code);
+                    let text = format!("the copy function of attribute key {:?} returned {what}", key.handle);
+                    return Err(errors::from_code(code, text));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A predefined attribute's value; each kind of number is the ABI's business.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Predefined {
+    Number(i32),
+    Rank(i32),
+    Code(i32),
+}
+
+/// What MPI_Comm_get_attr finds.
+#[derive(Clone, Copy, Debug)]
+pub enum Found {
+    /// What the application set.
+    Value(usize),
+    /// A predefined integer; the application gets its address.
+    Integer(&'static AtomicI32),
+}
+
+/// The integers behind predefined attributes, by the keys' numbers.
+static INTEGERS: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
+
+const _: () = assert!((keyval::UNIVERSE_SIZE.bits() as usize) < INTEGERS.len());
+
+/// MPI_Comm_set_attr.
+pub fn comm_set(comm: Handle, keyval: Handle, value: usize) -> Result<()> {
+    let found = process::get()?.comm(comm)?;
+    found.attributes.set(Kind::Comm, comm, keyval, value)
+}
+
+/// MPI_Comm_get_attr. The predefined attributes are seen on every communicator. `number` writes a
+/// predefined value as the ABI does.
+pub fn comm_get(comm: Handle, keyval: Handle, number: impl FnOnce(Predefined) -> i32) -> Result<Option<Found>> {
+    let process = process::get()?;
+    let found = process.comm(comm)?;
+    if !(keyval::TAG_UB.bits()..=keyval::UNIVERSE_SIZE.bits()).contains(&keyval.bits()) {
+        return Ok(found.attributes.get(Kind::Comm, keyval)?.map(Found::Value));
+    }
+    Ok(predefined(process, keyval).map(|value| {
+        let integer = &INTEGERS[keyval.bits() as usize];
+        // Read by the application, in this thread or after a synchronisation of its own.
+        integer.store(number(value), Relaxed);
+        Found::Integer(integer)
+    }))
+}
+
+/// MPI_Comm_delete_attr.
+pub fn comm_delete(comm: Handle, keyval: Handle) -> Result<()> {
+    let found = process::get()?.comm(comm)?;
+    found.attributes.delete(Kind::Comm, comm, keyval)
+}
+
+fn predefined(process: &Process, keyval: Handle) -> Option<Predefined> {
+    let job = process.job();
+    match keyval {
+        keyval::TAG_UB => Some(Predefined::Number(TAG_UB)),
+        // No process is the host, and every one can do the language's input and output (MPI-5.0 §9.1.2).
+        keyval::HOST => Some(Predefined::Rank(PROC_NULL)),
+        keyval::IO => Some(Predefined::Rank(ANY_SOURCE)),
+        // All clocks are the same one if all processes are on one host.
+        keyval::WTIME_IS_GLOBAL => Some(Predefined::Number(i32::from(job.local_size() == job.size()))),
+        keyval::APPNUM => job.appnum().map(|number| Predefined::Number(number as i32)),
+        keyval::LASTUSEDCODE => Some(Predefined::Code(errors::last_used())),
+        keyval::UNIVERSE_SIZE => Some(Predefined::Number(job.universe_size() as i32)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

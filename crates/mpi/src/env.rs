@@ -2,9 +2,9 @@
 //!
 //! Before it: `abi::env`; after it: everything, for the last time.
 
-use crate::process::{self, Process};
 use crate::bsend;
-use hawser_base::{Lane, Result};
+use crate::process::{self, Process};
+use hawser_base::{Lane, Result, handle};
 use hawser_job::{Phase, WaitReason};
 
 /// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
@@ -12,6 +12,7 @@ use hawser_job::{Phase, WaitReason};
 /// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4).
 pub fn finalize() -> Result<()> {
     let process = process::get()?;
+    process.self_comm().attributes.delete_all(handle::comm::SELF)?;
     bsend::flush(process);
     drain(process);
     let page = process.segment().rank(process.job().local_rank() as usize);

@@ -1,5 +1,276 @@
-//! Being written.
+//! Error classes, codes and strings, those of the application included (MPI-5.0 §9.4-5).
+//!
+//! A house code is a class's value in the standard ABI, or from FIRST_ADDED on a class or a code that the
+//! application added; an ABI moves those to where its own numbers end. Usable at any time by any thread.
+//! Numbers are given out in ascending order and again once nothing above them is in use, so that processes
+//! which add the same in the same order get the same numbers.
+//!
+//! Before it: `abi::errors`, `errhandler`; after it: `base::error`.
 
-/// Being written.
-#[derive(Default)]
-pub struct Errors {}
+use hawser_base::{Class, Error, Result};
+use std::sync::{Mutex, MutexGuard};
+
+/// MPI_ERR_LASTCODE of the standard ABI (abi_constants.tsv): no class of ours is above it.
+pub const LAST: i32 = 16383;
+pub const FIRST_ADDED: i32 = LAST + 1;
+
+const _: () = {
+    let mut i = 0;
+    while i < Class::ALL.len() {
+        assert!((Class::ALL[i] as i32) < LAST);
+        i += 1;
+    }
+};
+
+static ADDED: Mutex<Added> = Mutex::new(Added { entries: Vec::new() });
+
+fn added() -> MutexGuard<'static, Added> {
+    ADDED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What the application added, from FIRST_ADDED on; removed ones leave a gap.
+struct Added {
+    entries: Vec<Option<Entry>>,
+}
+
+struct Entry {
+    /// Of a code: its class, ours or an added one. A class is its own.
+    class: i32,
+    text: Option<Vec<u8>>,
+}
+
+/// MPI_Add_error_class.
+pub fn add_class() -> Result<i32> {
+    added().add(None)
+}
+
+/// MPI_Add_error_code.
+pub fn add_code(class: i32) -> Result<i32> {
+    added().add(Some(class))
+}
+
+/// MPI_Add_error_string; a string that was there before is replaced.
+pub fn add_string(code: i32, text: &[u8]) -> Result<()> {
+    added().entry(code)?.text = Some(text.to_vec());
+    Ok(())
+}
+
+/// MPI_Remove_error_class. Its codes have to be removed before.
+pub fn remove_class(class: i32) -> Result<()> {
+    added().remove_class(class)
+}
+
+/// MPI_Remove_error_code.
+pub fn remove_code(code: i32) -> Result<()> {
+    added().remove_code(code)
+}
+
+/// MPI_Remove_error_string.
+pub fn remove_string(code: i32) -> Result<()> {
+    match added().entry(code)?.text.take() {
+        Some(_) => Ok(()),
+        None => {
+            Err(Error::new(Class::Arg, format!("error code {code} has no string; MPI_Add_error_string gives it one")))
+        }
+    }
+}
+
+/// MPI_Error_class.
+pub fn class(code: i32) -> Result<i32> {
+    added().class(code)
+}
+
+/// MPI_Error_string. Empty for a code of the application that has none.
+pub fn string(code: i32) -> Result<Vec<u8>> {
+    if let Some(class) = Class::from_value(code) {
+        return Ok(format!("{}: {}", class.name(), class.text()).into_bytes());
+    }
+    Ok(added().entry(code)?.text.clone().unwrap_or_default())
+}
+
+/// The attribute MPI_LASTUSEDCODE: the largest code in use.
+pub fn last_used() -> i32 {
+    LAST + added().entries.len() as i32
+}
+
+/// The error of a call that failed because a function of the application returned `code`, which need not
+/// be one.
+pub fn from_code(code: i32, text: String) -> Error {
+    let class = class(code).ok().and_then(Class::from_value).filter(|class| *class != Class::Success);
+    Error::new(class.unwrap_or(Class::Other), text).with_code(code)
+}
+
+/// A code in words, for messages: a class's name, and the application's string.
+pub fn describe(code: i32) -> String {
+    let name = match (Class::from_value(code), class(code)) {
+        (Some(class), _) => return class.name().to_owned(),
+        (None, Err(_)) => return format!("error code {code}"),
+        (None, Ok(own)) if own == code => format!("error class {code}"),
+        (None, Ok(own)) => format!("error code {code} of {}", describe(own)),
+    };
+    match string(code) {
+        Ok(text) if !text.is_empty() => format!("{name}: {}", String::from_utf8_lossy(&text)),
+        _ => name,
+    }
+}
+
+impl Added {
+    fn add(&mut self, class: Option<i32>) -> Result<i32> {
+        let code = FIRST_ADDED + self.entries.len() as i32;
+        let class = match class {
+            None => code,
+            Some(class) if self.class(class).is_ok_and(|own| own == class) => class,
+            Some(class) => return Err(Error::new(Class::Arg, format!("{class} is no error class"))),
+        };
+        self.entries.push(Some(Entry { class, text: None }));
+        Ok(code)
+    }
+
+    fn get(&self, code: i32) -> Option<&Entry> {
+        self.entries.get(code.checked_sub(FIRST_ADDED)? as usize)?.as_ref()
+    }
+
+    /// Of a code that the application added (MPI_ERR_ARG).
+    fn entry(&mut self, code: i32) -> Result<&mut Entry> {
+        let index = i64::from(code) - i64::from(FIRST_ADDED);
+        let found = usize::try_from(index).ok().and_then(|index| self.entries.get_mut(index)?.as_mut());
+        found.ok_or_else(|| not_added(code))
+    }
+
+    fn class(&self, code: i32) -> Result<i32> {
+        if Class::from_value(code).is_some() {
+            return Ok(code);
+        }
+        self.get(code)
+            .map(|entry| entry.class)
+            .ok_or_else(|| Error::new(Class::Arg, format!("{code} is no error code")))
+    }
+
+    fn remove_class(&mut self, class: i32) -> Result<()> {
+        if self.get(class).is_none_or(|entry| entry.class != class) {
+            return Err(Error::new(Class::Arg, format!("{class} is no error class that MPI_Add_error_class gave out")));
+        }
+        let codes = self.entries.iter().flatten().filter(|entry| entry.class == class).count() - 1;
+        if codes > 0 {
+            let text =
+                format!("error class {class} still has {codes} codes; call MPI_Remove_error_code for them first");
+            return Err(Error::new(Class::Arg, text));
+        }
+        self.remove(class);
+        Ok(())
+    }
+
+    fn remove_code(&mut self, code: i32) -> Result<()> {
+        if self.get(code).is_none_or(|entry| entry.class == code) {
+            return Err(Error::new(Class::Arg, format!("{code} is no error code that MPI_Add_error_code gave out")));
+        }
+        self.remove(code);
+        Ok(())
+    }
+
+    fn remove(&mut self, code: i32) {
+        self.entries[(code - FIRST_ADDED) as usize] = None;
+        while let Some(None) = self.entries.last() {
+            self.entries.pop();
+        }
+    }
+}
+
+#[cold]
+fn not_added(code: i32) -> Error {
+    Error::new(Class::Arg, format!("{code} is no error class or code that the application added"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn empty() -> Added {
+        Added { entries: Vec::new() }
+    }
+
+    fn refused<T>(result: Result<T>) -> Class {
+        result.err().expect("it should have been refused").class()
+    }
+
+    #[test]
+    fn codes_belong_to_their_class_and_classes_to_themselves() {
+        let mut added = empty();
+        let class = added.add(None).unwrap();
+        let code = added.add(Some(class)).unwrap();
+        let of_ours = added.add(Some(Class::Tag as i32)).unwrap();
+        assert_eq!([class, code, of_ours], [FIRST_ADDED, FIRST_ADDED + 1, FIRST_ADDED + 2]);
+        assert_eq!(added.class(class).unwrap(), class);
+        assert_eq!(added.class(code).unwrap(), class);
+        assert_eq!(added.class(of_ours).unwrap(), Class::Tag as i32);
+        assert_eq!(added.class(Class::Rank as i32).unwrap(), Class::Rank as i32);
+    }
+
+    #[test]
+    fn what_is_no_code_is_refused() {
+        let mut added = empty();
+        let class = added.add(None).unwrap();
+        let code = added.add(Some(class)).unwrap();
+        for bad in [-1, i32::MIN, i32::MAX, LAST, code + 1] {
+            assert_eq!(refused(added.class(bad)), Class::Arg);
+            assert_eq!(refused(added.add(Some(bad))), Class::Arg);
+            assert_eq!(refused(added.entry(bad)), Class::Arg);
+        }
+        assert_eq!(refused(added.add(Some(code))), Class::Arg, "a code is no class");
+        assert_eq!(refused(added.entry(Class::Tag as i32)), Class::Arg, "strings of ours stay");
+    }
+
+    #[test]
+    fn a_class_goes_after_its_codes() {
+        let mut added = empty();
+        let class = added.add(None).unwrap();
+        let code = added.add(Some(class)).unwrap();
+        assert_eq!(refused(added.remove_class(class)), Class::Arg);
+        assert_eq!(refused(added.remove_class(code)), Class::Arg);
+        assert_eq!(refused(added.remove_code(class)), Class::Arg);
+        assert_eq!(refused(added.remove_class(Class::Tag as i32)), Class::Arg);
+        added.remove_code(code).unwrap();
+        added.remove_class(class).unwrap();
+        assert_eq!(refused(added.remove_class(class)), Class::Arg);
+        assert!(added.entries.is_empty());
+    }
+
+    #[test]
+    fn a_number_below_one_in_use_is_not_given_out_again() {
+        let mut added = empty();
+        let (low, high) = (added.add(None).unwrap(), added.add(None).unwrap());
+        added.remove_class(low).unwrap();
+        assert_eq!(added.add(None).unwrap(), high + 1);
+        added.remove_class(high + 1).unwrap();
+        added.remove_class(high).unwrap();
+        assert_eq!(added.add(None).unwrap(), low);
+    }
+
+    #[test]
+    fn strings_are_given_replaced_and_removed() {
+        let class = add_class().unwrap();
+        let code = add_code(class).unwrap();
+        assert_eq!(string(code).unwrap(), b"");
+        assert_eq!(refused(remove_string(code)), Class::Arg);
+        add_string(code, b"first").unwrap();
+        add_string(code, b"second").unwrap();
+        assert_eq!(string(code).unwrap(), b"second");
+        assert!(last_used() >= code);
+        assert_eq!(describe(code), format!("error code {code} of error class {class}: second"));
+        remove_string(code).unwrap();
+        assert_eq!(string(code).unwrap(), b"");
+        assert_eq!(string(Class::Rank as i32).unwrap(), b"MPI_ERR_RANK: invalid rank");
+        assert_eq!(refused(string(-3)), Class::Arg);
+        assert_eq!(refused(add_string(Class::Rank as i32, b"mine")), Class::Arg);
+        remove_code(code).unwrap();
+        remove_class(class).unwrap();
+    }
+
+    #[test]
+    fn the_error_of_a_callback_keeps_its_code() {
+        let error = from_code(Class::Io as i32, "its text".into());
+        assert_eq!((error.class(), error.code()), (Class::Io, Class::Io as i32));
+        let error = from_code(-77, "its text".into());
+        assert_eq!((error.class(), error.code()), (Class::Other, -77));
+    }
+}

@@ -1,5 +1,187 @@
-//! Being written.
+//! Reduction operations: predefined ones by number, the application's functions in a table (MPI-5.0 §6.9).
+//!
+//! `Reducer` is an operation made ready for one datatype: what collectives hold and apply. Before it:
+//! `abi::op`, the engine of collectives; after it: `datatype::reduce`.
 
-/// Being written.
+use crate::buffer::{Buf, Buffer};
+use crate::process::{self, Process};
+use crate::types;
+use hawser_base::handle::{mpich_op, op};
+use hawser_base::table::Table;
+use hawser_base::{Class, Error, Handle, Result};
+use hawser_datatype::{Datatype, Op, Reduction, UserPtr};
+use std::sync::Arc;
+
+/// The application's function: `inout[i] = in[i] op inout[i]` for `count` elements of the datatype.
+pub type Function = Box<dyn Fn(UserPtr, UserPtr, i64, Handle) + Send + Sync>;
+
+/// An operation that the application created.
+pub struct Created {
+    function: Function,
+    commutes: bool,
+    /// The most elements that its count argument can say: it is an `int` or an MPI_Count.
+    count_max: u64,
+}
+
+/// All of them.
 #[derive(Default)]
-pub struct Ops {}
+pub struct Ops {
+    made: Table<Arc<Created>>,
+}
+
+/// An operation. Cheap to clone; it lives on when its handle is freed.
+#[derive(Clone)]
+pub enum Operation {
+    Predefined(Op),
+    Created(Arc<Created>),
+}
+
+/// The handles' names of predefined operations; `op::ALL` and `mpich_op::ALL` have the same names.
+fn predefined(handle: Handle) -> Option<Op> {
+    let name = op::name(handle).filter(|_| !handle.is_null()).or_else(|| mpich_op::name(handle))?;
+    Op::ALL.into_iter().find(|op| op.name() == name)
+}
+
+impl Operation {
+    /// The operation of a handle (MPI_ERR_OP).
+    pub fn of(process: &Process, handle: Handle) -> Result<Operation> {
+        if handle.is_predefined() {
+            return predefined(handle).map(Operation::Predefined).ok_or_else(|| no_op(handle));
+        }
+        let found = process.ops.made.get(handle).ok_or_else(|| no_op(handle))?;
+        Ok(Operation::Created(Arc::clone(&found)))
+    }
+
+    /// MPI_Op_commutative.
+    pub fn is_commutative(&self) -> bool {
+        match self {
+            Operation::Predefined(op) => op.is_commutative(),
+            Operation::Created(created) => created.commutes,
+        }
+    }
+}
+
+/// MPI_Op_create, and MPI_Op_create_c if `large`.
+pub fn create(function: Function, commutes: bool, large: bool) -> Result<Handle> {
+    let count_max = if large { i64::MAX as u64 } else { i32::MAX as u64 };
+    let created = Arc::new(Created { function, commutes, count_max });
+    process::get()?.ops.made.insert(created).ok_or_else(|| process::full("operations"))
+}
+
+/// MPI_Op_free. The operation lives until the calls that use it have ended.
+pub fn free(handle: Handle) -> Result<()> {
+    let process = process::get()?;
+    if let Some(op) = predefined(handle) {
+        return Err(Error::new(Class::Op, format!("{} is predefined and cannot be freed", op.name())));
+    }
+    if process.ops.made.remove(handle) { Ok(()) } else { Err(no_op(handle)) }
+}
+
+/// MPI_Op_commutative.
+pub fn commutative(handle: Handle) -> Result<bool> {
+    Ok(Operation::of(process::get()?, handle)?.is_commutative())
+}
+
+/// MPI_Reduce_local: `inout = in op inout`.
+pub fn reduce_local(input: UserPtr, inout: UserPtr, count: i64, datatype: Handle, op: Handle) -> Result<()> {
+    let process = process::get()?;
+    Buffer::new(process, &Buf { at: input, count, datatype })?;
+    Buffer::new(process, &Buf { at: inout, count, datatype })?;
+    let reducer = Reducer::new(process, op, datatype)?;
+    if input == inout && count > 0 {
+        return Err(Error::new(Class::Buffer, "inbuf and inoutbuf are the same; they must not overlap"));
+    }
+    reducer.apply(input, inout, count as u64);
+    Ok(())
+}
+
+/// An operation made ready for one datatype. Cheap to clone.
+#[derive(Clone)]
+pub struct Reducer(Ready);
+
+#[derive(Clone)]
+enum Ready {
+    Predefined { op: Op, reduction: Reduction },
+    Created { created: Arc<Created>, datatype: Arc<Datatype>, handle: Handle },
+}
+
+impl Reducer {
+    /// For collectives, where MPI_REPLACE and MPI_NO_OP have no meaning (MPI-5.0 §12.3.4). MPI_ERR_OP if the
+    /// operation is not defined on the datatype.
+    pub fn new(process: &Process, op: Handle, datatype: Handle) -> Result<Reducer> {
+        let operation = Operation::of(process, op)?;
+        types::with(process, datatype, |found| Reducer::of(operation, found, datatype))?
+    }
+
+    fn of(operation: Operation, datatype: &Arc<Datatype>, handle: Handle) -> Result<Reducer> {
+        match operation {
+            Operation::Predefined(op @ (Op::Replace | Op::NoOp)) => {
+                let text = format!("{} is for MPI_Accumulate and its like, not for reductions", op.name());
+                Err(Error::new(Class::Op, text))
+            }
+            Operation::Predefined(op) => Ok(Reducer(Ready::Predefined { op, reduction: Reduction::of(op, datatype)? })),
+            Operation::Created(created) => Ok(Reducer(Ready::Created { created, datatype: datatype.clone(), handle })),
+        }
+    }
+
+    pub fn is_commutative(&self) -> bool {
+        match &self.0 {
+            Ready::Predefined { op, .. } => op.is_commutative(),
+            Ready::Created { created, .. } => created.commutes,
+        }
+    }
+
+    /// Whether elements may be reduced in pieces. An application's function may look at its count, but must
+    /// give the same for pieces: MPI lets it be called with any part of a buffer (MPI-5.0 §6.9.5).
+    pub fn is_elementwise(&self) -> bool {
+        match &self.0 {
+            Ready::Predefined { op, .. } => op.is_elementwise(),
+            Ready::Created { .. } => true,
+        }
+    }
+
+    /// The kernel, where the operation is a predefined one: it works on bytes in any place.
+    pub fn predefined(&self) -> Option<&Reduction> {
+        match &self.0 {
+            Ready::Predefined { reduction, .. } => Some(reduction),
+            Ready::Created { .. } => None,
+        }
+    }
+
+    /// `into = from op into` for `count` elements. No lane may be locked: the function is the application's.
+    #[inline]
+    pub fn apply(&self, from: UserPtr, into: UserPtr, count: u64) {
+        match &self.0 {
+            Ready::Predefined { reduction, .. } => reduction.apply_at(into, from, count),
+            Ready::Created { created, datatype, handle } => {
+                types::with_live_handle(*handle, datatype, |handle| {
+                    call(created, from, into, count, datatype, handle);
+                });
+            }
+        }
+    }
+}
+
+/// Calls the application's function, more than once where its count argument is too narrow.
+fn call(created: &Created, from: UserPtr, into: UserPtr, count: u64, datatype: &Datatype, handle: Handle) {
+    let mut done = 0;
+    while done < count {
+        let part = (count - done).min(created.count_max);
+        let at = (done as i64).wrapping_mul(datatype.extent());
+        (created.function)(from.moved(at), into.moved(at), part as i64, handle);
+        done += part;
+    }
+}
+
+#[cold]
+fn no_op(handle: Handle) -> Error {
+    let text = if handle.is_null() {
+        "the operation is MPI_OP_NULL".to_owned()
+    } else {
+        format!("operation {handle:?} does not exist; it was freed before")
+    };
+    Error::new(Class::Op, text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,9 @@ use crate::comm::Comm;
 use crate::group::Group;
 use crate::lane::Lane;
 use crate::matching::{Limits, Op};
+use crate::memory::Memory;
 use crate::probe::Message;
-use crate::{errors, info, ops, types};
+use crate::{info, ops, types};
 use hawser_base::table::Table;
 use hawser_base::threads::{self, LaneCell};
 use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
@@ -37,9 +38,8 @@ pub struct Process {
     messages: Table<Message>,
     pub types: types::Types,
     pub ops: ops::Ops,
-    pub infos: info::Infos,
-    pub errors: errors::Errors,
     attached: Attached,
+    memory: Memory,
     counters: Counters,
     segment: Segment,
     world: World,
@@ -63,6 +63,7 @@ pub struct Parts {
 /// Makes the process; called once, by `node`, under its lock.
 pub fn start(parts: Parts) -> Result<&'static Process> {
     let Parts { world, segment, fabric, limits, patience, thread_level } = parts;
+    info::note_start();
     threads::set_multiple(thread_level == hawser_base::value::THREAD_MULTIPLE);
     let me = Peer(world.rank());
     let counters = segment.rank(world.local_rank() as usize).counters();
@@ -89,9 +90,8 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         messages: Table::new(),
         types: types::Types::default(),
         ops: ops::Ops::default(),
-        infos: info::Infos::default(),
-        errors: errors::Errors::default(),
         attached: Attached::default(),
+        memory: Memory::new(&segment, world.local_rank() as usize, fabric),
         counters,
         segment,
         world,
@@ -234,6 +234,11 @@ impl Process {
             Some(message) if self.messages.remove(handle) => Ok(message),
             _ => Err(Error::new(Class::Request, format!("message {handle:?} does not exist; it was received before"))),
         }
+    }
+
+    /// What MPI_Alloc_mem gave out.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     pub fn attached(&self) -> &Attached {

@@ -1,22 +1,48 @@
 //! Datatype handles: predefined ones by number, the application's in a table (MPI-5.0 chapter 5).
 //!
-//! Before it: `buffer`, `abi::datatype`; after it: the `datatype` room.
+//! What a type is, is the `datatype` room's; here it gets a handle, a name and attributes. Before it:
+//! `buffer`, `abi::datatype`; after it: the `datatype` room.
 
-use crate::process::Process;
+use crate::attributes::Attributes;
+use crate::process::{self, Process};
+use hawser_base::handle::{Kind, datatype, mpich_datatype};
 use hawser_base::table::Table;
-use hawser_base::{Class, Error, Handle, Result, handle};
-use hawser_datatype::{Basic, Datatype};
-use std::sync::Arc;
+use hawser_base::{Class, Error, Handle, Result};
+use hawser_datatype::{Basic, Contents, Datatype};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-/// All datatypes that the application made.
-#[derive(Default)]
+/// All datatypes that have a handle.
 pub struct Types {
     made: Table<Made>,
+    /// Names and attributes that the application gave to predefined types, by number.
+    predefined: [OnceLock<Box<Extras>>; Handle::FIRST_DYNAMIC as usize],
+    /// Types that equal arguments give again (Fortran's kinds, pairs): handles for good (§6.9.4, §19.1.5).
+    kept: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 
-/// One of them.
+impl Default for Types {
+    fn default() -> Types {
+        Types { made: Table::new(), predefined: [const { OnceLock::new() }; _], kept: Mutex::default() }
+    }
+}
+
+/// A type in the table.
 pub struct Made {
     pub datatype: Arc<Datatype>,
+    extras: Extras,
+}
+
+/// What the application hangs on a type.
+#[derive(Default)]
+struct Extras {
+    name: Mutex<Option<Vec<u8>>>,
+    attributes: Attributes,
+}
+
+impl Extras {
+    fn name(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
+        self.name.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
 }
 
 /// The predefined type of a handle, by its number.
@@ -24,20 +50,42 @@ const BASICS: [Option<Basic>; Handle::FIRST_DYNAMIC as usize] = basics();
 
 const fn basics() -> [Option<Basic>; Handle::FIRST_DYNAMIC as usize] {
     let mut table = [None; Handle::FIRST_DYNAMIC as usize];
-    let (mut i, names) = (0, handle::datatype::ALL);
-    while i < names.len() {
-        let (name, handle) = names[i];
-        let mut b = 0;
-        while b < Basic::ALL.len() {
-            if same(Basic::ALL[b].name(), name) && table[handle.bits() as usize].is_none() {
-                table[handle.bits() as usize] = Some(Basic::ALL[b]);
+    let (mut set, sets) = (0, [datatype::ALL, mpich_datatype::ALL]);
+    while set < sets.len() {
+        let mut i = 0;
+        while i < sets[set].len() {
+            let (name, handle) = sets[set][i];
+            let mut b = 0;
+            while b < Basic::ALL.len() {
+                if same(Basic::ALL[b].name(), name) && table[handle.bits() as usize].is_none() {
+                    table[handle.bits() as usize] = Some(Basic::ALL[b]);
+                }
+                b += 1;
             }
-            b += 1;
+            i += 1;
         }
-        i += 1;
+        set += 1;
     }
     table
 }
+
+/// The number of each predefined type's handle.
+const NUMBERS: [u8; Basic::ALL.len()] = {
+    let mut numbers = [0; Basic::ALL.len()];
+    let mut number = 0;
+    while number < BASICS.len() {
+        if let Some(basic) = BASICS[number] {
+            numbers[basic as usize] = number as u8;
+        }
+        number += 1;
+    }
+    let mut b = 0;
+    while b < numbers.len() {
+        assert!(numbers[b] != 0, "a predefined type has no handle");
+        b += 1;
+    }
+    numbers
+};
 
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
@@ -60,6 +108,11 @@ pub fn basic(handle: Handle) -> Option<Basic> {
     *BASICS.get(handle.bits() as usize)?
 }
 
+/// The handle of a predefined type.
+pub const fn handle_of(basic: Basic) -> Handle {
+    Handle::predefined(NUMBERS[basic as usize])
+}
+
 /// Calls `f` with the datatype of a handle (MPI_ERR_TYPE).
 #[inline(always)]
 pub fn with<R>(process: &Process, handle: Handle, f: impl FnOnce(&Arc<Datatype>) -> R) -> Result<R> {
@@ -72,6 +125,11 @@ pub fn with<R>(process: &Process, handle: Handle, f: impl FnOnce(&Arc<Datatype>)
     }
 }
 
+/// The datatype of a handle (MPI_ERR_TYPE).
+pub fn get(process: &Process, handle: Handle) -> Result<Arc<Datatype>> {
+    with(process, handle, Arc::clone)
+}
+
 #[cold]
 fn no_type(handle: Handle) -> Error {
     let text = if handle.is_null() {
@@ -81,3 +139,176 @@ fn no_type(handle: Handle) -> Error {
     };
     Error::new(Class::Type, text)
 }
+
+/// A handle for a type that a constructor made: predefined types have theirs.
+pub fn insert(process: &Process, datatype: Arc<Datatype>) -> Result<Handle> {
+    process.types.insert(datatype)
+}
+
+/// MPI_Type_commit.
+pub fn commit(handle: Handle) -> Result<()> {
+    with(process::get()?, handle, |datatype| datatype.commit())
+}
+
+/// MPI_Type_free: its attributes are deleted first; types made of it and calls under way keep what they
+/// need (§5.1.9).
+pub fn free(handle: Handle) -> Result<()> {
+    process::get()?.types.free(handle)
+}
+
+/// MPI_Type_dup: attributes are copied as their keys say; the commit state too, but not the name (§5.1.10).
+pub fn dup(handle: Handle) -> Result<Handle> {
+    process::get()?.types.dup(handle)
+}
+
+/// MPI_Type_get_name: a predefined type is called like its constant, others are not until they are named.
+pub fn name(handle: Handle) -> Result<Vec<u8>> {
+    process::get()?.types.name(handle)
+}
+
+/// MPI_Type_set_name.
+pub fn set_name(handle: Handle, name: &[u8]) -> Result<()> {
+    process::get()?.types.extras(handle, |extras| *extras.name() = Some(name.to_vec()))
+}
+
+/// MPI_Type_set_attr.
+pub fn set_attr(handle: Handle, keyval: Handle, value: usize) -> Result<()> {
+    process::get()?.types.extras(handle, |extras| extras.attributes.set(Kind::Datatype, handle, keyval, value))?
+}
+
+/// MPI_Type_get_attr.
+pub fn get_attr(handle: Handle, keyval: Handle) -> Result<Option<usize>> {
+    process::get()?.types.extras(handle, |extras| extras.attributes.get(Kind::Datatype, keyval))?
+}
+
+/// MPI_Type_delete_attr.
+pub fn delete_attr(handle: Handle, keyval: Handle) -> Result<()> {
+    process::get()?.types.extras(handle, |extras| extras.attributes.delete(Kind::Datatype, handle, keyval))?
+}
+
+/// What MPI_Type_get_contents gives, and the handles of the types in it, of which the application frees
+/// those that are not predefined (§5.1.13).
+pub fn contents(handle: Handle) -> Result<(Contents, Vec<Handle>)> {
+    process::get()?.types.contents(handle)
+}
+
+/// Calls `f` with a handle of `datatype` that works until it returns: `handle`, or if the application has
+/// freed it, another one. For functions of the application that are called with a handle.
+pub fn with_live_handle<R>(handle: Handle, datatype: &Arc<Datatype>, f: impl FnOnce(Handle) -> R) -> R {
+    let types = process::any().map(|process| &process.types);
+    match types.filter(|types| !types.is_of(handle, datatype)) {
+        None => f(handle),
+        Some(types) => types.with_other_handle(handle, datatype, f),
+    }
+}
+
+impl Types {
+    fn insert(&self, datatype: Arc<Datatype>) -> Result<Handle> {
+        if let Some(basic) = datatype.as_basic() {
+            return Ok(handle_of(basic));
+        }
+        if !datatype.is_predefined() {
+            return self.insert_new(datatype);
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, handle)) = kept.iter().find(|(other, _)| same_arguments(other, &datatype)) {
+            return Ok(*handle);
+        }
+        let handle = self.insert_new(datatype.clone())?;
+        kept.push((datatype, handle));
+        Ok(handle)
+    }
+
+    fn insert_new(&self, datatype: Arc<Datatype>) -> Result<Handle> {
+        self.made.insert(Made { datatype, extras: Extras::default() }).ok_or_else(|| process::full("datatypes"))
+    }
+
+    /// The type of a handle.
+    fn get(&self, handle: Handle) -> Result<Arc<Datatype>> {
+        match basic(handle) {
+            Some(basic) => Ok(Datatype::basic(basic).clone()),
+            None => self.made.get(handle).map(|made| made.datatype.clone()).ok_or_else(|| no_type(handle)),
+        }
+    }
+
+    fn is_of(&self, handle: Handle, datatype: &Arc<Datatype>) -> bool {
+        basic(handle).is_some() || self.made.get(handle).is_some_and(|made| Arc::ptr_eq(&made.datatype, datatype))
+    }
+
+    #[cold]
+    fn with_other_handle<R>(&self, dead: Handle, datatype: &Arc<Datatype>, f: impl FnOnce(Handle) -> R) -> R {
+        let Ok(handle) = self.insert_new(datatype.clone()) else { return f(dead) };
+        let result = f(handle);
+        self.made.remove(handle);
+        result
+    }
+
+    /// Calls `f` with what hangs on a type; no lock is held meanwhile.
+    fn extras<R>(&self, handle: Handle, f: impl FnOnce(&Extras) -> R) -> Result<R> {
+        if basic(handle).is_some() {
+            return Ok(f(self.predefined[handle.bits() as usize].get_or_init(Box::default)));
+        }
+        let made = self.made.get(handle).ok_or_else(|| no_type(handle))?;
+        Ok(f(&made.extras))
+    }
+
+    fn name(&self, handle: Handle) -> Result<Vec<u8>> {
+        let default = basic(handle).map_or("", Basic::name);
+        self.extras(handle, |extras| extras.name().clone().unwrap_or_else(|| default.into()))
+    }
+
+    fn free(&self, handle: Handle) -> Result<()> {
+        if self.get(handle)?.is_predefined() {
+            let name = String::from_utf8_lossy(&self.name(handle)?).into_owned();
+            let name = if name.is_empty() { "the datatype".to_owned() } else { name };
+            return Err(Error::new(Class::Type, format!("{name} is predefined and cannot be freed")));
+        }
+        self.extras(handle, |extras| extras.attributes.delete_all(handle))??;
+        if self.made.remove(handle) { Ok(()) } else { Err(no_type(handle)) }
+    }
+
+    fn dup(&self, handle: Handle) -> Result<Handle> {
+        let new = self.insert_new(Datatype::dup(&self.get(handle)?)?)?;
+        let copied =
+            self.extras(handle, |old| self.extras(new, |new| new.attributes.copy_from(&old.attributes, handle)));
+        if let Err(error) = copied.and_then(|inner| inner?) {
+            // The copy's error is the one to tell; what the deletions say of a type that never was is not.
+            let _ = self.extras(new, |extras| extras.attributes.delete_all(new));
+            self.made.remove(new);
+            return Err(error);
+        }
+        Ok(new)
+    }
+
+    fn contents(&self, handle: Handle) -> Result<(Contents, Vec<Handle>)> {
+        let contents = self.get(handle)?.contents()?;
+        let mut handles = Vec::with_capacity(contents.types.len());
+        for datatype in &contents.types {
+            match self.insert(datatype.clone()) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    handles.iter().for_each(|&handle| drop(self.free(handle)));
+                    return Err(error);
+                }
+            }
+        }
+        Ok((contents, handles))
+    }
+}
+
+/// Whether two types that no handle names yet came of the same call.
+fn same_arguments(a: &Datatype, b: &Datatype) -> bool {
+    if a.combiner() != b.combiner() {
+        return false;
+    }
+    match (a.contents(), b.contents()) {
+        (Ok(a), Ok(b)) => {
+            let same_types = a.types.iter().map(Arc::as_ptr).eq(b.types.iter().map(Arc::as_ptr));
+            a.integers == b.integers && same_types
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Memory that peers on this host can map: MPI_Alloc_mem (MPI-5.0 §9.2), from the rank's arena in the job's
+//! segment. A transfer from it is one plain copy.
+//!
+//! Long pieces are spans of the arena of their own; short ones share a slab. Devices are told of every span
+//! while it is mapped. Before it: `abi::memory`; after it: `job::arena`, and the devices through
+//! `transport::Fabric`.
+
+use crate::info;
+use crate::process;
+use hawser_base::{Class, Error, Handle, Region, Result};
+use hawser_job::Segment;
+use hawser_job::arena::{Arena, Span};
+use hawser_os::map::PAGE;
+use hawser_transport::Fabric;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+/// What every piece is aligned to, in bytes: a cache line, and no less than any datatype wants.
+const ALIGN: usize = 64;
+/// A slab's length in bytes. It is touched page by page, so its length costs addresses only.
+const SLAB: usize = 256 << 10;
+/// Up to this length, in bytes, pieces come from slabs: eight or more fit into one.
+const SHORT: usize = SLAB / 8;
+
+// Spans of the arena begin at a page.
+const _: () = assert!(SLAB.is_multiple_of(PAGE) && SHORT.is_multiple_of(ALIGN) && PAGE.is_multiple_of(ALIGN));
+
+/// All memory that MPI_Alloc_mem gave out in this process.
+pub struct Memory {
+    arena: Arena,
+    fabric: &'static Fabric,
+    pieces: Mutex<Pieces>,
+}
+
+#[derive(Default)]
+struct Pieces {
+    /// Spans of one piece each, by the address that was given out.
+    long: BTreeMap<usize, Mapped>,
+    /// By the address of their first byte.
+    slabs: BTreeMap<usize, Slab>,
+}
+
+/// A mapped span of the arena.
+struct Mapped {
+    span: Span,
+    region: Region,
+}
+
+struct Slab {
+    mapped: Mapped,
+    /// Offsets and lengths of pieces in use.
+    used: BTreeMap<usize, usize>,
+}
+
+/// MPI_Alloc_mem. Size 0 gives memory too, which is to be freed; the info key mpi_minimum_memory_alignment
+/// is heeded.
+pub fn alloc(size: i64, info: Handle) -> Result<*mut u8> {
+    let process = process::get()?;
+    let hints = info::hints(info)?;
+    let align = hints.get(b"mpi_minimum_memory_alignment").map_or(Ok(ALIGN), alignment)?;
+    let size = usize::try_from(size)
+        .map_err(|_| Error::new(Class::Arg, format!("the size is {size}; it must not be negative")))?;
+    process.memory().alloc(size, align)
+}
+
+/// MPI_Free_mem (MPI_ERR_BASE).
+pub fn free(base: *mut u8) -> Result<()> {
+    process::get()?.memory().free(base)
+}
+
+/// The value of mpi_minimum_memory_alignment: a power of two, in bytes.
+fn alignment(text: &[u8]) -> Result<usize> {
+    let text = String::from_utf8_lossy(text);
+    let parsed = text.trim().parse().ok().filter(|align: &usize| align.is_power_of_two());
+    parsed.ok_or_else(|| {
+        let text = format!("mpi_minimum_memory_alignment is \"{text}\"; it must be a power of two, in bytes");
+        Error::new(Class::InfoValue, text)
+    })
+}
+
+impl Memory {
+    /// The memory of local rank `local`: made once, in its process.
+    pub fn new(segment: &Segment, local: usize, fabric: &'static Fabric) -> Memory {
+        Memory { arena: Arena::new(segment, local), fabric, pieces: Mutex::default() }
+    }
+
+    fn pieces(&self) -> MutexGuard<'_, Pieces> {
+        self.pieces.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn alloc(&self, size: usize, align: usize) -> Result<*mut u8> {
+        if size <= SHORT && align <= PAGE {
+            self.alloc_short(size, align.max(ALIGN))
+        } else {
+            self.alloc_long(size, align)
+        }
+    }
+
+    fn alloc_short(&self, size: usize, align: usize) -> Result<*mut u8> {
+        let len = size.max(1).next_multiple_of(ALIGN);
+        let mut pieces = self.pieces();
+        if let Some(at) = pieces.slabs.values_mut().find_map(|slab| slab.take(len, align)) {
+            return Ok(at);
+        }
+        let mut slab = Slab { mapped: self.map(SLAB)?, used: BTreeMap::new() };
+        let at = slab.take(len, align).expect("a short piece fits into an empty slab");
+        pieces.slabs.insert(slab.mapped.region.as_ptr().addr(), slab);
+        Ok(at)
+    }
+
+    fn alloc_long(&self, size: usize, align: usize) -> Result<*mut u8> {
+        // Spans begin at a page; a wider alignment is found inside a longer one.
+        let room = size.max(1).checked_add(align.saturating_sub(PAGE)).unwrap_or(usize::MAX);
+        let mapped = self.map(room)?;
+        let base = mapped.region.as_ptr();
+        let at = base.wrapping_add(base.addr().next_multiple_of(align) - base.addr());
+        self.pieces().long.insert(at.addr(), mapped);
+        Ok(at)
+    }
+
+    fn free(&self, base: *mut u8) -> Result<()> {
+        let mut pieces = self.pieces();
+        let mapped = match pieces.long.remove(&base.addr()) {
+            Some(mapped) => mapped,
+            None => match pieces.free_short(base.addr()).ok_or_else(|| not_ours(base))? {
+                Some(slab) => slab.mapped,
+                None => return Ok(()),
+            },
+        };
+        drop(pieces);
+        self.unmap(mapped)
+    }
+
+    fn map(&self, len: usize) -> Result<Mapped> {
+        let (span, region) = self.arena.allocate(len)?;
+        self.fabric.register(span.offset, &region);
+        Ok(Mapped { span, region })
+    }
+
+    fn unmap(&self, mapped: Mapped) -> Result<()> {
+        self.fabric.deregister(&mapped.region);
+        drop(mapped.region);
+        self.arena.free(mapped.span)
+    }
+}
+
+impl Pieces {
+    /// Frees a short piece. `None`: there is no such piece. A slab that is no longer needed is given out.
+    fn free_short(&mut self, addr: usize) -> Option<Option<Slab>> {
+        let (&start, slab) = self.slabs.range_mut(..=addr).next_back()?;
+        slab.used.remove(&(addr - start))?;
+        // One empty slab is kept for the next short piece.
+        let spare = slab.used.is_empty() && self.slabs.len() > 1;
+        Some(if spare { self.slabs.remove(&start) } else { None })
+    }
+}
+
+impl Slab {
+    /// The first gap that holds an aligned piece of `len` bytes.
+    fn take(&mut self, len: usize, align: usize) -> Option<*mut u8> {
+        let mut gap = 0;
+        for (&at, &used) in &self.used {
+            if gap + len <= at {
+                break;
+            }
+            gap = (at + used).next_multiple_of(align);
+        }
+        if gap + len > SLAB {
+            return None;
+        }
+        self.used.insert(gap, len);
+        Some(self.mapped.region.bytes(gap, len).as_ptr())
+    }
+}
+
+#[cold]
+fn not_ours(base: *mut u8) -> Error {
+    Error::new(Class::Base, format!("{base:?} was not given out by MPI_Alloc_mem, or was freed before"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_base::{Lane, Peer, UserMem};
+    use hawser_device::{Device, Limits, Loopback, Port, RemoteKey};
+    use hawser_job::Spec;
+    use std::sync::{Arc, Mutex as Lock};
+
+    /// What is registered: address to (offset in the arena, length).
+    type Known = Arc<Lock<BTreeMap<usize, (u64, usize)>>>;
+
+    /// A device that notes what it is told.
+    struct Noting(Loopback, Known);
+
+    impl Device for Noting {
+        fn name(&self) -> &'static str {
+            "noting"
+        }
+        fn limits(&self, peer: Peer) -> Option<Limits> {
+            self.0.limits(peer)
+        }
+        fn port(&self, lane: Lane) -> Box<dyn Port> {
+            self.0.port(lane)
+        }
+        fn expose(&self, _: UserMem) -> Option<RemoteKey> {
+            None
+        }
+        fn read(&self, _: Peer, _: &RemoteKey, _: u64, _: UserMem) -> bool {
+            false
+        }
+        fn register(&self, at: u64, memory: &Region) {
+            self.1.lock().unwrap().insert(memory.as_ptr().addr(), (at, memory.len()));
+        }
+        fn deregister(&self, memory: &Region) {
+            assert!(self.1.lock().unwrap().remove(&memory.as_ptr().addr()).is_some());
+        }
+    }
+
+    struct Bench {
+        segment: Segment,
+        memory: Memory,
+        known: Known,
+    }
+
+    fn bench() -> Bench {
+        let (segment, known) = (Segment::create(&Spec::alone("host", "job")).unwrap(), Known::default());
+        let device = Noting(Loopback::new(Peer(0)), known.clone());
+        let fabric = Box::leak(Box::new(Fabric::new(vec![Box::new(device)], 1).unwrap()));
+        Bench { memory: Memory::new(&segment, 0, fabric), segment, known }
+    }
+
+    impl Bench {
+        /// Writes through the address that was given out and reads where a peer would map it.
+        fn check_shared(&self, at: *mut u8, len: usize) {
+            let known = self.known.lock().unwrap();
+            let (&start, &(offset, room)) = known.range(..=at.addr()).next_back().expect("not registered");
+            assert!(at.addr() - start + len <= room);
+            let pieces = self.memory.pieces();
+            let mut regions = pieces.long.values().chain(pieces.slabs.values().map(|slab| &slab.mapped));
+            let region = &regions.find(|mapped| mapped.region.as_ptr().addr() == start).unwrap().region;
+            region.bytes(at.addr() - start, 1).write(b"!");
+            let theirs = self.segment.map_span(Span { local: 0, offset, len: room as u64 }).unwrap();
+            let mut seen = [0];
+            theirs.bytes(at.addr() - start, 1).read(&mut seen);
+            assert_eq!(&seen, b"!");
+        }
+    }
+
+    #[test]
+    fn pieces_of_every_length_are_shared_aligned_and_apart() {
+        let bench = bench();
+        let sizes = [0, 1, 63, 64, 65, 4096, SHORT, SHORT + 1, SLAB, 5 << 20];
+        let pieces: Vec<_> = sizes.iter().map(|&size| (bench.memory.alloc(size, ALIGN).unwrap(), size)).collect();
+        for (i, &(at, size)) in pieces.iter().enumerate() {
+            assert!(at.addr().is_multiple_of(ALIGN));
+            bench.check_shared(at, size);
+            let apart = |&(other, len): &(*mut u8, usize)| {
+                other.addr() >= at.addr() + size.max(1) || at.addr() >= other.addr() + len.max(1)
+            };
+            assert!(pieces.iter().enumerate().all(|(j, piece)| i == j || apart(piece)), "piece {i} overlaps");
+        }
+        pieces.iter().for_each(|&(at, _)| bench.memory.free(at).unwrap());
+        assert_eq!(bench.known.lock().unwrap().len(), 1, "one empty slab stays");
+    }
+
+    #[test]
+    fn wide_alignments_are_kept_for_short_and_long() {
+        let bench = bench();
+        bench.memory.alloc(1, ALIGN).unwrap();
+        for align in [1, 128, 4096, 8192, 2 << 20] {
+            for size in [0, 100, SHORT, SHORT + 1, 1 << 20] {
+                let at = bench.memory.alloc(size, align).unwrap();
+                assert!(at.addr().is_multiple_of(align.max(ALIGN)), "{size} bytes at {align}");
+                bench.check_shared(at, size);
+                bench.memory.free(at).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn freed_room_is_used_again_and_empty_slabs_go() {
+        let bench = bench();
+        let first = bench.memory.alloc(100, ALIGN).unwrap();
+        let second = bench.memory.alloc(100, ALIGN).unwrap();
+        bench.memory.free(first).unwrap();
+        assert_eq!(bench.memory.alloc(120, ALIGN).unwrap(), first);
+        assert_ne!(bench.memory.alloc(1, ALIGN).unwrap(), second);
+        let many: Vec<_> = (0..3 * SLAB / SHORT).map(|_| bench.memory.alloc(SHORT, ALIGN).unwrap()).collect();
+        assert!(bench.known.lock().unwrap().len() > 3);
+        many.into_iter().for_each(|at| bench.memory.free(at).unwrap());
+        assert_eq!(bench.known.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_was_not_given_out_or_was_freed_is_refused() {
+        let bench = bench();
+        let (short, long) = (bench.memory.alloc(100, ALIGN).unwrap(), bench.memory.alloc(SLAB, ALIGN).unwrap());
+        let mut mine = 0;
+        let foreign = [std::ptr::null_mut(), &raw mut mine, short.wrapping_add(64), long.wrapping_add(4096)];
+        foreign.iter().for_each(|&at| assert_eq!(bench.memory.free(at).unwrap_err().class(), Class::Base));
+        for at in [short, long] {
+            bench.memory.free(at).unwrap();
+            assert_eq!(bench.memory.free(at).unwrap_err().class(), Class::Base);
+        }
+    }
+
+    #[test]
+    fn too_much_is_no_mem_and_leaves_nothing() {
+        let bench = bench();
+        for (size, align) in [(usize::MAX, ALIGN), (usize::MAX, 1 << 40), (65 << 30, ALIGN), (1, 1 << 62)] {
+            assert_eq!(bench.memory.alloc(size, align).unwrap_err().class(), Class::NoMem);
+        }
+        assert!(bench.known.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_alignment_is_a_power_of_two() {
+        assert_eq!(alignment(b" 4096").unwrap(), 4096);
+        for bad in [&b""[..], b"0", b"3", b"-8", b"64k"] {
+            assert_eq!(alignment(bad).unwrap_err().class(), Class::InfoValue);
+        }
+    }
+}

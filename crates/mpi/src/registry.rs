@@ -1,0 +1,65 @@
+//! Objects that exist before MPI_Init and after MPI_Finalize: a table of handles under a lock.
+//!
+//! Info objects, error handlers and error codes may be used at any time by any thread (MPI-5.0 §11.4.1), so
+//! they cannot rely on the thread level that a bare `Table` goes by. No function of the application runs
+//! under the lock, destructors included: `remove` gives the object out.
+//!
+//! Before it: `info`, `errhandler`, `attributes`; after it: `base::table`.
+
+use crate::process;
+use hawser_base::table::Table;
+use hawser_base::{Handle, Result};
+use std::sync::{Mutex, MutexGuard};
+
+/// See the module. Objects are cheap to clone (`Arc`).
+pub struct Registry<T> {
+    table: Mutex<Table<T>>,
+    what: &'static str,
+}
+
+impl<T: Clone> Registry<T> {
+    /// `what` names the objects in the plural, for the error when there are too many.
+    pub const fn new(what: &'static str) -> Registry<T> {
+        Registry { table: Mutex::new(Table::new()), what }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table<T>> {
+        self.table.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub fn insert(&self, object: T) -> Result<Handle> {
+        let inserted = self.table().insert(object);
+        inserted.ok_or_else(|| process::full(self.what))
+    }
+
+    pub fn get(&self, handle: Handle) -> Option<T> {
+        let table = self.table();
+        let found = table.get(handle);
+        found.map(|object| T::clone(&object))
+    }
+
+    /// Kills the handle and gives the object out; `None` if the handle was dead.
+    pub fn remove(&self, handle: Handle) -> Option<T> {
+        let table = self.table();
+        let object = table.get(handle).map(|object| T::clone(&object))?;
+        table.remove(handle).then_some(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_object_is_dropped_by_who_removed_it() {
+        let registry = Registry::new("test objects");
+        let object = Arc::new(());
+        let handle = registry.insert(object.clone()).unwrap();
+        assert!(Arc::ptr_eq(&registry.get(handle).unwrap(), &object));
+        let removed = registry.remove(handle).unwrap();
+        assert_eq!(Arc::strong_count(&object), 2, "ours and the one given out");
+        drop(removed);
+        assert!(registry.get(handle).is_none() && registry.remove(handle).is_none());
+    }
+}
