@@ -77,6 +77,14 @@ fn records(source: &mut [u8], packed: &mut [u8]) {
         let [pack, unpack, cut] = [pack, unpack, cut].map(|ns| gb_per_s(ROUND_BYTES, ns));
         println!("{name:<28} {pack:>10.1} {unpack:>10.1} {cut:>12.1}");
     }
+    for inner in [1, 2, 4, 8] {
+        let faces = subarray(Datatype::basic(d), inner);
+        let pack = time_ns(|| _ = black_box(faces.pack(user(source), 1, 0, &mut packed[..])));
+        let unpack = time_ns(|| _ = black_box(faces.unpack(user(source), 1, 0, &packed[..])));
+        let cut = time_ns(|| in_fragments(&faces, user(source), 1, packed));
+        let [pack, unpack, cut] = [pack, unpack, cut].map(|ns| gb_per_s(faces.size() as usize, ns));
+        println!("{:<28} {pack:>10.1} {unpack:>10.1} {cut:>12.1}", format!("30 x 30 x {inner} of 32^3 doubles"));
+    }
     let lengths: Vec<i64> = (0..8192).map(|i| 1 + i % 7).collect();
     let disps: Vec<i64> = (0..8192).map(|i| 10 * i).collect();
     let listed = build(Datatype::indexed(&lengths, &disps, Datatype::basic(Basic::Double), Form::Int));
@@ -108,7 +116,7 @@ fn fragments(source: &mut [u8], packed: &mut [u8]) {
         ("contiguous", build(Datatype::contiguous(n, double, Form::Int))),
         ("vector", build(Datatype::vector(n, 1, 2, double, Form::Int))),
         ("indexed, 10923 blocks", build(Datatype::indexed(&lengths, &disps, double, Form::Int))),
-        ("3-D subarray, innermost cut", subarray(double)),
+        ("3-D subarray, innermost cut", subarray(double, 4)),
     ];
     println!("\n{:<28} {:>10}", "fragment of 64 bytes", "ns each");
     for (name, datatype) in types {
@@ -125,9 +133,9 @@ fn fragments(source: &mut [u8], packed: &mut [u8]) {
     }
 }
 
-fn subarray(double: &Arc<Datatype>) -> Arc<Datatype> {
+fn subarray(double: &Arc<Datatype>, inner: i64) -> Arc<Datatype> {
     let order = hawser_datatype::Order::C;
-    build(Datatype::subarray(&[32, 32, 32], &[30, 30, 4], &[1, 1, 0], order, double, Form::Int))
+    build(Datatype::subarray(&[32, 32, 32], &[30, 30, inner], &[1, 1, 0], order, double, Form::Int))
 }
 
 fn reductions(source: &mut [u8], packed: &mut [u8]) {
