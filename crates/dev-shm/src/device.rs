@@ -96,6 +96,14 @@ impl Device for ShmDevice {
         Box::new(ShmPort::new(&self.segment, self.me, lane, self.locals.clone()))
     }
 
+    fn register(&self, at: u64, memory: &Region) {
+        self.add_shared(Span { local: self.me as u32, offset: at, len: memory.len() as u64 }, memory);
+    }
+
+    fn deregister(&self, memory: &Region) {
+        self.remove_shared(memory);
+    }
+
     fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
         self.exposure.expose(mem)
     }

@@ -12,6 +12,8 @@
 mod attention;
 mod copy;
 mod device;
+#[cfg(test)]
+mod dying;
 mod exposure;
 mod layout;
 mod life;

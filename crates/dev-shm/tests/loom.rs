@@ -146,21 +146,21 @@ fn lines_can_be_skipped_before_they_are_written() {
 
 #[test]
 fn a_chunk_is_filled_again_only_after_it_was_read() {
-    const CHUNKS: usize = 8;
+    const CHUNKS: usize = 4;
     struct Shared {
         storage: Storage,
         chunks: [UnsafeCell<u32>; CHUNKS],
     }
-    // Two chunks a packet, eight in all, of which one peer of many may hold four.
+    // A chunk a packet, four in all, of which one peer of many may hold two.
     fn send(tx: &mut Tx<Model>, pool: &mut Pool, shared: &Shared, packet: u32) {
         pool.reclaim(1, tx.seen());
-        while !pool.may_take(1, 2) {
+        while !pool.may_take(1, 1) {
             thread::yield_now();
             tx.refresh();
             pool.reclaim(1, tx.seen());
         }
-        let numbers = pool.take(1, 2, tx.head());
-        for &number in &numbers[..2] {
+        let numbers = pool.take(1, 1, tx.head());
+        for &number in &numbers[..1] {
             shared.chunks[usize::from(number)].with_mut(|chunk| unsafe { *chunk = packet });
         }
         tx.put(0, |body| unsafe { body.cast::<[u8; 8]>().write(numbers) });
@@ -170,7 +170,7 @@ fn a_chunk_is_filled_again_only_after_it_was_read() {
             thread::yield_now();
         }
         let numbers = rx.cursor().read(|body| unsafe { body.cast::<[u8; 8]>().read() });
-        for &number in &numbers[..2] {
+        for &number in &numbers[..1] {
             shared.chunks[usize::from(number)].with(|chunk| assert_eq!(unsafe { *chunk }, packet));
         }
         rx.advance(1, true);

@@ -1,0 +1,128 @@
+//! A peer that dies in the middle of writing a packet, arranged line by line.
+
+use crate::device::ShmDevice;
+use crate::layout::Layout;
+use crate::line;
+use crate::memory::Memory;
+use crate::ring::Tx;
+use hawser_base::{Lane, Peer};
+use hawser_device::{Delivery, Device, Header, Payload, Port};
+use hawser_job::{Facts, Segment, Spec};
+use std::time::Duration;
+
+fn segment() -> Segment {
+    let facts = Facts::default();
+    let spec = Spec { job_id: "t".into(), host: "h".into(), world: 2, world_ranks: vec![0, 1], facts };
+    Segment::create(&spec).unwrap()
+}
+
+/// Writes `whole` packets of three lines from rank 1 to rank 0, and `lines` lines of one more.
+fn write(segment: &Segment, whole: u32, lines: u32) {
+    let (area, layout) = (segment.device_area(), Layout { ranks: 2 });
+    let mut tx = Tx::new(Memory::new(&area, layout.ring(0, 0, 1), layout.credit(1, 0, 0)));
+    let len = line::fits_in(3);
+    for packet in 0..=whole {
+        for line in 0..if packet < whole { 3 } else { lines } {
+            let header = Header { a: packet, ..Header::default() };
+            let word = if line == 0 { line::word_in_lines(&header, len) } else { 0 };
+            // SAFETY: the body begins with the second word.
+            tx.put(word, |body| unsafe { body.cast::<u64>().write(line::second_word(&header)) });
+        }
+    }
+    area.u64(layout.calling(0, 0, 1)).store(2, std::sync::atomic::Ordering::Release);
+}
+
+#[derive(Default)]
+struct Seen {
+    whole: u32,
+    cut: u32,
+    lost: u32,
+    /// How many bytes of a packet to ask for at once: 0 for all by `copy_to`.
+    ragged: usize,
+}
+
+impl Delivery for Seen {
+    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        assert_eq!((from, header.a, self.lost), (Peer(1), self.whole, 0));
+        let len = payload.len();
+        let whole = if self.ragged == 0 {
+            payload.copy_to(hawser_base::UserMem::of_slice(&mut vec![0; len]))
+        } else {
+            let mut got = 0;
+            while let Some(piece) = payload.next(self.ragged) {
+                got += piece.len();
+            }
+            assert!(payload.next(1).is_none());
+            got == len
+        };
+        *(if whole { &mut self.whole } else { &mut self.cut }) += 1;
+    }
+
+    fn lost(&mut self, peer: Peer) {
+        assert_eq!(peer, Peer(1));
+        self.lost += 1;
+    }
+}
+
+fn port(segment: &Segment) -> Box<dyn Port> {
+    ShmDevice::new(segment.clone(), 0).port(Lane(0))
+}
+
+#[test]
+fn a_packet_that_its_writer_left_unfinished_ends_early_and_then_the_writer_is_lost() {
+    for lines in [1, 2] {
+        for (ragged, by_name) in [(0, false), (0, true), (7, false), (1000, true)] {
+            let segment = segment();
+            let mut port = port(&segment);
+            write(&segment, 2, lines);
+            segment.set_ended(1);
+            let mut seen = Seen { ragged, ..Seen::default() };
+            for _ in 0..10 {
+                if by_name {
+                    port.poll_from(Peer(1), &mut seen);
+                } else {
+                    port.poll(&mut seen);
+                }
+            }
+            assert_eq!((seen.whole, seen.cut, seen.lost), (2, 1, 1), "{lines} lines");
+        }
+    }
+}
+
+#[test]
+fn a_receiver_in_the_middle_of_a_packet_learns_of_the_writers_death() {
+    for ragged in [0, 100] {
+        let segment = segment();
+        let mut port = port(&segment);
+        write(&segment, 0, 2);
+        let mut seen = Seen { ragged, ..Seen::default() };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30));
+                segment.set_ended(1);
+            });
+            while seen.lost == 0 {
+                port.poll(&mut seen);
+            }
+        });
+        assert_eq!((seen.whole, seen.cut, seen.lost), (0, 1, 1));
+    }
+}
+
+#[test]
+fn a_line_that_comes_late_is_waited_for() {
+    let segment = segment();
+    let mut port = port(&segment);
+    write(&segment, 0, 2);
+    let mut seen = Seen::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(30));
+            write(&segment, 0, 3);
+        });
+        while seen.whole == 0 {
+            port.poll(&mut seen);
+        }
+    });
+    assert_eq!((seen.whole, seen.cut, seen.lost), (1, 0, 0));
+}

@@ -1,0 +1,366 @@
+//! The shared-memory device between processes: traffic, sleep, memory, and deaths at random moments.
+//!
+//! Forks, hence its own `main`, one case after the other.
+
+use hawser_base::{Lane, Peer, UserMem};
+use hawser_dev_shm::ShmDevice;
+use hawser_device::conformance::{Endpoint, Form, Net, Record, converse};
+use hawser_device::{Delivery, Device, Header, Payload, Source};
+use hawser_job::{Facts, Segment, Spec};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+fn main() {
+    let cases: &[(&str, fn())] = &[
+        ("two processes converse", two_processes_converse),
+        ("sixteen processes send to one", sixteen_send_to_one),
+        ("a sleeper is woken by a packet", a_sleeper_is_woken),
+        ("a shared buffer is read where it lies", a_shared_buffer_is_read),
+        ("an alltoall among 64 stays within its memory", alltoall_among_64_touches_little),
+        ("a process killed at a random moment is lost once", killed_at_random),
+    ];
+    let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
+    for (name, case) in cases.iter().filter(|(name, _)| name.contains(&filter)) {
+        end_after_a_minute();
+        case();
+        println!("test {name} ... ok");
+    }
+}
+
+fn segment(ranks: usize, membarrier: bool) -> Segment {
+    let membarrier = membarrier && hawser_os::membarrier::offered();
+    let facts = Facts { membarrier, ..Facts::default() };
+    let world_ranks = (0..ranks as u32).collect();
+    Segment::create(&Spec { job_id: "t".into(), host: "h".into(), world: ranks, world_ranks, facts }).unwrap()
+}
+
+/// What hangs is a failure. Not inherited by children.
+fn end_after_a_minute() {
+    // SAFETY: a plain number.
+    unsafe { libc::alarm(60) };
+}
+
+/// Runs `body` in a process of its own that is `rank`.
+fn fork(segment: &Segment, rank: usize, body: impl FnOnce()) -> i32 {
+    // SAFETY: this process has one thread when it forks.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child > 0 {
+        return child;
+    }
+    // SAFETY: plain numbers. Nobody outlives a failed test.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        end_after_a_minute();
+        attach(segment, rank);
+        body();
+    }));
+    // SAFETY: leaves without running what the parent has set up.
+    unsafe { libc::_exit(i32::from(result.is_err())) }
+}
+
+fn attach(segment: &Segment, rank: usize) {
+    segment.rank(rank).set_pid(hawser_os::host::pid());
+    if segment.facts().membarrier {
+        hawser_os::membarrier::register().unwrap();
+    }
+}
+
+fn reap(child: i32) -> i32 {
+    let mut status = 0;
+    // SAFETY: a child of ours and room for its status.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    status
+}
+
+fn net(segment: &Segment) -> Net {
+    let device = |rank| Arc::new(ShmDevice::new(segment.clone(), rank)) as Arc<dyn Device>;
+    Net { devices: (0..segment.local_size()).map(device).collect(), kill: Box::new(|_| ()) }
+}
+
+fn two_processes_converse() {
+    for (ranks, seed) in [(2, 3), (2, 77), (33, 5)] {
+        let segment = segment(ranks, true);
+        let net = net(&segment);
+        let child = fork(&segment, 1, || converse(&mut net.endpoint(1, 0), 0, 100_000, 0, seed));
+        attach(&segment, 0);
+        converse(&mut net.endpoint(0, 0), 1, 100_000, 0, seed + 1);
+        assert_eq!(reap(child), 0);
+    }
+}
+
+fn sixteen_send_to_one() {
+    let (segment, packets) = (segment(17, true), 3000);
+    let net = net(&segment);
+    let children: Vec<i32> = (1..17)
+        .map(|rank| {
+            fork(&segment, rank, || {
+                let mut end = net.endpoint(rank, 0);
+                for seed in 0..packets {
+                    let len = [0, 30, 500, 4000][seed as usize % 4];
+                    while end.send(0, seed, len, 0, Form::Mem).is_err() {
+                        hawser_os::host::yield_core();
+                    }
+                }
+            })
+        })
+        .collect();
+    attach(&segment, 0);
+    let mut record = Record::default();
+    net.endpoint(0, 0).poll_until(&mut record, |r| r.arrived.len() >= 16 * packets as usize, "sixteen to one");
+    (1..17).for_each(|rank| record.expect_seeds(rank, 0..packets, "in order"));
+    children.into_iter().for_each(|child| assert_eq!(reap(child), 0));
+}
+
+/// A ball to and fro; whoever waits sleeps without a timeout, so that a lost wake hangs.
+fn a_sleeper_is_woken() {
+    for membarrier in [false, true] {
+        let segment = segment(2, membarrier);
+        let net = net(&segment);
+        let play = |me: usize| {
+            let mut end = net.endpoint(me, 0);
+            let bell = segment.rank(me).doorbell();
+            let mut record = Record::default();
+            for turn in 0..10_000 {
+                let len = [1, 300, 3000][turn as usize % 3];
+                if me == 0 {
+                    end.send(1, turn, len, 0, Form::Mem).unwrap();
+                }
+                while record.arrived.len() <= turn as usize {
+                    let armed = bell.arm();
+                    if end.port.poll(&mut record) == 0 {
+                        bell.sleep(armed, None);
+                    } else {
+                        bell.disarm();
+                    }
+                }
+                if me == 1 {
+                    end.send(0, turn, len, 0, Form::Mem).unwrap();
+                }
+            }
+        };
+        let child = fork(&segment, 1, || play(1));
+        attach(&segment, 0);
+        play(0);
+        assert_eq!(reap(child), 0);
+    }
+}
+
+fn a_shared_buffer_is_read() {
+    let segment = segment(2, false);
+    let len = (64 << 20) + 12_345;
+    let at = 60_000_001;
+    let child = fork(&segment, 1, || {
+        let device = ShmDevice::new(segment.clone(), 1);
+        let arena = hawser_job::arena::Arena::new(&segment, 1);
+        let (span, region) = arena.allocate(len).unwrap();
+        let bytes: Vec<u8> = (0..len).map(|i| (i * 13 >> 3) as u8).collect();
+        region.bytes(0, len).write(&bytes);
+        // SAFETY: mapped as long as `region` lives.
+        let mem = unsafe { UserMem::new(region.as_ptr(), len) };
+        assert_eq!(device.expose(mem), None, "nobody has said that this memory is shared");
+        device.add_shared(span, &region);
+        assert_eq!(device.expose(mem.slice(0, 100)), None, "short messages are sent");
+        let key = device.expose(mem.slice(1000, len - 1000)).unwrap();
+        let mut port = device.port(Lane(0));
+        let words = key.map(u64::to_ne_bytes).concat();
+        port.send(Peer(0), Header::default(), &words, Source::None).unwrap();
+        let mut record = Answer(None);
+        while record.0.is_none() {
+            port.poll(&mut record);
+        }
+        device.remove_shared(&region);
+        assert_eq!(device.expose(mem), None);
+    });
+    let device = ShmDevice::new(segment.clone(), 0);
+    let mut port = device.port(Lane(0));
+    let mut answer = Answer(None);
+    while answer.0.is_none() {
+        port.poll(&mut answer);
+    }
+    let words = answer.0.unwrap();
+    let key = [0, 8, 16].map(|i| u64::from_ne_bytes(words[i..i + 8].try_into().unwrap()));
+    let mut into = vec![0; 9_000_000];
+    assert!(device.read(Peer(1), &key, at - 1000, UserMem::of_slice(&mut into[..4_000_000])), "over a window's end");
+    assert!(into[..4_000_000].iter().enumerate().all(|(i, &byte)| byte == ((i + at as usize) * 13 >> 3) as u8));
+    assert!(!device.read(Peer(1), &key, at, UserMem::of_slice(&mut into)), "nothing beyond the buffer");
+    assert!(!device.read(Peer(1), &[1, u64::MAX, 8], 0, UserMem::of_slice(&mut into[..8])), "nor outside the arena");
+    assert!(!device.read(Peer(1), &[9, 0, 8], 0, UserMem::of_slice(&mut into[..8])), "nor by a key of no kind");
+    port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+    assert_eq!(reap(child), 0);
+}
+
+struct Answer(Option<Vec<u8>>);
+
+impl Delivery for Answer {
+    fn deliver(&mut self, _from: Peer, _header: Header, payload: &mut dyn Payload) {
+        let mut bytes = vec![0; payload.len()];
+        assert!(payload.read(&mut bytes));
+        self.0 = Some(bytes);
+    }
+
+    fn lost(&mut self, _peer: Peer) {}
+}
+
+/// Counts bytes by sender.
+struct Counting(Vec<usize>);
+
+impl Delivery for Counting {
+    fn deliver(&mut self, from: Peer, _header: Header, payload: &mut dyn Payload) {
+        while let Some(piece) = payload.next(usize::MAX) {
+            let mut bytes = [0];
+            piece.read(&mut bytes);
+            assert_eq!(bytes[0], from.0 as u8 + 1);
+            self.0[from.index()] += piece.len();
+        }
+    }
+
+    fn lost(&mut self, _peer: Peer) {}
+}
+
+/// Every rank sends `len` bytes to every other, in pieces, to all at once: the worst that can happen to the pools.
+/// `counting` goes on from one to the next: the fast are ahead of the slow.
+fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, at_once: bool) {
+    let (ranks, limits) = (counting.0.len(), end.limits((me + 1) % counting.0.len()));
+    let port = &mut end.port;
+    let mut bytes = vec![me as u8 + 1; len];
+    let mut sent = vec![0; ranks];
+    sent[me] = len;
+    counting.0[me] += len;
+    let expected = counting.0[me];
+    while sent.iter().any(|&sent| sent < len) || counting.0.iter().any(|&got| got < expected) {
+        let mut moved = port.poll(counting);
+        for peer in (1..ranks).map(|i| (me + i) % ranks) {
+            while sent[peer] < len {
+                let part = (limits.piece)(len).min(len - sent[peer]);
+                let piece = UserMem::of_slice(&mut bytes[..part]);
+                if port.send(Peer(peer as u32), Header::default(), &[], Source::Mem(piece)).is_err() {
+                    break;
+                }
+                sent[peer] += part;
+                moved += 1;
+            }
+            if !at_once && sent[peer] < len {
+                break;
+            }
+        }
+        if moved == 0 {
+            hawser_os::host::yield_core();
+        }
+    }
+}
+
+/// KiB of shared and of private memory that this process has touched.
+fn touched_kib() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let (mut shared, mut ours, mut anonymous) = (0, false, 0);
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        if !first.ends_with(':') {
+            ours = line.contains("memfd:hawser");
+        } else if ours && first == "Rss:" {
+            shared += second.parse::<u64>().unwrap();
+        } else if !ours && first == "Anonymous:" {
+            anonymous += second.parse::<u64>().unwrap();
+        }
+    }
+    (shared, anonymous)
+}
+
+fn alltoall_among_64_touches_little() {
+    const RANKS: usize = 64;
+    for at_once in [false, true] {
+        let segment = segment(RANKS, true);
+        let children: Vec<i32> = (0..RANKS)
+            .map(|rank| {
+                fork(&segment, rank, || {
+                    let (_, before) = touched_kib();
+                    let mut end = net(&segment).endpoint(rank, 0);
+                    let mut counting = Counting(vec![0; RANKS]);
+                    alltoall(&mut end, &mut counting, rank, 1, at_once);
+                    alltoall(&mut end, &mut counting, rank, 64 << 10, at_once);
+                    let (shared, private) = touched_kib();
+                    segment.device_area().u64(segment.device_area().len() - 4096).fetch_max(shared, Relaxed);
+                    segment.device_area().u64(segment.device_area().len() - 4088).fetch_max(private - before, Relaxed);
+                    assert!(shared < 4096, "rank {rank} touched {shared} KiB of shared memory");
+                    assert!(private - before < 1024, "rank {rank} took {} KiB of its own", private - before);
+                })
+            })
+            .collect();
+        children.into_iter().for_each(|child| assert_eq!(reap(child), 0));
+        let area = segment.device_area();
+        let [shared, private] = [4096, 4088].map(|at| area.u64(area.len() - at).load(SeqCst));
+        println!("     all at once: {at_once}; at most {shared} KiB shared, {private} KiB private a rank");
+    }
+}
+
+/// What a peer sent until it was killed: whole packets in order, at most one cut short at the end.
+#[derive(Default)]
+struct Last {
+    next: u32,
+    cut: bool,
+    lost: u32,
+}
+
+impl Delivery for Last {
+    fn deliver(&mut self, _from: Peer, header: Header, payload: &mut dyn Payload) {
+        assert!(!self.cut && self.lost == 0 && header.a == self.next, "in order, nothing after a cut packet");
+        self.next += 1;
+        let mut left = payload.len();
+        while let Some(piece) = payload.next(usize::MAX) {
+            let mut ends = vec![0; piece.len()];
+            piece.read(&mut ends);
+            assert!(ends.iter().all(|&byte| byte == header.a as u8), "what arrives is as it was sent");
+            left -= piece.len();
+        }
+        self.cut = left > 0;
+    }
+
+    fn lost(&mut self, peer: Peer) {
+        assert_eq!(peer, Peer(1));
+        self.lost += 1;
+    }
+}
+
+fn killed_at_random() {
+    let mut cut = 0;
+    for round in 0..150_u64 {
+        let segment = segment(2, round % 2 == 0);
+        let child = fork(&segment, 1, || {
+            let device = ShmDevice::new(segment.clone(), 1);
+            let mut port = device.port(Lane(0));
+            let mut bytes = vec![0; 40_000];
+            for seed in 0.. {
+                let len = [700, 0, 776, 3000, 60, 32_000][if round % 3 == 0 { 2 } else { seed as usize % 6 }];
+                bytes[..len].fill(seed as u8);
+                let header = Header { a: seed, ..Header::default() };
+                while port.send(Peer(0), header, &[], Source::Mem(UserMem::of_slice(&mut bytes[..len]))).is_err() {}
+            }
+        });
+        let mut last = Last::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_micros(1000 + round * 7919 % 3000));
+                // SAFETY: our own child.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+                assert_eq!(reap(child), libc::SIGKILL);
+                segment.set_ended(1);
+            });
+            let mut port = ShmDevice::new(segment.clone(), 0).port(Lane(0));
+            while last.lost == 0 {
+                if round % 5 == 0 {
+                    port.poll_from(Peer(1), &mut last);
+                } else {
+                    port.poll(&mut last);
+                }
+            }
+            for _ in 0..10 {
+                port.poll(&mut last);
+            }
+        });
+        assert_eq!(last.lost, 1);
+        cut += u32::from(last.cut);
+    }
+    println!("     {cut} of 150 were in the middle of a packet");
+}
