@@ -193,6 +193,14 @@ impl<D: Device + ?Sized> Device for std::sync::Arc<D> {
     fn port(&self, lane: Lane) -> Box<dyn Port> {
         (**self).port(lane)
     }
+    fn register(&self, at: u64, memory: &Region) {
+        (**self).register(at, memory)
+    }
+
+    fn deregister(&self, memory: &Region) {
+        (**self).deregister(memory)
+    }
+
     fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
         (**self).expose(mem)
     }
