@@ -72,6 +72,21 @@ pub fn allowed_between_children() -> bool {
     allowed
 }
 
+/// How long copying `from` within this process takes by process_vm_readv: the best of `tries`, in nanoseconds.
+pub fn time_ns(from: &[u8], tries: u32) -> Option<u64> {
+    let mut out = vec![1u8; from.len()];
+    let mut best_ns = None;
+    for _ in 0..tries {
+        // SAFETY: `out` outlives the view, which nothing else uses.
+        let to = unsafe { UserMem::new(out.as_mut_ptr(), out.len()) };
+        let start_ns = crate::clock::now_ns();
+        read(crate::host::pid(), from.as_ptr().addr() as u64, to).ok()?;
+        let took_ns = crate::clock::now_ns() - start_ns;
+        best_ns = Some(best_ns.map_or(took_ns, |best: u64| best.min(took_ns)));
+    }
+    best_ns
+}
+
 fn reap(pid: i32) -> Option<i32> {
     let mut status = -1;
     // SAFETY: a child of ours and a valid place for its status.

@@ -88,10 +88,14 @@ pub fn stop_self() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Has this process ignore `signal`.
-pub fn ignore(signal: i32) {
-    // SAFETY: SIG_IGN is a valid disposition.
-    unsafe { libc::signal(signal, libc::SIG_IGN) };
+/// Whether this process was started to ignore `signal`, as nohup and shells in the background do.
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: only asks; zeroes are a valid sigaction.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+        action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
 }
 
 /// What people call the signal, as `strsignal` says it.
@@ -126,5 +130,7 @@ mod tests {
     #[test]
     fn signals_have_names() {
         assert_eq!(description(SIGKILL), "Killed");
+        // Rust programs ignore it from their start.
+        assert!(is_ignored(SIGPIPE) && !is_ignored(SIGUSR1));
     }
 }

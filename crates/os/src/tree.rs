@@ -68,6 +68,19 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) ->
     }
 }
 
+/// Waits until no child is left, at most `limit_ms`; whether none is.
+pub fn await_children(limit_ms: u64) -> bool {
+    let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
+    while !reap_all(&mut |_, _| {}) {
+        let now_ns = clock::now_ns();
+        if now_ns >= deadline_ns {
+            return false;
+        }
+        wait_for_children(((deadline_ns - now_ns) / 1_000_000) as i64 + 1);
+    }
+    true
+}
+
 /// Reaps what has ended; whether no child is left.
 fn reap_all(seen: &mut impl FnMut(i32, spawn::End)) -> bool {
     loop {

@@ -1,0 +1,67 @@
+//! What the agent finds out about its host before it starts ranks. Takes about two milliseconds.
+
+use crate::params;
+use hawser_job::{Facts, ProcessVm};
+use hawser_os::{clock, cpus, membarrier, process_vm};
+use std::hint::black_box;
+use std::path::PathBuf;
+
+/// Large enough to leave the inner caches, small enough to be quick.
+const PROBE_BYTES: usize = 1 << 20;
+const TRIES: u32 = 3;
+
+/// Measures for `local` ranks; a single rank has nobody to copy from.
+pub fn measure(local: usize) -> Facts {
+    let cores = cpus::available() as u32;
+    let wanted = params::MEMBARRIER.flag().unwrap_or(true);
+    // With fewer cores than ranks they sleep often, and the sleeper's barrier would cost more than the wakers' fences.
+    let membarrier = wanted && local > 1 && local <= cores as usize && membarrier::offered();
+    let mut facts = Facts { cores, membarrier, ..Facts::default() };
+    if local > 1 {
+        let from = vec![1u8; PROBE_BYTES];
+        facts.memcpy_mb_s = mb_per_s(PROBE_BYTES, memcpy_ns(&from));
+        if process_vm::allowed_between_children() {
+            facts.process_vm = ProcessVm::Allowed;
+            facts.process_vm_mb_s = process_vm::time_ns(&from, TRIES).map_or(0, |ns| mb_per_s(PROBE_BYTES, ns));
+            facts.process_vm_fixed_ns = process_vm::time_ns(&from[..1], TRIES).unwrap_or(0) as u32;
+        }
+    }
+    facts
+}
+
+fn memcpy_ns(from: &[u8]) -> u64 {
+    let mut to = vec![2u8; from.len()];
+    let once = |_| {
+        let start_ns = clock::now_ns();
+        to.copy_from_slice(black_box(from));
+        black_box(&mut to);
+        clock::now_ns() - start_ns
+    };
+    (0..TRIES).map(once).min().unwrap_or(0)
+}
+
+fn mb_per_s(bytes: usize, ns: u64) -> u32 {
+    (bytes as u64 * 1000 / ns.max(1)) as u32
+}
+
+/// Where Hawser's libraries are installed: ../lib beside this binary's directory, if they are there.
+pub fn library_directory() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let directory = own.parent()?.parent()?.join("lib");
+    ["libmpi_abi.so.1", "libmpi.so.12"].iter().any(|name| directory.join(name).exists()).then_some(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_found_quickly() {
+        let start_ns = clock::now_ns();
+        let facts = measure(2);
+        assert!(facts.cores >= 1 && facts.memcpy_mb_s > 0);
+        assert_eq!(facts.process_vm == ProcessVm::Allowed, facts.process_vm_mb_s > 0);
+        assert!(clock::now_ns() - start_ns < 1_000_000_000);
+        assert_eq!(measure(1).memcpy_mb_s, 0);
+    }
+}

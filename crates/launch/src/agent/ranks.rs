@@ -1,0 +1,173 @@
+//! A rank as its agent sees it, and the judgement of its end. No I/O.
+//!
+//! The program that was started for a rank (`child`) need not be the process that becomes the rank (`attached`):
+//! a shell script, a debugger or Python may stand between. The rank is gone when both are.
+
+use crate::frames::Doing;
+use crate::trouble::What;
+use hawser_job::{Phase, Waiting};
+use hawser_os::spawn::End;
+use std::os::fd::OwnedFd;
+
+#[derive(Default)]
+pub struct Rank {
+    pub world: u32,
+    pub app: u32,
+    /// The process that was started; 0 before.
+    pub child: i32,
+    pub child_end: Option<End>,
+    pub attached: Option<Attached>,
+    /// The judgement has been passed, or put off until this time.
+    pub judged: bool,
+    pub judge_at_ns: Option<u64>,
+}
+
+/// The process that called MPI_Init.
+pub struct Attached {
+    pub pid: i32,
+    /// Its connection, by number.
+    pub line: u32,
+    /// A hold on it where it is not the child.
+    pub process: Option<OwnedFd>,
+    pub finalized: bool,
+    pub gone: bool,
+    /// How it ended, where that is known.
+    pub end: Option<End>,
+}
+
+/// Shells report a signal as 128 + its number; numbers end at 64.
+const SHELL_SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
+
+impl Rank {
+    /// The process to name to people.
+    pub fn pid(&self) -> i32 {
+        self.attached.as_ref().map_or(self.child, |attached| attached.pid)
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.child_end.is_some() && self.attached.as_ref().is_none_or(|attached| attached.gone)
+    }
+
+    /// Process `pid` has been reaped; whether it was of this rank.
+    pub fn reaped(&mut self, pid: i32, end: End) -> bool {
+        let child = self.child == pid && self.child_end.is_none();
+        if child {
+            self.child_end = Some(end);
+        }
+        let attached = self.attached.as_mut().filter(|attached| attached.pid == pid && attached.end.is_none());
+        let is_attached = attached.is_some();
+        if let Some(attached) = attached {
+            attached.gone = true;
+            attached.end = Some(end);
+        }
+        child || is_attached
+    }
+
+    /// What was wrong with the rank's end, once that can be told. `final_word`: nothing more will be known.
+    pub fn verdict(&self, final_word: bool) -> Option<What> {
+        match &self.attached {
+            Some(attached) if attached.gone && !attached.finalized => match (attached.end, self.child_end) {
+                (Some(end), _) => Some(unfinished(end)),
+                (None, Some(End::Exited(code))) if SHELL_SIGNALS.contains(&code) => {
+                    Some(What::Killed { signal: code - 128, core_dumped: false })
+                }
+                (None, Some(end)) => Some(unfinished(end)),
+                (None, None) => final_word.then_some(What::NoFinalize { code: 0 }),
+            },
+            _ => match self.child_end? {
+                End::Killed { signal, core_dumped } => Some(What::Killed { signal, core_dumped }),
+                End::Exited(0) => None,
+                End::Exited(code) => Some(What::Exited { code }),
+            },
+        }
+    }
+
+    /// Ended in good order without ever calling MPI_Init.
+    pub fn left_without_init(&self) -> bool {
+        self.child_end == Some(End::Exited(0)) && self.attached.is_none()
+    }
+
+    /// What the rank does, from its page.
+    pub fn doing(&self, phase: Phase, waiting: Option<Waiting>) -> Doing {
+        match &self.attached {
+            _ if self.is_gone() => Doing::Ended,
+            None => Doing::NotInit,
+            Some(attached) if attached.gone => Doing::Ended,
+            Some(attached) => match waiting {
+                Some(reason) => Doing::Waiting(reason),
+                None if attached.finalized || phase >= Phase::Finalized => Doing::Finalized,
+                None if phase == Phase::Attached => Doing::Initializing,
+                None => Doing::Computing,
+            },
+        }
+    }
+}
+
+fn unfinished(end: End) -> What {
+    match end {
+        End::Killed { signal, core_dumped } => What::Killed { signal, core_dumped },
+        End::Exited(code) => What::NoFinalize { code },
+    }
+}
+
+/// The code of an end as shells have it.
+pub fn code(end: End) -> i32 {
+    match end {
+        End::Exited(code) => code,
+        End::Killed { signal, .. } => 128 + signal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGV: End = End::Killed { signal: 11, core_dumped: false };
+
+    fn rank(child_end: Option<End>, attached: Option<(bool, bool, Option<End>)>) -> Rank {
+        let attached =
+            attached.map(|(finalized, gone, end)| Attached { pid: 8, line: 0, process: None, finalized, gone, end });
+        Rank { child: 7, child_end, attached, ..Rank::default() }
+    }
+
+    #[test]
+    fn ends_are_judged() {
+        let killed = Some(What::Killed { signal: 11, core_dumped: false });
+        let cases = [
+            (rank(Some(End::Exited(0)), None), None),
+            (rank(Some(End::Exited(3)), None), Some(What::Exited { code: 3 })),
+            (rank(Some(SEGV), None), killed.clone()),
+            (rank(Some(End::Exited(0)), Some((true, true, None))), None),
+            (rank(Some(End::Exited(4)), Some((true, true, None))), Some(What::Exited { code: 4 })),
+            (rank(Some(End::Exited(0)), Some((false, true, Some(End::Exited(0))))), Some(What::NoFinalize { code: 0 })),
+            (rank(None, Some((false, true, Some(SEGV)))), killed.clone()),
+            (rank(Some(End::Exited(139)), Some((false, true, None))), killed),
+            (rank(Some(End::Exited(2)), Some((false, true, None))), Some(What::NoFinalize { code: 2 })),
+            (rank(None, Some((false, true, None))), None),
+            (rank(None, Some((false, false, None))), None),
+        ];
+        for (i, (rank, expected)) in cases.into_iter().enumerate() {
+            assert_eq!(rank.verdict(false), expected, "case {i}");
+        }
+        assert_eq!(rank(None, Some((false, true, None))).verdict(true), Some(What::NoFinalize { code: 0 }));
+    }
+
+    #[test]
+    fn a_rank_is_gone_when_its_child_and_its_process_are() {
+        let mut rank = rank(None, Some((false, false, None)));
+        assert!(!rank.reaped(9, SEGV) && rank.reaped(7, End::Exited(0)) && !rank.is_gone());
+        assert!(rank.reaped(8, SEGV) && rank.is_gone());
+        assert!(!rank.left_without_init());
+    }
+
+    #[test]
+    fn what_a_rank_does_follows_its_page() {
+        let attached = rank(None, Some((false, false, None)));
+        assert_eq!(attached.doing(Phase::Attached, None), Doing::Initializing);
+        assert_eq!(attached.doing(Phase::Running, None), Doing::Computing);
+        assert_eq!(attached.doing(Phase::Finalized, None), Doing::Finalized);
+        assert!(matches!(attached.doing(Phase::Running, Some(Waiting::default())), Doing::Waiting(_)));
+        assert_eq!(rank(None, None).doing(Phase::Launched, None), Doing::NotInit);
+        assert_eq!(rank(Some(SEGV), None).doing(Phase::Launched, None), Doing::Ended);
+    }
+}

@@ -1,0 +1,474 @@
+//! A job on this host while it runs: starting ranks, letting them in, telling how they end.
+//!
+//! What happens is told to mpiexec, which decides; only how to end ranks is decided here: the asked signal first,
+//! then, after a grace, SIGKILL for everything below the agent.
+
+use super::door::{Door, Heard};
+use super::ranks::{self, Attached, Rank};
+use super::start::{self, Place};
+use super::streams::Streams;
+use super::{Desk, KILL_LIMIT_MS, Token, facts, gather};
+use crate::frames::{Binding, Down, HostJob, Up};
+use crate::trouble::{Trouble, What};
+use crate::{report, stats};
+use hawser_boot::mapped;
+use hawser_boot::protocol::{Inspect, Message, VERSION, Welcome};
+use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
+use hawser_os::epoll::{Event, Interest};
+use hawser_os::limits::{self, Resource};
+use hawser_os::signals::{self, SIGCONT, SIGKILL};
+use hawser_os::spawn::{self, End, Reaped, Terms};
+use hawser_os::{clock, cpus, host, pidfd, tree};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+/// From the first signal to SIGKILL: the job is to be over within two seconds.
+const GRACE_NS: u64 = 500_000_000;
+/// How long the death of a rank's process waits for the word of the program that was started for it.
+const PATIENCE_NS: u64 = 200_000_000;
+/// When ranks that have not called MPI_Init are first looked at for another MPI library; then ever more rarely.
+const FIRST_LOOK_NS: u64 = 500_000_000;
+/// Descriptors for each rank: two outputs, its connection, a hold on its process.
+const DESCRIPTORS_PER_RANK: u64 = 4;
+/// Descriptors beside: what the agent itself and a program being started need.
+const DESCRIPTORS_BESIDE: u64 = 32;
+
+pub struct Run {
+    job: HostJob,
+    host: String,
+    facts: Facts,
+    segment: Segment,
+    door: Door,
+    libraries: Option<PathBuf>,
+    ranks: Vec<Rank>,
+    streams: Streams,
+    /// When to look for other MPI libraries next, and how long after that again.
+    look: Option<(u64, u64)>,
+    /// The job is being ended: when to kill.
+    kill_at_ns: Option<u64>,
+}
+
+impl Run {
+    /// Makes the segment and starts the ranks. None if the host cannot: mpiexec has been told.
+    pub fn start(desk: &mut Desk, job: HostJob) -> Option<Run> {
+        let host = host::name();
+        match Run::prepare(desk, job, host.clone()) {
+            Ok(mut run) => {
+                run.start_ranks(desk);
+                Some(run)
+            }
+            Err(error) => {
+                let up = Up::Started { host, facts: Facts::default(), notes: Vec::new() };
+                desk.up(&up);
+                desk.up(&Up::Trouble(Trouble { rank: 0, pid: 0, what: What::Host { text: error.to_string() } }));
+                desk.up(&Up::Finished { clean: true });
+                None
+            }
+        }
+    }
+
+    fn prepare(desk: &mut Desk, job: HostJob, host: String) -> io::Result<Run> {
+        let before = limits::get(Resource::Descriptors);
+        raise_descriptors(job.ranks.len() as u64)?;
+        let file_size = limits::get(Resource::FileSize);
+        limits::raise(Resource::FileSize, u64::MAX);
+        let facts = facts::measure(job.ranks.len());
+        let world_ranks = job.ranks.iter().map(|(world, _)| *world).collect();
+        let segment = Segment::create(&Spec {
+            job_id: job.id.clone(),
+            host: host.clone(),
+            world: job.size as usize,
+            world_ranks,
+            facts,
+        })?;
+        // The ranks' limit stays the user's.
+        let _ = limits::set(Resource::FileSize, file_size);
+        let door = Door::open(&job.id)?;
+        desk.epoll.add(door.as_fd(), Token::Door.encode(), Interest::Read)?;
+        let ranks = job.ranks.iter().map(|&(world, app)| Rank { world, app, ..Rank::default() }).collect();
+        let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
+        let libraries = facts::library_directory();
+        let streams = Streams::new(before);
+        Ok(Run { job, host, facts, segment, door, libraries, ranks, streams, look, kill_at_ns: None })
+    }
+
+    fn start_ranks(&mut self, desk: &mut Desk) {
+        let mut notes = Vec::new();
+        let cores = self.bind(&mut notes);
+        desk.up(&Up::Started { host: self.host.clone(), facts: self.facts, notes });
+        for local in 0..self.ranks.len() {
+            let terms = Terms {
+                mask: Some(desk.signals.before()),
+                cores: cores.get(local).copied().into_iter().collect(),
+                descriptors: Some(self.streams.descriptors_before),
+                own_group: true,
+                die_with_parent: true,
+            };
+            let place =
+                Place { job: &self.job, local, socket: &self.door.name, libraries: self.libraries.as_deref(), terms };
+            let started = start::start(&place);
+            match started {
+                Ok(started) => {
+                    self.ranks[local].child = started.pid;
+                    self.streams.add(desk, self.ranks[local].world, started);
+                }
+                Err(what) => {
+                    // It counts as gone; mpiexec ends the others.
+                    self.ranks[local].judged = true;
+                    self.ranks[local].child_end = Some(End::Exited(0));
+                    self.trouble(desk, local, what);
+                    for rest in &mut self.ranks[local + 1..] {
+                        (rest.judged, rest.child_end) = (true, Some(End::Exited(0)));
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The core of each rank, or none at all.
+    fn bind(&self, notes: &mut Vec<String>) -> Vec<usize> {
+        if self.job.binding == Binding::None {
+            return Vec::new();
+        }
+        let cores = cpus::allowed().unwrap_or_default();
+        if cores.len() < self.ranks.len() {
+            notes.push(format!(
+                "{} ranks on {} cores of host {}: no rank is bound",
+                self.ranks.len(),
+                cores.len(),
+                self.host
+            ));
+            return Vec::new();
+        }
+        cores
+    }
+
+    fn trouble(&self, desk: &mut Desk, local: usize, what: What) {
+        let rank = &self.ranks[local];
+        desk.up(&Up::Trouble(Trouble { rank: rank.world, pid: rank.pid(), what }));
+    }
+
+    pub fn event(&mut self, desk: &mut Desk, token: Token, event: Event) {
+        match token {
+            Token::Signals => {
+                while desk.signals.next().is_some() {}
+                self.reap(desk);
+            }
+            Token::Door => self.answer_door(desk),
+            Token::Line(number) => self.hear(desk, number),
+            Token::Process(local) => self.process_ended(desk, local as usize),
+            Token::Input => self.streams.input_event(desk, event),
+            Token::Pipe(number) => self.streams.read(desk, number),
+            Token::ChannelIn | Token::ChannelOut => {}
+        }
+    }
+
+    pub fn down(&mut self, desk: &mut Desk, down: Down) {
+        match down {
+            Down::Start(_) => {}
+            Down::Input(bytes) => self.streams.input(desk, &bytes),
+            Down::Signal(signal) => self.signal_all(signal),
+            Down::Snapshot => desk.up(&Up::Snapshot(gather::states(&self.segment, &self.ranks))),
+            Down::End { signal, code } => {
+                self.segment.set_aborted(code);
+                self.signal_all(signal);
+                self.signal_all(SIGCONT);
+                let grace_ns = if signal == SIGKILL { 0 } else { GRACE_NS };
+                let kill_at_ns = clock::now_ns() + grace_ns;
+                self.kill_at_ns = Some(self.kill_at_ns.map_or(kill_at_ns, |at| at.min(kill_at_ns)));
+            }
+        }
+    }
+
+    /// To every rank's process group, and to its process where that left the group.
+    fn signal_all(&self, signal: i32) {
+        for rank in self.ranks.iter().filter(|rank| rank.child > 0) {
+            if rank.child_end.is_none() {
+                let _ = signals::send(-rank.child, signal);
+            }
+            if let Some(Attached { process: Some(process), gone: false, .. }) = &rank.attached
+                && rank.child_end.is_some()
+            {
+                let _ = pidfd::signal(process.as_fd(), signal);
+            }
+        }
+    }
+
+    fn reap(&mut self, desk: &mut Desk) {
+        while let Reaped::Ended(pid, end) = spawn::reap() {
+            let Some(local) = self.ranks.iter().position(|rank| rank.child == pid || rank.pid() == pid) else {
+                continue;
+            };
+            // What the rank said before it ended comes first.
+            if let Some(attached) = &self.ranks[local].attached {
+                self.hear(desk, attached.line);
+            }
+            // One that connected and was not heard yet, likewise.
+            self.answer_door(desk);
+            if self.ranks[local].reaped(pid, end) {
+                self.judge(desk, local, false);
+                if self.ranks[local].is_gone() {
+                    desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: ranks::code(end) });
+                }
+            }
+        }
+    }
+
+    /// A rank's process that is no child of ours has ended.
+    fn process_ended(&mut self, desk: &mut Desk, local: usize) {
+        let Some(Attached { process: Some(process), line, gone: false, .. }) = &self.ranks[local].attached else {
+            return;
+        };
+        let line = *line;
+        desk.epoll.remove(process.as_fd());
+        let end = pidfd::exit_status(process.as_fd()).map(End::from_status);
+        self.hear(desk, line);
+        if let Some(attached) = &mut self.ranks[local].attached {
+            (attached.gone, attached.end) = (true, attached.end.or(end));
+        }
+        self.judge(desk, local, false);
+    }
+
+    /// Says what was wrong with a rank's end, once.
+    fn judge(&mut self, desk: &mut Desk, local: usize, final_word: bool) {
+        let rank = &mut self.ranks[local];
+        if rank.judged {
+            return;
+        }
+        let what = rank.verdict(final_word);
+        let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
+        rank.judge_at_ns = (unclear && !final_word).then(|| clock::now_ns() + PATIENCE_NS);
+        rank.judged = what.is_some() || rank.is_gone();
+        if rank.attached.as_ref().is_some_and(|attached| attached.gone) {
+            self.segment.rank(local).set_phase(Phase::Ended);
+        }
+        if let Some(what) = what {
+            self.trouble(desk, local, what);
+        }
+        self.judge_absent(desk);
+    }
+
+    /// Ranks that left without MPI_Init although others wait for them there.
+    fn judge_absent(&mut self, desk: &mut Desk) {
+        let somebody_attached = self.ranks.iter().any(|rank| rank.attached.is_some());
+        if let Some(local) = self.ranks.iter().position(Rank::left_without_init).filter(|_| somebody_attached)
+            && self.ranks[local].child > 0
+            && self.kill_at_ns.is_none()
+        {
+            self.trouble(desk, local, What::NoInit);
+        }
+    }
+
+    fn answer_door(&mut self, desk: &mut Desk) {
+        loop {
+            match self.door.accept() {
+                Ok(Some(number)) => {
+                    if let Some(line) = self.door.line(number) {
+                        let _ = desk.epoll.add(line, Token::Line(number).encode(), Interest::Read);
+                    }
+                    self.hear(desk, number);
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    desk.up(&Up::Note(format!("no further connections on host {}: {error}", self.host)));
+                    desk.epoll.remove(self.door.as_fd());
+                    return;
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, desk: &mut Desk, number: u32) {
+        while let Heard::Message(message) = self.door.hear(number) {
+            let local = self.ranks.iter().position(|rank| rank.attached.as_ref().is_some_and(|a| a.line == number));
+            match (message, local) {
+                (Message::Hello { version, rank }, None) => self.let_in(desk, number, version, rank),
+                (Message::Inspect(what), None) => self.tell(number, what),
+                (Message::Finalize, Some(local)) => {
+                    if let Some(attached) = &mut self.ranks[local].attached {
+                        attached.finalized = true;
+                    }
+                }
+                (Message::Abort { code, text }, Some(local)) => {
+                    self.ranks[local].judged = true;
+                    self.segment.rank(local).set_phase(Phase::Aborted);
+                    self.trouble(desk, local, What::Aborted { code, text });
+                }
+                _ => drop(self.door.hang_up(number)),
+            }
+        }
+    }
+
+    /// A process says that it is rank `world`.
+    fn let_in(&mut self, desk: &mut Desk, number: u32, version: u32, world: u32) {
+        let caller = self.door.caller(number).map_or(0, |credentials| credentials.pid);
+        let local = match self.may_enter(version, world) {
+            Ok(local) => local,
+            Err(text) => {
+                self.door.say(number, &Message::Refused(text), None);
+                self.door.hang_up(number);
+                return;
+            }
+        };
+        let page = self.segment.rank(local);
+        page.set_pid(caller);
+        page.set_phase(Phase::Attached);
+        let rank = &self.ranks[local];
+        let welcome = Welcome {
+            rank: world,
+            size: self.job.size,
+            local_rank: local as u32,
+            local_size: self.ranks.len() as u32,
+            appnum: rank.app,
+            universe: self.job.size,
+            membarrier: self.facts.membarrier,
+            process_vm: self.facts.process_vm == ProcessVm::Allowed,
+        };
+        let process = if caller > 0 && caller != rank.child { pidfd::open(caller).ok() } else { None };
+        if let Some(process) = &process {
+            let _ = desk.epoll.add(process.as_fd(), Token::Process(local as u32).encode(), Interest::Read);
+        }
+        // Where neither the child's end nor a hold on the process will tell, the child stands for it.
+        let pid = if process.is_some() { caller } else { rank.child };
+        self.ranks[local].attached =
+            Some(Attached { pid, line: number, process, finalized: false, gone: false, end: None });
+        self.door.say(number, &Message::Welcome(welcome), Some(self.segment.fd()));
+        self.judge_absent(desk);
+    }
+
+    /// The local number of rank `world`, if a process may become it now.
+    fn may_enter(&self, version: u32, world: u32) -> Result<usize, String> {
+        if version != VERSION {
+            return Err(format!(
+                "mpiexec speaks version {VERSION} of Hawser's boot protocol, this library version {version}; \
+                 use the mpiexec that was installed with the library"
+            ));
+        }
+        let Some(local) = self.ranks.iter().position(|rank| rank.world == world) else {
+            return Err(format!(
+                "there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?",
+                self.host
+            ));
+        };
+        match &self.ranks[local].attached {
+            None => Ok(local),
+            Some(attached) if attached.finalized => Err(format!(
+                "rank {world} of this job has already run from MPI_Init to MPI_Finalize (process {}); \
+                 start every MPI program of a script with an mpiexec of its own",
+                attached.pid
+            )),
+            Some(attached) => Err(format!(
+                "rank {world} of this job is process {} already; a program that an MPI program starts is no rank: \
+                 unset HAWSER_BOOT to run it alone",
+                attached.pid
+            )),
+        }
+    }
+
+    /// Answers a tool.
+    fn tell(&mut self, number: u32, what: Inspect) {
+        let text = match what {
+            Inspect::Stats => stats::text(&gather::counts(&self.segment, &self.ranks)),
+            Inspect::Report => {
+                let states = gather::states(&self.segment, &self.ranks);
+                let located: Vec<_> = states.iter().map(|state| (self.host.as_str(), state)).collect();
+                report::report(&format!("job {} runs", self.job.id), &located)
+            }
+        };
+        // As many whole lines as fit into a message, so that no character is cut.
+        let mut part = String::new();
+        for line in text.lines() {
+            if part.len() + line.len() > 8 << 10 {
+                self.door.say(number, &Message::Text(std::mem::take(&mut part)), None);
+            }
+            part.push_str(line);
+            part.push('\n');
+        }
+        self.door.say(number, &Message::Text(part), None);
+        self.door.hang_up(number);
+    }
+
+    /// The next moment at which something is to be done.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        let judgements = self.ranks.iter().filter_map(|rank| rank.judge_at_ns);
+        judgements.chain(self.kill_at_ns).chain(self.look.map(|look| look.0)).min()
+    }
+
+    pub fn timers(&mut self, desk: &mut Desk) {
+        let now_ns = clock::now_ns();
+        for local in 0..self.ranks.len() {
+            if self.ranks[local].judge_at_ns.is_some_and(|at| at <= now_ns) {
+                self.judge(desk, local, true);
+            }
+        }
+        if let Some((at_ns, step_ns)) = self.look
+            && at_ns <= now_ns
+        {
+            self.look_for_other_mpi(desk);
+            let absent = self.ranks.iter().any(|rank| rank.attached.is_none() && !rank.is_gone());
+            self.look = absent.then_some((now_ns + step_ns * 2, step_ns * 2));
+        }
+        self.streams.resume(desk);
+    }
+
+    /// Ranks that run without having called our MPI_Init: with another MPI they never will.
+    fn look_for_other_mpi(&mut self, desk: &mut Desk) {
+        for local in 0..self.ranks.len() {
+            let rank = &self.ranks[local];
+            if rank.attached.is_some() || rank.child_end.is_some() {
+                continue;
+            }
+            let ours =
+                |file: &PathBuf| file.parent().is_some_and(|directory| Some(directory) == self.libraries.as_deref());
+            let family = std::iter::once(rank.child).chain(tree::descendants(rank.child));
+            let found = family
+                .into_iter()
+                .find_map(|pid| Some((pid, mapped::others(pid, None).into_iter().find(|f| !ours(f))?)));
+            if let Some((pid, file)) = found {
+                let program = tree::program(pid).unwrap_or_default().display().to_string();
+                let ours = self
+                    .libraries
+                    .as_ref()
+                    .map_or_else(|| "LD_LIBRARY_PATH".into(), |l| format!("LD_LIBRARY_PATH={}", l.display()));
+                self.ranks[local].judged = true;
+                self.trouble(desk, local, What::OtherMpi { program, file: file.display().to_string(), ours });
+                return;
+            }
+        }
+    }
+
+    /// Whether all ranks are gone, or the time to leave by themselves is.
+    pub fn is_over(&self) -> bool {
+        self.ranks.iter().all(Rank::is_gone) || self.kill_at_ns.is_some_and(|at| at <= clock::now_ns())
+    }
+
+    /// Ends what is left, sends the last output and the counts.
+    pub fn finish(&mut self, desk: &mut Desk) {
+        for rank in &self.ranks {
+            // Most are below us and fall with the rest; one that attached from elsewhere is not.
+            if let Some(Attached { process: Some(process), gone: false, .. }) = &rank.attached {
+                let _ = pidfd::signal(process.as_fd(), SIGKILL);
+            }
+        }
+        let clean = tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+        self.streams.drain(desk);
+        if self.job.stats {
+            desk.up(&Up::Counts(gather::counts(&self.segment, &self.ranks)));
+        }
+        desk.up(&Up::Finished { clean });
+    }
+}
+
+fn raise_descriptors(ranks: u64) -> io::Result<()> {
+    let needed = ranks * DESCRIPTORS_PER_RANK + DESCRIPTORS_BESIDE;
+    let limit = limits::raise(Resource::Descriptors, needed);
+    if limit.soft >= needed {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "{ranks} ranks need {needed} open files for their output, and the hard limit is {}; raise it (ulimit -Hn {needed})",
+        limit.hard
+    )))
+}

@@ -1,0 +1,175 @@
+//! Starting one rank's program: its environment, its three descriptors, its terms.
+
+use crate::frames::{App, HostJob};
+use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
+use hawser_boot::protocol::{ADDRESS_VARIABLE, Address};
+use hawser_os::pipe;
+use hawser_os::spawn::{self, Terms};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where a rank stands in the job.
+pub struct Place<'a> {
+    pub job: &'a HostJob,
+    pub local: usize,
+    pub socket: &'a str,
+    /// Put first into LD_LIBRARY_PATH.
+    pub libraries: Option<&'a Path>,
+    pub terms: Terms,
+}
+
+/// A started program and our ends of its pipes.
+pub struct Started {
+    pub pid: i32,
+    pub out: OwnedFd,
+    pub err: OwnedFd,
+    /// For rank 0; the others read /dev/null.
+    pub input: Option<OwnedFd>,
+}
+
+pub fn start(place: &Place) -> Result<Started, What> {
+    let (world, app) = place.job.ranks[place.local];
+    let app = &place.job.apps[app as usize];
+    let directory = directory(place.job, app);
+    if !directory.is_dir() {
+        let text = format!("its working directory {} does not exist on this host", directory.display());
+        return Err(What::NotStarted { code: EXIT_FAILURE, text });
+    }
+    let program = OsStr::from_bytes(&app.program);
+    let result = match spawn_program(place, app, program, &directory, world) {
+        // As under Hydra, a program of the working directory needs no "./".
+        Err(error) if is_missing(&error) && !app.program.contains(&b'/') && directory.join(program).is_file() => {
+            spawn_program(place, app, Path::new(".").join(program).as_os_str(), &directory, world)
+        }
+        result => result,
+    };
+    result.map_err(|error| not_started(program, &error))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+fn not_started(program: &OsStr, error: &io::Error) -> What {
+    let program = program.to_string_lossy();
+    let (code, text) = match error.kind() {
+        io::ErrorKind::NotFound if program.contains('/') => (
+            EXIT_NOT_FOUND,
+            format!("the program {program}, or the interpreter that it names, does not exist on this host"),
+        ),
+        io::ErrorKind::NotFound => {
+            (EXIT_NOT_FOUND, format!("the program {program} was found neither in PATH nor in the working directory"))
+        }
+        io::ErrorKind::PermissionDenied => {
+            (EXIT_NOT_EXECUTABLE, format!("the program {program} is not executable (chmod +x?)"))
+        }
+        _ => (EXIT_NOT_EXECUTABLE, format!("the program {program} cannot be executed: {error}")),
+    };
+    What::NotStarted { code, text }
+}
+
+fn directory(job: &HostJob, app: &App) -> PathBuf {
+    Path::new(OsStr::from_bytes(&job.directory)).join(OsStr::from_bytes(&app.directory))
+}
+
+fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, world: u32) -> io::Result<Started> {
+    let (out, out_end) = pipe::pipe()?;
+    let (err, err_end) = pipe::pipe()?;
+    let mut command = Command::new(program);
+    let (input, stdin) = if world == 0 {
+        let (input_end, input) = pipe::pipe()?;
+        (Some(input), Stdio::from(input_end))
+    } else {
+        (None, Stdio::null())
+    };
+    command.args(app.args.iter().map(|arg| OsStr::from_bytes(arg)));
+    command.current_dir(directory).stdin(stdin).stdout(out_end).stderr(err_end).env_clear();
+    command.envs(app.environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value))));
+    command.envs(additions(place, app, world));
+    if !app.directory.is_empty() {
+        command.env("PWD", directory);
+    }
+    let pid = spawn::spawn(&mut command, place.terms.clone())?.id() as i32;
+    Ok(Started { pid, out, err, input })
+}
+
+/// What the agent adds to a rank's environment.
+fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsString)> {
+    let (local, local_size) = (place.local.to_string(), place.job.ranks.len().to_string());
+    let address = Address { rank: world, socket: place.socket.into() };
+    let mut set: Vec<(&'static str, OsString)> = vec![
+        (ADDRESS_VARIABLE, address.encode().into()),
+        ("HAWSER_JOB", place.job.id.clone().into()),
+        ("HAWSER_RANK", world.to_string().into()),
+        ("HAWSER_SIZE", place.job.size.to_string().into()),
+        ("HAWSER_LOCAL_RANK", local.clone().into()),
+        ("HAWSER_LOCAL_SIZE", local_size.clone().into()),
+        ("MPI_LOCALRANKID", local.into()),
+        ("MPI_LOCALNRANKS", local_size.into()),
+    ];
+    if let Some(libraries) = place.libraries {
+        let before = app.environment.iter().find(|(name, _)| name == b"LD_LIBRARY_PATH").map(|(_, value)| value);
+        let mut path = libraries.as_os_str().to_owned();
+        if let Some(before) = before.filter(|value| !value.is_empty()) {
+            path.push(":");
+            path.push(OsStr::from_bytes(before));
+        }
+        set.push(("LD_LIBRARY_PATH", path));
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(program: &str, environment: &[(&str, &str)]) -> HostJob {
+        let environment = environment.iter().map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect();
+        let app = App { ranks: 1, program: program.into(), environment, ..App::default() };
+        HostJob {
+            id: "j".into(),
+            size: 4,
+            ranks: vec![(2, 0)],
+            apps: vec![app],
+            directory: b"/".to_vec(),
+            ..HostJob::default()
+        }
+    }
+
+    fn place<'a>(job: &'a HostJob, libraries: Option<&'a Path>) -> Place<'a> {
+        Place { job, local: 0, socket: "s", libraries, terms: Terms::default() }
+    }
+
+    #[test]
+    fn our_library_comes_first_and_scripts_learn_who_they_are() {
+        let job = job("a", &[("LD_LIBRARY_PATH", "/old")]);
+        let place = place(&job, Some(Path::new("/ours/lib")));
+        let set = additions(&place, &job.apps[0], 2);
+        let value = |name: &str| set.iter().find(|(n, _)| *n == name).unwrap().1.to_str().unwrap().to_owned();
+        assert_eq!(value("LD_LIBRARY_PATH"), "/ours/lib:/old");
+        assert_eq!(
+            (value("HAWSER_RANK"), value("HAWSER_SIZE"), value("MPI_LOCALNRANKS")),
+            ("2".into(), "4".into(), "1".into())
+        );
+        assert_eq!(Address::decode(&value("HAWSER_BOOT")), Ok(Address { rank: 2, socket: "s".into() }));
+    }
+
+    #[test]
+    fn programs_that_cannot_start_are_told_apart() {
+        let failed = |program: &str| {
+            let job = job(program, &[("PATH", "/usr/bin:/bin")]);
+            match start(&place(&job, None)) {
+                Err(What::NotStarted { code, text }) => (code, text),
+                _ => panic!("{program} started"),
+            }
+        };
+        assert_eq!(failed("hawser-no-such-program").0, 127);
+        assert_eq!(failed("/no/such").0, 127);
+        assert_eq!(failed("/etc/passwd").0, 126);
+        assert_eq!(failed("/etc").0, 126);
+    }
+}

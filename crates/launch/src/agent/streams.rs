@@ -1,0 +1,149 @@
+//! The ranks' standard streams: their output up to mpiexec, mpiexec's input down to rank 0.
+//!
+//! Output is passed on as it comes; lines are mpiexec's business. When mpiexec does not keep up, pipes are left
+//! unread, and the ranks wait as they would for a slow terminal.
+
+use super::start::Started;
+use super::{Desk, Token};
+use crate::frames::{Stream, Up};
+use hawser_os::epoll::{Event, Interest};
+use hawser_os::limits::Limit;
+use hawser_os::pipe;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Above this backlog pipes are left unread, below the other they are read again.
+const BACKLOG_HIGH: usize = 512 << 10;
+const BACKLOG_LOW: usize = 64 << 10;
+
+pub struct Streams {
+    /// The ranks' limit on descriptors: the agent raises its own.
+    pub descriptors_before: Limit,
+    pipes: BTreeMap<u32, Pipe>,
+    paused: bool,
+    input: Option<OwnedFd>,
+    /// Input that rank 0 has not taken yet, and whether more may come.
+    pending: Vec<u8>,
+    input_ended: bool,
+}
+
+struct Pipe {
+    rank: u32,
+    stream: Stream,
+    fd: OwnedFd,
+}
+
+impl Streams {
+    pub fn new(descriptors_before: Limit) -> Streams {
+        Streams {
+            descriptors_before,
+            pipes: BTreeMap::new(),
+            paused: false,
+            input: None,
+            pending: Vec::new(),
+            input_ended: false,
+        }
+    }
+
+    /// Takes over our ends of a rank's pipes.
+    pub fn add(&mut self, desk: &mut Desk, rank: u32, started: Started) {
+        for (stream, fd) in [(Stream::Out, started.out), (Stream::Err, started.err)] {
+            let number = rank * 2 + stream as u32;
+            let _ = pipe::set_nonblocking(fd.as_fd());
+            let _ = desk.epoll.add(fd.as_fd(), Token::Pipe(number).encode(), Interest::Read);
+            self.pipes.insert(number, Pipe { rank, stream, fd });
+        }
+        if let Some(input) = started.input {
+            let _ = pipe::set_nonblocking(input.as_fd());
+            let _ = desk.epoll.add(input.as_fd(), Token::Input.encode(), Interest::Nothing);
+            self.input = Some(input);
+        }
+    }
+
+    /// Passes on what pipe `number` holds.
+    pub fn read(&mut self, desk: &mut Desk, number: u32) {
+        self.pass_on(desk, number);
+        if desk.channel.backlog() > BACKLOG_HIGH && !self.paused {
+            // Out of the set, not only without interest: a closed pipe would be reported for ever.
+            self.pipes.values().for_each(|pipe| desk.epoll.remove(pipe.fd.as_fd()));
+            self.paused = true;
+        }
+    }
+
+    /// Whether there was something.
+    fn pass_on(&mut self, desk: &mut Desk, number: u32) -> bool {
+        let Some(pipe) = self.pipes.get(&number) else { return false };
+        let mut bytes = [0; 64 << 10];
+        match pipe::read(pipe.fd.as_fd(), &mut bytes) {
+            Ok(len @ 1..) => {
+                desk.up(&Up::Output { rank: pipe.rank, stream: pipe.stream, bytes: bytes[..len].to_vec() });
+                true
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            _ => {
+                // Closed out of every epoll set with its last descriptor.
+                self.pipes.remove(&number);
+                false
+            }
+        }
+    }
+
+    /// Reads on once mpiexec has caught up.
+    pub fn resume(&mut self, desk: &mut Desk) {
+        if self.paused && desk.channel.backlog() < BACKLOG_LOW {
+            for (number, pipe) in &self.pipes {
+                let _ = desk.epoll.add(pipe.fd.as_fd(), Token::Pipe(*number).encode(), Interest::Read);
+            }
+            self.paused = false;
+        }
+    }
+
+    /// After the last process: whatever the pipes still hold.
+    pub fn drain(&mut self, desk: &mut Desk) {
+        for number in self.pipes.keys().copied().collect::<Vec<_>>() {
+            while self.pass_on(desk, number) {}
+        }
+    }
+
+    /// Input for rank 0 has come; empty: its end.
+    pub fn input(&mut self, desk: &mut Desk, bytes: &[u8]) {
+        self.input_ended |= bytes.is_empty();
+        self.pending.extend(bytes);
+        self.feed(desk);
+    }
+
+    pub fn input_event(&mut self, desk: &mut Desk, event: Event) {
+        if event.hung_up {
+            // Rank 0 reads no more.
+            self.input = None;
+        }
+        self.feed(desk);
+    }
+
+    fn feed(&mut self, desk: &mut Desk) {
+        let mut taken = 0;
+        while let Some(input) = self.input.as_ref().filter(|_| taken < self.pending.len()) {
+            match pipe::write(input.as_fd(), &self.pending[taken..]) {
+                Ok(len) => taken += len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => self.input = None,
+            }
+        }
+        if self.input.is_none() {
+            // Nobody reads it: it counts as taken.
+            taken = self.pending.len();
+        }
+        self.pending.drain(..taken);
+        if taken > 0 {
+            desk.up(&Up::InputTaken(taken as u32));
+        }
+        if self.pending.is_empty() && self.input_ended {
+            self.input = None;
+        }
+        if let Some(input) = &self.input {
+            let interest = if self.pending.is_empty() { Interest::Nothing } else { Interest::Write };
+            let _ = desk.epoll.change(input.as_fd(), Token::Input.encode(), interest);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Spellings of the command line.
+
+use super::*;
+
+fn parsed(line: &str) -> Options {
+    parse(&words(line)).unwrap_or_else(|stop| panic!("{line}: {stop:?}"))
+}
+
+fn refused(line: &str) -> String {
+    match parse(&words(line)) {
+        Err(Stop::Wrong(text)) => text,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn words(line: &str) -> Vec<OsString> {
+    line.split_whitespace().map(OsString::from).collect()
+}
+
+fn set(app: &AppOptions) -> Vec<(String, Option<String>)> {
+    let text = |t: &OsString| t.to_string_lossy().into_owned();
+    app.set.iter().map(|(name, value)| (text(name), value.as_ref().map(text))).collect()
+}
+
+#[test]
+fn the_number_of_ranks_has_many_spellings() {
+    for spelling in ["-n 4", "-np 4", "--np 4", "--n 4", "-c 4", "-np=4"] {
+        let options = parsed(&format!("{spelling} ./a -n 7 --np x"));
+        assert_eq!(options.apps[0].ranks, 4, "{spelling}");
+        assert_eq!(options.apps[0].command, words("./a -n 7 --np x"), "{spelling}");
+    }
+    assert_eq!(parsed("./a").apps[0].ranks, 1);
+    assert_eq!(parsed("-n 2 -- -odd -name").apps[0].command, words("-odd -name"));
+}
+
+#[test]
+fn programs_are_separated_by_colons() {
+    let options = parsed("-n 2 -wdir /tmp ./a x : -np 3 -wd / ./b : ./c");
+    let ranks: Vec<u32> = options.apps.iter().map(|app| app.ranks).collect();
+    assert_eq!(ranks, [2, 3, 1]);
+    assert_eq!(options.apps[0].directory, Some("/tmp".into()));
+    assert_eq!(options.apps[1].directory, Some("/".into()));
+    assert_eq!(options.apps[2].command, words("./c"));
+}
+
+#[test]
+fn variables_are_set_for_one_or_all_programs() {
+    let options = parsed("-genv A 1 -env B -2 -x C=3 -x D ./a : -env A 9 ./b");
+    let value = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+    assert_eq!(set(&options.apps[0]), [value("A", "1"), value("B", "-2"), value("C", "3"), ("D".into(), None)]);
+    assert_eq!(set(&options.apps[1]), [value("A", "1"), value("A", "9")]);
+    assert_eq!(parsed("-genvnone ./a : ./b").apps[1].inherit, Inherit::None);
+    assert_eq!(parsed("-envlist PATH,HOME ./a").apps[0].inherit, Inherit::Only(words("PATH HOME")));
+    assert_eq!(parsed("-envall ./a").apps[0].inherit, Inherit::All);
+}
+
+#[test]
+fn both_launchers_options_are_understood() {
+    let options = parsed("-l -v -t 2.5 --bind-to core:overload-allowed --stats -n 2 ./a");
+    assert!(options.prefix && options.verbose && options.stats);
+    assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), Binding::Core));
+    assert!(parsed("--tag-output ./a").prefix && parsed("-prepend-rank ./a").prefix);
+    assert_eq!(parsed("-bind-to none ./a").binding, Binding::None);
+    assert_eq!(parsed("--timeout 60 ./a").timeout, Some(Duration::from_secs(60)));
+}
+
+#[test]
+fn options_without_meaning_here_are_taken_silently() {
+    let line = "--oversubscribe --allow-run-as-root --map-by ppr:2:node --mca btl self,vader -mca a -b -ppn 2 -N 3 -q -iface lo -n 2 ./a";
+    let options = parsed(line);
+    assert_eq!((options.apps[0].ranks, &options.apps[0].command), (2, &words("./a")));
+}
+
+#[test]
+fn this_host_may_be_named_and_others_are_refused() {
+    parsed(&format!("-hosts localhost,{}:4,127.0.0.1 ./a", host::name()));
+    parsed("--host localhost:2 ./a");
+    assert!(refused("-host localhost,far ./a").contains("host far is not this one"));
+    let file = std::env::temp_dir().join(format!("hawser-hosts-{}", host::pid()));
+    std::fs::write(&file, "# ours\nlocalhost slots=4\n\n").unwrap();
+    parsed(&format!("-f {} ./a", file.display()));
+    std::fs::write(&file, "localhost\nfar:2\n").unwrap();
+    assert!(refused(&format!("--hostfile {} ./a", file.display())).contains("host far"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(refused(&format!("-machinefile {} ./a", file.display())).contains("cannot be read"));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    for (line, part) in [
+        ("--frobnicate ./a", "there is no option --frobnicate"),
+        ("-n x ./a", "invalid value 'x'"),
+        ("-n 0 ./a", "at least one rank"),
+        ("-n 2", "no program is given"),
+        ("-n 2 ./a :", "no program is given"),
+        ("--bind-to moon ./a", "neither core nor none"),
+        ("-t -1 ./a", "no time in seconds"),
+        ("-t 0 ./a", "no time in seconds"),
+        ("-env ONE", "2 values required"),
+        ("", "no program is given"),
+    ] {
+        let text = refused(line);
+        assert!(text.contains(part) && !text.contains('\n'), "{line}: {text}");
+    }
+}
+
+#[test]
+fn help_version_and_info_need_no_program() {
+    assert!(matches!(parse(&words("--help")), Err(Stop::Print(text)) if text.contains("--timeout")));
+    assert!(matches!(parse(&words("-help")), Err(Stop::Print(_))));
+    assert!(matches!(parse(&words("--version")), Err(Stop::Print(text)) if text.contains(env!("CARGO_PKG_VERSION"))));
+    assert!(parsed("--info").apps.is_empty());
+}

@@ -1,0 +1,54 @@
+//! hawser-info: what is installed and detected here, and what running jobs do and have counted.
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use hawser_boot::protocol::Inspect;
+use hawser_launch::{info, inspect};
+use std::io::{self, Write};
+use std::process::exit;
+
+/// Print what Hawser is and detects on this host, or look into running jobs of yours.
+#[derive(Parser)]
+#[command(name = "hawser-info", version)]
+struct Options {
+    /// What the ranks of running jobs have counted
+    #[arg(long)]
+    stats: bool,
+    /// What the ranks of running jobs do at this moment
+    #[arg(long)]
+    report: bool,
+    /// A job, or the process of its mpiexec; all of yours without it
+    #[arg(value_name = "JOB|PID")]
+    job: Option<String>,
+}
+
+fn main() {
+    let options = Options::parse();
+    if !options.stats && !options.report && options.job.is_none() {
+        return print(&info::text(2));
+    }
+    let agents = inspect::select(inspect::agents(), options.job.as_deref());
+    if agents.is_empty() {
+        let which =
+            options.job.map_or_else(|| "no job of yours runs".into(), |job| format!("no job {job} of yours runs"));
+        eprintln!("hawser-info: {which} on this host");
+        exit(1);
+    }
+    for agent in &agents {
+        print(&format!("job {}\n", agent.job));
+        let mut wanted = Vec::new();
+        wanted.extend((options.report || !options.stats).then_some(Inspect::Report));
+        wanted.extend(options.stats.then_some(Inspect::Stats));
+        for what in wanted {
+            match inspect::ask(agent, what) {
+                Ok(text) => print(&text),
+                Err(error) => eprintln!("hawser-info: job {} does not answer: {error}", agent.job),
+            }
+        }
+    }
+}
+
+/// A reader that has gone away is no reason to panic.
+fn print(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,58 @@
+//! mpiexec: reads the command line, then conducts the job, or is the agent that mpiexec starts.
+#![forbid(unsafe_code)]
+
+use hawser_launch::args::{self, Options, Stop};
+use hawser_launch::params;
+use hawser_launch::trouble::{EXIT_FAILURE, EXIT_USAGE};
+use hawser_launch::{agent, conduct, info};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::process::exit;
+use std::time::Duration;
+
+fn main() {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == agent::SUBCOMMAND) {
+        exit(agent::main(io::stdin().as_fd(), io::stdout().as_fd()));
+    }
+    match args::parse(&arguments) {
+        Ok(options) => exit(start(options)),
+        Err(Stop::Print(text)) => print(&text),
+        Err(Stop::Wrong(text)) => fail(&text, EXIT_USAGE),
+    }
+}
+
+fn start(mut options: Options) -> i32 {
+    if let Some(error) = params::PARAMS.iter().find_map(|param| param.check().err()) {
+        fail(error.cause(), EXIT_USAGE);
+    }
+    if options.info {
+        let ranks = options.apps.iter().map(|app| app.ranks).sum::<u32>().max(2);
+        let text = info::text(ranks as usize);
+        if options.apps.is_empty() {
+            print(&text);
+            return 0;
+        }
+        eprint!("{text}");
+    }
+    if options.timeout.is_none() {
+        options.timeout = params::TIMEOUT.number().ok().filter(|&s| s > 0).map(Duration::from_secs);
+    }
+    let stats = options.stats || params::STATS.flag().unwrap_or(false);
+    let hang_s = params::HANG.number().unwrap_or(0);
+    match conduct::run(&options, stats, hang_s) {
+        Ok(code) => code,
+        Err(error) => fail(&error.to_string(), EXIT_FAILURE),
+    }
+}
+
+/// A reader that has gone away is no reason to panic.
+fn print(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+}
+
+fn fail(text: &str, code: i32) -> ! {
+    let _ = writeln!(io::stderr(), "mpiexec: {text}");
+    exit(code)
+}

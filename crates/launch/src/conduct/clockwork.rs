@@ -1,0 +1,116 @@
+//! mpiexec's deadlines: the job's time, looking for a job that does not move, prompts, and an agent that is overdue.
+//!
+//! The look for a hang needs no polling: whoever waits now began at a known time, and whoever does not can only begin
+//! later; so one look at the earliest possible moment is enough.
+
+use hawser_os::clock;
+use std::time::Duration;
+
+/// From telling the agent to end the job to taking over: the agent's own grace and a bit.
+const OVERDUE_NS: u64 = 1_700_000_000;
+/// How long the beginning of a line waits for its end, where somebody at a terminal may wait for a prompt.
+const PROMPT_NS: u64 = 100_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    Timeout,
+    LookForHang,
+    ShowPrompt,
+    Overdue,
+}
+
+pub struct Clockwork {
+    hang_ns: u64,
+    timeout_at: Option<u64>,
+    look_at: Option<u64>,
+    prompt_at: Option<u64>,
+    overdue_at: Option<u64>,
+}
+
+impl Clockwork {
+    pub fn new(timeout: Option<Duration>, hang_s: u64) -> Clockwork {
+        let now_ns = clock::now_ns();
+        let hang_ns = hang_s * 1_000_000_000;
+        Clockwork {
+            hang_ns,
+            timeout_at: timeout.map(|timeout| now_ns.saturating_add(timeout.as_nanos().min(u64::MAX.into()) as u64)),
+            look_at: (hang_ns > 0).then_some(now_ns + hang_ns),
+            prompt_at: None,
+            overdue_at: None,
+        }
+    }
+
+    fn all(&mut self) -> [(&mut Option<u64>, Due); 4] {
+        [
+            (&mut self.timeout_at, Due::Timeout),
+            (&mut self.look_at, Due::LookForHang),
+            (&mut self.prompt_at, Due::ShowPrompt),
+            (&mut self.overdue_at, Due::Overdue),
+        ]
+    }
+
+    /// Until the next deadline.
+    pub fn timeout_ms(&mut self) -> Option<u64> {
+        let next = self.all().into_iter().filter_map(|(at, _)| *at).min()?;
+        Some(next.saturating_sub(clock::now_ns()).div_ceil(1_000_000))
+    }
+
+    /// A deadline that has passed, each once.
+    pub fn due(&mut self) -> Option<Due> {
+        let now_ns = clock::now_ns();
+        let (at, due) = self.all().into_iter().find(|(at, _)| at.is_some_and(|at| at <= now_ns))?;
+        *at = None;
+        Some(due)
+    }
+
+    /// The answer to a look: for how long no rank has moved. The seconds to report, if it is that long; else the
+    /// next look is set.
+    pub fn stuck(&mut self, stuck_ns: Option<u64>) -> Option<u64> {
+        let stuck_ns = stuck_ns.unwrap_or(0);
+        if stuck_ns >= self.hang_ns {
+            // Once said is enough.
+            return Some(self.hang_ns / 1_000_000_000);
+        }
+        self.look_at = Some(clock::now_ns() + self.hang_ns - stuck_ns);
+        None
+    }
+
+    pub fn prompt_comes(&mut self) {
+        self.prompt_at = Some(clock::now_ns() + PROMPT_NS);
+    }
+
+    /// The agent has been told to end the job.
+    pub fn ending(&mut self) {
+        (self.timeout_at, self.look_at) = (None, None);
+        self.overdue_at.get_or_insert(clock::now_ns() + OVERDUE_NS);
+    }
+
+    pub fn stop(&mut self) {
+        self.all().into_iter().for_each(|(at, _)| *at = None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_come_once_and_in_time() {
+        let mut clockwork = Clockwork::new(Some(Duration::from_millis(20)), 0);
+        assert!(clockwork.timeout_ms().unwrap() <= 20);
+        assert_eq!(clockwork.due(), None);
+        std::thread::sleep(Duration::from_millis(21));
+        assert_eq!((clockwork.due(), clockwork.due(), clockwork.timeout_ms()), (Some(Due::Timeout), None, None));
+        assert_eq!(Clockwork::new(None, 0).timeout_ms(), None);
+    }
+
+    #[test]
+    fn the_next_look_is_when_the_hang_could_be_old_enough() {
+        let mut clockwork = Clockwork::new(None, 60);
+        assert_eq!(clockwork.stuck(Some(45_000_000_000)), None);
+        assert!((14_900..=15_000).contains(&clockwork.timeout_ms().unwrap()));
+        assert_eq!(clockwork.stuck(None), None);
+        assert!((59_900..=60_000).contains(&clockwork.timeout_ms().unwrap()));
+        assert_eq!(clockwork.stuck(Some(60_000_000_000)), Some(60));
+    }
+}

@@ -1,0 +1,48 @@
+//! mpiexec's standard input on its way to rank 0, no faster than rank 0 takes it.
+//!
+//! In the background of a terminal it is left alone: reading would stop mpiexec, and with it the job.
+
+use hawser_os::{pipe, tty};
+use std::os::fd::BorrowedFd;
+
+/// How much may be on its way and not yet taken by rank 0.
+const WINDOW: usize = 64 << 10;
+
+pub struct Input<'a> {
+    fd: BorrowedFd<'a>,
+    on_the_way: usize,
+    ended: bool,
+}
+
+impl<'a> Input<'a> {
+    pub fn new(fd: BorrowedFd<'a>) -> Input<'a> {
+        Input { fd, on_the_way: 0, ended: false }
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'a> {
+        self.fd
+    }
+
+    /// Whether to read once there is something.
+    pub fn wants(&self) -> bool {
+        !self.ended && self.on_the_way < WINDOW && !tty::belongs_to_others(self.fd)
+    }
+
+    /// The next piece for rank 0, empty at the end of the input; nothing if it must not be read now.
+    pub fn read(&mut self) -> Option<Vec<u8>> {
+        if !self.wants() {
+            return None;
+        }
+        let mut bytes = vec![0; 16 << 10];
+        // An input that is closed or broken is at its end.
+        let len = pipe::read(self.fd, &mut bytes).unwrap_or(0);
+        bytes.truncate(len);
+        self.ended = len == 0;
+        self.on_the_way += len;
+        Some(bytes)
+    }
+
+    pub fn taken(&mut self, len: usize) {
+        self.on_the_way = self.on_the_way.saturating_sub(len);
+    }
+}

@@ -1,0 +1,206 @@
+//! The ranks' output on its way to mpiexec's own: by whole lines, with the rank before each if asked for.
+//!
+//! Bytes are never changed, dropped or added otherwise. A descriptor of ours may be shared with other programs and
+//! stays blocking; it is written in parts that do not block once it is ready.
+
+use crate::frames::Stream;
+use hawser_os::pipe;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// A line that is longer goes out in pieces.
+const LINE_MAX: usize = 1 << 20;
+/// What a pipe that is ready takes without blocking (PIPE_BUF).
+const PART: usize = 4096;
+
+/// Cuts what ranks write into lines.
+pub struct Lines {
+    prefix: bool,
+    partial: BTreeMap<(u32, u8), Partial>,
+}
+
+#[derive(Default)]
+struct Partial {
+    bytes: Vec<u8>,
+    /// The beginning of this line is out already.
+    begun: bool,
+}
+
+impl Lines {
+    pub fn new(prefix: bool) -> Lines {
+        Lines { prefix, partial: BTreeMap::new() }
+    }
+
+    /// Takes what `rank` wrote; whole lines go to `out`.
+    pub fn push(&mut self, rank: u32, stream: Stream, bytes: &[u8], out: &mut Vec<u8>) {
+        let partial = self.partial.entry((rank, stream as u8)).or_default();
+        let Some(end) = bytes.iter().rposition(|&b| b == b'\n') else {
+            partial.bytes.extend(bytes);
+            if partial.bytes.len() > LINE_MAX {
+                partial.release(self.prefix, rank, out);
+            }
+            return;
+        };
+        partial.bytes.extend(&bytes[..=end]);
+        let whole = std::mem::take(&mut partial.bytes);
+        if self.prefix {
+            for line in whole.split_inclusive(|&b| b == b'\n') {
+                if !std::mem::take(&mut partial.begun) {
+                    put_prefix(rank, out);
+                }
+                out.extend(line);
+            }
+        } else {
+            out.extend(whole);
+        }
+        partial.begun = false;
+        partial.bytes.extend(&bytes[end + 1..]);
+    }
+
+    /// Lets out what `rank` has written of its line: somebody at a terminal waits for it.
+    pub fn release(&mut self, rank: u32, stream: Stream, out: &mut Vec<u8>) {
+        if let Some(partial) = self.partial.get_mut(&(rank, stream as u8)).filter(|partial| !partial.bytes.is_empty()) {
+            partial.release(self.prefix, rank, out);
+        }
+    }
+
+    /// Lets out every last line that did not end.
+    pub fn finish(&mut self, stream: Stream, out: &mut Vec<u8>) {
+        for ((rank, of), partial) in &mut self.partial {
+            if *of == stream as u8 && (!partial.bytes.is_empty() || partial.begun) {
+                partial.release(self.prefix, *rank, out);
+                // Labelled lines of several ranks must not run into each other.
+                out.extend(self.prefix.then_some(b'\n'));
+                partial.begun = false;
+            }
+        }
+    }
+}
+
+impl Partial {
+    fn release(&mut self, prefix: bool, rank: u32, out: &mut Vec<u8>) {
+        if prefix && !self.begun {
+            put_prefix(rank, out);
+        }
+        out.append(&mut self.bytes);
+        self.begun = true;
+    }
+}
+
+fn put_prefix(rank: u32, out: &mut Vec<u8>) {
+    out.extend(format!("[{rank}] ").bytes());
+}
+
+/// One of mpiexec's own two outputs.
+pub struct Sink<'a> {
+    fd: BorrowedFd<'a>,
+    pub pending: Vec<u8>,
+    written: usize,
+    regular: bool,
+}
+
+impl<'a> Sink<'a> {
+    pub fn new(fd: BorrowedFd<'a>) -> Sink<'a> {
+        Sink { fd, pending: Vec::new(), written: 0, regular: pipe::is_regular_file(fd) }
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'a> {
+        self.fd
+    }
+
+    pub fn backlog(&self) -> usize {
+        self.pending.len() - self.written
+    }
+
+    /// Writes a part; call it when the descriptor is ready. An error means that nobody reads it any more.
+    pub fn write_some(&mut self) -> io::Result<()> {
+        let limit = if self.regular { 1 << 20 } else { PART };
+        let part = &self.pending[self.written..];
+        let part = &part[..part.len().min(limit)];
+        match pipe::write(self.fd, part) {
+            Ok(len) => self.written += len,
+            // Somebody else made it nonblocking: wait until it is ready again.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
+                self.pending.clear();
+                self.written = 0;
+                return Err(error);
+            }
+        }
+        if self.written == self.pending.len() {
+            self.pending.clear();
+            self.written = 0;
+        } else if self.written > 1 << 20 {
+            self.pending.drain(..self.written);
+            self.written = 0;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    fn text(out: &mut Vec<u8>) -> String {
+        String::from_utf8(std::mem::take(out)).unwrap()
+    }
+
+    #[test]
+    fn lines_stay_whole_and_streams_apart() {
+        let (mut lines, mut out) = (Lines::new(false), Vec::new());
+        lines.push(0, Stream::Out, b"one ", &mut out);
+        lines.push(1, Stream::Out, b"two\nthr", &mut out);
+        assert_eq!(text(&mut out), "two\n");
+        lines.push(0, Stream::Out, b"more\n\n", &mut out);
+        lines.push(1, Stream::Err, b"ee\n", &mut out);
+        assert_eq!(text(&mut out), "one more\n\nee\n");
+        lines.finish(Stream::Out, &mut out);
+        assert_eq!(text(&mut out), "thr");
+    }
+
+    #[test]
+    fn every_line_is_labelled_once() {
+        let (mut lines, mut out) = (Lines::new(true), Vec::new());
+        lines.push(3, Stream::Out, b"a\n\nb", &mut out);
+        assert_eq!(text(&mut out), "[3] a\n[3] \n");
+        lines.release(3, Stream::Out, &mut out);
+        lines.push(3, Stream::Out, b"c\nd", &mut out);
+        assert_eq!(text(&mut out), "[3] bc\n");
+        lines.push(4, Stream::Out, b"e", &mut out);
+        lines.finish(Stream::Out, &mut out);
+        assert_eq!(text(&mut out), "[3] d\n[4] e\n");
+    }
+
+    #[test]
+    fn a_very_long_line_is_streamed() {
+        let (mut lines, mut out) = (Lines::new(true), Vec::new());
+        let half = vec![b'x'; LINE_MAX];
+        lines.push(0, Stream::Out, &half, &mut out);
+        assert!(out.is_empty());
+        lines.push(0, Stream::Out, &half, &mut out);
+        lines.push(0, Stream::Out, b"y\n", &mut out);
+        assert_eq!(out.len(), "[0] ".len() + 2 * LINE_MAX + 2);
+    }
+
+    #[test]
+    fn a_sink_writes_everything_in_order() {
+        let (reader, writer) = pipe::pipe().unwrap();
+        let mut sink = Sink::new(writer.as_fd());
+        let sent: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
+        sink.pending.extend(&sent);
+        let mut got = Vec::<u8>::new();
+        while sink.backlog() > 0 {
+            sink.write_some().unwrap();
+            let mut part = [0; PART];
+            let len = pipe::read(reader.as_fd(), &mut part).unwrap();
+            got.extend(&part[..len]);
+        }
+        assert!(got == sent);
+        drop(reader);
+        sink.pending.extend(b"x");
+        assert!(sink.write_some().is_err() && sink.backlog() == 0);
+    }
+}

@@ -1,0 +1,395 @@
+//! What mpiexec and an agent say to each other.
+//!
+//! `Down` goes to the agent, `Up` comes from it; a frame is its length, then its body (`channel`). Both ends are the
+//! same binary, so there are no versions to bridge; a frame that does not parse ends the connection.
+
+use crate::trouble::Trouble;
+use crate::wire::{Reader, Writer};
+use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
+
+/// Where ranks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Binding {
+    #[default]
+    None,
+    /// Local rank i on the i-th allowed core.
+    Core,
+}
+
+/// A program and how to start it; `ranks` of it are in the job.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct App {
+    pub ranks: u32,
+    pub program: Vec<u8>,
+    pub args: Vec<Vec<u8>>,
+    /// Where to start it; empty for where mpiexec was started.
+    pub directory: Vec<u8>,
+    /// Its whole environment but for what the agent adds.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What an agent is to run.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct HostJob {
+    pub id: String,
+    pub size: u32,
+    /// The world ranks of this host, and the app of each.
+    pub ranks: Vec<(u32, u32)>,
+    pub apps: Vec<App>,
+    pub directory: Vec<u8>,
+    pub binding: Binding,
+    pub stats: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Down {
+    Start(HostJob),
+    /// For rank 0; empty at the end of the input.
+    Input(Vec<u8>),
+    /// To be sent to every rank.
+    Signal(i32),
+    /// Asks for `Up::Snapshot`.
+    Snapshot,
+    /// End every rank, with this signal first; `code` for those who poll the abort word.
+    End {
+        signal: i32,
+        code: i32,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    Out,
+    Err,
+}
+
+/// What a rank does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Its program runs but has not called MPI_Init.
+    NotInit,
+    /// Inside MPI_Init, or between MPI calls, or spinning in one.
+    Initializing,
+    Computing,
+    /// `since_ns` of the reason is an age here: clocks of hosts differ.
+    Waiting(Waiting),
+    Finalized,
+    Ended,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankState {
+    pub rank: u32,
+    pub pid: i32,
+    pub doing: Doing,
+}
+
+/// The counters of a host's ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub names: Vec<String>,
+    pub ranks: Vec<(u32, Vec<u64>)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Up {
+    /// The ranks are being started; what was detected and chosen.
+    Started {
+        host: String,
+        facts: Facts,
+        notes: Vec<String>,
+    },
+    Output {
+        rank: u32,
+        stream: Stream,
+        bytes: Vec<u8>,
+    },
+    /// Rank 0 has taken so many bytes of input: as many more may be sent.
+    InputTaken(u32),
+    Trouble(Trouble),
+    /// For -v.
+    RankEnded {
+        rank: u32,
+        pid: i32,
+        code: i32,
+    },
+    Snapshot(Vec<RankState>),
+    Counts(Counts),
+    /// Something worth a line.
+    Note(String),
+    /// Nothing of the job is left on the host, and all its output is sent.
+    Finished {
+        clean: bool,
+    },
+}
+
+impl Down {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut to = Writer::default();
+        match self {
+            Down::Start(job) => put_job(to.u8(0), job),
+            Down::Input(bytes) => to.u8(1).bytes(bytes).done(),
+            Down::Signal(signal) => to.u8(2).u32(*signal as u32).done(),
+            Down::Snapshot => to.u8(3).done(),
+            Down::End { signal, code } => to.u8(4).u32(*signal as u32).u32(*code as u32).done(),
+        }
+        to.0
+    }
+
+    pub fn decode(body: &[u8]) -> Option<Down> {
+        let from = &mut Reader(body);
+        Some(match from.u8()? {
+            0 => Down::Start(get_job(from)?),
+            1 => Down::Input(from.bytes()?),
+            2 => Down::Signal(from.u32()? as i32),
+            3 => Down::Snapshot,
+            4 => Down::End { signal: from.u32()? as i32, code: from.u32()? as i32 },
+            _ => return None,
+        })
+    }
+}
+
+impl Up {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut to = Writer::default();
+        match self {
+            Up::Started { host, facts, notes } => {
+                put_facts(to.u8(0).text(host), facts);
+                to.list(notes, |to, note| to.text(note).done());
+            }
+            Up::Output { rank, stream, bytes } => to.u8(1).u32(*rank).u8(*stream as u8).bytes(bytes).done(),
+            Up::InputTaken(len) => to.u8(2).u32(*len).done(),
+            Up::Trouble(trouble) => trouble.put(to.u8(3)),
+            Up::RankEnded { rank, pid, code } => to.u8(4).u32(*rank).u32(*pid as u32).u32(*code as u32).done(),
+            Up::Snapshot(states) => to.u8(5).list(states, put_state).done(),
+            Up::Counts(counts) => {
+                to.u8(6).list(&counts.names, |to, name| to.text(name).done());
+                to.list(&counts.ranks, |to, (rank, counts)| {
+                    to.u32(*rank).list(counts, |to, count| to.u64(*count).done()).done()
+                });
+            }
+            Up::Note(text) => to.u8(7).text(text).done(),
+            Up::Finished { clean } => to.u8(8).u8(u8::from(*clean)).done(),
+        }
+        to.0
+    }
+
+    pub fn decode(body: &[u8]) -> Option<Up> {
+        let from = &mut Reader(body);
+        Some(match from.u8()? {
+            0 => Up::Started { host: from.text()?, facts: get_facts(from)?, notes: from.list(Reader::text)? },
+            1 => Up::Output {
+                rank: from.u32()?,
+                stream: if from.u8()? == Stream::Out as u8 { Stream::Out } else { Stream::Err },
+                bytes: from.bytes()?,
+            },
+            2 => Up::InputTaken(from.u32()?),
+            3 => Up::Trouble(Trouble::get(from)?),
+            4 => Up::RankEnded { rank: from.u32()?, pid: from.u32()? as i32, code: from.u32()? as i32 },
+            5 => Up::Snapshot(from.list(get_state)?),
+            6 => Up::Counts(Counts {
+                names: from.list(Reader::text)?,
+                ranks: from.list(|from| Some((from.u32()?, from.list(Reader::u64)?)))?,
+            }),
+            7 => Up::Note(from.text()?),
+            8 => Up::Finished { clean: from.u8()? == 1 },
+            _ => return None,
+        })
+    }
+}
+
+fn put_job(to: &mut Writer, job: &HostJob) {
+    to.text(&job.id).u32(job.size);
+    to.list(&job.ranks, |to, (rank, app)| to.u32(*rank).u32(*app).done());
+    to.list(&job.apps, |to, app| {
+        to.u32(app.ranks).bytes(&app.program).list(&app.args, |to, arg| to.bytes(arg).done()).bytes(&app.directory);
+        to.list(&app.environment, |to, (name, value)| to.bytes(name).bytes(value).done());
+    });
+    to.bytes(&job.directory).u8(u8::from(job.binding == Binding::Core)).u8(u8::from(job.stats));
+}
+
+fn get_job(from: &mut Reader) -> Option<HostJob> {
+    Some(HostJob {
+        id: from.text()?,
+        size: from.u32()?,
+        ranks: from.list(|from| Some((from.u32()?, from.u32()?)))?,
+        apps: from.list(|from| {
+            Some(App {
+                ranks: from.u32()?,
+                program: from.bytes()?,
+                args: from.list(Reader::bytes)?,
+                directory: from.bytes()?,
+                environment: from.list(|from| Some((from.bytes()?, from.bytes()?)))?,
+            })
+        })?,
+        directory: from.bytes()?,
+        binding: if from.u8()? == 1 { Binding::Core } else { Binding::None },
+        stats: from.u8()? == 1,
+    })
+}
+
+fn put_facts(to: &mut Writer, facts: &Facts) {
+    to.u32(facts.cores).u8(u8::from(facts.process_vm == ProcessVm::Allowed)).u32(facts.memcpy_mb_s);
+    to.u32(facts.process_vm_mb_s).u32(facts.process_vm_fixed_ns).u8(u8::from(facts.membarrier));
+}
+
+fn get_facts(from: &mut Reader) -> Option<Facts> {
+    Some(Facts {
+        cores: from.u32()?,
+        process_vm: if from.u8()? == 1 { ProcessVm::Allowed } else { ProcessVm::Forbidden },
+        memcpy_mb_s: from.u32()?,
+        process_vm_mb_s: from.u32()?,
+        process_vm_fixed_ns: from.u32()?,
+        membarrier: from.u8()? == 1,
+    })
+}
+
+fn put_state(to: &mut Writer, state: &RankState) {
+    to.u32(state.rank).u32(state.pid as u32);
+    match &state.doing {
+        Doing::NotInit => to.u8(0).done(),
+        Doing::Initializing => to.u8(1).done(),
+        Doing::Computing => to.u8(2).done(),
+        Doing::Waiting(reason) => put_reason(to.u8(3), reason),
+        Doing::Finalized => to.u8(4).done(),
+        Doing::Ended => to.u8(5).done(),
+    }
+}
+
+fn get_state(from: &mut Reader) -> Option<RankState> {
+    let (rank, pid) = (from.u32()?, from.u32()? as i32);
+    let doing = match from.u8()? {
+        0 => Doing::NotInit,
+        1 => Doing::Initializing,
+        2 => Doing::Computing,
+        3 => Doing::Waiting(get_reason(from)?),
+        4 => Doing::Finalized,
+        5 => Doing::Ended,
+        _ => return None,
+    };
+    Some(RankState { rank, pid, doing })
+}
+
+fn put_reason(to: &mut Writer, reason: &Waiting) {
+    to.u64(reason.since_ns).text(&reason.call).text(&reason.communicator).u32(reason.context);
+    match reason.peer {
+        WaitPeer::None => to.u8(0).u32(0),
+        WaitPeer::Any => to.u8(1).u32(0),
+        WaitPeer::Rank(rank) => to.u8(2).u32(rank),
+    };
+    match reason.tag {
+        Tag::None => to.u8(0).u32(0),
+        Tag::Any => to.u8(1).u32(0),
+        Tag::Is(tag) => to.u8(2).u32(tag as u32),
+    };
+    to.u64(reason.bytes).u64(reason.extra);
+}
+
+fn get_reason(from: &mut Reader) -> Option<Waiting> {
+    Some(Waiting {
+        since_ns: from.u64()?,
+        call: from.text()?,
+        communicator: from.text()?,
+        context: from.u32()?,
+        peer: match (from.u8()?, from.u32()?) {
+            (0, _) => WaitPeer::None,
+            (1, _) => WaitPeer::Any,
+            (_, rank) => WaitPeer::Rank(rank),
+        },
+        tag: match (from.u8()?, from.u32()?) {
+            (0, _) => Tag::None,
+            (1, _) => Tag::Any,
+            (_, tag) => Tag::Is(tag as i32),
+        },
+        bytes: from.u64()?,
+        extra: from.u64()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trouble::What;
+
+    fn downs() -> Vec<Down> {
+        let app = App {
+            ranks: 2,
+            program: b"./a".to_vec(),
+            args: vec![b"-x".to_vec(), vec![0xff]],
+            directory: b"/tmp".to_vec(),
+            environment: vec![(b"A".to_vec(), b"b=c".to_vec())],
+        };
+        let job = HostJob {
+            id: "7.x".into(),
+            size: 3,
+            ranks: vec![(0, 0), (2, 0)],
+            apps: vec![app],
+            directory: b"/".to_vec(),
+            binding: Binding::Core,
+            stats: true,
+        };
+        vec![
+            Down::Start(job),
+            Down::Input(b"line\n".to_vec()),
+            Down::Signal(10),
+            Down::Snapshot,
+            Down::End { signal: 15, code: -1 },
+        ]
+    }
+
+    fn ups() -> Vec<Up> {
+        let facts =
+            Facts { cores: 2, process_vm: ProcessVm::Allowed, memcpy_mb_s: 3, membarrier: true, ..Facts::default() };
+        let reason = Waiting {
+            since_ns: 9,
+            call: "MPI_Recv".into(),
+            peer: WaitPeer::Any,
+            tag: Tag::Is(-1),
+            ..Waiting::default()
+        };
+        let doings = [
+            Doing::NotInit,
+            Doing::Initializing,
+            Doing::Computing,
+            Doing::Waiting(reason),
+            Doing::Finalized,
+            Doing::Ended,
+        ];
+        let whats = [
+            What::NotStarted { code: 127, text: "x".into() },
+            What::Killed { signal: 9, core_dumped: true },
+            What::Exited { code: 1 },
+            What::NoFinalize { code: 0 },
+            What::NoInit,
+            What::Aborted { code: -3, text: "why".into() },
+            What::OtherMpi { program: "p".into(), file: "f".into(), ours: "o".into() },
+            What::Host { text: "no".into() },
+        ];
+        let mut ups = vec![
+            Up::Started { host: "vm".into(), facts, notes: vec!["note".into()] },
+            Up::Output { rank: 1, stream: Stream::Err, bytes: vec![1, 2, 3] },
+            Up::InputTaken(5),
+            Up::RankEnded { rank: 1, pid: 2, code: 3 },
+            Up::Snapshot(doings.into_iter().map(|doing| RankState { rank: 4, pid: 5, doing }).collect()),
+            Up::Counts(Counts { names: vec!["n".into()], ranks: vec![(0, vec![u64::MAX])] }),
+            Up::Note("n".into()),
+            Up::Finished { clean: true },
+        ];
+        ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));
+        ups
+    }
+
+    #[test]
+    fn frames_come_back_as_sent_and_cut_ones_do_not_parse() {
+        for down in downs() {
+            let body = down.encode();
+            assert!((0..body.len()).all(|len| Down::decode(&body[..len]).as_ref() != Some(&down)));
+            assert_eq!(Down::decode(&body), Some(down));
+        }
+        for up in ups() {
+            let body = up.encode();
+            assert!((0..body.len()).all(|len| Up::decode(&body[..len]).as_ref() != Some(&up)));
+            assert_eq!(Up::decode(&body), Some(up));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What was detected and chosen, for `mpiexec --info` and `hawser-info`.
+
+use crate::agent::facts;
+use crate::params::PARAMS;
+use hawser_job::plan::LAYOUT_VERSION;
+use hawser_job::{Facts, ProcessVm};
+use hawser_os::{cpus, host};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// The facts of a host in one line.
+pub fn facts(facts: &Facts) -> String {
+    let copy = match facts.memcpy_mb_s {
+        0 => "copy speed not measured".into(),
+        speed => format!("memcpy {speed} MB/s"),
+    };
+    let process_vm = match facts.process_vm {
+        ProcessVm::Forbidden if facts.memcpy_mb_s == 0 => "process_vm_readv not tried".into(),
+        ProcessVm::Forbidden => "process_vm_readv forbidden".into(),
+        ProcessVm::Allowed => {
+            format!("process_vm_readv {} MB/s and {} ns at least", facts.process_vm_mb_s, facts.process_vm_fixed_ns)
+        }
+    };
+    let bells = if facts.membarrier { "membarrier" } else { "fences" };
+    format!("{} cores, {copy}, {process_vm}, doorbells by {bells}", facts.cores)
+}
+
+/// Everything, as measured here for `ranks` ranks.
+pub fn text(ranks: usize) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "Hawser {} (segment layout {LAYOUT_VERSION})", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(text, "host        {}", host::name());
+    let allowed = cpus::allowed().unwrap_or_default();
+    let quota = cpus::quota().map_or_else(|| "no quota".into(), |quota| format!("quota {quota:.2}"));
+    let _ = writeln!(text, "cores       {} allowed ({quota}), {} usable at once", allowed.len(), cpus::available());
+    let _ = writeln!(text, "measured    {}", self::facts(&facts::measure(ranks)));
+    let _ = writeln!(text, "libraries   {}", libraries());
+    let _ = writeln!(text, "devices     self, shm");
+    let _ = writeln!(text, "parameters  (* set in the environment)");
+    for param in PARAMS {
+        let mark = if param.is_set() { '*' } else { ' ' };
+        let _ = writeln!(text, "  {mark} {}={}  {}", param.name, param.text(), param.help);
+    }
+    let mut others: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("HAWSER_")).collect();
+    others.retain(|(name, _)| PARAMS.iter().all(|param| param.name != name));
+    others.sort();
+    for (name, value) in others {
+        let _ = writeln!(text, "  * {name}={value}");
+    }
+    text
+}
+
+/// The directory of our libraries and the ABIs that are in it.
+fn libraries() -> String {
+    let Some(directory) = facts::library_directory() else {
+        return "none beside this binary (../lib): the program's own search path decides".into();
+    };
+    let abis = [("libmpi_abi.so.1", "the MPI 5.0 standard ABI"), ("libmpi.so.12", "the MPICH ABI")];
+    let there = abis.into_iter().filter(|(name, _)| directory.join(name).exists());
+    let names: Vec<String> = there.map(|(name, abi)| format!("{name} ({abi})")).collect();
+    format!("{}: {}", PathBuf::from(&directory).display(), names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_told_in_words() {
+        let told = facts(&Facts {
+            cores: 2,
+            memcpy_mb_s: 9,
+            process_vm: ProcessVm::Allowed,
+            process_vm_mb_s: 5,
+            process_vm_fixed_ns: 7,
+            membarrier: true,
+        });
+        assert_eq!(told, "2 cores, memcpy 9 MB/s, process_vm_readv 5 MB/s and 7 ns at least, doorbells by membarrier");
+        assert!(facts(&Facts { memcpy_mb_s: 9, ..Facts::default() }).contains("process_vm_readv forbidden"));
+    }
+
+    #[test]
+    fn the_whole_text_names_host_cores_and_parameters() {
+        let text = text(2);
+        for part in [host::name().as_str(), "cores ", "memcpy", "HAWSER_HANG_S=60"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Floor 7: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
+//!
+//! mpiexec (`conduct`) reads the command line (`args`), starts an agent, and speaks with it in frames (`frames`,
+//! `channel`) over the agent's standard input and output, as it will through ssh. The agent (`agent`) makes the job's
+//! segment, starts the ranks, answers them (`boot::protocol`), carries their output and tells how they end. Each of
+//! the two ends everything below it when the other is gone. Nothing here polls: every wait is an event or a deadline.
+#![forbid(unsafe_code)]
+
+pub mod agent;
+pub mod args;
+pub mod channel;
+pub mod conduct;
+pub mod frames;
+pub mod info;
+pub mod inspect;
+pub mod params;
+pub mod report;
+pub mod stats;
+pub mod trouble;
+pub mod wire;

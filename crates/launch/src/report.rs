@@ -1,0 +1,198 @@
+//! Who waits for whom: the report of a job that does not move, and whether it is one.
+
+use crate::frames::{Doing, RankState};
+use hawser_job::{Tag, WaitPeer, Waiting};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The state of a rank and the host that it is on.
+pub type Located<'a> = (&'a str, &'a RankState);
+
+/// How long no rank has made progress: every rank that can still call MPI sleeps in a call, and the latest of them
+/// has for so long. None where some rank computes, or nobody waits.
+pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
+    let mut least: Option<u64> = None;
+    for state in states {
+        match &state.doing {
+            Doing::Waiting(reason) => least = Some(least.map_or(reason.since_ns, |l| l.min(reason.since_ns))),
+            Doing::Finalized | Doing::Ended => {}
+            Doing::NotInit | Doing::Initializing | Doing::Computing => return None,
+        }
+    }
+    least
+}
+
+/// The report: a line for each rank, then one for each cycle of ranks that wait for each other.
+pub fn report(why: &str, states: &[Located]) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "mpiexec: {why}; what each rank does:");
+    let by_rank: BTreeMap<u32, &RankState> = states.iter().map(|(_, state)| (state.rank, *state)).collect();
+    let mut sorted: Vec<&Located> = states.iter().collect();
+    sorted.sort_by_key(|(_, state)| state.rank);
+    for (host, state) in sorted {
+        let pid = if state.pid == 0 { String::new() } else { format!(" (pid {})", state.pid) };
+        let _ = writeln!(text, "  rank {} on {host}{pid}: {}", state.rank, doing(&state.doing, &by_rank));
+    }
+    for cycle in cycles(&by_rank) {
+        let ranks: Vec<String> = cycle.iter().chain(cycle.first()).map(u32::to_string).collect();
+        let _ = writeln!(text, "mpiexec: these ranks wait for each other in a cycle: {}", ranks.join(" -> "));
+    }
+    text
+}
+
+fn doing(doing: &Doing, others: &BTreeMap<u32, &RankState>) -> String {
+    match doing {
+        Doing::NotInit => "has not called MPI_Init".into(),
+        Doing::Initializing => "in MPI_Init".into(),
+        Doing::Computing => "computing (not in MPI)".into(),
+        Doing::Waiting(reason) => waiting(reason, others),
+        Doing::Finalized => "has called MPI_Finalize".into(),
+        Doing::Ended => "has ended".into(),
+    }
+}
+
+fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
+    let mut text = reason.call.clone();
+    match reason.peer {
+        WaitPeer::None => {}
+        WaitPeer::Any => text.push_str(", waiting for any rank"),
+        WaitPeer::Rank(peer) => {
+            let _ = write!(text, ", waiting for rank {peer}");
+            match others.get(&peer).map(|state| &state.doing) {
+                Some(Doing::Finalized) => text.push_str(" (which has called MPI_Finalize)"),
+                Some(Doing::Ended) => text.push_str(" (which has ended)"),
+                _ => {}
+            }
+        }
+    }
+    match reason.tag {
+        Tag::None => {}
+        Tag::Any => text.push_str(", any tag"),
+        Tag::Is(tag) => drop(write!(text, ", tag {tag}")),
+    }
+    if !reason.communicator.is_empty() {
+        let _ = write!(text, ", {}", reason.communicator);
+    }
+    if reason.bytes > 0 {
+        let _ = write!(text, ", {} bytes", reason.bytes);
+    }
+    if reason.extra > 1 && reason.call.starts_with("MPI_Wait") {
+        let _ = write!(text, ", {} requests open", reason.extra);
+    }
+    let _ = write!(text, ", for {:.1} s", reason.since_ns as f64 * 1e-9);
+    text
+}
+
+/// Cycles of ranks each of which waits for the next alone, the lowest rank first.
+fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
+    let next = |rank: u32| match &states.get(&rank)?.doing {
+        Doing::Waiting(Waiting { peer: WaitPeer::Rank(peer), .. }) => Some(*peer),
+        _ => None,
+    };
+    let mut seen = std::collections::HashSet::new();
+    let mut cycles = Vec::new();
+    for &start in states.keys() {
+        let mut path = Vec::new();
+        let mut at = Some(start);
+        while let Some(rank) = at.filter(|rank| seen.insert(*rank)) {
+            path.push(rank);
+            at = next(rank);
+        }
+        // Ends at a rank seen before: a cycle if that is on this very path.
+        if let Some(begin) = at.and_then(|rank| path.iter().position(|&p| p == rank)) {
+            let mut cycle = path.split_off(begin);
+            let lowest = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
+            cycle.rotate_left(lowest);
+            cycles.push(cycle);
+        }
+    }
+    cycles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiving(rank: u32, peer: WaitPeer, age_s: f64) -> RankState {
+        let reason = Waiting {
+            since_ns: (age_s * 1e9) as u64,
+            call: "MPI_Recv".into(),
+            communicator: "MPI_COMM_WORLD".into(),
+            peer,
+            tag: Tag::Is(7),
+            ..Waiting::default()
+        };
+        RankState { rank, pid: 100 + rank as i32, doing: Doing::Waiting(reason) }
+    }
+
+    fn text(states: &[RankState]) -> String {
+        report("no rank has made progress for 60 s", &states.iter().map(|s| ("vm", s)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_deadlock_of_three_names_calls_and_cycle() {
+        let states = [
+            receiving(2, WaitPeer::Rank(0), 61.2),
+            receiving(0, WaitPeer::Rank(1), 61.0),
+            receiving(1, WaitPeer::Rank(2), 60.5),
+        ];
+        assert_eq!(
+            text(&states),
+            "mpiexec: no rank has made progress for 60 s; what each rank does:\n\
+             \x20 rank 0 on vm (pid 100): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for 61.0 s\n\
+             \x20 rank 1 on vm (pid 101): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for 60.5 s\n\
+             \x20 rank 2 on vm (pid 102): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for 61.2 s\n\
+             mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0\n"
+        );
+        assert_eq!(stuck_ns(&states), Some(60_500_000_000));
+    }
+
+    #[test]
+    fn every_state_has_its_words() {
+        let mut waitall = receiving(5, WaitPeer::None, 1.0);
+        let Doing::Waiting(reason) = &mut waitall.doing else { unreachable!() };
+        *reason = Waiting { since_ns: 1, call: "MPI_Waitall".into(), extra: 3, bytes: 4096, ..Waiting::default() };
+        let state = |rank, doing| RankState { rank, pid: 0, doing };
+        let text = text(&[
+            state(0, Doing::NotInit),
+            state(1, Doing::Initializing),
+            state(2, Doing::Computing),
+            state(3, Doing::Finalized),
+            receiving(4, WaitPeer::Rank(3), 2.0),
+            waitall,
+            receiving(6, WaitPeer::Any, 2.0),
+            state(7, Doing::Ended),
+        ]);
+        for part in [
+            "rank 0 on vm: has not called MPI_Init\n",
+            "rank 1 on vm: in MPI_Init\n",
+            "rank 2 on vm: computing (not in MPI)\n",
+            "rank 3 on vm: has called MPI_Finalize\n",
+            "waiting for rank 3 (which has called MPI_Finalize), tag 7",
+            "MPI_Waitall, 4096 bytes, 3 requests open, for 0.0 s\n",
+            "waiting for any rank, tag 7",
+            "rank 7 on vm: has ended\n",
+        ] {
+            assert!(text.contains(part), "{part:?} in {text}");
+        }
+        assert!(!text.contains("cycle"));
+    }
+
+    #[test]
+    fn a_job_is_stuck_only_if_everybody_waits() {
+        let waiting = |rank| receiving(rank, WaitPeer::Any, 5.0);
+        let other = |doing| RankState { rank: 9, pid: 1, doing };
+        assert_eq!(stuck_ns(&[waiting(0), other(Doing::Computing)]), None);
+        assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), None);
+        assert_eq!(stuck_ns(&[waiting(0), other(Doing::Finalized), other(Doing::Ended)]), Some(5_000_000_000));
+        assert_eq!(stuck_ns(&[other(Doing::Ended)]), None);
+    }
+
+    #[test]
+    fn two_cycles_and_a_tail_are_told_apart() {
+        let peer = |rank, peer| receiving(rank, WaitPeer::Rank(peer), 1.0);
+        let states = [peer(0, 2), peer(1, 1), peer(2, 3), peer(3, 2), peer(4, 9)];
+        let by_rank = states.iter().map(|s| (s.rank, s)).collect();
+        assert_eq!(cycles(&by_rank), [vec![2, 3], vec![1]]);
+    }
+}

@@ -1,0 +1,160 @@
+//! What goes wrong with a rank, in the line that mpiexec prints and the code that it exits with.
+//!
+//! The agent finds troubles (`agent::ranks`), mpiexec prints the first one and ends the job.
+
+use crate::wire::{Reader, Writer};
+use hawser_os::signals;
+
+/// mpiexec's own exit codes, where no rank's code says more.
+pub const EXIT_FAILURE: i32 = 1;
+/// A wrong command line.
+pub const EXIT_USAGE: i32 = 2;
+/// `--timeout` has passed: the code of timeout(1).
+pub const EXIT_TIMEOUT: i32 = 124;
+/// As shells have it: found but not to be executed, and not found.
+pub const EXIT_NOT_EXECUTABLE: i32 = 126;
+pub const EXIT_NOT_FOUND: i32 = 127;
+/// Plus the number of a signal.
+pub const EXIT_SIGNAL: i32 = 128;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The program could not be started.
+    NotStarted {
+        code: i32,
+        text: String,
+    },
+    Killed {
+        signal: i32,
+        core_dumped: bool,
+    },
+    Exited {
+        code: i32,
+    },
+    /// The rank called MPI_Init but its process ended without MPI_Finalize.
+    NoFinalize {
+        code: i32,
+    },
+    /// The rank ended without MPI_Init although others called it.
+    NoInit,
+    /// MPI_Abort, or an error handler that ends the job.
+    Aborted {
+        code: i32,
+        text: String,
+    },
+    /// The rank has mapped another MPI library.
+    OtherMpi {
+        program: String,
+        file: String,
+        ours: String,
+    },
+    /// The agent cannot run the job at all.
+    Host {
+        text: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    pub rank: u32,
+    /// 0 where there is none.
+    pub pid: i32,
+    pub what: What,
+}
+
+impl Trouble {
+    /// The exit code of mpiexec if this is what ends the job.
+    pub fn exit_code(&self) -> i32 {
+        match self.what {
+            What::NotStarted { code, .. } | What::Exited { code } => code,
+            What::Aborted { code, .. } => hawser_boot::world::exit_code(code),
+            What::NoFinalize { code } if code != 0 => code,
+            What::Killed { signal, .. } => EXIT_SIGNAL + signal,
+            _ => EXIT_FAILURE,
+        }
+    }
+
+    /// One line: who, where, what.
+    pub fn line(&self, host: &str) -> String {
+        let rank = self.rank;
+        let who = if self.pid == 0 {
+            format!("rank {rank} on host {host}")
+        } else {
+            format!("rank {rank} on host {host} (pid {})", self.pid)
+        };
+        match &self.what {
+            What::NotStarted { text, .. } => format!("{who} could not be started: {text}"),
+            What::Killed { signal, core_dumped } => {
+                let dump = if *core_dumped { ", core dumped" } else { "" };
+                format!("{who} was killed by signal {signal} ({}{dump})", signals::description(*signal))
+            }
+            What::Exited { code } => format!("{who} exited with code {code}"),
+            What::NoFinalize { code } => format!("{who} exited with code {code} without calling MPI_Finalize"),
+            What::NoInit => format!("{who} exited without calling MPI_Init, which other ranks wait for"),
+            What::Aborted { code, text } => {
+                let text = text.replace('\n', "; ");
+                let colon = if text.is_empty() { "" } else { ": " };
+                format!("{who} aborted the job with code {code}{colon}{text}")
+            }
+            What::OtherMpi { program, file, ours } => format!(
+                "{who}, {program}, runs on another MPI library, {file}, and cannot join this job; \
+                 rebuild it with Hawser's mpicc, or have it find Hawser's library first ({ours})"
+            ),
+            What::Host { text } => format!("host {host} cannot run the job: {text}"),
+        }
+    }
+
+    pub fn put(&self, to: &mut Writer) {
+        to.u32(self.rank).u32(self.pid as u32);
+        match &self.what {
+            What::NotStarted { code, text } => to.u8(0).u32(*code as u32).text(text),
+            What::Killed { signal, core_dumped } => to.u8(1).u32(*signal as u32).u8(u8::from(*core_dumped)),
+            What::Exited { code } => to.u8(2).u32(*code as u32),
+            What::NoFinalize { code } => to.u8(3).u32(*code as u32),
+            What::NoInit => to.u8(4),
+            What::Aborted { code, text } => to.u8(5).u32(*code as u32).text(text),
+            What::OtherMpi { program, file, ours } => to.u8(6).text(program).text(file).text(ours),
+            What::Host { text } => to.u8(7).text(text),
+        };
+    }
+
+    pub fn get(from: &mut Reader) -> Option<Trouble> {
+        let (rank, pid) = (from.u32()?, from.u32()? as i32);
+        let what = match from.u8()? {
+            0 => What::NotStarted { code: from.u32()? as i32, text: from.text()? },
+            1 => What::Killed { signal: from.u32()? as i32, core_dumped: from.u8()? == 1 },
+            2 => What::Exited { code: from.u32()? as i32 },
+            3 => What::NoFinalize { code: from.u32()? as i32 },
+            4 => What::NoInit,
+            5 => What::Aborted { code: from.u32()? as i32, text: from.text()? },
+            6 => What::OtherMpi { program: from.text()?, file: from.text()?, ours: from.text()? },
+            7 => What::Host { text: from.text()? },
+            _ => return None,
+        };
+        Some(Trouble { rank, pid, what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_codes_are_as_documented() {
+        let line = |what: What| {
+            let trouble = Trouble { rank: 3, pid: 123, what };
+            (trouble.line("vm"), trouble.exit_code())
+        };
+        assert_eq!(
+            line(What::Killed { signal: 11, core_dumped: false }),
+            ("rank 3 on host vm (pid 123) was killed by signal 11 (Segmentation fault)".into(), 139)
+        );
+        assert_eq!(line(What::Exited { code: 7 }), ("rank 3 on host vm (pid 123) exited with code 7".into(), 7));
+        assert_eq!(line(What::NoFinalize { code: 0 }).1, 1);
+        assert_eq!(
+            line(What::Aborted { code: 256, text: "a\nb".into() }),
+            ("rank 3 on host vm (pid 123) aborted the job with code 256: a; b".into(), 1)
+        );
+        assert_eq!(line(What::Aborted { code: 0, text: String::new() }).1, 0);
+    }
+}
