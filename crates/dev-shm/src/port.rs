@@ -34,10 +34,11 @@ pub const LONGEST_IN_LINES: usize = line::fits_in(MOST_LINES);
 
 const _: () = assert!(SHORT <= LONGEST_IN_LINES && CHUNK + PREFIX_MAX <= LONGEST_IN_LINES);
 
-/// Chunks of a packet with `len` bytes of source: what the last does not hold goes into the line.
+/// Chunks of a packet of `total` bytes, prefix included: what is more than whole chunks, but not much, goes into
+/// the line beside the prefix.
 #[inline(always)]
-fn chunks_of(len: usize) -> usize {
-    len.div_ceil(CHUNK).min(CHUNKS)
+fn chunks_of(total: usize) -> usize {
+    if total >= CHUNK && total % CHUNK <= PREFIX_MAX { total / CHUNK } else { total.div_ceil(CHUNK) }
 }
 
 /// Packets of one peer that a poll delivers at most before it looks at the next.
@@ -221,15 +222,14 @@ impl ShmPort {
         len: usize,
         fill: &mut dyn FnMut(SharedMem),
     ) -> Result<(), Refusal> {
-        // What is more than the most chunks hold goes with the prefix into the line.
-        let inline = len.saturating_sub(CHUNKS * CHUNK);
+        let count = chunks_of(prefix.len() + len);
+        let inline = len.saturating_sub(count * CHUNK);
         let (len, in_line) = (len - inline, prefix.len() + inline);
         let mut front = [0; PREFIX_MAX];
         front[..prefix.len()].copy_from_slice(prefix);
         if inline > 0 {
             fill(SharedMem::of_slice(&mut front[prefix.len()..in_line]));
         }
-        let count = len.div_ceil(CHUNK);
         let position = self.ends[to].tx.head();
         let numbers = self.pool.take(to, count, position);
         let pool = self.area.bytes(self.layout.pool(self.me, self.lane), CHUNK << u8::BITS);
@@ -404,7 +404,7 @@ impl Port for ShmPort {
         if !self.ends[to].tx.has_room(1, PAYLOAD_LIMIT) {
             self.make_room(to, 1, PAYLOAD_LIMIT)?;
         }
-        if total > SHORT && self.find_chunks(to, chunks_of(len)) {
+        if total > SHORT && self.find_chunks(to, chunks_of(total)) {
             return match source {
                 Source::Mem(mem) => {
                     let mut at = 0;
