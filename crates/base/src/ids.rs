@@ -41,6 +41,9 @@ impl Lane {
 }
 
 impl Context {
+    /// One past the last context: as many communicators as a program may have at the same time, twice.
+    pub const LIMIT: u32 = 1 << 16;
+
     /// Contexts come in pairs (point-to-point, collective); both live on one lane.
     #[inline(always)]
     pub const fn lane(self) -> Lane {

@@ -14,7 +14,7 @@ use crate::pt2pt::Target;
 use crate::request::Requests;
 use crate::wire;
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Context, Lane as LaneId, Peer, SharedMem, UserMem};
+use hawser_base::{Class, Context, Lane as LaneId, Peer, SharedMem, UserMem};
 use hawser_device::{Delivery, Header, Payload, Source};
 use hawser_job::counters::Counters;
 use hawser_transport::{Channel, Control, Fabric};
@@ -35,6 +35,7 @@ pub struct Core {
     outbox: VecDeque<Effect>,
     streams: VecDeque<Stream>,
     fabric: &'static Fabric,
+    id: LaneId,
 }
 
 /// What belongs to an operation of the engine.
@@ -72,6 +73,7 @@ impl Lane {
             outbox: VecDeque::new(),
             streams: VecDeque::new(),
             fabric,
+            id,
         };
         Lane { channel: fabric.channel(id), core }
     }
@@ -287,7 +289,7 @@ impl Core {
                 Body::None => {}
             },
             Place::Hold { op, bytes } => {
-                let mut kept = vec![0; bytes as usize];
+                let mut kept = memory_for(bytes);
                 let len = payload.len().min(kept.len());
                 payload.read(&mut kept[..len]);
                 *self.slot(op) = Slot { body: Body::Held(kept), request: None };
@@ -307,9 +309,20 @@ impl Core {
     }
 }
 
+/// Memory for an unexpected message. A rank without it cannot keep MPI's promise, and says so.
+fn memory_for(bytes: u64) -> Vec<u8> {
+    let mut kept = Vec::new();
+    if kept.try_reserve_exact(bytes as usize).is_err() {
+        let text = format!("no memory for an unexpected message of {bytes} bytes; post its receive before it is sent");
+        crate::env::abort(Class::NoMem as i32, &text);
+    }
+    kept.resize(bytes as usize, 0);
+    kept
+}
+
 impl Delivery for Core {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
-        let place = wire::decode(&header, payload)
+        let place = wire::decode(&header, payload, self.id)
             .and_then(|packet| self.engine.arrive(from, packet, payload.len() as u64).ok());
         match place {
             Some(place) => self.put(place, payload),

@@ -3,14 +3,15 @@
 //! Before it: `abi::p2p`; after it: the matching engine's held messages.
 
 use crate::buffer::{Buf, Buffer};
-use crate::comm::Comm;
-use crate::matching::{Envelope, Op};
+use crate::comm::{Comm, CommRef};
+use crate::lane::Lane;
+use crate::matching::{Envelope, Op, Want};
 use crate::process;
 use crate::pt2pt;
 use crate::request::{Kind, NOTHING_RECEIVED, Request, State};
 use crate::status::Status;
-use crate::wait::{self, Call};
-use hawser_base::{Class, Error, Handle, LANES, Lane, Result, handle};
+use crate::wait;
+use hawser_base::{Class, Error, Handle, Result, handle};
 use hawser_job::{Tag, WaitReason};
 use hawser_transport::wait_peer;
 
@@ -39,11 +40,19 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let comm = process.comm(comm)?;
     let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
     let reason = || reason("MPI_Probe", &want);
-    let envelope = process.wait_until(comm.lane(), reason, |lane| lane.core.engine.probe(&want));
+    let envelope = process.wait_until(comm.lane(), reason, |lane| {
+        lane.core.engine.probe(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
+    })?;
     Ok(status(&comm, source, &envelope))
 }
 
-fn reason(call: &'static str, want: &crate::matching::Want) -> WaitReason<&'static str> {
+/// The error of a probe whose peer will send nothing any more.
+fn lost(lane: &Lane, want: &Want) -> Option<Error> {
+    let peer = want.source.filter(|&peer| lane.core.engine.is_lost(peer))?;
+    Some(Error::new(Class::ProcAborted, format!("rank {peer} of MPI_COMM_WORLD has ended")))
+}
+
+fn reason(call: &'static str, want: &Want) -> WaitReason<&'static str> {
     WaitReason {
         call,
         peer: wait_peer(want.source),
@@ -74,18 +83,17 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
         return Ok((handle::message::NO_PROC, Status::PROC_NULL));
     };
     let reason = || reason("MPI_Mprobe", &want);
-    let (held, envelope) = process.wait_until(comm.lane(), reason, |lane| lane.core.engine.claim(&want));
+    let (held, envelope) = process.wait_until(comm.lane(), reason, |lane| {
+        lane.core.engine.claim(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
+    })?;
     Ok((process.new_message(&comm, held)?, status(&comm, source, &envelope)))
 }
 
-/// A message that a matched probe took: which one, in which lane.
+/// A message that a matched probe took; it lies in its communicator's lane.
 pub struct Message {
-    pub comm: crate::comm::CommRef,
-    pub lane: Lane,
+    pub comm: CommRef,
     pub held: Op,
 }
-
-const _: () = assert!(LANES <= u8::MAX as usize);
 
 /// MPI_Imrecv. The message handle dies.
 pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
@@ -94,8 +102,8 @@ pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
         return Ok(NOTHING_RECEIVED);
     }
     let buffer = Buffer::new(process, buf)?;
-    let Message { comm, lane, held } = process.take_message(message)?;
-    let mut lane = process.lane(lane).enter();
+    let Message { comm, held } = process.take_message(message)?;
+    let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, hawser_base::value::ANY_SOURCE))?;
     let Some(op) = lane.core.engine.recv_claimed(held, buffer.len()) else {
         lane.core.requests.remove(request);
@@ -110,6 +118,5 @@ pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
 /// MPI_Mrecv.
 pub fn mrecv(buf: &Buf, message: Handle) -> Result<Status> {
     let mut request = imrecv(buf, message)?;
-    let _ = Call { name: "MPI_Mrecv", peer: None, tag: None };
     wait::wait("MPI_Mrecv", &mut request)?.result()
 }

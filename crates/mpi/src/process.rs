@@ -223,13 +223,13 @@ impl Process {
 
     /// A handle for a message that a matched probe took.
     pub fn new_message(&'static self, comm: &crate::comm::CommRef, held: Op) -> Result<Handle> {
-        let message = Message { comm: comm.clone(), lane: comm.lane(), held };
+        let message = Message { comm: comm.clone(), held };
         self.messages.insert(message).ok_or_else(|| full("probed messages"))
     }
 
     /// Takes the message of a handle; the handle dies.
     pub fn take_message(&'static self, handle: Handle) -> Result<Message> {
-        let found = self.messages.get(handle).map(|m| Message { comm: m.comm.clone(), lane: m.lane, held: m.held });
+        let found = self.messages.get(handle).map(|m| Message { comm: m.comm.clone(), held: m.held });
         match found {
             Some(message) if self.messages.remove(handle) => Ok(message),
             _ => Err(Error::new(Class::Request, format!("message {handle:?} does not exist; it was received before"))),

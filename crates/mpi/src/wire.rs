@@ -4,7 +4,7 @@
 //! is dropped by the caller. Before it: `matching`; after it: `transport::Channel`.
 
 use crate::matching::{Key, Packet};
-use hawser_base::Context;
+use hawser_base::{Context, Lane};
 use hawser_device::{Header, Payload};
 use hawser_transport::Control;
 
@@ -103,10 +103,14 @@ impl Reader<'_> {
     }
 }
 
-/// The packet of a header; its prefix is taken off the payload. `None`: not one of ours.
-pub fn decode(header: &Header, payload: &mut dyn Payload) -> Option<Packet> {
+/// The packet of a header that came on `lane`; its prefix is taken off the payload. `None`: not one of ours.
+pub fn decode(header: &Header, payload: &mut dyn Payload, lane: Lane) -> Option<Packet> {
     let Header { kind, aux, a, b } = *header;
     let (context, tag) = (Context(a), b as i32);
+    let names_context = matches!(kind, EAGER | PUSH | ASK | ANSWER | OFFER);
+    if names_context && (context.lane() != lane || context.0 >= Context::LIMIT) {
+        return None;
+    }
     let mut words = Reader(payload);
     Some(match kind {
         EAGER => Packet::Eager { context, tag },
@@ -180,15 +184,23 @@ mod tests {
         for packet in packets {
             let control = encode(&packet);
             let mut payload = Bytes(control.prefix().to_vec(), 0);
-            assert_eq!(decode(&control.header, &mut payload), Some(packet));
+            assert_eq!(decode(&control.header, &mut payload, context.lane()), Some(packet));
             assert_eq!(payload.len(), 0);
         }
     }
 
     #[test]
+    fn a_context_of_another_lane_or_beyond_all_is_none() {
+        let none = |context| decode(&eager(context, 0), &mut Bytes(vec![], 0), Lane(0)).is_none();
+        assert!(!none(Context(0)));
+        assert!(none(Context(2)));
+        assert!(none(Context(Context::LIMIT)));
+    }
+
+    #[test]
     fn a_short_or_unknown_packet_is_none() {
         let control = encode(&Packet::Grant { send: 4, from: 1, until: 2 });
-        assert_eq!(decode(&control.header, &mut Bytes(vec![0; 15], 0)), None);
-        assert_eq!(decode(&Header { kind: 200, ..Header::default() }, &mut Bytes(vec![], 0)), None);
+        assert_eq!(decode(&control.header, &mut Bytes(vec![0; 15], 0), Lane(0)), None);
+        assert_eq!(decode(&Header { kind: 200, ..Header::default() }, &mut Bytes(vec![], 0), Lane(0)), None);
     }
 }
