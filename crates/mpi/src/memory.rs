@@ -110,7 +110,7 @@ impl Memory {
 
     fn alloc_long(&self, size: usize, align: usize) -> Result<*mut u8> {
         // Spans begin at a page; a wider alignment is found inside a longer one.
-        let room = size.max(1).checked_add(align.saturating_sub(PAGE)).unwrap_or(usize::MAX);
+        let room = size.max(1).saturating_add(align.saturating_sub(PAGE));
         let mapped = self.map(room)?;
         let base = mapped.region.as_ptr();
         let at = base.wrapping_add(base.addr().next_multiple_of(align) - base.addr());

@@ -1,0 +1,276 @@
+//! Objects of a running process of one: error handlers, attributes of communicators and datatypes, memory.
+//! A case that ends its process runs in a process of its own, this program started again.
+
+use hawser_base::handle::{Kind, comm, datatype, errhandler, keyval};
+use hawser_base::{Class, Error, Handle, Peer};
+use hawser_device::Loopback;
+use hawser_job::Segment;
+use hawser_mpi::attributes::{self, Copy, Delete, Found, Predefined};
+use hawser_mpi::errhandler::{self as handlers, Object};
+use hawser_mpi::process::{self, Parts};
+use hawser_mpi::{env, errors, info, matching, memory, types};
+use hawser_transport::{Fabric, Patience};
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, Once};
+
+/// Makes this process a rank alone, once.
+fn start() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let world = hawser_boot::attach().unwrap();
+        let segment = Segment::alone().unwrap();
+        let page = segment.rank(0);
+        let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
+        let patience = Patience::new(false, page.doorbell(), page.wait()).unwrap();
+        let limits = matching::Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
+        let thread_level = hawser_base::value::THREAD_MULTIPLE;
+        let fabric = Box::leak(Box::new(fabric));
+        process::start(Parts { world, segment, fabric, limits, patience, thread_level }).unwrap();
+    });
+}
+
+fn error() -> Error {
+    Error::new(Class::Rank, "rank 9 is outside 0..=0")
+}
+
+#[track_caller]
+fn class<T>(result: hawser_base::Result<T>) -> Class {
+    result.err().expect("it should have been refused").class()
+}
+
+/// Runs `case` (a test of this file that ends its process) and gives its exit code and what it printed.
+fn in_own_process(case: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", "--nocapture", case]).env("HAWSER_TEST_CASE", case).output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn is_own_process() -> bool {
+    std::env::var_os("HAWSER_TEST_CASE").is_some()
+}
+
+fn the_line(text: &str) -> &str {
+    let mut lines = text.lines().filter(|line| line.starts_with("hawser"));
+    let line = lines.next().unwrap_or_else(|| panic!("no line of ours in: {text}"));
+    assert_eq!(lines.next(), None, "more than one line: {text}");
+    line
+}
+
+#[test]
+fn the_default_handler_ends_the_process_with_one_line() {
+    if is_own_process() {
+        start();
+        handlers::raise(&Object::Comm(comm::WORLD), "MPI_Send", &error());
+        unreachable!("the handler returned");
+    }
+    let (code, text) = in_own_process("the_default_handler_ends_the_process_with_one_line");
+    assert_eq!(code, Some(Class::Rank as i32));
+    let line = the_line(&text);
+    for part in ["rank 0", "MPI_Send failed on MPI_COMM_WORLD: MPI_ERR_RANK: rank 9 is outside 0..=0"] {
+        assert!(line.contains(part), "{line}");
+    }
+}
+
+#[test]
+fn errors_abort_ends_the_process_too() {
+    if is_own_process() {
+        start();
+        handlers::set(&Object::Default, errhandler::ERRORS_ABORT).unwrap();
+        handlers::raise(&Object::Default, "MPI_Op_create", &error());
+        unreachable!("the handler returned");
+    }
+    let (code, text) = in_own_process("errors_abort_ends_the_process_too");
+    assert_eq!(code, Some(Class::Rank as i32));
+    assert!(the_line(&text).contains("MPI_Op_create failed: MPI_ERR_RANK"), "{text}");
+}
+
+#[test]
+fn a_call_before_mpi_init_ends_the_process() {
+    if is_own_process() {
+        let error = process::get().err().unwrap();
+        handlers::raise(&Object::Comm(comm::WORLD), "MPI_Comm_rank", &error);
+        unreachable!("the handler returned");
+    }
+    let (code, text) = in_own_process("a_call_before_mpi_init_ends_the_process");
+    assert_eq!(code, Some(Class::Other as i32));
+    assert!(the_line(&text).contains("MPI_Comm_rank failed: MPI_ERR_OTHER: called before MPI_Init"), "{text}");
+}
+
+#[test]
+fn a_code_of_the_application_is_told_with_its_string() {
+    if is_own_process() {
+        start();
+        let added = errors::add_class().unwrap();
+        let code = errors::add_code(added).unwrap();
+        errors::add_string(code, b"the mesh is torn").unwrap();
+        handlers::call(&Object::Comm(comm::WORLD), "MPI_Comm_call_errhandler", code).unwrap();
+        unreachable!("the handler returned");
+    }
+    let (_, text) = in_own_process("a_code_of_the_application_is_told_with_its_string");
+    assert!(the_line(&text).contains("MPI_Comm_call_errhandler failed on MPI_COMM_WORLD: error code"), "{text}");
+    assert!(text.contains("the mesh is torn"), "{text}");
+}
+
+#[test]
+fn attributes_of_mpi_comm_self_are_deleted_first_when_mpi_ends() {
+    if is_own_process() {
+        start();
+        for name in ["first", "second"] {
+            let delete = move |object, _, _| {
+                assert_eq!(object, comm::SELF);
+                eprintln!("deleted {name}, initialised {}", process::get().is_ok());
+                Ok(())
+            };
+            let key = attributes::create_keyval(Kind::Comm, Copy::Null, Delete::Call(Box::new(delete))).unwrap();
+            attributes::comm_set(comm::SELF, key, 1).unwrap();
+        }
+        env::finalize().unwrap();
+        assert!(process::was_finalized());
+        return;
+    }
+    let (code, text) = in_own_process("attributes_of_mpi_comm_self_are_deleted_first_when_mpi_ends");
+    assert_eq!(code, Some(0), "{text}");
+    let deleted: Vec<_> = text.lines().filter(|line| line.starts_with("deleted")).collect();
+    assert_eq!(deleted, ["deleted second, initialised true", "deleted first, initialised true"]);
+}
+
+#[test]
+fn handlers_are_set_got_called_and_freed() {
+    if !is_own_process() {
+        let (code, text) = in_own_process("handlers_are_set_got_called_and_freed");
+        return assert_eq!(code, Some(0), "{text}");
+    }
+    start();
+    let world = Object::Comm(comm::WORLD);
+    assert_eq!(handlers::get(&world).unwrap(), errhandler::ERRORS_ARE_FATAL);
+    handlers::set(&world, errhandler::ERRORS_RETURN).unwrap();
+    assert_eq!(handlers::raise(&world, "MPI_Send", &error()), Class::Rank as i32);
+
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let note = seen.clone();
+    let function = Box::new(move |object, code| {
+        // MPI may be called in it: nothing is locked.
+        handlers::free(handlers::get(&Object::Comm(object)).unwrap()).unwrap();
+        note.lock().unwrap().push((object, code));
+    });
+    let made = handlers::create(Kind::Comm, function).unwrap();
+    handlers::set(&world, made).unwrap();
+    handlers::free(made).unwrap();
+    assert_eq!(class(handlers::free(made)), Class::Errhandler);
+    assert_eq!(class(handlers::set(&world, made)), Class::Errhandler);
+    assert_eq!(handlers::raise(&world, "MPI_Send", &error()), Class::Rank as i32);
+    handlers::call(&world, "MPI_Comm_call_errhandler", Class::Tag as i32).unwrap();
+    assert_eq!(class(handlers::call(&world, "MPI_Comm_call_errhandler", -1)), Class::Arg);
+    assert_eq!(*seen.lock().unwrap(), [(comm::WORLD, Class::Rank as i32), (comm::WORLD, Class::Tag as i32)]);
+
+    let (again, more) = (handlers::get(&world).unwrap(), handlers::get(&world).unwrap());
+    assert_eq!(again, more, "one handler has one handle");
+    handlers::free(again).unwrap();
+    handlers::set(&Object::Default, more).unwrap();
+    handlers::free(more).unwrap();
+    assert_eq!(class(handlers::free(more)), Class::Errhandler);
+    seen.lock().unwrap().clear();
+    // A communicator that is none: MPI_COMM_SELF's handler, told of MPI_COMM_SELF.
+    handlers::raise(&Object::Comm(Handle::dynamic(300, 0)), "MPI_Send", &error());
+    assert_eq!(*seen.lock().unwrap(), [(comm::SELF, Class::Rank as i32)]);
+    assert!(Arc::strong_count(&seen) > 1);
+    handlers::set(&world, errhandler::ERRORS_RETURN).unwrap();
+    handlers::set(&Object::Default, errhandler::ERRORS_RETURN).unwrap();
+    assert_eq!(Arc::strong_count(&seen), 1, "the handler is gone with its last use");
+}
+
+#[test]
+fn a_handler_of_another_kind_is_refused() {
+    start();
+    let of_files = handlers::create(Kind::File, Box::new(|_, _| ())).unwrap();
+    assert_eq!(class(handlers::set(&Object::Comm(comm::WORLD), of_files)), Class::Errhandler);
+    let no_file = Object::File(Handle::NULL);
+    assert_eq!(handlers::get(&no_file).unwrap(), errhandler::ERRORS_RETURN, "files return errors by default");
+    handlers::set(&no_file, of_files).unwrap();
+    handlers::set(&no_file, errhandler::ERRORS_RETURN).unwrap();
+    handlers::free(of_files).unwrap();
+    for predefined in [errhandler::ERRORS_ARE_FATAL, errhandler::ERRORS_ABORT, errhandler::ERRORS_RETURN] {
+        handlers::free(predefined).unwrap();
+    }
+    assert_eq!(class(handlers::free(Handle::NULL)), Class::Errhandler);
+    assert_eq!(class(handlers::get(&Object::Win(Handle::dynamic(300, 0)))), Class::Win);
+    assert_eq!(class(handlers::get(&Object::Comm(Handle::NULL))), Class::Comm);
+}
+
+#[test]
+fn predefined_attributes_are_integers_behind_addresses() {
+    start();
+    let get = |key| {
+        attributes::comm_get(comm::WORLD, key, |value| match value {
+            Predefined::Number(number) => number,
+            Predefined::Rank(rank) => rank - 100,
+            Predefined::Code(code) => code + 1000,
+        })
+    };
+    let integer = |key| match get(key).unwrap() {
+        Some(Found::Integer(at)) => Some((at as *const AtomicI32, at.load(Relaxed))),
+        Some(Found::Value(_)) => panic!("a value of the application"),
+        None => None,
+    };
+    assert_eq!(integer(keyval::TAG_UB).unwrap().1, i32::MAX);
+    assert_eq!(integer(keyval::TAG_UB), integer(keyval::TAG_UB), "the address stays");
+    assert_eq!(integer(keyval::HOST).unwrap().1, hawser_base::value::PROC_NULL - 100);
+    assert_eq!(integer(keyval::IO).unwrap().1, hawser_base::value::ANY_SOURCE - 100);
+    assert_eq!(integer(keyval::WTIME_IS_GLOBAL).unwrap().1, 1);
+    assert_eq!(integer(keyval::UNIVERSE_SIZE).unwrap().1, 1);
+    assert_eq!(integer(keyval::APPNUM), None, "no launcher said it");
+    assert_eq!(integer(keyval::LASTUSEDCODE).unwrap().1, errors::last_used() + 1000);
+    assert_eq!(class(get(keyval::WIN_BASE)), Class::Keyval);
+    assert_eq!(class(get(keyval::INVALID)), Class::Keyval);
+    assert_eq!(class(attributes::comm_set(comm::WORLD, keyval::TAG_UB, 1)), Class::Keyval);
+}
+
+#[test]
+fn attributes_of_communicators_and_datatypes_have_their_own_keys() {
+    start();
+    let of_comms = attributes::create_keyval(Kind::Comm, Copy::Null, Delete::Null).unwrap();
+    let of_types = attributes::create_keyval(Kind::Datatype, Copy::Null, Delete::Null).unwrap();
+    attributes::comm_set(comm::WORLD, of_comms, 5).unwrap();
+    types::set_attr(datatype::INT, of_types, 6).unwrap();
+    let found = attributes::comm_get(comm::WORLD, of_comms, |_| 0).unwrap();
+    assert!(matches!(found, Some(Found::Value(5))));
+    assert_eq!(types::get_attr(datatype::INT, of_types).unwrap(), Some(6));
+    assert_eq!(class(types::set_attr(datatype::INT, of_comms, 0)), Class::Keyval);
+    assert_eq!(class(attributes::comm_set(comm::WORLD, of_types, 0)), Class::Keyval);
+    assert_eq!(class(attributes::comm_set(Handle::NULL, of_comms, 0)), Class::Comm);
+    attributes::comm_delete(comm::WORLD, of_comms).unwrap();
+    types::delete_attr(datatype::INT, of_types).unwrap();
+    assert!(attributes::comm_get(comm::WORLD, of_comms, |_| 0).unwrap().is_none());
+    attributes::free_keyval(Kind::Comm, of_comms).unwrap();
+    attributes::free_keyval(Kind::Datatype, of_types).unwrap();
+}
+
+#[test]
+fn memory_heeds_its_info_and_its_arguments() {
+    start();
+    let hints = info::create().unwrap();
+    let limits = info::Limits { key: 255, value: 1024 };
+    info::set(hints, b"mpi_minimum_memory_alignment", b"65536", limits).unwrap();
+    let at = memory::alloc(100, hints).unwrap();
+    assert!(at.addr().is_multiple_of(65536));
+    memory::free(at).unwrap();
+    assert_eq!(class(memory::free(at)), Class::Base);
+    info::set(hints, b"mpi_minimum_memory_alignment", b"many", limits).unwrap();
+    assert_eq!(class(memory::alloc(100, hints)), Class::InfoValue);
+    info::free(hints).unwrap();
+    assert_eq!(class(memory::alloc(100, hints)), Class::Info);
+    assert_eq!(class(memory::alloc(-1, Handle::NULL)), Class::Arg);
+    assert_eq!(class(memory::alloc(i64::MAX, Handle::NULL)), Class::NoMem);
+    memory::free(memory::alloc(0, Handle::NULL).unwrap()).unwrap();
+}
+
+#[test]
+fn a_process_alone_knows_how_many_it_is() {
+    start();
+    let limits = info::Limits { key: 255, value: 1024 };
+    let get = |key: &[u8]| info::get(hawser_base::handle::info::ENV, key, limits).unwrap();
+    assert_eq!(get(b"maxprocs").as_deref(), Some(&b"1"[..]));
+    assert_eq!(get(b"thread_level").as_deref(), Some(&b"MPI_THREAD_MULTIPLE"[..]));
+    assert_eq!(get(b"soft"), None);
+}
