@@ -198,14 +198,6 @@ impl Reduction {
         // that has a unit is an array of it from its address on.
         unsafe { (self.kernel)(inout.at(0), input.at(0), n as usize) }
     }
-
-    /// The same on buffer arguments of the datatype.
-    pub fn apply_at(&self, inout: UserPtr, input: UserPtr, count: u64) {
-        let n = count.saturating_mul(self.per_element);
-        // SAFETY: `count` elements at both addresses were vouched for when the pointers were made, and a type
-        // that has a unit is an array of it from its address on.
-        unsafe { (self.kernel)(inout.at(0), input.at(0), n as usize) }
-    }
 }
 
 fn replace(extent: u64) -> Option<Kernel> {
