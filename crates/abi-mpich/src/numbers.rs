@@ -315,7 +315,8 @@ pub fn code_in(code: c_int) -> Option<c_int> {
 }
 
 pub fn code_out(code: c_int) -> c_int {
-    if code >= FIRST_ADDED {
+    // MPI_ERR_LASTCODE itself is what MPI_LASTUSEDCODE says as long as nothing was added.
+    if code >= FIRST_ADDED - 1 {
         return code - FIRST_ADDED + LAST + 1;
     }
     CLASSES.iter().find(|&&(_, class)| class as c_int == code).map_or(code, |(here, _)| *here)

@@ -152,6 +152,7 @@ fn added_error_codes_come_after_lastcode() {
     assert_eq!(Mpich::code_out(added), 0x4000_0003);
     assert_eq!(Mpich::code_in(0x4000_0003), Some(added));
     assert_eq!(Mpich::code_in(82), None);
+    assert_eq!(Mpich::code_out(hawser_abi::errors::LAST), 0x3fff_ffff);
 }
 
 #[test]

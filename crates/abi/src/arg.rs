@@ -5,6 +5,7 @@
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::handle::Kind;
+use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
 use std::ffi::{CStr, c_char, c_int};
 
@@ -12,12 +13,15 @@ type Result<T> = hawser_base::Result<T>;
 
 /// An integer argument: `int`, `MPI_Count` or `MPI_Aint`.
 pub trait Int: Copy + 'static {
+    /// Whether functions with this type of counts are the `_c` forms (MPI-5.0 §2.5.8).
+    const LARGE: bool;
     fn wide(self) -> i64;
     /// None if `value` does not fit.
     fn narrow(value: i64) -> Option<Self>;
 }
 
 impl Int for i32 {
+    const LARGE: bool = false;
     #[inline(always)]
     fn wide(self) -> i64 {
         self.into()
@@ -29,6 +33,7 @@ impl Int for i32 {
 }
 
 impl Int for i64 {
+    const LARGE: bool = true;
     #[inline(always)]
     fn wide(self) -> i64 {
         self
@@ -41,6 +46,7 @@ impl Int for i64 {
 
 /// MPI_Aint. It is as wide as MPI_Count on every machine that Hawser builds for.
 impl Int for isize {
+    const LARGE: bool = false;
     #[inline(always)]
     fn wide(self) -> i64 {
         self as i64
@@ -93,6 +99,11 @@ impl<N: Int> Out<N> {
     pub fn put_int(self, value: i64) -> Option<()> {
         self.put(N::narrow(value)?);
         Some(())
+    }
+
+    /// The same for results of which the standard says MPI_UNDEFINED when they are too large.
+    pub fn put_or_undefined(self, value: i64) {
+        self.put(N::narrow(value).or_else(|| N::narrow(UNDEFINED.into())).expect("MPI_UNDEFINED fits an int"));
     }
 }
 
@@ -166,8 +177,22 @@ impl Handles {
 
 /// A length argument.
 pub fn count(count: c_int) -> Result<usize> {
-    let negative = || Error::new(Class::Count, format!("count is {count}; it must not be negative"));
-    usize::try_from(count).map_err(|_| negative())
+    length(count)
+}
+
+/// The same of either width.
+pub fn length(count: impl Int) -> Result<usize> {
+    let negative = || Error::new(Class::Count, format!("count is {}; it must not be negative", count.wide()));
+    usize::try_from(count.wide()).map_err(|_| negative())
+}
+
+/// An array of `count` numbers, widened.
+///
+/// # Safety
+/// `count` numbers at `at` may be read.
+pub unsafe fn numbers<N: Int>(at: *const N, count: impl Int, name: &'static str) -> Result<Vec<i64>> {
+    // SAFETY: the caller's promise.
+    Ok(unsafe { array(at, length(count)?, name) }?.iter().map(|number| number.wide()).collect())
 }
 
 #[cold]

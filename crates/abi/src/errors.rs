@@ -1,37 +1,78 @@
-//! Error classes and codes: their strings, and the numbers of those that the application adds.
+//! Error classes and codes, those that the application adds among them.
 //!
-//! A house code is a class's value in the standard ABI, or from FIRST_ADDED on what MPI_Add_error_class and
-//! MPI_Add_error_code gave out.
+//! Before it: the exported functions. After it: `mpi::errors`, whose codes are the house's.
 
 use crate::abi::{Abi, MAX_ERROR_STRING};
-use crate::arg::{Out, put_text};
+use crate::arg::{Out, put_text, text};
 use crate::raise::Result;
 use hawser_base::{Class, Error};
+use hawser_mpi::errors;
 use std::ffi::{c_char, c_int};
 
-/// MPI_ERR_LASTCODE of the standard ABI, the largest code that is not added.
-pub const LAST: c_int = 16383;
-pub const FIRST_ADDED: c_int = LAST + 1;
+pub use hawser_mpi::errors::{FIRST_ADDED, LAST};
 
-fn class_of<A: Abi>(code: c_int) -> Result<Class> {
-    let unknown = || Error::new(Class::Arg, format!("{code} is no error code"));
-    Ok(A::code_in(code).and_then(Class::from_value).ok_or_else(unknown)?)
+/// A code or class argument.
+fn code<A: Abi>(code: c_int) -> hawser_base::Result<c_int> {
+    A::code_in(code).ok_or_else(|| Error::new(Class::Arg, format!("{code} is no error code")))
 }
 
 /// # Safety
 /// The contract of MPI_Error_class.
 pub unsafe fn error_class<A: Abi>(code: c_int, class: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let out = unsafe { Out::new(class, "errorclass") }?;
-    out.put(A::code_out(class_of::<A>(code)? as c_int));
+    let class = unsafe { Out::new(class, "errorclass") }?;
+    class.put(A::code_out(errors::class(self::code::<A>(code)?)?));
     Ok(())
 }
 
 /// # Safety
 /// The contract of MPI_Error_string.
 pub unsafe fn error_string<A: Abi>(code: c_int, string: *mut c_char, length: *mut c_int) -> Result {
-    let class = class_of::<A>(code)?;
-    let text = format!("{}: {}", class.name(), class.text());
+    let found = errors::string(self::code::<A>(code)?)?;
     // SAFETY: the caller's arguments; the standard gives `string` that much room.
-    Ok(unsafe { put_text(text.as_bytes(), string, MAX_ERROR_STRING, length, "string") }?)
+    Ok(unsafe { put_text(&found, string, MAX_ERROR_STRING, length, "string") }?)
+}
+
+/// # Safety
+/// The contract of MPI_Add_error_class.
+pub unsafe fn add_class<A: Abi>(class: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let class = unsafe { Out::new(class, "errorclass") }?;
+    class.put(A::code_out(errors::add_class()?));
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Add_error_code.
+pub unsafe fn add_code<A: Abi>(class: c_int, code: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let out = unsafe { Out::new(code, "errorcode") }?;
+    out.put(A::code_out(errors::add_code(self::code::<A>(class)?)?));
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Add_error_string.
+pub unsafe fn add_string<A: Abi>(code: c_int, string: *const c_char) -> Result {
+    // SAFETY: the caller's argument.
+    let string = unsafe { text(string, "string") }?;
+    Ok(errors::add_string(self::code::<A>(code)?, &string[..string.len().min(MAX_ERROR_STRING - 1)])?)
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn remove_class<A: Abi>(class: c_int) -> Result {
+    Ok(errors::remove_class(code::<A>(class)?)?)
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn remove_code<A: Abi>(code: c_int) -> Result {
+    Ok(errors::remove_code(self::code::<A>(code)?)?)
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn remove_string<A: Abi>(code: c_int) -> Result {
+    Ok(errors::remove_string(self::code::<A>(code)?)?)
 }

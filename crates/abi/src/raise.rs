@@ -5,27 +5,17 @@
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::{Error, Handle};
-use hawser_mpi::process;
+use hawser_mpi::errhandler;
 use std::ffi::c_int;
 
-/// Whose error handler is called.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Object {
-    /// No object, or none that is valid: the handler of MPI_COMM_SELF (MPI-5.0 §9.3), before MPI_Init and
-    /// after MPI_Finalize the initial one.
-    Default,
-    Comm(Handle),
-    Win(Handle),
-    /// The null handle stands for MPI_FILE_NULL, whose handler serves calls without a file.
-    File(Handle),
-    Session(Handle),
-}
+pub use hawser_mpi::errhandler::Object;
 
 /// A failed call: the error, and whose handler is called if the function's row does not know (a request's
 /// communicator).
 pub struct Fault {
     pub error: Error,
-    pub object: Option<Object>,
+    /// Boxed, so that what every call returns is two words.
+    pub object: Option<Box<Object>>,
 }
 
 pub type Result<T = ()> = std::result::Result<T, Fault>;
@@ -39,7 +29,7 @@ impl From<Error> for Fault {
 
 impl Fault {
     pub fn of(object: Object, error: Error) -> Fault {
-        Fault { error, object: Some(object) }
+        Fault { error, object: Some(Box::new(object)) }
     }
 }
 
@@ -144,17 +134,7 @@ pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
     A::code_out(if class == UnsupportedOperation { ToolNotSupported } else { class } as c_int)
 }
 
+/// Calls the handler; what it is told and what the call returns are the ABI's numbers.
 fn call<A: Abi>(object: Object, function: &'static str, fault: Fault) -> c_int {
-    let object = fault.object.unwrap_or(object);
-    // The initial error handler, MPI_ERRORS_ARE_FATAL, as long as `mpi` has no other.
-    let process = process::get().ok();
-    let on = match object {
-        Object::Comm(comm) => {
-            process.and_then(|p| p.comm(comm).ok()).map(|comm| format!(" on {}", comm.display_name()))
-        }
-        _ => None,
-    };
-    let who = process.map_or("a process".to_owned(), |process| format!("rank {}", process.me()));
-    let text = format!("{who}: {function} failed{}: {}", on.unwrap_or_default(), fault.error);
-    hawser_mpi::env::abort(A::code_out(fault.error.code()), &text)
+    A::code_out(errhandler::raise(fault.object.as_deref().unwrap_or(&object), function, &fault.error))
 }

@@ -55,7 +55,7 @@ impl<A: Abi> Statuses<A> {
 }
 
 /// A status argument that must be one.
-fn present<A: Abi>(status: *const A::Status) -> Result<*const A::Status> {
+pub(crate) fn present<A: Abi>(status: *const A::Status) -> Result<*const A::Status> {
     if status.is_null() || status.addr() == A::SENTINELS.status_ignore {
         return Err(null("status").into());
     }

@@ -52,18 +52,18 @@ macro_rules! table_coll { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Gatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
         recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, root: c_int, comm: Comm)
         [comm(comm)] => unsupported;
-    both MPI_Op_commutative(op: Op, commute: *mut c_int) [default] => unsupported;
-    both MPI_Op_create(user_fn: UserFunction, commute: c_int, op: *mut Op) [default] => unsupported;
-    both MPI_Op_create_c(user_fn: UserFunctionC, commute: c_int, op: *mut Op) [default] => unsupported;
-    both MPI_Op_free(op: *mut Op) [default] => unsupported;
+    both MPI_Op_commutative(op: Op, commute: *mut c_int) [default] => op::commutative;
+    both MPI_Op_create(user_fn: UserFunction, commute: c_int, op: *mut Op) [default] => op::create;
+    both MPI_Op_create_c(user_fn: UserFunctionC, commute: c_int, op: *mut Op) [default] => op::create_large;
+    both MPI_Op_free(op: *mut Op) [default] => op::free;
     both MPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op, root: c_int,
         comm: Comm) [comm(comm)] => unsupported;
     both MPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype, op: Op,
         root: c_int, comm: Comm) [comm(comm)] => unsupported;
     both MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op)
-        [default] => unsupported;
+        [default] => op::reduce_local;
     both MPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: Count, datatype: Datatype, op: Op)
-        [default] => unsupported;
+        [default] => op::reduce_local;
     both MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: Datatype,
         op: Op, comm: Comm) [comm(comm)] => unsupported;
     both MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: Datatype,

@@ -5,10 +5,10 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
-    both MPI_Attr_delete(comm: Comm, keyval: c_int) [comm(comm)] => unsupported;
+    both MPI_Attr_delete(comm: Comm, keyval: c_int) [comm(comm)] => attributes::comm_delete;
     both MPI_Attr_get(comm: Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
-        [comm(comm)] => unsupported;
-    both MPI_Attr_put(comm: Comm, keyval: c_int, attribute_val: *mut c_void) [comm(comm)] => unsupported;
+        [comm(comm)] => attributes::comm_get;
+    both MPI_Attr_put(comm: Comm, keyval: c_int, attribute_val: *mut c_void) [comm(comm)] => attributes::comm_set;
     both MPI_Cart_coords(comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) [comm(comm)] => unsupported;
     both MPI_Cart_create(comm_old: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int,
         comm_cart: *mut Comm) [comm(comm_old)] => unsupported;
@@ -27,14 +27,14 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
         newcomm: *mut Comm) [default] => unsupported;
     both MPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm) [comm(comm)] => unsupported;
     both MPI_Comm_create_keyval(comm_copy_attr_fn: CommCopyAttrFunction, comm_delete_attr_fn: CommDeleteAttrFunction,
-        comm_keyval: *mut c_int, extra_state: *mut c_void) [default] => unsupported;
-    both MPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) [comm(comm)] => unsupported;
+        comm_keyval: *mut c_int, extra_state: *mut c_void) [default] => attributes::comm_create_keyval;
+    both MPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) [comm(comm)] => attributes::comm_delete;
     both MPI_Comm_dup(comm: Comm, newcomm: *mut Comm) [comm(comm)] => unsupported;
     both MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) [comm(comm)] => unsupported;
     both MPI_Comm_free(comm: *mut Comm) [comm_at(comm)] => unsupported;
-    both MPI_Comm_free_keyval(comm_keyval: *mut c_int) [default] => unsupported;
+    both MPI_Comm_free_keyval(comm_keyval: *mut c_int) [default] => attributes::comm_free_keyval;
     both MPI_Comm_get_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
-        [comm(comm)] => unsupported;
+        [comm(comm)] => attributes::comm_get;
     both MPI_Comm_get_info(comm: Comm, info_used: *mut Info) [comm(comm)] => unsupported;
     both MPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) [comm(comm)] => comm::get_name;
     both MPI_Comm_group(comm: Comm, group: *mut Group) [comm(comm)] => comm::group;
@@ -44,7 +44,8 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_rank(comm: Comm, rank: *mut c_int) [comm(comm)] => comm::rank;
     both MPI_Comm_remote_group(comm: Comm, group: *mut Group) [comm(comm)] => unsupported;
     both MPI_Comm_remote_size(comm: Comm, size: *mut c_int) [comm(comm)] => unsupported;
-    both MPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) [comm(comm)] => unsupported;
+    both MPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void)
+        [comm(comm)] => attributes::comm_set;
     both MPI_Comm_set_info(comm: Comm, info: Info) [comm(comm)] => unsupported;
     both MPI_Comm_set_name(comm: Comm, comm_name: *const c_char) [comm(comm)] => comm::set_name;
     both MPI_Comm_size(comm: Comm, size: *mut c_int) [comm(comm)] => comm::size;
@@ -95,7 +96,7 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
         [default] => unsupported;
     both MPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) [comm(intercomm)] => unsupported;
     both MPI_Keyval_create(copy_fn: CopyFunction, delete_fn: DeleteFunction, keyval: *mut c_int,
-        extra_state: *mut c_void) [default] => unsupported;
-    both MPI_Keyval_free(keyval: *mut c_int) [default] => unsupported;
+        extra_state: *mut c_void) [default] => attributes::comm_create_keyval;
+    both MPI_Keyval_free(keyval: *mut c_int) [default] => attributes::comm_free_keyval;
     both MPI_Topo_test(comm: Comm, status: *mut c_int) [comm(comm)] => unsupported;
 } } }

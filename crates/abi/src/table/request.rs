@@ -6,11 +6,14 @@
 #[macro_export]
 macro_rules! table_request { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Cancel(request: *mut Request) [default] => request::cancel;
-    both MPI_Get_count(status: *const Status, datatype: Datatype, count: *mut c_int) [default] => unsupported;
-    both MPI_Get_count_c(status: *const Status, datatype: Datatype, count: *mut Count) [default] => unsupported;
-    both MPI_Get_elements(status: *const Status, datatype: Datatype, count: *mut c_int) [default] => unsupported;
-    both MPI_Get_elements_c(status: *const Status, datatype: Datatype, count: *mut Count) [default] => unsupported;
-    both MPI_Get_elements_x(status: *const Status, datatype: Datatype, count: *mut Count) [default] => unsupported;
+    both MPI_Get_count(status: *const Status, datatype: Datatype, count: *mut c_int) [default] => layout::get_count;
+    both MPI_Get_count_c(status: *const Status, datatype: Datatype, count: *mut Count) [default] => layout::get_count;
+    both MPI_Get_elements(status: *const Status, datatype: Datatype, count: *mut c_int)
+        [default] => layout::get_elements;
+    both MPI_Get_elements_c(status: *const Status, datatype: Datatype, count: *mut Count)
+        [default] => layout::get_elements;
+    both MPI_Get_elements_x(status: *const Status, datatype: Datatype, count: *mut Count)
+        [default] => layout::get_elements;
     both MPI_Grequest_complete(request: Request) [default] => unsupported;
     both MPI_Grequest_start(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
         cancel_fn: GrequestCancelFunction, extra_state: *mut c_void, request: *mut Request) [default] => unsupported;
@@ -29,9 +32,12 @@ macro_rules! table_request { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Status_get_source(status: *const Status, source: *mut c_int) [default] => status::get_source;
     both MPI_Status_get_tag(status: *const Status, tag: *mut c_int) [default] => status::get_tag;
     both MPI_Status_set_cancelled(status: *mut Status, flag: c_int) [default] => status::set_cancelled;
-    both MPI_Status_set_elements(status: *mut Status, datatype: Datatype, count: c_int) [default] => unsupported;
-    both MPI_Status_set_elements_c(status: *mut Status, datatype: Datatype, count: Count) [default] => unsupported;
-    both MPI_Status_set_elements_x(status: *mut Status, datatype: Datatype, count: Count) [default] => unsupported;
+    both MPI_Status_set_elements(status: *mut Status, datatype: Datatype, count: c_int)
+        [default] => layout::set_elements;
+    both MPI_Status_set_elements_c(status: *mut Status, datatype: Datatype, count: Count)
+        [default] => layout::set_elements;
+    both MPI_Status_set_elements_x(status: *mut Status, datatype: Datatype, count: Count)
+        [default] => layout::set_elements;
     both MPI_Status_set_error(status: *mut Status, error: c_int) [default] => status::set_error;
     both MPI_Status_set_source(status: *mut Status, source: c_int) [default] => status::set_source;
     both MPI_Status_set_tag(status: *mut Status, tag: c_int) [default] => status::set_tag;

@@ -1,0 +1,188 @@
+//! Attributes of communicators and datatypes: the application's copy and delete functions become closures;
+//! values are what C calls `void *`, predefined ones the address of an integer.
+//!
+//! Before it: the exported functions. After it: `mpi::attributes`, `mpi::types`.
+
+use crate::abi::{Abi, CHandle};
+use crate::arg::{self, Out, handle};
+use crate::callback::{CopyAttrFunction, DeleteAttrFunction};
+use crate::raise::Result;
+use hawser_base::handle::Kind;
+use hawser_mpi::attributes::{self, Copy, Delete, Found, Predefined};
+use hawser_mpi::types;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// A copy function. Null and MPI_COMM_DUP_FN (where it is a number) are no functions to call.
+///
+/// # Safety
+/// `function` may be called with `extra` until its key and all attributes of it are gone.
+unsafe fn copy<A: Abi, H: CHandle>(function: CopyAttrFunction<H>, extra: *mut c_void) -> Copy {
+    let Some(function) = function else { return Copy::Null };
+    if A::SENTINELS.dup_fn == Some(function as usize) {
+        return Copy::Dup;
+    }
+    let extra = extra.expose_provenance();
+    Copy::Call(Box::new(move |object, keyval, value| {
+        let (mut copied, mut flag) = (ptr::null_mut::<c_void>(), 0);
+        let out = (&raw mut copied).cast();
+        let (extra, value) = (ptr::with_exposed_provenance_mut(extra), ptr::with_exposed_provenance_mut(value));
+        // SAFETY: the caller's promise; `out` and `flag` are ours and live until it returns.
+        let code = unsafe { function(H::encode(object), A::keyval_out(keyval), extra, value, out, &mut flag) };
+        match (code, flag) {
+            (0, 0) => Ok(None),
+            (0, _) => Ok(Some(copied.expose_provenance())),
+            _ => Err(A::code_in(code).unwrap_or(code)),
+        }
+    }))
+}
+
+/// # Safety
+/// As `copy`.
+unsafe fn delete<A: Abi, H: CHandle>(function: DeleteAttrFunction<H>, extra: *mut c_void) -> Delete {
+    let Some(function) = function else { return Delete::Null };
+    let extra = extra.expose_provenance();
+    Delete::Call(Box::new(move |object, keyval, value| {
+        let (extra, value) = (ptr::with_exposed_provenance_mut(extra), ptr::with_exposed_provenance_mut(value));
+        // SAFETY: the caller's promise.
+        match unsafe { function(H::encode(object), A::keyval_out(keyval), value, extra) } {
+            0 => Ok(()),
+            code => Err(A::code_in(code).unwrap_or(code)),
+        }
+    }))
+}
+
+/// # Safety
+/// The contract of MPI_Comm_create_keyval and its like.
+unsafe fn create<A: Abi, H: CHandle>(
+    copy: CopyAttrFunction<H>,
+    delete: DeleteAttrFunction<H>,
+    keyval: *mut c_int,
+    extra: *mut c_void,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let keyval = Out::new(keyval, "keyval")?;
+        let made =
+            attributes::create_keyval(H::KIND, self::copy::<A, H>(copy, extra), self::delete::<A, H>(delete, extra));
+        keyval.put(A::keyval_out(made?));
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_free_keyval and its like.
+unsafe fn free<A: Abi>(kind: Kind, at: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    unsafe {
+        let keyval = Out::new(at, "keyval")?;
+        attributes::free_keyval(kind, arg::keyval::<A>(at.read())?)?;
+        keyval.put(A::keyval_out(hawser_base::handle::keyval::INVALID));
+    }
+    Ok(())
+}
+
+/// Writes what MPI_Comm_get_attr found: `attribute_val` is the address of a pointer.
+///
+/// # Safety
+/// Both may be written.
+unsafe fn put(found: Option<*mut c_void>, attribute_val: *mut c_void, flag: Out<c_int>) -> Result {
+    // SAFETY: the caller's promise.
+    let to = unsafe { Out::new(attribute_val.cast::<*mut c_void>(), "attribute_val") }?;
+    flag.put(found.is_some().into());
+    if let Some(found) = found {
+        to.put(found);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_create_keyval and MPI_Keyval_create.
+pub unsafe fn comm_create_keyval<A: Abi>(
+    copy: CopyAttrFunction<A::Comm>,
+    delete: DeleteAttrFunction<A::Comm>,
+    keyval: *mut c_int,
+    extra: *mut c_void,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { create::<A, A::Comm>(copy, delete, keyval, extra) }
+}
+
+/// # Safety
+/// The contract of MPI_Comm_free_keyval and MPI_Keyval_free.
+pub unsafe fn comm_free_keyval<A: Abi>(keyval: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    unsafe { free::<A>(Kind::Comm, keyval) }
+}
+
+/// # Safety
+/// None is asked: the value is never followed.
+pub unsafe fn comm_set<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void) -> Result {
+    Ok(attributes::comm_set(handle(comm)?, arg::keyval::<A>(keyval)?, value.expose_provenance())?)
+}
+
+/// # Safety
+/// The contract of MPI_Comm_get_attr and MPI_Attr_get.
+pub unsafe fn comm_get<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let flag = unsafe { Out::new(flag, "flag") }?;
+    let number = |predefined| match predefined {
+        Predefined::Number(number) => number,
+        Predefined::Rank(rank) => A::rank_out(rank),
+        Predefined::Code(code) => A::code_out(code),
+    };
+    let found = attributes::comm_get(handle(comm)?, arg::keyval::<A>(keyval)?, number)?;
+    let found = found.map(|found| match found {
+        Found::Value(value) => ptr::with_exposed_provenance_mut(value),
+        Found::Integer(integer) => integer.as_ptr().cast(),
+    });
+    // SAFETY: the caller's argument.
+    unsafe { put(found, value, flag) }
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn comm_delete<A: Abi>(comm: A::Comm, keyval: c_int) -> Result {
+    Ok(attributes::comm_delete(handle(comm)?, arg::keyval::<A>(keyval)?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Type_create_keyval.
+pub unsafe fn type_create_keyval<A: Abi>(
+    copy: CopyAttrFunction<A::Datatype>,
+    delete: DeleteAttrFunction<A::Datatype>,
+    keyval: *mut c_int,
+    extra: *mut c_void,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { create::<A, A::Datatype>(copy, delete, keyval, extra) }
+}
+
+/// # Safety
+/// The contract of MPI_Type_free_keyval.
+pub unsafe fn type_free_keyval<A: Abi>(keyval: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    unsafe { free::<A>(Kind::Datatype, keyval) }
+}
+
+/// # Safety
+/// None is asked: the value is never followed.
+pub unsafe fn type_set<A: Abi>(datatype: A::Datatype, keyval: c_int, value: *mut c_void) -> Result {
+    Ok(types::set_attr(handle(datatype)?, arg::keyval::<A>(keyval)?, value.expose_provenance())?)
+}
+
+/// # Safety
+/// The contract of MPI_Type_get_attr.
+pub unsafe fn type_get<A: Abi>(datatype: A::Datatype, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let flag = unsafe { Out::new(flag, "flag") }?;
+    let found = types::get_attr(handle(datatype)?, arg::keyval::<A>(keyval)?)?;
+    // SAFETY: the caller's argument.
+    unsafe { put(found.map(ptr::with_exposed_provenance_mut), value, flag) }
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn type_delete<A: Abi>(datatype: A::Datatype, keyval: c_int) -> Result {
+    Ok(types::delete_attr(handle(datatype)?, arg::keyval::<A>(keyval)?)?)
+}
