@@ -2,18 +2,15 @@
 //!
 //! The way down: `pt2pt` (checked) → `matching` (which method) → `lane` → `transport`. The way up:
 //! `lane` (delivered) → `matching` → `request` → `wait`. Objects with handles: `comm`, `group`, `types`,
-//! `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init are in a `registry`. All arguments and results are house values: `base::value`,
-//! `base::handle`, `base::error::Class`.
+//! `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init are in a `registry`. All
+//! arguments and results are house values: `base::value`, `base::handle`, `base::error::Class`.
 
 #![forbid(unsafe_code)]
 
 pub mod attributes;
 pub mod bsend;
 pub mod buffer;
-pub mod collective;
 pub mod comm;
-pub mod comm_create;
-mod context_ids;
 pub mod counters;
 pub mod env;
 pub mod errhandler;
