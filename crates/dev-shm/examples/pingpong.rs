@@ -1,6 +1,6 @@
 //! Half round trips between two pinned processes through the device's contract, beside the raw floor.
 //!
-//! `cargo run --release -p hawser-dev-shm --example pingpong [-- repetitions]`. Prints medians in microseconds. The
+//! `cargo run --release -p hawser-dev-shm --example pingpong [-- repetitions [longest]]`. Prints medians in microseconds. The
 //! floor (one cache line there and back, halved) is printed before and after: hosts move virtual cores about, and
 //! figures of runs with different floors cannot be compared.
 
@@ -143,6 +143,21 @@ impl Player {
     }
 }
 
+/// What the instructions cost without any traffic between caches: one thread sends and receives.
+fn alone_ns(segment: &Segment, size: usize) -> f64 {
+    let [mut sender, mut receiver] = [0, 1].map(|rank| ShmDevice::new(segment.clone(), rank).port(Lane(7)));
+    let (mut out, mut into) = (vec![1; size], vec![0; size]);
+    let (from, to) = (UserMem::of_slice(&mut out), UserMem::of_slice(&mut into));
+    median((0..15).map(|_| {
+        let (start, turns) = (Instant::now(), 20_000);
+        for _ in 0..turns {
+            sender.send_short(Peer(1), Header::default(), from).expect("an empty ring");
+            receiver.poll_from(Peer(0), &mut Sink { buffer: to, left: size });
+        }
+        start.elapsed().as_secs_f64() / f64::from(turns) * 1e9
+    }))
+}
+
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -159,7 +174,8 @@ fn pin(core: usize) {
 }
 
 fn main() {
-    let repetitions: usize = std::env::args().nth(1).and_then(|arg| arg.parse().ok()).unwrap_or(7);
+    let argument = |n: usize| std::env::args().nth(n).and_then(|arg| arg.parse::<usize>().ok());
+    let (repetitions, most) = (argument(1).unwrap_or(7), argument(2).unwrap_or(4 << 20));
     let facts = Facts { membarrier: hawser_os::membarrier::offered(), ..Facts::default() };
     let spec = Spec { job_id: "pp".into(), host: "here".into(), world: 2, world_ranks: vec![0, 1], facts };
     let segment = Segment::create(&spec).expect("a segment");
@@ -174,13 +190,20 @@ fn main() {
     let limits = device.limits(Peer(1 - me)).expect("a peer on this host");
     let mut player = Player { me, port: device.port(Lane(0)), limits, segment, rounds: 0 };
 
-    let most = *SIZES.last().expect("sizes");
+    if me == 0 {
+        for size in [1, 48, 512] {
+            // A segment of its own, since ports begin with empty rings.
+            let segment = Segment::create(&spec).expect("a segment");
+            println!("{size:>8} bytes sent and received by one thread: {:.1} ns", alone_ns(&segment, size));
+        }
+    }
+
     let (mut out, mut into) = (vec![me as u8 + 1; most], vec![0; most]);
     let before = player.floor_us();
     if me == 0 {
         println!("{:>8} {:>9} {:>9} {:>9}   half round trip, us", "bytes", "median", "best", "GB/s");
     }
-    for &size in SIZES {
+    for &size in SIZES.iter().filter(|&&size| size <= most) {
         let (from, to) = (UserMem::of_slice(&mut out[..size]), UserMem::of_slice(&mut into[..size]));
         let turns = (2_000_000 / (size + 200)).clamp(10, 10_000) as u32;
         player.pass_us(turns / 10 + 1, from, to);

@@ -22,15 +22,13 @@ pub enum Change {
 pub struct Attention {
     watched: [u16; WATCHED],
     len: usize,
-    /// Places of `watched` from which something came since the last sweep.
-    busy: u8,
     /// How often each peer that is not watched has called.
     calls: Vec<u8>,
 }
 
 impl Attention {
     pub fn new(ranks: usize) -> Attention {
-        Attention { watched: [0; WATCHED], len: 0, busy: 0, calls: vec![0; ranks] }
+        Attention { watched: [0; WATCHED], len: 0, calls: vec![0; ranks] }
     }
 
     #[inline(always)]
@@ -43,17 +41,12 @@ impl Attention {
         usize::from(self.watched[place])
     }
 
-    #[inline(always)]
-    pub fn note_busy(&mut self, place: usize) {
-        self.busy |= 1 << place;
-    }
-
     fn place(&self, peer: usize) -> Option<usize> {
         (0..self.len).find(|&place| self.peer(place) == peer)
     }
 
-    /// Notes that `peer` has called.
-    pub fn called(&mut self, peer: usize) -> Change {
+    /// Notes that `peer` has called. `was_busy` says of a peer whether something came from it since it was last asked.
+    pub fn called(&mut self, peer: usize, was_busy: impl FnMut(usize) -> bool) -> Change {
         if self.place(peer).is_some() {
             return Change::None;
         }
@@ -67,13 +60,11 @@ impl Attention {
             return Change::None;
         }
         self.calls[peer] = 0;
-        let Some(place) = (0..WATCHED).find(|&place| self.busy & 1 << place == 0) else {
-            self.busy = 0;
-            return Change::None;
-        };
+        // All are asked, so that who stays now has to be busy again to stay the next time.
+        let busy = self.watched.map(usize::from).map(was_busy);
+        let Some(place) = busy.iter().position(|&busy| !busy) else { return Change::None };
         let quiet = self.peer(place);
         self.watched[place] = peer as u16;
-        self.busy |= 1 << place;
         Change::WatchInsteadOf(quiet)
     }
 
@@ -82,7 +73,6 @@ impl Attention {
         if let Some(place) = self.place(peer) {
             self.len -= 1;
             self.watched[place] = self.watched[self.len];
-            self.busy = 0;
         }
     }
 }
@@ -95,26 +85,24 @@ mod tests {
     fn the_first_eight_are_watched_and_a_frequent_caller_replaces_a_quiet_one() {
         let mut attention = Attention::new(20);
         for peer in 0..8 {
-            assert_eq!(attention.called(peer), Change::Watch);
-            assert_eq!(attention.called(peer), Change::None);
+            assert_eq!(attention.called(peer, |_| true), Change::Watch);
+            assert_eq!(attention.called(peer, |_| true), Change::None);
         }
-        (0..8).filter(|&place| place != 5).for_each(|place| attention.note_busy(place));
-        let changes: Vec<_> = (0..CALLS).map(|_| attention.called(12)).collect();
+        let changes: Vec<_> = (0..CALLS).map(|_| attention.called(12, |peer| peer != 5)).collect();
         assert_eq!(changes.last(), Some(&Change::WatchInsteadOf(5)));
         assert!(changes[..changes.len() - 1].iter().all(|&change| change == Change::None));
-        assert_eq!(attention.called(12), Change::None);
+        assert_eq!(attention.called(12, |_| true), Change::None);
         assert_eq!(attention.peer(5), 12);
     }
 
     #[test]
-    fn the_busy_keep_their_places_once_and_the_gone_leave_theirs() {
+    fn the_busy_keep_their_places_and_the_gone_leave_theirs() {
         let mut attention = Attention::new(20);
-        assert!((0..8).all(|peer| attention.called(peer) == Change::Watch));
-        (0..8).for_each(|place| attention.note_busy(place));
-        assert!((0..CALLS).all(|_| attention.called(9) == Change::None));
-        assert_eq!((0..CALLS).map(|_| attention.called(9)).last(), Some(Change::WatchInsteadOf(0)));
+        assert!((0..8).all(|peer| attention.called(peer, |_| true) == Change::Watch));
+        assert!((0..3 * CALLS).all(|_| attention.called(9, |_| true) == Change::None));
+        assert_eq!((0..CALLS).map(|_| attention.called(9, |_| false)).last(), Some(Change::WatchInsteadOf(0)));
         attention.forget(3);
         assert_eq!(attention.len(), 7);
-        assert_eq!(attention.called(3), Change::Watch);
+        assert_eq!(attention.called(3, |_| true), Change::Watch);
     }
 }

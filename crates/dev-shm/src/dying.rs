@@ -19,8 +19,8 @@ fn segment() -> Segment {
 /// Writes `whole` packets of three lines from rank 1 to rank 0, and `lines` lines of one more.
 fn write(segment: &Segment, whole: u32, lines: u32) {
     let (area, layout) = (segment.device_area(), Layout { ranks: 2 });
-    let mut tx = Tx::new(Memory::new(&area, layout.ring(0, 0, 1), layout.credit(1, 0, 0)));
-    let len = line::fits_in(3);
+    let mut ring = Tx::new(Memory::new(&area, layout.ring(0, 0, 1), layout.credit(1, 0, 0)));
+    let (mut tx, len) = (ring.packet(), line::fits_in(3));
     for packet in 0..=whole {
         for line in 0..if packet < whole { 3 } else { lines } {
             let header = Header { a: packet, ..Header::default() };
@@ -29,6 +29,7 @@ fn write(segment: &Segment, whole: u32, lines: u32) {
             tx.put(word, |body| unsafe { body.cast::<u64>().write(line::second_word(&header)) });
         }
     }
+    tx.end(&mut ring);
     area.u64(layout.calling(0, 0, 1)).store(2, std::sync::atomic::Ordering::Release);
 }
 

@@ -43,25 +43,26 @@ impl<'a> InLines<'a> {
         }
         self.cursor.step();
         self.at = 0;
-        if self.cursor.word().is_some() || self.wait() {
+        if self.cursor.word().is_some() || self.wait(self.cursor) {
             return true;
         }
         self.left = 0;
         false
     }
 
+    /// Waits for the line at `cursor`. False if it never comes.
     #[inline(never)]
-    fn wait(&self) -> bool {
+    fn wait(&self, cursor: Cursor<Memory>) -> bool {
         for _ in 0..SPINS {
             std::hint::spin_loop();
-            if self.cursor.word().is_some() {
+            if cursor.word().is_some() {
                 return true;
             }
         }
         loop {
             // Asked before the line is looked at: what the writer wrote before its end is then seen.
             let ended = self.life.has_ended(self.writer);
-            if self.cursor.word().is_some() {
+            if cursor.word().is_some() {
                 return true;
             }
             if ended {
@@ -74,14 +75,13 @@ impl<'a> InLines<'a> {
     /// Copies the front of the payload to `to`, which has room for `len` bytes: as many as there are.
     #[inline(always)]
     fn copy_out(&mut self, to: *mut u8, len: usize) -> bool {
-        let mut done = 0;
-        while done < len {
-            if self.left == 0 || !self.ready() {
-                return false;
-            }
-            let part = (BODY - self.at).min(self.left).min(len - done);
-            let at = self.at;
-            self.cursor.read(|body| {
+        if len > self.left || (len > 0 && !self.ready()) {
+            return false;
+        }
+        let (mut cursor, mut at, mut done) = (self.cursor, self.at, 0);
+        loop {
+            let part = (BODY - at).min(len - done);
+            cursor.read(|body| {
                 // SAFETY: `at + part` is at most BODY, `done + part` at most `len`; ring and buffer do not overlap.
                 unsafe {
                     match part {
@@ -90,10 +90,19 @@ impl<'a> InLines<'a> {
                     }
                 }
             });
-            self.at += part;
-            self.left -= part;
+            at += part;
             done += part;
+            if done == len {
+                break;
+            }
+            cursor.step();
+            at = 0;
+            if cursor.word().is_none() && !self.wait(cursor) {
+                self.left = 0;
+                return false;
+            }
         }
+        (self.cursor, self.at, self.left) = (cursor, at, self.left - len);
         true
     }
 }

@@ -60,6 +60,10 @@ struct End {
     /// The peer's word of bits that says whether it watches us.
     watches_us: *const AtomicU64,
     state: State,
+    /// Whether we look at its ring in every poll.
+    watched: bool,
+    /// Whether something came from it since `attention` last asked.
+    busy: bool,
 }
 
 const _: () = assert!(size_of::<End>() == 64);
@@ -98,6 +102,8 @@ impl ShmPort {
             rx: Rx::new(Memory::new(&area, layout.ring(me, lane, peer), layout.credit(peer, lane, me))),
             watches_us: area.u64(layout.watched(peer, lane, me)),
             state: State::There,
+            watched: false,
+            busy: false,
         };
         ShmPort {
             ends: (0..layout.ranks).map(end).collect(),
@@ -123,7 +129,7 @@ impl ShmPort {
 
     /// Writes a packet into lines. `from` is valid for `len` bytes.
     #[inline(always)]
-    fn put_lines(
+    fn put_lines<const PREFIX: bool>(
         &mut self,
         to: usize,
         header: &Header,
@@ -131,31 +137,33 @@ impl ShmPort {
         from: UserMem,
         limit: u32,
     ) -> Result<(), Refusal> {
+        let prefix = if PREFIX { prefix } else { &[] };
         let (len, total) = (from.len(), prefix.len() + from.len());
-        let lines = line::lines_of(total);
+        let lines = if total <= FRONT { 1 } else { line::lines_of(total) };
         if !self.ends[to].tx.has_room(lines, limit) {
             self.make_room(to, lines, limit)?;
         }
         let from = from.as_ptr();
-        let tx = &mut self.ends[to].tx;
         let front = len.min(FRONT - prefix.len());
+        let mut packet = self.ends[to].tx.packet();
         // SAFETY: `from` has `len` bytes (its maker vouches) of which `at` are done; a body has BODY bytes and the
         // prefix and front fit behind its second word.
         unsafe {
-            tx.put(line::word_in_lines(header, total), |body| {
+            packet.put(line::word_in_lines(header, total), |body| {
                 body.cast::<u64>().write(line::second_word(header));
                 copy::short(body.add(FRONT_AT), prefix.as_ptr(), prefix.len());
                 copy::short(body.add(FRONT_AT + prefix.len()), from, front);
             });
             let mut at = front;
             while len - at >= BODY {
-                tx.put(0, |body| copy::exactly::<BODY>(body, from.add(at)));
+                packet.put(0, |body| copy::exactly::<BODY>(body, from.add(at)));
                 at += BODY;
             }
             if at < len {
-                tx.put(0, |body| copy::short(body, from.add(at), len - at));
+                packet.put(0, |body| copy::short(body, from.add(at), len - at));
             }
         }
+        packet.end(&mut self.ends[to].tx);
         self.notify(to);
         Ok(())
     }
@@ -243,7 +251,8 @@ impl ShmPort {
             fill(pool.slice(number * CHUNK, (next * CHUNK).min(len) - first * CHUNK));
             first = next;
         }
-        self.ends[to].tx.put(line::word_in_chunks(header, in_line, len), |body| {
+        let mut packet = self.ends[to].tx.packet();
+        packet.put(line::word_in_chunks(header, in_line, len), |body| {
             // SAFETY: a body holds the second word, PREFIX_MAX bytes of prefix and the chunk numbers.
             unsafe {
                 body.cast::<u64>().write(line::second_word(header));
@@ -251,6 +260,7 @@ impl ShmPort {
                 body.add(CHUNKS_AT).cast::<[u8; CHUNKS]>().write(numbers);
             }
         });
+        packet.end(&mut self.ends[to].tx);
         self.notify(to);
         Ok(())
     }
@@ -276,13 +286,21 @@ impl ShmPort {
             let pool = self.area.bytes(self.layout.pool(from, self.lane), CHUNK << u8::BITS).as_ptr();
             // SAFETY: a pool has room for every number of a byte, and `area` keeps it mapped.
             delivery.deliver(peer, header, &mut unsafe { InChunks::new(cursor, word, pool) });
-            self.ends[from].rx.advance(1, true);
+            self.take(from, 1, true);
         } else {
             let len = line::len(word).min(LONGEST_IN_LINES);
             delivery.deliver(peer, header, &mut InLines::new(cursor, len, &self.life, from));
-            self.ends[from].rx.advance(line::lines_of(len), false);
+            self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false);
         }
         true
+    }
+
+    /// After a packet is delivered.
+    #[inline(always)]
+    fn take(&mut self, from: usize, lines: u32, tell: bool) {
+        let end = &mut self.ends[from];
+        end.rx.advance(lines, tell);
+        end.busy = true;
     }
 
     #[inline]
@@ -313,18 +331,30 @@ impl ShmPort {
                 continue;
             }
             count += self.deliver_some(peer, delivery);
-            match self.attention.called(peer) {
-                Change::None => self.call_again(peer),
-                Change::Watch => self.watch(peer),
-                Change::WatchInsteadOf(quiet) => {
-                    self.watch(peer);
-                    let watched = self.area.u64(self.layout.watched(self.me, self.lane, quiet));
-                    watch::unwatch(watched, 1 << (quiet % 64), || self.bells[self.me].sleeper_barrier());
-                    self.call_again(quiet);
-                }
-            }
+            self.heed(peer);
         }
         count
+    }
+
+    /// Somebody has been heard whose ring is not watched, or was not a moment ago.
+    #[cold]
+    #[inline(never)]
+    fn heed(&mut self, peer: usize) {
+        let ends = &mut self.ends;
+        match self.attention.called(peer, |watched| std::mem::take(&mut ends[watched].busy)) {
+            Change::None => {}
+            Change::Watch => self.watch(peer),
+            Change::WatchInsteadOf(quiet) => {
+                self.watch(peer);
+                self.ends[quiet].watched = false;
+                let watched = self.area.u64(self.layout.watched(self.me, self.lane, quiet));
+                watch::unwatch(watched, 1 << (quiet % 64), || self.bells[self.me].sleeper_barrier());
+                self.call_again(quiet);
+            }
+        }
+        if !self.ends[peer].watched {
+            self.call_again(peer);
+        }
     }
 
     /// Calls in the place of a peer that will not, if there is something of it left.
@@ -334,7 +364,8 @@ impl ShmPort {
         }
     }
 
-    fn watch(&self, peer: usize) {
+    fn watch(&mut self, peer: usize) {
+        self.ends[peer].watched = true;
         watch::Bits::set(self.area.u64(self.layout.watched(self.me, self.lane, peer)), 1 << (peer % 64));
     }
 
@@ -399,7 +430,7 @@ impl Port for ShmPort {
         let total = prefix.len() + len;
         assert!(prefix.len() <= PREFIX_MAX && total <= CHUNKS * CHUNK + PREFIX_MAX, "a packet of {total} bytes");
         if let Source::None = source {
-            return self.put_lines(to, &header, prefix, UserMem::EMPTY, CONTROL_LIMIT);
+            return self.put_lines::<true>(to, &header, prefix, UserMem::EMPTY, CONTROL_LIMIT);
         }
         if !self.ends[to].tx.has_room(1, PAYLOAD_LIMIT) {
             self.make_room(to, 1, PAYLOAD_LIMIT)?;
@@ -431,14 +462,14 @@ impl Port for ShmPort {
             Source::Pack { len, pack } => self.pack(len, pack),
             Source::None => unreachable!("handled above"),
         };
-        self.put_lines(to, &header, prefix, mem, PAYLOAD_LIMIT)
+        self.put_lines::<true>(to, &header, prefix, mem, PAYLOAD_LIMIT)
     }
 
     #[inline]
     fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
         debug_assert!(bytes.len() <= SHORT);
         let to = self.local(to);
-        self.put_lines(to, &header, &[], bytes, PAYLOAD_LIMIT)
+        self.put_lines::<false>(to, &header, &[], bytes, PAYLOAD_LIMIT)
     }
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
@@ -454,11 +485,7 @@ impl Port for ShmPort {
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
         for place in 0..self.attention.len() {
-            let delivered = self.deliver_some(self.attention.peer(place), delivery);
-            if delivered > 0 {
-                self.attention.note_busy(place);
-                count += delivered;
-            }
+            count += self.deliver_some(self.attention.peer(place), delivery);
         }
         count += self.answer_calls(delivery);
         if self.life.has_news() {
@@ -474,6 +501,9 @@ impl Port for ShmPort {
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
         let from = self.local(from);
         if self.deliver_next(from, delivery) {
+            if !self.ends[from].watched {
+                self.heed(from);
+            }
             return true;
         }
         (self.life.has_news() || !self.gone.is_empty()) && self.poll_gone(from, delivery)

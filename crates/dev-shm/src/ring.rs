@@ -93,13 +93,33 @@ impl<S: Lines> Tx<S> {
         self.seen = self.head.wrapping_sub(S::LINES);
     }
 
-    /// Writes a line: `fill` its body, `word` its first word but for the generation. There must be room.
+    /// To write a packet's lines, for which there is room; `end` keeps where that came to.
+    #[inline(always)]
+    pub fn packet(&self) -> Packet<S> {
+        Packet { lines: self.lines, head: self.head }
+    }
+}
+
+/// A packet that is being written. A value of its own so that it stays in registers from line to line.
+#[must_use = "without `end` the lines are written over"]
+pub struct Packet<S> {
+    lines: S,
+    head: u32,
+}
+
+impl<S: Lines> Packet<S> {
+    /// Writes a line: `fill` its body, `word` its first word but for the generation.
     #[inline(always)]
     pub fn put(&mut self, word: u64, fill: impl FnOnce(*mut u8)) {
         let slot = slot::<S>(self.head);
         self.lines.write(slot, fill);
         self.lines.publish(slot, word | u64::from(generation::<S>(self.head)));
         self.head = self.head.wrapping_add(1);
+    }
+
+    #[inline(always)]
+    pub fn end(self, tx: &mut Tx<S>) {
+        tx.head = self.head;
     }
 }
 

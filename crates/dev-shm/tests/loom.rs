@@ -76,9 +76,11 @@ fn put(tx: &mut Tx<Model>, packet: u8, lines: u8) {
         thread::yield_now();
         tx.refresh();
     }
+    let mut writer = tx.packet();
     for line in 0..lines {
-        tx.put(u64::from(lines) << 8, |body| unsafe { body.cast::<[u8; 2]>().write([packet, line]) });
+        writer.put(u64::from(lines) << 8, |body| unsafe { body.cast::<[u8; 2]>().write([packet, line]) });
     }
+    writer.end(tx);
 }
 
 /// Reads the packet line by line as its lines arrive, the first `read` of them.
@@ -163,7 +165,9 @@ fn a_chunk_is_filled_again_only_after_it_was_read() {
         for &number in &numbers[..1] {
             shared.chunks[usize::from(number)].with_mut(|chunk| unsafe { *chunk = packet });
         }
-        tx.put(0, |body| unsafe { body.cast::<[u8; 8]>().write(numbers) });
+        let mut writer = tx.packet();
+        writer.put(0, |body| unsafe { body.cast::<[u8; 8]>().write(numbers) });
+        writer.end(tx);
     }
     fn receive(rx: &mut Rx<Model>, shared: &Shared, packet: u32) {
         while rx.peek().is_none() {
