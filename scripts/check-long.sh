@@ -1,0 +1,15 @@
+#!/bin/sh
+# check-long.sh PREFIX: what takes longer than a change should wait for. Results go into docs/long-runs.md by hand.
+set -eu
+prefix=$(cd "$1" && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "matching: four operations, every interleaving"
+cargo test --release -p hawser-mpi --test interleavings -- --ignored --nocapture four_operations
+step "matching: 10000 random runs"
+HAWSER_RUNS=10000 cargo test --release -p hawser-mpi --test random_runs -- --nocapture
+step "end to end, three times over"
+for _ in 1 2 3; do scripts/e2e.sh "$prefix"; done
