@@ -1,0 +1,127 @@
+// ranks: 1 2 3 5
+/* MPI_Sendrecv, MPI_Sendrecv_replace and their nonblocking forms, long ones too; ANY_SOURCE, ANY_TAG, PROC_NULL. */
+#include "test.h"
+
+enum { LONG = 400000, LEFT = 1, RIGHT = 2 };
+static const int lengths[] = {0, 8, 500, 5000, 66000, LONG};
+static unsigned char out[LONG], in[LONG];
+
+static void exchange(int bytes)
+{
+    MPI_Status status;
+    fill(out, bytes, me);
+    memset(in, 0, bytes);
+    OK(MPI_Sendrecv(out, bytes, MPI_BYTE, NEXT, RIGHT, in, LONG, MPI_BYTE, PREV, RIGHT, MPI_COMM_WORLD, &status));
+    STATUS(status, PREV, RIGHT, bytes);
+    VERIFY(in, bytes, PREV);
+    OK(MPI_Sendrecv(out, bytes, MPI_BYTE, PREV, LEFT, in, LONG, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                    &status));
+    STATUS(status, NEXT, LEFT, bytes);
+    VERIFY(in, bytes, NEXT);
+    OK(MPI_Barrier(MPI_COMM_WORLD)); /* the next call has wildcards too */
+}
+
+static void replace(int bytes)
+{
+    MPI_Status status;
+    fill(out, bytes, me + 7);
+    OK(MPI_Sendrecv_replace(out, bytes, MPI_BYTE, NEXT, RIGHT, PREV, RIGHT, MPI_COMM_WORLD, &status));
+    STATUS(status, PREV, RIGHT, bytes);
+    VERIFY(out, bytes, PREV + 7);
+}
+
+/* Replaced through a type with gaps: the gaps stay. */
+static void replace_with_gaps(void)
+{
+    enum { COUNT = 3000 };
+    static int data[2 * COUNT];
+    MPI_Datatype every_second;
+    for (int i = 0; i < 2 * COUNT; i++) data[i] = 10000 * me + i;
+    OK(MPI_Type_vector(COUNT, 1, 2, MPI_INT, &every_second));
+    OK(MPI_Type_commit(&every_second));
+    OK(MPI_Sendrecv_replace(data, 1, every_second, NEXT, RIGHT, PREV, RIGHT, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 2 * COUNT; i++) EQUAL(data[i], 10000 * (i % 2 ? me : PREV) + i);
+    OK(MPI_Type_free(&every_second));
+}
+
+/* Calls with MPI_PROC_NULL succeed at once and change nothing. */
+static void no_process(void)
+{
+    MPI_Status status;
+    MPI_Request request;
+    int value = 42;
+    OK(MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+    OK(MPI_Ssend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+    OK(MPI_Bsend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+    OK(MPI_Rsend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+    OK(MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
+    STATUS(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    OK(MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request));
+    OK(MPI_Wait(&request, &status));
+    STATUS(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    OK(MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Recv_init(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request));
+    OK(MPI_Start(&request));
+    OK(MPI_Wait(&request, &status));
+    STATUS(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    OK(MPI_Request_free(&request));
+    OK(MPI_Sendrecv(&me, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
+    STATUS(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    EQUAL(value, 42);
+    /* A line of ranks whose ends have no neighbour. */
+    int left = me ? me - 1 : MPI_PROC_NULL, right = me < size - 1 ? me + 1 : MPI_PROC_NULL, got = -1;
+    OK(MPI_Sendrecv(&me, 1, MPI_INT, right, RIGHT, &got, 1, MPI_INT, left, RIGHT, MPI_COMM_WORLD, &status));
+    EQUAL(got, me ? me - 1 : -1);
+    EQUAL(status.MPI_SOURCE, left);
+}
+
+/* Messages of all ranks to rank 0 through ANY_SOURCE and ANY_TAG: each sender's own in its order. */
+static void wildcards(void)
+{
+    enum { EACH = 50 };
+    MPI_Status status;
+    if (me) {
+        for (int i = 0; i < EACH; i++) OK(MPI_Send(&i, 1, MPI_INT, 0, 100 * me + i, MPI_COMM_WORLD));
+    } else {
+        int *next = calloc(size, sizeof *next), value;
+        for (int i = 0; i < EACH * (size - 1); i++) {
+            OK(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+            CHECK(status.MPI_SOURCE > 0 && status.MPI_SOURCE < size);
+            EQUAL(value, next[status.MPI_SOURCE]++);
+            EQUAL(status.MPI_TAG, 100 * status.MPI_SOURCE + value);
+        }
+        free(next);
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+static void nonblocking(int bytes)
+{
+    MPI_Request request;
+    MPI_Status status;
+    fill(out, bytes, me);
+    memset(in, 0, bytes);
+    OK(MPI_Isendrecv(out, bytes, MPI_BYTE, NEXT, RIGHT, in, LONG, MPI_BYTE, PREV, RIGHT, MPI_COMM_WORLD, &request));
+    OK(MPI_Wait(&request, &status));
+    STATUS(status, PREV, RIGHT, bytes);
+    VERIFY(in, bytes, PREV);
+    OK(MPI_Isendrecv_replace(out, bytes, MPI_BYTE, NEXT, RIGHT, PREV, RIGHT, MPI_COMM_WORLD, &request));
+    OK(MPI_Wait(&request, &status));
+    STATUS(status, PREV, RIGHT, bytes);
+    VERIFY(out, bytes, PREV);
+}
+
+int main(int argc, char **argv)
+{
+    start(&argc, &argv);
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        exchange(lengths[i]);
+        replace(lengths[i]);
+        nonblocking(lengths[i]);
+    }
+    replace_with_gaps();
+    no_process();
+    wildcards();
+    return finish();
+}
