@@ -207,6 +207,12 @@ impl Forced {
         Ok(forced)
     }
 
+    /// Whether nothing but `name` is forced on `collective`.
+    pub fn leaves(&self, collective: Collective, name: &str) -> bool {
+        let forced = self.0[collective as usize] as usize;
+        forced == 0 || collective.algorithms()[forced] == name
+    }
+
     /// The same with `collective` set to `name`, one of its `algorithms()`.
     pub fn with(mut self, collective: Collective, name: &str) -> Result<Forced> {
         let words = collective.algorithms();

@@ -7,8 +7,8 @@
 
 use crate::plan::{FLAG_BLOCKS, FLAG_LINES, FLAG_PAYLOAD, LINE, Plan};
 use hawser_base::{Region, SharedMem};
-use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// MPI_COMM_WORLD's block, zero when the job starts and never given to another communicator.
 pub const WORLD_BLOCK: u32 = 0;

@@ -5,7 +5,7 @@
 use crate::process::Process;
 use crate::types;
 use hawser_base::{Class, Error, Handle, Result, SharedMem, UserMem};
-use hawser_datatype::{Datatype, UserPtr};
+use hawser_datatype::{Datatype, UserPtr, copy_typed};
 use hawser_device::{Payload, Source};
 use std::sync::Arc;
 
@@ -97,6 +97,41 @@ impl Buffer {
                     done += datatype.unpack(*user, *count, at + done as u64, piece);
                 }
                 true
+            }
+        }
+    }
+
+    /// Copies the whole message to the front of `room`.
+    #[inline]
+    pub fn copy_out(&self, room: SharedMem) {
+        match self {
+            Buffer::Dense(mem) => room.write_user(*mem),
+            Buffer::Spread { at, count, datatype } => drop(datatype.pack(*at, *count, 0, room)),
+        }
+    }
+
+    /// Copies the front of `room` to all of the message.
+    #[inline]
+    pub fn copy_in(&self, room: SharedMem) {
+        match self {
+            Buffer::Dense(mem) => room.read_user(*mem),
+            Buffer::Spread { at, count, datatype } => drop(datatype.unpack(*at, *count, 0, room)),
+        }
+    }
+
+    /// Copies the whole message to `into`, which has as many bytes and does not overlap.
+    pub fn copy_to(&self, into: &Buffer) {
+        debug_assert_eq!(self.len(), into.len());
+        match (self, into) {
+            (Buffer::Dense(from), Buffer::Dense(into)) => into.copy_from(*from),
+            (Buffer::Dense(from), Buffer::Spread { at, count, datatype }) => {
+                datatype.unpack(*at, *count, 0, *from);
+            }
+            (Buffer::Spread { at, count, datatype }, Buffer::Dense(into)) => {
+                datatype.pack(*at, *count, 0, *into);
+            }
+            (Buffer::Spread { at, count, datatype }, Buffer::Spread { at: to, count: room, datatype: other }) => {
+                copy_typed((*at, *count, datatype), (*to, *room, other));
             }
         }
     }

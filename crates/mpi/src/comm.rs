@@ -3,6 +3,7 @@
 //! How new ones are agreed on is in `comm_create`. Before it: `abi::comm`; after it: `group`, `lane`.
 
 use crate::attributes::Attributes;
+use crate::collective;
 use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
 use crate::process::Process;
@@ -28,8 +29,8 @@ pub struct Comm {
     pub errhandler: ErrhandlerCell,
     /// Flags in the job's segment, if all members are on this host and a block was free.
     flags: OnceLock<Flags>,
-    /// Collectives so far: every member counts the same.
-    pub collectives: AtomicU32,
+    /// What its collectives keep from call to call.
+    pub(crate) collective: collective::State,
 }
 
 /// A block of collective flags and its number, which the member that allocated it gives back.
@@ -50,7 +51,7 @@ impl Comm {
             attributes: Attributes::default(),
             errhandler: ErrhandlerCell::default(),
             flags: OnceLock::new(),
-            collectives: AtomicU32::new(0),
+            collective: collective::State::default(),
         }
     }
 

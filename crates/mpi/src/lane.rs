@@ -97,6 +97,14 @@ impl Lane {
         !self.core.streams.is_empty() && self.pump()
     }
 
+    /// A context is no more: messages that nobody received go with it.
+    pub fn close(&mut self, context: Context) {
+        for op in self.core.engine.close(context) {
+            self.core.slot(op).body = Body::None;
+        }
+        self.settle();
+    }
+
     /// Nothing is on its way out and nothing is half done: the leanest receive may poll one ring alone.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {

@@ -10,7 +10,10 @@
 pub mod attributes;
 pub mod bsend;
 pub mod buffer;
+pub mod collective;
 pub mod comm;
+pub mod comm_create;
+mod context_ids;
 pub mod counters;
 pub mod env;
 pub mod errhandler;

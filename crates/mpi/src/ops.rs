@@ -23,6 +23,13 @@ pub struct Created {
     count_max: u64,
 }
 
+impl Created {
+    pub(crate) fn new(function: Function, commutes: bool, large: bool) -> Created {
+        let count_max = if large { i64::MAX as u64 } else { i32::MAX as u64 };
+        Created { function, commutes, count_max }
+    }
+}
+
 /// All of them.
 #[derive(Default)]
 pub struct Ops {
@@ -63,8 +70,7 @@ impl Operation {
 
 /// MPI_Op_create, and MPI_Op_create_c if `large`.
 pub fn create(function: Function, commutes: bool, large: bool) -> Result<Handle> {
-    let count_max = if large { i64::MAX as u64 } else { i32::MAX as u64 };
-    let created = Arc::new(Created { function, commutes, count_max });
+    let created = Arc::new(Created::new(function, commutes, large));
     process::get()?.ops.made.insert(created).ok_or_else(|| process::full("operations"))
 }
 
@@ -113,7 +119,7 @@ impl Reducer {
         types::with(process, datatype, |found| Reducer::of(operation, found, datatype))?
     }
 
-    fn of(operation: Operation, datatype: &Arc<Datatype>, handle: Handle) -> Result<Reducer> {
+    pub(crate) fn of(operation: Operation, datatype: &Arc<Datatype>, handle: Handle) -> Result<Reducer> {
         match operation {
             Operation::Predefined(op @ (Op::Replace | Op::NoOp)) => {
                 let text = format!("{} is for MPI_Accumulate and its like, not for reductions", op.name());

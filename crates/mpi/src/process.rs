@@ -5,6 +5,7 @@
 
 use crate::bsend::Attached;
 use crate::comm::Comm;
+use crate::comm_create;
 use crate::group::Group;
 use crate::lane::Lane;
 use crate::matching::{Limits, Op};
@@ -72,6 +73,9 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     let world_comm = Comm::new(Context(0), group);
     world_comm.set_handle(hawser_base::handle::comm::WORLD);
     world_comm.set_name(b"MPI_COMM_WORLD");
+    if let Some(flags) = comm_create::world_flags(&segment) {
+        world_comm.set_flags(flags);
+    }
     let self_comm = Comm::new(Context(2), alone);
     self_comm.set_handle(hawser_base::handle::comm::SELF);
     self_comm.set_name(b"MPI_COMM_SELF");

@@ -99,7 +99,7 @@ pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mo
 
 /// The leanest send.
 #[inline(always)]
-fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
+pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
     let bytes = mem.len() as u64;
     if bytes > lane.core.engine.limits().packet || !lane.core.engine.quick_send(target.peer, bytes) {
         return false;
@@ -261,7 +261,7 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
 
 /// The leanest receive: polls the source's ring alone, as long as that is right and worth it.
 #[inline]
-fn recv_direct(
+pub(crate) fn recv_direct(
     process: &Process,
     lane: &mut Lane,
     want: &Want,

@@ -108,6 +108,12 @@ impl Idle<'_> {
         }
     }
 
+    /// The next `pause` may sleep: everything must be looked at before it.
+    #[inline]
+    pub fn is_armed(&self) -> bool {
+        self.armed.is_some()
+    }
+
     /// Whether this turn should look at everything, not only at what is waited for.
     #[inline]
     pub fn look_wide(&self) -> bool {

@@ -1,0 +1,136 @@
+//! What all collectives check of their arguments (MPI-5.0 §6.2): roots, buffers, blocks.
+//!
+//! Arguments that are not significant on a rank are not looked at. Before it: the entry points; after it: the
+//! words of `coll::call`.
+
+use super::movement::{TypedBuf, VectorBuf};
+use crate::buffer::{Buf, Buffer};
+use crate::comm::Comm;
+use crate::process::Process;
+use crate::types;
+use hawser_base::{Class, Error, Result};
+use hawser_coll::{Blocks, Data, Ints};
+use hawser_datatype::{Datatype, UserPtr};
+use std::sync::Arc;
+
+/// MPI_ERR_ROOT.
+#[inline]
+pub fn root_of(comm: &Comm, root: i32) -> Result<u32> {
+    if (0..comm.size() as i64).contains(&i64::from(root)) { Ok(root as u32) } else { Err(bad_root(comm, root)) }
+}
+
+#[cold]
+fn bad_root(comm: &Comm, root: i32) -> Error {
+    let last = comm.size() - 1;
+    Error::new(Class::Root, format!("root {root} is outside 0..={last} of {}", comm.display_name()))
+}
+
+/// A buffer of one block.
+pub fn data(process: &Process, buf: &Buf) -> Result<(Arc<Datatype>, Data)> {
+    Buffer::new(process, buf)?;
+    let datatype = types::get(process, buf.datatype)?;
+    let data = data_of(&datatype, buf.count as u64);
+    Ok((datatype, data))
+}
+
+pub fn data_of(datatype: &Datatype, count: u64) -> Data {
+    Data { count, type_size: datatype.size(), dense: datatype.is_contiguous(count).is_some() }
+}
+
+/// A buffer of equal blocks, one for each of `ranks` ranks.
+pub fn blocks(process: &Process, buf: &Buf, ranks: u32) -> Result<(Arc<Datatype>, Blocks<'static>)> {
+    Buffer::new(process, buf)?;
+    let datatype = types::get(process, buf.datatype)?;
+    let bytes = datatype.packed_size(buf.count as u64).saturating_mul(ranks.into());
+    if bytes >= i64::MAX as u64 {
+        return Err(Error::new(Class::Count, format!("{ranks} blocks of {} elements fit no memory", buf.count)));
+    }
+    let size = datatype.size();
+    Ok((datatype, Blocks::regular(buf.count as u64, size)))
+}
+
+/// A buffer of blocks of their own counts and places.
+pub fn vector<'a>(process: &Process, buf: &VectorBuf<'a>, ranks: u32) -> Result<(Arc<Datatype>, Blocks<'a>)> {
+    let datatype = types::get(process, buf.datatype)?;
+    committed(&datatype)?;
+    let some = counts(&buf.counts, ranks)?;
+    not_null(buf.at, &datatype, some)?;
+    let size = datatype.size();
+    Ok((datatype, Blocks::vector(buf.counts, buf.displs, size)))
+}
+
+/// The blocks of MPI_Alltoallw; `sizes` is filled with the types' sizes.
+pub fn typed<'a>(
+    process: &Process,
+    buf: &TypedBuf<'a>,
+    ranks: u32,
+    sizes: &'a mut Vec<i64>,
+) -> Result<(Arc<[Arc<Datatype>]>, Blocks<'a>)> {
+    counts(&buf.counts, ranks)?;
+    let mut found = Vec::with_capacity(ranks as usize);
+    for (rank, &handle) in (0..ranks).zip(buf.datatypes) {
+        let datatype = types::get(process, handle)?;
+        committed(&datatype)?;
+        if buf.counts.at(rank) > 0 {
+            not_null(buf.at.moved(buf.displs.at(rank)), &datatype, true)?;
+        }
+        sizes.push(datatype.size() as i64);
+        found.push(datatype);
+    }
+    Ok((found.into(), Blocks::typed(buf.counts, buf.displs, Ints::Count(sizes))))
+}
+
+/// MPI_ERR_COUNT. Whether any is above zero.
+pub fn counts(counts: &Ints<'_>, ranks: u32) -> Result<bool> {
+    let mut some = false;
+    for rank in 0..ranks {
+        let count = counts.at(rank);
+        if count < 0 {
+            let text = format!("the count for rank {rank} is {count}; it must not be negative");
+            return Err(Error::new(Class::Count, text));
+        }
+        some |= count > 0;
+    }
+    Ok(some)
+}
+
+fn committed(datatype: &Datatype) -> Result<()> {
+    if !datatype.is_committed() {
+        return Err(Error::new(Class::Type, "the datatype is not committed; call MPI_Type_commit first"));
+    }
+    Ok(())
+}
+
+fn not_null(at: UserPtr, datatype: &Datatype, some: bool) -> Result<()> {
+    let null = some && datatype.memory(at, 1).is_some_and(|mem| mem.as_ptr().is_null() && !mem.is_empty());
+    if null {
+        return Err(Error::new(Class::Buffer, "the buffer is a null pointer, but not all counts are zero"));
+    }
+    Ok(())
+}
+
+/// What MPI forbids and programs do: MPI_ERR_BUFFER. Buffers at address 0 are MPI_BOTTOM.
+pub fn no_alias(send: UserPtr, recv: UserPtr, bytes: u64) -> Result<()> {
+    if send == recv && bytes > 0 && send.addr() != 0 {
+        let text = "the send and the receive buffer are the same memory; pass MPI_IN_PLACE as the send buffer";
+        return Err(Error::new(Class::Buffer, text));
+    }
+    Ok(())
+}
+
+/// The part of the data that this rank sends to itself: both ends must agree (MPI_ERR_TRUNCATE).
+pub fn own_block(sent: u64, received: u64) -> Result<()> {
+    if sent != received {
+        let text = format!(
+            "this rank's own block is sent as {sent} bytes and received as {received}; counts and types must agree"
+        );
+        return Err(Error::new(Class::Truncate, text));
+    }
+    Ok(())
+}
+
+/// MPI_IN_PLACE where it has no meaning: MPI_ERR_BUFFER.
+#[cold]
+pub fn in_place_forbidden(call: &str, what: &str, instead: &str) -> Error {
+    Error::new(Class::Buffer, format!("MPI_IN_PLACE is not allowed as the {what} of {call}{instead}"))
+}

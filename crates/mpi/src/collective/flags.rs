@@ -1,0 +1,416 @@
+//! The protocol of host steps: a barrier, a broadcast and reductions by flags in shared memory.
+//!
+//! Every member goes through the same steps in the same order; step `epoch` is one number higher than the one
+//! before. A member writes its contribution into its *slot* (two, by the parity of the epoch, each a flag and
+//! room for data) and raises the flag. Nobody waits inside: `Seat::poll` says whether a step has ended, and its
+//! caller decides how to wait. Generic over the words, so that the model checker walks it (`tests/flags_loom.rs`).
+//!
+//! - *pair* (two members, short data): each raises its flag and looks at the other's; both compute the result.
+//! - *central*: the contributions are counted at one word; the last to come folds them in rank order, slot into
+//!   slot, and raises the generation for all. With more ranks than cores that is one change of process a rank.
+//! - a broadcast and a reduction to one root do not hold up those who only give: a giver goes on, and comes to
+//!   wait only when it wants to use the same slot again while a reader has not left the old step yet.
+//!
+//! Orders of memory. Data is written before a Release and read behind an Acquire of the same word:
+//! (A) slot flag: its owner's store, the readers' loads. (B) arrivals: everybody's read-modify-write; the last
+//! one sees all contributions. (C) generation: the last one's store, the others' loads: the result. (D) progress:
+//! a reader's store when it has read, the owner's load before it writes the slot again.
+
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
+
+/// A word that all members reach.
+pub trait Word {
+    fn load(&self, order: Ordering) -> u64;
+    fn store(&self, value: u64, order: Ordering);
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64;
+}
+
+/// The words of a block; each on a line that no two members write, but for `arrivals`.
+pub trait Board {
+    type Word: Word;
+    /// The flag of a member's slot.
+    fn slot(&self, member: usize, parity: usize) -> &Self::Word;
+    /// How far a member is: `entered(epoch)` or `left(epoch)`.
+    fn progress(&self, member: usize) -> &Self::Word;
+    /// Contributions to central steps since the block was new.
+    fn arrivals(&self) -> &Self::Word;
+    /// The flag of the last central step that has ended.
+    fn generation(&self) -> &Self::Word;
+    /// Wakes those who may sleep for what was just written.
+    fn wake(&self, whom: Whom);
+}
+
+/// The data of a step.
+pub trait Data {
+    /// Writes this member's contribution into its slot.
+    fn put(&mut self, slot: Slot);
+    /// `into = from op into`; `from` comes from lower ranks.
+    fn fold(&mut self, from: Slot, into: Slot);
+    /// The result of exactly two contributions, which stay as they are.
+    fn pair(&mut self, first: Slot, second: Slot);
+    /// Takes the result out of a slot.
+    fn take(&mut self, slot: Slot);
+    /// Puts a short result of `slot` beside the generation, where its readers look anyway.
+    fn publish(&mut self, slot: Slot);
+    /// Takes the result from beside the generation.
+    fn take_published(&mut self);
+}
+
+/// Room for a contribution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    pub member: usize,
+    pub parity: usize,
+}
+
+/// One or several members.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whom {
+    Nobody,
+    One(usize),
+    All,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Barrier,
+    Bcast { root: usize },
+    Reduce { root: usize },
+    Allreduce,
+}
+
+/// A step as its call describes it; the same on all members, but for their data's place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spec {
+    pub kind: Kind,
+    /// Bytes of a contribution, below `BYTES_MAX`.
+    pub bytes: u32,
+    /// The data is short and lies beside its flag.
+    pub short: bool,
+    /// Two members may both compute.
+    pub pair: bool,
+}
+
+/// A flag: the epoch, the kind of step and the bytes, so that calls that do not belong together are found out.
+const EPOCH_SHIFT: u32 = 20;
+const KIND_SHIFT: u32 = 16;
+pub const BYTES_MAX: u32 = 1 << KIND_SHIFT;
+/// The kind that a generation shows when the contributions did not fit together.
+const MISMATCH: u64 = 15 << KIND_SHIFT;
+
+const fn flag(epoch: u64, spec: &Spec) -> u64 {
+    let kind = match spec.kind {
+        Kind::Barrier => 0,
+        Kind::Bcast { .. } => 1,
+        Kind::Reduce { .. } => 2,
+        Kind::Allreduce => 3,
+    };
+    epoch << EPOCH_SHIFT | kind << KIND_SHIFT | spec.bytes as u64
+}
+
+const fn entered(epoch: u64) -> u64 {
+    2 * epoch - 1
+}
+
+const fn left(epoch: u64) -> u64 {
+    2 * epoch
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    Well,
+    /// Another member's call was not the same: other bytes or another function.
+    Mismatch,
+}
+
+/// Who may still be reading a slot of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Lent {
+    epoch: u64,
+    to: Whom,
+}
+
+/// What a member keeps between steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seat {
+    me: usize,
+    members: usize,
+    /// The step that is under way or comes next.
+    epoch: u64,
+    /// Arrivals before this step.
+    arrived: u64,
+    /// All members are known to have left this step.
+    all_left: u64,
+    lent: [Lent; 2],
+}
+
+/// Where a step stands on this member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// The step has not begun.
+    Enter,
+    /// Our slot is not free yet.
+    Claim,
+    /// The contribution is out; the rest is others' doing.
+    Await,
+    /// The root of a reduction has folded the slots below this one.
+    Fold(usize),
+}
+
+impl Seat {
+    pub fn new(me: usize, members: usize) -> Seat {
+        assert!(me < members && members > 1);
+        let lent = [Lent { epoch: 0, to: Whom::Nobody }; 2];
+        Seat { me, members, epoch: 1, arrived: 0, all_left: 0, lent }
+    }
+
+    fn own(&self) -> Slot {
+        self.of(self.me)
+    }
+
+    fn of(&self, member: usize) -> Slot {
+        Slot { member, parity: (self.epoch & 1) as usize }
+    }
+
+    /// Goes on with a step as far as it can. `Some`: it has ended and the next one may begin.
+    #[inline]
+    pub fn poll(&mut self, phase: &mut Phase, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
+        if *phase == Phase::Enter {
+            board.progress(self.me).store(entered(self.epoch), Release); // partner: `missing`
+            *phase = Phase::Claim;
+        }
+        if *phase == Phase::Claim {
+            if self.gives(spec) && !self.give(spec, board, data) {
+                return None;
+            }
+            *phase = Phase::Await;
+            match self.announce(spec, board) {
+                Next::Await => {}
+                Next::Ended => return Some(self.leave(spec, board, Ended::Well)),
+                Next::Last => return Some(self.finish_central(spec, board, data)),
+                Next::Fold => *phase = Phase::Fold(0),
+            }
+        }
+        let ended = match (*phase, spec.kind) {
+            (Phase::Fold(from), _) => self.fold(phase, from, spec, board, data)?,
+            (_, Kind::Bcast { root }) => self.take_bcast(root, spec, board, data)?,
+            _ if self.is_pair(spec) => self.take_pair(spec, board, data)?,
+            _ => self.take_central(spec, board, data)?,
+        };
+        Some(self.leave(spec, board, ended))
+    }
+
+    fn is_pair(&self, spec: &Spec) -> bool {
+        spec.pair && self.members == 2 && matches!(spec.kind, Kind::Barrier | Kind::Allreduce)
+    }
+
+    /// Whether this member has something to put into its slot.
+    fn gives(&self, spec: &Spec) -> bool {
+        match spec.kind {
+            Kind::Barrier => self.is_pair(spec),
+            Kind::Bcast { root } => root == self.me,
+            Kind::Reduce { .. } | Kind::Allreduce => true,
+        }
+    }
+
+    /// Writes the contribution; false while somebody may be reading what was there before.
+    fn give(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> bool {
+        let slot = self.own();
+        if !self.is_free(slot.parity, board) {
+            return false;
+        }
+        self.lent[slot.parity].to = Whom::Nobody;
+        data.put(slot);
+        board.slot(self.me, slot.parity).store(flag(self.epoch, spec), Release); // (A)
+        true
+    }
+
+    fn is_free(&self, parity: usize, board: &impl Board) -> bool {
+        let Lent { epoch, to } = self.lent[parity];
+        let has_left = |member: usize| board.progress(member).load(Acquire) >= left(epoch); // (D)
+        match to {
+            _ if epoch <= self.all_left => true,
+            Whom::Nobody => true,
+            Whom::One(reader) => has_left(reader),
+            Whom::All => (0..self.members).all(|member| member == self.me || has_left(member)),
+        }
+    }
+
+    /// Tells the others, and says what is left to do.
+    fn announce(&mut self, spec: &Spec, board: &impl Board) -> Next {
+        match spec.kind {
+            Kind::Bcast { root } if root == self.me => {
+                self.lend(Whom::All);
+                board.wake(Whom::All);
+                Next::Ended
+            }
+            Kind::Bcast { .. } => Next::Await,
+            Kind::Reduce { root } if root == self.me => Next::Fold,
+            Kind::Reduce { root } => {
+                self.lend(Whom::One(root));
+                board.wake(Whom::One(root));
+                Next::Ended
+            }
+            Kind::Barrier | Kind::Allreduce if self.is_pair(spec) => {
+                self.lend(Whom::One(1 - self.me));
+                board.wake(Whom::One(1 - self.me));
+                Next::Await
+            }
+            Kind::Barrier | Kind::Allreduce => {
+                let before = board.arrivals().fetch_add(1, AcqRel); // (B)
+                let all = self.arrived + self.members as u64;
+                self.arrived = all;
+                if before + 1 == all { Next::Last } else { Next::Await }
+            }
+        }
+    }
+
+    fn lend(&mut self, to: Whom) {
+        self.lent[(self.epoch & 1) as usize] = Lent { epoch: self.epoch, to };
+    }
+
+    /// The last to arrive computes for all.
+    fn finish_central(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Ended {
+        let mut ended = Ended::Well;
+        if spec.kind == Kind::Allreduce {
+            let wanted = flag(self.epoch, spec);
+            let parity = self.own().parity;
+            // Relaxed would do: (B) has ordered the contributions.
+            if (0..self.members).any(|member| board.slot(member, parity).load(Acquire) != wanted) {
+                ended = Ended::Mismatch;
+            } else {
+                let last = self.of(self.members - 1);
+                (1..self.members).for_each(|member| data.fold(self.of(member - 1), self.of(member)));
+                data.take(last);
+                if spec.short {
+                    data.publish(last);
+                }
+            }
+        }
+        let generation = match ended {
+            Ended::Well => flag(self.epoch, spec),
+            Ended::Mismatch => self.epoch << EPOCH_SHIFT | MISMATCH,
+        };
+        board.generation().store(generation, Release); // (C)
+        board.wake(Whom::All);
+        self.leave(spec, board, ended)
+    }
+
+    fn take_central(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
+        let generation = board.generation().load(Acquire); // (C)
+        if generation >> EPOCH_SHIFT != self.epoch {
+            return None;
+        }
+        Raised(generation).then_well(spec, self.epoch, || match spec.kind {
+            Kind::Allreduce if spec.short => data.take_published(),
+            Kind::Allreduce => data.take(self.of(self.members - 1)),
+            _ => {}
+        })
+    }
+
+    fn take_pair(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
+        self.raised(1 - self.me, board)?.then_well(spec, self.epoch, || {
+            if spec.kind == Kind::Allreduce {
+                data.pair(self.of(0), self.of(1));
+            }
+        })
+    }
+
+    fn take_bcast(&mut self, root: usize, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
+        self.raised(root, board)?.then_well(spec, self.epoch, || data.take(self.of(root)))
+    }
+
+    /// The root takes in the slots in rank order, as they come.
+    fn fold(
+        &mut self,
+        phase: &mut Phase,
+        from: usize,
+        spec: &Spec,
+        board: &impl Board,
+        data: &mut impl Data,
+    ) -> Option<Ended> {
+        for member in from..self.members {
+            *phase = Phase::Fold(member);
+            let raised = self.raised(member, board)?;
+            if raised.0 != flag(self.epoch, spec) {
+                return Some(Ended::Mismatch);
+            }
+            if member > 0 {
+                data.fold(self.of(member - 1), self.of(member));
+            }
+        }
+        data.take(self.of(self.members - 1));
+        Some(Ended::Well)
+    }
+
+    /// A member's flag, once it is up for this step.
+    fn raised(&self, member: usize, board: &impl Board) -> Option<Raised> {
+        let slot = self.of(member);
+        let raised = board.slot(slot.member, slot.parity).load(Acquire); // (A)
+        (raised >> EPOCH_SHIFT == self.epoch).then_some(Raised(raised))
+    }
+
+    /// The step is over for this member.
+    fn leave(&mut self, spec: &Spec, board: &impl Board, ended: Ended) -> Ended {
+        board.progress(self.me).store(left(self.epoch), Release); // (D)
+        let central = matches!(spec.kind, Kind::Barrier | Kind::Allreduce);
+        if central {
+            // All have entered this step, so they have left the one before.
+            self.all_left = self.epoch - 1;
+        }
+        board.wake(self.waits_for_us(spec));
+        self.epoch += 1;
+        ended
+    }
+
+    /// Who may come to wait until we have left: the owner of the slot that we read, or that we lent to all. In a
+    /// pair nobody needs it: the other's slot is free once it sees our next flag.
+    fn waits_for_us(&mut self, spec: &Spec) -> Whom {
+        let owner = self.members - 1;
+        match spec.kind {
+            Kind::Bcast { root } if root != self.me => Whom::One(root),
+            Kind::Reduce { root } if root == self.me => Whom::All,
+            Kind::Allreduce if !self.is_pair(spec) && !spec.short => {
+                if owner == self.me {
+                    self.lend(Whom::All);
+                    return Whom::Nobody;
+                }
+                Whom::One(owner)
+            }
+            _ => Whom::Nobody,
+        }
+    }
+
+    /// A member that has not come to this step, if there is one among `of`: for those who ask who is missing.
+    pub fn missing(&self, of: impl Iterator<Item = usize>, board: &impl Board) -> Option<usize> {
+        of.filter(|&member| member != self.me)
+            .find(|&member| board.progress(member).load(Acquire) < entered(self.epoch)) // partner: `poll`
+    }
+
+    /// The number of the step, for reports.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+}
+
+/// What `announce` leaves to do.
+enum Next {
+    Await,
+    Ended,
+    Last,
+    Fold,
+}
+
+/// A flag that is up for this step, whatever kind of step its owner thinks it is.
+struct Raised(u64);
+
+impl Raised {
+    fn then_well(self, spec: &Spec, epoch: u64, act: impl FnOnce()) -> Option<Ended> {
+        if self.0 != flag(epoch, spec) {
+            return Some(Ended::Mismatch);
+        }
+        act();
+        Some(Ended::Well)
+    }
+}

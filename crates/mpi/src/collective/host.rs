@@ -1,0 +1,349 @@
+//! Host steps on a communicator: the protocol of `flags` on a block of the job's segment, and how to wait in it.
+//!
+//! A rank that waits here keeps its other traffic moving: it looks at its lanes every few turns, each turn
+//! while operations of its own are under way, and always before it sleeps. No lane is held here at any time,
+//! since reductions call the application's functions.
+//!
+//! Before it: `run` and the short ways of `whole` and `reductions`; after it: `flags`, `transport::Idle`.
+
+use super::flags::{BYTES_MAX, Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
+use crate::buffer::Buffer;
+use crate::comm::Comm;
+use crate::counters::Counter;
+use crate::ops::Reducer;
+use crate::process::Process;
+use hawser_base::{Class, Error, Lane as LaneId, Peer, Result, SharedMem};
+use hawser_datatype::{Datatype, UserPtr};
+use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD, LINE};
+use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, WaitReason};
+use hawser_transport::wait_peer;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Lines of a member in the block. Two neighbours are fetched together by today's prefetchers, so lines that
+/// are used at the same time by different members are apart.
+const SLOT_LINES: [usize; 2] = [0, 2];
+const PROGRESS_LINE: usize = 4;
+/// Of member 0, and of member 1: there are always two.
+const ARRIVALS_LINE: usize = 6;
+const GENERATION_LINE: usize = 6;
+/// Of member 0: how many members have freed the communicator.
+const DEPARTED_LINE: usize = 7;
+const _: () = assert!(DEPARTED_LINE < FLAG_LINES);
+
+/// Bytes that travel beside their flag.
+pub const SHORT_BYTES: usize = LINE - 8;
+/// Bytes of one contribution at most: two slots share the payload room.
+pub const STEP_BYTES: usize = FLAG_PAYLOAD / 2;
+const _: () = assert!(STEP_BYTES < BYTES_MAX as usize && STEP_BYTES.is_multiple_of(LINE));
+const _: () = assert!(hawser_coll::Limits::DEFAULT.host_bytes as usize <= STEP_BYTES);
+
+impl Word for AtomicU64 {
+    #[inline(always)]
+    fn load(&self, order: Ordering) -> u64 {
+        AtomicU64::load(self, order)
+    }
+    #[inline(always)]
+    fn store(&self, value: u64, order: Ordering) {
+        AtomicU64::store(self, value, order)
+    }
+    #[inline(always)]
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
+        AtomicU64::fetch_add(self, value, order)
+    }
+}
+
+/// A block of the segment with the members' doorbells.
+pub struct FlagBoard {
+    block: FlagBlock,
+    bells: Box<[Doorbell]>,
+    me: usize,
+}
+
+impl Board for FlagBoard {
+    type Word = AtomicU64;
+
+    #[inline(always)]
+    fn slot(&self, member: usize, parity: usize) -> &AtomicU64 {
+        self.block.flag(member, SLOT_LINES[parity])
+    }
+    #[inline(always)]
+    fn progress(&self, member: usize) -> &AtomicU64 {
+        self.block.flag(member, PROGRESS_LINE)
+    }
+    #[inline(always)]
+    fn arrivals(&self) -> &AtomicU64 {
+        self.block.flag(0, ARRIVALS_LINE)
+    }
+    #[inline(always)]
+    fn generation(&self) -> &AtomicU64 {
+        self.block.flag(1, GENERATION_LINE)
+    }
+
+    #[inline]
+    fn wake(&self, whom: Whom) {
+        match whom {
+            Whom::Nobody => {}
+            Whom::One(member) if member == self.me => {}
+            Whom::One(member) => self.bells[member].ring(),
+            Whom::All => {
+                self.bells[self.me].waker_barrier();
+                for (_, bell) in self.bells.iter().enumerate().filter(|&(member, _)| member != self.me) {
+                    bell.ring_after_barrier();
+                }
+            }
+        }
+    }
+}
+
+/// What a reduction does with contributions.
+#[derive(Clone, Copy)]
+pub struct Folding<'a> {
+    pub reducer: &'a Reducer,
+    pub datatype: &'a Datatype,
+    pub count: u64,
+}
+
+/// The data of one step: the contribution, and where the result goes (a broadcast's are the same).
+pub struct Parts<'a> {
+    pub from: Buffer,
+    pub into: Buffer,
+    pub folding: Option<Folding<'a>>,
+}
+
+impl Parts<'_> {
+    pub const NONE: Parts<'static> = Parts { from: Buffer::EMPTY, into: Buffer::EMPTY, folding: None };
+}
+
+/// The data of a step and the room for it in the block.
+struct Traffic<'a> {
+    block: &'a FlagBlock,
+    parts: &'a Parts<'a>,
+    bytes: usize,
+    short: bool,
+}
+
+impl Traffic<'_> {
+    fn room(&self, slot: Slot) -> SharedMem {
+        if self.short {
+            self.block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, self.bytes)
+        } else {
+            self.block.payload(slot.member).slice(slot.parity * STEP_BYTES, self.bytes)
+        }
+    }
+
+    fn published(&self) -> SharedMem {
+        self.block.line_payload(1, GENERATION_LINE).slice(0, self.bytes)
+    }
+
+    fn folding(&self) -> Folding<'_> {
+        self.parts.folding.expect("a reduction has an operation")
+    }
+}
+
+impl Data for Traffic<'_> {
+    fn put(&mut self, slot: Slot) {
+        self.parts.from.copy_out(self.room(slot));
+    }
+
+    fn fold(&mut self, from: Slot, into: Slot) {
+        let Folding { reducer, datatype, count } = self.folding();
+        let (from, into) = (UserPtr::over(self.room(from), datatype), UserPtr::over(self.room(into), datatype));
+        reducer.apply(from, into, count);
+    }
+
+    fn pair(&mut self, first: Slot, second: Slot) {
+        let Folding { reducer, count, .. } = self.folding();
+        let kernel = reducer.predefined().expect("pairs are formed with predefined operations alone");
+        let mut result = [0; SHORT_BYTES];
+        let result = &mut result[..self.bytes];
+        self.room(second).read(result);
+        kernel.apply(&mut *result, self.room(first), count);
+        self.parts.into.fill(result);
+    }
+
+    fn take(&mut self, slot: Slot) {
+        self.parts.into.copy_in(self.room(slot));
+    }
+
+    fn publish(&mut self, slot: Slot) {
+        let mut result = [0; SHORT_BYTES];
+        self.room(slot).read(&mut result[..self.bytes]);
+        self.published().write(&result[..self.bytes]);
+    }
+
+    fn take_published(&mut self) {
+        self.parts.into.copy_in(self.published());
+    }
+}
+
+/// A communicator's seat at its block.
+pub struct Host {
+    seat: Seat,
+    board: FlagBoard,
+    /// A member that died before it came to a step: no step can end any more.
+    lost: Option<Peer>,
+}
+
+impl Host {
+    /// `bells` are the members', in rank order.
+    pub fn new(block: FlagBlock, me: usize, bells: Vec<Doorbell>) -> Host {
+        let seat = Seat::new(me, bells.len());
+        Host { seat, board: FlagBoard { block, bells: bells.into(), me }, lost: None }
+    }
+
+    /// A step with these data.
+    #[inline]
+    pub fn spec(kind: Kind, parts: &Parts<'_>) -> Spec {
+        let bytes = parts.from.len();
+        assert!(bytes <= STEP_BYTES as u64, "a host step of {bytes} bytes");
+        // The application's functions get memory aligned for their type, which a line's rest is not.
+        let predefined = parts.folding.is_none_or(|folding| folding.reducer.predefined().is_some());
+        let short = bytes <= SHORT_BYTES as u64 && predefined;
+        Spec { kind, bytes: bytes as u32, short, pair: short }
+    }
+
+    /// Goes on with a step as far as it can; `Some` when it has ended.
+    #[inline]
+    pub fn poll(&mut self, phase: &mut Phase, spec: &Spec, parts: &Parts<'_>) -> Option<Ended> {
+        let mut data = Traffic { block: &self.board.block, parts, bytes: spec.bytes as usize, short: spec.short };
+        self.seat.poll(phase, spec, &self.board, &mut data)
+    }
+
+    fn missing(&self) -> Option<usize> {
+        self.seat.missing(0..self.board.bells.len(), &self.board)
+    }
+
+    /// The communicator is freed on this member, which is through with all steps. Whether it was the last.
+    pub fn depart(&self) -> bool {
+        // AcqRel: whoever is last has all others' accesses behind it.
+        let before = self.board.block.flag(0, DEPARTED_LINE).fetch_add(1, Ordering::AcqRel);
+        before + 1 == self.board.bells.len() as u64
+    }
+}
+
+/// A step of the whole communicator, waited for.
+#[inline]
+pub fn step(
+    process: &'static Process,
+    comm: &Comm,
+    host: &mut Host,
+    call: &'static str,
+    kind: Kind,
+    parts: &Parts<'_>,
+) -> Result<()> {
+    resume(process, comm, host, call, Phase::Enter, &Host::spec(kind, parts), parts)
+}
+
+/// The same for a step that may have begun.
+pub fn resume(
+    process: &'static Process,
+    comm: &Comm,
+    host: &mut Host,
+    call: &'static str,
+    mut phase: Phase,
+    spec: &Spec,
+    parts: &Parts<'_>,
+) -> Result<()> {
+    if let Some(peer) = host.lost {
+        return Err(dead(peer));
+    }
+    let ended = match host.poll(&mut phase, spec, parts) {
+        Some(ended) => ended,
+        None => wait(process, comm, host, call, &mut phase, spec, parts)?,
+    };
+    process.counters().add(Counter::HostSteps as usize, 1);
+    match ended {
+        Ended::Well => Ok(()),
+        Ended::Mismatch => Err(mismatch(call, spec)),
+    }
+}
+
+/// Every how many turns the lanes are looked at: while operations of this rank are under way, and while none
+/// is; with a core for every rank, and with more ranks than cores, where a turn is a yield.
+const LOOK_SPINNING: [u32; 2] = [8, 64];
+const LOOK_YIELDING: [u32; 2] = [1, 8];
+
+#[inline(never)]
+fn wait(
+    process: &'static Process,
+    comm: &Comm,
+    host: &mut Host,
+    call: &'static str,
+    phase: &mut Phase,
+    spec: &Spec,
+    parts: &Parts<'_>,
+) -> Result<Ended> {
+    let mut idle = process.patience().idle();
+    let quiet = !process.has_operations();
+    let every = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING }[quiet as usize];
+    let mut turn = 0u32;
+    loop {
+        turn = turn.wrapping_add(1);
+        let look = turn.is_multiple_of(every) || idle.is_armed();
+        if look && let Some(peer) = lost_member(process, comm, host) {
+            host.lost = Some(peer);
+            return Err(dead(peer));
+        }
+        if look && process.progress_others(ALL_LANES) {
+            idle.moved();
+        } else {
+            idle.pause(|| WaitReason {
+                call,
+                peer: wait_peer_or_none(host.missing().and_then(|member| comm.group().peer(member as u32))),
+                context: comm.context().0,
+                extra: host.seat.epoch(),
+                ..WaitReason::default()
+            });
+        }
+        if let Some(ended) = host.poll(phase, spec, parts) {
+            return Ok(ended);
+        }
+    }
+}
+
+/// No lane has this number.
+const ALL_LANES: LaneId = LaneId(u8::MAX);
+
+fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
+    peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
+}
+
+/// A member that has ended without coming to this step.
+fn lost_member(process: &Process, comm: &Comm, host: &Host) -> Option<Peer> {
+    let segment = process.segment();
+    // Acquire pairs with the Release in `Segment::set_ended`: who sees the count sees the phase.
+    if segment.ended_word().load(Ordering::Acquire) == 0 {
+        return None;
+    }
+    let has_ended = |member: usize| {
+        let local = comm.group().peer(member as u32).and_then(|peer| segment.local_index(peer.0));
+        local.is_some_and(|local| segment.rank(local).phase() == RankPhase::Ended)
+    };
+    let ended = (0..host.board.bells.len()).filter(|&member| has_ended(member));
+    host.seat.missing(ended, &host.board).and_then(|member| comm.group().peer(member as u32))
+}
+
+#[cold]
+fn dead(peer: Peer) -> Error {
+    let text = format!("rank {peer} of MPI_COMM_WORLD has ended and takes part in no collective of the communicator");
+    Error::new(Class::ProcAborted, text)
+}
+
+#[cold]
+pub fn mismatch(call: &str, spec: &Spec) -> Error {
+    let text = format!(
+        "the members of the communicator do not agree on this {call}: this rank expects {} bytes, another one called \
+         with other counts or types, or called another function",
+        spec.bytes
+    );
+    Error::new(Class::Truncate, text)
+}
+
+impl Process {
+    /// Whether operations of this rank are under way on any lane.
+    fn has_operations(&'static self) -> bool {
+        self.active_lanes().any(|lane| {
+            self.lane(lane).try_enter().is_none_or(|lane| !lane.core.engine.is_idle() || !lane.is_drained())
+        })
+    }
+}

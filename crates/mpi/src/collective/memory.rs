@@ -1,0 +1,123 @@
+//! The memory of a running schedule: its spans as buffers.
+//!
+//! Before it: `run`; after it: `buffer` and `datatype::Scratch`. Lengths were checked when the call began
+//! (`check`) and the schedule was built from them, so that every span lies inside its buffer.
+
+use crate::buffer::Buffer;
+use hawser_base::{Class, Error, Result, UserMem};
+use hawser_coll::{Buffer as Name, Scratch as Wanted, Span, Unit};
+use hawser_datatype::{Datatype, Scratch, UserPtr};
+use std::sync::Arc;
+
+/// One of the application's buffers in a call.
+#[derive(Clone, Default)]
+pub enum Side {
+    /// The call has none on this rank.
+    #[default]
+    None,
+    /// `count` is that of the whole buffer where the schedule names its bytes; else it does not matter.
+    One { at: UserPtr, count: u64, datatype: Arc<Datatype> },
+    /// MPI_Alltoallw: a type for each rank.
+    Typed { at: UserPtr, datatypes: Arc<[Arc<Datatype>]> },
+}
+
+/// Scratch memory above this size is given back after the call, in bytes.
+const KEEP_BYTES: usize = 1 << 20;
+
+/// See the module.
+#[derive(Default)]
+pub struct Memory {
+    pub send: Side,
+    pub recv: Side,
+    /// The reduction's datatype, which scratch elements have.
+    pub element: Option<Arc<Datatype>>,
+    scratch: Scratch,
+    /// Where each scratch buffer begins, and what it is.
+    places: Vec<(usize, Wanted)>,
+}
+
+impl Memory {
+    /// Sets the schedule's temporary memory aside (MPI_ERR_NO_MEM).
+    pub fn prepare(&mut self, wanted: &[Wanted]) -> Result<()> {
+        self.places.clear();
+        let mut end = 0usize;
+        for &scratch in wanted {
+            self.places.push((end, scratch));
+            let bytes = match (scratch.unit, &self.element) {
+                (Unit::Element, Some(datatype)) => Scratch::bytes_for(datatype, scratch.count),
+                (Unit::Byte, _) => usize::try_from(scratch.count).ok().and_then(|n| n.checked_next_multiple_of(64)),
+                (unit, _) => unreachable!("scratch memory of {unit:?} without a datatype"),
+            };
+            end = bytes.and_then(|bytes| end.checked_add(bytes)).ok_or_else(no_memory)?;
+        }
+        self.scratch.reserve(end);
+        Ok(())
+    }
+
+    /// The call is over: its buffers are the application's again.
+    pub fn release(&mut self) {
+        (self.send, self.recv, self.element) = (Side::None, Side::None, None);
+        if self.scratch.len() > KEEP_BYTES {
+            self.scratch = Scratch::default();
+        }
+    }
+
+    /// A span as a message.
+    pub fn buffer(&mut self, span: &Span) -> Buffer {
+        if span.is_empty() {
+            return Buffer::EMPTY;
+        }
+        if span.unit == Unit::Byte {
+            return Buffer::Dense(self.bytes(span));
+        }
+        let (at, datatype) = self.place(span);
+        match datatype.memory(at, span.count) {
+            Some(mem) => Buffer::Dense(mem),
+            None => Buffer::Spread { at, count: span.count, datatype: datatype.clone() },
+        }
+    }
+
+    /// The address of a span of elements, for a reduction.
+    pub fn elements(&mut self, span: &Span) -> UserPtr {
+        self.place(span).0
+    }
+
+    fn bytes(&mut self, span: &Span) -> UserMem {
+        let (at, len) = (span.at as usize, span.count as usize);
+        let whole = match span.buffer {
+            Name::Scratch(i) => return self.scratch.bytes(self.places[i as usize].0 + at, len),
+            Name::Send => &self.send,
+            Name::Recv => &self.recv,
+        };
+        let Side::One { at: user, count, datatype } = whole else {
+            unreachable!("{span:?} of a buffer without a type")
+        };
+        let mem = datatype.memory(*user, *count).expect("bytes are named in dense buffers alone");
+        mem.slice(at, len)
+    }
+
+    fn place(&mut self, span: &Span) -> (UserPtr, &Arc<Datatype>) {
+        let side = match span.buffer {
+            Name::Scratch(i) => {
+                let (start, wanted) = self.places[i as usize];
+                let datatype = self.element.as_ref().expect("elements have a type");
+                let base = self.scratch.elements(start, datatype, wanted.count);
+                return (base.moved(span.at.wrapping_mul(datatype.extent())), datatype);
+            }
+            Name::Send => &self.send,
+            Name::Recv => &self.recv,
+        };
+        match (side, span.unit) {
+            (Side::One { at, datatype, .. }, Unit::Element) => {
+                (at.moved(span.at.wrapping_mul(datatype.extent())), datatype)
+            }
+            (Side::Typed { at, datatypes }, Unit::Typed(rank)) => (at.moved(span.at), &datatypes[rank as usize]),
+            _ => unreachable!("{span:?} does not fit its buffer"),
+        }
+    }
+}
+
+#[cold]
+fn no_memory() -> Error {
+    Error::new(Class::NoMem, "the temporary memory of the collective is larger than memory can be; use smaller counts")
+}

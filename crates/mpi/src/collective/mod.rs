@@ -1,0 +1,192 @@
+//! Collective communication (MPI-5.0 chapter 6).
+//!
+//! A call is checked (`whole`, `movement`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
+//! `run` runs that. Short barriers, broadcasts and reductions among ranks of one host go straight to `host`.
+//! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
+//! threads on different ones do not meet.
+//!
+//! Before it: `abi::coll`, `comm_create`; after it: `pt2pt` and the flags of the job's segment.
+
+mod check;
+pub mod flags;
+mod host;
+mod memory;
+mod movement;
+mod reductions;
+mod run;
+pub mod team;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+pub use movement::{
+    TypedBuf, VectorBuf, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter, scatterv,
+};
+pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
+pub use whole::{barrier, bcast};
+
+use crate::comm::{Comm, CommRef};
+use crate::ops::Reducer;
+use crate::process::{self, Process};
+use hawser_base::threads::LaneCell;
+use hawser_base::{Class, Error, Handle, Result};
+use hawser_coll::{Call, Collective, Forced, Limits, Model, Place, Tuning, plan};
+use hawser_datatype::Datatype;
+use host::Host;
+use memory::Side;
+use run::{Run, Team};
+use std::sync::{Arc, OnceLock};
+
+/// What a communicator keeps for its collectives.
+pub struct State(LaneCell<Desk>);
+
+impl Default for State {
+    fn default() -> State {
+        State(LaneCell::new(Desk { sequence: 0, ready: None, host: None, run: Run::default() }))
+    }
+}
+
+/// Where one collective at a time is worked on.
+struct Desk {
+    /// Collectives by messages so far: every member counts the same.
+    sequence: u32,
+    ready: Option<Ready>,
+    host: Option<Host>,
+    run: Run,
+}
+
+/// What is found out at the first collective.
+#[derive(Clone, Copy)]
+struct Ready {
+    tuning: Tuning,
+    /// Nobody forces another algorithm on the collectives that have a short way through flags.
+    lean: bool,
+}
+
+/// The collectives that have one.
+const LEAN: [Collective; 4] = [Collective::Barrier, Collective::Bcast, Collective::Reduce, Collective::Allreduce];
+
+/// The buffers of a call, and its operation.
+#[derive(Default)]
+struct Job {
+    send: Side,
+    recv: Side,
+    reduction: Option<(Reducer, Arc<Datatype>)>,
+}
+
+/// Finds the communicator and its desk for one call. One thread at a time may be inside (MPI-5.0 §6.1).
+#[inline]
+fn enter<R>(comm: Handle, f: impl FnOnce(&'static Process, &CommRef, &mut Desk) -> Result<R>) -> Result<R> {
+    let process = process::get()?;
+    let comm = process.comm(comm)?;
+    at_desk(process, &comm, |desk| f(process, &comm, desk))
+}
+
+#[inline]
+fn at_desk<R>(process: &'static Process, comm: &CommRef, f: impl FnOnce(&mut Desk) -> Result<R>) -> Result<R> {
+    let Some(mut desk) = comm.collective.0.try_enter() else { return Err(occupied(comm)) };
+    if desk.ready.is_none() {
+        desk.prepare(process, comm)?;
+    }
+    f(&mut desk)
+}
+
+#[cold]
+fn occupied(comm: &Comm) -> Error {
+    let text = format!(
+        "another collective on {} is under way: its threads must call collectives one after the other (MPI-5.0 §6.1), \
+         and an operation's function must not communicate",
+        comm.display_name()
+    );
+    Error::new(Class::Comm, text)
+}
+
+impl Desk {
+    #[cold]
+    fn prepare(&mut self, process: &'static Process, comm: &Comm) -> Result<()> {
+        let forced = forced()?;
+        self.host = comm.flags().map(|flags| {
+            let segment = process.segment();
+            let bell = |peer: hawser_base::Peer| {
+                let local = segment.local_index(peer.0).expect("flags are for members on this host");
+                segment.rank(local).doorbell()
+            };
+            Host::new(flags.block.clone(), comm.rank() as usize, comm.group().peers().map(bell).collect())
+        });
+        let one_host = self.host.is_some();
+        let tuning = Tuning { one_host, model: model(process, comm), limits: Limits::DEFAULT, forced };
+        let lean = one_host && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
+        self.ready = Some(Ready { tuning, lean });
+        Ok(())
+    }
+
+    /// The flags, for a call that is short enough to go straight to them.
+    #[inline]
+    fn lean(&mut self) -> Option<&mut Host> {
+        let ready = self.ready.as_ref()?;
+        if ready.lean { self.host.as_mut() } else { None }
+    }
+
+    /// Plans a call and runs it to its end.
+    fn execute(
+        &mut self,
+        process: &'static Process,
+        comm: &CommRef,
+        name: &'static str,
+        call: &Call<'_>,
+        job: Job,
+    ) -> Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
+        let place = Place { rank: comm.rank(), size: comm.size() };
+        plan(call, place, &tuning, &mut self.run.schedule);
+        if self.run.schedule.is_empty() {
+            return Ok(());
+        }
+        let team = Team {
+            comm: comm.clone(),
+            group: comm.group().clone(),
+            context: comm.collective_context(),
+            tag: (self.sequence & i32::MAX as u32) as i32,
+        };
+        self.run.begin(job)?;
+        self.run.complete(process, &team, &mut self.host, name)
+    }
+}
+
+/// What the environment forces, read once a process; a wrong value was refused at the start.
+fn forced() -> Result<Forced> {
+    static FORCED: OnceLock<Forced> = OnceLock::new();
+    match FORCED.get() {
+        Some(forced) => Ok(*forced),
+        None => Ok(*FORCED.get_or_init({
+            let forced = Forced::from_params()?;
+            move || forced
+        })),
+    }
+}
+
+/// What communication costs on a communicator, from what all members know alike.
+fn model(process: &Process, comm: &Comm) -> Model {
+    let segment = process.segment();
+    let (ranks, cores) = (segment.local_size() as u32, segment.facts().cores);
+    if !comm.is_on_one_host(process) {
+        Model::ETHERNET
+    } else if ranks > cores {
+        Model::oversubscribed(ranks, cores)
+    } else {
+        Model::SHARED_MEMORY
+    }
+}
+
+impl Comm {
+    /// Whether all members are on this host.
+    pub fn is_on_one_host(&self, process: &Process) -> bool {
+        self.group().peers().all(|peer| process.segment().local_index(peer.0).is_some())
+    }
+
+    /// The communicator is freed and this member is through with its collectives. Whether it was the last.
+    pub(crate) fn depart_from_flags(&self) -> bool {
+        self.collective.0.try_enter().is_some_and(|mut desk| desk.host.take().is_some_and(|host| host.depart()))
+    }
+}

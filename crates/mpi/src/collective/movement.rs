@@ -1,0 +1,230 @@
+//! Collectives that move blocks: gather, scatter, allgather, alltoall and their variants with counts for each rank.
+//!
+//! `None` as a buffer is MPI_IN_PLACE. Before it: `abi::coll`; after it: `run`, by way of `Desk::execute`.
+
+use super::check::{self, blocks, in_place_forbidden, no_alias, own_block, root_of, typed, vector};
+use super::memory::Side;
+use super::{Desk, Job, enter};
+use crate::buffer::Buf;
+use crate::comm::CommRef;
+use crate::process::Process;
+use hawser_base::{Handle, Result};
+use hawser_coll::{Blocks, Call, Data, Ints};
+use hawser_datatype::{Datatype, UserPtr};
+use std::sync::Arc;
+
+/// A buffer of one block a rank, each of its own length and at its own place (in extents of the datatype).
+#[derive(Clone, Copy, Debug)]
+pub struct VectorBuf<'a> {
+    pub at: UserPtr,
+    pub counts: Ints<'a>,
+    pub displs: Ints<'a>,
+    pub datatype: Handle,
+}
+
+/// The same with a datatype for each rank and places in bytes (MPI_Alltoallw).
+#[derive(Clone, Copy, Debug)]
+pub struct TypedBuf<'a> {
+    pub at: UserPtr,
+    pub counts: Ints<'a>,
+    pub displs: Ints<'a>,
+    pub datatypes: &'a [Handle],
+}
+
+/// A buffer argument of either shape.
+enum Many<'a> {
+    Equal(&'a Buf),
+    Vector(&'a VectorBuf<'a>),
+}
+
+impl<'a> Many<'a> {
+    fn at(&self) -> UserPtr {
+        match self {
+            Many::Equal(buf) => buf.at,
+            Many::Vector(buf) => buf.at,
+        }
+    }
+
+    fn find(&self, process: &Process, ranks: u32) -> Result<(Side, Blocks<'a>)> {
+        let (datatype, blocks) = match self {
+            Many::Equal(buf) => blocks(process, buf, ranks)?,
+            Many::Vector(buf) => vector(process, buf, ranks)?,
+        };
+        Ok((Side::One { at: self.at(), count: 0, datatype }, blocks))
+    }
+
+    /// Where the block of `rank` lies.
+    fn place(&self, side: &Side, blocks: &Blocks<'_>, rank: u32) -> UserPtr {
+        let extent = match side {
+            Side::One { datatype, .. } => datatype.extent(),
+            _ => 0,
+        };
+        self.at().moved(blocks.displs.at(rank).wrapping_mul(extent))
+    }
+}
+
+const NO_DATA: Data = Data { count: 0, type_size: 0, dense: true };
+const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
+
+fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
+    let (datatype, data): (Arc<Datatype>, Data) = check::data(process, buf)?;
+    Ok((Side::One { at: buf.at, count: data.count, datatype }, data))
+}
+
+/// MPI_Gather.
+pub fn gather(send: Option<&Buf>, recv: &Buf, root: i32, comm: Handle) -> Result<()> {
+    gather_any("MPI_Gather", send, Many::Equal(recv), root, comm)
+}
+
+/// MPI_Gatherv.
+pub fn gatherv(send: Option<&Buf>, recv: &VectorBuf<'_>, root: i32, comm: Handle) -> Result<()> {
+    gather_any("MPI_Gatherv", send, Many::Vector(recv), root, comm)
+}
+
+fn gather_any(name: &'static str, send: Option<&Buf>, recv: Many<'_>, root: i32, comm: Handle) -> Result<()> {
+    enter(comm, |process, comm, desk| {
+        let root = root_of(comm, root)?;
+        let at_root = root == comm.rank();
+        let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
+        match send {
+            Some(buf) => (job.send, data) = one(process, buf)?,
+            None if at_root => {}
+            None => return Err(in_place_forbidden(name, "send buffer", " except at the root")),
+        }
+        if at_root {
+            (job.recv, all) = recv.find(process, comm.size())?;
+            if let Some(buf) = send {
+                own_block(data.bytes(), all.bytes(root))?;
+                no_alias(buf.at, recv.place(&job.recv, &all, root), data.bytes())?;
+            }
+        }
+        let in_place = send.is_none();
+        let call = match recv {
+            Many::Equal(_) => Call::Gather { root, send: data, recv: all, in_place },
+            Many::Vector(_) => Call::Gatherv { root, send: data, recv: all, in_place },
+        };
+        desk.execute(process, comm, name, &call, job)
+    })
+}
+
+/// MPI_Scatter.
+pub fn scatter(send: &Buf, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<()> {
+    scatter_any("MPI_Scatter", Many::Equal(send), recv, root, comm)
+}
+
+/// MPI_Scatterv.
+pub fn scatterv(send: &VectorBuf<'_>, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<()> {
+    scatter_any("MPI_Scatterv", Many::Vector(send), recv, root, comm)
+}
+
+fn scatter_any(name: &'static str, send: Many<'_>, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<()> {
+    enter(comm, |process, comm, desk| {
+        let root = root_of(comm, root)?;
+        let at_root = root == comm.rank();
+        let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
+        match recv {
+            Some(buf) => (job.recv, data) = one(process, buf)?,
+            None if at_root => {}
+            None => return Err(in_place_forbidden(name, "receive buffer", " except at the root")),
+        }
+        if at_root {
+            (job.send, all) = send.find(process, comm.size())?;
+            if let Some(buf) = recv {
+                own_block(all.bytes(root), data.bytes())?;
+                no_alias(send.place(&job.send, &all, root), buf.at, data.bytes())?;
+            }
+        }
+        let in_place = recv.is_none();
+        let call = match send {
+            Many::Equal(_) => Call::Scatter { root, send: all, recv: data, in_place },
+            Many::Vector(_) => Call::Scatterv { root, send: all, recv: data, in_place },
+        };
+        desk.execute(process, comm, name, &call, job)
+    })
+}
+
+/// MPI_Allgather.
+pub fn allgather(send: Option<&Buf>, recv: &Buf, comm: Handle) -> Result<()> {
+    allgather_any("MPI_Allgather", send, Many::Equal(recv), comm)
+}
+
+/// MPI_Allgatherv.
+pub fn allgatherv(send: Option<&Buf>, recv: &VectorBuf<'_>, comm: Handle) -> Result<()> {
+    allgather_any("MPI_Allgatherv", send, Many::Vector(recv), comm)
+}
+
+fn allgather_any(name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: Handle) -> Result<()> {
+    enter(comm, |process, comm, desk| {
+        let (mut job, mut data) = (Job::default(), NO_DATA);
+        let all;
+        (job.recv, all) = recv.find(process, comm.size())?;
+        if let Some(buf) = send {
+            (job.send, data) = one(process, buf)?;
+            own_block(data.bytes(), all.bytes(comm.rank()))?;
+            no_alias(buf.at, recv.place(&job.recv, &all, comm.rank()), data.bytes())?;
+        }
+        let in_place = send.is_none();
+        let call = match recv {
+            Many::Equal(_) => Call::Allgather { send: data, recv: all, in_place },
+            Many::Vector(_) => Call::Allgatherv { send: data, recv: all, in_place },
+        };
+        desk.execute(process, comm, name, &call, job)
+    })
+}
+
+/// MPI_Alltoall.
+pub fn alltoall(send: Option<&Buf>, recv: &Buf, comm: Handle) -> Result<()> {
+    alltoall_any("MPI_Alltoall", send.map(Many::Equal), Many::Equal(recv), comm)
+}
+
+/// MPI_Alltoallv.
+pub fn alltoallv(send: Option<&VectorBuf<'_>>, recv: &VectorBuf<'_>, comm: Handle) -> Result<()> {
+    alltoall_any("MPI_Alltoallv", send.map(Many::Vector), Many::Vector(recv), comm)
+}
+
+fn alltoall_any(name: &'static str, send: Option<Many<'_>>, recv: Many<'_>, comm: Handle) -> Result<()> {
+    enter(comm, |process, comm, desk| {
+        let (mut job, mut give) = (Job::default(), NO_BLOCKS);
+        let take;
+        (job.recv, take) = recv.find(process, comm.size())?;
+        let in_place = send.is_none();
+        if let Some(send) = send {
+            (job.send, give) = send.find(process, comm.size())?;
+            own_block(give.bytes(comm.rank()), take.bytes(comm.rank()))?;
+            no_alias(send.at(), recv.at(), take.bytes(comm.rank()))?;
+        }
+        let call = match recv {
+            Many::Equal(_) => Call::Alltoall { send: give, recv: take, in_place },
+            Many::Vector(_) => Call::Alltoallv { send: give, recv: take, in_place },
+        };
+        desk.execute(process, comm, name, &call, job)
+    })
+}
+
+/// MPI_Alltoallw.
+pub fn alltoallw(send: Option<&TypedBuf<'_>>, recv: &TypedBuf<'_>, comm: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Alltoallw";
+    enter(comm, |process, comm, desk| typed_alltoall(NAME, process, comm, desk, send, recv))
+}
+
+fn typed_alltoall(
+    name: &'static str,
+    process: &'static Process,
+    comm: &CommRef,
+    desk: &mut Desk,
+    send: Option<&TypedBuf<'_>>,
+    recv: &TypedBuf<'_>,
+) -> Result<()> {
+    let (mut send_sizes, mut recv_sizes) = (Vec::new(), Vec::new());
+    let (mut job, mut give) = (Job::default(), NO_BLOCKS);
+    let (datatypes, take) = typed(process, recv, comm.size(), &mut recv_sizes)?;
+    job.recv = Side::Typed { at: recv.at, datatypes };
+    if let Some(send) = send {
+        let (datatypes, found) = typed(process, send, comm.size(), &mut send_sizes)?;
+        job.send = Side::Typed { at: send.at, datatypes };
+        give = found;
+        own_block(give.bytes(comm.rank()), take.bytes(comm.rank()))?;
+        no_alias(send.at, recv.at, take.bytes(comm.rank()))?;
+    }
+    desk.execute(process, comm, name, &Call::Alltoallw { send: give, recv: take, in_place: send.is_none() }, job)
+}

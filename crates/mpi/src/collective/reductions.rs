@@ -1,0 +1,204 @@
+//! Collectives that reduce: reduce, allreduce, reduce_scatter, scan and their kin.
+//!
+//! `None` as the send buffer is MPI_IN_PLACE. All ranks get the same bits, from run to run: `coll` fixes who
+//! computes what in which order, and host steps fold in rank order. MPI_Reduce_local is in `ops`.
+//!
+//! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
+
+use super::check::{self, in_place_forbidden, no_alias, root_of};
+use super::flags::Kind;
+use super::host::{self, Folding, Parts, SHORT_BYTES};
+use super::memory::Side;
+use super::{Desk, Job, enter};
+use crate::buffer::{Buf, Buffer};
+use crate::comm::CommRef;
+use crate::ops::Reducer;
+use crate::process::Process;
+use crate::types;
+use hawser_base::{Class, Error, Handle, Result};
+use hawser_coll::{Call, Ints, Reduction};
+use hawser_datatype::{Datatype, UserPtr};
+use std::sync::Arc;
+
+/// The checked arguments of a reduction.
+struct Reducing {
+    reducer: Reducer,
+    datatype: Arc<Datatype>,
+    data: Reduction,
+}
+
+impl Reducing {
+    /// `count` elements of input; `in_place`: they are where the result goes.
+    fn new(process: &Process, count: i64, datatype: Handle, op: Handle, in_place: bool) -> Result<Reducing> {
+        if count < 0 {
+            return Err(Error::new(Class::Count, format!("count is {count}; it must not be negative")));
+        }
+        let reducer = Reducer::new(process, op, datatype)?;
+        let datatype = types::get(process, datatype)?;
+        if !reducer.is_elementwise() {
+            let text = "the operation works on whole records; it is for MPI_Reduce_local and user-level code alone";
+            return Err(Error::new(Class::Op, text));
+        }
+        let commutative = reducer.is_commutative();
+        let found = check::data_of(&datatype, count as u64);
+        let data =
+            Reduction { count: found.count, type_size: found.type_size, dense: found.dense, commutative, in_place };
+        Ok(Reducing { reducer, datatype, data })
+    }
+
+    fn side(&self, at: UserPtr, count: u64) -> Side {
+        Side::One { at, count, datatype: self.datatype.clone() }
+    }
+
+    /// What the engine needs; each buffer with its count.
+    fn job(self, send: Option<(UserPtr, u64)>, recv: Option<(UserPtr, u64)>) -> Job {
+        let side = |end: Option<(UserPtr, u64)>| end.map_or(Side::None, |(at, count)| self.side(at, count));
+        Job { send: side(send), recv: side(recv), reduction: Some((self.reducer, self.datatype)) }
+    }
+}
+
+/// The arguments that most reductions have: `send` and `recv` hold `count` elements each.
+pub struct Vectors {
+    pub send: Option<UserPtr>,
+    pub recv: UserPtr,
+    pub count: i64,
+    pub datatype: Handle,
+    pub op: Handle,
+}
+
+impl Vectors {
+    fn buf(&self, at: UserPtr) -> Buf {
+        Buf { at, count: self.count, datatype: self.datatype }
+    }
+
+    /// Checks both buffers, as far as they are significant.
+    fn check(&self, process: &Process, receives: bool) -> Result<Reducing> {
+        let reducing = Reducing::new(process, self.count, self.datatype, self.op, self.send.is_none())?;
+        if let Some(send) = self.send {
+            Buffer::new(process, &self.buf(send))?;
+            if receives {
+                no_alias(send, self.recv, reducing.data.bytes())?;
+            }
+        }
+        if receives {
+            Buffer::new(process, &self.buf(self.recv))?;
+        }
+        Ok(reducing)
+    }
+
+    /// Runs one that needs nothing but these.
+    fn run(&self, name: &'static str, comm: Handle, call: impl FnOnce(Reduction) -> Call<'static>) -> Result<()> {
+        enter(comm, |process, comm, desk| {
+            let reducing = self.check(process, true)?;
+            let (call, count) = (call(reducing.data), self.count as u64);
+            let job = reducing.job(self.send.map(|at| (at, count)), Some((self.recv, count)));
+            desk.execute(process, comm, name, &call, job)
+        })
+    }
+
+    /// The data of a host step; `None`: too long for a short one, or with gaps.
+    fn short<'a>(&self, reducing: &'a Reducing, receives: bool) -> Option<Parts<'a>> {
+        let Reducing { reducer, datatype, data } = reducing;
+        if !data.dense || !(1..=SHORT_BYTES as u64).contains(&data.bytes()) {
+            return None;
+        }
+        let buffer = |at| datatype.memory(at, data.count).map(Buffer::Dense);
+        let into = if receives { buffer(self.recv)? } else { Buffer::EMPTY };
+        let folding = Some(Folding { reducer, datatype, count: data.count });
+        Some(Parts { from: buffer(self.send.unwrap_or(self.recv))?, into, folding })
+    }
+}
+
+/// MPI_Allreduce.
+pub fn allreduce(vectors: &Vectors, comm: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Allreduce";
+    enter(comm, |process, comm, desk| {
+        let reducing = vectors.check(process, true)?;
+        if let Some(host) = desk.lean()
+            && let Some(parts) = vectors.short(&reducing, true)
+        {
+            return host::step(process, comm, host, NAME, Kind::Allreduce, &parts);
+        }
+        let (call, count) = (Call::Allreduce(reducing.data), reducing.data.count);
+        let job = reducing.job(vectors.send.map(|at| (at, count)), Some((vectors.recv, count)));
+        desk.execute(process, comm, NAME, &call, job)
+    })
+}
+
+/// MPI_Reduce. `recv` is significant at the root alone.
+pub fn reduce(vectors: &Vectors, root: i32, comm: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Reduce";
+    enter(comm, |process, comm, desk| {
+        let root = root_of(comm, root)?;
+        let at_root = root == comm.rank();
+        if vectors.send.is_none() && !at_root {
+            return Err(in_place_forbidden(NAME, "send buffer", " except at the root"));
+        }
+        let reducing = vectors.check(process, at_root)?;
+        if let Some(host) = desk.lean()
+            && let Some(parts) = vectors.short(&reducing, at_root)
+        {
+            return host::step(process, comm, host, NAME, Kind::Reduce { root: root as usize }, &parts);
+        }
+        let (call, count) = (Call::Reduce { root, data: reducing.data }, reducing.data.count);
+        let recv = at_root.then_some((vectors.recv, count));
+        let job = reducing.job(vectors.send.map(|at| (at, count)), recv);
+        desk.execute(process, comm, NAME, &call, job)
+    })
+}
+
+/// MPI_Scan.
+pub fn scan(vectors: &Vectors, comm: Handle) -> Result<()> {
+    vectors.run("MPI_Scan", comm, Call::Scan)
+}
+
+/// MPI_Exscan.
+pub fn exscan(vectors: &Vectors, comm: Handle) -> Result<()> {
+    vectors.run("MPI_Exscan", comm, Call::Exscan)
+}
+
+/// MPI_Reduce_scatter_block. `vectors.count` is the count of one block.
+pub fn reduce_scatter_block(vectors: &Vectors, comm: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Reduce_scatter_block";
+    enter(comm, |process, comm, desk| {
+        let counts = Ints::Same(vectors.count);
+        scattered(NAME, process, comm, desk, vectors, counts, |_, data| Call::ReduceScatterBlock(data))
+    })
+}
+
+/// MPI_Reduce_scatter. `vectors.count` does not matter.
+pub fn reduce_scatter(vectors: &Vectors, counts: Ints<'_>, comm: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Reduce_scatter";
+    enter(comm, |process, comm, desk| {
+        let call = |counts, data| Call::ReduceScatter { counts, data };
+        scattered(NAME, process, comm, desk, vectors, counts, call)
+    })
+}
+
+fn scattered<'a>(
+    name: &'static str,
+    process: &'static Process,
+    comm: &CommRef,
+    desk: &mut Desk,
+    vectors: &Vectors,
+    counts: Ints<'a>,
+    call: impl FnOnce(Ints<'a>, Reduction) -> Call<'a>,
+) -> Result<()> {
+    check::counts(&counts, comm.size())?;
+    let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
+    let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;
+    // The input has all blocks; in place it lies in the receive buffer, which then is as long.
+    let input = Vectors { count: total, ..*vectors };
+    let mut reducing = input.check(process, vectors.send.is_none())?;
+    let mine = counts.at(comm.rank());
+    if let Some(send) = vectors.send {
+        Buffer::new(process, &Buf { at: vectors.recv, count: mine, datatype: vectors.datatype })?;
+        no_alias(send, vectors.recv, reducing.data.type_size.saturating_mul(mine as u64))?;
+    }
+    let received = if vectors.send.is_none() { total } else { mine };
+    // A block's own count where blocks are equal; else `counts` say it.
+    reducing.data.count = if matches!(counts, Ints::Same(_)) { mine as u64 } else { total as u64 };
+    let call = call(counts, reducing.data);
+    let job = reducing.job(vectors.send.map(|at| (at, total as u64)), Some((vectors.recv, received as u64)));
+    desk.execute(process, comm, name, &call, job)
+}

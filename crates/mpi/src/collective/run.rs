@@ -1,0 +1,430 @@
+//! The engine: runs a schedule, this rank's part of one collective.
+//!
+//! `Run::advance` goes on as far as it can without waiting and says whether the run has ended; nothing recurses,
+//! so that a blocking call waits around it and nonblocking and persistent calls can go on with it whenever they
+//! make progress. Communication is point-to-point in the communicator's collective context, one tag a run; a
+//! request of the lane stands for each step that did not end at once. No lane is held while local steps run:
+//! reductions call the application's functions.
+//!
+//! After an error the run goes on to its end, so that ranks that depend on this one are not left waiting; the
+//! first error is what the call returns.
+//!
+//! Before it: `movement`, `reductions`, `whole`; after it: `memory`, `pt2pt`, `host`.
+
+use super::Job;
+use super::flags::{Ended, Kind, Phase};
+use super::host::{self, Folding, Host, Parts};
+use super::memory::Memory;
+use crate::buffer::Buffer;
+use crate::comm::CommRef;
+use crate::group::Group;
+use crate::lane::Lane;
+use crate::matching::Want;
+use crate::ops::Reducer;
+use crate::process::Process;
+use crate::pt2pt::{self, Target};
+use crate::request::{Kind as RequestKind, Request};
+use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
+use hawser_coll::{Comm as Step, HostStep, Local, Order, Schedule, Span};
+use hawser_datatype::Datatype;
+use hawser_job::{Tag, WaitReason};
+use hawser_transport::wait_peer;
+use std::sync::Arc;
+
+/// Who runs together: the ranks of the schedule are those of `group`.
+#[derive(Clone)]
+pub struct Team {
+    /// Whose lane and contexts are used; it stays alive as long as a run.
+    pub comm: CommRef,
+    pub group: Arc<Group>,
+    pub context: Context,
+    pub tag: i32,
+}
+
+/// A step under way.
+struct Open {
+    request: u32,
+    /// The rank and the bytes of a receive.
+    receives: Option<(u32, u64)>,
+}
+
+/// Where the run stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Stage {
+    /// The communication of the round has not begun.
+    #[default]
+    Begin,
+    /// It is under way.
+    Comms,
+    /// The round's host step is under way.
+    Host(Phase),
+    /// Only local steps are left of the round.
+    Locals,
+}
+
+/// One collective under way, and the memory that the next one uses again.
+#[derive(Default)]
+pub struct Run {
+    pub schedule: Schedule,
+    memory: Memory,
+    reducer: Option<Reducer>,
+    open: Vec<Open>,
+    round: usize,
+    stage: Stage,
+    failure: Option<Error>,
+}
+
+/// What a run waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    Ended,
+    /// Messages.
+    Waits,
+    /// The others' flags.
+    WaitsForHost,
+}
+
+impl Run {
+    /// Begins the schedule on a call's buffers: its memory is set aside.
+    pub fn begin(&mut self, job: Job) -> Result<()> {
+        debug_assert!(self.open.is_empty());
+        let Job { send, recv, reduction } = job;
+        let (reducer, element) = reduction.unzip();
+        self.reducer = reducer;
+        (self.memory.send, self.memory.recv, self.memory.element) = (send, recv, element);
+        self.memory.prepare(self.schedule.scratch())?;
+        (self.round, self.stage, self.failure) = (0, Stage::Begin, None);
+        Ok(())
+    }
+
+    /// Goes on as far as it can without waiting. `patient`: the caller has nothing else to do, so that a single
+    /// message may be waited for at its ring for a moment.
+    pub fn advance(
+        &mut self,
+        process: &'static Process,
+        team: &Team,
+        host: &mut Option<Host>,
+        patient: bool,
+    ) -> Progress {
+        while self.round < self.schedule.len() {
+            match self.stage {
+                Stage::Begin => self.stage = self.begin_round(process, team, patient),
+                Stage::Comms => {
+                    if !self.reap(&mut process.lane(team.comm.lane()).enter()) {
+                        return Progress::Waits;
+                    }
+                    self.stage = Stage::Locals;
+                }
+                Stage::Host(phase) => {
+                    let Some(host) = host else { unreachable!("a host step on a communicator without flags") };
+                    if !self.host_step(host, phase) {
+                        return Progress::WaitsForHost;
+                    }
+                    self.stage = Stage::Locals;
+                }
+                Stage::Locals => {
+                    self.locals();
+                    self.round += 1;
+                    self.stage = Stage::Begin;
+                }
+            }
+        }
+        Progress::Ended
+    }
+
+    /// The run is over: what the call returns. Its buffers are let go.
+    pub fn finish(&mut self) -> Result<()> {
+        self.memory.release();
+        self.reducer = None;
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Advances to the end.
+    pub fn complete(
+        &mut self,
+        process: &'static Process,
+        team: &Team,
+        host: &mut Option<Host>,
+        call: &'static str,
+    ) -> Result<()> {
+        loop {
+            match self.advance(process, team, host, true) {
+                Progress::Ended => return self.finish(),
+                Progress::Waits => {
+                    let reason = self.reason(team, call);
+                    process.wait_until(team.comm.lane(), || reason.clone(), |lane| self.reap(lane).then_some(()));
+                }
+                Progress::WaitsForHost => self.complete_host(process, team, host, call),
+            }
+        }
+    }
+
+    fn complete_host(&mut self, process: &'static Process, team: &Team, host: &mut Option<Host>, call: &'static str) {
+        let (Some(host), Stage::Host(phase)) = (host, self.stage) else { unreachable!("no host step waits") };
+        let element = self.memory.element.clone();
+        let (kind, parts) = self.host_parts(element.as_deref());
+        let spec = Host::spec(kind, &parts);
+        let ended = host::resume(process, &team.comm, host, call, phase, &spec, &parts);
+        if let Err(error) = ended {
+            keep_first(&mut self.failure, error);
+        }
+        self.stage = Stage::Locals;
+    }
+
+    /// Posts the receives of the round and starts its sends.
+    fn begin_round(&mut self, process: &'static Process, team: &Team, patient: bool) -> Stage {
+        if host_step_of(&self.schedule, self.round).is_some() {
+            return Stage::Host(Phase::Enter);
+        }
+        let Run { schedule, memory, open, failure, .. } = self;
+        let comms = schedule.round(self.round).comms;
+        if comms.is_empty() {
+            return Stage::Locals;
+        }
+        let mut round = Starting { team, memory, open, failure, lane: &mut process.lane(team.comm.lane()).enter() };
+        let receives = comms.iter().filter(|step| matches!(step, Step::Recv { .. })).count();
+        let mut direct = None;
+        for step in comms {
+            match step {
+                Step::Recv { from, into } if receives == 1 && patient => direct = round.direct(*from, into),
+                Step::Recv { from, into } => round.post(*from, into),
+                Step::Send { .. } | Step::Host(_) => {}
+            }
+        }
+        for step in comms {
+            if let Step::Send { to, from } = step {
+                round.send(*to, from);
+            }
+        }
+        if let Some(direct) = direct {
+            round.receive(process, direct);
+        }
+        Stage::Comms
+    }
+
+    /// Takes away what has ended; true when nothing is under way any more.
+    fn reap(&mut self, lane: &mut Lane) -> bool {
+        while let Some(Open { request, receives }) = self.open.last() {
+            let Some(status) = lane.core.requests.get(*request).status() else { return false };
+            let wrong = match (status.error, *receives) {
+                (Some(class), receives) => Some(failed(class, receives)),
+                (None, Some((rank, bytes))) if status.bytes != bytes => Some(too_short(rank, status.bytes, bytes)),
+                _ => None,
+            };
+            if let Some(error) = wrong {
+                keep_first(&mut self.failure, error);
+            }
+            lane.core.requests.remove(*request);
+            self.open.pop();
+        }
+        true
+    }
+
+    fn host_step(&mut self, host: &mut Host, mut phase: Phase) -> bool {
+        let element = self.memory.element.clone();
+        let (kind, parts) = self.host_parts(element.as_deref());
+        let spec = Host::spec(kind, &parts);
+        let ended = host.poll(&mut phase, &spec, &parts);
+        self.stage = Stage::Host(phase);
+        if ended == Some(Ended::Mismatch) {
+            keep_first(&mut self.failure, host::mismatch("collective", &spec));
+        }
+        ended.is_some()
+    }
+
+    /// The round's host step and its data.
+    fn host_parts<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Kind, Parts<'a>) {
+        let step = host_step_of(&self.schedule, self.round).expect("the round's only step");
+        let Run { memory, reducer, .. } = self;
+        let folding = |from: &Span| {
+            let (reducer, datatype) = reducer.as_ref().zip(element).expect("a reduction has an operation");
+            Some(Folding { reducer, datatype, count: from.count })
+        };
+        match &step {
+            HostStep::Barrier => (Kind::Barrier, Parts::NONE),
+            HostStep::Bcast { root, span } => {
+                let buffer = memory.buffer(span);
+                let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
+                (Kind::Bcast { root: *root as usize }, parts)
+            }
+            HostStep::Reduce { root, from, into } => {
+                let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from) };
+                (Kind::Reduce { root: *root as usize }, parts)
+            }
+            HostStep::Allreduce { from, into } => {
+                let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from) };
+                (Kind::Allreduce, parts)
+            }
+        }
+    }
+
+    fn locals(&mut self) {
+        let Run { schedule, memory, reducer, .. } = self;
+        for step in schedule.round(self.round).locals {
+            match step {
+                Local::Copy { from, into } => {
+                    let from = memory.buffer(from);
+                    from.copy_to(&memory.buffer(into));
+                }
+                Local::Reduce { from, into, order } => {
+                    let reducer = reducer.as_ref().expect("a reduction has an operation");
+                    let (a, b) = (memory.elements(from), memory.elements(into));
+                    match order {
+                        Order::FromFirst => reducer.apply(a, b, from.count),
+                        Order::IntoFirst => {
+                            reducer.apply(b, a, from.count);
+                            memory.buffer(from).copy_to(&memory.buffer(into));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn reason(&self, team: &Team, call: &'static str) -> WaitReason<&'static str> {
+        let awaited = match self.open.last().and_then(|open| open.receives) {
+            Some((rank, _)) => team.group.peer(rank),
+            None => None,
+        };
+        WaitReason {
+            call,
+            peer: wait_peer(awaited),
+            tag: Tag::None,
+            context: team.comm.context().0,
+            extra: self.round as u64,
+            ..WaitReason::default()
+        }
+    }
+}
+
+fn host_step_of(schedule: &Schedule, round: usize) -> Option<HostStep> {
+    match schedule.round(round).comms {
+        [Step::Host(step)] => Some(*step),
+        _ => None,
+    }
+}
+
+/// The lane while a round begins.
+struct Starting<'a> {
+    team: &'a Team,
+    memory: &'a mut Memory,
+    open: &'a mut Vec<Open>,
+    failure: &'a mut Option<Error>,
+    lane: &'a mut Lane,
+}
+
+/// A receive that may be taken straight from its ring.
+struct Direct {
+    rank: u32,
+    peer: Peer,
+    into: UserMem,
+}
+
+impl Starting<'_> {
+    fn peer(&self, rank: u32) -> Peer {
+        self.team.group.peer(rank).expect("schedules name ranks of their group")
+    }
+
+    fn want(&self, peer: Peer) -> Want {
+        Want { context: self.team.context, source: Some(peer), tag: Some(self.team.tag) }
+    }
+
+    /// The round's only receive, if it is short and in one piece; else it is posted.
+    fn direct(&mut self, rank: u32, into: &Span) -> Option<Direct> {
+        match self.memory.buffer(into) {
+            Buffer::Dense(mem) if (mem.len() as u64) < self.lane.core.engine.limits().offer => {
+                Some(Direct { rank, peer: self.peer(rank), into: mem })
+            }
+            buffer => {
+                self.post_buffer(rank, buffer);
+                None
+            }
+        }
+    }
+
+    fn post(&mut self, rank: u32, into: &Span) {
+        let buffer = self.memory.buffer(into);
+        self.post_buffer(rank, buffer);
+    }
+
+    fn post_buffer(&mut self, rank: u32, buffer: Buffer) {
+        let (want, bytes) = (self.want(self.peer(rank)), buffer.len());
+        let request = Request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32);
+        match self.lane.core.requests.insert(request) {
+            Ok(request) => {
+                self.open.push(Open { request, receives: Some((rank, bytes)) });
+                pt2pt::post(self.lane, want, buffer, request);
+            }
+            Err(error) => keep_first(self.failure, error),
+        }
+    }
+
+    fn send(&mut self, rank: u32, from: &Span) {
+        let buffer = self.memory.buffer(from);
+        let to = Target { peer: self.peer(rank), context: self.team.context, tag: self.team.tag };
+        if let Buffer::Dense(mem) = buffer
+            && pt2pt::send_short(self.lane, &to, mem)
+        {
+            return;
+        }
+        let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32);
+        let started = self.lane.core.requests.insert(request).and_then(|request| {
+            match pt2pt::start(self.lane, &to, buffer, false, Some(request)) {
+                Ok(()) => self.open.push(Open { request, receives: None }),
+                Err(error) => {
+                    self.lane.core.requests.remove(request);
+                    return Err(error);
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = started {
+            keep_first(self.failure, error);
+        }
+    }
+
+    /// Looks at one ring for a moment if nothing else is under way, else posts the receive.
+    fn receive(&mut self, process: &'static Process, direct: Direct) {
+        let Direct { rank, peer, into } = direct;
+        if self.open.is_empty() && self.lane.is_quiet() {
+            let want = self.want(peer);
+            match pt2pt::recv_direct(process, self.lane, &want, peer, into, rank as i32) {
+                Some(Ok(status)) if status.bytes != into.len() as u64 => {
+                    keep_first(self.failure, too_short(rank, status.bytes, into.len() as u64));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => keep_first(self.failure, failed(error.class(), Some((rank, into.len() as u64)))),
+                None => self.post_buffer(rank, Buffer::Dense(into)),
+            }
+        } else {
+            self.post_buffer(rank, Buffer::Dense(into));
+        }
+    }
+}
+
+/// The first error of a run is the one that its call returns.
+fn keep_first(failure: &mut Option<Error>, error: Error) {
+    failure.get_or_insert(error);
+}
+
+#[cold]
+fn failed(class: Class, receives: Option<(u32, u64)>) -> Error {
+    let text = match (class, receives) {
+        (Class::Truncate, Some((rank, bytes))) => format!(
+            "rank {rank} sent more than the {bytes} bytes that this rank expects; counts and types of the collective \
+             do not agree"
+        ),
+        (Class::ProcAborted, Some((rank, _))) => format!("rank {rank} has ended and takes part in no collective"),
+        (Class::ProcAborted, None) => "a rank that takes part in the collective has ended".to_owned(),
+        (_, _) => "a message of the collective failed".to_owned(),
+    };
+    Error::new(class, text)
+}
+
+#[cold]
+fn too_short(rank: u32, got: u64, expected: u64) -> Error {
+    let text = format!(
+        "rank {rank} sent {got} bytes where this rank expects {expected}; counts and types of the collective do not agree"
+    );
+    Error::new(Class::Truncate, text)
+}

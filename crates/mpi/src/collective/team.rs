@@ -1,0 +1,138 @@
+//! Small collectives of the library's own, on words: what creating communicators needs.
+//!
+//! Before it: `comm_create`; after it: the same engine that runs the application's collectives.
+
+use super::memory::Side;
+use super::run::{Run, Team};
+use super::{Job, at_desk, forced, model};
+use crate::comm::CommRef;
+use crate::group::Group;
+use crate::ops::Reducer;
+use crate::process::Process;
+use hawser_base::handle::{datatype, op};
+use hawser_base::{Context, Result};
+use hawser_coll::{Blocks, Call, Data, Limits, Place, Reduction, Tuning, plan};
+use hawser_datatype::{Basic, Datatype, Scratch};
+use std::sync::Arc;
+
+/// Among whom, and how they tell their messages from others.
+pub enum Venue<'a> {
+    /// All members of a communicator, as in any other collective on it.
+    Comm(&'a CommRef),
+    /// Members of `group` alone, on a communicator that has them all. `tag` must be negative: the
+    /// application's collectives have the others.
+    Some { comm: &'a CommRef, group: Arc<Group>, context: Context, tag: i32 },
+}
+
+const WORD_BYTES: usize = 8;
+
+/// Words where the engine can work on them.
+struct Words {
+    scratch: Scratch,
+    count: usize,
+}
+
+impl Words {
+    fn new(count: usize) -> Words {
+        let mut scratch = Scratch::default();
+        scratch.reserve((count * WORD_BYTES).max(1));
+        Words { scratch, count }
+    }
+
+    fn set(&mut self, at: usize, words: &[u64]) {
+        for (i, word) in words.iter().enumerate() {
+            self.scratch.bytes((at + i) * WORD_BYTES, WORD_BYTES).write(&word.to_ne_bytes());
+        }
+    }
+
+    fn get(&mut self, words: &mut [u64]) {
+        for (i, word) in words.iter_mut().enumerate() {
+            let mut bytes = [0; WORD_BYTES];
+            self.scratch.bytes(i * WORD_BYTES, WORD_BYTES).read(&mut bytes);
+            *word = u64::from_ne_bytes(bytes);
+        }
+    }
+
+    fn side(&mut self) -> Side {
+        let datatype = Datatype::basic(Basic::Uint64);
+        Side::One {
+            at: self.scratch.elements(0, datatype, self.count as u64),
+            count: self.count as u64,
+            datatype: datatype.clone(),
+        }
+    }
+}
+
+impl Venue<'_> {
+    fn place(&self) -> Place {
+        match self {
+            Venue::Comm(comm) => Place { rank: comm.rank(), size: comm.size() },
+            Venue::Some { group, .. } => {
+                Place { rank: group.rank().expect("only members take part"), size: group.size() }
+            }
+        }
+    }
+
+    fn execute(&self, process: &'static Process, name: &'static str, call: &Call<'_>, job: Job) -> Result<()> {
+        let (comm, group, context, tag) = match self {
+            Venue::Comm(comm) => {
+                return at_desk(process, comm, |desk| desk.execute(process, comm, name, call, job));
+            }
+            Venue::Some { comm, group, context, tag } => (*comm, group, *context, *tag),
+        };
+        debug_assert!(tag < 0);
+        let tuning =
+            Tuning { one_host: false, model: model(process, comm), limits: Limits::DEFAULT, forced: forced()? };
+        let mut run = Run::default();
+        plan(call, self.place(), &tuning, &mut run.schedule);
+        let team = Team { comm: comm.clone(), group: group.clone(), context, tag };
+        run.begin(job)?;
+        run.complete(process, &team, &mut None, name)
+    }
+
+    /// The bitwise and of everybody's words.
+    pub fn and(&self, process: &'static Process, name: &'static str, words: &mut [u64]) -> Result<()> {
+        let mut both = Words::new(words.len());
+        both.set(0, words);
+        let count = words.len() as u64;
+        let type_size = WORD_BYTES as u64;
+        let data = Reduction { count, type_size, dense: true, commutative: true, in_place: true };
+        let reducer = Reducer::new(process, op::BAND, datatype::UINT64_T)?;
+        let recv = both.side();
+        let reduction = Some((reducer, Datatype::basic(Basic::Uint64).clone()));
+        self.execute(process, name, &Call::Allreduce(data), Job { send: Side::None, recv, reduction })?;
+        both.get(words);
+        Ok(())
+    }
+
+    /// Everybody's words, in rank order.
+    pub fn gather_all(&self, process: &'static Process, name: &'static str, mine: &[u64]) -> Result<Vec<u64>> {
+        let Place { rank, size } = self.place();
+        let mut all = Words::new(size as usize * mine.len());
+        all.set(rank as usize * mine.len(), mine);
+        let blocks = Blocks::regular(mine.len() as u64, WORD_BYTES as u64);
+        let data = Data { count: 0, type_size: WORD_BYTES as u64, dense: true };
+        let job = Job { recv: all.side(), ..Job::default() };
+        self.execute(process, name, &Call::Allgather { send: data, recv: blocks, in_place: true }, job)?;
+        let mut words = vec![0; all.count];
+        all.get(&mut words);
+        Ok(words)
+    }
+
+    /// The word of rank 0.
+    pub fn spread(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
+        let mut one = Words::new(1);
+        one.set(0, &[word]);
+        let data = Data { count: 1, type_size: WORD_BYTES as u64, dense: true };
+        let job = Job { recv: one.side(), ..Job::default() };
+        self.execute(process, name, &Call::Bcast { root: 0, data }, job)?;
+        let mut word = [0];
+        one.get(&mut word);
+        Ok(word[0])
+    }
+
+    /// Nobody leaves before all have come.
+    pub fn meet(&self, process: &'static Process, name: &'static str) -> Result<()> {
+        self.execute(process, name, &Call::Barrier, Job::default())
+    }
+}

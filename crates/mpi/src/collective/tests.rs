@@ -1,0 +1,244 @@
+//! Host steps with threads as members, on a block that looks like one of the segment: values, mixtures of
+//! steps, late members, calls that do not belong together, and how long a step takes.
+
+use super::flags::{Ended, Kind, Phase};
+use super::host::{Folding, Host, Parts, SHORT_BYTES};
+use crate::buffer::Buffer;
+use crate::ops::{Operation, Reducer};
+use crate::types;
+use hawser_base::{Handle, UserMem};
+use hawser_datatype::{Basic, Datatype, Op};
+use hawser_job::{Doorbell, FlagBlock};
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+/// One host for each member.
+fn hosts(members: usize) -> Vec<Host> {
+    let block = FlagBlock::private(members);
+    let bells: Vec<_> = (0..members).map(|_| Doorbell::private()).collect();
+    (0..members).map(|me| Host::new(block.clone(), me, bells.clone())).collect()
+}
+
+fn finish(host: &mut Host, kind: Kind, parts: &Parts<'_>) -> Ended {
+    let spec = Host::spec(kind, parts);
+    let mut phase = Phase::Enter;
+    let mut turns = 0u32;
+    loop {
+        if let Some(ended) = host.poll(&mut phase, &spec, parts) {
+            return ended;
+        }
+        turns += 1;
+        if turns > 100 {
+            thread::yield_now();
+        }
+    }
+}
+
+fn sum() -> Reducer {
+    Reducer::of(Operation::Predefined(Op::Sum), Datatype::basic(Basic::Int64), types::handle_of(Basic::Int64)).unwrap()
+}
+
+fn bytes(values: &mut [i64]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_ne_bytes()).collect()
+}
+
+fn values(bytes: &[u8]) -> Vec<i64> {
+    bytes.chunks_exact(8).map(|b| i64::from_ne_bytes(b.try_into().unwrap())).collect()
+}
+
+/// A member's step `n` of a mixture that all know; panics at a wrong value.
+fn mixed_step(host: &mut Host, reducer: &Reducer, me: usize, members: usize, n: usize, count: usize) {
+    let datatype = Datatype::basic(Basic::Int64);
+    let count = 1 + (n * 7 + count) % count;
+    let contribution = |member: usize| (0..count).map(|i| (n * 1000 + member * 10 + i) as i64).collect::<Vec<_>>();
+    let total: Vec<i64> = (0..count).map(|i| (0..members).map(|m| contribution(m)[i]).sum()).collect();
+    let mut send = bytes(&mut contribution(me));
+    let mut recv = vec![0; count * 8];
+    let from = Buffer::Dense(UserMem::of_slice(&mut send));
+    let folding = Some(Folding { reducer, datatype, count: count as u64 });
+    let root = n / 3 % members;
+    let whole = UserMem::of_slice(&mut recv);
+    match n * 2654435761 % 7 {
+        0 => assert_eq!(finish(host, Kind::Barrier, &Parts::NONE), Ended::Well),
+        1 | 2 => {
+            let parts = Parts { from: from.clone(), into: from, folding: None };
+            assert_eq!(finish(host, Kind::Bcast { root }, &parts), Ended::Well);
+            assert_eq!(values(&send), contribution(root), "broadcast {n}");
+        }
+        3 | 4 => {
+            let into = if me == root { Buffer::Dense(whole) } else { Buffer::EMPTY };
+            assert_eq!(finish(host, Kind::Reduce { root }, &Parts { from, into, folding }), Ended::Well);
+            if me == root {
+                assert_eq!(values(&recv), total, "reduction {n}");
+            }
+        }
+        5 => {
+            let parts = Parts { from: from.clone(), into: from, folding };
+            assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
+            assert_eq!(values(&send), total, "in place {n}");
+        }
+        _ => {
+            let parts = Parts { from, into: Buffer::Dense(whole), folding };
+            assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
+            assert_eq!(values(&recv), total, "allreduce {n}");
+        }
+    }
+}
+
+fn mixture(members: usize, steps: usize, count: usize) {
+    let reducer = sum();
+    thread::scope(|scope| {
+        for (me, mut host) in hosts(members).into_iter().enumerate() {
+            let reducer = &reducer;
+            scope.spawn(move || {
+                for n in 0..steps {
+                    if (n + me * 3) % 50 == 0 {
+                        thread::yield_now();
+                    }
+                    mixed_step(&mut host, reducer, me, members, n, count);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn short_steps_in_any_mixture_give_the_right_values() {
+    for members in [2, 3, 5, 8] {
+        mixture(members, 2000, SHORT_BYTES / 8);
+    }
+}
+
+#[test]
+fn long_steps_in_any_mixture_give_the_right_values() {
+    for members in [2, 3, 6] {
+        mixture(members, 500, 512);
+    }
+}
+
+#[test]
+fn the_fold_is_in_rank_order_and_the_same_for_all() {
+    // a op b = 31 a + b is not commutative, and not associative either: only one order gives this result.
+    let function = |a: hawser_datatype::UserPtr, b: hawser_datatype::UserPtr, count: i64, _: Handle| {
+        let datatype = Datatype::basic(Basic::Int64);
+        let (mut x, mut y) = (vec![0u8; 8 * count as usize], vec![0u8; 8 * count as usize]);
+        datatype.pack(a, count as u64, 0, &mut x[..]);
+        datatype.pack(b, count as u64, 0, &mut y[..]);
+        let both: Vec<u8> = values(&x).iter().zip(values(&y)).flat_map(|(a, b)| (31 * a + b).to_ne_bytes()).collect();
+        datatype.unpack(b, count as u64, 0, &both[..]);
+    };
+    let created = crate::ops::Created::new(Box::new(function), false, false);
+    let reducer = Reducer::of(
+        Operation::Created(Arc::new(created)),
+        Datatype::basic(Basic::Int64),
+        types::handle_of(Basic::Int64),
+    )
+    .unwrap();
+    for members in [2, 3, 7] {
+        let expected = (1..members as i64).fold(0, |left, member| 31 * left + member);
+        thread::scope(|scope| {
+            for (me, mut host) in hosts(members).into_iter().enumerate() {
+                let reducer = &reducer;
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        let mut value = bytes(&mut [me as i64]);
+                        let buffer = Buffer::Dense(UserMem::of_slice(&mut value));
+                        let folding = Some(Folding { reducer, datatype: Datatype::basic(Basic::Int64), count: 1 });
+                        let parts = Parts { from: buffer.clone(), into: buffer, folding };
+                        assert_eq!(finish(&mut host, Kind::Allreduce, &parts), Ended::Well);
+                        assert_eq!(values(&value), [expected]);
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn calls_that_do_not_belong_together_are_found_out() {
+    let reducer = sum();
+    let ended = |members: usize, step: &(dyn Fn(usize) -> (Kind, usize) + Sync)| -> Vec<Ended> {
+        thread::scope(|scope| {
+            let threads: Vec<_> = hosts(members)
+                .into_iter()
+                .enumerate()
+                .map(|(me, mut host)| {
+                    let reducer = &reducer;
+                    scope.spawn(move || {
+                        let (kind, len) = step(me);
+                        let mut data = vec![0; len];
+                        let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
+                        let datatype = Datatype::basic(Basic::Int64);
+                        let folding = Some(Folding { reducer, datatype, count: len as u64 / 8 });
+                        finish(&mut host, kind, &Parts { from: buffer.clone(), into: buffer, folding })
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        })
+    };
+    use Ended::{Mismatch, Well};
+    assert_eq!(ended(3, &|me| (Kind::Allreduce, if me == 1 { 16 } else { 8 })), [Mismatch; 3]);
+    assert_eq!(ended(2, &|me| (Kind::Allreduce, 8 + 8 * me)), [Mismatch; 2]);
+    assert_eq!(ended(2, &|me| if me == 0 { (Kind::Barrier, 0) } else { (Kind::Allreduce, 8) }), [Mismatch; 2]);
+    assert_eq!(ended(3, &|me| (Kind::Bcast { root: 0 }, 8 * (1 + me / 2))), [Well, Well, Mismatch]);
+    assert_eq!(ended(3, &|me| (Kind::Reduce { root: 2 }, 8 + 8 * (me & 1))), [Well, Well, Mismatch]);
+}
+
+#[test]
+fn a_giver_runs_ahead_two_steps_and_no_further() {
+    let mut members = hosts(2);
+    let mut data = [7u8; 4];
+    let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
+    let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
+    let kind = Kind::Bcast { root: 0 };
+    let spec = Host::spec(kind, &parts);
+    let (root, reader) = members.split_at_mut(1);
+    let poll = |host: &mut Host, phase: &mut Phase| host.poll(phase, &spec, &parts);
+    for _ in 0..2 {
+        assert_eq!(poll(&mut root[0], &mut Phase::Enter.clone()), Some(Ended::Well));
+    }
+    let mut third = Phase::Enter;
+    assert_eq!(poll(&mut root[0], &mut third), None);
+    assert_eq!(poll(&mut reader[0], &mut Phase::Enter.clone()), Some(Ended::Well));
+    assert_eq!(poll(&mut root[0], &mut third), Some(Ended::Well));
+}
+
+#[test]
+fn the_last_member_to_free_the_communicator_is_told_so() {
+    let members = hosts(3);
+    assert_eq!(members.iter().map(Host::depart).collect::<Vec<_>>(), [false, false, true]);
+}
+
+/// `cargo test --release -p hawser-mpi --lib -- --ignored --nocapture host_steps_take`
+#[test]
+#[ignore = "measures"]
+fn host_steps_take_microseconds() {
+    const STEPS: usize = 200_000;
+    let reducer = sum();
+    for (name, kind) in [("barrier", Kind::Barrier), ("allreduce of 8 bytes", Kind::Allreduce)] {
+        let start = Instant::now();
+        thread::scope(|scope| {
+            for mut host in hosts(2) {
+                let reducer = &reducer;
+                scope.spawn(move || {
+                    let mut value = [1u8; 8];
+                    let buffer = Buffer::Dense(UserMem::of_slice(&mut value));
+                    let datatype = Datatype::basic(Basic::Int64);
+                    let folding = Some(Folding { reducer, datatype, count: 1 });
+                    let parts = Parts { from: buffer.clone(), into: buffer, folding };
+                    let parts = if kind == Kind::Barrier { Parts::NONE } else { parts };
+                    let spec = Host::spec(kind, &parts);
+                    for _ in 0..STEPS {
+                        let mut phase = Phase::Enter;
+                        while host.poll(&mut phase, &spec, &parts).is_none() {
+                            std::hint::spin_loop();
+                        }
+                    }
+                });
+            }
+        });
+        println!("{name}: {:.3} us", start.elapsed().as_secs_f64() * 1e6 / STEPS as f64);
+    }
+}

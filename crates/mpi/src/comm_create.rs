@@ -1,0 +1,310 @@
+//! Making and freeing communicators (MPI-5.0 §7.4.2, §7.4.3).
+//!
+//! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0
+//! then takes a block of flags and tells the others. What is hung on a communicator is copied by its own rooms:
+//! attributes by `attributes`, the error handler by `errhandler`. Names are not copied.
+//!
+//! Before it: `abi::comm`; after it: `collective::team`.
+
+use crate::collective::team::Venue;
+use crate::comm::{Comm, CommRef, Flags};
+use crate::context_ids::{self, Rounds, Seeker};
+use crate::group::Group;
+use crate::info;
+use crate::process::{self, Process};
+use hawser_base::handle::{comm, group};
+use hawser_base::value::{
+    COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT,
+    UNDEFINED,
+};
+use hawser_base::{Class, Context, Error, Handle, Result, threads};
+use hawser_job::Segment;
+use hawser_job::flags::WORLD_BLOCK;
+use std::sync::Arc;
+
+/// MPI_Comm_dup.
+pub fn dup(comm: Handle) -> Result<Handle> {
+    duplicate("MPI_Comm_dup", comm)
+}
+
+/// MPI_Comm_dup_with_info. No hint changes what a communicator does.
+pub fn dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
+    info::hints(info)?;
+    duplicate("MPI_Comm_dup_with_info", comm)
+}
+
+fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
+    let process = process::get()?;
+    let old = process.comm(comm)?;
+    let context = agree(process, name, &Venue::Comm(&old), &old, true)?;
+    let handle = make(process, name, &old, context, old.group().clone())?;
+    let new = process.comm(handle)?;
+    if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
+        // What fails now has failed once already: the first error is the call's.
+        let _ = new.attributes.delete_all(handle);
+        discard(process, &new);
+        return Err(error);
+    }
+    Ok(handle)
+}
+
+/// MPI_Comm_create. MPI_COMM_NULL where this process is not in the group.
+pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
+    const NAME: &str = "MPI_Comm_create";
+    let process = process::get()?;
+    let old = process.comm(comm)?;
+    let group = subgroup(process, &old, group)?;
+    let member = group.rank().is_some();
+    let context = agree(process, NAME, &Venue::Comm(&old), &old, member)?;
+    if member { make(process, NAME, &old, context, group) } else { Ok(Handle::NULL) }
+}
+
+/// MPI_Comm_create_group: collective over the group alone; `tag` tells apart what threads create at once.
+pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
+    const NAME: &str = "MPI_Comm_create_group";
+    let process = process::get()?;
+    let old = process.comm(comm)?;
+    if tag < 0 {
+        return Err(Error::new(Class::Tag, format!("tag {tag} is negative")));
+    }
+    let group = subgroup(process, &old, group)?;
+    if group.rank().is_none() {
+        return Ok(Handle::NULL);
+    }
+    // The application's collectives on this context have the tags from 0 up.
+    let venue = Venue::Some { comm: &old, group: group.clone(), context: old.collective_context(), tag: !tag };
+    let context = agree(process, NAME, &venue, &old, true)?;
+    make(process, NAME, &old, context, group)
+}
+
+/// A group whose processes are all members of the communicator (MPI_ERR_GROUP).
+fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc<Group>> {
+    let group = group_of(process, group)?;
+    let stranger = group.peers().find(|&peer| comm.group().rank_of(peer).is_none());
+    if let Some(peer) = stranger {
+        let text = format!("process {peer} of the group is no member of {}", comm.display_name());
+        return Err(Error::new(Class::Group, text));
+    }
+    Ok(group)
+}
+
+fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<Group>> {
+    if handle == group::EMPTY {
+        return Ok(Arc::new(Group::of(Vec::new(), process.me())));
+    }
+    process.groups().get(handle).map(|found| Arc::clone(&found)).ok_or_else(|| {
+        let text = if handle.is_null() {
+            "the group is MPI_GROUP_NULL"
+        } else {
+            "the group does not exist; it was freed before"
+        };
+        Error::new(Class::Group, text)
+    })
+}
+
+/// MPI_Comm_split. `color` may be MPI_UNDEFINED.
+pub fn split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
+    if color < 0 && color != UNDEFINED {
+        let text = format!("color {color} is negative and not MPI_UNDEFINED");
+        return Err(Error::new(Class::Arg, text));
+    }
+    let process = process::get()?;
+    let old = process.comm(comm)?;
+    let color = (color != UNDEFINED).then_some(color as u32);
+    split_by(process, "MPI_Comm_split", &old, color, key)
+}
+
+/// Members of one colour, by key and then by old rank.
+fn split_by(
+    process: &'static Process,
+    name: &'static str,
+    old: &CommRef,
+    color: Option<u32>,
+    key: i32,
+) -> Result<Handle> {
+    let venue = Venue::Comm(old);
+    let all = venue.gather_all(process, name, &[encode(color, key)])?;
+    let context = agree(process, name, &venue, old, color.is_some())?;
+    if color.is_none() {
+        return Ok(Handle::NULL);
+    }
+    let members = sorted(&all, color);
+    let peers = members.into_iter().filter_map(|rank| old.group().peer(rank)).collect();
+    make(process, name, old, context, Arc::new(Group::of(peers, process.me())))
+}
+
+/// A colour above all real ones.
+const NO_COLOR: u32 = u32::MAX;
+
+fn encode(color: Option<u32>, key: i32) -> u64 {
+    u64::from(color.unwrap_or(NO_COLOR)) << 32 | u64::from(key as u32)
+}
+
+/// The ranks whose words have this colour, by key.
+fn sorted(all: &[u64], color: Option<u32>) -> Vec<u32> {
+    let wanted = color.unwrap_or(NO_COLOR);
+    let ranked = (0u32..).zip(all).filter(|&(_, &word)| (word >> 32) as u32 == wanted);
+    let mut members: Vec<(i32, u32)> = ranked.map(|(rank, &word)| (word as u32 as i32, rank)).collect();
+    members.sort_unstable();
+    members.into_iter().map(|(_, rank)| rank).collect()
+}
+
+/// MPI_Comm_split_type. What splits nothing further gives MPI_COMM_NULL, as do resources that nobody named.
+pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
+    let process = process::get()?;
+    let old = process.comm(comm)?;
+    let hints = info::hints(info)?;
+    let same_host = match split_type {
+        UNDEFINED => false,
+        COMM_TYPE_SHARED => true,
+        // The next level below several hosts is the host; below a host no level is told apart (§7.4.2).
+        COMM_TYPE_HW_UNGUIDED => !old.is_on_one_host(process),
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => {
+            hints.get(b"mpi_hw_resource_type").is_some_and(|kind| kind == b"mpi_shared_memory")
+        }
+        _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is none of MPI_COMM_TYPE_*"))),
+    };
+    // Every host has its first rank, and no other host has it.
+    let color = same_host.then(|| process.segment().world_rank(0));
+    split_by(process, "MPI_Comm_split_type", &old, color, key)
+}
+
+/// MPI_Comm_free. Operations that are under way go on; the communicator goes with the last of them.
+pub fn free(handle: Handle) -> Result<()> {
+    let process = process::get()?;
+    if handle == comm::WORLD || handle == comm::SELF {
+        let name = comm::name(handle).unwrap_or("the communicator");
+        return Err(Error::new(Class::Comm, format!("{name} is predefined and cannot be freed")));
+    }
+    let found = process.comm(handle)?;
+    found.attributes.delete_all(handle)?;
+    // Nobody uses the number again before all have come so far, and with it have received what was sent in
+    // collectives. If a member is gone, nobody will agree on this number again either way.
+    let met = if found.size() > 1 { Venue::Comm(&found).meet(process, "MPI_Comm_free") } else { Ok(()) };
+    discard(process, &found);
+    met
+}
+
+/// This member is through with a communicator: its handle dies, its flags go with the last member's.
+fn discard(process: &'static Process, found: &CommRef) {
+    if found.depart_from_flags()
+        && let Some(flags) = found.flags()
+    {
+        process.segment().release_flags(flags.number);
+    }
+    process.comms().remove(found.handle());
+}
+
+/// MPI_Comm_compare.
+pub fn compare(a: Handle, b: Handle) -> Result<i32> {
+    let process = process::get()?;
+    let (one, other) = (process.comm(a)?, process.comm(b)?);
+    if one.context() == other.context() {
+        return Ok(IDENT);
+    }
+    match one.group().compare(other.group()) {
+        IDENT => Ok(CONGRUENT),
+        result => Ok(result),
+    }
+}
+
+/// MPI_Comm_test_inter: communicators between two groups are not made in this version.
+pub fn test_inter(comm: Handle) -> Result<bool> {
+    process::get()?.comm(comm).map(|_| false)
+}
+
+/// The rounds of an agreement, by collectives at a venue.
+struct At<'a>(&'static Process, &'static str, &'a Venue<'a>);
+
+impl Rounds for At<'_> {
+    fn and(&mut self, words: &mut [u64]) -> Result<()> {
+        self.2.and(self.0, self.1, words)
+    }
+}
+
+fn agree(
+    process: &'static Process,
+    name: &'static str,
+    venue: &Venue<'_>,
+    parent: &Comm,
+    member: bool,
+) -> Result<Context> {
+    reap(process);
+    let numbers = context_ids::shared();
+    let seeker = Seeker { numbers, member, threads: threads::multiple(), salt: parent.context().0 / 2 };
+    seeker.agree(&mut At(process, name, venue))
+}
+
+/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs.
+fn reap(process: &'static Process) {
+    let retired = context_ids::here().take_retired();
+    for context in retired {
+        let mut lane = process.lane(context.lane()).enter();
+        lane.close(context);
+        lane.close(Context(context.0 + 1));
+        drop(lane);
+        context_ids::here().release(context);
+    }
+}
+
+impl Drop for Comm {
+    fn drop(&mut self) {
+        context_ids::here().retire(self.context());
+    }
+}
+
+/// The communicator itself, on a member.
+fn make(
+    process: &'static Process,
+    name: &'static str,
+    parent: &Comm,
+    context: Context,
+    group: Arc<Group>,
+) -> Result<Handle> {
+    let new = Comm::new(context, group);
+    new.errhandler.inherit(&parent.errhandler);
+    let handle = process.add_comm(new)?;
+    let new = process.comm(handle)?;
+    if new.size() > 1 && new.is_on_one_host(process) {
+        let number = share_flags(process, name, &new)?;
+        if let Some(number) = number {
+            new.set_flags(Flags { block: process.segment().flags(number), number });
+        }
+    }
+    Ok(handle)
+}
+
+/// Before the application's first collective on the communicator.
+const FLAGS_TAG: i32 = -1;
+const NO_BLOCK: u64 = u64::MAX;
+
+/// The block of flags that rank 0 took, if one was free.
+fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> Result<Option<u32>> {
+    let mine = if new.rank() == 0 { process.segment().allocate_flags() } else { None };
+    let context = new.collective_context();
+    let venue = Venue::Some { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };
+    let word = venue.spread(process, name, mine.map_or(NO_BLOCK, u64::from))?;
+    Ok((word != NO_BLOCK).then_some(word as u32))
+}
+
+/// MPI_COMM_WORLD's flags, known to all without a word; none where the job has several hosts, or one rank.
+pub fn world_flags(segment: &Segment) -> Option<Flags> {
+    let here = segment.local_size() == segment.world_size() && segment.world_size() > 1;
+    here.then(|| Flags { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_split_and_keys_sort_with_old_ranks_for_equals() {
+        let all: Vec<u64> = [(Some(1), 5), (Some(0), -3), (None, 0), (Some(1), -1), (Some(1), 5), (Some(0), -4)]
+            .map(|(color, key)| encode(color, key))
+            .to_vec();
+        assert_eq!(sorted(&all, Some(1)), [3, 0, 4]);
+        assert_eq!(sorted(&all, Some(0)), [5, 1]);
+        assert_eq!(sorted(&all, Some(7)), []);
+        assert_eq!(sorted(&[encode(Some(i32::MAX as u32), i32::MIN)], Some(i32::MAX as u32)), [0]);
+    }
+}

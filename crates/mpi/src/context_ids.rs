@@ -1,0 +1,278 @@
+//! Numbers of communicators: which are free here, and how members agree on one (MPI-5.0 §7.4.2).
+//!
+//! Number `n` stands for the pair of contexts `2 n` (point-to-point) and `2 n + 1` (collectives). All members
+//! offer what is free on them; of the intersection all pick the same. Where no member has several threads
+//! that is all. Else another thread may have taken the number between offer and pick: members reserve it and
+//! agree in a second round whether all could. Nothing but one number is ever held across a round, so that
+//! threads that create communicators at the same time cannot wait for each other, whatever the order on other
+//! processes; a number lost to another thread is given back and the search goes on elsewhere.
+//!
+//! Before it: `comm_create`; after it: nobody. The rounds themselves are the caller's.
+
+use hawser_base::{Class, Context, Error, LANES, Result};
+use std::sync::{Mutex, MutexGuard};
+
+/// Communicators that a process can be a member of at the same time.
+pub const NUMBERS: usize = 4096;
+pub const WORDS: usize = NUMBERS / 64;
+
+/// MPI_COMM_WORLD's number and MPI_COMM_SELF's.
+const PREDEFINED: usize = 2;
+
+const _: () = assert!(NUMBERS.is_multiple_of(64 * LANES) && LANES <= 64);
+
+/// The numbers of one process.
+pub struct Numbers {
+    free: [u64; WORDS],
+    /// Contexts whose communicator is gone, but whose lane may still hold messages for them.
+    retired: Vec<Context>,
+}
+
+static NUMBERS_HERE: Mutex<Numbers> = Mutex::new(Numbers::new());
+
+/// This process's.
+pub fn shared() -> &'static Mutex<Numbers> {
+    &NUMBERS_HERE
+}
+
+/// The same, locked.
+pub fn here() -> MutexGuard<'static, Numbers> {
+    NUMBERS_HERE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Numbers {
+    pub const fn new() -> Numbers {
+        let mut free = [u64::MAX; WORDS];
+        free[0] = !((1 << PREDEFINED) - 1);
+        Numbers { free, retired: Vec::new() }
+    }
+
+    fn reserve(&mut self, number: usize) -> bool {
+        let (word, bit) = (number / 64, 1 << (number % 64));
+        let was_free = self.free[word] & bit != 0;
+        self.free[word] &= !bit;
+        was_free
+    }
+
+    pub fn release(&mut self, context: Context) {
+        let number = context.0 as usize / 2;
+        debug_assert!(number >= PREDEFINED && self.free[number / 64] >> (number % 64) & 1 == 0);
+        self.free[number / 64] |= 1 << (number % 64);
+    }
+
+    /// The communicator is gone. It may have gone inside a lane, so that its queues are cleaned up later.
+    pub fn retire(&mut self, context: Context) {
+        if context.0 as usize / 2 >= PREDEFINED {
+            self.retired.push(context);
+        }
+    }
+
+    pub fn take_retired(&mut self) -> Vec<Context> {
+        std::mem::take(&mut self.retired)
+    }
+}
+
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers::new()
+    }
+}
+
+/// What the members do together: the bitwise and of everybody's words.
+pub trait Rounds {
+    fn and(&mut self, words: &mut [u64]) -> Result<()>;
+}
+
+/// One member's part in the agreement on a number.
+pub struct Seeker<'a> {
+    pub numbers: &'a Mutex<Numbers>,
+    /// False for those who take part because MPI says so, but are no members of what is made.
+    pub member: bool,
+    /// This process may have several threads inside the library.
+    pub threads: bool,
+    /// Something that all members know alike and that differs between agreements under way at the same time.
+    pub salt: u32,
+}
+
+impl Seeker<'_> {
+    fn numbers(&self) -> MutexGuard<'_, Numbers> {
+        self.numbers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The number that all agree on, reserved on the members. MPI_ERR_OTHER if all are in use.
+    pub fn agree(&self, rounds: &mut impl Rounds) -> Result<Context> {
+        for attempt in 0u32.. {
+            let mut words = [u64::MAX; WORDS + 1];
+            if self.member {
+                words[..WORDS].copy_from_slice(&self.numbers().free);
+            }
+            words[WORDS] = if self.threads { 0 } else { u64::MAX };
+            rounds.and(&mut words)?;
+            let (common, alone) = (&words[..WORDS], words[WORDS] != 0);
+            let start = if alone { 0 } else { self.salt.wrapping_add(attempt.wrapping_mul(17)) };
+            let number = pick(common, start).ok_or_else(exhausted)?;
+            let reserved = self.member && self.numbers().reserve(number);
+            let context = Context(2 * number as u32);
+            if alone {
+                return Ok(context);
+            }
+            let mut all_could = [if reserved || !self.member { u64::MAX } else { 0 }];
+            rounds.and(&mut all_could)?;
+            if all_could[0] != 0 {
+                return Ok(context);
+            }
+            if reserved {
+                self.numbers().release(context);
+            }
+        }
+        Err(exhausted())
+    }
+}
+
+#[cold]
+fn exhausted() -> Error {
+    let text = format!("all {NUMBERS} communicators of some member are in use; free communicators that are not needed");
+    Error::new(Class::Other, text)
+}
+
+/// The numbers of one lane: every `LANES`-th bit (`Context::lane`).
+const fn lane_bits(lane: usize) -> u64 {
+    let mut bits = 0;
+    let mut bit = lane;
+    while bit < 64 {
+        bits |= 1 << bit;
+        bit += LANES;
+    }
+    bits
+}
+
+/// A number of those that all have free: on the lane with most of them, so that communicators spread over the
+/// lanes. Which one and which lane of equals depends on `start`.
+fn pick(common: &[u64], start: u32) -> Option<usize> {
+    let free_on = |lane: usize| common.iter().map(|word| (word & lane_bits(lane)).count_ones()).sum::<u32>();
+    let lanes = (0..LANES).map(|i| (start as usize + i) % LANES);
+    let (lane, free) = lanes.map(|lane| (lane, free_on(lane))).reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    let nth = (start as usize / LANES) % (free.max(1) as usize);
+    let numbers =
+        common.iter().enumerate().flat_map(|(i, &word)| bits_of(word & lane_bits(lane)).map(move |b| i * 64 + b));
+    numbers.into_iter().nth(nth)
+}
+
+fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::sync::{Arc, Barrier};
+
+    /// Members that are threads of this test: a round is two barriers.
+    struct Meeting {
+        words: Mutex<Vec<u64>>,
+        barrier: Barrier,
+    }
+
+    struct Member<'a>(&'a Meeting);
+
+    impl Rounds for Member<'_> {
+        fn and(&mut self, words: &mut [u64]) -> Result<()> {
+            let meeting = self.0;
+            {
+                let mut all = meeting.words.lock().unwrap();
+                all.resize(words.len(), u64::MAX);
+                all.iter_mut().zip(&*words).for_each(|(a, w)| *a &= w);
+            }
+            meeting.barrier.wait();
+            words.copy_from_slice(&meeting.words.lock().unwrap());
+            if meeting.barrier.wait().is_leader() {
+                meeting.words.lock().unwrap().clear();
+            }
+            meeting.barrier.wait();
+            Ok(())
+        }
+    }
+
+    /// `comms` communicators with all processes as members, created `times` times at once by a thread each;
+    /// every number a process gets must be new on it.
+    fn create(processes: usize, comms: usize, times: usize) {
+        let numbers: Vec<_> = (0..processes).map(|_| Mutex::new(Numbers::new())).collect();
+        let meetings: Vec<_> = (0..comms)
+            .map(|_| Arc::new(Meeting { words: Mutex::default(), barrier: Barrier::new(processes) }))
+            .collect();
+        let seen: Vec<_> = (0..processes).map(|_| Mutex::new(HashSet::new())).collect();
+        std::thread::scope(|scope| {
+            for (process, numbers) in numbers.iter().enumerate() {
+                for (comm, meeting) in meetings.iter().enumerate() {
+                    let seen = &seen[process];
+                    scope.spawn(move || {
+                        let seeker = Seeker { numbers, member: true, threads: comms > 1, salt: comm as u32 };
+                        for _ in 0..times {
+                            let context = seeker.agree(&mut Member(meeting)).unwrap();
+                            assert!(seen.lock().unwrap().insert(context), "{context:?} was given twice");
+                        }
+                    });
+                }
+            }
+        });
+        assert!(seen.iter().all(|s| s.lock().unwrap().len() == comms * times));
+        let first = seen[0].lock().unwrap();
+        assert!(seen.iter().skip(1).all(|s| *s.lock().unwrap() == *first));
+    }
+
+    #[test]
+    fn one_thread_gets_dense_numbers_on_all_lanes_in_turn() {
+        let numbers = Mutex::new(Numbers::new());
+        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
+        let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 5 };
+        let given: Vec<_> = (0..2 * LANES).map(|_| seeker.agree(&mut Member(&meeting)).unwrap()).collect();
+        assert_eq!(given.iter().map(|c| c.0 / 2).collect::<HashSet<_>>(), (2..2 + 2 * LANES as u32).collect());
+        let lanes: HashSet<_> = given[..LANES - PREDEFINED].iter().map(|c| c.lane()).collect();
+        assert_eq!(lanes.len(), LANES - PREDEFINED, "the first communicators share no lane");
+        assert!(!lanes.contains(&Context(0).lane()));
+    }
+
+    #[test]
+    fn several_members_agree() {
+        create(3, 1, 40);
+    }
+
+    #[test]
+    fn threads_that_create_at_the_same_time_get_numbers_of_their_own() {
+        create(3, 4, 40);
+    }
+
+    #[test]
+    fn threads_in_opposite_orders_do_not_wait_for_each_other() {
+        // Process 0 has a thread for each communicator, process 1 creates on Y first and then on X.
+        let numbers = [Mutex::new(Numbers::new()), Mutex::new(Numbers::new())];
+        let meetings = [(); 2].map(|()| Meeting { words: Mutex::default(), barrier: Barrier::new(2) });
+        let agree = |process: usize, comm: usize| {
+            let seeker = Seeker { numbers: &numbers[process], member: true, threads: true, salt: comm as u32 };
+            seeker.agree(&mut Member(&meetings[comm])).unwrap()
+        };
+        std::thread::scope(|scope| {
+            let x = scope.spawn(|| agree(0, 0));
+            let y = scope.spawn(|| agree(0, 1));
+            let (y1, x1) = (agree(1, 1), agree(1, 0));
+            assert_eq!((x.join().unwrap(), y.join().unwrap()), (x1, y1));
+        });
+    }
+
+    #[test]
+    fn the_last_number_is_given_and_then_none_until_one_is_released() {
+        let numbers = Mutex::new(Numbers::new());
+        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
+        let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 0 };
+        let all: HashSet<_> = (0..NUMBERS - PREDEFINED).map(|_| seeker.agree(&mut Member(&meeting)).unwrap()).collect();
+        assert_eq!(all.len(), NUMBERS - PREDEFINED);
+        assert!(seeker.agree(&mut Member(&meeting)).unwrap_err().cause().contains("in use"));
+        numbers.lock().unwrap().release(Context(200));
+        assert_eq!(seeker.agree(&mut Member(&meeting)).unwrap(), Context(200));
+    }
+}
