@@ -22,7 +22,7 @@ mod whole;
 pub use movement::{
     TypedBuf, VectorBuf, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter, scatterv,
 };
-pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
+pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 pub use whole::{barrier, bcast};
 
 use crate::comm::{Comm, CommRef};
