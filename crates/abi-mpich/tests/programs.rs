@@ -27,3 +27,8 @@ fn objects() {
 fn messages() {
     passes("messages");
 }
+
+#[test]
+fn groups_of_ranks() {
+    passes("groups_of_ranks");
+}

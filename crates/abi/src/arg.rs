@@ -7,6 +7,7 @@ use crate::abi::{Abi, CHandle};
 use hawser_base::handle::Kind;
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
+use hawser_coll::Ints;
 use std::ffi::{CStr, c_char, c_int};
 
 type Result<T> = hawser_base::Result<T>;
@@ -15,6 +16,8 @@ type Result<T> = hawser_base::Result<T>;
 pub trait Int: Copy + 'static {
     /// Whether functions with this type of counts are the `_c` forms (MPI-5.0 §2.5.8).
     const LARGE: bool;
+    /// An array argument as collectives take it.
+    fn ints(array: &[Self]) -> Ints<'_>;
     fn wide(self) -> i64;
     /// None if `value` does not fit.
     fn narrow(value: i64) -> Option<Self>;
@@ -22,6 +25,9 @@ pub trait Int: Copy + 'static {
 
 impl Int for i32 {
     const LARGE: bool = false;
+    fn ints(array: &[i32]) -> Ints<'_> {
+        Ints::Int(array)
+    }
     #[inline(always)]
     fn wide(self) -> i64 {
         self.into()
@@ -34,6 +40,9 @@ impl Int for i32 {
 
 impl Int for i64 {
     const LARGE: bool = true;
+    fn ints(array: &[i64]) -> Ints<'_> {
+        Ints::Count(array)
+    }
     #[inline(always)]
     fn wide(self) -> i64 {
         self
@@ -47,6 +56,10 @@ impl Int for i64 {
 /// MPI_Aint. It is as wide as MPI_Count on every machine that Hawser builds for.
 impl Int for isize {
     const LARGE: bool = false;
+    fn ints(array: &[isize]) -> Ints<'_> {
+        // SAFETY: an isize is an i64 here (asserted below).
+        Ints::Count(unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), array.len()) })
+    }
     #[inline(always)]
     fn wide(self) -> i64 {
         self as i64
@@ -58,6 +71,11 @@ impl Int for isize {
 }
 
 const _: () = assert!(size_of::<isize>() == size_of::<i64>());
+
+/// An array argument as collectives take it.
+pub fn ints<N: Int>(array: &[N]) -> Ints<'_> {
+    N::ints(array)
+}
 
 /// Where a result goes: looked at before the operation, written once after it.
 pub struct Out<T>(*mut T);

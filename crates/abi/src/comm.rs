@@ -1,13 +1,15 @@
-//! Communicators: what they are asked, and their names. How new ones are made is in `comm_create`.
+//! Communicators: what they are asked, their names, how new ones are made.
 //!
-//! Before it: the exported functions. After it: `mpi::comm`.
+//! Before it: the exported functions. After it: `mpi::comm`, `mpi::comm_create`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
-use crate::arg::{self, Out, handle};
+use crate::arg::{self, InOut, Out, handle};
 use crate::group;
 use crate::raise::Result;
+use hawser_base::value::{Set, UNDEFINED};
+use hawser_base::{Class, Error, Handle};
 use hawser_mpi::comm::CommRef;
-use hawser_mpi::process;
+use hawser_mpi::{comm_create, process};
 use std::ffi::{c_char, c_int};
 
 /// The communicator of a handle (MPI_ERR_COMM).
@@ -44,15 +46,142 @@ pub unsafe fn group<A: Abi>(comm: A::Comm, group: *mut A::Group) -> Result {
     Ok(())
 }
 
-/// MPI_Comm_test_inter: there are no intercommunicators yet.
-///
 /// # Safety
 /// The contract of MPI_Comm_test_inter.
 pub unsafe fn test_inter<A: Abi>(comm: A::Comm, flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     let flag = unsafe { Out::new(flag, "flag") }?;
+    flag.put(comm_create::test_inter(handle(comm)?)?.into());
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_compare.
+pub unsafe fn compare<A: Abi>(comm1: A::Comm, comm2: A::Comm, result: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let result = unsafe { Out::new(result, "result") }?;
+    result.put(A::value_out(Set::Comparison, comm_create::compare(handle(comm1)?, handle(comm2)?)?));
+    Ok(())
+}
+
+/// MPI_Comm_get_parent: no process of ours was spawned by another.
+///
+/// # Safety
+/// The contract of MPI_Comm_get_parent.
+pub unsafe fn get_parent<A: Abi>(parent: *mut A::Comm) -> Result {
+    process::get()?;
+    // SAFETY: the caller's argument.
+    unsafe { Out::handle(parent, "parent") }?.set(Handle::NULL);
+    Ok(())
+}
+
+/// MPI_Topo_test: no communicator of ours has a topology.
+///
+/// # Safety
+/// The contract of MPI_Topo_test.
+pub unsafe fn topo_test<A: Abi>(comm: A::Comm, status: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let status = unsafe { Out::new(status, "status") }?;
     self::comm::<A>(comm)?;
-    flag.put(0);
+    status.put(UNDEFINED);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_dup.
+pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    newcomm.set(comm_create::dup(handle(comm)?)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_dup_with_info.
+pub unsafe fn dup_with_info<A: Abi>(comm: A::Comm, info: A::Info, newcomm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    newcomm.set(comm_create::dup_with_info(handle(comm)?, handle(info)?)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_create.
+pub unsafe fn create<A: Abi>(comm: A::Comm, group: A::Group, newcomm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    newcomm.set(comm_create::create(handle(comm)?, handle(group)?)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_create_group.
+pub unsafe fn create_group<A: Abi>(comm: A::Comm, group: A::Group, tag: c_int, newcomm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    newcomm.set(comm_create::create_group(handle(comm)?, handle(group)?, A::tag_in(tag))?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_split.
+pub unsafe fn split<A: Abi>(comm: A::Comm, color: c_int, key: c_int, newcomm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    newcomm.set(comm_create::split(handle(comm)?, color, key)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_split_type.
+pub unsafe fn split_type<A: Abi>(
+    comm: A::Comm,
+    split_type: c_int,
+    key: c_int,
+    info: A::Info,
+    newcomm: *mut A::Comm,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    let unknown =
+        || Error::new(Class::Arg, format!("{split_type} is no split type; use MPI_COMM_TYPE_SHARED and its like"));
+    let kind = match split_type {
+        UNDEFINED => UNDEFINED,
+        _ => A::value_in(Set::SplitType, split_type).ok_or_else(unknown)?,
+    };
+    newcomm.set(comm_create::split_type(handle(comm)?, kind, key, handle(info)?)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_free.
+pub unsafe fn free<A: Abi>(comm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let comm = unsafe { InOut::new(comm, "comm") }?;
+    comm_create::free(comm.get()?)?;
+    comm.set(Handle::NULL);
+    Ok(())
+}
+
+/// MPI_Comm_set_info: hints are looked at and change nothing, which is always allowed (MPI-5.0 §7.4.4).
+///
+/// # Safety
+/// None is asked.
+pub unsafe fn set_info<A: Abi>(comm: A::Comm, info: A::Info) -> Result {
+    self::comm::<A>(comm)?;
+    hawser_mpi::info::hints(handle(info)?)?;
+    Ok(())
+}
+
+/// MPI_Comm_get_info: no hint is in effect.
+///
+/// # Safety
+/// The contract of MPI_Comm_get_info.
+pub unsafe fn get_info<A: Abi>(comm: A::Comm, info: *mut A::Info) -> Result {
+    // SAFETY: the caller's argument.
+    let info = unsafe { Out::handle(info, "info_used") }?;
+    self::comm::<A>(comm)?;
+    info.set(hawser_mpi::info::create()?);
     Ok(())
 }
 

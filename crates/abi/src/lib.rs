@@ -27,6 +27,7 @@ pub mod arg;
 pub mod attributes;
 pub mod buffered;
 pub mod callback;
+pub mod coll;
 pub mod comm;
 pub mod datatype;
 pub mod env;

@@ -1,8 +1,11 @@
-//! Addresses as numbers.
+//! Addresses as numbers, and memory that peers can map.
+//!
+//! Before it: the exported functions. After it: `mpi::memory`.
 
 use crate::abi::Abi;
-use crate::arg::Out;
+use crate::arg::{Out, handle};
 use crate::raise::Result;
+use hawser_mpi::memory;
 use std::ffi::c_void;
 
 /// # Safety
@@ -34,4 +37,19 @@ pub unsafe fn aint_add<A: Abi>(base: isize, disp: isize) -> isize {
 /// None is asked.
 pub unsafe fn aint_diff<A: Abi>(addr1: isize, addr2: isize) -> isize {
     addr1.wrapping_sub(addr2)
+}
+
+/// # Safety
+/// The contract of MPI_Alloc_mem: `baseptr` is the address of a pointer.
+pub unsafe fn alloc<A: Abi>(size: isize, info: A::Info, baseptr: *mut c_void) -> Result {
+    // SAFETY: the caller's argument.
+    let baseptr = unsafe { Out::new(baseptr.cast::<*mut c_void>(), "baseptr") }?;
+    baseptr.put(memory::alloc(size as i64, handle(info)?)?.cast());
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Free_mem: nothing of the memory is used any more.
+pub unsafe fn free<A: Abi>(base: *mut c_void) -> Result {
+    Ok(memory::free(base.cast())?)
 }

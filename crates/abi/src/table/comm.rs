@@ -21,21 +21,22 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
         [comm(comm)] => unsupported;
     both MPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) [comm(comm)] => unsupported;
     both MPI_Cartdim_get(comm: Comm, ndims: *mut c_int) [comm(comm)] => unsupported;
-    both MPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) [comm(comm1)] => unsupported;
-    both MPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) [comm(comm)] => unsupported;
+    both MPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) [comm(comm1)] => comm::compare;
+    both MPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) [comm(comm)] => comm::create;
     both MPI_Comm_create_from_group(group: Group, stringtag: *const c_char, info: Info, errhandler: Errhandler,
         newcomm: *mut Comm) [default] => unsupported;
-    both MPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm) [comm(comm)] => unsupported;
+    both MPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm)
+        [comm(comm)] => comm::create_group;
     both MPI_Comm_create_keyval(comm_copy_attr_fn: CommCopyAttrFunction, comm_delete_attr_fn: CommDeleteAttrFunction,
         comm_keyval: *mut c_int, extra_state: *mut c_void) [default] => attributes::comm_create_keyval;
     both MPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) [comm(comm)] => attributes::comm_delete;
-    both MPI_Comm_dup(comm: Comm, newcomm: *mut Comm) [comm(comm)] => unsupported;
-    both MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) [comm(comm)] => unsupported;
-    both MPI_Comm_free(comm: *mut Comm) [comm_at(comm)] => unsupported;
+    both MPI_Comm_dup(comm: Comm, newcomm: *mut Comm) [comm(comm)] => comm::dup;
+    both MPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) [comm(comm)] => comm::dup_with_info;
+    both MPI_Comm_free(comm: *mut Comm) [comm_at(comm)] => comm::free;
     both MPI_Comm_free_keyval(comm_keyval: *mut c_int) [default] => attributes::comm_free_keyval;
     both MPI_Comm_get_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
         [comm(comm)] => attributes::comm_get;
-    both MPI_Comm_get_info(comm: Comm, info_used: *mut Info) [comm(comm)] => unsupported;
+    both MPI_Comm_get_info(comm: Comm, info_used: *mut Info) [comm(comm)] => comm::get_info;
     both MPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) [comm(comm)] => comm::get_name;
     both MPI_Comm_group(comm: Comm, group: *mut Group) [comm(comm)] => comm::group;
     both MPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) [comm(comm)] => unsupported;
@@ -46,12 +47,12 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_remote_size(comm: Comm, size: *mut c_int) [comm(comm)] => unsupported;
     both MPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void)
         [comm(comm)] => attributes::comm_set;
-    both MPI_Comm_set_info(comm: Comm, info: Info) [comm(comm)] => unsupported;
+    both MPI_Comm_set_info(comm: Comm, info: Info) [comm(comm)] => comm::set_info;
     both MPI_Comm_set_name(comm: Comm, comm_name: *const c_char) [comm(comm)] => comm::set_name;
     both MPI_Comm_size(comm: Comm, size: *mut c_int) [comm(comm)] => comm::size;
-    both MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) [comm(comm)] => unsupported;
+    both MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) [comm(comm)] => comm::split;
     both MPI_Comm_split_type(comm: Comm, split_type: c_int, key: c_int, info: Info, newcomm: *mut Comm)
-        [comm(comm)] => unsupported;
+        [comm(comm)] => comm::split_type;
     both MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) [comm(comm)] => comm::test_inter;
     both MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) [default] => unsupported;
     both MPI_Dist_graph_create(comm_old: Comm, n: c_int, sources: *const c_int, degrees: *const c_int,
@@ -98,5 +99,5 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Keyval_create(copy_fn: CopyFunction, delete_fn: DeleteFunction, keyval: *mut c_int,
         extra_state: *mut c_void) [default] => attributes::comm_create_keyval;
     both MPI_Keyval_free(keyval: *mut c_int) [default] => attributes::comm_free_keyval;
-    both MPI_Topo_test(comm: Comm, status: *mut c_int) [comm(comm)] => unsupported;
+    both MPI_Topo_test(comm: Comm, status: *mut c_int) [comm(comm)] => comm::topo_test;
 } } }

@@ -9,7 +9,7 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Add_error_class(errorclass: *mut c_int) [default] => errors::add_class;
     both MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) [default] => errors::add_code;
     both MPI_Add_error_string(errorcode: c_int, string: *const c_char) [default] => errors::add_string;
-    both MPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) [default] => unsupported;
+    both MPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) [default] => memory::alloc;
     both MPI_Close_port(port_name: *const c_char) [default] => unsupported;
     both MPI_Comm_accept(port_name: *const c_char, info: Info, root: c_int, comm: Comm, newcomm: *mut Comm)
         [comm(comm)] => unsupported;
@@ -20,7 +20,7 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
         [default] => errhandler::comm_create;
     both MPI_Comm_disconnect(comm: *mut Comm) [comm_at(comm)] => unsupported;
     both MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) [comm(comm)] => errhandler::comm_get;
-    both MPI_Comm_get_parent(parent: *mut Comm) [default] => unsupported;
+    both MPI_Comm_get_parent(parent: *mut Comm) [default] => comm::get_parent;
     both MPI_Comm_join(fd: c_int, intercomm: *mut Comm) [default] => unsupported;
     both MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) [comm(comm)] => errhandler::comm_set;
     both MPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: Info, root: c_int,
@@ -43,7 +43,7 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_File_set_errhandler(file: File, errhandler: Errhandler) [file(file)] => errhandler::file_set;
     both MPI_Finalize() [default] => env::finalize;
     both MPI_Finalized(flag: *mut c_int) [default] => env::finalized;
-    both MPI_Free_mem(base: *mut c_void) [default] => unsupported;
+    both MPI_Free_mem(base: *mut c_void) [default] => memory::free;
     both MPI_Get_hw_resource_info(hw_info: *mut Info) [default] => unsupported;
     both MPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) [default] => env::get_library_version;
     both MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) [default] => env::get_processor_name;

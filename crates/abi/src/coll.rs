@@ -1,0 +1,389 @@
+//! Collective communication: buffers of every rank or of the root, counts and displacements of either width,
+//! MPI_IN_PLACE.
+//!
+//! What is not significant on a rank is not even decoded there: programs pass anything (MPI-5.0 §6.2.3).
+//! Before it: the exported functions. After it: `mpi::collective`.
+
+use crate::abi::{Abi, CHandle};
+use crate::arg::{Handles, Int, array, handle, ints};
+use crate::comm::comm;
+use crate::p2p::buf;
+use crate::raise::Result;
+use hawser_base::Handle;
+use hawser_coll::Ints;
+use hawser_datatype::UserPtr;
+use hawser_mpi::buffer::Buf;
+use hawser_mpi::collective::{self, TypedBuf, VectorBuf, Vectors};
+use std::ffi::{c_int, c_void};
+
+#[inline(always)]
+fn in_place<A: Abi>(at: *const c_void) -> bool {
+    at.addr() == A::SENTINELS.in_place
+}
+
+/// A buffer that may be MPI_IN_PLACE; its count and datatype mean nothing then.
+///
+/// # Safety
+/// As for `buf`.
+#[inline(always)]
+unsafe fn unless_in_place<A: Abi>(
+    at: *const c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+) -> hawser_base::Result<Option<Buf>> {
+    // SAFETY: the caller's promise.
+    if in_place::<A>(at) { Ok(None) } else { unsafe { buf::<A>(at, count, datatype) }.map(Some) }
+}
+
+/// A buffer that matters at the root alone: elsewhere its datatype may be anything. At the root one that is
+/// no datatype is as wrong as MPI_DATATYPE_NULL.
+///
+/// # Safety
+/// As for `buf`, at the root.
+unsafe fn at_root<A: Abi>(at: *const c_void, count: impl Int, datatype: A::Datatype) -> Buf {
+    // SAFETY: the caller's promise.
+    let at = unsafe { UserPtr::new(at.cast()) };
+    Buf { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) }
+}
+
+/// A buffer with a count and a displacement for each of `ranks` ranks.
+///
+/// # Safety
+/// As for `buf`; the arrays have that many entries.
+unsafe fn vector<'a, A: Abi>(
+    at: *const c_void,
+    counts: *const impl Int,
+    displs: *const impl Int,
+    datatype: A::Datatype,
+    ranks: usize,
+) -> hawser_base::Result<VectorBuf<'a>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (counts, displs) = (array(counts, ranks, "counts")?, array(displs, ranks, "displs")?);
+        Ok(VectorBuf {
+            at: UserPtr::new(at.cast()),
+            counts: ints(counts),
+            displs: ints(displs),
+            datatype: handle(datatype)?,
+        })
+    }
+}
+
+/// The same at a rank where it does not matter.
+fn no_vector<'a>() -> VectorBuf<'a> {
+    // SAFETY: nothing is read or written through it: it has no ranks.
+    let at = unsafe { UserPtr::new(std::ptr::null()) };
+    VectorBuf { at, counts: Ints::Int(&[]), displs: Ints::Int(&[]), datatype: Handle::NULL }
+}
+
+/// # Safety
+/// None is asked.
+#[inline]
+pub unsafe fn barrier<A: Abi>(on: A::Comm) -> Result {
+    Ok(collective::barrier(handle(on)?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Bcast.
+#[inline]
+pub unsafe fn bcast<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    root: c_int,
+    on: A::Comm,
+) -> Result {
+    let on = handle(on)?;
+    // SAFETY: the caller's buffer.
+    let buf = unsafe { buf::<A>(at, count, datatype) }?;
+    Ok(collective::bcast(&buf, A::rank_in(root), on)?)
+}
+
+/// # Safety
+/// The contract of MPI_Gather.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn gather<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_count: impl Int,
+    recv_type: A::Datatype,
+    root: c_int,
+    on: A::Comm,
+) -> Result {
+    let on = handle(on)?;
+    // SAFETY: the caller's buffers.
+    let (send, recv) = unsafe {
+        (unless_in_place::<A>(send_at, send_count, send_type)?, at_root::<A>(recv_at, recv_count, recv_type))
+    };
+    Ok(collective::gather(send.as_ref(), &recv, A::rank_in(root), on)?)
+}
+
+/// # Safety
+/// The contract of MPI_Gatherv.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn gatherv<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_counts: *const impl Int,
+    displs: *const impl Int,
+    recv_type: A::Datatype,
+    root: c_int,
+    on: A::Comm,
+) -> Result {
+    let found = comm::<A>(on)?;
+    let root = A::rank_in(root);
+    // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
+    let (send, recv) = unsafe {
+        let recv = match root == found.rank() as c_int {
+            true => vector::<A>(recv_at, recv_counts, displs, recv_type, found.size() as usize)?,
+            false => no_vector(),
+        };
+        (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
+    };
+    Ok(collective::gatherv(send.as_ref(), &recv, root, handle(on)?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Scatter.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn scatter<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_count: impl Int,
+    recv_type: A::Datatype,
+    root: c_int,
+    on: A::Comm,
+) -> Result {
+    let on = handle(on)?;
+    // SAFETY: the caller's buffers.
+    let (send, recv) = unsafe {
+        (at_root::<A>(send_at, send_count, send_type), unless_in_place::<A>(recv_at, recv_count, recv_type)?)
+    };
+    Ok(collective::scatter(&send, recv.as_ref(), A::rank_in(root), on)?)
+}
+
+/// # Safety
+/// The contract of MPI_Scatterv.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn scatterv<A: Abi>(
+    send_at: *const c_void,
+    send_counts: *const impl Int,
+    displs: *const impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_count: impl Int,
+    recv_type: A::Datatype,
+    root: c_int,
+    on: A::Comm,
+) -> Result {
+    let found = comm::<A>(on)?;
+    let root = A::rank_in(root);
+    // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
+    let (send, recv) = unsafe {
+        let send = match root == found.rank() as c_int {
+            true => vector::<A>(send_at, send_counts, displs, send_type, found.size() as usize)?,
+            false => no_vector(),
+        };
+        (send, unless_in_place::<A>(recv_at, recv_count, recv_type)?)
+    };
+    Ok(collective::scatterv(&send, recv.as_ref(), root, handle(on)?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Allgather.
+pub unsafe fn allgather<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_count: impl Int,
+    recv_type: A::Datatype,
+    on: A::Comm,
+) -> Result {
+    let on = handle(on)?;
+    // SAFETY: the caller's buffers.
+    let (send, recv) =
+        unsafe { (unless_in_place::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
+    Ok(collective::allgather(send.as_ref(), &recv, on)?)
+}
+
+/// # Safety
+/// The contract of MPI_Allgatherv.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn allgatherv<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_counts: *const impl Int,
+    displs: *const impl Int,
+    recv_type: A::Datatype,
+    on: A::Comm,
+) -> Result {
+    let ranks = comm::<A>(on)?.size() as usize;
+    // SAFETY: the caller's buffers and arrays.
+    let (send, recv) = unsafe {
+        let recv = vector::<A>(recv_at, recv_counts, displs, recv_type, ranks)?;
+        (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
+    };
+    Ok(collective::allgatherv(send.as_ref(), &recv, handle(on)?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Alltoall.
+pub unsafe fn alltoall<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_count: impl Int,
+    recv_type: A::Datatype,
+    on: A::Comm,
+) -> Result {
+    let on = handle(on)?;
+    // SAFETY: the caller's buffers.
+    let (send, recv) =
+        unsafe { (unless_in_place::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
+    Ok(collective::alltoall(send.as_ref(), &recv, on)?)
+}
+
+/// # Safety
+/// The contract of MPI_Alltoallv.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn alltoallv<A: Abi>(
+    send_at: *const c_void,
+    send_counts: *const impl Int,
+    send_displs: *const impl Int,
+    send_type: A::Datatype,
+    recv_at: *mut c_void,
+    recv_counts: *const impl Int,
+    recv_displs: *const impl Int,
+    recv_type: A::Datatype,
+    on: A::Comm,
+) -> Result {
+    let ranks = comm::<A>(on)?.size() as usize;
+    // SAFETY: the caller's buffers and arrays.
+    let (send, recv) = unsafe {
+        let send = match in_place::<A>(send_at) {
+            true => None,
+            false => Some(vector::<A>(send_at, send_counts, send_displs, send_type, ranks)?),
+        };
+        (send, vector::<A>(recv_at, recv_counts, recv_displs, recv_type, ranks)?)
+    };
+    Ok(collective::alltoallv(send.as_ref(), &recv, handle(on)?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Alltoallw.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn alltoallw<A: Abi>(
+    send_at: *const c_void,
+    send_counts: *const impl Int,
+    send_displs: *const impl Int,
+    send_types: *const A::Datatype,
+    recv_at: *mut c_void,
+    recv_counts: *const impl Int,
+    recv_displs: *const impl Int,
+    recv_types: *const A::Datatype,
+    on: A::Comm,
+) -> Result {
+    let found = comm::<A>(on)?;
+    let (ranks, on) = (found.size() as usize, handle(on)?);
+    // SAFETY: the caller's buffers and arrays of `ranks` entries.
+    unsafe {
+        let mut taken = Handles::read(recv_types, ranks as c_int, "recvtypes")?;
+        let (counts, displs) = (array(recv_counts, ranks, "recvcounts")?, array(recv_displs, ranks, "rdispls")?);
+        let at = UserPtr::new(recv_at.cast());
+        let recv = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: taken.as_mut() };
+        if in_place::<A>(send_at) {
+            return Ok(collective::alltoallw(None, &recv, on)?);
+        }
+        let mut given = Handles::read(send_types, ranks as c_int, "sendtypes")?;
+        let (counts, displs) = (array(send_counts, ranks, "sendcounts")?, array(send_displs, ranks, "sdispls")?);
+        let at = UserPtr::new(send_at.cast());
+        let send = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: given.as_mut() };
+        Ok(collective::alltoallw(Some(&send), &recv, on)?)
+    }
+}
+
+/// The vectors of a reduction; the send buffer may be MPI_IN_PLACE.
+///
+/// # Safety
+/// Both hold `count` elements, as far as they matter on this rank.
+#[inline(always)]
+unsafe fn vectors<A: Abi>(
+    send: *const c_void,
+    recv: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    op: A::Op,
+) -> hawser_base::Result<Vectors> {
+    // SAFETY: the caller's promise.
+    let (send, recv) =
+        unsafe { ((!in_place::<A>(send)).then(|| UserPtr::new(send.cast())), UserPtr::new(recv.cast())) };
+    Ok(Vectors { send, recv, count: count.wide(), datatype: handle(datatype)?, op: handle(op)? })
+}
+
+/// # Safety
+/// The contract of MPI_Reduce.
+pub unsafe fn reduce<A: Abi>(
+    send: *const c_void,
+    recv: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    op: A::Op,
+    root: c_int,
+    on: A::Comm,
+) -> Result {
+    let on = handle(on)?;
+    // SAFETY: the caller's buffers.
+    let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
+    Ok(collective::reduce(&vectors, A::rank_in(root), on)?)
+}
+
+macro_rules! reductions {
+    ($($name:ident;)*) => {
+        $(
+            /// # Safety
+            /// The contract of the MPI function of this name.
+            pub unsafe fn $name<A: Abi>(
+                send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op, on: A::Comm,
+            ) -> Result {
+                let on = handle(on)?;
+                // SAFETY: the caller's buffers.
+                let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
+                Ok(collective::$name(&vectors, on)?)
+            }
+        )*
+    };
+}
+
+reductions! {
+    allreduce;
+    scan;
+    exscan;
+    reduce_scatter_block;
+}
+
+/// # Safety
+/// The contract of MPI_Reduce_scatter.
+pub unsafe fn reduce_scatter<A: Abi>(
+    send: *const c_void,
+    recv: *mut c_void,
+    counts: *const impl Int,
+    datatype: A::Datatype,
+    op: A::Op,
+    on: A::Comm,
+) -> Result {
+    let ranks = comm::<A>(on)?.size() as usize;
+    // SAFETY: the caller's buffers and array.
+    let (vectors, counts) =
+        unsafe { (vectors::<A>(send, recv, 0, datatype, op)?, array(counts, ranks, "recvcounts")?) };
+    Ok(collective::reduce_scatter(&vectors, ints(counts), handle(on)?)?)
+}
