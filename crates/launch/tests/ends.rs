@@ -1,0 +1,219 @@
+//! Every way in which a job can end leaves nothing: processes, sockets, files.
+
+mod harness;
+
+use harness::*;
+use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+const TWO_SECONDS: Duration = Duration::from_millis(2000);
+
+fn ended_quickly(outcome: &Outcome) {
+    // The time to start is within it.
+    assert!(outcome.took < TWO_SECONDS, "{:?} {}", outcome.took, outcome.err);
+}
+
+fn one_line(outcome: &Outcome, part: &str) {
+    assert!(outcome.err.lines().count() == 1 && outcome.err.contains(part), "{part:?} in {}", outcome.err);
+}
+
+#[test]
+fn a_rank_killed_by_a_signal_ends_the_job() {
+    let outcome = run("-n 4 RANK one 2 signal 11");
+    assert_eq!(outcome.code, 139);
+    one_line(&outcome, "rank 2 on host ");
+    one_line(&outcome, "was killed by signal 11 (Segmentation fault");
+    ended_quickly(&outcome);
+}
+
+#[test]
+fn a_rank_killed_below_a_shell_ends_the_job() {
+    let outcome = run_script("-n 3", &format!("{RANK} one 1 signal 9; echo after; exit 5"));
+    assert_eq!(outcome.code, 137);
+    // The shell may say so, too.
+    assert!(
+        outcome.err.contains("mpiexec: rank 1 on host ") && outcome.err.contains("was killed by signal 9 (Killed)"),
+        "{}",
+        outcome.err
+    );
+    ended_quickly(&outcome);
+}
+
+#[test]
+fn a_rank_that_exits_without_finalize_ends_the_job() {
+    for (code, expected) in [(0, 1), (6, 6)] {
+        let outcome = run(&format!("-n 3 RANK one 0 exit {code}"));
+        assert_eq!(outcome.code, expected);
+        one_line(&outcome, &format!("exited with code {code} without calling MPI_Finalize"));
+        ended_quickly(&outcome);
+    }
+}
+
+#[test]
+fn an_abort_ends_the_job_with_its_code() {
+    let outcome = run("-n 3 RANK one 2 abort 42");
+    assert_eq!(outcome.code, 42);
+    one_line(&outcome, "rank 2 on host ");
+    one_line(&outcome, "aborted the job with code 42: MPI_Abort(MPI_COMM_WORLD) was called");
+    ended_quickly(&outcome);
+}
+
+#[test]
+fn a_code_after_finalize_is_passed_on() {
+    let outcome = run("-n 1 RANK finalize-then exit 3");
+    assert_eq!(outcome.code, 3);
+    one_line(&outcome, "exited with code 3\n");
+}
+
+#[test]
+fn a_rank_that_leaves_before_init_does_not_leave_others_waiting() {
+    let outcome = run_script("-n 3", &format!("[ $HAWSER_RANK = 1 ] && exit 0; exec {RANK} hello"));
+    assert_eq!(outcome.code, 1);
+    one_line(&outcome, "rank 1 on host ");
+    one_line(&outcome, "exited without calling MPI_Init");
+    ended_quickly(&outcome);
+}
+
+#[test]
+fn a_second_program_of_a_rank_is_refused() {
+    let outcome = run_script("-n 1", &format!("{RANK} hello; {RANK} hello; exit 0"));
+    assert_eq!((outcome.code, outcome.out.lines().count()), (0, 1));
+    one_line(&outcome, "has already run from MPI_Init to MPI_Finalize");
+    let outcome = run_script("-n 1", &format!("{RANK} compute & sleep 0.3; {RANK} hello; kill $!; exit 0"));
+    assert!(outcome.err.contains("rank 0 of this job is process "), "{}", outcome.err);
+}
+
+#[test]
+fn ranks_that_ignore_the_first_signal_are_killed() {
+    let job = script_job("-n 2", "trap '' TERM INT HUP; while :; do sleep 1; done");
+    job.until("start", |processes| programs(processes).len() >= 4);
+    let start = Instant::now();
+    job.signal(SIGTERM);
+    let outcome = job.finish();
+    assert_eq!(outcome.code, 128 + SIGTERM);
+    assert!(start.elapsed() < TWO_SECONDS, "{:?}", start.elapsed());
+}
+
+#[test]
+fn signals_to_mpiexec_end_the_job() {
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let job = start("-n 3 RANK compute");
+        job.until("start", |processes| processes.len() == 5);
+        job.signal(signal);
+        let outcome = job.finish();
+        assert_eq!(outcome.code, 128 + signal);
+        one_line(&outcome, &format!("mpiexec: signal {signal} ("));
+    }
+}
+
+#[test]
+fn a_hangup_that_mpiexec_was_told_to_ignore_is_ignored() {
+    let script = format!("trap '' HUP; {MPIEXEC} -n 1 sleep 0.5 & pid=$!; sleep 0.2; kill -HUP $pid; wait $pid");
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn user_signals_are_forwarded() {
+    let job = script_job("-n 2", "trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.05; done");
+    job.until("start", |processes| programs(processes).len() >= 4);
+    std::thread::sleep(Duration::from_millis(200));
+    job.signal(SIGUSR1);
+    let outcome = job.finish();
+    assert_eq!((outcome.code, outcome.out.matches("got").count()), (0, 2), "{}", outcome.err);
+}
+
+#[test]
+fn a_job_stops_and_continues() {
+    let job = start("-n 2 sleep 1.5");
+    let ranks = |processes: &[i32], state: &str| {
+        programs(processes).iter().filter(|&&pid| status(pid, "State") == state).count()
+    };
+    job.until("start", |processes| ranks(processes, "S") == 2);
+    job.signal(SIGTSTP);
+    job.until("stop", |processes| ranks(processes, "T") == 2 && status(job.pid(), "State") == "T");
+    job.signal(SIGCONT);
+    job.until("continuation", |processes| ranks(processes, "T") == 0);
+    assert_eq!(job.finish().code, 0);
+}
+
+#[test]
+fn children_that_hide_are_ended_with_the_job() {
+    for ending in [SIGTERM, SIGKILL] {
+        let job = start("-n 2 RANK daemons");
+        job.until("daemons", |processes| {
+            processes.iter().filter(|&&pid| command_line(pid).starts_with("sleep 100")).count() == 8
+        });
+        job.signal(ending);
+        job.finish();
+    }
+}
+
+#[test]
+fn children_that_stay_behind_are_ended_in_good_order_too() {
+    let outcome = run_script("-n 2", "setsid sleep 1005 & (sleep 1006 &); echo done");
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "done\ndone\n"));
+    ended_quickly(&outcome);
+}
+
+#[test]
+fn an_agent_that_is_killed_is_named_and_nothing_is_left() {
+    let job = start("-n 2 RANK daemons");
+    job.until("daemons", |processes| {
+        processes.iter().filter(|&&pid| command_line(pid).starts_with("sleep 100")).count() == 8
+    });
+    signals::send(agent_of(&job.processes()).unwrap(), SIGKILL).unwrap();
+    let outcome = job.finish();
+    assert_eq!(outcome.code, 1);
+    one_line(&outcome, "was killed by signal 9 (Killed); the job is ended");
+}
+
+fn files() -> BTreeSet<String> {
+    let of = |directory: &str| {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        entries
+            .map(|entry| entry.path().display().to_string())
+            .filter(|path| path.contains("hawser"))
+            .collect::<Vec<_>>()
+    };
+    of("/dev/shm").into_iter().chain(of("/tmp")).collect()
+}
+
+/// A small generator, so that a failing run can be repeated by its number.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % below
+    }
+}
+
+#[test]
+fn two_hundred_kills_at_random_moments_leave_nothing() {
+    let before = files();
+    let mut dice = Dice(20261121);
+    for turn in 0..200 {
+        let act = ["ring", "daemons", "hello", "compute"][dice.roll(4) as usize];
+        let job = start(&format!("-n 3 RANK {act} 1"));
+        std::thread::sleep(Duration::from_micros(dice.roll(60_000)));
+        let signal = [SIGKILL, SIGHUP, SIGTERM][dice.roll(3) as usize];
+        let processes = job.processes();
+        let victim = match turn % 3 {
+            0 => job.pid(),
+            1 => agent_of(&processes).unwrap_or(job.pid()),
+            _ => programs(&processes).get(dice.roll(3) as usize).copied().unwrap_or(job.pid()),
+        };
+        let _ = signals::send(victim, signal);
+        // A job that was not hit (its rank was still to come, or had left) is ended.
+        let limit = Instant::now() + TWO_SECONDS;
+        while job.processes().len() > 1 && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let _ = signals::send(job.pid(), SIGTERM);
+        job.finish();
+    }
+    assert_eq!(files(), before);
+}

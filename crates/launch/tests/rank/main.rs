@@ -1,0 +1,150 @@
+//! A rank for the launcher's tests: attaches as an MPI library does, then does what its argument says.
+#![forbid(unsafe_code)]
+
+use hawser_boot::World;
+use hawser_job::{Phase, Segment, Tag, WaitPeer, WaitReason};
+use hawser_os::{clock, host, signals};
+use std::process::{Command, exit};
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread::sleep;
+use std::time::Duration;
+
+struct Rank {
+    world: World,
+    segment: Segment,
+}
+
+impl Rank {
+    fn attach() -> Rank {
+        let mut world = hawser_boot::attach().unwrap_or_else(|error| fail(error.cause()));
+        let segment = match world.take_segment() {
+            Some(fd) => Segment::open(fd),
+            None => Segment::alone(),
+        };
+        let segment = segment.unwrap_or_else(|error| fail(error.cause()));
+        segment.name_counters(&["bells rung", "barriers"]);
+        Rank { world, segment }
+    }
+
+    /// As MPI_Init does: nobody leaves before all have come.
+    fn init() -> Rank {
+        let rank = Rank::attach();
+        rank.barrier();
+        rank.segment.rank(rank.world.local_rank() as usize).set_phase(Phase::Running);
+        rank
+    }
+
+    fn barrier(&self) {
+        let count = self.segment.flags(0);
+        let word = count.word(0, 0, 0);
+        let size = self.world.local_size();
+        let goal = word.fetch_add(1, SeqCst) / size * size + size;
+        let me = self.segment.rank(self.world.local_rank() as usize);
+        for peer in 0..size as usize {
+            self.segment.rank(peer).doorbell().ring();
+            me.counters().add(0, 1);
+        }
+        let bell = me.doorbell();
+        while word.load(SeqCst) < goal {
+            let armed = bell.arm();
+            if word.load(SeqCst) < goal {
+                bell.sleep(armed, None);
+            }
+        }
+        me.counters().add(1, 1);
+    }
+
+    fn finalize(&self) {
+        self.barrier();
+        self.segment.rank(self.world.local_rank() as usize).set_phase(Phase::Finalized);
+        self.world.finalize();
+    }
+
+    /// Sleeps in a call for ever.
+    fn receive(&self, peer: WaitPeer, tag: i32) -> ! {
+        let reason = WaitReason {
+            since_ns: clock::now_ns(),
+            call: "MPI_Recv",
+            communicator: "MPI_COMM_WORLD",
+            peer,
+            tag: Tag::Is(tag),
+            ..WaitReason::default()
+        };
+        let page = self.segment.rank(self.world.local_rank() as usize);
+        page.wait().begin(&reason);
+        loop {
+            let armed = page.doorbell().arm();
+            page.doorbell().sleep(armed, None);
+        }
+    }
+}
+
+fn fail(text: &str) -> ! {
+    eprintln!("rank: {text}");
+    exit(9)
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize| words.get(i).and_then(|w| w.parse::<i32>().ok()).unwrap_or(0);
+    match words.first().map_or("", String::as_str) {
+        // Who am I, then leave in good order.
+        "hello" => {
+            let rank = Rank::init();
+            let world = &rank.world;
+            println!("rank {} of {} app {:?}", world.rank(), world.size(), world.appnum());
+            rank.finalize();
+        }
+        // Waits for the next rank, in a ring.
+        "ring" => {
+            let rank = Rank::init();
+            rank.receive(WaitPeer::Rank((rank.world.rank() + 1) % rank.world.size()), number(1));
+        }
+        "compute" => {
+            let _rank = Rank::init();
+            sleep(Duration::from_secs(1000));
+        }
+        // The named rank does the rest of the line's first word, the others wait for it.
+        "one" => {
+            let rank = Rank::init();
+            match rank.world.rank() == number(1) as u32 {
+                true => act(&rank, &words[2], number(3)),
+                false => rank.receive(WaitPeer::Rank(number(1) as u32), 0),
+            }
+        }
+        // Attaches to a job whose other ranks never do.
+        "attach" => {
+            let _rank = Rank::attach();
+            sleep(Duration::from_secs(1000));
+        }
+        "finalize-then" => {
+            let rank = Rank::init();
+            rank.finalize();
+            act(&rank, &words[1], number(2));
+        }
+        // Children that do what they can to escape, then a wait.
+        "daemons" => {
+            let rank = Rank::init();
+            let script =
+                "setsid sh -c 'sleep 1001 & sleep 1002' & (setsid sleep 1003 &) ; nohup sleep 1004 >/dev/null 2>&1 &";
+            Command::new("sh").args(["-c", script]).spawn().unwrap_or_else(|e| fail(&e.to_string()));
+            rank.barrier();
+            println!("started");
+            rank.receive(WaitPeer::Any, 0);
+        }
+        other => fail(&format!("no act {other}")),
+    }
+}
+
+fn act(rank: &Rank, act: &str, number: i32) {
+    match act {
+        "exit" => exit(number),
+        // Again and again: Rust's own handler of SIGSEGV gives way at its first time.
+        "signal" => loop {
+            let _ = signals::send(host::pid(), number);
+            sleep(Duration::from_millis(10));
+        },
+        "abort" => rank.world.abort(number, "MPI_Abort(MPI_COMM_WORLD) was called"),
+        other => fail(&format!("no act {other}")),
+    }
+}

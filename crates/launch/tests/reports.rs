@@ -1,0 +1,92 @@
+//! mpiexec says why: reports on demand, on timeout, of itself, and what hawser-info sees.
+
+mod harness;
+
+use harness::*;
+use hawser_os::host;
+use hawser_os::signals::{SIGKILL, SIGQUIT};
+use std::process::Command;
+use std::time::Duration;
+
+/// The three-rank deadlock, with times and process numbers masked.
+fn deadlock(why: &str) -> String {
+    let vm = host::name();
+    format!(
+        "mpiexec: {why}; what each rank does:\n\
+         \x20 rank 0 on {vm} (pid N): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for N s\n\
+         \x20 rank 1 on {vm} (pid N): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for N s\n\
+         \x20 rank 2 on {vm} (pid N): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for N s\n\
+         mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0\n"
+    )
+}
+
+#[test]
+fn a_timeout_reports_and_ends_the_job() {
+    let outcome = run("-t 1 -n 3 RANK ring 7");
+    assert_eq!((outcome.code, mask(&outcome.err)), (124, deadlock("the job's time (--timeout 1) is over")));
+    assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
+}
+
+#[test]
+fn a_deadlock_is_reported_without_being_asked() {
+    let job = start_words(&["-t", "4", "-n", "3", RANK, "ring", "7"], |command| command.env("HAWSER_HANG_S", "1"));
+    let err = mask(&job.finish().err);
+    let expected = deadlock("no rank has made progress for 1 s") + &deadlock("the job's time (--timeout 4) is over");
+    // Once, not every second.
+    assert_eq!(err, expected);
+}
+
+#[test]
+fn a_job_that_computes_is_not_reported() {
+    let job = start_words(&["-t", "3", "-n", "2", RANK, "compute"], |command| command.env("HAWSER_HANG_S", "1"));
+    let err = job.finish().err;
+    assert_eq!((err.lines().count(), err.matches("computing (not in MPI)").count()), (3, 2), "{err}");
+}
+
+#[test]
+fn a_signal_asks_for_a_report_and_hawser_info_for_another() {
+    let job = start("--stats -n 3 RANK ring 7");
+    job.until("the deadlock", |processes| {
+        let out = Command::new(INFO).args(["--report", &job.pid().to_string()]).output().unwrap();
+        processes.len() == 5 && String::from_utf8_lossy(&out.stdout).contains("cycle")
+    });
+    let stats = Command::new(INFO).args(["--stats", &job.pid().to_string()]).output().unwrap();
+    let stats = String::from_utf8(stats.stdout).unwrap();
+    assert!(stats.ends_with("  rank 0: bells rung 3, barriers 1\n  rank 1: bells rung 3, barriers 1\n  rank 2: bells rung 3, barriers 1\n  all ranks: bells rung 9, barriers 3\n"), "{stats}");
+    job.signal(SIGQUIT);
+    std::thread::sleep(Duration::from_millis(300));
+    harness::programs(&job.processes()).first().map(|&rank| hawser_os::signals::send(rank, SIGKILL));
+    let outcome = job.finish();
+    assert_eq!(outcome.code, 128 + SIGKILL);
+    let err = mask(&outcome.err);
+    assert!(err.starts_with(&deadlock("asked by signal 3 (Quit)")), "{err}");
+    assert!(err.contains("what the ranks counted:\n  rank 0: bells rung 3, barriers 1\n"), "{err}");
+}
+
+#[test]
+fn no_job_no_report() {
+    let out = Command::new(INFO).args(["--report", "1"]).output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(String::from_utf8(out.stderr).unwrap(), "hawser-info: no job 1 of yours runs on this host\n");
+    let out = Command::new(INFO).output().unwrap();
+    assert!(String::from_utf8(out.stdout).unwrap().starts_with("Hawser "));
+}
+
+#[test]
+fn a_rank_with_another_mpi_is_named() {
+    // A library that is called like one, mapped by a process that never attaches.
+    let directory = std::env::temp_dir().join(format!("hawser-other-mpi-{}", host::pid()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let library = directory.join("libmpi.so.40");
+    let libc = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let libc = libc
+        .lines()
+        .find_map(|line| line.find('/').map(|at| &line[at..]).filter(|path| path.contains("libc.so")))
+        .unwrap();
+    std::fs::copy(libc, &library).unwrap();
+    let outcome = run_script("-n 2", &format!("LD_PRELOAD={} sleep 100", library.display()));
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(outcome.code, 1);
+    let expected = format!("runs on another MPI library, {}, and cannot join this job", library.display());
+    assert!(outcome.err.contains(&expected) && outcome.err.contains("sleep, runs"), "{}", outcome.err);
+}
