@@ -160,7 +160,7 @@ fn few_descriptors_are_enough_or_explained() {
 
 #[test]
 fn little_address_space_is_enough_or_explained() {
-    let script = format!("ulimit -v 60000; {RANK} hello");
+    let script = format!("ulimit -v 35000; {RANK} hello");
     let outcome = run_script("-n 2", &script);
     assert!(outcome.code != 0 && outcome.err.contains("ulimit -v"), "{}", outcome.err);
     let script = format!("ulimit -v 400000; {RANK} hello");

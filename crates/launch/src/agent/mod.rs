@@ -174,7 +174,13 @@ fn serve(mut desk: Desk) -> i32 {
         }
         for down in downs.drain(..) {
             match (down, &mut run) {
-                (Down::Start(job), None) => run = Run::start(&mut desk, job),
+                (Down::Start(job), None) => {
+                    run = Run::start(&mut desk, job);
+                    if run.is_none() {
+                        desk.send_rest();
+                        return 0;
+                    }
+                }
                 (down, Some(run)) => run.down(&mut desk, down),
                 (_, None) => {}
             }

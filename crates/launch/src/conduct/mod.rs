@@ -263,6 +263,8 @@ impl Conductor<'_> {
             Up::Finished { clean } => {
                 self.finished = true;
                 self.clockwork.stop();
+                // It leaves now; should it not, it is ended.
+                self.clockwork.ending();
                 self.release_lines();
                 if !clean {
                     self.say(&format!("some processes of the job on host {} do not end (in the kernel?)", self.host));
