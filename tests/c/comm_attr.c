@@ -1,0 +1,178 @@
+// ranks: 1 2
+/* Attributes: copy and delete callbacks, their order and errors; predefined ones; those of MPI_COMM_SELF at the end. */
+#include "test.h"
+
+static char history[256];
+
+static void note(const char *what, const void *value)
+{
+    size_t used = strlen(history);
+    snprintf(history + used, sizeof history - used, "%s%d ", what, *(const int *)value);
+}
+
+static int copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)keyval;
+    CHECK(extra == &size);
+    note("copy", in);
+    *(void **)out = in;
+    *flag = *(int *)in % 2; /* odd ones are copied */
+    return MPI_SUCCESS;
+}
+
+static int delete(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)extra;
+    note("delete", value);
+    return MPI_SUCCESS;
+}
+
+static int refuse(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)value, (void)extra;
+    return MPI_ERR_OTHER;
+}
+
+static void callbacks(void)
+{
+    MPI_Comm comm, dup;
+    int keys[3], values[] = {1, 2, 3}, four = 4, *value, flag;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    for (int i = 0; i < 3; i++) {
+        OK(MPI_Comm_create_keyval(copy, delete, &keys[i], &size));
+        OK(MPI_Comm_set_attr(comm, keys[i], &values[i]));
+    }
+    OK(MPI_Comm_get_attr(comm, keys[1], &value, &flag));
+    CHECK(flag && value == &values[1]);
+    SAME(history, "");
+    OK(MPI_Comm_set_attr(comm, keys[1], &four)); /* the old value is deleted first */
+    SAME(history, "delete2 ");
+    *history = 0;
+    OK(MPI_Comm_dup(comm, &dup));
+    CHECK(strstr(history, "copy1 ") && strstr(history, "copy3 ") && strstr(history, "copy4 "));
+    OK(MPI_Comm_get_attr(dup, keys[0], &value, &flag));
+    CHECK(flag && value == &values[0]);
+    OK(MPI_Comm_get_attr(dup, keys[1], &value, &flag));
+    CHECK(!flag);
+    *history = 0;
+    OK(MPI_Comm_delete_attr(dup, keys[0]));
+    SAME(history, "delete1 ");
+    OK(MPI_Comm_get_attr(dup, keys[0], &value, &flag));
+    CHECK(!flag);
+    *history = 0;
+    OK(MPI_Comm_free(&dup));
+    SAME(history, "delete3 ");
+    int old = keys[0];
+    OK(MPI_Comm_free_keyval(&keys[0]));
+    CHECK(keys[0] == MPI_KEYVAL_INVALID && old != MPI_KEYVAL_INVALID);
+    *history = 0;
+    OK(MPI_Comm_free(&comm)); /* also what was set under the freed key */
+    CHECK(strstr(history, "delete1 ") && strstr(history, "delete3 ") && strstr(history, "delete4 "));
+    OK(MPI_Comm_free_keyval(&keys[1]));
+    OK(MPI_Comm_free_keyval(&keys[2]));
+    *history = 0;
+    /* MPI_Comm_split copies nothing. */
+    int key;
+    OK(MPI_Comm_create_keyval(copy, delete, &key, &size));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_attr(comm, key, &values[0]));
+    OK(MPI_Comm_split(comm, 0, 0, &dup));
+    OK(MPI_Comm_get_attr(dup, key, &value, &flag));
+    CHECK(!flag);
+    OK(MPI_Comm_free(&dup));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Comm_free_keyval(&key));
+}
+
+static void ready_made(void)
+{
+    MPI_Comm comm, dup;
+    int null_copy, dup_copy, value = 5, *got, flag;
+    OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &null_copy, NULL));
+    OK(MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &dup_copy, NULL));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_attr(comm, null_copy, &value));
+    OK(MPI_Comm_set_attr(comm, dup_copy, &value));
+    OK(MPI_Comm_dup(comm, &dup));
+    OK(MPI_Comm_get_attr(dup, null_copy, &got, &flag));
+    CHECK(!flag);
+    OK(MPI_Comm_get_attr(dup, dup_copy, &got, &flag));
+    CHECK(flag && got == &value);
+    OK(MPI_Comm_free(&dup));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Comm_free_keyval(&null_copy));
+    OK(MPI_Comm_free_keyval(&dup_copy));
+}
+
+/* A delete callback that fails: the attribute stays, and so does the communicator. */
+static void refused(void)
+{
+    MPI_Comm comm;
+    int key, value = 6, *got, flag;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse, &key, NULL));
+    OK(MPI_Comm_set_attr(comm, key, &value));
+    CHECK(MPI_Comm_delete_attr(comm, key) != MPI_SUCCESS);
+    OK(MPI_Comm_get_attr(comm, key, &got, &flag));
+    CHECK(flag && got == &value);
+    OK(MPI_Comm_free_keyval(&key));
+}
+
+static void predefined(void)
+{
+    int *value, flag;
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag));
+    CHECK(flag && *value >= 32767);
+    /* The largest tag works. */
+    int in = 0, out = 77;
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, NEXT, *value, &in, 1, MPI_INT, PREV, *value, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    EQUAL(in, 77);
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_IO, &value, &flag));
+    CHECK(flag);
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value, &flag));
+    CHECK(flag && (*value == 0 || *value == 1));
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &value, &flag));
+    CHECK(!flag || *value == 0);
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &flag));
+    CHECK(!flag || *value >= size);
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &value, &flag));
+    CHECK(flag && *value >= MPI_ERR_LASTCODE);
+}
+
+static char last_words[64];
+
+/* MPI_Finalize begins with these, the last set first (MPI-5.0 11.2.4), and MPI still works in them. */
+static int at_the_end(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)keyval, (void)extra;
+    int finalized = 1, rank = -1, got = 0, out = 3;
+    CHECK(comm == MPI_COMM_SELF);
+    OK(MPI_Finalized(&finalized));
+    CHECK(!finalized);
+    OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    EQUAL(rank, me);
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &got, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    EQUAL(got, 3);
+    size_t used = strlen(last_words);
+    snprintf(last_words + used, sizeof last_words - used, "%s ", (char *)value);
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    start(&argc, &argv);
+    callbacks();
+    ready_made();
+    refused();
+    predefined();
+    for (int i = 0; i < 3; i++) {
+        int key;
+        char *name = (char *[]){"first", "second", "third"}[i];
+        OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL));
+        OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, name));
+    }
+    MPI_Finalize();
+    SAME(last_words, "third second first ");
+    return 0;
+}

@@ -1,0 +1,132 @@
+// ranks: 1 2
+/* Error handlers: of the application, inherited, returned; error classes, codes and strings. */
+#include "test.h"
+
+static int called, last_code;
+static MPI_Comm last_comm;
+
+static void handle(MPI_Comm *comm, int *code, ...)
+{
+    called++;
+    last_comm = *comm;
+    last_code = *code;
+}
+
+static void other(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    called += 100;
+}
+
+static void fail(MPI_Comm comm, int class)
+{
+    int value = 0;
+    FAILS(MPI_Send(&value, 1, MPI_INT, size + 5, 0, comm), class);
+}
+
+static void handlers(void)
+{
+    MPI_Errhandler mine, second, got;
+    MPI_Comm comm, dup, split;
+    OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &got));
+    CHECK(got == MPI_ERRORS_ARE_FATAL);
+    OK(MPI_Comm_create_errhandler(handle, &mine));
+    OK(MPI_Comm_create_errhandler(other, &second));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, mine));
+    OK(MPI_Comm_dup(comm, &dup)); /* inherited */
+    OK(MPI_Comm_split(comm, 0, me, &split));
+    OK(MPI_Errhandler_free(&mine)); /* still used by the communicators */
+    CHECK(mine == MPI_ERRHANDLER_NULL);
+    fail(comm, MPI_ERR_RANK); /* the handler returned, so does the call */
+    EQUAL(called, 1);
+    CHECK(last_comm == comm);
+    EQUAL(test_class(last_code), MPI_ERR_RANK);
+    fail(dup, MPI_ERR_RANK);
+    EQUAL(called, 2);
+    CHECK(last_comm == dup);
+    fail(split, MPI_ERR_RANK);
+    EQUAL(called, 3);
+    OK(MPI_Comm_set_errhandler(dup, second));
+    fail(dup, MPI_ERR_RANK);
+    EQUAL(called, 103);
+    fail(comm, MPI_ERR_RANK);
+    EQUAL(called, 104);
+    OK(MPI_Comm_get_errhandler(comm, &got));
+    CHECK(got != MPI_ERRHANDLER_NULL && got != MPI_ERRORS_RETURN);
+    OK(MPI_Errhandler_free(&got));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    fail(comm, MPI_ERR_RANK);
+    EQUAL(called, 104);
+    OK(MPI_Comm_call_errhandler(dup, MPI_ERR_OTHER));
+    EQUAL(called, 204);
+    OK(MPI_Errhandler_free(&second));
+    fail(dup, MPI_ERR_RANK);
+    EQUAL(called, 304);
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Comm_free(&dup));
+    OK(MPI_Comm_free(&split));
+}
+
+/* An error of a request is its communicator's. */
+static void of_a_request(void)
+{
+    MPI_Errhandler mine;
+    MPI_Comm comm;
+    MPI_Request request;
+    int values[4] = {0};
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_create_errhandler(handle, &mine));
+    OK(MPI_Comm_set_errhandler(comm, mine));
+    called = 0;
+    OK(MPI_Irecv(values, 1, MPI_INT, PREV, 0, comm, &request));
+    OK(MPI_Send(values, 4, MPI_INT, NEXT, 0, comm));
+    FAILS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    EQUAL(called, 1);
+    CHECK(last_comm == comm);
+    OK(MPI_Errhandler_free(&mine));
+    OK(MPI_Comm_free(&comm));
+}
+
+static void codes(void)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length, class, codes[2], classes[2], *used, flag;
+    for (int code = MPI_SUCCESS + 1; code <= MPI_ERR_UNKNOWN; code++) {
+        OK(MPI_Error_string(code, text, &length));
+        CHECK(length > 0 && length == (int)strlen(text) && !strchr(text, '\n'));
+        OK(MPI_Error_class(code, &class));
+        EQUAL(class, code);
+    }
+    OK(MPI_Error_string(MPI_SUCCESS, text, &length));
+    CHECK(length > 0);
+    OK(MPI_Add_error_class(&classes[0]));
+    OK(MPI_Add_error_class(&classes[1]));
+    CHECK(classes[0] > MPI_ERR_LASTCODE && classes[1] != classes[0]);
+    OK(MPI_Add_error_code(classes[0], &codes[0]));
+    OK(MPI_Add_error_code(MPI_ERR_TAG, &codes[1]));
+    OK(MPI_Error_class(codes[0], &class));
+    EQUAL(class, classes[0]);
+    OK(MPI_Error_class(codes[1], &class));
+    EQUAL(class, MPI_ERR_TAG);
+    OK(MPI_Error_string(codes[0], text, &length));
+    SAME(text, "");
+    OK(MPI_Add_error_string(codes[0], "the boiler is cold"));
+    OK(MPI_Error_string(codes[0], text, &length));
+    SAME(text, "the boiler is cold");
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &used, &flag));
+    CHECK(flag && *used >= classes[0] && *used >= codes[0]);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, codes[0]));
+    FAILS(MPI_Error_class(-77, &class), MPI_ERR_ARG);
+}
+
+int main(int argc, char **argv)
+{
+    start(&argc, &argv);
+    handlers();
+    of_a_request();
+    codes();
+    return finish();
+}
