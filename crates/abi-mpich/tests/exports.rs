@@ -89,3 +89,23 @@ fn a_function_that_is_not_built_says_so_by_its_name() {
     assert!(!out.status.success());
     assert!(said.contains("MPI_Comm_join") && said.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{said}");
 }
+
+#[test]
+fn a_second_mpi_in_one_process_is_refused_in_one_line() {
+    let dir = Scratch::new("mpich-rival");
+    install(&build("hawser-abi-std", "libmpi_abi.so"), &dir, "libmpi_abi.so.1", "libmpi_abi.so");
+    let program = compile("abi-mpich/tests/rival.c", &[], &dir, "cc");
+    let out = support::outcome(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(!out.status.success() && out.status.code() != Some(99), "{said}");
+    assert!(said.contains("has loaded another MPI library") && said.contains("libmpi_abi.so"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// A relocation by name would be a call, or an address, that a profiling library can take over.
+#[test]
+fn nothing_in_the_library_goes_through_an_exported_name() {
+    let out = run(Command::new("readelf").args(["-r", "-W"]).arg(library()));
+    let ours: Vec<_> = out.lines().filter(|line| line.contains("MPI")).collect();
+    assert!(ours.is_empty(), "{ours:#?}");
+}

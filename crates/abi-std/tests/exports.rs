@@ -54,3 +54,11 @@ fn a_function_that_is_not_built_says_so_by_its_name() {
     assert!(!out.status.success());
     assert!(said.contains("MPI_Comm_join") && said.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{said}");
 }
+
+/// A relocation by name would be a call, or an address, that a profiling library can take over.
+#[test]
+fn nothing_in_the_library_goes_through_an_exported_name() {
+    let out = run(Command::new("readelf").args(["-r", "-W"]).arg(library()));
+    let ours: Vec<_> = out.lines().filter(|line| line.contains("MPI")).collect();
+    assert!(ours.is_empty(), "{ours:#?}");
+}

@@ -9,9 +9,8 @@ use crate::raise::Result;
 use hawser_base::value::{Set, THREAD_SINGLE};
 use hawser_base::{Class, Error};
 use hawser_mpi::process;
+use hawser_os::clock;
 use std::ffi::{c_char, c_double, c_int};
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 /// The version of the standard: MPI_VERSION and MPI_SUBVERSION of both headers.
 pub const VERSION: (c_int, c_int) = (5, 0);
@@ -131,20 +130,18 @@ pub unsafe fn get_processor_name<A: Abi>(name: *mut c_char, length: *mut c_int) 
     Ok(unsafe { put_text(text.as_bytes(), name, A::LIMITS.processor_name, length, "name") }?)
 }
 
-/// The moment from which MPI_Wtime counts: the first call.
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
+/// Seconds of the host's clock, the same for all ranks of a host (MPI_WTIME_IS_GLOBAL, `mpi::attributes`).
+///
 /// # Safety
 /// None is asked.
 pub unsafe fn wtime<A: Abi>() -> c_double {
-    START.elapsed().as_secs_f64()
+    clock::now_ns() as c_double * 1e-9
 }
 
 /// # Safety
 /// None is asked.
 pub unsafe fn wtick<A: Abi>() -> c_double {
-    // The clock of `Instant` counts nanoseconds.
-    Duration::from_nanos(1).as_secs_f64()
+    clock::tick_s()
 }
 
 /// MPI_Pcontrol is variadic in C. Rust defines no variadic functions, and needs none here: on x86-64 SysV

@@ -116,6 +116,26 @@ pub unsafe fn get_status<A: Abi>(request: A::Request, flag: *mut c_int, status: 
 }
 
 /// # Safety
+/// The contract of MPI_Request_get_status_all.
+pub unsafe fn get_status_all<A: Abi>(
+    count: c_int,
+    requests: *const A::Request,
+    flag: *mut c_int,
+    statuses: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's array and arguments.
+    unsafe {
+        let (flag, statuses) = (Out::new(flag, "flag")?, Statuses::<A>::new(statuses));
+        let mut handles = Handles::read(requests, count, "array_of_requests")?;
+        let look = handles.as_mut().iter().map(|&request| wait::get_status(request));
+        let found = look.collect::<hawser_base::Result<Option<Vec<_>>>>()?;
+        flag.put(found.is_some().into());
+        found.iter().flatten().enumerate().for_each(|(i, status)| statuses.write(i, status));
+    }
+    Ok(())
+}
+
+/// # Safety
 /// The contract of MPI_Waitall.
 pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses: *mut A::Status) -> Result {
     // SAFETY: the caller's arrays.

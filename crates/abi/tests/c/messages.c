@@ -94,7 +94,11 @@ static void completion(void)
         WORKS(MPI_Irecv(&y[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &r[i]));
     WORKS(MPI_Testany(3, r, &index, &flag, s));
     CHECK(!flag);
+    WORKS(MPI_Request_get_status_all(3, r, &flag, s));
+    CHECK(!flag);
     WORKS(MPI_Send(&x[5], 1, MPI_INT, 0, 1, MPI_COMM_SELF));
+    WORKS(MPI_Request_get_status_all(1, &r[1], &flag, s));
+    CHECK(flag && s[0].MPI_TAG == 1 && r[1] != MPI_REQUEST_NULL);
     WORKS(MPI_Waitany(3, r, &index, s));
     CHECK(index == 1 && y[1] == 5 && r[1] == MPI_REQUEST_NULL && s[0].MPI_TAG == 1);
     WORKS(MPI_Send(&x[6], 1, MPI_INT, 0, 2, MPI_COMM_SELF));
