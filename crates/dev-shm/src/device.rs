@@ -53,13 +53,14 @@ impl ShmDevice {
     }
 }
 
-/// Pieces that measured best (short streams want both ends to copy at once, long ones few lines), cut to what a
-/// peer can have of a pool.
+/// Pieces that measured best (short streams want both ends to copy at once, long ones few lines; from 8 KiB on they can
+/// be written past the caches to a far peer), cut to what a peer can have of a pool.
 fn piece<const MOST: usize>(total: usize) -> usize {
     let best = match total {
-        ..=4200 => 2 << 10,
-        ..=49_152 => 4 << 10,
-        ..=400_000 => 16 << 10,
+        0..=4200 => 2 << 10,
+        4201..=12_288 => 4 << 10,
+        12_289..=49_152 => 8 << 10,
+        49_153..=400_000 => 16 << 10,
         _ => 32 << 10,
     };
     best.min(MOST)

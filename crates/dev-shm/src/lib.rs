@@ -12,6 +12,7 @@
 mod attention;
 mod copy;
 mod device;
+mod distance;
 #[cfg(test)]
 mod dying;
 mod exposure;

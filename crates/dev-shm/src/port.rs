@@ -4,6 +4,7 @@
 //! first line is written. Before it: `transport`; after it: `ring`, `pool`, `payload`, `attention`.
 
 use crate::attention::{Attention, Change};
+use crate::distance::Distance;
 use crate::layout::Layout;
 use crate::life::Life;
 use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT, FRONT_AT};
@@ -41,6 +42,10 @@ fn chunks_of(total: usize) -> usize {
     if total >= CHUNK && total % CHUNK <= PREFIX_MAX { total / CHUNK } else { total.div_ceil(CHUNK) }
 }
 
+/// Packets from here on may be written past the caches. Shorter ones gained nothing: to wait until the stores are
+/// out costs as much as each saves.
+const LONG: usize = 2 * CHUNK;
+
 /// Packets of one peer that a poll delivers at most before it looks at the next.
 const BURST: usize = 16;
 
@@ -64,6 +69,7 @@ struct End {
     watched: bool,
     /// Whether something came from it since `attention` last asked.
     busy: bool,
+    distance: Distance,
 }
 
 const _: () = assert!(size_of::<End>() == 64);
@@ -104,6 +110,7 @@ impl ShmPort {
             state: State::There,
             watched: false,
             busy: false,
+            distance: Distance::default(),
         };
         ShmPort {
             ends: (0..layout.ranks).map(end).collect(),
@@ -219,6 +226,16 @@ impl ShmPort {
             self.pool.reclaim(peer, self.ends[peer].tx.seen());
             self.pool.may_take(to, count)
         })
+    }
+
+    /// Whether long packets to the peer are best written past the caches.
+    #[inline]
+    fn is_far(&mut self, to: usize) -> bool {
+        let End { tx, distance, .. } = &mut self.ends[to];
+        if distance.is_due() {
+            distance.time(|| tx.refresh());
+        }
+        distance.is_far()
     }
 
     /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a line.
@@ -438,11 +455,12 @@ impl Port for ShmPort {
         if total > SHORT && self.find_chunks(to, chunks_of(total)) {
             return match source {
                 Source::Mem(mem) => {
+                    let copy = if len >= LONG && self.is_far(to) { copy::past_caches } else { copy::long };
                     let mut at = 0;
                     self.put_chunks(to, &header, prefix, len, &mut |piece| {
                         // SAFETY: `put_chunks` asks for `len` bytes in all, which `mem` has; pools and user buffers
                         // do not overlap.
-                        unsafe { copy::long(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
+                        unsafe { copy(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
                         at += piece.len();
                     })
                 }

@@ -78,14 +78,17 @@ impl<S: Lines> Tx<S> {
         self.head.wrapping_sub(self.seen) + lines <= limit
     }
 
-    /// Looks at how far the peer has read.
+    /// Looks at how far the peer has read. Whether that has changed.
     #[inline]
-    pub fn refresh(&mut self) {
+    pub fn refresh(&mut self) -> bool {
         let consumed = self.lines.consumed();
         // A count that is not between what we knew and what we wrote is a scribble: ignored.
-        if consumed.wrapping_sub(self.seen) <= self.head.wrapping_sub(self.seen) {
+        let sane = consumed.wrapping_sub(self.seen) <= self.head.wrapping_sub(self.seen);
+        let changed = sane && consumed != self.seen;
+        if changed {
             self.seen = consumed;
         }
+        changed
     }
 
     /// Makes the ring look full for good: the peer is gone.

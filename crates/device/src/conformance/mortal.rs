@@ -98,7 +98,7 @@ pub fn a_peer_dies_while_it_is_polled(net: impl Fn() -> Net) {
             let start = std::time::Instant::now();
             let mut refused = false;
             while !refused {
-                assert!(start.elapsed().as_secs() < 20, "a sender to a dead peer learns of it");
+                assert!(start.elapsed().as_secs() < 60, "a sender to a dead peer learns of it");
                 refused = left.send(1, 0, 200, 0, Form::Mem) == Err(Refusal::Lost);
                 left.port.poll(&mut record);
             }

@@ -1,0 +1,97 @@
+//! How far away a peer's cache is, and so how long packets are best written: through our caches or past them.
+//!
+//! Two cores that share a last-level cache pass ordinary stores on at memcpy's speed; between caches that share
+//! nothing (other core complexes, other sockets) stores that stream past them measured twice as fast, and near by
+//! half as fast. A host may move virtual cores about at any moment, so nothing is asked of the topology: the sender
+//! times a load of the one line that the peer writes and it reads anyway. Before it: `port`.
+
+/// Ticks of the time-stamp counter between near and far, with a gap so that noise does not flip the choice: near 51 to
+/// 73 were measured, far 303 to 415, at 2.45 GHz and with the timing's own share.
+const NEAR_BELOW: u16 = 120;
+const FAR_ABOVE: u16 = 160;
+
+/// Long packets from one look to the next: a look costs as much as the line is far.
+const PERIOD: u8 = 4;
+
+/// What is known of one peer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Distance {
+    /// Moving average of looks, in ticks.
+    ticks: u16,
+    turn: u8,
+    far: bool,
+}
+
+impl Distance {
+    /// Counts a long packet. Whether it is time to look again.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        self.turn = (self.turn + 1) % PERIOD;
+        self.turn == 0 && cfg!(target_arch = "x86_64")
+    }
+
+    /// Times `look`, a load of a word of the peer's. It counts if the word had changed: else the line was ours.
+    pub fn time(&mut self, look: impl FnOnce() -> bool) {
+        let before = ticks();
+        let changed = look();
+        let passed = ticks().wrapping_sub(before);
+        if changed {
+            self.note(passed);
+        }
+    }
+
+    fn note(&mut self, passed: u64) {
+        // An interrupt in between counts as very far, once.
+        let passed = passed.min(8 * u64::from(FAR_ABOVE)) as u16;
+        self.ticks = if self.ticks == 0 { passed } else { (7 * self.ticks + passed) / 8 };
+        self.far = if self.far { self.ticks >= NEAR_BELOW } else { self.ticks > FAR_ABOVE };
+    }
+
+    /// Whether long packets are best written past the caches.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.far
+    }
+}
+
+const _: () = assert!(7 * 8 * FAR_ABOVE as u32 + 8 * FAR_ABOVE as u32 <= u16::MAX as u32);
+
+/// The time-stamp counter, neither before what comes before nor after what comes after.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ticks() -> u64 {
+    use std::arch::x86_64::{_mm_lfence, _rdtsc};
+    // SAFETY: every x86-64 processor has both.
+    unsafe {
+        _mm_lfence();
+        let ticks = _rdtsc();
+        _mm_lfence();
+        ticks
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_follows_the_distance_and_not_the_noise() {
+        let mut distance = Distance::default();
+        (0..100).for_each(|i| distance.note(if i % 20 == 10 { 400 } else { 65 }));
+        assert!(!distance.is_far());
+        (0..10).for_each(|_| distance.note(320));
+        assert!(distance.is_far());
+        // One in eight of far lines is there before we look.
+        (0..100).for_each(|i| distance.note(if i % 8 == 0 { 60 } else { 320 }));
+        assert!(distance.is_far());
+        (0..20).for_each(|_| distance.note(65));
+        assert!(!distance.is_far());
+        distance.note(u64::MAX);
+        assert!(distance.ticks < 8 * FAR_ABOVE);
+    }
+}
