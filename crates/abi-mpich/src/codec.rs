@@ -28,8 +28,8 @@ const fn kind_field(kind: u32) -> u32 {
 /// A kind's predefined handles, both ways.
 pub struct Predefined {
     kind: Kind,
-    /// By the lowest byte of the C handle: the whole C handle and the house's number. Empty entries are
-    /// zero, which is no handle of any kind.
+    /// By the lowest byte of the C handle: the whole C handle and the house's number. An empty entry has a
+    /// value with another lowest byte, so that one comparison tells.
     by_byte: [(u32, u8); 256],
     /// By the house's number: the C handle, or zero.
     by_number: [u32; 256],
@@ -39,6 +39,11 @@ impl Predefined {
     const fn new(kind: Kind, all: &[(&str, u32, Handle)]) -> Predefined {
         let mut table = Predefined { kind, by_byte: [(0, 0); 256], by_number: [0; 256] };
         let mut i = 0;
+        while i < 256 {
+            table.by_byte[i].0 = i as u32 ^ 0xff;
+            i += 1;
+        }
+        i = 0;
         while i < all.len() {
             let (_, value, house) = all[i];
             let number = house.bits() as usize;
@@ -46,7 +51,7 @@ impl Predefined {
             // pair types that MPICH makes at start-up share bytes with others and are found by number.
             if !house.is_null() && value >> 30 != DIRECT {
                 let entry = &mut table.by_byte[(value & 0xff) as usize];
-                assert!(entry.0 == 0 || entry.0 == value);
+                assert!(entry.0 == (value ^ 0xff) & 0xff || entry.0 == value);
                 *entry = (value, number as u8);
             }
             table.by_number[number] = value;
@@ -101,9 +106,14 @@ impl<const KIND: u32> CHandle<KIND> {
         if self.0 >> Handle::BITS != DIRECT << 4 | kind_field(KIND) {
             return None;
         }
-        let low = self.0 & LOW;
-        let house = Handle::from_bits(low)?;
-        if !house.is_predefined() || Self::is_own(house) {
+        let house = Handle::from_bits(self.0 & LOW)?;
+        if house.is_predefined() { self.decode_made_at_start(house) } else { Some(house) }
+    }
+
+    /// The pair types, which MPICH makes at start-up, and requests that are the house's own.
+    #[inline(never)]
+    fn decode_made_at_start(self, house: Handle) -> Option<Handle> {
+        if Self::is_own(house) {
             return Some(house);
         }
         let number = Self::PREDEFINED.by_number.iter().position(|v| *v == self.0)?;
@@ -117,7 +127,7 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
     #[inline(always)]
     fn decode(self) -> Option<Handle> {
         let (value, number) = Self::PREDEFINED.by_byte[(self.0 & 0xff) as usize];
-        if value == self.0 && value != 0 {
+        if value == self.0 {
             return Some(Handle::predefined(number));
         }
         if self.0 == Self::NULL {
