@@ -21,7 +21,7 @@ const NAMES: [&str; 9] = [
 ];
 
 /// Whether `path` is called like an MPI library: `libmpi.so`, `libmpi.so.12.1`, `libmpi-1a2b.so.12` (a wheel's).
-fn is_mpi(path: &Path) -> bool {
+pub fn is_mpi(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let plain = match (name.find('-'), name.find(".so")) {
         (Some(dash), Some(so)) if dash < so && !name.starts_with("libopen-") => {

@@ -4,6 +4,7 @@
 
 use crate::wire::{Reader, Writer};
 use hawser_os::signals;
+use std::path::Path;
 
 /// mpiexec's own exit codes, where no rank's code says more.
 pub const EXIT_FAILURE: i32 = 1;
@@ -60,6 +61,14 @@ pub struct Trouble {
     /// 0 where there is none.
     pub pid: i32,
     pub what: What,
+}
+
+impl What {
+    /// `ours` is the directory of our libraries, where it is known.
+    pub fn other_mpi(program: &str, file: &str, ours: Option<&Path>) -> What {
+        let ours = ours.map_or_else(|| "LD_LIBRARY_PATH".into(), |ours| format!("LD_LIBRARY_PATH={}", ours.display()));
+        What::OtherMpi { program: program.into(), file: file.into(), ours }
+    }
 }
 
 impl Trouble {

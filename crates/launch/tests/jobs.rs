@@ -79,6 +79,29 @@ fn input_goes_to_rank_0_alone() {
 }
 
 #[test]
+fn files_may_be_input_and_output() {
+    let directory = std::env::temp_dir().join(format!("hawser-streams-{}", hawser_os::host::pid()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let (input, output) = (directory.join("in"), directory.join("out"));
+    std::fs::write(&input, "line\n".repeat(50_000)).unwrap();
+    let file = std::fs::File::create(&output).unwrap();
+    let job = start_words(&["-n", "2", "sh", "-c", "cat; echo err >&2"], |command| {
+        command.stdin(std::fs::File::open(&input).unwrap()).stdout(file.try_clone().unwrap()).stderr(file)
+    });
+    let code = job.finish().code;
+    let read = std::fs::read_to_string(&output).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!((code, read.matches("line\n").count(), read.matches("err\n").count()), (0, 50_000, 2));
+}
+
+#[test]
+fn closed_standard_streams_hinder_nothing() {
+    let script = format!("exec <&- >&- ; {MPIEXEC} -n 2 sh -c 'echo lost; cat; exit 4'");
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn input_that_nobody_reads_hinders_nothing() {
     let mut job = start_words(&["-n", "2", "true"], |command| command.stdin(Stdio::piped()));
     let mut stdin = job.child.stdin.take().unwrap();

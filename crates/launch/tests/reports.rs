@@ -90,3 +90,31 @@ fn a_rank_with_another_mpi_is_named() {
     let expected = format!("runs on another MPI library, {}, and cannot join this job", library.display());
     assert!(outcome.err.contains(&expected) && outcome.err.contains("sleep, runs"), "{}", outcome.err);
 }
+
+#[test]
+fn a_program_of_another_mpi_is_refused_before_it_runs() {
+    // An installation with a library of ours by name, and a program that was linked with another one.
+    let root = std::env::temp_dir().join(format!("hawser-refused-{}", host::pid()));
+    for part in ["bin", "lib"] {
+        std::fs::create_dir_all(root.join(part)).unwrap();
+    }
+    std::fs::copy(MPIEXEC, root.join("bin/mpiexec")).unwrap();
+    std::fs::write(root.join("mpi.c"), "int x(void) { return 0; }\n").unwrap();
+    std::fs::write(root.join("main.c"), "int x(void); int main(void) { return x(); }\n").unwrap();
+    let cc =
+        |line: &str| assert!(Command::new("cc").current_dir(&root).args(line.split(' ')).status().unwrap().success());
+    cc("-shared -o lib/libmpi.so.12 -Wl,-soname,libmpi.so.12 mpi.c");
+    cc("-shared -o libmpi.so.40 -Wl,-soname,libmpi.so.40 mpi.c");
+    cc("-o theirs main.c libmpi.so.40");
+    cc("-o ours main.c lib/libmpi.so.12");
+    let mpiexec = |program: &str| {
+        Command::new(root.join("bin/mpiexec")).args(["-n", "2", program]).current_dir(&root).output().unwrap()
+    };
+    let (refused, started) = (mpiexec("./theirs"), mpiexec("./ours"));
+    std::fs::remove_dir_all(&root).unwrap();
+    let err = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!((refused.status.code(), err.lines().count()), (Some(1), 1), "{err}");
+    assert!(err.contains("./theirs, runs on another MPI library, libmpi.so.40, and cannot join this job"), "{err}");
+    // Found through LD_LIBRARY_PATH alone.
+    assert_eq!(started.status.code(), Some(0), "{}", String::from_utf8_lossy(&started.stderr));
+}

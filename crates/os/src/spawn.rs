@@ -22,6 +22,9 @@ pub struct Terms {
     pub descriptors: Option<Limit>,
     /// Make the child the leader of a process group of its own.
     pub own_group: bool,
+    /// The caller is in a terminal's foreground: what its keys send (^C, ^Z) must not hit the child before it has a
+    /// group of its own. The caller must have these signals blocked.
+    pub at_terminal: bool,
     /// Kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
 }
@@ -29,16 +32,49 @@ pub struct Terms {
 /// Starts `command` on `terms`. The calling thread must live as long as the child may.
 pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
     let parent = host::pid();
+    let shield = if terms.at_terminal { Shield::raise() } else { Shield::default() };
     // SAFETY: `prepare` makes system calls only: no allocation, no locks.
-    unsafe { command.pre_exec(move || prepare(&terms, parent)) };
-    command.spawn()
+    unsafe { command.pre_exec(move || prepare(&terms, parent, shield)) };
+    let child = command.spawn();
+    shield.lower();
+    child
 }
 
-fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
+/// Signals of the terminal that are ignored for a moment. Blocked ones reach the parent's signalfd all the same.
+#[derive(Clone, Copy, Default)]
+struct Shield {
+    raised: [bool; Shield::SIGNALS.len()],
+}
+
+impl Shield {
+    const SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGHUP];
+
+    fn raise() -> Shield {
+        let mut shield = Shield::default();
+        for (raised, signal) in shield.raised.iter_mut().zip(Shield::SIGNALS) {
+            // SAFETY: SIG_IGN is a valid disposition; this process handles none of these.
+            *raised = unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_DFL;
+        }
+        shield
+    }
+
+    /// Allocates nothing: may run between fork and exec.
+    fn lower(self) {
+        for (raised, signal) in self.raised.into_iter().zip(Shield::SIGNALS) {
+            if raised {
+                // SAFETY: as it was.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+        }
+    }
+}
+
+fn prepare(terms: &Terms, parent: i32, shield: Shield) -> io::Result<()> {
     if terms.own_group {
         // SAFETY: plain numbers.
         checked(unsafe { libc::setpgid(0, 0) })?;
     }
+    shield.lower();
     if terms.die_with_parent {
         // SAFETY: a setting of this process.
         checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
@@ -135,6 +171,18 @@ mod tests {
         assert_eq!(words[2..4], ["55", &core.to_string()]);
         // Its three and the one that `ls` reads from.
         assert!(words[4].parse::<u32>().unwrap() <= 4, "{text}");
+    }
+
+    #[test]
+    fn a_shielded_child_starts_with_its_signals_as_they_were() {
+        let mut command = Command::new("grep");
+        command.args(["SigIgn", "/proc/self/status"]).stdout(std::process::Stdio::piped());
+        let terms = Terms { own_group: true, at_terminal: true, ..Terms::default() };
+        let output = spawn(&mut command, terms).unwrap().wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let ignored = u64::from_str_radix(text.split_whitespace().last().unwrap(), 16).unwrap();
+        assert!(Shield::SIGNALS.iter().all(|signal| ignored >> (signal - 1) & 1 == 0), "{text}");
+        assert!(Shield::SIGNALS.iter().all(|&signal| !crate::signals::is_ignored(signal)));
     }
 
     #[test]

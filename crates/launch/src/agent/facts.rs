@@ -44,11 +44,14 @@ fn mb_per_s(bytes: usize, ns: u64) -> u32 {
     (bytes as u64 * 1000 / ns.max(1)) as u32
 }
 
+/// What Hawser's libraries are called, with the names that programs ask for.
+pub const LIBRARIES: [&str; 4] = ["libmpi_abi.so.1", "libmpi.so.12", "libmpi_abi.so.0", "libmpich.so.12"];
+
 /// Where Hawser's libraries are installed: ../lib beside this binary's directory, if they are there.
 pub fn library_directory() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?.canonicalize().ok()?;
     let directory = own.parent()?.parent()?.join("lib");
-    ["libmpi_abi.so.1", "libmpi.so.12"].iter().any(|name| directory.join(name).exists()).then_some(directory)
+    LIBRARIES.iter().any(|name| directory.join(name).exists()).then_some(directory)
 }
 
 #[cfg(test)]

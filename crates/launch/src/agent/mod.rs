@@ -7,6 +7,7 @@
 pub mod door;
 pub mod facts;
 pub mod gather;
+pub mod needs;
 pub mod ranks;
 pub mod run;
 pub mod start;

@@ -19,9 +19,10 @@ use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{self, SIGCONT, SIGKILL};
 use hawser_os::spawn::{self, End, Reaped, Terms};
 use hawser_os::{clock, cpus, host, pidfd, tree};
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// From the first signal to SIGKILL: the job is to be over within two seconds.
 const GRACE_NS: u64 = 500_000_000;
@@ -103,6 +104,7 @@ impl Run {
                 cores: cores.get(local).copied().into_iter().collect(),
                 descriptors: Some(self.streams.descriptors_before),
                 own_group: true,
+                at_terminal: false,
                 die_with_parent: true,
             };
             let place =
@@ -420,22 +422,24 @@ impl Run {
             if rank.attached.is_some() || rank.child_end.is_some() {
                 continue;
             }
-            let ours =
-                |file: &PathBuf| file.parent().is_some_and(|directory| Some(directory) == self.libraries.as_deref());
             let family = std::iter::once(rank.child).chain(tree::descendants(rank.child));
-            let found = family
-                .into_iter()
-                .find_map(|pid| Some((pid, mapped::others(pid, None).into_iter().find(|f| !ours(f))?)));
-            if let Some((pid, file)) = found {
+            let other = |pid| mapped::others(pid, None).into_iter().find(|file| !self.is_ours(file));
+            if let Some((pid, file)) = family.into_iter().find_map(|pid| Some((pid, other(pid)?))) {
                 let program = tree::program(pid).unwrap_or_default().display().to_string();
-                let ours = self
-                    .libraries
-                    .as_ref()
-                    .map_or_else(|| "LD_LIBRARY_PATH".into(), |l| format!("LD_LIBRARY_PATH={}", l.display()));
+                let what = What::other_mpi(&program, &file.display().to_string(), self.libraries.as_deref());
                 self.ranks[local].judged = true;
-                self.trouble(desk, local, What::OtherMpi { program, file: file.display().to_string(), ours });
+                self.trouble(desk, local, what);
                 return;
             }
+        }
+    }
+
+    /// Whether an MPI library may be Hawser's: it lies where ours do, or, where that is not known (a build that is
+    /// not installed), is called as ours are.
+    fn is_ours(&self, file: &Path) -> bool {
+        match &self.libraries {
+            Some(directory) => file.parent() == Some(directory),
+            None => file.file_name().and_then(OsStr::to_str).is_some_and(|name| facts::LIBRARIES.contains(&name)),
         }
     }
 

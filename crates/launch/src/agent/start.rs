@@ -1,5 +1,6 @@
 //! Starting one rank's program: its environment, its three descriptors, its terms.
 
+use super::needs;
 use crate::frames::{App, HostJob};
 use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
 use hawser_boot::protocol::{ADDRESS_VARIABLE, Address};
@@ -40,6 +41,9 @@ pub fn start(place: &Place) -> Result<Started, What> {
         return Err(What::NotStarted { code: EXIT_FAILURE, text });
     }
     let program = OsStr::from_bytes(&app.program);
+    if let Some(file) = place.libraries.and_then(|ours| needs::other_mpi(&found(app, &directory)?, ours)) {
+        return Err(What::other_mpi(&program.to_string_lossy(), &file, place.libraries));
+    }
     let result = match spawn_program(place, app, program, &directory, world) {
         // As under Hydra, a program of the working directory needs no "./".
         Err(error) if is_missing(&error) && !app.program.contains(&b'/') && directory.join(program).is_file() => {
@@ -48,6 +52,13 @@ pub fn start(place: &Place) -> Result<Started, What> {
         result => result,
     };
     result.map_err(|error| not_started(program, &error))
+}
+
+/// The program's file.
+fn found(app: &App, directory: &Path) -> Option<PathBuf> {
+    let path = app.environment.iter().find(|(name, _)| name == b"PATH");
+    let path = path.map_or("".into(), |(_, value)| String::from_utf8_lossy(value));
+    needs::find(Path::new(OsStr::from_bytes(&app.program)), directory, &path)
 }
 
 fn is_missing(error: &io::Error) -> bool {

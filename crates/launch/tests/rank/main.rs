@@ -126,8 +126,8 @@ fn main() {
         "daemons" => {
             let rank = Rank::init();
             let script =
-                "setsid sh -c 'sleep 1001 & sleep 1002' & (setsid sleep 1003 &) ; nohup sleep 1004 >/dev/null 2>&1 &";
-            Command::new("sh").args(["-c", script]).spawn().unwrap_or_else(|e| fail(&e.to_string()));
+                "setsid sh -c 'sleep 1001 & sleep 1002' & (setsid sleep 1003 &); nohup sleep 1004 >/dev/null 2>&1 &";
+            Command::new("sh").args(["-c", script]).status().unwrap_or_else(|e| fail(&e.to_string()));
             rank.barrier();
             println!("started");
             rank.receive(WaitPeer::Any, 0);
