@@ -31,6 +31,7 @@ pub trait CHandle: Copy + 'static {
 ///
 /// # Safety
 /// Every method: `this` points to a status that may be read or written as its name says.
+#[allow(clippy::missing_safety_doc)]
 pub trait CStatus: Copy + 'static {
     /// The status as MPI_Fint and MPI_F08_status see it: that many integers.
     const INTS: usize;

@@ -168,13 +168,13 @@ impl Handles {
         if all.count > FEW {
             all.many = vec![Handle::NULL; all.count];
         }
-        for (to, from) in all.as_mut().iter_mut().zip(from) {
+        for (to, from) in all.as_slice().iter_mut().zip(from) {
             *to = handle(*from)?;
         }
         Ok(all)
     }
 
-    pub fn as_mut(&mut self) -> &mut [Handle] {
+    pub fn as_slice(&mut self) -> &mut [Handle] {
         if self.count > FEW { &mut self.many } else { &mut self.few[..self.count] }
     }
 
@@ -183,7 +183,7 @@ impl Handles {
     /// # Safety
     /// `at` is what `read` read, and may be written.
     pub unsafe fn write_back<H: CHandle>(&mut self, at: *mut H) {
-        for (i, &handle) in self.as_mut().iter().enumerate() {
+        for (i, &handle) in self.as_slice().iter().enumerate() {
             // Those that have not become null are as they were.
             if handle.is_null() {
                 // SAFETY: inside the array that the caller vouches for.

@@ -300,14 +300,14 @@ pub unsafe fn alltoallw<A: Abi>(
         let mut taken = Handles::read(recv_types, ranks as c_int, "recvtypes")?;
         let (counts, displs) = (array(recv_counts, ranks, "recvcounts")?, array(recv_displs, ranks, "rdispls")?);
         let at = UserPtr::new(recv_at.cast());
-        let recv = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: taken.as_mut() };
+        let recv = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: taken.as_slice() };
         if in_place::<A>(send_at) {
             return Ok(collective::alltoallw(None, &recv, on)?);
         }
         let mut given = Handles::read(send_types, ranks as c_int, "sendtypes")?;
         let (counts, displs) = (array(send_counts, ranks, "sendcounts")?, array(send_displs, ranks, "sdispls")?);
         let at = UserPtr::new(send_at.cast());
-        let send = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: given.as_mut() };
+        let send = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: given.as_slice() };
         Ok(collective::alltoallw(Some(&send), &recv, on)?)
     }
 }

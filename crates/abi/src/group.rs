@@ -120,9 +120,10 @@ macro_rules! of_ranks {
             /// The contract of the MPI function of this name.
             pub unsafe fn $name<A: Abi>(group: A::Group, n: c_int, ranks: *const c_int, newgroup: *mut A::Group) -> Result {
                 let process = process::get()?;
-                // SAFETY: the caller's array and argument.
-                let (ranks, newgroup) =
-                    unsafe { (arg::array(ranks, arg::count(n)?, "ranks")?, Out::handle(newgroup, "newgroup")?) };
+                // SAFETY: the caller's array.
+                let ranks = unsafe { arg::array(ranks, arg::count(n)?, "ranks") }?;
+                // SAFETY: the caller's argument.
+                let newgroup = unsafe { Out::handle(newgroup, "newgroup") }?;
                 let made = self::group::<A>(process, group)?.$method(ranks, process.me())?;
                 newgroup.set(new_handle(process, Arc::new(made))?);
                 Ok(())
@@ -134,9 +135,10 @@ macro_rules! of_ranks {
                 group: A::Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut A::Group,
             ) -> Result {
                 let process = process::get()?;
-                // SAFETY: the caller's array and argument.
-                let (ranges, newgroup) =
-                    unsafe { (arg::array(ranges.cast_const(), arg::count(n)?, "ranges")?, Out::handle(newgroup, "newgroup")?) };
+                // SAFETY: the caller's array.
+                let ranges = unsafe { arg::array(ranges.cast_const(), arg::count(n)?, "ranges") }?;
+                // SAFETY: the caller's argument.
+                let newgroup = unsafe { Out::handle(newgroup, "newgroup") }?;
                 let made = self::group::<A>(process, group)?.$method(&Group::expand(ranges)?, process.me())?;
                 newgroup.set(new_handle(process, Arc::new(made))?);
                 Ok(())

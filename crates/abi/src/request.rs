@@ -127,7 +127,7 @@ pub unsafe fn get_status_all<A: Abi>(
     unsafe {
         let (flag, statuses) = (Out::new(flag, "flag")?, Statuses::<A>::new(statuses));
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let look = handles.as_mut().iter().map(|&request| wait::get_status(request));
+        let look = handles.as_slice().iter().map(|&request| wait::get_status(request));
         let found = look.collect::<hawser_base::Result<Option<Vec<_>>>>()?;
         flag.put(found.is_some().into());
         found.iter().flatten().enumerate().for_each(|(i, status)| statuses.write(i, status));
@@ -142,7 +142,7 @@ pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses:
     unsafe {
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
         let mut ends = Ends::<A>::new(statuses);
-        let waited = wait::waitall(handles.as_mut(), |_, completed| ends.add(completed));
+        let waited = wait::waitall(handles.as_slice(), |_, completed| ends.add(completed));
         handles.write_back(requests);
         waited?;
         ends.result()
@@ -162,7 +162,7 @@ pub unsafe fn testall<A: Abi>(
         let flag = Out::new(flag, "flag")?;
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
         let mut ends = Ends::<A>::new(statuses);
-        let tested = wait::testall(handles.as_mut(), |_, completed| ends.add(completed));
+        let tested = wait::testall(handles.as_slice(), |_, completed| ends.add(completed));
         handles.write_back(requests);
         flag.put(tested?.into());
         ends.result()
@@ -206,7 +206,7 @@ pub unsafe fn waitany<A: Abi>(
     unsafe {
         let index = Out::new(index, "index")?;
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let any = wait::waitany(handles.as_mut());
+        let any = wait::waitany(handles.as_slice());
         handles.write_back(requests);
         finish_any::<A>(any?, index, status).map(drop)
     }
@@ -225,7 +225,7 @@ pub unsafe fn testany<A: Abi>(
     unsafe {
         let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let any = wait::testany(handles.as_mut());
+        let any = wait::testany(handles.as_slice());
         handles.write_back(requests);
         let any = any?;
         flag.put((!matches!(any, Any::NotYet)).into());
@@ -253,7 +253,7 @@ unsafe fn some<A: Abi>(
         }
         let mut handles = Handles::read(requests, incount, "array_of_requests")?;
         let mut ends = Ends::<A>::new(statuses);
-        let found = look(handles.as_mut(), &mut |i, completed| {
+        let found = look(handles.as_slice(), &mut |i, completed| {
             indices.add(ends.ended).write(i as c_int);
             ends.add(completed);
         });
@@ -302,7 +302,7 @@ pub unsafe fn start<A: Abi>(request: *mut A::Request) -> Result {
 pub unsafe fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> Result {
     // SAFETY: the caller's array.
     let mut handles = unsafe { Handles::read(requests, count, "array_of_requests") }?;
-    for &mut request in handles.as_mut() {
+    for &mut request in handles.as_slice() {
         persistent::start(request)?;
     }
     Ok(())
