@@ -9,7 +9,6 @@ use crate::port::{SHORT, ShmPort};
 use hawser_base::{Lane, Peer, Region, UserMem};
 use hawser_device::{Device, Limits, PREFIX_MAX, Port, RemoteKey};
 use hawser_job::Segment;
-use hawser_job::arena::Span;
 use std::sync::Arc;
 
 /// Longest message worth pushing without asking, at most: asking costs half a microsecond, being pushed in vain a
@@ -35,17 +34,7 @@ impl ShmDevice {
         let locals = (0..segment.world_size())
             .map(|rank| segment.local_index(rank as u32).map_or(u32::MAX, |local| local as u32))
             .collect();
-        ShmDevice { exposure: Exposure::new(segment.clone(), me), segment, me, locals }
-    }
-
-    /// Says that `span` of this rank's arena is mapped here as `region`: memory in it can be read by peers.
-    pub fn add_shared(&self, span: Span, region: &Region) {
-        self.exposure.add(span, region);
-    }
-
-    /// Takes `add_shared` back, before `region` is unmapped.
-    pub fn remove_shared(&self, region: &Region) {
-        self.exposure.remove(region);
+        ShmDevice { exposure: Exposure::new(segment.clone()), segment, me, locals }
     }
 
     fn local(&self, peer: Peer) -> Option<usize> {
@@ -98,11 +87,11 @@ impl Device for ShmDevice {
     }
 
     fn register(&self, at: u64, memory: &Region) {
-        self.add_shared(Span { local: self.me as u32, offset: at, len: memory.len() as u64 }, memory);
+        self.exposure.add(at, memory);
     }
 
     fn deregister(&self, memory: &Region) {
-        self.remove_shared(memory);
+        self.exposure.remove(memory);
     }
 
     fn expose(&self, mem: UserMem) -> Option<RemoteKey> {

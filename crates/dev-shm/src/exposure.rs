@@ -44,7 +44,6 @@ fn process_vm_from(facts: &Facts) -> Option<usize> {
 
 pub struct Exposure {
     segment: Segment,
-    me: usize,
     /// Address of each mapped span of our own arena, with its length and its offset in the arena.
     shared: RwLock<BTreeMap<usize, (usize, u64)>>,
     /// Mapped parts of peers' arenas, by owner and number.
@@ -55,11 +54,10 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    pub fn new(segment: Segment, me: usize) -> Exposure {
+    pub fn new(segment: Segment) -> Exposure {
         let process_vm_from = process_vm_from(&segment.facts());
         Exposure {
             segment,
-            me,
             shared: RwLock::default(),
             windows: Mutex::default(),
             process_vm_from,
@@ -71,10 +69,10 @@ impl Exposure {
         ARENA_FROM
     }
 
-    pub fn add(&self, span: Span, region: &Region) {
-        assert_eq!(span.local as usize, self.me, "a span of another rank's arena");
+    /// `region` shows our own arena from `offset` on.
+    pub fn add(&self, offset: u64, region: &Region) {
         let mut shared = self.shared.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        shared.insert(region.as_ptr().addr(), (region.len(), span.offset));
+        shared.insert(region.as_ptr().addr(), (region.len(), offset));
     }
 
     pub fn remove(&self, region: &Region) {

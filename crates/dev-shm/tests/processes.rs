@@ -159,7 +159,7 @@ fn a_shared_buffer_is_read() {
         // SAFETY: mapped as long as `region` lives.
         let mem = unsafe { UserMem::new(region.as_ptr(), len) };
         assert_eq!(device.expose(mem), None, "nobody has said that this memory is shared");
-        device.add_shared(span, &region);
+        device.register(span.offset, &region);
         assert_eq!(device.expose(mem.slice(0, 100)), None, "short messages are sent");
         let key = device.expose(mem.slice(1000, len - 1000)).unwrap();
         let mut port = device.port(Lane(0));
@@ -169,7 +169,7 @@ fn a_shared_buffer_is_read() {
         while record.0.is_none() {
             port.poll(&mut record);
         }
-        device.remove_shared(&region);
+        device.deregister(&region);
         assert_eq!(device.expose(mem), None);
     });
     let device = ShmDevice::new(segment.clone(), 0);
