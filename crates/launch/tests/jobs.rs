@@ -126,6 +126,23 @@ fn exit_codes_are_the_first_failing_ranks() {
 }
 
 #[test]
+fn a_ranks_last_words_come_before_the_word_of_its_end() {
+    for _ in 0..5 {
+        let outcome = run_script("-n 2", "[ $HAWSER_RANK = 1 ] || sleep 100; echo 'last words' >&2; exit 3");
+        assert!(outcome.err.starts_with("last words\nmpiexec: rank 1 "), "{}", outcome.err);
+    }
+}
+
+#[test]
+fn a_parent_that_ignores_its_children_changes_nothing() {
+    let script = format!(
+        "import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv('{MPIEXEC}', ['mpiexec', '-n', '2', 'sh', '-c', 'exit 3'])"
+    );
+    let output = std::process::Command::new("python3").args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn programs_that_cannot_start_are_named() {
     let outcome = run("-n 2 hawser-no-such-program");
     assert_eq!((outcome.code, outcome.err.lines().count()), (127, 1));

@@ -98,6 +98,13 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
+/// Gives `signal` its default disposition. A launcher that was started with SIGCHLD ignored would never learn how
+/// its children end.
+pub fn restore_default(signal: i32) {
+    // SAFETY: SIG_DFL is a valid disposition.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
 /// What people call the signal, as `strsignal` says it.
 pub fn description(signal: i32) -> String {
     // SAFETY: strsignal gives a C string or null; it is copied before another call.

@@ -16,7 +16,7 @@ pub mod streams;
 use crate::channel::{Channel, Received};
 use crate::frames::{Down, Up};
 use hawser_os::epoll::{Epoll, Event, Interest};
-use hawser_os::signals::{SIGCHLD, Signals};
+use hawser_os::signals::{self, SIGCHLD, Signals};
 use hawser_os::{clock, spawn, tree};
 use run::Run;
 use std::io;
@@ -102,6 +102,7 @@ pub fn main(input: BorrowedFd, output: BorrowedFd) -> i32 {
 impl Desk {
     fn open(input: BorrowedFd, output: BorrowedFd) -> io::Result<Desk> {
         spawn::become_subreaper()?;
+        signals::restore_default(SIGCHLD);
         let signals = Signals::take(&[SIGCHLD])?;
         let channel = Channel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
         let mut epoll = Epoll::new()?;

@@ -210,6 +210,7 @@ impl Run {
             // One that connected and was not heard yet, likewise.
             self.answer_door(desk);
             if self.ranks[local].reaped(pid, end) {
+                self.streams.catch_up(desk, self.ranks[local].world);
                 self.judge(desk, local, false);
                 if self.ranks[local].is_gone() {
                     desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: ranks::code(end) });
@@ -238,6 +239,11 @@ impl Run {
         let rank = &mut self.ranks[local];
         if rank.judged {
             return;
+        }
+        // Some programs close every descriptor, our line too: then the page says it.
+        let page_says_finalized = self.segment.rank(local).phase() == Phase::Finalized;
+        if let Some(attached) = &mut rank.attached {
+            attached.finalized |= page_says_finalized;
         }
         let what = rank.verdict(final_word);
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
@@ -296,6 +302,7 @@ impl Run {
                 (Message::Abort { code, text }, Some(local)) => {
                     self.ranks[local].judged = true;
                     self.segment.rank(local).set_phase(Phase::Aborted);
+                    self.streams.catch_up(desk, self.ranks[local].world);
                     self.trouble(desk, local, What::Aborted { code, text });
                 }
                 _ => drop(self.door.hang_up(number)),

@@ -28,6 +28,11 @@ pub struct Streams {
     input_ended: bool,
 }
 
+/// The number of a rank's pipe.
+fn number(rank: u32, stream: Stream) -> u32 {
+    rank * 2 + stream as u32
+}
+
 struct Pipe {
     rank: u32,
     stream: Stream,
@@ -49,7 +54,7 @@ impl Streams {
     /// Takes over our ends of a rank's pipes.
     pub fn add(&mut self, desk: &mut Desk, rank: u32, started: Started) {
         for (stream, fd) in [(Stream::Out, started.out), (Stream::Err, started.err)] {
-            let number = rank * 2 + stream as u32;
+            let number = number(rank, stream);
             let _ = pipe::set_nonblocking(fd.as_fd());
             let _ = desk.epoll.add(fd.as_fd(), Token::Pipe(number).encode(), Interest::Read);
             self.pipes.insert(number, Pipe { rank, stream, fd });
@@ -68,6 +73,13 @@ impl Streams {
             // Out of the set, not only without interest: a closed pipe would be reported for ever.
             self.pipes.values().for_each(|pipe| desk.epoll.remove(pipe.fd.as_fd()));
             self.paused = true;
+        }
+    }
+
+    /// Passes on what `rank` has written so far, so that it comes before the word of its end.
+    pub fn catch_up(&mut self, desk: &mut Desk, rank: u32) {
+        for stream in [Stream::Out, Stream::Err] {
+            while self.pass_on(desk, number(rank, stream)) {}
         }
     }
 

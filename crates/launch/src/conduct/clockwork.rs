@@ -25,7 +25,12 @@ pub struct Clockwork {
     look_at: Option<u64>,
     prompt_at: Option<u64>,
     overdue_at: Option<u64>,
+    /// When the stop began that was reported last.
+    reported_ns: Option<u64>,
 }
+
+/// What the beginnings of one stop, computed from ages, differ by at most.
+const SAME_STOP_NS: u64 = 500_000_000;
 
 impl Clockwork {
     pub fn new(timeout: Option<Duration>, hang_s: u64) -> Clockwork {
@@ -37,6 +42,7 @@ impl Clockwork {
             look_at: (hang_ns > 0).then_some(now_ns + hang_ns),
             prompt_at: None,
             overdue_at: None,
+            reported_ns: None,
         }
     }
 
@@ -66,13 +72,17 @@ impl Clockwork {
     /// The answer to a look: for how long no rank has moved. The seconds to report, if it is that long; else the
     /// next look is set.
     pub fn stuck(&mut self, stuck_ns: Option<u64>) -> Option<u64> {
-        let stuck_ns = stuck_ns.unwrap_or(0);
-        if stuck_ns >= self.hang_ns {
-            // Once said is enough.
-            return Some(self.hang_ns / 1_000_000_000);
+        let (now_ns, stuck_ns) = (clock::now_ns(), stuck_ns.unwrap_or(0));
+        if stuck_ns < self.hang_ns {
+            self.look_at = Some(now_ns + self.hang_ns - stuck_ns);
+            return None;
         }
-        self.look_at = Some(clock::now_ns() + self.hang_ns - stuck_ns);
-        None
+        self.look_at = Some(now_ns + self.hang_ns);
+        let began_ns = now_ns.saturating_sub(stuck_ns);
+        // The same stop is reported once; a job that went on may stop again.
+        let is_new = self.reported_ns.is_none_or(|reported| began_ns > reported + SAME_STOP_NS);
+        self.reported_ns = Some(began_ns);
+        is_new.then_some(self.hang_ns / 1_000_000_000)
     }
 
     pub fn prompt_comes(&mut self) {
@@ -112,5 +122,11 @@ mod tests {
         assert_eq!(clockwork.stuck(None), None);
         assert!((59_900..=60_000).contains(&clockwork.timeout_ms().unwrap()));
         assert_eq!(clockwork.stuck(Some(60_000_000_000)), Some(60));
+        // The same stop a minute later, and another one.
+        std::thread::sleep(Duration::from_millis(5));
+        assert_eq!(clockwork.stuck(Some(60_006_000_000)), None);
+        let mut early = Clockwork::new(None, 1);
+        assert_eq!(early.stuck(Some(3_000_000_000)), Some(1));
+        assert_eq!((early.stuck(Some(3_010_000_000)), early.stuck(Some(1_500_000_000))), (None, Some(1)));
     }
 }

@@ -79,6 +79,7 @@ struct Conductor<'a> {
 pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
     let job = plan::host_job(options, stats)?;
     spawn::become_subreaper()?;
+    signals::restore_default(SIGCHLD);
     let taken: Vec<i32> = SIGNALS.into_iter().filter(|&signal| !signals::is_ignored(signal)).collect();
     let signals = Signals::take(&taken)?;
     let (agent, channel) = start_agent(&signals)?;
