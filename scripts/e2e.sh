@@ -7,4 +7,5 @@ shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout mpi4py
 "$root/scripts/venv.sh" "$root/build/imb" impi-rt
+"$root/scripts/netpipe.sh" "$root/build/netpipe"
 exec "$root/build/e2e/bin/python" -m pytest -q "$root/tests" "$@"

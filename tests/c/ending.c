@@ -1,0 +1,50 @@
+/* Ranks that end badly: `ending HOW WHILE`, rank 1 ends by HOW while the others are in WHILE. */
+#include "test.h"
+#include <signal.h>
+
+static void end(const char *how)
+{
+    if (!strcmp(how, "kill")) raise(SIGKILL);
+    if (!strcmp(how, "segv")) raise(SIGSEGV);
+    if (!strcmp(how, "exit0")) exit(0);
+    if (!strcmp(how, "exit7")) exit(7);
+    if (!strcmp(how, "_exit3")) _exit(3);
+    if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 5);
+    if (!strcmp(how, "abort0")) MPI_Abort(MPI_COMM_WORLD, 0);
+    FAIL("no way to end: %s", how);
+}
+
+int main(int argc, char **argv)
+{
+    start(&argc, &argv);
+    CHECK(argc == 3 && size > 1);
+    enum { BYTES = 4 << 20 };
+    unsigned char *buffer = need(2 * BYTES);
+    memset(buffer, 1, 2 * BYTES);
+    const char *scene = argv[2];
+    if (!strcmp(scene, "traffic")) {
+        /* In the middle of a long message: the peer waits in a transfer that has begun. */
+        MPI_Request requests[2];
+        for (int i = 0;; i++) {
+            OK(MPI_Irecv(buffer, BYTES, MPI_BYTE, PREV, 0, MPI_COMM_WORLD, &requests[0]));
+            OK(MPI_Isend(buffer + BYTES, BYTES, MPI_BYTE, NEXT, 0, MPI_COMM_WORLD, &requests[1]));
+            if (i == 20 && me == 1) end(argv[1]);
+            OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+        }
+    }
+    if (!strcmp(scene, "collective"))
+        for (int i = 0;; i++) {
+            if (i == 20 && me == 1) end(argv[1]);
+            OK(MPI_Allreduce(buffer, buffer + BYTES, i % 2 ? 1 : BYTES / 8, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+        }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (me == 1) {
+        usleep(50000); /* the others are where they will wait */
+        end(argv[1]);
+    }
+    if (!strcmp(scene, "receive")) OK(MPI_Recv(buffer, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (!strcmp(scene, "barrier")) OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (!strcmp(scene, "sleep")) sleep(30);
+    if (!strcmp(scene, "finalize")) return finish();
+    FAIL("%s came back", scene);
+}

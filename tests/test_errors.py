@@ -1,0 +1,139 @@
+"""What the library and mpiexec say when something goes wrong, in real MPI programs."""
+
+import re
+import signal
+import socket
+import time
+
+import pytest
+
+HOST = socket.gethostname()
+
+# A misuse of tests/c/misuse.c: function, communicator or none, error class.
+FATAL = {
+    "send_rank_too_large": ("MPI_Send", "MPI_COMM_WORLD", "MPI_ERR_RANK"),
+    "send_tag_negative": ("MPI_Send", "MPI_COMM_WORLD", "MPI_ERR_TAG"),
+    "recv_count_negative": ("MPI_Recv", "MPI_COMM_WORLD", "MPI_ERR_COUNT"),
+    "send_type_uncommitted": ("MPI_Send", "MPI_COMM_WORLD", "MPI_ERR_TYPE"),
+    "send_buffer_null": ("MPI_Send", "MPI_COMM_WORLD", "MPI_ERR_BUFFER"),
+    "truncation": ("MPI_Wait", "MPI_COMM_WORLD", "MPI_ERR_TRUNCATE"),
+    "send_comm_null": ("MPI_Send", None, "MPI_ERR_COMM"),
+    "size_of_freed": ("MPI_Comm_size", None, "MPI_ERR_COMM"),
+    "bcast_root_too_large": ("MPI_Bcast", "MPI_COMM_WORLD", "MPI_ERR_ROOT"),
+    "allreduce_sum_of_bytes": ("MPI_Allreduce", "MPI_COMM_WORLD", "MPI_ERR_OP"),
+    "wait_completed_request": ("MPI_Wait", None, "MPI_ERR_REQUEST"),
+    "type_free_predefined": ("MPI_Type_free", None, "MPI_ERR_TYPE"),
+    "info_freed": ("MPI_Info_set", None, "MPI_ERR_INFO"),
+    "init_twice": ("MPI_Init", None, "MPI_ERR_OTHER"),
+}
+
+
+def one_line(result):
+    lines = result.err.splitlines()
+    assert result.code != 0 and result.out == "" and len(lines) == 1, result
+    return lines[0]
+
+
+@pytest.mark.parametrize("case", FATAL)
+def test_a_fatal_error_is_one_line_with_rank_function_communicator_class_and_cause(run, build, abi, case):
+    function, comm, error = FATAL[case]
+    line = one_line(run(1, build("misuse.c", abi), [case]))
+    on = f" on {comm}" if comm else "(?: on MPI_COMM_SELF| on MPI_COMM_WORLD)?"
+    assert re.search(rf"rank 0\b.*\b{HOST}\b.*{function} failed{on}: {error}: .{{8,}}", line), line
+
+
+def test_a_fatal_error_without_mpiexec_is_the_same_line(session, build, abi):
+    line = one_line(session.call([build("misuse.c", abi), "send_rank_too_large"]))
+    assert re.search(r"rank 0\b.*MPI_Send failed on MPI_COMM_WORLD: MPI_ERR_RANK: ", line), line
+
+
+def test_a_fatal_error_of_all_ranks_at_once_ends_the_job_with_one_message(run, build, abi):
+    line = one_line(run(4, build("misuse.c", abi), ["send_tag_negative"]))
+    assert "MPI_ERR_TAG" in line
+
+
+@pytest.mark.parametrize("when, function", [("before", "MPI_Comm_rank"), ("after", "MPI_Send")])
+def test_a_call_outside_of_mpi_is_named(session, run, build, abi, when, function):
+    for result in (run(1, build("misuse.c", abi), [when]), session.call([build("misuse.c", abi), when])):
+        line = one_line(result)
+        assert function in line and {"before": "MPI_Init", "after": "MPI_Finalize"}[when] in line, line
+
+
+def test_an_unsupported_function_is_named(run, build, abi):
+    line = one_line(run(1, build("unsupported.c", abi), ["fatal"]))
+    assert "MPI_Win_create" in line and "MPI_ERR_UNSUPPORTED_OPERATION" in line and "Hawser" in line, line
+
+
+ENDS = {
+    # how: exit code, words of the message
+    "kill": (137, ["rank 1", HOST, "signal 9"]),
+    "segv": (139, ["rank 1", HOST, "signal 11"]),
+    "exit0": (None, ["rank 1", HOST, "MPI_Finalize"]),
+    "exit7": (7, ["rank 1", HOST, "7"]),
+    "_exit3": (3, ["rank 1", HOST, "3"]),
+    "abort": (5, ["rank 1", HOST, "MPI_Abort", "5"]),
+    "abort0": (None, ["rank 1", HOST, "MPI_Abort"]),
+}
+SCENES = ["receive", "barrier", "sleep", "finalize", "traffic", "collective"]
+
+
+@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("how", ENDS)
+def test_a_rank_that_ends_badly_ends_the_job_with_one_message(run, build, how, scene):
+    """Within 2 s; the others say nothing of their own. No exit code of such a job is 0, but MPI_Abort's own."""
+    result = run(3, build("ending.c"), [how, scene], timeout=30)
+    code, words = ENDS[how]
+    # The job needs some time to come as far as the end.
+    assert result.seconds < (4 if scene in ("traffic", "collective") else 2.5), result
+    if code is None:
+        assert result.code != 0 or how == "abort0", result
+    else:
+        assert result.code == code, result
+    lines = result.err.splitlines()
+    assert len(lines) == 1 and all(word in lines[0] for word in words), result
+
+
+@pytest.mark.parametrize("how", ["kill", "exit7", "abort"])
+def test_a_rank_that_ends_badly_among_many(run, build, abi, how):
+    result = run(16, build("ending.c", abi), [how, "barrier"], timeout=30)
+    assert len(result.err.splitlines()) == 1 and "rank 1" in result.err, result
+    assert result.code == ENDS[how][0] and result.seconds < 4, result
+
+
+def masked(text):
+    text = re.sub(r"for \d+\.\d s", "for T s", text)
+    text = re.sub(r"\(pid \d+\)", "(pid P)", text)
+    return text.replace(f"on {HOST}", "on HOST")
+
+
+def test_a_deadlock_of_three_ranks_is_explained(run, build, abi):
+    """By itself after HAWSER_HANG_S (60 s by default), while the job goes on; then the timeout ends it."""
+    result = run(3, build("deadlock.c", abi), options=["--timeout", "4"], env={"HAWSER_HANG_S": "2"}, timeout=20)
+    assert result.code == 124, result
+    ranks = """\
+  rank 0 on HOST (pid P): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, 4 bytes, for T s
+  rank 1 on HOST (pid P): MPI_Wait, waiting for rank 2, any tag, weather, 4 bytes, for T s
+  rank 2 on HOST (pid P): MPI_Ssend, waiting for rank 0, tag 9, weather, 4 bytes, for T s
+mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0
+"""
+    first = "mpiexec: no rank has made progress for 2 s; what each rank does:\n" + ranks
+    text = masked(result.err)
+    assert text.startswith(first), result
+    assert ranks in text[len(first):], result
+
+
+def test_a_stuck_job_tells_when_it_is_asked(session, build):
+    """SIGQUIT to mpiexec: a report, and the job goes on."""
+    process = session.start([session.prefix / "bin/mpiexec", "-n", 3, build("deadlock.c")])
+    time.sleep(1.5)
+    process.send_signal(signal.SIGQUIT)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=10)
+    assert "these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0" in err, err
+
+
+def test_counters_are_shown(run, build):
+    result = run(2, build("traffic.c"), options=["--stats"])
+    assert result.code == 0 and re.search(r"eager|rendezvous|rtr", result.err + result.out, re.IGNORECASE), result

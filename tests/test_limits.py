@@ -1,0 +1,146 @@
+"""Real MPI programs where resources are short or forbidden: survived, or explained in one line."""
+
+import os
+import subprocess
+
+import pytest
+from harness import SOURCES
+
+# System calls by their numbers on x86-64 and on AArch64.
+NUMBERS = {
+    "x86_64": {"process_vm_readv": 310, "process_vm_writev": 311, "membarrier": 324, "memfd_create": 319,
+               "pidfd_open": 434},
+    "aarch64": {"process_vm_readv": 270, "process_vm_writev": 271, "membarrier": 283, "memfd_create": 279,
+                "pidfd_open": 434},
+}[os.uname().machine]
+
+
+def under(session, wrapper, n, program, args=(), timeout=60):
+    """mpiexec under a wrapping command."""
+    return session.call([*wrapper, session.prefix / "bin/mpiexec", "-n", n, program, *args],
+                        {"MPIEXEC_TIMEOUT": str(timeout - 5)}, timeout)
+
+
+def limited(session, limit, n, program, **more):
+    return under(session, ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh"], n, program, **more)
+
+
+def works(result):
+    assert result.code == 0 and result.out == "" and result.err == "", result
+
+
+def works_or_is_explained(result, *words):
+    """No program may just vanish: one line of ours says what is short."""
+    if result.code != 0:
+        lines = [line for line in result.err.splitlines() if line.strip()]
+        assert 1 <= len(lines) <= 2 and any(word in result.err for word in words), result
+    else:
+        works(result)
+
+
+@pytest.fixture(scope="session")
+def forbid(session):
+    program = session.scratch / "forbid"
+    subprocess.run(["cc", "-Wall", "-Werror", SOURCES / "forbid.c", "-o", program], check=True)
+
+    def wrapper(*calls):
+        return [program, *(NUMBERS[call] for call in calls), "--"]
+
+    done = session.call([*wrapper("process_vm_readv"), "true"])
+    if done.code == 125:
+        pytest.skip(f"system calls cannot be forbidden here: {done.err}")
+    return wrapper
+
+
+def test_a_small_dev_shm(session, build, abi):
+    """1 MB of /dev/shm, as in many containers, and none of it free."""
+    inside = ["unshare", "-m", "sh", "-c",
+              'mount -t tmpfs -o size=1m tmpfs /dev/shm && head -c 1048576 /dev/zero >/dev/shm/full; exec "$@"', "sh"]
+    if session.call([*inside[:4], "mount -t tmpfs -o size=1m tmpfs /dev/shm"]).code:
+        pytest.skip("a small /dev/shm needs the right to mount: run as root")
+    works(under(session, inside, 4, build("traffic.c", abi)))
+
+
+def test_a_forbidden_process_vm(session, build, abi, forbid):
+    works(under(session, forbid("process_vm_readv", "process_vm_writev"), 4, build("traffic.c", abi)))
+
+
+def test_process_vm_forbidden_to_one_rank_alone(session, build, abi, forbid):
+    """mpiexec may, the rank may not: the transfer goes another way."""
+    program = build("traffic.c", abi)
+    wrapped = [word for word in forbid("process_vm_readv", "process_vm_writev")]
+    result = session.call([session.prefix / "bin/mpiexec", "-n", 1, program, ":", "-n", 1, *wrapped, program])
+    works(result)
+
+
+def test_a_forbidden_membarrier(session, build, abi, forbid):
+    works(under(session, forbid("membarrier"), 4, build("traffic.c", abi)))
+
+
+def test_a_forbidden_memfd_is_survived_or_explained(session, build, forbid):
+    works_or_is_explained(under(session, forbid("memfd_create"), 2, build("traffic.c")), "memfd")
+
+
+def test_a_forbidden_pidfd_is_survived_or_explained(session, build, forbid):
+    works_or_is_explained(under(session, forbid("pidfd_open"), 2, build("traffic.c")), "pidfd")
+
+
+def test_few_descriptors_and_many_ranks(session, build, abi):
+    works_or_is_explained(limited(session, "-n 64", 32, build("hello.c", abi)), "ulimit -n", "descriptor")
+
+
+def test_few_descriptors_and_few_ranks(session, build, abi):
+    works(limited(session, "-n 64", 4, build("traffic.c", abi)))
+
+
+def test_no_locked_memory(session, build, abi):
+    works(limited(session, "-l 0", 4, build("traffic.c", abi)))
+
+
+@pytest.mark.parametrize("megabytes", [64, 256, 1024, 4096])
+def test_little_address_space(session, build, megabytes):
+    result = limited(session, f"-v {megabytes * 1024}", 4, build("traffic.c"))
+    if megabytes >= 1024:
+        works(result)
+    else:
+        works_or_is_explained(result, "memory", "address space", "ulimit -v", "MPI_ERR_NO_MEM")
+
+
+def test_little_stack(session, build, abi):
+    works(limited(session, "-s 256", 4, build("traffic.c", abi)))
+
+
+def test_no_core_files_and_file_size(session, build, abi):
+    works(limited(session, "-f 0", 4, build("traffic.c", abi)))
+
+
+def test_another_user_without_home_or_tmp(session, build, abi):
+    env = {"HOME": "/nonexistent", "TMPDIR": "/nonexistent", "XDG_RUNTIME_DIR": "/nonexistent"}
+    result = session.call([session.prefix / "bin/mpiexec", "-n", 2, build("traffic.c", abi)], env)
+    works(result)
+
+
+def test_an_ordinary_user(session, build, abi):
+    if os.getuid():
+        pytest.skip("this is an ordinary user; the other tests have shown it")
+    program = build("traffic.c", abi)
+    session.scratch.chmod(0o755)
+    wrapper = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if session.call([*wrapper, "test", "-x", session.prefix / "bin/mpiexec"]).code:
+        pytest.skip(f"{session.prefix} cannot be read by other users")
+    works(under(session, wrapper, 4, program))
+
+
+def test_one_core_for_all_ranks(session, build, abi):
+    """They wait by sleeping, not by spinning."""
+    works(under(session, ["taskset", "-c", "0"], 8, build("traffic.c", abi)))
+
+
+def test_sixty_four_ranks(run, build, abi):
+    result = run(64, build("hello.c", abi), timeout=60)
+    works(result)
+    assert result.seconds < 30, result
+
+
+def test_sixty_four_ranks_with_traffic(run, build, abi):
+    works(run(64, build("traffic.c", abi), timeout=100))
