@@ -13,7 +13,7 @@ use crate::pt2pt::Target;
 use crate::request::{Kind, Request, State};
 use crate::wire;
 use hawser_base::{Class, Error, Handle, Result};
-use hawser_job::WaitReason;
+use hawser_job::Waiting;
 use std::sync::Mutex;
 
 /// The attached buffer: its address for MPI_Buffer_detach, its size, what of it is in use.
@@ -85,7 +85,7 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     let bytes = buffer.len();
     process.attached().charge(process, bytes)?;
     let mut lane = process.lane(comm.lane()).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0))?;
+    let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0, to.tag))?;
     start_copy(&mut lane, to, buffer.to_vec(), Some(request))?;
     let handle = lane.core.requests.handle(request);
     if lane.core.requests.get(request).status().is_some() {
@@ -129,7 +129,7 @@ pub fn start_copy(lane: &mut Lane, to: &Target, bytes: Vec<u8>, request: Option<
 pub fn flush(process: &'static Process) {
     for handle in process.attached().open() {
         let Ok(lane) = crate::request::lane_of(handle) else { continue };
-        let reason = || WaitReason { call: "MPI_Buffer_flush", ..WaitReason::default() };
+        let reason = || Waiting { call: "MPI_Buffer_flush".to_owned(), ..Waiting::default() };
         process.wait_until(lane, reason, |lane| {
             let Ok(index) = lane.core.requests.find(handle) else { return Some(()) };
             lane.core.requests.get(index).status()?;

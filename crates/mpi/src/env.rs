@@ -5,7 +5,7 @@
 use crate::bsend;
 use crate::process::{self, Process};
 use hawser_base::{Lane, Result, handle};
-use hawser_job::{Phase, WaitReason};
+use hawser_job::{Phase, Waiting};
 
 /// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
 ///
@@ -24,7 +24,7 @@ pub fn finalize() -> Result<()> {
 
 /// Waits until all that this rank has to send is with the devices.
 fn drain(process: &'static Process) {
-    let reason = || WaitReason { call: "MPI_Finalize", ..WaitReason::default() };
+    let reason = || Waiting { call: "MPI_Finalize".to_owned(), ..Waiting::default() };
     let lanes: Vec<Lane> = process.active_lanes().collect();
     for lane in lanes {
         process.wait_until(lane, reason, |lane| lane.is_drained().then_some(()));

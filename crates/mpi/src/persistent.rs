@@ -34,7 +34,7 @@ pub fn send_init(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Re
         None => Recipe::Nothing,
     };
     let request =
-        Request { state: State::Inactive, recipe: Some(Box::new(recipe)), ..Request::new(Kind::Send, comm, dest) };
+        Request { state: State::Inactive, recipe: Some(Box::new(recipe)), ..Request::new(Kind::Send, comm, dest, tag) };
     insert(request)
 }
 
@@ -47,8 +47,11 @@ pub fn recv_init(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handl
         Some(want) => Recipe::Recv { buffer, want },
         None => Recipe::Nothing,
     };
-    let request =
-        Request { state: State::Inactive, recipe: Some(Box::new(recipe)), ..Request::new(Kind::Recv, comm, source) };
+    let request = Request {
+        state: State::Inactive,
+        recipe: Some(Box::new(recipe)),
+        ..Request::new(Kind::Recv, comm, source, tag)
+    };
     insert(request)
 }
 

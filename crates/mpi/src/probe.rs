@@ -11,8 +11,9 @@ use crate::pt2pt;
 use crate::request::{Kind, NOTHING_RECEIVED, Request, State};
 use crate::status::Status;
 use crate::wait;
+use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 use hawser_base::{Class, Error, Handle, Result, handle};
-use hawser_job::{Tag, WaitReason};
+use hawser_job::{Tag, Waiting};
 use hawser_transport::wait_peer;
 
 fn status(comm: &Comm, source: i32, envelope: &Envelope) -> Status {
@@ -39,7 +40,7 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
     let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
-    let reason = || reason("MPI_Probe", &want);
+    let reason = || reason("MPI_Probe", &comm, &want);
     let envelope = process.wait_until(comm.lane(), reason, |lane| {
         lane.core.engine.probe(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
     })?;
@@ -52,13 +53,14 @@ fn lost(lane: &Lane, want: &Want) -> Option<Error> {
     Some(Error::new(Class::ProcAborted, format!("rank {peer} of MPI_COMM_WORLD has ended")))
 }
 
-fn reason(call: &'static str, want: &Want) -> WaitReason<&'static str> {
-    WaitReason {
-        call,
+fn reason(call: &str, comm: &Comm, want: &Want) -> Waiting {
+    Waiting {
+        call: call.to_owned(),
+        communicator: comm.display_name(),
+        context: want.context.0,
         peer: wait_peer(want.source),
         tag: want.tag.map_or(Tag::Any, Tag::Is),
-        context: want.context.0,
-        ..WaitReason::default()
+        ..Waiting::default()
     }
 }
 
@@ -82,7 +84,7 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
     let Some(want) = pt2pt::want(&comm, source, tag)? else {
         return Ok((handle::message::NO_PROC, Status::PROC_NULL));
     };
-    let reason = || reason("MPI_Mprobe", &want);
+    let reason = || reason("MPI_Mprobe", &comm, &want);
     let (held, envelope) = process.wait_until(comm.lane(), reason, |lane| {
         lane.core.engine.claim(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
     })?;
@@ -104,7 +106,7 @@ pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
     let buffer = Buffer::new(process, buf)?;
     let Message { comm, held } = process.take_message(message)?;
     let mut lane = process.lane(comm.lane()).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, hawser_base::value::ANY_SOURCE))?;
+    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, ANY_SOURCE, ANY_TAG))?;
     let Some(op) = lane.core.engine.recv_claimed(held, buffer.len()) else {
         lane.core.requests.remove(request);
         return Err(Error::new(Class::Request, "the message was received before"));

@@ -14,7 +14,7 @@ use crate::matching::{self, Packet, Posted, SendSpec, Start, Want};
 use crate::process::{self, Process};
 use crate::request::{self, Kind, NOTHING_RECEIVED, Request, SENT, State};
 use crate::status::Status;
-use crate::wait::{self, Call};
+use crate::wait;
 use crate::wire;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 use hawser_base::{Class, Context, Error, Handle, Peer, Result, UserMem};
@@ -126,12 +126,10 @@ fn send_long(
     }
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest))?;
+    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
     start(&mut lane, target, buffer, mode == Mode::Synchronous, Some(request))?;
     drop(lane);
-    wait::request(process, lane_id, request, Call { name: call, peer: Some(target.peer), tag: Some(target.tag) })
-        .result()
-        .map(drop)
+    wait::request(process, lane_id, request, call).result().map(drop)
 }
 
 /// Starts a send in its lane: it ends by its request.
@@ -214,7 +212,7 @@ pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result
             return Ok(SENT);
         }
     }
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest))?;
+    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
     start(&mut lane, &target, buffer, mode == Mode::Synchronous, Some(request))?;
     Ok(lane.core.requests.handle(request))
 }
@@ -226,7 +224,7 @@ pub fn irecv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let buffer = Buffer::new(process, buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(NOTHING_RECEIVED) };
     let mut lane = process.lane(comm.lane()).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source))?;
+    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
     post(&mut lane, want, buffer, request);
     Ok(lane.core.requests.handle(request))
 }
@@ -339,11 +337,10 @@ impl Delivery for Direct<'_> {
 fn recv_posted(process: &'static Process, comm: CommRef, want: Want, buffer: Buffer, source: i32) -> Result<Status> {
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source))?;
+    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
     post(&mut lane, want, buffer, request);
     drop(lane);
-    let call = Call { name: "MPI_Recv", peer: want.source, tag: want.tag };
-    wait::request(process, lane_id, request, call).result()
+    wait::request(process, lane_id, request, "MPI_Recv").result()
 }
 
 /// MPI_Sendrecv.
@@ -392,7 +389,7 @@ pub fn sendrecv_replace(
     let mut send = SENT;
     if let Some(to) = to {
         let mut lane = process.lane(found.lane()).enter();
-        let request = lane.core.requests.insert(Request::new(Kind::Send, found.clone(), dest))?;
+        let request = lane.core.requests.insert(Request::new(Kind::Send, found.clone(), dest, send_tag))?;
         bsend::start_copy(&mut lane, &to, buffer.to_vec(), Some(request))?;
         send = lane.core.requests.handle(request);
     }

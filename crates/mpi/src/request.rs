@@ -43,6 +43,8 @@ pub struct Request {
     pub comm: CommRef,
     /// The rank that the call named; asked of the communicator for MPI_ANY_SOURCE.
     pub rank: i32,
+    /// The tag that it named.
+    pub tag: i32,
     /// What MPI_Start does again.
     pub recipe: Option<Box<Recipe>>,
     /// MPI_Request_free was called: it goes when it ends.
@@ -52,8 +54,8 @@ pub struct Request {
 }
 
 impl Request {
-    pub fn new(kind: Kind, comm: CommRef, rank: i32) -> Request {
-        Request { kind, state: State::Active(None), comm, rank, recipe: None, orphan: false, cancel: false }
+    pub fn new(kind: Kind, comm: CommRef, rank: i32, tag: i32) -> Request {
+        Request { kind, state: State::Active(None), comm, rank, tag, recipe: None, orphan: false, cancel: false }
     }
 
     /// The status of an ended operation.

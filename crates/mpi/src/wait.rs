@@ -9,19 +9,10 @@ use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::request::{self, NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
-use hawser_base::{Error, Handle, Lane as LaneId, Peer, Result};
-use hawser_job::{Tag, WaitReason};
-use hawser_transport::{Idle, wait_peer};
-
-/// What a blocking call says of itself if it has to sleep.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    pub name: &'static str,
-    /// The peer that it waits for; `None` is any.
-    pub peer: Option<Peer>,
-    /// `None` is any.
-    pub tag: Option<i32>,
-}
+use hawser_base::value::ANY_TAG;
+use hawser_base::{Error, Handle, Lane as LaneId, Result};
+use hawser_job::{Tag, WaitPeer, Waiting};
+use hawser_transport::Idle;
 
 /// A completed operation, and whose error handler is called if it failed.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +51,7 @@ impl Process {
     pub fn wait_until<R>(
         &'static self,
         lane: LaneId,
-        reason: impl Fn() -> WaitReason<&'static str>,
+        reason: impl Fn() -> Waiting,
         mut done: impl FnMut(&mut Lane) -> Option<R>,
     ) -> R {
         let mut idle = self.patience().idle();
@@ -80,13 +71,7 @@ impl Process {
 
     /// One turn of waiting, all lanes but `lane` looked at when it is time for that.
     #[inline]
-    pub fn rest(
-        &'static self,
-        idle: &mut Idle<'_>,
-        lane: LaneId,
-        moved: bool,
-        reason: &impl Fn() -> WaitReason<&'static str>,
-    ) {
+    pub fn rest(&'static self, idle: &mut Idle<'_>, lane: LaneId, moved: bool, reason: &impl Fn() -> Waiting) {
         if moved || idle.look_wide() && self.progress_others(lane) {
             idle.moved();
         } else {
@@ -116,14 +101,30 @@ impl Process {
 }
 
 /// Waits for a request that a blocking call made, and forgets it.
-pub fn request(process: &'static Process, lane: LaneId, index: u32, call: Call) -> Completed {
-    let reason = || WaitReason {
-        call: call.name,
-        peer: wait_peer(call.peer),
-        tag: call.tag.map_or(Tag::Any, Tag::Is),
-        ..WaitReason::default()
-    };
+pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Completed {
+    let reason = || open_reason(process, call, lane, index);
     process.wait_until(lane, reason, |lane| take(lane, index).map(|(completed, _)| completed))
+}
+
+/// What a rank says of the request that it sleeps for.
+fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> Waiting {
+    let mut guard = process.lane(lane).enter();
+    let request = guard.core.requests.get(index);
+    let comm = &request.comm;
+    let tag = if request.tag == ANY_TAG { Tag::Any } else { Tag::Is(request.tag) };
+    Waiting {
+        call: call.to_owned(),
+        communicator: comm.display_name(),
+        context: comm.context().0,
+        peer: comm.peer(request.rank).map_or(WaitPeer::Any, |peer| WaitPeer::Rank(peer.0)),
+        tag,
+        ..Waiting::default()
+    }
+}
+
+/// What a rank says when it sleeps for any of several requests.
+fn several(call: &str, requests: usize) -> Waiting {
+    Waiting { call: call.to_owned(), extra: requests as u64, ..Waiting::default() }
 }
 
 /// The result of a request that has ended; a persistent one becomes inactive, others go. Whether it went.
@@ -204,20 +205,7 @@ pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
 }
 
 fn wait_open(process: &'static Process, name: &'static str, lane: LaneId, index: u32) -> (Completed, bool) {
-    let (peer, tag, context) = {
-        let mut guard = process.lane(lane).enter();
-        let rank = guard.core.requests.get(index).rank;
-        let comm = guard.core.requests.get(index).comm.clone();
-        (comm.peer(rank).ok(), None, comm.context().0)
-    };
-    let reason = || WaitReason {
-        call: name,
-        peer: wait_peer(peer),
-        tag: tag.map_or(Tag::None, Tag::Is),
-        context,
-        ..WaitReason::default()
-    };
-    process.wait_until(lane, reason, |lane| take(lane, index))
+    process.wait_until(lane, || open_reason(process, name, lane, index), |lane| take(lane, index))
 }
 
 /// MPI_Test. `None`: not yet.
@@ -329,8 +317,6 @@ pub fn testany(handles: &mut [Handle]) -> Result<Any> {
 pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
     let process = process::get()?;
     check_all(handles)?;
-    let reason = || WaitReason { call: "MPI_Waitany", extra: handles.len() as u64, ..WaitReason::default() };
-    let (reason, handles) = (reason(), handles);
     let mut idle = process.patience().idle();
     loop {
         match poll_any(process, handles)? {
@@ -338,7 +324,7 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
             found => return Ok(found),
         }
         let moved = process.progress_others(LaneId(u8::MAX));
-        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| reason.clone());
+        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| several("MPI_Waitany", handles.len()));
     }
 }
 
@@ -373,7 +359,6 @@ fn poll_some(
 pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
-    let reason = WaitReason { call: "MPI_Waitsome", extra: handles.len() as u64, ..WaitReason::default() };
     let mut idle = process.patience().idle();
     loop {
         match poll_some(process, handles, &mut each)? {
@@ -381,7 +366,7 @@ pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) 
             found => return Ok(found),
         }
         let moved = process.progress_others(LaneId(u8::MAX));
-        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| reason.clone());
+        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| several("MPI_Waitsome", handles.len()));
     }
 }
 

@@ -10,7 +10,7 @@ use hawser_base::param::{Kind, Param};
 use hawser_base::{Peer, Result};
 use hawser_job::doorbell::Armed;
 use hawser_job::wait::WaitRecord;
-use hawser_job::{Doorbell, WaitReason};
+use hawser_job::{Doorbell, WaitReason, Waiting};
 use hawser_os::{clock, host};
 
 pub static SPIN: Param = Param {
@@ -74,7 +74,7 @@ pub struct Idle<'a> {
 impl Idle<'_> {
     /// Nothing was found: waits a little, or a lot. `reason` is asked for only before sleeping.
     #[inline]
-    pub fn pause<'r>(&mut self, reason: impl FnOnce() -> WaitReason<&'r str>) {
+    pub fn pause(&mut self, reason: impl FnOnce() -> Waiting) {
         self.turns += 1;
         if self.turns <= self.patience.spin {
             std::hint::spin_loop();
@@ -84,22 +84,30 @@ impl Idle<'_> {
     }
 
     #[cold]
-    fn rest<'r>(&mut self, reason: impl FnOnce() -> WaitReason<&'r str>) {
+    fn rest(&mut self, reason: impl FnOnce() -> Waiting) {
         if self.turns <= self.patience.spin.saturating_add(self.patience.yields) {
             host::yield_core();
         } else if let Some(armed) = self.armed.take() {
-            self.sleep(armed, reason());
+            self.sleep(armed, &reason());
         } else {
             self.armed = Some(self.patience.bell.arm());
         }
     }
 
-    fn sleep(&mut self, armed: Armed, mut reason: WaitReason<&str>) {
+    fn sleep(&mut self, armed: Armed, reason: &Waiting) {
         if self.since_ns == 0 {
             self.since_ns = clock::now_ns();
         }
-        reason.since_ns = self.since_ns;
-        self.patience.record.begin(&reason);
+        self.patience.record.begin(&WaitReason {
+            since_ns: self.since_ns,
+            call: &reason.call,
+            communicator: &reason.communicator,
+            context: reason.context,
+            peer: reason.peer,
+            tag: reason.tag,
+            bytes: reason.bytes,
+            extra: reason.extra,
+        });
         self.patience.bell.sleep(armed, Some(SLEEP_NS));
         // A few turns more before the next sleep: what woke us may come in pieces.
         self.turns = self.turns.saturating_sub(4);

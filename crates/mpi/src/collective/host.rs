@@ -15,7 +15,7 @@ use crate::process::Process;
 use hawser_base::{Class, Error, Lane as LaneId, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
 use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD, LINE};
-use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, WaitReason};
+use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
 use hawser_transport::wait_peer;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -287,12 +287,13 @@ fn wait(
         if look && process.progress_others(ALL_LANES) {
             idle.moved();
         } else {
-            idle.pause(|| WaitReason {
-                call,
+            idle.pause(|| Waiting {
+                call: call.to_owned(),
+                communicator: comm.display_name(),
                 peer: wait_peer_or_none(host.missing().and_then(|member| comm.group().peer(member as u32))),
                 context: comm.context().0,
                 extra: host.seat.epoch(),
-                ..WaitReason::default()
+                ..Waiting::default()
             });
         }
         if let Some(ended) = host.poll(phase, spec, parts) {

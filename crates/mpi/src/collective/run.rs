@@ -24,10 +24,11 @@ use crate::ops::Reducer;
 use crate::process::Process;
 use crate::pt2pt::{self, Target};
 use crate::request::{Kind as RequestKind, Request};
+use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
 use hawser_coll::{Comm as Step, HostStep, Local, Order, Schedule, Span};
 use hawser_datatype::Datatype;
-use hawser_job::{Tag, WaitReason};
+use hawser_job::{Tag, Waiting};
 use hawser_transport::wait_peer;
 use std::sync::Arc;
 
@@ -281,18 +282,19 @@ impl Run {
         }
     }
 
-    fn reason(&self, team: &Team, call: &'static str) -> WaitReason<&'static str> {
+    fn reason(&self, team: &Team, call: &'static str) -> Waiting {
         let awaited = match self.open.last().and_then(|open| open.receives) {
             Some((rank, _)) => team.group.peer(rank),
             None => None,
         };
-        WaitReason {
-            call,
+        Waiting {
+            call: call.to_owned(),
+            communicator: team.comm.display_name(),
             peer: wait_peer(awaited),
             tag: Tag::None,
             context: team.comm.context().0,
             extra: self.round as u64,
-            ..WaitReason::default()
+            ..Waiting::default()
         }
     }
 }
@@ -349,7 +351,7 @@ impl Starting<'_> {
 
     fn post_buffer(&mut self, rank: u32, buffer: Buffer) {
         let (want, bytes) = (self.want(self.peer(rank)), buffer.len());
-        let request = Request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32);
+        let request = Request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32, ANY_TAG);
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
                 self.open.push(Open { request, receives: Some((rank, bytes)) });
@@ -367,7 +369,7 @@ impl Starting<'_> {
         {
             return;
         }
-        let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32);
+        let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
         let started = self.lane.core.requests.insert(request).and_then(|request| {
             match pt2pt::start(self.lane, &to, buffer, false, Some(request)) {
                 Ok(()) => self.open.push(Open { request, receives: None }),
