@@ -19,7 +19,7 @@ def runs():
                 yield pytest.param(source.name, n, case, id="-".join([source.stem, *([case] if case else []), str(n)]))
 
 
-@pytest.mark.parametrize("source, n, case", runs())
+@pytest.mark.parametrize("source, n, case", list(runs()))
 def test_program(build, run, abi, source, n, case):
     result = run(n, build(source, abi), [case] if case else [], timeout=90)
     assert result.code == 0 and result.out == "" and result.err == "", result
