@@ -96,11 +96,10 @@ pub unsafe fn finalize<A: Abi>() -> Result {
 /// # Safety
 /// None is asked.
 pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
-    let process = process::get().ok();
-    let comm = process.zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
+    let comm = process::get().ok().zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
     let on = comm.map_or(String::new(), |comm| format!(" on {}", comm.display_name()));
-    let who = process.map_or("a process".to_owned(), |process| format!("rank {}", process.me()));
-    hawser_mpi::env::abort(code, &format!("{who} called MPI_Abort with code {code}{on}"))
+    // Who it was and with which code stands in front of it (`boot::World::abort`).
+    hawser_mpi::env::abort(code, &format!("MPI_Abort was called{on}"))
 }
 
 /// # Safety
