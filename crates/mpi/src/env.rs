@@ -33,6 +33,8 @@ fn drain(process: &'static Process) {
 
 /// MPI_Abort: the whole job ends, whatever the communicator.
 pub fn abort(code: i32, text: &str) -> ! {
+    // What the program printed before tells what it was doing; its process ends without exit(3).
+    hawser_os::host::flush_streams();
     match process::any() {
         Some(process) => process.job().abort(code, text),
         None => {

@@ -50,6 +50,13 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
+/// Writes out what the application's C streams hold, as exit(3) would. It waits for a stream that another
+/// thread holds, so it is only for a process that is about to end.
+pub fn flush_streams() {
+    // SAFETY: a null stream means all of them.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+}
+
 /// Leaves the process at once: no destructors, no exit handlers, no flushing.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: ends the process.
