@@ -6,6 +6,7 @@ use harness::*;
 use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const TWO_SECONDS: Duration = Duration::from_millis(2000);
@@ -39,6 +40,16 @@ fn a_rank_killed_below_a_shell_ends_the_job() {
         outcome.err
     );
     ended_quickly(&outcome);
+}
+
+#[test]
+fn an_orphaned_rank_is_watched_to_its_end() {
+    // The rank's process is no child of what was started for the rank, and comes back to the agent.
+    let outcome = run_script("-n 2", &format!("({RANK} one 1 signal 9 &); sleep 1"));
+    assert_eq!(outcome.code, 137);
+    one_line(&outcome, "was killed by signal 9 (Killed)");
+    let outcome = run_script("-n 2", &format!("({RANK} hello &); sleep 0.5"));
+    assert_eq!((outcome.code, outcome.out.lines().count(), outcome.err.as_str()), (0, 2, ""));
 }
 
 #[test]
@@ -170,15 +181,11 @@ fn an_agent_that_is_killed_is_named_and_nothing_is_left() {
     one_line(&outcome, "was killed by signal 9 (Killed); the job is ended");
 }
 
-fn files() -> BTreeSet<String> {
-    let of = |directory: &str| {
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-        entries
-            .map(|entry| entry.path().display().to_string())
-            .filter(|path| path.contains("hawser"))
-            .collect::<Vec<_>>()
-    };
-    of("/dev/shm").into_iter().chain(of("/tmp")).collect()
+/// Files that could be ours: shared memory by name, and whatever is in the jobs' own directory for temporary files.
+fn files(temporary: &Path) -> BTreeSet<PathBuf> {
+    let of = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let named = of(Path::new("/dev/shm")).filter(|path| path.to_string_lossy().contains("hawser"));
+    named.chain(of(temporary)).collect()
 }
 
 /// A small generator, so that a failing run can be repeated by its number.
@@ -193,11 +200,14 @@ impl Dice {
 
 #[test]
 fn two_hundred_kills_at_random_moments_leave_nothing() {
-    let before = files();
-    let mut dice = Dice(20261121);
+    let temporary = std::env::temp_dir().join(format!("hawser-kills-{}", hawser_os::host::pid()));
+    fs::create_dir_all(&temporary).unwrap();
+    let before = files(&temporary);
+    let seed = std::env::var("HAWSER_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20261121);
+    let mut dice = Dice(seed);
     for turn in 0..200 {
         let act = ["ring", "daemons", "hello", "compute"][dice.roll(4) as usize];
-        let job = start(&format!("-n 3 RANK {act} 1"));
+        let job = start_words(&["-n", "3", RANK, act, "1"], |command| command.env("TMPDIR", &temporary));
         std::thread::sleep(Duration::from_micros(dice.roll(60_000)));
         let signal = [SIGKILL, SIGHUP, SIGTERM][dice.roll(3) as usize];
         let processes = job.processes();
@@ -215,5 +225,6 @@ fn two_hundred_kills_at_random_moments_leave_nothing() {
         let _ = signals::send(job.pid(), SIGTERM);
         job.finish();
     }
-    assert_eq!(files(), before);
+    assert_eq!(files(&temporary), before, "seed {seed}");
+    fs::remove_dir_all(temporary).unwrap();
 }

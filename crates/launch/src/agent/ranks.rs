@@ -59,6 +59,8 @@ impl Rank {
         if let Some(attached) = attached {
             attached.gone = true;
             attached.end = Some(end);
+            // Closed, it leaves the epoll set, where it would be ready for ever.
+            attached.process = None;
         }
         child || is_attached
     }

@@ -209,6 +209,10 @@ impl Run {
             }
             // One that connected and was not heard yet, likewise.
             self.answer_door(desk);
+            // And the end of the rank's process, before that of the shell that reaped it.
+            if self.ranks[local].pid() != pid {
+                self.process_ended(desk, local);
+            }
             if self.ranks[local].reaped(pid, end) {
                 self.streams.catch_up(desk, self.ranks[local].world);
                 self.judge(desk, local, false);
@@ -219,17 +223,16 @@ impl Run {
         }
     }
 
-    /// A rank's process that is no child of ours has ended.
+    /// A rank's process that is no child of ours may have ended.
     fn process_ended(&mut self, desk: &mut Desk, local: usize) {
         let Some(Attached { process: Some(process), line, gone: false, .. }) = &self.ranks[local].attached else {
             return;
         };
         let line = *line;
         desk.epoll.remove(process.as_fd());
-        let end = pidfd::exit_status(process.as_fd()).map(End::from_status);
         self.hear(desk, line);
         if let Some(attached) = &mut self.ranks[local].attached {
-            (attached.gone, attached.end) = (true, attached.end.or(end));
+            attached.gone = true;
         }
         self.judge(desk, local, false);
     }
@@ -244,6 +247,10 @@ impl Run {
         let page_says_finalized = self.segment.rank(local).phase() == Phase::Finalized;
         if let Some(attached) = &mut rank.attached {
             attached.finalized |= page_says_finalized;
+            // Told only once its parent has reaped it, which may be later than its end.
+            if let (true, None, Some(process)) = (attached.gone, attached.end, &attached.process) {
+                attached.end = pidfd::exit_status(process.as_fd()).map(End::from_status);
+            }
         }
         let what = rank.verdict(final_word);
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
