@@ -35,6 +35,12 @@ impl Buffer {
         if buf.count < 0 {
             return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
         }
+        if let Some(basic) = types::basic(buf.datatype)
+            && let Some(mem) = basic.memory(buf.at, buf.count as u64)
+            && !mem.as_ptr().is_null()
+        {
+            return Ok(Buffer::Dense(mem));
+        }
         types::with(process, buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?
     }
 
