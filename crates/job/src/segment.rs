@@ -16,8 +16,8 @@ use hawser_os::{During, host, memfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, fence};
 
 /// "HawserJb": the first word of every segment, written last.
 const MAGIC: u64 = u64::from_le_bytes(*b"HawserJb");
@@ -226,7 +226,9 @@ impl Segment {
         self.rank(local).set_phase(Phase::Ended);
         // Pairs with the Acquire of those who poll the word: who sees the count sees the phase.
         self.ended_word().fetch_add(1, Release);
-        (0..self.plan.local).for_each(|other| self.rank(other).doorbell().ring());
+        // The agent is not registered for membarrier(2), on which its bells may rely: it runs the waker's barrier.
+        fence(SeqCst);
+        (0..self.plan.local).for_each(|other| self.rank(other).doorbell().ring_after_barrier());
     }
 
     /// Says that the job is being ended; the first code stays.

@@ -50,6 +50,17 @@ fn an_orphaned_rank_is_watched_to_its_end() {
     one_line(&outcome, "was killed by signal 9 (Killed)");
     let outcome = run_script("-n 2", &format!("({RANK} hello &); sleep 0.5"));
     assert_eq!((outcome.code, outcome.out.lines().count(), outcome.err.as_str()), (0, 2, ""));
+    // What was started for the rank has long ended when the rank does.
+    let outcome = run_script("-n 2", &format!("({RANK} late &); sleep 0.5"));
+    assert_eq!((outcome.code, outcome.out.matches("is done").count(), outcome.err.as_str()), (0, 2, ""));
+}
+
+#[test]
+fn the_end_of_a_rank_wakes_those_who_sleep() {
+    for ranks in [2, 5] {
+        let outcome = run(&format!("-n {ranks} RANK widow"));
+        assert_eq!((outcome.code, outcome.out.matches("rank 1 has ended").count()), (0, ranks - 1), "{}", outcome.err);
+    }
 }
 
 #[test]

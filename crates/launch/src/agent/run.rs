@@ -216,6 +216,7 @@ impl Run {
             if self.ranks[local].reaped(pid, end) {
                 self.streams.catch_up(desk, self.ranks[local].world);
                 self.judge(desk, local, false);
+                self.publish_end(local);
                 if self.ranks[local].is_gone() {
                     desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: ranks::code(end) });
                 }
@@ -228,6 +229,9 @@ impl Run {
         let Some(Attached { process: Some(process), line, gone: false, .. }) = &self.ranks[local].attached else {
             return;
         };
+        if !pidfd::ended(process.as_fd()) {
+            return;
+        }
         let line = *line;
         desk.epoll.remove(process.as_fd());
         self.hear(desk, line);
@@ -235,6 +239,16 @@ impl Run {
             attached.gone = true;
         }
         self.judge(desk, local, false);
+        self.publish_end(local);
+    }
+
+    /// Lets the other ranks see that the rank's process is gone, once. After `judge`, which still wants to know
+    /// whether the page said Finalized.
+    fn publish_end(&self, local: usize) {
+        let gone = self.ranks[local].attached.as_ref().is_some_and(|attached| attached.gone);
+        if gone && self.segment.rank(local).phase() != Phase::Ended {
+            self.segment.set_ended(local);
+        }
     }
 
     /// Says what was wrong with a rank's end, once.
@@ -256,9 +270,6 @@ impl Run {
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
         rank.judge_at_ns = (unclear && !final_word).then(|| clock::now_ns() + PATIENCE_NS);
         rank.judged = what.is_some() || rank.is_gone();
-        if rank.attached.as_ref().is_some_and(|attached| attached.gone) {
-            self.segment.rank(local).set_phase(Phase::Ended);
-        }
         if let Some(what) = what {
             self.trouble(desk, local, what);
         }

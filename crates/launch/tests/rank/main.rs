@@ -56,6 +56,21 @@ impl Rank {
 
     fn finalize(&self) {
         self.barrier();
+        self.finalize_alone();
+    }
+
+    /// Sleeps until local rank `peer` has ended.
+    fn outlive(&self, peer: usize) {
+        let bell = self.segment.rank(self.world.local_rank() as usize).doorbell();
+        while self.segment.rank(peer).phase() != Phase::Ended {
+            let armed = bell.arm();
+            if self.segment.ended_word().load(SeqCst) == 0 {
+                bell.sleep(armed, None);
+            }
+        }
+    }
+
+    fn finalize_alone(&self) {
         self.segment.rank(self.world.local_rank() as usize).set_phase(Phase::Finalized);
         self.world.finalize();
     }
@@ -94,6 +109,23 @@ fn main() {
             let world = &rank.world;
             println!("rank {} of {} app {:?}", world.rank(), world.size(), world.appnum());
             rank.finalize();
+        }
+        "late" => {
+            let rank = Rank::init();
+            sleep(Duration::from_millis(1200));
+            println!("rank {} is done", rank.world.rank());
+            rank.finalize();
+        }
+        // Waits until a peer has ended, and says so.
+        "widow" => {
+            let rank = Rank::init();
+            if rank.world.rank() == 1 {
+                rank.finalize_alone();
+                return;
+            }
+            rank.outlive(1);
+            println!("rank 1 has ended");
+            rank.finalize_alone();
         }
         // Waits for the next rank, in a ring.
         "ring" => {
