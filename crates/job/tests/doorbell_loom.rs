@@ -80,7 +80,7 @@ fn sleep_until_all(bell: &ModelWord, sources: &[AtomicU32]) {
 fn model(wakers: usize, sleepers: usize, barriers: bool) {
     let mut checker = loom::model::Builder::new();
     // With a third thread all interleavings take hours; those with few preemptions are where such bugs show.
-    checker.preemption_bound = if wakers + sleepers > 2 { Some(2) } else { None };
+    checker.preemption_bound = if wakers + sleepers > 2 { Some(3) } else { None };
     checker.check(move || {
         let shared = Arc::new((ModelWord::new(barriers), [AtomicU32::new(0), AtomicU32::new(0)]));
         let mut threads = Vec::new();
