@@ -6,7 +6,7 @@ use crate::abi::Abi;
 use crate::arg::{InOut, Int, Out, handle};
 use crate::raise::Result;
 use crate::status;
-use hawser_base::Handle;
+use hawser_base::{Class, Error, Handle};
 use hawser_datatype::UserPtr;
 use hawser_mpi::buffer::Buf;
 use hawser_mpi::pt2pt::{self, Mode};
@@ -23,9 +23,17 @@ pub(crate) unsafe fn buf<A: Abi>(
     count: impl Int,
     datatype: A::Datatype,
 ) -> hawser_base::Result<Buf> {
+    if at.addr() == A::SENTINELS.in_place {
+        return Err(in_place_refused());
+    }
     // SAFETY: the caller's promise, which is the application's (MPI-5.0 §3.7.2).
     let at = unsafe { UserPtr::new(at.cast()) };
     Ok(Buf { at, count: count.wide(), datatype: handle(datatype)? })
+}
+
+#[cold]
+fn in_place_refused() -> Error {
+    Error::new(Class::Buffer, "the buffer is MPI_IN_PLACE, which this argument may not be")
 }
 
 macro_rules! sends {

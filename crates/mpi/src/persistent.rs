@@ -68,7 +68,8 @@ pub fn start(handle: Handle) -> Result<()> {
     let mut lane = process.lane(lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    let (State::Inactive, Some(recipe)) = (&request.state, request.recipe.take()) else {
+    let idle = matches!(request.state, State::Inactive);
+    let Some(recipe) = request.recipe.take_if(|_| idle) else {
         let text = "the request is not persistent, or is active already; complete it first";
         return Err(Error::new(Class::Request, text));
     };
