@@ -1,7 +1,7 @@
 //! What was detected and chosen, for `mpiexec --info` and `hawser-info`.
 
 use crate::agent::facts;
-use crate::params::PARAMS;
+use crate::params;
 use hawser_job::plan::LAYOUT_VERSION;
 use hawser_job::{Facts, ProcessVm};
 use hawser_os::{cpus, host};
@@ -37,12 +37,15 @@ pub fn text(ranks: usize) -> String {
     let _ = writeln!(text, "libraries   {}", libraries());
     let _ = writeln!(text, "devices     self, shm");
     let _ = writeln!(text, "parameters  (* set in the environment)");
-    for param in PARAMS {
+    let known = params::all();
+    for param in &known {
         let mark = if param.is_set() { '*' } else { ' ' };
-        let _ = writeln!(text, "  {mark} {}={}  {}", param.name, param.text(), param.help);
+        let value = param.text();
+        let value = if value.is_empty() { "(empty)" } else { &value };
+        let _ = writeln!(text, "  {mark} {}={value}  {}", param.name, param.help);
     }
     let mut others: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("HAWSER_")).collect();
-    others.retain(|(name, _)| PARAMS.iter().all(|param| param.name != name));
+    others.retain(|(name, _)| known.iter().all(|param| param.name != name));
     others.sort();
     for (name, value) in others {
         let _ = writeln!(text, "  * {name}={value}");

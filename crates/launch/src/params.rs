@@ -1,29 +1,30 @@
-//! The launcher's own parameters.
+//! The launcher's own parameters, and the table of all that a job reads.
 
+use hawser_base::Result;
 use hawser_base::param::{Kind, Param};
 
-pub const HANG: Param = Param {
+pub static HANG: Param = Param {
     name: "HAWSER_HANG_S",
     kind: Kind::Number { min: 0, max: 1_000_000 },
     default: "60",
     help: "seconds without progress of any rank after which mpiexec prints who waits for whom; 0 never does",
 };
 
-pub const STATS: Param = Param {
+pub static STATS: Param = Param {
     name: "HAWSER_STATS",
     kind: Kind::Flag,
     default: "0",
     help: "print every rank's counters when the job ends",
 };
 
-pub const MEMBARRIER: Param = Param {
+pub static MEMBARRIER: Param = Param {
     name: "HAWSER_MEMBARRIER",
     kind: Kind::Flag,
     default: "1",
     help: "let ranks use membarrier(2) for their doorbells where there is a core for each",
 };
 
-pub const TIMEOUT: Param = Param {
+pub static TIMEOUT: Param = Param {
     name: "MPIEXEC_TIMEOUT",
     kind: Kind::Number { min: 0, max: 1_000_000_000 },
     default: "0",
@@ -31,4 +32,14 @@ pub const TIMEOUT: Param = Param {
 };
 
 /// What the launcher reads from its environment.
-pub static PARAMS: &[Param] = &[HANG, STATS, MEMBARRIER, TIMEOUT];
+static PARAMS: [&Param; 4] = [&HANG, &STATS, &MEMBARRIER, &TIMEOUT];
+
+/// The launcher's parameters and the ranks'.
+pub fn all() -> Vec<&'static Param> {
+    PARAMS.into_iter().chain(hawser_node::params()).collect()
+}
+
+/// Refuses a wrong value once, before every rank does.
+pub fn check() -> Result<()> {
+    all().into_iter().filter(|param| param.is_set()).try_for_each(Param::check)
+}

@@ -43,7 +43,7 @@ pub enum What {
         code: i32,
         text: String,
     },
-    /// The rank has mapped another MPI library.
+    /// The rank has mapped another MPI library, or its program asks for one; `ours` is the second remedy, if there is one.
     OtherMpi {
         program: String,
         file: String,
@@ -64,9 +64,15 @@ pub struct Trouble {
 }
 
 impl What {
-    /// `ours` is the directory of our libraries, where it is known.
+    /// `ours` is the directory of our libraries, where it is known. A program that asks for a library which we do not
+    /// stand in for can only be built again.
     pub fn other_mpi(program: &str, file: &str, ours: Option<&Path>) -> What {
-        let ours = ours.map_or_else(|| "LD_LIBRARY_PATH".into(), |ours| format!("LD_LIBRARY_PATH={}", ours.display()));
+        let name = Path::new(file).file_name().unwrap_or_default();
+        let remedy = |directory: &Path| match directory.join(name).exists() {
+            true => format!(", or have it find Hawser's library first (LD_LIBRARY_PATH={})", directory.display()),
+            false => String::new(),
+        };
+        let ours = ours.map(remedy).unwrap_or_default();
         What::OtherMpi { program: program.into(), file: file.into(), ours }
     }
 }
@@ -107,7 +113,7 @@ impl Trouble {
             }
             What::OtherMpi { program, file, ours } => format!(
                 "{who}, {program}, runs on another MPI library, {file}, and cannot join this job; \
-                 rebuild it with Hawser's mpicc, or have it find Hawser's library first ({ours})"
+                 rebuild it with Hawser's mpicc{ours}"
             ),
             What::Host { text } => format!("host {host} cannot run the job: {text}"),
         }

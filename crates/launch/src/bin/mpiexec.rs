@@ -24,7 +24,7 @@ fn main() {
 }
 
 fn start(mut options: Options) -> i32 {
-    if let Some(error) = params::PARAMS.iter().find_map(|param| param.check().err()) {
+    if let Err(error) = params::check() {
         fail(error.cause(), EXIT_USAGE);
     }
     if options.info {
