@@ -2,7 +2,7 @@
 //!
 //! Before it: `abi::env`; after it: everything, for the last time.
 
-use crate::bsend;
+use crate::{bsend, collective};
 use crate::process::{self, Process};
 use hawser_base::{Lane, Result, handle};
 use hawser_job::{Phase, Waiting};
@@ -15,6 +15,10 @@ pub fn finalize() -> Result<()> {
     process.self_comm().attributes.delete_all(handle::comm::SELF)?;
     bsend::flush(process);
     drain(process);
+    // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
+    // or an answer that it waits for.
+    collective::barrier_of("MPI_Finalize", handle::comm::WORLD)?;
+    drain(process);
     let page = process.segment().rank(process.job().local_rank() as usize);
     page.set_phase(Phase::Finalized);
     process.finish();
@@ -22,7 +26,7 @@ pub fn finalize() -> Result<()> {
     Ok(())
 }
 
-/// Waits until all that this rank has to send is with the devices.
+/// Waits until all that this rank has to send is with the devices, sends whose requests were freed too.
 fn drain(process: &'static Process) {
     let reason = || Waiting { call: "MPI_Finalize".to_owned(), ..Waiting::default() };
     let lanes: Vec<Lane> = process.active_lanes().collect();

@@ -113,7 +113,7 @@ impl Lane {
 
     /// All that this rank has to send was handed to the devices.
     pub fn is_drained(&self) -> bool {
-        self.is_quiet() && self.core.outbox.is_empty()
+        self.is_quiet() && self.core.outbox.is_empty() && !self.core.engine.has_open_sends()
     }
 
     /// Sends a packet with bytes of ours; the device had room for them.

@@ -23,7 +23,7 @@ pub use movement::{
     TypedBuf, VectorBuf, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter, scatterv,
 };
 pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
-pub use whole::{barrier, bcast};
+pub use whole::{barrier, barrier_of, bcast};
 
 use crate::comm::{Comm, CommRef};
 use crate::ops::Reducer;

@@ -13,15 +13,19 @@ use hawser_coll::Call;
 
 /// MPI_Barrier.
 pub fn barrier(comm: Handle) -> Result<()> {
-    const NAME: &str = "MPI_Barrier";
+    barrier_of("MPI_Barrier", comm)
+}
+
+/// A barrier that is part of the function `name`.
+pub fn barrier_of(name: &'static str, comm: Handle) -> Result<()> {
     enter(comm, |process, comm, desk| {
         if comm.size() == 1 {
             return Ok(());
         }
         if let Some(host) = desk.lean() {
-            return host::step(process, comm, host, NAME, Kind::Barrier, &Parts::NONE);
+            return host::step(process, comm, host, name, Kind::Barrier, &Parts::NONE);
         }
-        desk.execute(process, comm, NAME, &Call::Barrier, Job::default())
+        desk.execute(process, comm, name, &Call::Barrier, Job::default())
     })
 }
 

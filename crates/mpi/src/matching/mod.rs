@@ -354,6 +354,11 @@ impl Engine {
         self.give_back(from, cost(bytes));
     }
 
+    /// Some send has not ended: its bytes are under way, or its receiver has yet to say a word.
+    pub fn has_open_sends(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, State::Send(sending) if sending.phase != SendPhase::Ended))
+    }
+
     /// Nothing is queued, held, under way or to be done. What credit is owed does not count.
     pub fn is_idle(&self) -> bool {
         self.effects.is_empty() && self.ops.len() == self.free.len()
