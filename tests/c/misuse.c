@@ -126,11 +126,11 @@ static int tag_above(void)
 
 static int bsend_too_long(void)
 {
-    static char room[MPI_BSEND_OVERHEAD + 8];
+    static char room[MPI_BSEND_OVERHEAD + 8], much[2 * sizeof room];
     void *was;
     int n;
     OK(MPI_Buffer_attach(room, sizeof room));
-    int code = MPI_Bsend(values, 4, MPI_INT, me, 0, MPI_COMM_WORLD);
+    int code = MPI_Bsend(much, sizeof much, MPI_BYTE, me, 0, MPI_COMM_WORLD);
     OK(MPI_Buffer_detach(&was, &n));
     return code;
 }
@@ -209,7 +209,7 @@ static int incl(int first, int second)
 static MPI_Comm comm;
 static MPI_Datatype type;
 static MPI_Op op;
-static int indices[4], negative[] = {-1, -1};
+static int indices[4], negative[] = {-7, -7};
 static void *address;
 static const int far = 1 << 20;
 

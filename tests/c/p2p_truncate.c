@@ -23,8 +23,6 @@ static void cut(int bytes, int room, int expected)
         OK(MPI_Barrier(MPI_COMM_WORLD));
         FAILS(MPI_Recv(in, room, MPI_BYTE, PREV, TAG, MPI_COMM_WORLD, &status), MPI_ERR_TRUNCATE);
     }
-    EQUAL(status.MPI_SOURCE, PREV);
-    EQUAL(status.MPI_TAG, TAG);
     for (int i = room; i < bytes; i++) EQUAL(in[i], 0xcc); /* nothing beyond the receive's room */
     OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
 
