@@ -43,10 +43,31 @@ pub enum Operation {
     Created(Arc<Created>),
 }
 
-/// The handles' names of predefined operations; `op::ALL` and `mpich_op::ALL` have the same names.
+/// The predefined operation of a handle, by its number; `op::ALL` and `mpich_op::ALL` have the names of `Op::ALL`.
+const PREDEFINED: [Option<Op>; Handle::FIRST_DYNAMIC as usize] = {
+    let mut table = [None; Handle::FIRST_DYNAMIC as usize];
+    let (mut set, sets) = (0, [op::ALL, mpich_op::ALL]);
+    while set < sets.len() {
+        let mut i = 0;
+        while i < sets[set].len() {
+            let (name, handle) = sets[set][i];
+            let mut o = 0;
+            while o < Op::ALL.len() {
+                if types::same(Op::ALL[o].name(), name) {
+                    table[handle.bits() as usize] = Some(Op::ALL[o]);
+                }
+                o += 1;
+            }
+            i += 1;
+        }
+        set += 1;
+    }
+    table
+};
+
+#[inline]
 fn predefined(handle: Handle) -> Option<Op> {
-    let name = op::name(handle).filter(|_| !handle.is_null()).or_else(|| mpich_op::name(handle))?;
-    Op::ALL.into_iter().find(|op| op.name() == name)
+    *PREDEFINED.get(handle.bits() as usize)?
 }
 
 impl Operation {

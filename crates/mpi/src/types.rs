@@ -87,7 +87,7 @@ const NUMBERS: [u8; Basic::ALL.len()] = {
     numbers
 };
 
-const fn same(a: &str, b: &str) -> bool {
+pub(crate) const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
         return false;

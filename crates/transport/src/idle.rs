@@ -54,7 +54,7 @@ impl Patience {
     /// Begins a wait.
     #[inline]
     pub fn idle(&self) -> Idle<'_> {
-        Idle { patience: self, turns: 0, since_ns: 0, armed: None }
+        Idle { patience: self, turns: 0, since_ns: 0, slept: false, armed: None }
     }
 
     /// No turn is spent spinning: somebody else needs the core.
@@ -68,6 +68,8 @@ pub struct Idle<'a> {
     patience: &'a Patience,
     turns: u32,
     since_ns: u64,
+    /// The reason stands in the rank's page.
+    slept: bool,
     armed: Option<Armed>,
 }
 
@@ -98,6 +100,7 @@ impl Idle<'_> {
         if self.since_ns == 0 {
             self.since_ns = clock::now_ns();
         }
+        self.slept = true;
         self.patience.record.begin(&WaitReason {
             since_ns: self.since_ns,
             call: &reason.call,
@@ -138,7 +141,7 @@ impl Idle<'_> {
 impl Drop for Idle<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.turns > self.patience.spin {
+        if self.slept || self.armed.is_some() {
             self.end();
         }
     }

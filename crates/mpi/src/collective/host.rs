@@ -274,12 +274,14 @@ fn wait(
     parts: &Parts<'_>,
 ) -> Result<Ended> {
     let mut idle = process.patience().idle();
-    let quiet = !process.has_operations();
-    let every = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING }[quiet as usize];
-    let mut turn = 0u32;
-    loop {
-        turn = turn.wrapping_add(1);
-        let look = turn.is_multiple_of(every) || idle.is_armed();
+    let mut every = u32::MAX;
+    for turn in 0u32.. {
+        if turn == 1 {
+            // Not before: with more ranks than cores one turn is all that a step takes.
+            let period = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING };
+            every = period[!process.has_operations() as usize];
+        }
+        let look = turn > 0 && turn.is_multiple_of(every) || idle.is_armed();
         if look && let Some(peer) = lost_member(process, comm, host) {
             host.lost = Some(peer);
             return Err(dead(peer));
@@ -287,18 +289,24 @@ fn wait(
         if look && process.progress_others(ALL_LANES) {
             idle.moved();
         } else {
-            idle.pause(|| Waiting {
-                call: call.to_owned(),
-                communicator: comm.display_name(),
-                peer: wait_peer_or_none(host.missing().and_then(|member| comm.group().peer(member as u32))),
-                context: comm.context().0,
-                extra: host.seat.epoch(),
-                ..Waiting::default()
-            });
+            idle.pause(|| waiting(comm, host, call));
         }
         if let Some(ended) = host.poll(phase, spec, parts) {
             return Ok(ended);
         }
+    }
+    unreachable!("a wait of {} turns", u32::MAX)
+}
+
+#[cold]
+fn waiting(comm: &Comm, host: &Host, call: &'static str) -> Waiting {
+    Waiting {
+        call: call.to_owned(),
+        communicator: comm.display_name(),
+        peer: wait_peer_or_none(host.missing().and_then(|member| comm.group().peer(member as u32))),
+        context: comm.context().0,
+        extra: host.seat.epoch(),
+        ..Waiting::default()
     }
 }
 

@@ -10,42 +10,24 @@ use super::flags::Kind;
 use super::host::{self, Folding, Parts, SHORT_BYTES};
 use super::memory::Side;
 use super::{Desk, Job, enter};
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::Buffer;
 use crate::comm::CommRef;
-use crate::ops::Reducer;
+use crate::ops::{Operation, Reducer};
 use crate::process::Process;
 use crate::types;
 use hawser_base::{Class, Error, Handle, Result};
-use hawser_coll::{Call, Ints, Reduction};
+use hawser_coll::{Call, Data, Ints, Reduction};
 use hawser_datatype::{Datatype, UserPtr};
 use std::sync::Arc;
 
 /// The checked arguments of a reduction.
-struct Reducing {
+struct Reducing<'a> {
     reducer: Reducer,
-    datatype: Arc<Datatype>,
+    datatype: &'a Arc<Datatype>,
     data: Reduction,
 }
 
-impl Reducing {
-    /// `count` elements of input; `in_place`: they are where the result goes.
-    fn new(process: &Process, count: i64, datatype: Handle, op: Handle, in_place: bool) -> Result<Reducing> {
-        if count < 0 {
-            return Err(Error::new(Class::Count, format!("count is {count}; it must not be negative")));
-        }
-        let reducer = Reducer::new(process, op, datatype)?;
-        let datatype = types::get(process, datatype)?;
-        if !reducer.is_elementwise() {
-            let text = "the operation works on whole records; it is for MPI_Reduce_local and user-level code alone";
-            return Err(Error::new(Class::Op, text));
-        }
-        let commutative = reducer.is_commutative();
-        let found = check::data_of(&datatype, count as u64);
-        let data =
-            Reduction { count: found.count, type_size: found.type_size, dense: found.dense, commutative, in_place };
-        Ok(Reducing { reducer, datatype, data })
-    }
-
+impl Reducing<'_> {
     fn side(&self, at: UserPtr, count: u64) -> Side {
         Side::One { at, count, datatype: self.datatype.clone() }
     }
@@ -53,11 +35,12 @@ impl Reducing {
     /// What the engine needs; each buffer with its count.
     fn job(self, send: Option<(UserPtr, u64)>, recv: Option<(UserPtr, u64)>) -> Job {
         let side = |end: Option<(UserPtr, u64)>| end.map_or(Side::None, |(at, count)| self.side(at, count));
-        Job { send: side(send), recv: side(recv), reduction: Some((self.reducer, self.datatype)) }
+        Job { send: side(send), recv: side(recv), reduction: Some((self.reducer, self.datatype.clone())) }
     }
 }
 
 /// The arguments that most reductions have: `send` and `recv` hold `count` elements each.
+#[derive(Clone, Copy, Debug)]
 pub struct Vectors {
     pub send: Option<UserPtr>,
     pub recv: UserPtr,
@@ -67,29 +50,49 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    fn buf(&self, at: UserPtr) -> Buf {
-        Buf { at, count: self.count, datatype: self.datatype }
-    }
-
-    /// Checks both buffers, as far as they are significant.
-    fn check(&self, process: &Process, receives: bool) -> Result<Reducing> {
-        let reducing = Reducing::new(process, self.count, self.datatype, self.op, self.send.is_none())?;
+    /// Checks the arguments; the receive buffer if it is significant. The operation comes first: it is what
+    /// the datatype is judged by.
+    #[inline]
+    fn check<'a>(&self, process: &Process, datatype: &'a Arc<Datatype>, receives: bool) -> Result<Reducing<'a>> {
+        if self.count < 0 {
+            return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", self.count)));
+        }
+        let reducer = Reducer::of(Operation::of(process, self.op)?, datatype, self.datatype)?;
+        if !reducer.is_elementwise() {
+            let text = "the operation works on whole records; only MPI_Reduce_local takes it";
+            return Err(Error::new(Class::Op, text));
+        }
+        let Data { count, type_size, dense } = check::data_of(datatype, self.count as u64);
+        let (commutative, in_place) = (reducer.is_commutative(), self.send.is_none());
+        let data = Reduction { count, type_size, dense, commutative, in_place };
         if let Some(send) = self.send {
-            Buffer::new(process, &self.buf(send))?;
+            Buffer::of(send, count, datatype)?;
             if receives {
-                no_alias(send, self.recv, reducing.data.bytes())?;
+                no_alias(send, self.recv, data.bytes())?;
             }
         }
         if receives {
-            Buffer::new(process, &self.buf(self.recv))?;
+            Buffer::of(self.recv, count, datatype)?;
         }
-        Ok(reducing)
+        Ok(Reducing { reducer, datatype, data })
+    }
+
+    /// Finds the communicator's desk and the datatype.
+    #[inline]
+    fn enter(
+        &self,
+        comm: Handle,
+        f: impl FnOnce(&'static Process, &CommRef, &mut Desk, &Arc<Datatype>) -> Result<()>,
+    ) -> Result<()> {
+        enter(comm, |process, comm, desk| {
+            types::with(process, self.datatype, |datatype| f(process, comm, desk, datatype))?
+        })
     }
 
     /// Runs one that needs nothing but these.
     fn run(&self, name: &'static str, comm: Handle, call: impl FnOnce(Reduction) -> Call<'static>) -> Result<()> {
-        enter(comm, |process, comm, desk| {
-            let reducing = self.check(process, true)?;
+        self.enter(comm, |process, comm, desk, datatype| {
+            let reducing = self.check(process, datatype, true)?;
             let (call, count) = (call(reducing.data), self.count as u64);
             let job = reducing.job(self.send.map(|at| (at, count)), Some((self.recv, count)));
             desk.execute(process, comm, name, &call, job)
@@ -97,7 +100,8 @@ impl Vectors {
     }
 
     /// The data of a host step; `None`: too long for a short one, or with gaps.
-    fn short<'a>(&self, reducing: &'a Reducing, receives: bool) -> Option<Parts<'a>> {
+    #[inline]
+    fn short<'a>(&self, reducing: &'a Reducing<'_>, receives: bool) -> Option<Parts<'a>> {
         let Reducing { reducer, datatype, data } = reducing;
         if !data.dense || !(1..=SHORT_BYTES as u64).contains(&data.bytes()) {
             return None;
@@ -112,8 +116,8 @@ impl Vectors {
 /// MPI_Allreduce.
 pub fn allreduce(vectors: &Vectors, comm: Handle) -> Result<()> {
     const NAME: &str = "MPI_Allreduce";
-    enter(comm, |process, comm, desk| {
-        let reducing = vectors.check(process, true)?;
+    vectors.enter(comm, |process, comm, desk, datatype| {
+        let reducing = vectors.check(process, datatype, true)?;
         if let Some(host) = desk.lean()
             && let Some(parts) = vectors.short(&reducing, true)
         {
@@ -128,13 +132,13 @@ pub fn allreduce(vectors: &Vectors, comm: Handle) -> Result<()> {
 /// MPI_Reduce. `recv` is significant at the root alone.
 pub fn reduce(vectors: &Vectors, root: i32, comm: Handle) -> Result<()> {
     const NAME: &str = "MPI_Reduce";
-    enter(comm, |process, comm, desk| {
+    vectors.enter(comm, |process, comm, desk, datatype| {
         let root = root_of(comm, root)?;
         let at_root = root == comm.rank();
         if vectors.send.is_none() && !at_root {
             return Err(in_place_forbidden(NAME, "send buffer", " except at the root"));
         }
-        let reducing = vectors.check(process, at_root)?;
+        let reducing = vectors.check(process, datatype, at_root)?;
         if let Some(host) = desk.lean()
             && let Some(parts) = vectors.short(&reducing, at_root)
         {
@@ -160,45 +164,41 @@ pub fn exscan(vectors: &Vectors, comm: Handle) -> Result<()> {
 /// MPI_Reduce_scatter_block. `vectors.count` is the count of one block.
 pub fn reduce_scatter_block(vectors: &Vectors, comm: Handle) -> Result<()> {
     const NAME: &str = "MPI_Reduce_scatter_block";
-    enter(comm, |process, comm, desk| {
-        let counts = Ints::Same(vectors.count);
-        scattered(NAME, process, comm, desk, vectors, counts, |_, data| Call::ReduceScatterBlock(data))
-    })
+    let call = |_, data| Call::ReduceScatterBlock(data);
+    scattered(NAME, comm, vectors, Ints::Same(vectors.count), call)
 }
 
 /// MPI_Reduce_scatter. `vectors.count` does not matter.
 pub fn reduce_scatter(vectors: &Vectors, counts: Ints<'_>, comm: Handle) -> Result<()> {
     const NAME: &str = "MPI_Reduce_scatter";
-    enter(comm, |process, comm, desk| {
-        let call = |counts, data| Call::ReduceScatter { counts, data };
-        scattered(NAME, process, comm, desk, vectors, counts, call)
-    })
+    scattered(NAME, comm, vectors, counts, |counts, data| Call::ReduceScatter { counts, data })
 }
 
 fn scattered<'a>(
     name: &'static str,
-    process: &'static Process,
-    comm: &CommRef,
-    desk: &mut Desk,
+    comm: Handle,
     vectors: &Vectors,
     counts: Ints<'a>,
     call: impl FnOnce(Ints<'a>, Reduction) -> Call<'a>,
 ) -> Result<()> {
-    check::counts(&counts, comm.size())?;
-    let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
-    let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;
-    // The input has all blocks; in place it lies in the receive buffer, which then is as long.
-    let input = Vectors { count: total, ..*vectors };
-    let mut reducing = input.check(process, vectors.send.is_none())?;
-    let mine = counts.at(comm.rank());
-    if let Some(send) = vectors.send {
-        Buffer::new(process, &Buf { at: vectors.recv, count: mine, datatype: vectors.datatype })?;
-        no_alias(send, vectors.recv, reducing.data.type_size.saturating_mul(mine as u64))?;
-    }
-    let received = if vectors.send.is_none() { total } else { mine };
-    // A block's own count where blocks are equal; else `counts` say it.
-    reducing.data.count = if matches!(counts, Ints::Same(_)) { mine as u64 } else { total as u64 };
-    let call = call(counts, reducing.data);
-    let job = reducing.job(vectors.send.map(|at| (at, total as u64)), Some((vectors.recv, received as u64)));
-    desk.execute(process, comm, name, &call, job)
+    vectors.enter(comm, |process, comm, desk, datatype| {
+        check::counts(&counts, comm.size())?;
+        let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
+        let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;
+        let mine = counts.at(comm.rank());
+        // The input has all blocks; in place it lies in the receive buffer, which then is as long.
+        let mut reducing = Vectors { count: total, ..*vectors }.check(process, datatype, vectors.send.is_none())?;
+        let received = if let Some(send) = vectors.send {
+            Buffer::of(vectors.recv, mine as u64, datatype)?;
+            no_alias(send, vectors.recv, reducing.data.type_size.saturating_mul(mine as u64))?;
+            mine
+        } else {
+            total
+        };
+        // A block's own count where blocks are equal; else `counts` say it.
+        reducing.data.count = if matches!(counts, Ints::Same(_)) { mine as u64 } else { total as u64 };
+        let call = call(counts, reducing.data);
+        let job = reducing.job(vectors.send.map(|at| (at, total as u64)), Some((vectors.recv, received as u64)));
+        desk.execute(process, comm, name, &call, job)
+    })
 }
