@@ -153,14 +153,16 @@ impl<S: Lines> Rx<S> {
     }
 
     /// Takes `lines` lines, read or not: those that are not written yet are skipped when they are.
-    /// Tells the writer now and then, or `at_once`.
+    /// Tells the writer now and then, or `at_once`; whether it did: a writer that waits for room may sleep.
     #[inline(always)]
-    pub fn advance(&mut self, lines: u32, at_once: bool) {
+    pub fn advance(&mut self, lines: u32, at_once: bool) -> bool {
         self.tail = self.tail.wrapping_add(lines);
-        if at_once || self.tail.wrapping_sub(self.told) >= lazy::<S>() {
+        let tells = at_once || self.tail.wrapping_sub(self.told) >= lazy::<S>();
+        if tells {
             self.told = self.tail;
             self.lines.set_consumed(self.tail);
         }
+        tells
     }
 }
 

@@ -38,8 +38,10 @@ impl ShmPort {
     #[inline(always)]
     fn take(&mut self, from: usize, lines: u32, tell: bool) {
         let end = &mut self.ends[from];
-        end.rx.advance(lines, tell);
         end.busy = true;
+        if end.rx.advance(lines, tell) {
+            self.bells[from].ring();
+        }
     }
 
     #[inline]
