@@ -17,6 +17,17 @@ pub struct Buf {
     pub datatype: Handle,
 }
 
+impl Buf {
+    /// The memory of a buffer of a predefined type; `None` where there is more to be said or checked.
+    #[inline(always)]
+    pub fn lean_memory(&self) -> Option<UserMem> {
+        if self.count <= 0 {
+            return None;
+        }
+        types::basic(self.datatype)?.memory(self.at, self.count as u64).filter(|mem| !mem.as_ptr().is_null())
+    }
+}
+
 /// Where a message's bytes lie.
 #[derive(Clone)]
 pub enum Buffer {
@@ -35,10 +46,7 @@ impl Buffer {
         if buf.count < 0 {
             return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
         }
-        if let Some(basic) = types::basic(buf.datatype)
-            && let Some(mem) = basic.memory(buf.at, buf.count as u64)
-            && !mem.as_ptr().is_null()
-        {
+        if let Some(mem) = buf.lean_memory() {
             return Ok(Buffer::Dense(mem));
         }
         types::with(process, buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?

@@ -17,7 +17,7 @@ use crate::status::Status;
 use crate::wait;
 use crate::wire;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use hawser_base::{Class, Context, Error, Handle, Peer, Result, UserMem};
+use hawser_base::{Class, Context, Error, Handle, Peer, Result, UserMem, handle};
 use hawser_device::{Delivery, Header, Payload};
 
 /// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
@@ -84,20 +84,55 @@ pub fn want(comm: &Comm, source: i32, tag: i32) -> Result<Option<Want>> {
 #[inline]
 pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<()> {
     let process = process::get()?;
+    if matches!(mode, Mode::Standard | Mode::Ready) && send_lean(process, buf, dest, tag, comm) {
+        return Ok(());
+    }
+    send_checked(process, call, buf, dest, tag, comm, mode)
+}
+
+/// Calls `f` with a communicator that exists.
+#[inline(always)]
+fn with_comm<R>(process: &'static Process, comm: Handle, f: impl FnOnce(&Comm) -> Option<R>) -> Option<R> {
+    if comm == handle::comm::WORLD {
+        return f(process.world());
+    }
+    f(&*process.comms().get(comm)?)
+}
+
+/// The leanest send: all that can be wrong or slow makes it say false, and the long way finds out what it is.
+#[inline(always)]
+fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Handle) -> bool {
+    let Some(mem) = buf.lean_memory().filter(|_| dest >= 0 && tag >= 0) else { return false };
+    let sent = with_comm(process, comm, |comm| {
+        let target = Target { peer: comm.group().peer(dest as u32)?, context: comm.context(), tag };
+        Some(send_short(&mut process.lane(comm.lane()).enter(), &target, mem))
+    });
+    sent == Some(true)
+}
+
+#[inline(never)]
+fn send_checked(
+    process: &'static Process,
+    call: &'static str,
+    buf: &Buf,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    mode: Mode,
+) -> Result<()> {
     let comm = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
     let Some(target) = target(&comm, dest, tag)? else { return Ok(()) };
-    if mode == Mode::Standard || mode == Mode::Ready {
-        if let Buffer::Dense(mem) = buffer {
-            if send_short(&mut process.lane(comm.lane()).enter(), &target, mem) {
-                return Ok(());
-            }
-        }
+    if matches!(mode, Mode::Standard | Mode::Ready)
+        && let Buffer::Dense(mem) = buffer
+        && send_short(&mut process.lane(comm.lane()).enter(), &target, mem)
+    {
+        return Ok(());
     }
     send_long(process, call, comm, buffer, dest, &target, mode)
 }
 
-/// The leanest send.
+/// A short send as one packet, if nothing speaks against it now.
 #[inline(always)]
 pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
     let bytes = mem.len() as u64;
@@ -243,21 +278,32 @@ pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
 #[inline]
 pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
+    match recv_lean(process, buf, source, tag, comm) {
+        Some(status) => status,
+        None => recv_checked(process, buf, source, tag, comm),
+    }
+}
+
+/// The leanest receive: from a known source into plain memory; `None` sends it the long way.
+#[inline(always)]
+fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Result<Status>> {
+    let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
+    with_comm(process, comm, |comm| {
+        let peer = comm.group().peer(source as u32)?;
+        let want = Want { context: comm.context(), source: Some(peer), tag: (tag != ANY_TAG).then_some(tag) };
+        recv_direct(process, &mut process.lane(comm.lane()).enter(), &want, peer, mem, source)
+    })
+}
+
+#[inline(never)]
+fn recv_checked(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let comm = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
-    if let (Buffer::Dense(mem), Some(peer)) = (&buffer, want.source) {
-        let mut lane = process.lane(comm.lane()).enter();
-        if (mem.len() as u64) < lane.core.engine.limits().offer && lane.is_quiet() {
-            if let Some(status) = recv_direct(process, &mut lane, &want, peer, *mem, source) {
-                return status;
-            }
-        }
-    }
     recv_posted(process, comm, want, buffer, source)
 }
 
-/// The leanest receive: polls the source's ring alone, as long as that is right and worth it.
+/// Polls the source's ring alone, as long as that is right and worth it.
 #[inline]
 pub(crate) fn recv_direct(
     process: &Process,
@@ -267,31 +313,36 @@ pub(crate) fn recv_direct(
     mem: UserMem,
     source: i32,
 ) -> Option<Result<Status>> {
-    let turns = if process.patience().is_crowded() {
+    let engine = &lane.core.engine;
+    if mem.len() as u64 >= engine.limits().offer || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
+        return None;
+    }
+    let mut turns = direct_turns(process);
+    let Lane { channel, core } = &mut *lane;
+    let mut direct = Direct { core, want, mem, got: None };
+    while !channel.poll_from(peer, &mut direct) {
+        turns -= 1;
+        if turns == 0 {
+            return None;
+        }
+        std::hint::spin_loop();
+    }
+    let got = direct.got;
+    if lane.core.engine.has_effects() {
+        lane.settle();
+    }
+    // None: another message came first, and the engine has it.
+    got.map(|(tag, bytes)| direct_status(source, tag, bytes, mem.len() as u64))
+}
+
+fn direct_turns(process: &Process) -> u32 {
+    if process.patience().is_crowded() {
         1
     } else if hawser_base::threads::multiple() {
         DIRECT_TURNS_SHARED
     } else {
         DIRECT_TURNS
-    };
-    let Lane { channel, core } = lane;
-    let mut direct = Direct { core, want, mem, got: None };
-    for _ in 0..turns {
-        if !direct.core.engine.quick_recv(want.context, peer) {
-            return None;
-        }
-        if channel.poll_from(peer, &mut direct) {
-            if let Some((tag, bytes)) = direct.got {
-                return Some(direct_status(source, tag, bytes, mem.len() as u64));
-            }
-            if direct.core.has_outbox() {
-                return None;
-            }
-        } else {
-            std::hint::spin_loop();
-        }
     }
-    None
 }
 
 #[inline]
