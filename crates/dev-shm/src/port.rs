@@ -348,7 +348,8 @@ impl Port for ShmPort {
         if !chunks && len > LONGEST_IN_LINES {
             return false;
         }
-        let lines = if chunks { 1 } else { line::lines_of(len) };
+        // A shorter payload may go in lines where this one would go in chunks.
+        let lines = if chunks { line::lines_of(SHORT) } else { line::lines_of(len) };
         self.ends[to].tx.has_room(lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok()
     }
 

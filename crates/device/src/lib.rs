@@ -139,7 +139,7 @@ pub trait Port: Send {
         self.send(to, header, &[], Source::Mem(bytes))
     }
 
-    /// Whether a payload of `len` bytes would be taken now.
+    /// Whether a payload of `len` bytes, or of any fewer, would be taken now (prefixes included).
     fn has_room(&mut self, to: Peer, len: usize) -> bool;
 
     /// Delivers what has arrived from anybody, a bounded number of packets. How many there were.
