@@ -40,14 +40,13 @@ def rows(text):
 @pytest.mark.parametrize("name, n", [(name, 2) for name in SINGLE + PARALLEL]
                          + [(name, 4) for name in PARALLEL] + [(name, n) for name in COLLECTIVE for n in (2, 3, 4)])
 def test_imb_mpi1(run, name, n):
-    checked = ["-check", "yes"] if name in COLLECTIVE else []
-    result = imb(run, n, "-msglog", "0:16", "-iter", "10", "-time", "0.1", *checked, name)
+    result = imb(run, n, "-msglog", "0:16", "-iter", "10", name)
     assert re.search(rf"# Benchmarking {name}\b", result.out), result
     if name == "Barrier":
         assert re.search(r"^\s+10\s+[\d.]+", result.out, re.MULTILINE), result
     else:
         sizes = [int(row[0]) for row in rows(result.out)]
-        assert max(sizes) == 65536 and len(sizes) >= 17, result
+        assert sizes[-1] == 65536 and len(sizes) in (16, 18), result  # reductions begin at 4 bytes
 
 
 def test_imb_mpi1_as_a_whole_run_of_long_messages(run):
@@ -75,10 +74,10 @@ def test_netpipe(run, session):
     assert bytes_[0] == 1 and bytes_[-1] >= 65536 and bytes_ == sorted(bytes_)
 
 
-def test_netpipe_in_both_directions_and_with_integrity_check(run, session):
+def test_netpipe_with_integrity_check_and_other_kinds_of_sending(run, session):
     if not NETPIPE.exists():
         pytest.skip("NetPIPE is not there: scripts/netpipe.sh unpacks it where apt-get is")
-    for options in (["-2"], ["-i"], ["-a"], ["-S"], ["-z"]):
+    for options in (["-i"], ["-a"], ["-S"], ["-a", "-2"]):
         result = run(2, NETPIPE, [*options, "-u", "20000", "-n", "5", "-o", session.scratch / "np.out"])
         assert result.code == 0 and "ailed" not in result.out + result.err, result
 
@@ -129,12 +128,15 @@ def test_a_program_loads_the_installed_library(session, prefix, abi):
 
 def test_a_program_linked_like_debians_finds_libmpich(session, run, prefix):
     """Debian's MPICH programs ask for libmpich.so.12: here one is linked against a stub of that name."""
+    names = re.findall(r" T (P?MPI_\w+)", subprocess.run(["nm", "-D", "--defined-only", prefix / "lib/libmpi.so.12"],
+                                                        capture_output=True, text=True, check=True).stdout)
     stub = session.scratch / "libmpich.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,libmpich.so.12", "-o", stub],
-                   check=True)
+    source = "\n".join(f"void {name}(void) {{}}" for name in names)
+    subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-Wl,-soname,libmpich.so.12", "-o", stub], input=source,
+                   text=True, check=True)
     program = session.scratch / "debian-hello"
     subprocess.run(["cc", SOURCES / "hello.c", "-o", program, f"-I{prefix / 'include'}", f"-L{session.scratch}",
-                    "-Wl,--no-as-needed", "-lmpich", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy"], check=True)
+                    "-lmpich"], check=True)
     needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True).stdout
     assert "libmpich.so.12" in needed and "libmpi.so.12" not in needed
     result = run(3, program, ["hello"])
