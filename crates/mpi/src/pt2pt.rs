@@ -81,7 +81,7 @@ pub fn want(comm: &Comm, source: i32, tag: i32) -> Result<Option<Want>> {
 }
 
 /// MPI_Send and its modes.
-#[inline]
+#[inline(always)]
 pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<()> {
     let process = process::get()?;
     if matches!(mode, Mode::Standard | Mode::Ready) && send_lean(process, buf, dest, tag, comm) {
@@ -90,24 +90,21 @@ pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mo
     send_checked(process, call, buf, dest, tag, comm, mode)
 }
 
-/// Calls `f` with a communicator that exists.
-#[inline(always)]
-fn with_comm<R>(process: &'static Process, comm: Handle, f: impl FnOnce(&Comm) -> Option<R>) -> Option<R> {
-    if comm == handle::comm::WORLD {
-        return f(process.world());
-    }
-    f(&*process.comms().get(comm)?)
-}
-
 /// The leanest send: all that can be wrong or slow makes it say false, and the long way finds out what it is.
 #[inline(always)]
 fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Handle) -> bool {
     let Some(mem) = buf.lean_memory().filter(|_| dest >= 0 && tag >= 0) else { return false };
-    let sent = with_comm(process, comm, |comm| {
-        let target = Target { peer: comm.group().peer(dest as u32)?, context: comm.context(), tag };
-        Some(send_short(&mut process.lane(comm.lane()).enter(), &target, mem))
-    });
-    sent == Some(true)
+    let counted; // one call below for both kinds, so that it is inlined
+    let comm = if comm == handle::comm::WORLD {
+        process.world()
+    } else {
+        let Some(found) = process.comms().get(comm) else { return false };
+        counted = found;
+        &counted
+    };
+    let Some(peer) = comm.group().peer(dest as u32) else { return false };
+    let target = Target { peer, context: comm.context(), tag };
+    send_short(&mut process.lane(comm.lane()).enter(), &target, mem)
 }
 
 #[inline(never)]
@@ -275,7 +272,7 @@ pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
 }
 
 /// MPI_Recv.
-#[inline]
+#[inline(always)]
 pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
     match recv_lean(process, buf, source, tag, comm) {
@@ -288,11 +285,16 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
 #[inline(always)]
 fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Result<Status>> {
     let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
-    with_comm(process, comm, |comm| {
-        let peer = comm.group().peer(source as u32)?;
-        let want = Want { context: comm.context(), source: Some(peer), tag: (tag != ANY_TAG).then_some(tag) };
-        recv_direct(process, &mut process.lane(comm.lane()).enter(), &want, peer, mem, source)
-    })
+    let counted; // as in `send_lean`
+    let comm = if comm == handle::comm::WORLD {
+        process.world()
+    } else {
+        counted = process.comms().get(comm)?;
+        &counted
+    };
+    let peer = comm.group().peer(source as u32)?;
+    let want = Want { context: comm.context(), source: Some(peer), tag: (tag != ANY_TAG).then_some(tag) };
+    recv_direct(process, &mut process.lane(comm.lane()).enter(), &want, peer, mem, source)
 }
 
 #[inline(never)]
@@ -304,7 +306,7 @@ fn recv_checked(process: &'static Process, buf: &Buf, source: i32, tag: i32, com
 }
 
 /// Polls the source's ring alone, as long as that is right and worth it.
-#[inline]
+#[inline(always)]
 pub(crate) fn recv_direct(
     process: &Process,
     lane: &mut Lane,
