@@ -28,7 +28,9 @@ fn untrue(document: &str, text: &str) -> Vec<String> {
     let folder = root().join(document).parent().unwrap().to_owned();
     let check = |(name, target): (String, String)| {
         let path = folder.join(target.split('#').next().unwrap());
-        let Ok(metadata) = std::fs::metadata(&path) else { return Some(format!("{document}: {target} does not exist")) };
+        let Ok(metadata) = std::fs::metadata(&path) else {
+            return Some(format!("{document}: {target} does not exist"));
+        };
         let symbol = name.strip_prefix('`')?.strip_suffix('`')?.rsplit("::").next()?.to_owned();
         if metadata.is_dir() {
             return None;

@@ -2,8 +2,8 @@
 //!
 //! Before it: `abi::env`; after it: everything, for the last time.
 
-use crate::{bsend, collective};
 use crate::process::{self, Process};
+use crate::{bsend, collective};
 use hawser_base::{Lane, Result, handle};
 use hawser_job::{Phase, Waiting};
 
