@@ -136,6 +136,15 @@ def test_a_stuck_job_tells_when_it_is_asked(session, build):
     assert "these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0" in err, err
 
 
-def test_counters_are_shown(run, build):
+def test_a_running_job_shows_its_counters(session, build):
+    process = session.start([session.prefix / "bin/mpiexec", "-n", 3, build("deadlock.c")])
+    time.sleep(1)
+    told = session.call([session.prefix / "bin/hawser-info", "--stats"])
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=10)
+    assert told.code == 0 and re.search(r"rank 2|eager|rendezvous|rtr", told.out, re.IGNORECASE), told
+
+
+def test_counters_are_shown_at_the_end(run, build):
     result = run(2, build("traffic.c"), options=["--stats"])
     assert result.code == 0 and re.search(r"eager|rendezvous|rtr", result.err + result.out, re.IGNORECASE), result
