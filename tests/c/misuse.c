@@ -290,6 +290,10 @@ static const int far = 1 << 20;
     _(allreduce_replace, MPI_ERR_OP, 0, MPI_Allreduce(&value, values, 1, MPI_INT, MPI_REPLACE, MPI_COMM_WORLD)) \
     _(allreduce_same_buffer, MPI_ERR_BUFFER, 0, MPI_Allreduce(values, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)) \
     _(allreduce_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Allreduce(values, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)) \
+    _(bcast_in_place, MPI_ERR_BUFFER, 0, MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, MPI_COMM_WORLD)) \
+    _(allgather_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Allgather(&value, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, MPI_COMM_WORLD)) \
+    _(alltoall_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Alltoall(values, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, MPI_COMM_WORLD)) \
+    _(scan_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Scan(&value, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)) \
     _(op_free_predefined, MPI_ERR_OP, 0, free_op(MPI_SUM)) \
     _(op_free_null, MPI_ERR_OP, 0, free_op(MPI_OP_NULL)) \
     _(op_create_null, MPI_ERR_ARG, MPI_ERR_OP, MPI_Op_create(NULL, 1, &op)) \
