@@ -34,8 +34,8 @@ unit: setup
 
 # Rings, doorbells, flags: every interleaving that the model checker finds.
 loom: setup
-	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom $(CARGO) test --release \
-		-p hawser-job -p hawser-dev-shm --test 'loom*' --test '*loom' -- --nocapture
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom CARGO_PROFILE_RELEASE_LTO=off $(CARGO) test --release \
+		-p hawser-job -p hawser-dev-shm -p hawser-mpi --test 'loom*' --test '*loom'
 
 e2e: stage
 	scripts/e2e.sh $(STAGE)
