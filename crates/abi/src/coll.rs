@@ -42,8 +42,14 @@ unsafe fn unless_in_place<A: Abi>(
 /// As for `buf`, at the root.
 unsafe fn at_root<A: Abi>(at: *const c_void, count: impl Int, datatype: A::Datatype) -> Buf {
     // SAFETY: the caller's promise.
-    let at = unsafe { UserPtr::new(at.cast()) };
+    let at = unsafe { UserPtr::new(plain::<A>(at)) };
     Buf { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) }
+}
+
+/// An address that may not be MPI_IN_PLACE where it matters: there `mpi` refuses the null pointer.
+#[inline(always)]
+fn plain<A: Abi>(at: *const c_void) -> *const u8 {
+    if in_place::<A>(at) { std::ptr::null() } else { at.cast() }
 }
 
 /// A buffer with a count and a displacement for each of `ranks` ranks.
@@ -61,7 +67,7 @@ unsafe fn vector<'a, A: Abi>(
     unsafe {
         let (counts, displs) = (array(counts, ranks, "counts")?, array(displs, ranks, "displs")?);
         Ok(VectorBuf {
-            at: UserPtr::new(at.cast()),
+            at: UserPtr::new(plain::<A>(at)),
             counts: ints(counts),
             displs: ints(displs),
             datatype: handle(datatype)?,
@@ -299,7 +305,7 @@ pub unsafe fn alltoallw<A: Abi>(
     unsafe {
         let mut taken = Handles::read(recv_types, ranks as c_int, "recvtypes")?;
         let (counts, displs) = (array(recv_counts, ranks, "recvcounts")?, array(recv_displs, ranks, "rdispls")?);
-        let at = UserPtr::new(recv_at.cast());
+        let at = UserPtr::new(plain::<A>(recv_at));
         let recv = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: taken.as_slice() };
         if in_place::<A>(send_at) {
             return Ok(collective::alltoallw(None, &recv, on)?);
@@ -326,7 +332,7 @@ unsafe fn vectors<A: Abi>(
 ) -> hawser_base::Result<Vectors> {
     // SAFETY: the caller's promise.
     let (send, recv) =
-        unsafe { ((!in_place::<A>(send)).then(|| UserPtr::new(send.cast())), UserPtr::new(recv.cast())) };
+        unsafe { ((!in_place::<A>(send)).then(|| UserPtr::new(send.cast())), UserPtr::new(plain::<A>(recv))) };
     Ok(Vectors { send, recv, count: count.wide(), datatype: handle(datatype)?, op: handle(op)? })
 }
 

@@ -146,6 +146,13 @@ impl Reducer {
                 let text = format!("{} is for MPI_Accumulate and its like, not for reductions", op.name());
                 Err(Error::new(Class::Op, text))
             }
+            Operation::Predefined(op) if !datatype.is_predefined() => {
+                let text = format!(
+                    "{} is defined on predefined datatypes alone; make one for yours (MPI_Op_create)",
+                    op.name()
+                );
+                Err(Error::new(Class::Op, text))
+            }
             Operation::Predefined(op) => Ok(Reducer(Ready::Predefined { op, reduction: Reduction::of(op, datatype)? })),
             Operation::Created(created) => Ok(Reducer(Ready::Created { created, datatype: datatype.clone(), handle })),
         }
