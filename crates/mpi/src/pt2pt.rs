@@ -316,7 +316,8 @@ pub(crate) fn recv_direct(
     source: i32,
 ) -> Option<Result<Status>> {
     let engine = &lane.core.engine;
-    if mem.len() as u64 >= engine.limits().offer || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
+    // A message of several packets wants its receive posted before the first one comes: it would be held.
+    if mem.len() as u64 > engine.limits().packet || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
         return None;
     }
     let mut turns = direct_turns(process);
