@@ -57,14 +57,16 @@ fn devices(world: &World, shm: Arc<ShmDevice>) -> Vec<Box<dyn Device>> {
     vec![Box::new(Loopback::new(Peer(world.rank()))), Box::new(shm)]
 }
 
+/// Longest message that travels in one packet, in bytes. Both ends copy such a message in turn, not at once,
+/// but a second packet and its way through the queues cost more up to here (docs/performance.md).
+const PACKET: u64 = 8 << 10;
+
 /// What the matching engine goes by: figures that suit every route.
 fn limits(fabric: &Fabric) -> Result<Limits> {
     let least = |figure: fn(&hawser_device::Limits) -> usize| {
         (0..fabric.peers() as u32).map(|peer| figure(&fabric.route(Peer(peer)).limits)).min().unwrap_or(0) as u64
     };
-    // A message of one packet is copied by both ends in turn, so that it should be no longer than the
-    // piece that suits the shortest streams.
-    let packet = least(|limits| (limits.piece)(1).min(limits.packet - PREFIX_MAX));
+    let packet = least(|limits| limits.packet - PREFIX_MAX).min(PACKET);
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
     let window = params::WINDOW.number_or(4 * eager)?.max(eager);
     Ok(Limits { packet, eager, first: packet, offer: eager + 1, window })
