@@ -229,12 +229,6 @@ impl Core {
         self.fabric.expose(to, mem)
     }
 
-    /// Something waits to be sent when the device has returned.
-    #[inline(always)]
-    pub fn has_outbox(&self) -> bool {
-        !self.outbox.is_empty()
-    }
-
     /// A send that ended when it was started.
     pub fn end_send_now(&mut self, request: u32, to: &Target, bytes: u64) {
         let envelope = Envelope { context: to.context, source: to.peer, tag: to.tag, bytes };

@@ -7,7 +7,7 @@
 
 use crate::lane::Lane;
 use crate::process::{self, Process};
-use crate::request::{self, NOTHING_RECEIVED, SENT, State, lane_of};
+use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Error, Handle, Lane as LaneId, Result};
@@ -368,9 +368,4 @@ pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) 
         let moved = process.progress_others(LaneId(u8::MAX));
         process.rest(&mut idle, LaneId(u8::MAX), moved, &|| several("MPI_Waitsome", handles.len()));
     }
-}
-
-/// MPI_Test_cancelled asks the status; this one is for `request::Kind` users that hold the handle.
-pub fn is_request(handle: Handle) -> bool {
-    handle == SENT || handle == NOTHING_RECEIVED || request::lane_of(handle).is_ok()
 }

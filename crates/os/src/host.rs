@@ -32,12 +32,6 @@ pub fn yield_core() {
     unsafe { libc::sched_yield() };
 }
 
-/// The core that runs this thread at this moment.
-pub fn current_core() -> Option<usize> {
-    // SAFETY: cannot harm; -1 where the kernel does not say.
-    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
-}
-
 /// Random bytes from the kernel.
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];

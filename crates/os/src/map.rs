@@ -55,12 +55,6 @@ fn map(flags: i32, fd: i32, offset: u64, len: usize) -> io::Result<Region> {
     Ok(unsafe { Region::new(addr.cast(), len, owner) })
 }
 
-/// Asks for huge pages under `region` where the system has them for shared memory; a wish, not an error.
-pub fn advise_huge(region: &Region) {
-    // SAFETY: advice about a live mapping; it changes no contents.
-    unsafe { libc::madvise(region.as_ptr().cast(), region.len(), libc::MADV_HUGEPAGE) };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,11 +42,6 @@ impl Fabric {
         &self.routes[peer.index()]
     }
 
-    /// The device's name on the way to `peer`.
-    pub fn device_name(&self, peer: Peer) -> &'static str {
-        self.devices[self.route(peer).device as usize].name()
-    }
-
     /// This lane's ends of all devices.
     pub fn channel(&self, lane: Lane) -> Channel {
         let ports = self.devices.iter().map(|d| d.port(lane)).collect();
