@@ -25,6 +25,8 @@ mod port;
 
 /// Public for the model checker (`tests/loom.rs`) alone.
 #[doc(hidden)]
+pub mod loan;
+#[doc(hidden)]
 pub mod pool;
 #[doc(hidden)]
 pub mod ring;

@@ -4,7 +4,8 @@
 //! first line of a packet:  word 0: generation 8 | kind 8 | aux 16 | length 16 | form 16
 //!                          word 1: a 32 | b 32
 //!                          48 bytes: the payload's front          (form LINES)
-//!                          or 40 bytes of prefix, 8 chunk numbers (form CHUNKS | prefix's length)
+//!                          or 40 bytes of prefix, 8 chunk numbers (form CHUNKS | prefix's length),
+//!                          of the writer's pool or (HOME) of the reader's
 //! further lines:           word 0: generation 8 | 0
 //!                          56 bytes of payload
 //! ```
@@ -30,6 +31,8 @@ const _: () = assert!(CHUNKS == 8);
 /// The form of a packet whose payload lies in chunks; the low bits are its prefix's length.
 const IN_CHUNKS: u64 = 1 << 63;
 const PREFIX_MASK: u64 = 0x3f;
+/// The chunks are the reader's own, filled with an answer (`loan`).
+const HOME: u64 = 1 << 62;
 
 const _: () = assert!(PREFIX_MAX as u64 <= PREFIX_MASK);
 
@@ -39,10 +42,15 @@ pub fn word_in_lines(header: &Header, len: usize) -> u64 {
     u64::from(header.kind) << 8 | u64::from(header.aux) << 16 | (len as u64) << 32
 }
 
-/// The same, of a packet with `len` bytes in chunks and `prefix` bytes in its line.
+/// The same, of a packet with `len` bytes in chunks, the reader's if `home`, and `prefix` bytes in its line.
 #[inline(always)]
-pub fn word_in_chunks(header: &Header, prefix: usize, len: usize) -> u64 {
-    word_in_lines(header, len) | IN_CHUNKS | (prefix as u64) << 48
+pub fn word_in_chunks(header: &Header, prefix: usize, len: usize, home: bool) -> u64 {
+    word_in_lines(header, len) | IN_CHUNKS | if home { HOME } else { 0 } | (prefix as u64) << 48
+}
+
+#[inline(always)]
+pub fn is_home(word: u64) -> bool {
+    word & HOME != 0
 }
 
 /// The second word.
@@ -92,13 +100,14 @@ mod tests {
     #[test]
     fn a_header_comes_back_as_written() {
         let head = Header { kind: 0xa5, aux: 0xfedc, a: 0x89ab_cdef, b: 0x7654_3210 };
-        for word in [word_in_lines(&head, 4472), word_in_chunks(&head, 40, 32768)] {
+        for word in [word_in_lines(&head, 4472), word_in_chunks(&head, 40, 32768, true)] {
             assert_eq!(header(word, second_word(&head)), head);
             assert_eq!(word & 0xff, 0, "the generation's place is free");
         }
         assert_eq!(len(word_in_lines(&head, 4472)), 4472);
-        let word = word_in_chunks(&head, 40, 32768);
+        let word = word_in_chunks(&head, 40, 32768, true);
         assert!(is_in_chunks(word) && !is_in_chunks(word_in_lines(&head, 65535)));
+        assert!(is_home(word) && !is_home(word_in_chunks(&head, 40, 32768, false)));
         assert_eq!((prefix_len(word), len(word)), (40, 32768));
     }
 

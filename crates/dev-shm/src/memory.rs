@@ -3,6 +3,7 @@
 //! The only file that turns offsets into lines. Whoever keeps a `Memory` keeps the segment mapped (`port` does).
 
 use crate::line::LINE;
+use crate::loan::{Returns, WORDS};
 use crate::ring::{LINES, Lines};
 use hawser_base::Region;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -11,20 +12,27 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Bytes of a ring.
 pub const RING: usize = LINE * LINES as usize;
 
-/// One ring: its lines, and its credit word in the writer's page.
+/// One ring: its lines, and its credit in the writer's page: a line with the count of lines read and the words of
+/// chunks given back.
 #[derive(Clone, Copy)]
 pub struct Memory {
     ring: *mut u8,
     credit: *const AtomicU32,
 }
 
+/// Where the words of returned chunks begin in the line of credit.
+const RETURNS_AT: usize = 8;
+
+const _: () = assert!(RETURNS_AT + WORDS * 8 <= LINE);
+
 // SAFETY: two addresses in a mapping that outlives the port that owns this; all access is by the ring's protocol.
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// The ring at `ring` and the credit word at `credit` of `area`, which the caller keeps mapped.
+    /// The ring at `ring` and the line of credit at `credit` of `area`, which the caller keeps mapped.
     pub fn new(area: &Region, ring: usize, credit: usize) -> Memory {
-        Memory { ring: area.bytes(ring, RING).as_ptr(), credit: area.u32(credit) }
+        let credit = area.bytes(credit, LINE).as_ptr().cast();
+        Memory { ring: area.bytes(ring, RING).as_ptr(), credit }
     }
 
     #[inline(always)]
@@ -37,6 +45,13 @@ impl Memory {
     #[inline(always)]
     fn first_word(self, slot: u32) -> *const AtomicU64 {
         self.line(slot).cast()
+    }
+
+    #[inline(always)]
+    fn returns(self, word: usize) -> *const AtomicU64 {
+        debug_assert!(word < WORDS);
+        // SAFETY: words are less than WORDS (`loan`), which fit into the line behind RETURNS_AT.
+        unsafe { self.credit.byte_add(RETURNS_AT + word * 8).cast() }
     }
 }
 
@@ -77,5 +92,19 @@ impl Lines for Memory {
     fn set_consumed(self, count: u32) {
         // SAFETY: as in `consumed`.
         unsafe { (*self.credit).store(count, Release) }
+    }
+}
+
+impl Returns for Memory {
+    #[inline(always)]
+    fn load(self, word: usize) -> u64 {
+        // SAFETY: mapped (checked in `new`), aligned, and only used as an atomic.
+        unsafe { (*self.returns(word)).load(Acquire) }
+    }
+
+    #[inline(always)]
+    fn store(self, word: usize, bits: u64) {
+        // SAFETY: as in `load`.
+        unsafe { (*self.returns(word)).store(bits, Release) }
     }
 }

@@ -138,7 +138,7 @@ impl Payload for InLines<'_> {
 /// Payload with its prefix in a line and the rest in chunks.
 pub struct InChunks {
     prefix: SharedMem,
-    /// The sender's pool: room for all chunk numbers that a byte can name.
+    /// Room for all chunk numbers that a byte can name.
     pool: *mut u8,
     chunks: [u8; CHUNKS],
     /// The next byte, counted from the first chunk's first.
@@ -147,7 +147,7 @@ pub struct InChunks {
 }
 
 impl InChunks {
-    /// `cursor` stands on the packet's line, whose first word is `word`; the sender's pool lies at `pool`.
+    /// `cursor` stands on the packet's line, whose first word is `word`; the pool that it names lies at `pool`.
     ///
     /// # Safety
     /// POOL_CHUNKS chunks are mapped at `pool`, as long as the value is used.
@@ -165,6 +165,12 @@ impl InChunks {
                 }
             }
         })
+    }
+
+    /// The chunks of the packet, whose lengths were given by a peer.
+    #[inline]
+    pub fn numbers(&self) -> &[u8] {
+        &self.chunks[..self.end.div_ceil(CHUNK)]
     }
 
     /// The next piece of at most `max` bytes that lies in one place: chunks that follow each other are one.

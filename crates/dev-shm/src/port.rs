@@ -10,8 +10,9 @@ use crate::distance::Distance;
 use crate::layout::Layout;
 use crate::life::Life;
 use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT, FRONT_AT};
+use crate::loan::Borrower;
 use crate::memory::Memory;
-use crate::pool::{CHUNK, Pool};
+use crate::pool::{self, CHUNK, Pool};
 use crate::ring::{LINES, Rx, Tx, lazy};
 use crate::{copy, watch};
 use hawser_base::{Lane, Peer, Region, SharedMem, UserMem};
@@ -92,6 +93,8 @@ pub struct ShmPort {
     /// Keeps everything mapped that the ends point to.
     area: Region,
     pool: Pool,
+    /// Chunks of each peer's pool that are kept for an answer.
+    borrowed: Box<[Borrower]>,
     attention: Attention,
     life: Life,
     /// Peers that are gone and not yet reported.
@@ -122,6 +125,7 @@ impl ShmPort {
             lane,
             layout,
             pool: Pool::new(layout.ranks),
+            borrowed: (0..layout.ranks).map(|_| Borrower::new(pool::keep(layout.ranks))).collect(),
             attention: Attention::new(layout.ranks),
             life: Life::new(segment.clone()),
             gone: Vec::new(),
@@ -211,11 +215,10 @@ impl ShmPort {
         if end.tx.has_room(lines, limit) { Ok(()) } else { Err(Refusal::Full) }
     }
 
-    /// Whether `count` chunks can be had for `to`, after looking who has read what.
+    /// Whether `count` chunks can be had for `to`, after looking who has given back what.
     #[inline]
     fn find_chunks(&mut self, to: usize, count: usize) -> bool {
-        self.pool.reclaim(to, self.ends[to].tx.seen());
-        self.pool.may_take(to, count) || self.collect_chunks(to, count)
+        self.borrowed[to].has(count) || self.pool.may_take(to, count) || self.collect_chunks(to, count)
     }
 
     #[cold]
@@ -223,23 +226,25 @@ impl ShmPort {
     fn collect_chunks(&mut self, to: usize, count: usize) -> bool {
         let holders: Vec<usize> = std::iter::once(to).chain(self.pool.holders()).collect();
         holders.into_iter().any(|peer| {
-            self.ends[peer].tx.refresh();
-            self.pool.reclaim(peer, self.ends[peer].tx.seen());
+            self.pool.reclaim(peer, self.ends[peer].tx.lines());
             self.pool.may_take(to, count)
         })
     }
 
-    /// Whether long packets to the peer are best written past the caches.
+    /// How to fill chunks for a packet of `len` bytes to the peer: past the caches if they are far and will come back by
+    /// their bits. What goes home or came home from there is best found in a cache by both, near or far.
     #[inline]
-    fn is_far(&mut self, to: usize) -> bool {
+    fn copy_for(&mut self, to: usize, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
         let End { tx, distance, .. } = &mut self.ends[to];
         if distance.is_due() {
             distance.time(|| tx.refresh());
         }
-        distance.is_far()
+        let warm = self.borrowed[to].has(count) || self.pool.is_warm(count);
+        if len >= LONG && distance.is_far() && !warm { copy::past_caches } else { copy::long }
     }
 
-    /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a line.
+    /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a line. The
+    /// chunks are the peer's where we have some of its, else ours.
     fn put_chunks(
         &mut self,
         to: usize,
@@ -256,9 +261,11 @@ impl ShmPort {
         if inline > 0 {
             fill(SharedMem::of_slice(&mut front[prefix.len()..in_line]));
         }
-        let position = self.ends[to].tx.head();
-        let numbers = self.pool.take(to, count, position);
-        let pool = self.area.bytes(self.layout.pool(self.me, self.lane), CHUNK << u8::BITS);
+        let (owner, numbers) = match self.borrowed[to].take(count) {
+            Some(borrowed) => (to, borrowed),
+            None => (self.me, self.pool.take(to, count)),
+        };
+        let pool = self.area.bytes(self.layout.pool(owner, self.lane), CHUNK << u8::BITS);
         let mut first = 0;
         while first < count {
             let number = usize::from(numbers[first]);
@@ -270,7 +277,7 @@ impl ShmPort {
             first = next;
         }
         let mut packet = self.ends[to].tx.packet();
-        packet.put(line::word_in_chunks(header, in_line, len), |body| {
+        packet.put(line::word_in_chunks(header, in_line, len, owner == to), |body| {
             // SAFETY: a body holds the second word, PREFIX_MAX bytes of prefix and the chunk numbers.
             unsafe {
                 body.cast::<u64>().write(line::second_word(header));
@@ -304,10 +311,11 @@ impl Port for ShmPort {
         if !self.ends[to].tx.has_room(1, PAYLOAD_LIMIT) {
             self.make_room(to, 1, PAYLOAD_LIMIT)?;
         }
-        if total > SHORT && self.find_chunks(to, chunks_of(total)) {
+        let count = chunks_of(total);
+        if total > SHORT && self.find_chunks(to, count) {
             return match source {
                 Source::Mem(mem) => {
-                    let copy = if len >= LONG && self.is_far(to) { copy::past_caches } else { copy::long };
+                    let copy = self.copy_for(to, len, count);
                     let mut at = 0;
                     self.put_chunks(to, &header, prefix, len, &mut |piece| {
                         // SAFETY: `put_chunks` asks for `len` bytes in all, which `mem` has; pools and user buffers

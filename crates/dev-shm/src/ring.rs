@@ -2,7 +2,7 @@
 //!
 //! One process writes lines, one reads them. A line's first word is written last and holds the line's
 //! generation, so that a line can be read as soon as it is there, whatever came of those after it. The reader
-//! tells how far it has read every quarter of a ring only, and at once where memory hangs on it (chunks).
+//! tells how far it has read every quarter of a ring only.
 //!
 //! Generic over where lines lie (`Lines`): `memory` in production, loom's atomics in `tests/loom.rs`.
 //! Before it: `port` and `payload`.
@@ -60,16 +60,10 @@ impl<S: Lines> Tx<S> {
         Tx { lines, head: 0, seen: 0 }
     }
 
-    /// The position of the next line.
+    /// Where its lines and its credit lie.
     #[inline(always)]
-    pub fn head(&self) -> u32 {
-        self.head
-    }
-
-    /// How many lines the peer has read, as far as known.
-    #[inline(always)]
-    pub fn seen(&self) -> u32 {
-        self.seen
+    pub fn lines(&self) -> S {
+        self.lines
     }
 
     /// Whether `lines` more fit if at most `limit` may be unread, by what is known.
@@ -146,6 +140,12 @@ impl<S: Lines> Rx<S> {
         self.cursor().word()
     }
 
+    /// Where its lines and its credit lie.
+    #[inline(always)]
+    pub fn lines(&self) -> S {
+        self.lines
+    }
+
     /// To read the next line and those after it; `advance` takes them.
     #[inline(always)]
     pub fn cursor(&self) -> Cursor<S> {
@@ -153,11 +153,11 @@ impl<S: Lines> Rx<S> {
     }
 
     /// Takes `lines` lines, read or not: those that are not written yet are skipped when they are.
-    /// Tells the writer now and then, or `at_once`; whether it did: a writer that waits for room may sleep.
+    /// Tells the writer now and then; whether it did: a writer that waits for room may sleep.
     #[inline(always)]
-    pub fn advance(&mut self, lines: u32, at_once: bool) -> bool {
+    pub fn advance(&mut self, lines: u32) -> bool {
         self.tail = self.tail.wrapping_add(lines);
-        let tells = at_once || self.tail.wrapping_sub(self.told) >= lazy::<S>();
+        let tells = self.tail.wrapping_sub(self.told) >= lazy::<S>();
         if tells {
             self.told = self.tail;
             self.lines.set_consumed(self.tail);

@@ -5,6 +5,7 @@
 //! cells in which the model sees every unordered access. The last test takes a barrier away and must see a loss.
 #![cfg(loom)]
 
+use hawser_dev_shm::loan::{Borrower, Returns, WORDS};
 use hawser_dev_shm::pool::Pool;
 use hawser_dev_shm::ring::{Lines, Rx, Tx};
 use hawser_dev_shm::watch::{self, Bits};
@@ -20,6 +21,7 @@ struct Storage {
     words: [AtomicU64; LINES as usize],
     bodies: [UnsafeCell<[u8; 56]>; LINES as usize],
     credit: AtomicU32,
+    returns: [AtomicU64; WORDS],
 }
 
 impl Storage {
@@ -28,6 +30,7 @@ impl Storage {
             words: std::array::from_fn(|_| AtomicU64::new(0)),
             bodies: std::array::from_fn(|_| UnsafeCell::new([0; 56])),
             credit: AtomicU32::new(0),
+            returns: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 }
@@ -60,6 +63,16 @@ impl Lines for Model<'_> {
 
     fn set_consumed(self, count: u32) {
         self.0.credit.store(count, Release);
+    }
+}
+
+impl Returns for Model<'_> {
+    fn load(self, word: usize) -> u64 {
+        self.0.returns[word].load(Acquire)
+    }
+
+    fn store(self, word: usize, bits: u64) {
+        self.0.returns[word].store(bits, Release);
     }
 }
 
@@ -100,7 +113,7 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
         cursor.step();
         line += 1;
     }
-    rx.advance(lines.into(), false);
+    rx.advance(lines.into());
 }
 
 /// `before` packets of two lines pass first, in one thread, to bring the ends near the ring's end.
@@ -146,58 +159,105 @@ fn lines_can_be_skipped_before_they_are_written() {
     ring(3, &[4, 2, 4], 1);
 }
 
-#[test]
-fn a_chunk_is_filled_again_only_after_it_was_read() {
-    const CHUNKS: usize = 4;
-    struct Shared {
-        storage: Storage,
-        chunks: [UnsafeCell<u32>; CHUNKS],
+const CHUNKS: usize = 4;
+
+struct WithChunks {
+    storage: Storage,
+    back: Storage,
+    chunks: [UnsafeCell<u32>; CHUNKS],
+}
+
+impl WithChunks {
+    fn new() -> WithChunks {
+        let chunks = std::array::from_fn(|_| UnsafeCell::new(0));
+        WithChunks { storage: Storage::new(), back: Storage::new(), chunks }
     }
-    // A chunk a packet, four in all, of which one peer of many may hold two.
-    fn send(tx: &mut Tx<Model>, pool: &mut Pool, shared: &Shared, packet: u32) {
-        pool.reclaim(1, tx.seen());
-        while !pool.may_take(1, 1) {
+
+    /// Sends a packet in one chunk, one of four, of which one peer of many may hold two.
+    fn send(&self, tx: &mut Tx<Model>, pool: &mut Pool, packet: u32) {
+        while !pool.may_take(1, 1) || !tx.has_room(1, LINES) {
             thread::yield_now();
             tx.refresh();
-            pool.reclaim(1, tx.seen());
+            pool.reclaim(1, tx.lines());
         }
-        let numbers = pool.take(1, 1, tx.head());
-        for &number in &numbers[..1] {
-            shared.chunks[usize::from(number)].with_mut(|chunk| unsafe { *chunk = packet });
-        }
+        let numbers = pool.take(1, 1);
+        self.write(tx, numbers, packet);
+    }
+
+    fn write(&self, tx: &mut Tx<Model>, numbers: [u8; 8], packet: u32) {
+        self.chunks[usize::from(numbers[0])].with_mut(|chunk| unsafe { *chunk = packet });
         let mut writer = tx.packet();
         writer.put(0, |body| unsafe { body.cast::<[u8; 8]>().write(numbers) });
         writer.end(tx);
     }
-    fn receive(rx: &mut Rx<Model>, shared: &Shared, packet: u32) {
+
+    /// Reads a packet; the chunk is still its sender's or ours to give back.
+    fn read(&self, rx: &mut Rx<Model>, packet: u32) -> [u8; 8] {
         while rx.peek().is_none() {
             thread::yield_now();
         }
         let numbers = rx.cursor().read(|body| unsafe { body.cast::<[u8; 8]>().read() });
-        for &number in &numbers[..1] {
-            shared.chunks[usize::from(number)].with(|chunk| assert_eq!(unsafe { *chunk }, packet));
-        }
-        rx.advance(1, true);
+        self.chunks[usize::from(numbers[0])].with(|chunk| assert_eq!(unsafe { *chunk }, packet));
+        rx.advance(1);
+        numbers
     }
+}
+
+#[test]
+fn a_chunk_is_filled_again_only_after_it_was_read() {
     model(|| {
-        let shared = Arc::new(Shared { storage: Storage::new(), chunks: std::array::from_fn(|_| UnsafeCell::new(0)) });
-        let place: &'static Shared = unsafe { &*Arc::as_ptr(&shared) };
+        let shared = Arc::new(WithChunks::new());
+        let place: &'static WithChunks = unsafe { &*Arc::as_ptr(&shared) };
         let (mut tx, mut rx) = (Tx::new(Model(&place.storage)), Rx::new(Model(&place.storage)));
-        let mut pool = Pool::new(64);
+        let (mut pool, mut borrower) = (Pool::new(64), Borrower::new(0));
+        let mut receive = move |packet| {
+            let numbers = place.read(&mut rx, packet);
+            borrower.keep(&numbers[..1], rx.lines());
+        };
         for packet in 0..2 {
-            send(&mut tx, &mut pool, place, packet);
-            receive(&mut rx, place, packet);
+            place.send(&mut tx, &mut pool, packet);
+            receive(packet);
         }
         let writer = {
             let shared = shared.clone();
             thread::spawn(move || {
                 // The fifth of these is the first to use a chunk that was in use since the threads parted.
-                (2..7).for_each(|packet| send(&mut tx, &mut pool, place, packet));
+                (2..7).for_each(|packet| place.send(&mut tx, &mut pool, packet));
                 drop(shared);
             })
         };
-        (2..7).for_each(|packet| receive(&mut rx, place, packet));
+        (2..7).for_each(&mut receive);
         writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
+    model(|| {
+        let shared = Arc::new(WithChunks::new());
+        let place: &'static WithChunks = unsafe { &*Arc::as_ptr(&shared) };
+        let peer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (mut rx, mut tx) = (Rx::new(Model(&place.storage)), Tx::new(Model(&place.back)));
+                let mut borrower = Borrower::new(1);
+                // Three come; two go back by their bits, the third is kept and goes home with the answer.
+                for packet in 0..3 {
+                    let numbers = place.read(&mut rx, packet);
+                    borrower.keep(&numbers[..1], rx.lines());
+                }
+                place.write(&mut tx, borrower.take(1).unwrap(), 100);
+                drop(shared);
+            })
+        };
+        let (mut tx, mut rx) = (Tx::new(Model(&place.storage)), Rx::new(Model(&place.back)));
+        let mut pool = Pool::new(64);
+        (0..3).for_each(|packet| place.send(&mut tx, &mut pool, packet));
+        let home = place.read(&mut rx, 100);
+        pool.come_home(1, &home[..1]);
+        // What came home may be written at once; nothing else that the peer may still read is.
+        place.send(&mut tx, &mut pool, 3);
+        peer.join().unwrap();
     });
 }
 

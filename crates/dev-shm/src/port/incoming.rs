@@ -22,24 +22,38 @@ impl ShmPort {
         let second = cursor.read(|body| unsafe { body.cast::<u64>().read() });
         let (peer, header) = (self.ranks[from], line::header(word, second));
         if line::is_in_chunks(word) {
-            let pool = self.area.bytes(self.layout.pool(from, self.lane), CHUNK << u8::BITS).as_ptr();
+            let home = line::is_home(word);
+            let owner = if home { self.me } else { from };
+            let pool = self.area.bytes(self.layout.pool(owner, self.lane), CHUNK << u8::BITS).as_ptr();
             // SAFETY: a pool has room for every number of a byte, and `area` keeps it mapped.
-            delivery.deliver(peer, header, &mut unsafe { InChunks::new(cursor, word, pool) });
-            self.take(from, 1, true);
+            let mut payload = unsafe { InChunks::new(cursor, word, pool) };
+            delivery.deliver(peer, header, &mut payload);
+            self.let_go(from, home, payload.numbers());
+            self.take(from, 1);
         } else {
             let len = line::len(word).min(LONGEST_IN_LINES);
             delivery.deliver(peer, header, &mut InLines::new(cursor, len, &self.life, from));
-            self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false);
+            self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) });
         }
         true
     }
 
     /// After a packet is delivered.
     #[inline(always)]
-    fn take(&mut self, from: usize, lines: u32, tell: bool) {
+    fn take(&mut self, from: usize, lines: u32) {
         let end = &mut self.ends[from];
         end.busy = true;
-        if end.rx.advance(lines, tell) {
+        if end.rx.advance(lines) {
+            self.bells[from].ring();
+        }
+    }
+
+    /// After a packet in chunks is read: ours have come home, the peer's may be of use for an answer.
+    #[inline]
+    fn let_go(&mut self, from: usize, home: bool, numbers: &[u8]) {
+        if home {
+            self.pool.come_home(from, numbers);
+        } else if self.borrowed[from].keep(numbers, self.ends[from].rx.lines()) {
             self.bells[from].ring();
         }
     }
@@ -143,6 +157,7 @@ impl ShmPort {
         end.state = State::Lost;
         end.tx.close();
         self.pool.reclaim_all(peer);
+        self.borrowed[peer].forget();
         self.attention.forget(peer);
         delivery.lost(self.ranks[peer]);
     }
