@@ -11,12 +11,12 @@ use hawser_device::{Device, Limits, PREFIX_MAX, Port, RemoteKey};
 use hawser_job::Segment;
 use std::sync::Arc;
 
-/// Longest message worth pushing without asking, at most: asking costs half a microsecond, being pushed in vain a
-/// copy, which is as much at about this length.
-const EAGER: usize = 64 << 10;
+/// Longest message worth pushing without asking, at most: where the receive is there in time, not asking gained 8 %
+/// from 96 to 256 KiB; being pushed in vain costs a copy.
+const EAGER: usize = 256 << 10;
 
 /// Part of a pool that an unasked message may fill.
-const EAGER_PART: usize = 8;
+const EAGER_PART: usize = 4;
 
 /// The shared-memory device of one process.
 pub struct ShmDevice {

@@ -52,14 +52,14 @@ pub const fn piece_chunks(ranks: usize) -> usize {
 
 const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == LEAST);
 
-/// Chunks that a borrower may keep for its answer: half of what the largest caches hold, and never what the lender
-/// needs to go on sending.
+/// Chunks that a borrower may keep for its answer: all of a message of half a pool, and never what the lender needs
+/// to go on sending.
 pub const fn keep(ranks: usize) -> usize {
     let spare = guaranteed(ranks).saturating_sub(piece_chunks(ranks));
-    if spare > POOL_CHUNKS / 4 { POOL_CHUNKS / 4 } else { spare }
+    if spare > POOL_CHUNKS / 2 { POOL_CHUNKS / 2 } else { spare }
 }
 
-const _: () = assert!(keep(2) == 64 && keep(64) == 0);
+const _: () = assert!(keep(2) == 128 && keep(64) == 0);
 
 /// Chunk numbers of one packet, a byte each, in the order of its payload.
 pub type Numbers = [u8; CHUNKS];
@@ -185,8 +185,8 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loan::tests::Words;
     use crate::loan::Borrower;
+    use crate::loan::tests::Words;
 
     #[test]
     fn chunks_are_used_in_turn() {

@@ -10,7 +10,7 @@ use crate::distance::Distance;
 use crate::layout::Layout;
 use crate::life::Life;
 use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT, FRONT_AT};
-use crate::loan::Borrower;
+use crate::loan::{Borrower, HOMEWARD};
 use crate::memory::Memory;
 use crate::pool::{self, CHUNK, Pool};
 use crate::ring::{LINES, Rx, Tx, lazy};
@@ -235,12 +235,14 @@ impl ShmPort {
     /// their bits. What goes home or came home from there is best found in a cache by both, near or far.
     #[inline]
     fn copy_for(&mut self, to: usize, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
+        if len < LONG || self.borrowed[to].has(count) || (count <= HOMEWARD && self.pool.is_warm(count)) {
+            return copy::long;
+        }
         let End { tx, distance, .. } = &mut self.ends[to];
         if distance.is_due() {
             distance.time(|| tx.refresh());
         }
-        let warm = self.borrowed[to].has(count) || self.pool.is_warm(count);
-        if len >= LONG && distance.is_far() && !warm { copy::past_caches } else { copy::long }
+        if distance.is_far() { copy::past_caches } else { copy::long }
     }
 
     /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a line. The

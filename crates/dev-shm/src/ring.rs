@@ -2,7 +2,7 @@
 //!
 //! One process writes lines, one reads them. A line's first word is written last and holds the line's
 //! generation, so that a line can be read as soon as it is there, whatever came of those after it. The reader
-//! tells how far it has read every quarter of a ring only.
+//! tells how far it has read every quarter of a ring only, and when it gives chunks back in the same line (`loan`).
 //!
 //! Generic over where lines lie (`Lines`): `memory` in production, loom's atomics in `tests/loom.rs`.
 //! Before it: `port` and `payload`.
@@ -153,11 +153,11 @@ impl<S: Lines> Rx<S> {
     }
 
     /// Takes `lines` lines, read or not: those that are not written yet are skipped when they are.
-    /// Tells the writer now and then; whether it did: a writer that waits for room may sleep.
+    /// Tells the writer now and then, or `at_once`; whether it did: a writer that waits for room may sleep.
     #[inline(always)]
-    pub fn advance(&mut self, lines: u32) -> bool {
+    pub fn advance(&mut self, lines: u32, at_once: bool) -> bool {
         self.tail = self.tail.wrapping_add(lines);
-        let tells = self.tail.wrapping_sub(self.told) >= lazy::<S>();
+        let tells = at_once || self.tail.wrapping_sub(self.told) >= lazy::<S>();
         if tells {
             self.told = self.tail;
             self.lines.set_consumed(self.tail);

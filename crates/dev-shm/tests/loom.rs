@@ -113,7 +113,7 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
         cursor.step();
         line += 1;
     }
-    rx.advance(lines.into());
+    rx.advance(lines.into(), false);
 }
 
 /// `before` packets of two lines pass first, in one thread, to bring the ends near the ring's end.
@@ -198,7 +198,7 @@ impl WithChunks {
         }
         let numbers = rx.cursor().read(|body| unsafe { body.cast::<[u8; 8]>().read() });
         self.chunks[usize::from(numbers[0])].with(|chunk| assert_eq!(unsafe { *chunk }, packet));
-        rx.advance(1);
+        rx.advance(1, false);
         numbers
     }
 }

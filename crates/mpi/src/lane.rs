@@ -20,6 +20,9 @@ use hawser_job::counters::Counters;
 use hawser_transport::{Channel, Control, Fabric};
 use std::collections::VecDeque;
 
+/// Packets of one peer that are taken before all is looked at.
+const BURST: u32 = 16;
+
 /// See the module.
 pub struct Lane {
     pub channel: Channel,
@@ -82,6 +85,19 @@ impl Lane {
     pub fn progress(&mut self) -> bool {
         let packets = self.channel.poll(&mut self.core);
         self.settle() || packets > 0
+    }
+
+    /// The same with one peer alone, whose packets are waited for.
+    #[inline]
+    pub fn progress_with(&mut self, peer: Peer) -> bool {
+        let mut packets = 0;
+        while packets < BURST && self.channel.poll_from(peer, &mut self.core) {
+            packets += 1;
+        }
+        if packets > 0 {
+            self.settle();
+        }
+        packets > 0
     }
 
     /// Carries out what is to be sent. Whether a stream moved.

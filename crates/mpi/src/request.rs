@@ -8,7 +8,7 @@ use crate::matching::{Op, Outcome};
 use crate::persistent::Recipe;
 use crate::status::Status;
 use hawser_base::value::ANY_SOURCE;
-use hawser_base::{Class, Error, Handle, LANES, Lane, Result};
+use hawser_base::{Class, Error, Handle, LANES, Lane, Peer, Result};
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
 pub const SENT: Handle = Handle::predefined(1);
@@ -56,6 +56,11 @@ pub struct Request {
 impl Request {
     pub fn new(kind: Kind, comm: CommRef, rank: i32, tag: i32) -> Request {
         Request { kind, state: State::Active(None), comm, rank, tag, recipe: None, orphan: false, cancel: false }
+    }
+
+    /// Who alone can end it, if the call named somebody.
+    pub fn named_peer(&self) -> Option<Peer> {
+        self.comm.peer(self.rank).ok()
     }
 
     /// The status of an ended operation.

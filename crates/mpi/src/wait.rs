@@ -103,8 +103,23 @@ impl Process {
 /// Waits for a request that a blocking call made, and forgets it.
 pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Completed {
     let reason = || open_reason(process, call, lane, index);
-    process.wait_until(lane, reason, |lane| take(lane, index).map(|(completed, _)| completed))
+    let peer = process.lane(lane).enter().core.requests.get(index).named_peer();
+    process.wait_until(lane, reason, |lane| {
+        for _ in 0..CLOSE_TURNS {
+            if let Some((completed, _)) = take(lane, index) {
+                return Some(completed);
+            }
+            let peer = peer.filter(|_| lane.is_quiet())?;
+            if !lane.progress_with(peer) {
+                std::hint::spin_loop();
+            }
+        }
+        None
+    })
 }
+
+/// Turns of polling the one peer that is waited for, before everything is looked at.
+const CLOSE_TURNS: u32 = 8;
 
 /// What a rank says of the request that it sleeps for.
 fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> Waiting {

@@ -59,7 +59,11 @@ fn devices(world: &World, shm: Arc<ShmDevice>) -> Vec<Box<dyn Device>> {
 
 /// Longest message that travels in one packet, in bytes. Both ends copy such a message in turn, not at once,
 /// but a second packet and its way through the queues cost more up to here (docs/performance.md).
-const PACKET: u64 = 8 << 10;
+const PACKET: u64 = 16 << 10;
+
+/// First bytes of a longer message, which travel with its envelope, in bytes: what its receiver copies while the
+/// sender copies the next ones.
+const FIRST: u64 = 8 << 10;
 
 /// What the matching engine goes by: figures that suit every route.
 fn limits(fabric: &Fabric) -> Result<Limits> {
@@ -69,5 +73,5 @@ fn limits(fabric: &Fabric) -> Result<Limits> {
     let packet = least(|limits| limits.packet - PREFIX_MAX).min(PACKET);
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
     let window = params::WINDOW.number_or(4 * eager)?.max(eager);
-    Ok(Limits { packet, eager, first: packet, offer: eager + 1, window })
+    Ok(Limits { packet, eager, first: packet.min(FIRST), offer: eager + 1, window })
 }

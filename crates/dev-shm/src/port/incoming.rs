@@ -28,34 +28,35 @@ impl ShmPort {
             // SAFETY: a pool has room for every number of a byte, and `area` keeps it mapped.
             let mut payload = unsafe { InChunks::new(cursor, word, pool) };
             delivery.deliver(peer, header, &mut payload);
-            self.let_go(from, home, payload.numbers());
-            self.take(from, 1);
+            let given_back = self.let_go(from, home, payload.numbers());
+            self.take(from, 1, given_back);
         } else {
             let len = line::len(word).min(LONGEST_IN_LINES);
             delivery.deliver(peer, header, &mut InLines::new(cursor, len, &self.life, from));
-            self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) });
+            self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false);
         }
         true
     }
 
     /// After a packet is delivered.
     #[inline(always)]
-    fn take(&mut self, from: usize, lines: u32) {
+    fn take(&mut self, from: usize, lines: u32, given_back: bool) {
         let end = &mut self.ends[from];
         end.busy = true;
-        if end.rx.advance(lines) {
+        if end.rx.advance(lines, given_back) {
             self.bells[from].ring();
         }
     }
 
-    /// After a packet in chunks is read: ours have come home, the peer's may be of use for an answer.
+    /// After a packet in chunks is read: ours have come home, the peer's may be of use for an answer. Whether some
+    /// were given back.
     #[inline]
-    fn let_go(&mut self, from: usize, home: bool, numbers: &[u8]) {
+    fn let_go(&mut self, from: usize, home: bool, numbers: &[u8]) -> bool {
         if home {
             self.pool.come_home(from, numbers);
-        } else if self.borrowed[from].keep(numbers, self.ends[from].rx.lines()) {
-            self.bells[from].ring();
+            return false;
         }
+        self.borrowed[from].keep(numbers, self.ends[from].rx.lines())
     }
 
     #[inline]

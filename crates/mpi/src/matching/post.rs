@@ -55,7 +55,7 @@ impl Engine {
                 return Start::Eager;
             }
             let packet = Packet::Push { context, tag, bytes };
-            return self.begin_stream(&spec, packet, limits.packet);
+            return self.begin_stream(&spec, packet, limits.first);
         }
         if let (Some(given), false) = (given, spec.sync) {
             let packet = Packet::Answer { context, tag, bytes, offer: given.number };
