@@ -32,3 +32,4 @@ pub mod ring;
 pub mod watch;
 
 pub use device::ShmDevice;
+pub use exposure::PROCESS_VM_FROM;
