@@ -113,9 +113,14 @@ class Session:
                     continue  # gone, or not ours to read
         return found
 
+    def named(self, word):
+        """Those of them that have `word` in their command line."""
+        return [pid for pid in self.processes() if word.encode() in command_line(pid)]
+
     def snapshot(self):
-        return {"shm": names("/dev/shm"), "tmp": {n for n in names("/tmp") if "hawser" in n.lower()},
-                "sockets": sockets()}
+        """What could be ours by its name. Files that others make meanwhile are none of our business; that we make
+        none under any name is for test_no_file_is_left_under_any_name to show."""
+        return {"shm": {n for n in os.listdir("/dev/shm") if "hawser" in n.lower()}, "sockets": sockets()}
 
     def leftovers(self, before):
         """What is there that was not there before: None, or a line that names it."""
@@ -145,10 +150,6 @@ class Session:
             time.sleep(0.02)
 
 
-def names(directory):
-    return set(os.listdir(directory))
-
-
 def sockets():
     """Abstract and bound sockets of ours, as (name, inode)."""
     found = set()
@@ -172,12 +173,15 @@ def held_by_others(found):
     return {(name, inode) for name, inode in found if inode in held}
 
 
-def describe(pid):
+def command_line(pid):
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-        return f"{pid} ({words or 'zombie'})"
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").strip()
     except OSError:
-        return str(pid)
+        return b""
+
+
+def describe(pid):
+    return f"{pid} ({command_line(pid).decode(errors='replace') or 'zombie'})"
 
 
 def kill(pid):

@@ -1,5 +1,8 @@
 """What the library and mpiexec say when something goes wrong, in real MPI programs."""
 
+import collections
+import os
+import random
 import re
 import signal
 import socket
@@ -95,6 +98,18 @@ def test_a_rank_that_ends_badly_ends_the_job_with_one_message(run, build, how, s
     assert len(lines) == 1 and all(word in lines[0] for word in words), result
 
 
+@pytest.mark.parametrize("step", ["barrier", "bcast", "reduce", "allreduce"])
+@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("how", ["kill", "segv"])
+def test_a_rank_that_dies_within_a_step_through_flags_ends_the_job(run, build, how, n, step):
+    """It has come to the step, and others wait in it or come later."""
+    result = run(n, build("ending.c"), [how, f"inside-{step}"], timeout=30)
+    code, words = ENDS[how]
+    assert result.code == code and result.seconds < 2.5, result
+    lines = result.err.splitlines()
+    assert len(lines) == 1 and all(word in lines[0] for word in words), result
+
+
 @pytest.mark.parametrize("how", ["kill", "exit7", "abort"])
 def test_a_rank_that_ends_badly_among_many(run, build, abi, how):
     result = run(16, build("ending.c", abi), [how, "barrier"], timeout=30)
@@ -148,3 +163,64 @@ def test_a_running_job_shows_its_counters(session, build):
 def test_counters_are_shown_at_the_end(run, build):
     result = run(2, build("traffic.c"), options=["--stats"])
     assert result.code == 0 and re.search(r"eager|rendezvous|rtr", result.err + result.out, re.IGNORECASE), result
+
+
+# How often test_kills_at_random_moments_leave_nothing kills; scripts/check-long.sh asks for 200.
+KILLS = int(os.environ.get("HAWSER_KILLS", "30"))
+
+
+def test_kills_at_random_moments_leave_nothing(session, build, abi):
+    """Ranks, the agent and mpiexec in turn, from their start on. Whatever dies, the job ends by itself."""
+    program = build("endless.c", abi)
+    seed = os.environ.get("HAWSER_TEST_SEED", "20261122")
+    dice = random.Random(f"{seed} {abi}")
+    before = session.snapshot()
+    ends = collections.Counter()
+    for turn in range(KILLS):
+        started = session.start([session.prefix / "bin/mpiexec", "-n", 3, program])
+        if turn % 2:
+            assert started.stdout.readline() == "all are there\n", started.communicate()
+        time.sleep(dice.random() * 0.08)
+        victims = {"mpiexec": [started.pid], "agent": session.named("__agent"), "rank": session.named(str(program))}
+        who = ["rank", "mpiexec", "agent"][turn % 3]
+        # Before there is an agent or a rank it is mpiexec's turn.
+        victim, who = (dice.choice(victims[who]), who) if victims[who] else (started.pid, "mpiexec")
+        how = dice.choice([signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+        if who == "rank" and how == signal.SIGHUP:
+            how = signal.SIGKILL  # they ignore it
+        try:
+            os.kill(victim, how)
+        except ProcessLookupError:
+            started.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        _, err = started.communicate(timeout=20)
+        what = f"turn {turn} of seed {seed}: {who} by {how.name}: {err}"
+        assert started.returncode != 0 and time.monotonic() - begin < 2.5, what
+        expected = 0 if (who, how) == ("mpiexec", signal.SIGKILL) else 1
+        assert len(err.splitlines()) == expected, what
+        session.check_clean(before)
+        ends[who, how.name] += 1
+    assert KILLS < 30 or {who for who, _ in ends} == {"rank", "mpiexec", "agent"}, ends
+
+
+def test_no_file_is_left_under_any_name(session, build):
+    """A user that nobody else is runs jobs which end in all ways; afterwards no file of that user's is there."""
+    if os.getuid():
+        pytest.skip("a user of one's own needs root")
+    user = 1_000_000_000 + os.getpid()
+    session.scratch.chmod(0o755)
+    wrapper = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    mpiexec = session.prefix / "bin/mpiexec"
+    if session.call([*wrapper, "test", "-x", mpiexec]).code:
+        pytest.skip(f"{session.prefix} cannot be read by other users")
+    env = {"TMPDIR": "/tmp", "HOME": "/nonexistent"}
+    assert session.call([*wrapper, mpiexec, "-n", 3, build("traffic.c")], env).code == 0
+    assert session.call([*wrapper, mpiexec, "-n", 3, build("ending.c"), "kill", "barrier"], env).code == 137
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        job = session.start([*wrapper, mpiexec, "-n", 3, build("endless.c")], env)
+        assert job.stdout.readline() == "all are there\n"
+        job.send_signal(how)
+        job.communicate(timeout=10)
+    places = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run"]
+    found = session.call(["find", *filter(os.path.isdir, places), "-uid", user]).out
+    assert found == "", found
