@@ -184,7 +184,9 @@ fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
         } else {
             refused += 1;
             // What is full, and how, is left as it is for some turns.
-            (0..below(8)).for_each(|_| drop(wire.receiver().poll_from(Peer(0), &mut record)));
+            for _ in 0..below(8) {
+                wire.receiver().poll_from(Peer(0), &mut record);
+            }
         }
         if below(16) == 0 && wire.sender.send_control(wire.to, seed, below(PREFIX_MAX + 1)).is_ok() {
             seed += 1;
