@@ -113,9 +113,9 @@ class Session:
                     continue  # gone, or not ours to read
         return found
 
-    def named(self, word):
-        """Those of them that have `word` in their command line."""
-        return [pid for pid in self.processes() if word.encode() in command_line(pid)]
+    def children(self, pid, program=""):
+        """Those of them that `pid` has started, and that run `program`."""
+        return [p for p in self.processes() if parent(p) == pid and command_line(p).startswith(str(program).encode())]
 
     def snapshot(self):
         """What could be ours by its name. Files that others make meanwhile are none of our business; that we make
@@ -171,6 +171,13 @@ def held_by_others(found):
         if match := re.fullmatch(r"socket:\[(\d+)\]", target):
             held.add(match[1])
     return {(name, inode) for name, inode in found if inode in held}
+
+
+def parent(pid):
+    try:
+        return int(re.search(r"PPid:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+    except OSError:
+        return 0
 
 
 def command_line(pid):
