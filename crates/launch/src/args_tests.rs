@@ -59,14 +59,18 @@ fn both_launchers_options_are_understood() {
     let options = parsed("-l -v -t 2.5 --bind-to core:overload-allowed --stats -n 2 ./a");
     assert!(options.prefix && options.verbose && options.stats);
     assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), Binding::Core));
-    assert!(parsed("--tag-output ./a").prefix && parsed("-prepend-rank ./a").prefix);
+    for label in ["--tag-output", "-tag-output", "-prepend-rank", "--output tag", "--output tag-detailed", "-l"] {
+        assert!(parsed(&format!("{label} ./a")).prefix, "{label}");
+    }
+    assert!(!parsed("./a -l").prefix);
     assert_eq!(parsed("-bind-to none ./a").binding, Binding::None);
     assert_eq!(parsed("--timeout 60 ./a").timeout, Some(Duration::from_secs(60)));
 }
 
 #[test]
 fn options_without_meaning_here_are_taken_silently() {
-    let line = "--oversubscribe --allow-run-as-root --map-by ppr:2:node --mca btl self,vader -mca a -b -ppn 2 -N 3 -q -iface lo -n 2 ./a";
+    let line = "--oversubscribe --allow-run-as-root --map-by ppr:2:node --mca btl self,vader -mca a -b -ppn 2 -N 3 -q -iface lo \
+                --report-state-on-timeout --get-stack-traces -n 2 ./a";
     let options = parsed(line);
     assert_eq!((options.apps[0].ranks, &options.apps[0].command), (2, &words("./a")));
 }
@@ -96,6 +100,9 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--bind-to moon ./a", "neither core nor none"),
         ("-t -1 ./a", "no time in seconds"),
         ("-t 0 ./a", "no time in seconds"),
+        ("-t soon ./a", "invalid value 'soon'"),
+        ("-n", "a value is required"),
+        ("--output dir=x ./a", "--output dir=x is not offered"),
         ("-env ONE", "2 values required"),
         ("", "no program is given"),
     ] {
