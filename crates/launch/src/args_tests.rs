@@ -118,3 +118,22 @@ fn help_version_and_info_need_no_program() {
     assert!(matches!(parse(&words("--version")), Err(Stop::Print(text)) if text.contains(env!("CARGO_PKG_VERSION"))));
     assert!(parsed("--info").apps.is_empty());
 }
+
+#[test]
+fn the_manual_names_every_option_and_no_other() {
+    let page = include_str!("../../../packaging/man/mpiexec.1").replace('\\', "");
+    let mut command = command();
+    command.build();
+    let told = |dashed: &str| {
+        page.match_indices(dashed)
+            .any(|(at, _)| !page[at + dashed.len()..].starts_with(|c: char| c.is_ascii_alphanumeric()))
+    };
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        let names = [arg.get_long().map(|long| format!("--{long}")), arg.get_short().map(|short| format!("-{short}"))];
+        names.into_iter().flatten().for_each(|name| assert!(told(&name), "{name} is not in mpiexec.1"));
+    }
+    let words = page.split(|c: char| c.is_whitespace() || "\",;".contains(c));
+    for word in words.filter(|word| word.starts_with('-') && word.len() > 1) {
+        assert!(find(&command, word.trim_start_matches('-')).is_some(), "mpiexec.1 tells of {word}");
+    }
+}
