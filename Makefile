@@ -3,6 +3,9 @@ PREFIX ?= /usr/local
 BUILD := build
 STAGE := $(BUILD)/prefix
 CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# Where rustup puts cargo, for the run that has just installed it.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
@@ -17,12 +20,12 @@ build: setup
 	$(CARGO) build --release $(PACKAGES)
 
 install: build
-	packaging/install.sh target/release $(PREFIX)
+	packaging/install.sh $(TARGET)/release $(PREFIX)
 
 # An installation of our own, which the demonstration and the end-to-end tests run from.
 stage: build
 	@rm -rf $(STAGE)
-	packaging/install.sh target/release $(STAGE)
+	packaging/install.sh $(TARGET)/release $(STAGE)
 
 demo: stage
 	scripts/demo.sh $(STAGE)

@@ -12,4 +12,4 @@ cargo test --release -p hawser-mpi --test interleavings -- --ignored --nocapture
 step "matching: 10000 random runs"
 HAWSER_RUNS=10000 cargo test --release -p hawser-mpi --test random_runs -- --nocapture
 step "end to end, three times over"
-for _ in 1 2 3; do scripts/e2e.sh "$prefix"; done
+for _ in 1 2 3; do HAWSER_LONG=1 scripts/e2e.sh "$prefix"; done

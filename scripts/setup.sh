@@ -14,6 +14,7 @@ need python3 python3
 need gdb gdb
 need valgrind valgrind
 python3 -c 'import venv, ensurepip' 2>/dev/null || packages="$packages python3-venv"
+command -v cargo >/dev/null 2>&1 || need curl "curl ca-certificates"
 
 if [ -n "$packages" ]; then
     sudo=

@@ -113,9 +113,14 @@ class Session:
                     continue  # gone, or not ours to read
         return found
 
+    def children(self, pid, program=""):
+        """Those of them that `pid` has started, and that run `program`."""
+        return [p for p in self.processes() if parent(p) == pid and command_line(p).startswith(str(program).encode())]
+
     def snapshot(self):
-        return {"shm": names("/dev/shm"), "tmp": {n for n in names("/tmp") if "hawser" in n.lower()},
-                "sockets": sockets()}
+        """What could be ours by its name. Files that others make meanwhile are none of our business; that we make
+        none under any name is for test_no_file_is_left_under_any_name to show."""
+        return {"shm": {n for n in os.listdir("/dev/shm") if "hawser" in n.lower()}, "sockets": sockets()}
 
     def leftovers(self, before):
         """What is there that was not there before: None, or a line that names it."""
@@ -145,10 +150,6 @@ class Session:
             time.sleep(0.02)
 
 
-def names(directory):
-    return set(os.listdir(directory))
-
-
 def sockets():
     """Abstract and bound sockets of ours, as (name, inode)."""
     found = set()
@@ -172,12 +173,22 @@ def held_by_others(found):
     return {(name, inode) for name, inode in found if inode in held}
 
 
-def describe(pid):
+def parent(pid):
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-        return f"{pid} ({words or 'zombie'})"
+        return int(re.search(r"PPid:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
     except OSError:
-        return str(pid)
+        return 0
+
+
+def command_line(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").strip()
+    except OSError:
+        return b""
+
+
+def describe(pid):
+    return f"{pid} ({command_line(pid).decode(errors='replace') or 'zombie'})"
 
 
 def kill(pid):

@@ -1,13 +1,20 @@
 """What the library and mpiexec say when something goes wrong, in real MPI programs."""
 
+import collections
+import os
+import random
 import re
 import signal
 import socket
 import time
 
 import pytest
+from harness import SOURCES
 
 HOST = socket.gethostname()
+# scripts/check-long.sh asks for all of it.
+LONG = bool(os.environ.get("HAWSER_LONG"))
+KILLS = 200 if LONG else 30
 
 # A misuse of tests/c/misuse.c: function, communicator or none, error class.
 FATAL = {
@@ -95,6 +102,18 @@ def test_a_rank_that_ends_badly_ends_the_job_with_one_message(run, build, how, s
     assert len(lines) == 1 and all(word in lines[0] for word in words), result
 
 
+@pytest.mark.parametrize("step", ["barrier", "bcast", "reduce", "allreduce"])
+@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("how", ["kill", "segv"])
+def test_a_rank_that_dies_within_a_step_through_flags_ends_the_job(run, build, how, n, step):
+    """It has come to the step, and others wait in it or come later."""
+    result = run(n, build("ending.c"), [how, f"inside-{step}"], timeout=30)
+    code, words = ENDS[how]
+    assert result.code == code and result.seconds < 2.5, result
+    lines = result.err.splitlines()
+    assert len(lines) == 1 and all(word in lines[0] for word in words), result
+
+
 @pytest.mark.parametrize("how", ["kill", "exit7", "abort"])
 def test_a_rank_that_ends_badly_among_many(run, build, abi, how):
     result = run(16, build("ending.c", abi), [how, "barrier"], timeout=30)
@@ -124,6 +143,20 @@ mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0
     assert ranks in text[len(first):], result
 
 
+@pytest.mark.skipif(not LONG, reason="takes more than a minute: make check-long")
+def test_a_deadlock_is_explained_after_a_minute(session, build):
+    """As it comes, without parameters; the job goes on until it is ended."""
+    job = session.start([session.prefix / "bin/mpiexec", "-n", 3, build("deadlock.c")])
+    begin = time.monotonic()
+    report = [job.stderr.readline() for _ in range(5)]
+    took = time.monotonic() - begin
+    assert report[0] == "mpiexec: no rank has made progress for 60 s; what each rank does:\n"
+    assert report[4] == "mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0\n"
+    assert 59 < took < 65 and job.poll() is None, took
+    job.send_signal(signal.SIGTERM)
+    job.communicate(timeout=10)
+
+
 def test_a_stuck_job_tells_when_it_is_asked(session, build):
     """SIGQUIT to mpiexec: a report, and the job goes on."""
     process = session.start([session.prefix / "bin/mpiexec", "-n", 3, build("deadlock.c")])
@@ -142,9 +175,82 @@ def test_a_running_job_shows_its_counters(session, build):
     told = session.call([session.prefix / "bin/hawser-info", "--stats"])
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)
-    assert told.code == 0 and re.search(r"rank 2|eager|rendezvous|rtr", told.out, re.IGNORECASE), told
+    # The duplicate of MPI_COMM_WORLD was agreed on, and rank 2 has sent.
+    assert told.code == 0 and re.search(r"rank 2: .*messages sent by rendezvous 1\b", told.out), told
 
 
-def test_counters_are_shown_at_the_end(run, build):
-    result = run(2, build("traffic.c"), options=["--stats"])
-    assert result.code == 0 and re.search(r"eager|rendezvous|rtr", result.err + result.out, re.IGNORECASE), result
+def test_every_message_is_counted_with_its_method(run, build, abi):
+    """By whichever way it went, the leanest one included."""
+    lengths = re.search(r"lengths\[\] = \{(.*?)\}", (SOURCES / "p2p_sizes.c").read_text(), re.DOTALL)[1]
+    lengths = eval(f"[{lengths}]", {"KI": 1 << 10, "MI": 1 << 20, "LARGEST": 9 << 20})
+    result = run(2, build("p2p_sizes.c", abi), options=["--stats"])
+    assert result.code == 0, result
+    total = result.err.splitlines()[-1]
+
+    def counted(what):
+        found = re.search(rf"\b{re.escape(what)} (\d+)", total)
+        return int(found[1]) if found else 0
+
+    # Each rank sends each length three times, and three empty messages beside them.
+    assert total.startswith("  all ranks: ") and counted("bytes sent") == 2 * 3 * sum(lengths), total
+    methods = ["sent eagerly", "pushed in pieces", "that answered an offer (RTR)", "sent by rendezvous"]
+    assert sum(counted(f"messages {method}") for method in methods) == 2 * 6 * len(lengths), total
+
+
+def test_kills_at_random_moments_leave_nothing(session, build, abi):
+    """Ranks, the agent and mpiexec in turn, from their start on. Whatever dies, the job ends by itself."""
+    program = build("endless.c", abi)
+    seed = os.environ.get("HAWSER_TEST_SEED", "20261122")
+    dice = random.Random(f"{seed} {abi}")
+    before = session.snapshot()
+    ends = collections.Counter()
+    for turn in range(KILLS):
+        started = session.start([session.prefix / "bin/mpiexec", "-n", 3, program])
+        if turn % 2:
+            assert started.stdout.readline() == "all are there\n", started.communicate()
+        time.sleep(dice.random() * 0.08)
+        agent = session.children(started.pid)
+        ranks = [rank for pid in agent for rank in session.children(pid, program)]
+        victims = {"mpiexec": [started.pid], "agent": agent, "rank": ranks}
+        who = ["rank", "mpiexec", "agent"][turn % 3]
+        # Before there is an agent or a rank it is mpiexec's turn.
+        victim, who = (dice.choice(victims[who]), who) if victims[who] else (started.pid, "mpiexec")
+        how = dice.choice([signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+        if who == "rank" and how == signal.SIGHUP:
+            how = signal.SIGKILL  # they ignore it
+        try:
+            os.kill(victim, how)
+        except ProcessLookupError:
+            started.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        _, err = started.communicate(timeout=20)
+        what = f"turn {turn} of seed {seed}: {who} by {how.name}: {err}"
+        assert started.returncode != 0 and time.monotonic() - begin < 2.5, what
+        expected = 0 if (who, how) == ("mpiexec", signal.SIGKILL) else 1
+        assert len(err.splitlines()) == expected, what
+        session.check_clean(before)
+        ends[who, how.name] += 1
+    assert {who for who, _ in ends} == {"rank", "mpiexec", "agent"}, ends
+
+
+def test_no_file_is_left_under_any_name(session, build):
+    """A user that nobody else is runs jobs which end in all ways; afterwards no file of that user's is there."""
+    if os.getuid():
+        pytest.skip("a user of one's own needs root")
+    user = 1_000_000_000 + os.getpid()
+    session.scratch.chmod(0o755)
+    wrapper = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    mpiexec = session.prefix / "bin/mpiexec"
+    if session.call([*wrapper, "test", "-x", mpiexec]).code:
+        pytest.skip(f"{session.prefix} cannot be read by other users")
+    env = {"TMPDIR": "/tmp", "HOME": "/nonexistent"}
+    assert session.call([*wrapper, mpiexec, "-n", 3, build("traffic.c")], env).code == 0
+    assert session.call([*wrapper, mpiexec, "-n", 3, build("ending.c"), "kill", "barrier"], env).code == 137
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        job = session.start([*wrapper, mpiexec, "-n", 3, build("endless.c")], env)
+        assert job.stdout.readline() == "all are there\n"
+        job.send_signal(how)
+        job.communicate(timeout=10)
+    places = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run"]
+    found = session.call(["find", *filter(os.path.isdir, places), "-uid", user]).out
+    assert found == "", found

@@ -1,6 +1,7 @@
 """Real MPI programs where resources are short or forbidden: survived, or explained in one line."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -59,6 +60,37 @@ def test_a_small_dev_shm(session, build, abi):
     if session.call([*inside[:4], "mount -t tmpfs -o size=1m tmpfs /dev/shm"]).code:
         pytest.skip("a small /dev/shm needs the right to mount: run as root")
     works(under(session, inside, 4, build("traffic.c", abi)))
+
+
+def pulled(result):
+    """How many messages were read from their senders' memory, where `--stats` was asked for."""
+    assert result.code == 0 and result.out == "", result
+    found = re.search(r"all ranks: .*messages read from the sender's memory (\d+)", result.err)
+    return int(found[1]) if found else 0
+
+
+def test_process_vm_is_used_where_it_is_chosen(session, run, build, abi, forbid):
+    """The same program, by process_vm_readv and without it, forbidden to all and to the reader or the read one alone."""
+    if "process_vm_readv forbidden" in session.call([session.prefix / "bin/mpiexec", "--info"]).out:
+        pytest.skip("process_vm_readv is forbidden here")
+    env = {"HAWSER_PROCESS_VM_FROM": "8k"}
+    program = build("p2p_sizes.c", abi)
+    mpiexec = [session.prefix / "bin/mpiexec", "--stats"]
+    without = forbid("process_vm_readv", "process_vm_writev")
+    every = pulled(run(2, program, options=["--stats"], env=env))
+    assert every >= 2 * 8  # the unexpected messages of more than 64 KiB, of each rank
+    assert pulled(run(2, program, options=["--stats"], env={"HAWSER_PROCESS_VM_FROM": "1g"})) == 0
+    assert pulled(session.call([*without, *mpiexec, "-n", 2, program], env)) == 0
+    assert 0 < pulled(session.call([*mpiexec, "-n", 1, program, ":", "-n", 1, *without, program], env)) < every
+
+
+def test_ranks_in_pid_namespaces_of_their_own_read_nobody_elses_memory(session, build, abi):
+    """There a number means another process than to the peers."""
+    apart = ["unshare", "--pid", "--fork"]
+    if session.call([*apart, "true"]).code:
+        pytest.skip("a PID namespace needs the right to make one: run as root")
+    command = [session.prefix / "bin/mpiexec", "--stats", "-n", 2, *apart, build("p2p_sizes.c", abi)]
+    assert pulled(session.call(command, {"HAWSER_PROCESS_VM_FROM": "8k"})) == 0
 
 
 def test_a_forbidden_process_vm(session, build, abi, forbid):

@@ -1,4 +1,5 @@
-/* Ranks that end badly: `ending HOW WHILE`, rank 1 ends by HOW while the others are in WHILE. */
+/* Ranks that end badly: `ending HOW WHILE`, rank 1 ends by HOW while the others are in WHILE, or is ended by another
+ * one while it is itself in the midst of a step through flags (WHILE inside-...). */
 #include "test.h"
 #include <signal.h>
 
@@ -14,10 +15,30 @@ static void end(const char *how)
     FAIL("no way to end: %s", how);
 }
 
+/* Rank 1 has come to the step and waits there, for the last rank, which ends it. */
+static void inside(const char *how, const char *step)
+{
+    long pid = getpid(), value = me, sum;
+    OK(MPI_Bcast(&pid, 1, MPI_LONG, 1, MPI_COMM_WORLD));
+    if (me == size - 1) {
+        usleep(50000);
+        CHECK(!kill((pid_t)pid, !strcmp(how, "segv") ? SIGSEGV : SIGKILL));
+    }
+    if (!strcmp(step, "barrier")) OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (!strcmp(step, "bcast")) OK(MPI_Bcast(&value, 1, MPI_LONG, size - 1, MPI_COMM_WORLD));
+    if (!strcmp(step, "reduce")) OK(MPI_Reduce(&value, &sum, 1, MPI_LONG, MPI_SUM, 1, MPI_COMM_WORLD));
+    if (!strcmp(step, "allreduce")) OK(MPI_Allreduce(&value, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
     CHECK(argc == 3 && size > 1);
+    if (!strncmp(argv[2], "inside-", 7)) {
+        inside(argv[1], argv[2] + 7);
+        FAIL("%s came back", argv[2]);
+    }
     enum { BYTES = 4 << 20 };
     unsigned char *buffer = need(2 * BYTES);
     memset(buffer, 1, 2 * BYTES);

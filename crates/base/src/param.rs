@@ -85,9 +85,10 @@ impl Param {
 
     #[cold]
     fn wrong(&self, wanted: &str) -> Error {
+        let default = if self.default.is_empty() { String::new() } else { format!(" ({})", self.default) };
         Error::new(
             Class::Arg,
-            format!("{}={} is not {wanted}; unset it for the default ({})", self.name, self.text(), self.default),
+            format!("{}={} is not {wanted}; unset it for the default{default}", self.name, self.text()),
         )
     }
 }
@@ -131,5 +132,7 @@ mod tests {
             Param { name: "HAWSER_TEST_ONLY", kind: Kind::Number { min: 1, max: 8 }, default: "9", help: "" };
         let text = P.number().unwrap_err().to_string();
         assert_eq!(text, "MPI_ERR_ARG: HAWSER_TEST_ONLY=9 is not a number from 1 to 8; unset it for the default (9)");
+        let measured = Param { default: "", ..P };
+        assert!(measured.number().unwrap_err().to_string().ends_with("; unset it for the default"));
     }
 }

@@ -4,9 +4,10 @@
 //! Below MPI_THREAD_MULTIPLE nobody else can be inside, so a lock is a check against re-entry alone. No
 //! thread-locals: in a dlopened library each look-up would be a call.
 
+use crate::Region;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 static MULTIPLE: AtomicBool = AtomicBool::new(false);
@@ -26,7 +27,8 @@ pub fn set_multiple(yes: bool) {
 pub struct LaneCell<T> {
     lock: Mutex<()>,
     busy: AtomicBool,
-    contended: AtomicU64,
+    /// The word in which `enter` counts how often it had to wait for another thread, by its place.
+    contended: Option<(Region, usize)>,
     value: UnsafeCell<T>,
 }
 
@@ -41,12 +43,12 @@ pub struct LaneGuard<'a, T> {
 
 impl<T> LaneCell<T> {
     pub const fn new(value: T) -> LaneCell<T> {
-        LaneCell {
-            lock: Mutex::new(()),
-            busy: AtomicBool::new(false),
-            contended: AtomicU64::new(0),
-            value: UnsafeCell::new(value),
-        }
+        LaneCell { lock: Mutex::new(()), busy: AtomicBool::new(false), contended: None, value: UnsafeCell::new(value) }
+    }
+
+    /// The same, counting in the word at byte `at` of `counters` how often a thread had to wait for another one.
+    pub fn counted(value: T, counters: Region, at: usize) -> LaneCell<T> {
+        LaneCell { contended: Some((counters, at)), ..LaneCell::new(value) }
     }
 
     /// Waits for other threads to leave. Panics if this thread is inside already: an error of ours.
@@ -84,15 +86,12 @@ impl<T> LaneCell<T> {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                self.contended.fetch_add(1, Relaxed); // partner: `contended`, a statistic
+                if let Some((counters, at)) = &self.contended {
+                    counters.u64(*at).fetch_add(1, Relaxed); // partner: `job::counters`, a statistic
+                }
                 self.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
             }
         }
-    }
-
-    /// How often `enter` had to wait for another thread.
-    pub fn contended(&self) -> u64 {
-        self.contended.load(Relaxed) // partner: `lock`
     }
 }
 

@@ -34,7 +34,7 @@ impl ShmDevice {
         let locals = (0..segment.world_size())
             .map(|rank| segment.local_index(rank as u32).map_or(u32::MAX, |local| local as u32))
             .collect();
-        ShmDevice { exposure: Exposure::new(segment.clone()), segment, me, locals }
+        ShmDevice { exposure: Exposure::new(segment.clone(), me), segment, me, locals }
     }
 
     fn local(&self, peer: Peer) -> Option<usize> {

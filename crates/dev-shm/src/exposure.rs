@@ -5,12 +5,13 @@
 //! so and the peer sends instead. Before it: `device`; after it: `job::arena`, `os::process_vm`.
 
 use crate::copy;
+use hawser_base::param::{Kind, Param};
 use hawser_base::{Region, UserMem};
 use hawser_device::RemoteKey;
 use hawser_job::arena::Span;
 use hawser_job::plan::ARENA_BYTES;
 use hawser_job::{Facts, ProcessVm, Segment};
-use hawser_os::process_vm;
+use hawser_os::{host, process_vm};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,16 +31,30 @@ const WINDOWS: usize = 256;
 
 const _: () = assert!(ARENA_BYTES.is_multiple_of(WINDOW));
 
+pub static PROCESS_VM_FROM: Param = Param {
+    name: "HAWSER_PROCESS_VM_FROM",
+    kind: Kind::Bytes { min: 0, max: 1 << 40 },
+    default: "",
+    help: "shortest private buffer that its receiver reads by process_vm_readv where that is allowed, in bytes; empty: as measured",
+};
+
+/// The length from which private buffers are read, if any are.
+fn process_vm_from(facts: &Facts) -> Option<usize> {
+    // A value that is none was refused at the start (`node`).
+    let chosen = PROCESS_VM_FROM.is_set().then(|| PROCESS_VM_FROM.number().ok()).flatten();
+    let from = chosen.or_else(|| faster_from(facts)).filter(|_| facts.process_vm == ProcessVm::Allowed)?;
+    Some((from as usize).max(ARENA_FROM))
+}
+
 /// The length from which process_vm_readv beats copying through chunks, if it does: there the receiver's copy and
 /// the sender's run at once, so that the whole is about as fast as one.
-fn process_vm_from(facts: &Facts) -> Option<usize> {
+fn faster_from(facts: &Facts) -> Option<u64> {
     let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
-    if facts.process_vm != ProcessVm::Allowed || memcpy == 0 || process_vm <= memcpy {
+    if memcpy == 0 || process_vm <= memcpy {
         return None;
     }
     // fixed + n / process_vm = n / memcpy, in ns and bytes; 1 MB/s is a thousandth of a byte a ns.
-    let bytes = u64::from(facts.process_vm_fixed_ns) * memcpy * process_vm / (process_vm - memcpy) / 1000;
-    Some((bytes as usize).max(ARENA_FROM))
+    Some(u64::from(facts.process_vm_fixed_ns) * memcpy * process_vm / (process_vm - memcpy) / 1000)
 }
 
 pub struct Exposure {
@@ -49,19 +64,22 @@ pub struct Exposure {
     /// Mapped parts of peers' arenas, by owner and number.
     windows: Mutex<BTreeMap<(usize, u64), Region>>,
     process_vm_from: Option<usize>,
-    /// process_vm_readv has failed: what was measured does not hold for this process.
+    /// process_vm_readv has failed, or would read somebody else: what was measured does not hold for this process.
     refused: AtomicBool,
 }
 
 impl Exposure {
-    pub fn new(segment: Segment) -> Exposure {
+    /// For local rank `me`.
+    pub fn new(segment: Segment, me: usize) -> Exposure {
         let process_vm_from = process_vm_from(&segment.facts());
+        // In a PID namespace of its own it knows peers, and peers know it, by other numbers than the agent does.
+        let is_apart = segment.rank(me).pid() != host::pid();
         Exposure {
             segment,
             shared: RwLock::default(),
             windows: Mutex::default(),
             process_vm_from,
-            refused: AtomicBool::new(false),
+            refused: AtomicBool::new(is_apart),
         }
     }
 

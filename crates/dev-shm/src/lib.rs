@@ -34,3 +34,4 @@ pub mod ring;
 pub mod watch;
 
 pub use device::ShmDevice;
+pub use exposure::PROCESS_VM_FROM;

@@ -6,7 +6,7 @@ use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::conformance::{Endpoint, Form, Net, Record, converse};
 use hawser_device::{Delivery, Device, Header, Payload, Source};
-use hawser_job::{Facts, Segment, Spec};
+use hawser_job::{Facts, ProcessVm, Segment, Spec};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -16,6 +16,7 @@ fn main() {
         ("sixteen processes send to one", sixteen_send_to_one),
         ("a sleeper is woken by a packet", a_sleeper_is_woken),
         ("a shared buffer is read where it lies", a_shared_buffer_is_read),
+        ("a private buffer is read where that is allowed and faster", a_private_buffer_is_read),
         ("an alltoall among 64 stays within its memory", alltoall_among_64_touches_little),
         ("a process killed at a random moment is lost once", killed_at_random),
     ];
@@ -29,7 +30,10 @@ fn main() {
 
 fn segment(ranks: usize, membarrier: bool) -> Segment {
     let membarrier = membarrier && hawser_os::membarrier::offered();
-    let facts = Facts { membarrier, ..Facts::default() };
+    segment_with(ranks, Facts { membarrier, ..Facts::default() })
+}
+
+fn segment_with(ranks: usize, facts: Facts) -> Segment {
     let world_ranks = (0..ranks as u32).collect();
     Segment::create(&Spec { job_id: "t".into(), host: "h".into(), world: ranks, world_ranks, facts }).unwrap()
 }
@@ -188,6 +192,62 @@ fn a_shared_buffer_is_read() {
     assert!(!device.read(Peer(1), &[9, 0, 8], 0, UserMem::of_slice(&mut into[..8])), "nor by a key of no kind");
     port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
     assert_eq!(reap(child), 0);
+}
+
+/// By process_vm_readv, as the host's facts say; a read that fails is the last that is tried.
+fn a_private_buffer_is_read() {
+    let faster = Facts { process_vm: ProcessVm::Allowed, memcpy_mb_s: 1000, process_vm_mb_s: 2000, ..Facts::default() };
+    let mut bytes: Vec<u8> = (0..300_000).map(|i| ((i * 13) >> 3) as u8).collect();
+    let mem = UserMem::of_slice(&mut bytes);
+    let key_by = |facts: Facts| {
+        let segment = segment_with(2, facts);
+        attach(&segment, 0);
+        ShmDevice::new(segment, 0).expose(mem)
+    };
+    assert!(key_by(faster).is_some());
+    assert_eq!(key_by(Facts { process_vm: ProcessVm::Forbidden, ..faster }), None);
+    assert_eq!(key_by(Facts { process_vm_mb_s: 1000, ..faster }), None, "copying is as fast");
+    // 100 us + n / 2 GB/s = n / 1 GB/s from 200 000 bytes on.
+    assert!(key_by(Facts { process_vm_fixed_ns: 100_000, ..faster }).is_some());
+    assert_eq!(key_by(Facts { process_vm_fixed_ns: 151_000, ..faster }), None, "too short for what a call costs");
+
+    if !hawser_os::process_vm::allowed_between_children() {
+        println!("     process_vm_readv is forbidden here");
+        return;
+    }
+    let segment = segment_with(2, faster);
+    attach(&segment, 0);
+    segment.rank(1).set_pid(hawser_os::host::pid());
+    assert_eq!(ShmDevice::new(segment.clone(), 1).expose(mem).map(|key| key[2]), Some(300_000));
+    segment.rank(1).set_pid(hawser_os::host::pid() + 1);
+    assert_eq!(ShmDevice::new(segment.clone(), 1).expose(mem), None, "peers know it by another number");
+
+    let child = fork(&segment, 1, || {
+        let device = ShmDevice::new(segment.clone(), 1);
+        let mut port = device.port(Lane(0));
+        let words = device.expose(mem).unwrap().map(u64::to_ne_bytes).concat();
+        port.send(Peer(0), Header::default(), &words, Source::None).unwrap();
+        let mut done = Answer(None);
+        while done.0.is_none() {
+            port.poll(&mut done);
+        }
+    });
+    let device = ShmDevice::new(segment.clone(), 0);
+    let mut port = device.port(Lane(0));
+    let mut answer = Answer(None);
+    while answer.0.is_none() {
+        port.poll(&mut answer);
+    }
+    let words = answer.0.unwrap();
+    let key = [0, 8, 16].map(|i| u64::from_ne_bytes(words[i..i + 8].try_into().unwrap()));
+    let mut into = vec![0; 200_000];
+    assert!(device.read(Peer(1), &key, 100_000, UserMem::of_slice(&mut into)));
+    assert!(into == bytes[100_000..]);
+    assert!(!device.read(Peer(1), &key, 100_001, UserMem::of_slice(&mut into)), "nothing beyond the buffer");
+    port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+    assert_eq!(reap(child), 0);
+    assert!(!device.read(Peer(1), &key, 0, UserMem::of_slice(&mut into)), "its owner is gone");
+    assert_eq!(device.expose(UserMem::of_slice(&mut bytes)), None, "what failed once is not tried again");
 }
 
 struct Answer(Option<Vec<u8>>);

@@ -58,6 +58,11 @@ impl Counters {
         word.store(word.load(Relaxed).wrapping_add(count), Relaxed);
     }
 
+    /// The memory and the place in it of slot `slot`, for what several threads count at once.
+    pub fn word(&self, slot: usize) -> (Region, usize) {
+        (self.0.clone(), slot * 8)
+    }
+
     /// Raises slot `slot` to `value`, for high-water marks.
     #[inline]
     pub fn raise(&self, slot: usize, value: u64) {

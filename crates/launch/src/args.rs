@@ -49,6 +49,9 @@ struct Raw {
     /// Begin every line of output with its rank
     #[arg(short = 'l', long = "prepend-rank", alias = "tag-output")]
     label: bool,
+    /// Open MPI 5's way to say `-l`
+    #[arg(long = "output", value_name = "HOW", hide = true)]
+    output: Vec<String>,
     /// Report and end the job after this time
     #[arg(short = 't', long = "timeout", value_name = "SECONDS")]
     timeout_s: Option<f64>,
@@ -90,7 +93,11 @@ const SILENT: [&[&str]; 3] = [
         "bysocket",
         "display-map",
         "display-allocation",
+        "display-topo",
         "report-bindings",
+        "report-state-on-timeout",
+        "get-stack-traces",
+        "silent-abort",
         "enable-recovery",
         "disable-auto-cleanup",
         "disable-hostname-propagation",
@@ -118,7 +125,6 @@ const SILENT: [&[&str]; 3] = [
         "usize",
         "prefix",
         "display",
-        "output",
         "membind",
         "topolib",
         "runtime-options",
@@ -266,6 +272,12 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
 /// What holds for the whole job, wherever it is written.
 fn take_options(raw: &Raw, options: &mut Options, general: &mut AppOptions) -> Result<(), Stop> {
     options.prefix |= raw.label;
+    for word in raw.output.iter().flat_map(|how| how.split([',', ':'])) {
+        match word {
+            "tag" | "tag-detailed" | "tag-fullname" | "rank" => options.prefix = true,
+            _ => return Err(Stop::Wrong(format!("--output {word} is not offered here, only --output tag"))),
+        }
+    }
     options.stats |= raw.stats;
     options.info |= raw.info;
     options.verbose |= raw.verbose;

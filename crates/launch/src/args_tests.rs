@@ -59,14 +59,18 @@ fn both_launchers_options_are_understood() {
     let options = parsed("-l -v -t 2.5 --bind-to core:overload-allowed --stats -n 2 ./a");
     assert!(options.prefix && options.verbose && options.stats);
     assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), Binding::Core));
-    assert!(parsed("--tag-output ./a").prefix && parsed("-prepend-rank ./a").prefix);
+    for label in ["--tag-output", "-tag-output", "-prepend-rank", "--output tag", "--output tag-detailed", "-l"] {
+        assert!(parsed(&format!("{label} ./a")).prefix, "{label}");
+    }
+    assert!(!parsed("./a -l").prefix);
     assert_eq!(parsed("-bind-to none ./a").binding, Binding::None);
     assert_eq!(parsed("--timeout 60 ./a").timeout, Some(Duration::from_secs(60)));
 }
 
 #[test]
 fn options_without_meaning_here_are_taken_silently() {
-    let line = "--oversubscribe --allow-run-as-root --map-by ppr:2:node --mca btl self,vader -mca a -b -ppn 2 -N 3 -q -iface lo -n 2 ./a";
+    let line = "--oversubscribe --allow-run-as-root --map-by ppr:2:node --mca btl self,vader -mca a -b -ppn 2 -N 3 -q -iface lo \
+                --report-state-on-timeout --get-stack-traces -n 2 ./a";
     let options = parsed(line);
     assert_eq!((options.apps[0].ranks, &options.apps[0].command), (2, &words("./a")));
 }
@@ -96,6 +100,9 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--bind-to moon ./a", "neither core nor none"),
         ("-t -1 ./a", "no time in seconds"),
         ("-t 0 ./a", "no time in seconds"),
+        ("-t soon ./a", "invalid value 'soon'"),
+        ("-n", "a value is required"),
+        ("--output dir=x ./a", "--output dir=x is not offered"),
         ("-env ONE", "2 values required"),
         ("", "no program is given"),
     ] {
@@ -110,4 +117,23 @@ fn help_version_and_info_need_no_program() {
     assert!(matches!(parse(&words("-help")), Err(Stop::Print(_))));
     assert!(matches!(parse(&words("--version")), Err(Stop::Print(text)) if text.contains(env!("CARGO_PKG_VERSION"))));
     assert!(parsed("--info").apps.is_empty());
+}
+
+#[test]
+fn the_manual_names_every_option_and_no_other() {
+    let page = include_str!("../../../packaging/man/mpiexec.1").replace('\\', "");
+    let mut command = command();
+    command.build();
+    let told = |dashed: &str| {
+        page.match_indices(dashed)
+            .any(|(at, _)| !page[at + dashed.len()..].starts_with(|c: char| c.is_ascii_alphanumeric()))
+    };
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        let names = [arg.get_long().map(|long| format!("--{long}")), arg.get_short().map(|short| format!("-{short}"))];
+        names.into_iter().flatten().for_each(|name| assert!(told(&name), "{name} is not in mpiexec.1"));
+    }
+    let words = page.split(|c: char| c.is_whitespace() || "\",;".contains(c));
+    for word in words.filter(|word| word.starts_with('-') && word.len() > 1) {
+        assert!(find(&command, word.trim_start_matches('-')).is_some(), "mpiexec.1 tells of {word}");
+    }
 }

@@ -3,7 +3,7 @@
 mod harness;
 
 use harness::*;
-use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1};
+use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -139,12 +139,14 @@ fn a_hangup_that_mpiexec_was_told_to_ignore_is_ignored() {
 
 #[test]
 fn user_signals_are_forwarded() {
-    let job = script_job("-n 2", "trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.05; done");
-    job.until("start", |processes| programs(processes).len() >= 4);
-    std::thread::sleep(Duration::from_millis(200));
-    job.signal(SIGUSR1);
-    let outcome = job.finish();
-    assert_eq!((outcome.code, outcome.out.matches("got").count()), (0, 2), "{}", outcome.err);
+    for (signal, name) in [(SIGUSR1, "USR1"), (SIGUSR2, "USR2")] {
+        let job = script_job("-n 2", &format!("trap 'echo got; exit 0' {name}; while :; do sleep 0.05; done"));
+        job.until("start", |processes| programs(processes).len() >= 4);
+        std::thread::sleep(Duration::from_millis(200));
+        job.signal(signal);
+        let outcome = job.finish();
+        assert_eq!((outcome.code, outcome.out.matches("got").count()), (0, 2), "{name}: {}", outcome.err);
+    }
 }
 
 #[test]

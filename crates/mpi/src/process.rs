@@ -6,6 +6,7 @@
 use crate::bsend::Attached;
 use crate::comm::Comm;
 use crate::comm_create;
+use crate::counters::Counter;
 use crate::group::Group;
 use crate::lane::Lane;
 use crate::matching::{Limits, Op};
@@ -80,7 +81,10 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     self_comm.set_handle(hawser_base::handle::comm::SELF);
     self_comm.set_name(b"MPI_COMM_SELF");
     let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;
-    let lane = |i: usize| LaneCell::new(Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
+    let (contended, at) = counters.word(Counter::LaneContended as usize);
+    let lane = |i: usize| {
+        LaneCell::counted(Lane::new(LaneId(i as u8), fabric, limits, counters.clone()), contended.clone(), at)
+    };
     let process = Process {
         stage: AtomicU8::new(RUNNING),
         active: AtomicU32::new(active),

@@ -137,6 +137,8 @@ pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool
         return false;
     }
     if lane.channel.send_short(target.peer, wire::eager(target.context, target.tag), mem) {
+        lane.core.counters.add(Counter::Eager as usize, 1);
+        lane.core.counters.add(Counter::BytesSent as usize, bytes);
         return true;
     }
     lane.core.engine.undo_quick_send(target.peer, bytes);

@@ -22,7 +22,7 @@ pub static WINDOW: Param = Param {
 
 /// Every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
-    let own = [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD];
+    let own = [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD, &hawser_dev_shm::PROCESS_VM_FROM];
     own.into_iter().chain(hawser_coll::PARAMS.iter()).collect()
 }
 

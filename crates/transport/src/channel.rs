@@ -151,3 +151,106 @@ impl Channel {
         self.ports[device].poll_from(from, delivery)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// What a peer of a test's port got, and what the port takes.
+    #[derive(Default)]
+    struct Far {
+        sent: Vec<(Peer, u32)>,
+        refusal: Option<Refusal>,
+    }
+
+    /// A port that keeps what it is sent, or refuses it.
+    struct TestPort(Arc<Mutex<Far>>);
+
+    impl Port for TestPort {
+        fn send(&mut self, to: Peer, header: Header, _: &[u8], _: Source<'_>) -> Result<(), Refusal> {
+            let mut far = self.0.lock().unwrap();
+            match far.refusal {
+                Some(refusal) => Err(refusal),
+                None => {
+                    far.sent.push((to, header.a));
+                    Ok(())
+                }
+            }
+        }
+        fn has_room(&mut self, _: Peer, _: usize) -> bool {
+            self.0.lock().unwrap().refusal.is_none()
+        }
+        fn poll(&mut self, _: &mut dyn Delivery) -> usize {
+            0
+        }
+        fn poll_from(&mut self, _: Peer, _: &mut dyn Delivery) -> bool {
+            false
+        }
+    }
+
+    /// A channel to two peers, each by a device of its own.
+    fn channel() -> (Channel, [Arc<Mutex<Far>>; 2]) {
+        let far: [Arc<Mutex<Far>>; 2] = Default::default();
+        let ports = far.iter().map(|far| Box::new(TestPort(far.clone())) as Box<dyn Port>).collect();
+        (Channel::new(ports, [(0, 100), (1, 100)].into_iter()), far)
+    }
+
+    fn header(a: u32) -> Header {
+        Header { a, ..Header::default() }
+    }
+
+    fn short(channel: &mut Channel, to: u32, a: u32) -> bool {
+        channel.send_short(Peer(to), header(a), UserMem::of_slice(&mut [0; 10]))
+    }
+
+    #[test]
+    fn nothing_overtakes_control_that_waits_for_room() {
+        let (mut channel, far) = channel();
+        far[0].lock().unwrap().refusal = Some(Refusal::Full);
+        channel.control(Peer(0), Control::new(header(1), &[]));
+        channel.control(Peer(0), Control::new(header(2), &[7; PREFIX_MAX]));
+        far[0].lock().unwrap().refusal = None;
+        assert!(!channel.is_flushed() && !channel.has_room(Peer(0), 0));
+        assert!(!short(&mut channel, 0, 9) && !channel.send(Peer(0), header(9), &[], Source::None));
+        assert!(short(&mut channel, 1, 5), "another peer is not held up");
+        channel.control(Peer(0), Control::new(header(3), &[]));
+        channel.flush();
+        assert!(channel.is_flushed() && channel.has_room(Peer(0), 0) && short(&mut channel, 0, 4));
+        assert_eq!(far[0].lock().unwrap().sent, [1, 2, 3, 4].map(|a| (Peer(0), a)));
+        assert_eq!(far[1].lock().unwrap().sent, [(Peer(1), 5)]);
+    }
+
+    #[test]
+    fn a_flush_goes_as_far_as_there_is_room() {
+        let (mut channel, far) = channel();
+        far.iter().for_each(|far| far.lock().unwrap().refusal = Some(Refusal::Full));
+        (0..2).for_each(|peer| channel.control(Peer(peer), Control::new(header(peer), &[])));
+        far[1].lock().unwrap().refusal = None;
+        channel.flush();
+        assert!(!channel.is_flushed() && far[0].lock().unwrap().sent.is_empty());
+        assert!(short(&mut channel, 1, 8) && !short(&mut channel, 0, 8));
+    }
+
+    #[test]
+    fn what_is_sent_to_the_lost_vanishes() {
+        let (mut channel, far) = channel();
+        far[0].lock().unwrap().refusal = Some(Refusal::Full);
+        channel.control(Peer(0), Control::new(header(1), &[]));
+        far[0].lock().unwrap().refusal = Some(Refusal::Lost);
+        channel.flush();
+        assert!(channel.is_flushed(), "a backlog to the lost goes");
+        assert!(channel.send(Peer(0), header(2), &[], Source::None));
+        channel.control(Peer(0), Control::new(header(3), &[]));
+        assert!(channel.is_flushed() && !short(&mut channel, 0, 4));
+        assert!(far[0].lock().unwrap().sent.is_empty());
+    }
+
+    #[test]
+    fn a_payload_beyond_the_shortest_kind_is_not_sent_leanly() {
+        let (mut channel, far) = channel();
+        assert!(!channel.send_short(Peer(0), header(1), UserMem::of_slice(&mut [0; 101])));
+        assert!(channel.send_short(Peer(0), header(2), UserMem::of_slice(&mut [0; 100])));
+        assert_eq!(far[0].lock().unwrap().sent, [(Peer(0), 2)]);
+    }
+}

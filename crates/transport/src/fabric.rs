@@ -73,3 +73,25 @@ impl Fabric {
         self.devices[self.route(from).device as usize].read(from, key, at, into)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_device::Loopback;
+
+    fn own(peer: u32) -> Box<dyn Device> {
+        Box::new(Loopback::new(Peer(peer)))
+    }
+
+    #[test]
+    fn the_first_device_that_reaches_a_peer_is_its_route() {
+        let fabric = Fabric::new(vec![own(1), own(0), own(1)], 2).unwrap();
+        assert_eq!((fabric.route(Peer(0)).device, fabric.route(Peer(1)).device), (1, 0));
+    }
+
+    #[test]
+    fn a_peer_that_nothing_reaches_is_named_with_what_was_tried() {
+        let error = Fabric::new(vec![own(0)], 2).err().unwrap().to_string();
+        assert!(error.contains("rank 1 is reached by no device (tried: self)"), "{error}");
+    }
+}

@@ -161,3 +161,65 @@ impl Idle<'_> {
 pub fn wait_peer(source: Option<Peer>) -> hawser_job::WaitPeer {
     source.map_or(hawser_job::WaitPeer::Any, |peer| hawser_job::WaitPeer::Rank(peer.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_job::WaitPeer;
+
+    const SPIN_TURNS: u32 = 100;
+    const YIELD_TURNS: u32 = 10;
+
+    fn patience() -> Patience {
+        let (bell, record) = (Doorbell::private(), WaitRecord::private());
+        Patience { spin: SPIN_TURNS, yields: YIELD_TURNS, bell, record }
+    }
+
+    fn reason() -> Waiting {
+        Waiting { call: "MPI_Recv".into(), peer: WaitPeer::Rank(3), ..Waiting::default() }
+    }
+
+    /// Pauses until the doorbell is armed; how often.
+    fn until_armed(idle: &mut Idle<'_>) -> u32 {
+        let mut turns = 0;
+        while !idle.is_armed() {
+            idle.pause(|| panic!("the reason is for a sleeper to tell"));
+            turns += 1;
+        }
+        turns
+    }
+
+    #[test]
+    fn a_wait_spins_then_yields_then_arms_and_sleeps_last() {
+        let patience = patience();
+        let mut idle = patience.idle();
+        assert_eq!(until_armed(&mut idle), SPIN_TURNS + YIELD_TURNS + 1);
+        assert!(idle.look_wide(), "everything is looked at before a sleep");
+        assert!(patience.record.read().is_none(), "nobody sleeps yet");
+        patience.bell.ring(); // what comes between arming and sleeping ends the sleep
+        idle.pause(reason);
+        let told = patience.record.read().unwrap();
+        assert_eq!((told.call.as_str(), told.peer), ("MPI_Recv", WaitPeer::Rank(3)));
+        drop(idle);
+        assert!(patience.record.read().is_none(), "the wait is over");
+    }
+
+    #[test]
+    fn what_moves_makes_a_wait_quick_again() {
+        let patience = patience();
+        let mut idle = patience.idle();
+        (0..SPIN_TURNS + YIELD_TURNS).for_each(|_| idle.pause(reason));
+        idle.moved();
+        assert_eq!(until_armed(&mut idle), SPIN_TURNS + YIELD_TURNS + 1);
+    }
+
+    #[test]
+    fn a_wait_that_ends_armed_leaves_no_bell_to_be_rung() {
+        let patience = patience();
+        let mut idle = patience.idle();
+        until_armed(&mut idle);
+        assert!(patience.bell.is_armed());
+        drop(idle);
+        assert!(!patience.bell.is_armed());
+    }
+}

@@ -39,6 +39,7 @@ pub fn all(net: impl Fn() -> Net) {
     a_refusal_leaves_nothing_behind(&net());
     control_travels_when_payload_is_refused(&net());
     room_is_told_truly(&net());
+    room_for_a_length_is_room_for_any_shorter(&net());
     poll_from_takes_at_most_one(&net());
     what_is_not_consumed_is_dropped(&net());
     pieces_of_any_length_can_be_taken(&net());
@@ -156,6 +157,44 @@ fn room_is_told_truly(net: &Net) {
         assert!(wire.sender.port.has_room(to, len), "a drained device has room");
     }
     record.expect_seeds(0, 0..record.arrived.len() as u32, "asking for room sends nothing");
+}
+
+/// At any filling of the device, after any mixture of packets, with prefixes and control among them.
+fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
+    let mut wire = Wire::new(net);
+    let (to, limits) = (Peer(wire.to as u32), wire.sender.limits(wire.to));
+    let edges = [1, PREFIX_MAX, limits.short, limits.short + 1, (limits.piece)(1), limits.packet];
+    let mut random = 20_261_122_u64;
+    let mut below = |bound: usize| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize % bound
+    };
+    let mut record = Record::default();
+    let (mut seed, mut refused) = (0, 0);
+    while seed < 20_000 {
+        let most = match below(3) {
+            0 => below(limits.packet + 1),
+            _ => edges[below(edges.len())].saturating_sub(below(3)),
+        };
+        if wire.sender.port.has_room(to, most) {
+            let len = most - below(most + 1).min(below(most + 1));
+            let form = [Form::Mem, Form::Pack][below(2)];
+            wire.send(seed, len, below(PREFIX_MAX.min(len) + 1), form).expect("has_room was true of as much or more");
+            seed += 1;
+        } else {
+            refused += 1;
+            // What is full, and how, is left as it is for some turns.
+            for _ in 0..below(8) {
+                wire.receiver().poll_from(Peer(0), &mut record);
+            }
+        }
+        if below(16) == 0 && wire.sender.send_control(wire.to, seed, below(PREFIX_MAX + 1)).is_ok() {
+            seed += 1;
+        }
+    }
+    wire.drain(&mut record);
+    assert!(refused > 100, "the device was full at times");
+    record.expect_seeds(0, 0..seed, "asking for room sends nothing");
 }
 
 fn poll_from_takes_at_most_one(net: &Net) {

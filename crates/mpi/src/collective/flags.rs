@@ -177,7 +177,7 @@ impl Seat {
     #[inline]
     pub fn poll(&mut self, phase: &mut Phase, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
         if *phase == Phase::Enter {
-            board.progress(self.me).store(entered(self.epoch), Release); // partner: `missing`
+            board.progress(self.me).store(entered(self.epoch), Release); // partner: `behind`
             *phase = Phase::Claim;
         }
         if *phase == Phase::Claim {
@@ -382,10 +382,19 @@ impl Seat {
         }
     }
 
-    /// A member that has not come to this step, if there is one among `of`: for those who ask who is missing.
-    pub fn missing(&self, of: impl Iterator<Item = usize>, board: &impl Board) -> Option<usize> {
-        of.filter(|&member| member != self.me)
-            .find(|&member| board.progress(member).load(Acquire) < entered(self.epoch)) // partner: `poll`
+    /// A member that has not come to this step, if there is one: for those who ask who is missing.
+    pub fn missing(&self, board: &impl Board) -> Option<usize> {
+        self.behind(entered(self.epoch), 0..self.members, board)
+    }
+
+    /// Of the members that have ended, one that was not through this step. It may have come, and died with all
+    /// contributions in its hands.
+    pub fn lost(&self, ended: impl Iterator<Item = usize>, board: &impl Board) -> Option<usize> {
+        self.behind(left(self.epoch), ended, board)
+    }
+
+    fn behind(&self, progress: u64, of: impl Iterator<Item = usize>, board: &impl Board) -> Option<usize> {
+        of.filter(|&member| member != self.me).find(|&member| board.progress(member).load(Acquire) < progress) // partners: `poll`, `leave`
     }
 
     /// The number of the step, for reports.

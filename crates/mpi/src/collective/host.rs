@@ -180,7 +180,7 @@ impl Data for Traffic<'_> {
 pub struct Host {
     seat: Seat,
     board: FlagBoard,
-    /// A member that died before it came to a step: no step can end any more.
+    /// A member that died before it was through a step: no step can end any more.
     lost: Option<Peer>,
 }
 
@@ -210,7 +210,12 @@ impl Host {
     }
 
     fn missing(&self) -> Option<usize> {
-        self.seat.missing(0..self.board.bells.len(), &self.board)
+        self.seat.missing(&self.board)
+    }
+
+    /// Of the members, one that has ended and was not through the step that is under way.
+    pub fn lost_among(&self, has_ended: impl Fn(usize) -> bool) -> Option<usize> {
+        self.seat.lost((0..self.board.bells.len()).filter(|&member| has_ended(member)), &self.board)
     }
 
     /// The communicator is freed on this member, which is through with all steps. Whether it was the last.
@@ -317,7 +322,7 @@ fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
     peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
 }
 
-/// A member that has ended without coming to this step.
+/// A member that has ended before it was through this step.
 fn lost_member(process: &Process, comm: &Comm, host: &Host) -> Option<Peer> {
     let segment = process.segment();
     // Acquire pairs with the Release in `Segment::set_ended`: who sees the count sees the phase.
@@ -328,8 +333,7 @@ fn lost_member(process: &Process, comm: &Comm, host: &Host) -> Option<Peer> {
         let local = comm.group().peer(member as u32).and_then(|peer| segment.local_index(peer.0));
         local.is_some_and(|local| segment.rank(local).phase() == RankPhase::Ended)
     };
-    let ended = (0..host.board.bells.len()).filter(|&member| has_ended(member));
-    host.seat.missing(ended, &host.board).and_then(|member| comm.group().peer(member as u32))
+    host.lost_among(has_ended).and_then(|member| comm.group().peer(member as u32))
 }
 
 #[cold]

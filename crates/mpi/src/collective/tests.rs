@@ -206,6 +206,36 @@ fn a_giver_runs_ahead_two_steps_and_no_further() {
 }
 
 #[test]
+fn a_member_that_died_within_a_step_is_lost_to_it_and_one_that_was_through_is_not() {
+    for members in [2, 3] {
+        let mut hosts = hosts(members);
+        let spec = Host::spec(Kind::Barrier, &Parts::NONE);
+        let mut poll = |member: usize, phase: &mut Phase| hosts[member].poll(phase, &spec, &Parts::NONE);
+        let mut phases = vec![Phase::Enter; members];
+        // All but the last are inside, and one of them dies there.
+        (0..members - 1).for_each(|member| assert_eq!(poll(member, &mut phases[member]), None));
+        assert_eq!(hosts[members - 1].lost_among(|member| member == 0), Some(0));
+        assert_eq!(hosts[members - 1].lost_among(|_| false), None);
+        // The next time it dies after the end.
+        let mut poll = |member: usize, phase: &mut Phase| hosts[member].poll(phase, &spec, &Parts::NONE);
+        assert_eq!(poll(members - 1, &mut phases[members - 1]), Some(Ended::Well));
+        (0..members - 1).for_each(|member| assert_eq!(poll(member, &mut phases[member]), Some(Ended::Well)));
+        let mut next = Phase::Enter;
+        assert_eq!(poll(1, &mut next), None);
+        assert_eq!(hosts[1].lost_among(|member| member == 0), Some(0), "to the next step");
+    }
+    // Who only gives is through at once.
+    let mut pair = hosts(2);
+    let mut data = [7u8; 4];
+    let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
+    let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
+    let spec = Host::spec(Kind::Bcast { root: 0 }, &parts);
+    assert_eq!(pair[0].poll(&mut Phase::Enter.clone(), &spec, &parts), Some(Ended::Well));
+    assert_eq!(pair[1].lost_among(|member| member == 0), None);
+    assert_eq!(pair[1].poll(&mut Phase::Enter.clone(), &spec, &parts), Some(Ended::Well));
+}
+
+#[test]
 fn the_last_member_to_free_the_communicator_is_told_so() {
     let members = hosts(3);
     assert_eq!(members.iter().map(Host::depart).collect::<Vec<_>>(), [false, false, true]);
