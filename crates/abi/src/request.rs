@@ -24,10 +24,9 @@ fn object(comm: Handle) -> Object {
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
-unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
+pub unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
     // SAFETY: the caller's promise.
-    unsafe { status::write::<A>(status, &completed.status) };
-    completed.result().map(drop).map_err(|error| Fault::of(object(completed.comm), error))
+    unsafe { status::finish::<A>(status, &completed.status) }.map_err(|error| Fault::of(object(completed.comm), error))
 }
 
 /// The ends of several operations, collected.

@@ -161,7 +161,7 @@ fn send_long(
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
     start(&mut lane, target, buffer, mode == Mode::Synchronous, Some(request))?;
     drop(lane);
-    wait::request(process, lane_id, request, call).result().map(drop)
+    wait::request(process, lane_id, request, call).check()
 }
 
 /// Starts a send in its lane: it ends by its request.
@@ -239,10 +239,10 @@ pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result
         return Ok(SENT);
     }
     let mut lane = process.lane(lane_id).enter();
-    if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous) {
-        if send_short(&mut lane, &target, *mem) {
-            return Ok(SENT);
-        }
+    if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous)
+        && send_short(&mut lane, &target, *mem)
+    {
+        return Ok(SENT);
     }
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
     start(&mut lane, &target, buffer, mode == Mode::Synchronous, Some(request))?;
@@ -271,19 +271,19 @@ pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
     }
 }
 
-/// MPI_Recv.
+/// MPI_Recv. The status of a receive that failed says what came (`Status::check`).
 #[inline(always)]
 pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
     match recv_lean(process, buf, source, tag, comm) {
-        Some(status) => status,
+        Some(status) => Ok(status),
         None => recv_checked(process, buf, source, tag, comm),
     }
 }
 
 /// The leanest receive: from a known source into plain memory; `None` sends it the long way.
 #[inline(always)]
-fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Result<Status>> {
+fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
     let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
     let counted; // as in `send_lean`
     let comm = if comm == handle::comm::WORLD {
@@ -314,7 +314,7 @@ pub(crate) fn recv_direct(
     peer: Peer,
     mem: UserMem,
     source: i32,
-) -> Option<Result<Status>> {
+) -> Option<Status> {
     let engine = &lane.core.engine;
     // A message of several packets wants its receive posted before the first one comes: it would be held.
     if mem.len() as u64 > engine.limits().packet || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
@@ -349,16 +349,9 @@ fn direct_turns(process: &Process) -> u32 {
 }
 
 #[inline]
-fn direct_status(source: i32, tag: i32, bytes: u64, room: u64) -> Result<Status> {
-    if bytes > room {
-        return Err(truncated(bytes, room));
-    }
-    Ok(Status { source, tag, error: None, bytes, cancelled: false })
-}
-
-#[cold]
-fn truncated(bytes: u64, room: u64) -> Error {
-    Error::new(Class::Truncate, format!("a message of {bytes} bytes does not fit the receive buffer of {room} bytes"))
+fn direct_status(source: i32, tag: i32, bytes: u64, room: u64) -> Status {
+    let error = (bytes > room).then_some(Class::Truncate);
+    Status { source, tag, error, bytes: bytes.min(room), cancelled: false }
 }
 
 /// Takes the message that is waited for straight from the device; everything else goes to the engine.
@@ -394,10 +387,10 @@ fn recv_posted(process: &'static Process, comm: CommRef, want: Want, buffer: Buf
     let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
     post(&mut lane, want, buffer, request);
     drop(lane);
-    wait::request(process, lane_id, request, "MPI_Recv").result()
+    Ok(wait::request(process, lane_id, request, "MPI_Recv"))
 }
 
-/// MPI_Sendrecv.
+/// MPI_Sendrecv. The status is the receive's; its error is that of the send, if that failed.
 pub fn sendrecv(
     out: &Buf,
     dest: i32,
@@ -415,10 +408,9 @@ pub fn sendrecv(
             return Err(error);
         }
     };
-    let sent = wait::wait("MPI_Sendrecv", &mut send)?;
-    let received = wait::wait("MPI_Sendrecv", &mut recv)?;
-    sent.result()?;
-    received.result()
+    let sent = wait::wait("MPI_Sendrecv", &mut send)?.status;
+    let received = wait::wait("MPI_Sendrecv", &mut recv)?.status;
+    Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
 /// Cancels and forgets a receive that was posted for a call that failed.
@@ -426,7 +418,7 @@ fn abandon(recv: Handle) {
     let _ = request_cancel(recv).and_then(|()| request_free(recv));
 }
 
-/// MPI_Sendrecv_replace.
+/// MPI_Sendrecv_replace. Its status is as MPI_Sendrecv's.
 pub fn sendrecv_replace(
     buf: &Buf,
     dest: i32,
@@ -448,9 +440,9 @@ pub fn sendrecv_replace(
         send = lane.core.requests.handle(request);
     }
     let mut recv = irecv(buf, source, recv_tag, comm)?;
-    let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?;
-    wait::wait("MPI_Sendrecv_replace", &mut send)?.result()?;
-    received.result()
+    let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?.status;
+    let sent = wait::wait("MPI_Sendrecv_replace", &mut send)?.status;
+    Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
 /// MPI_Cancel: at once for a receive, by the receiver's word for a send.

@@ -10,7 +10,7 @@ use crate::process::{self, Process};
 use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Error, Handle, Lane as LaneId, Result};
+use hawser_base::{Handle, Lane as LaneId, Result};
 use hawser_job::{Tag, WaitPeer, Waiting};
 use hawser_transport::Idle;
 
@@ -24,26 +24,6 @@ pub struct Completed {
 
 impl Completed {
     const NOTHING: Completed = Completed { status: Status::EMPTY, comm: Handle::NULL };
-
-    /// The status, or the operation's error in words.
-    pub fn result(self) -> Result<Status> {
-        match self.status.error {
-            None => Ok(self.status),
-            Some(class) => Err(Error::new(class, self.words())),
-        }
-    }
-
-    fn words(&self) -> String {
-        let Status { source, tag, bytes, .. } = self.status;
-        match self.status.error {
-            Some(hawser_base::Class::Truncate) => {
-                format!(
-                    "the message of rank {source} with tag {tag} is longer than the receive buffer of {bytes} bytes"
-                )
-            }
-            _ => "the other process of the operation has ended".to_owned(),
-        }
-    }
 }
 
 impl Process {
@@ -101,9 +81,9 @@ impl Process {
 }
 
 /// Waits for a request that a blocking call made, and forgets it.
-pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Completed {
+pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
     let reason = || open_reason(process, call, lane, index);
-    process.wait_until(lane, reason, |lane| take(lane, index).map(|(completed, _)| completed))
+    process.wait_until(lane, reason, |lane| take(lane, index).map(|(completed, _)| completed.status))
 }
 
 /// What a rank says of the request that it sleeps for.
