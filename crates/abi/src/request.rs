@@ -12,13 +12,10 @@ use crate::raise::{Fault, Object, Result};
 use crate::status::{self, Statuses};
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
+use hawser_mpi::comm::CommRef;
 use hawser_mpi::wait::{self, Any, Completed};
 use hawser_mpi::{persistent, pt2pt};
 use std::ffi::c_int;
-
-fn object(comm: Handle) -> Object {
-    if comm.is_null() { Object::Default } else { Object::Comm(comm) }
-}
 
 /// The end of one operation: its status, or its error on its communicator.
 ///
@@ -26,7 +23,8 @@ fn object(comm: Handle) -> Object {
 /// `status` is MPI_STATUS_IGNORE or may be written.
 pub unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
     // SAFETY: the caller's promise.
-    unsafe { status::finish::<A>(status, &completed.status) }.map_err(|error| Fault::of(object(completed.comm), error))
+    unsafe { status::finish::<A>(status, &completed.status) }
+        .map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
 }
 
 /// The ends of several operations, collected.
@@ -35,7 +33,8 @@ struct Ends<A: Abi> {
     /// Class of each that ended, in the order of the statuses; filled from the first failure on.
     classes: Vec<Class>,
     ended: usize,
-    failed: Option<Handle>,
+    /// The communicator of the first failure.
+    failed: Option<CommRef>,
 }
 
 impl<A: Abi> Ends<A> {
@@ -49,7 +48,7 @@ impl<A: Abi> Ends<A> {
     fn add(&mut self, completed: Completed) {
         self.statuses.write(self.ended, &completed.status);
         if let Some(class) = completed.status.error {
-            self.failed.get_or_insert(completed.comm);
+            self.failed = self.failed.take().or(completed.comm);
             self.classes.resize(self.ended, Class::Success);
             self.classes.push(class);
         }
@@ -64,7 +63,7 @@ impl<A: Abi> Ends<A> {
         }
         let failed = self.classes.iter().filter(|&&class| class != Class::Success).count();
         let text = format!("{failed} of {} operations failed; MPI_ERROR of each status says which and how", self.ended);
-        Err(Fault::of(object(comm), Error::new(Class::InStatus, text)))
+        Err(Fault::of(Object::Held(comm), Error::new(Class::InStatus, text)))
     }
 }
 

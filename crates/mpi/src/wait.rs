@@ -5,6 +5,7 @@
 //!
 //! Before it: `pt2pt`, `collective`, `abi::request`; after it: `lane` and `transport::Idle`.
 
+use crate::comm::CommRef;
 use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
@@ -15,15 +16,14 @@ use hawser_job::{Tag, WaitPeer, Waiting};
 use hawser_transport::Idle;
 
 /// A completed operation, and whose error handler is called if it failed.
-#[derive(Clone, Copy, Debug)]
 pub struct Completed {
     pub status: Status,
-    /// The communicator; MPI_COMM_NULL where there is none.
-    pub comm: Handle,
+    /// The communicator, which the application may have freed by now; none where there was no operation.
+    pub comm: Option<CommRef>,
 }
 
 impl Completed {
-    const NOTHING: Completed = Completed { status: Status::EMPTY, comm: Handle::NULL };
+    const NOTHING: Completed = Completed { status: Status::EMPTY, comm: None };
 }
 
 impl Process {
@@ -83,7 +83,7 @@ impl Process {
 /// Waits for a request that a blocking call made, and forgets it.
 pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
     let reason = || open_reason(process, call, lane, index);
-    process.wait_until(lane, reason, |lane| take(lane, index).map(|(completed, _)| completed.status))
+    process.wait_until(lane, reason, |lane| take(lane, index)).0.status
 }
 
 /// What a rank says of the request that it sleeps for.
@@ -111,14 +111,13 @@ fn several(call: &str, requests: usize) -> Waiting {
 fn take(lane: &mut Lane, index: u32) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
     let status = request.status()?;
-    let completed = Completed { status, comm: request.comm.handle() };
     if request.recipe.is_some() {
         request.state = State::Inactive;
         request.cancel = false;
-        return Some((completed, false));
+        return Some((Completed { status, comm: Some(request.comm.clone()) }, false));
     }
-    lane.core.requests.remove(index);
-    Some((completed, true))
+    let comm = Some(lane.core.requests.remove(index).comm);
+    Some((Completed { status, comm }, true))
 }
 
 /// What a handle is before anybody waits for it.
@@ -135,7 +134,7 @@ fn find(process: &'static Process, handle: Handle) -> Result<Found> {
     match handle {
         Handle::NULL => Ok(Found::Nothing),
         SENT => Ok(Found::Now(Completed::NOTHING)),
-        NOTHING_RECEIVED => Ok(Found::Now(Completed { status: Status::PROC_NULL, comm: Handle::NULL })),
+        NOTHING_RECEIVED => Ok(Found::Now(Completed { status: Status::PROC_NULL, comm: None })),
         _ => {
             let lane = lane_of(handle)?;
             let mut guard = process.lane(lane).enter();
