@@ -2,7 +2,7 @@
 //!
 //! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0
 //! then takes a block of flags and tells the others. What is hung on a communicator is copied by its own rooms:
-//! attributes by `attributes`, the error handler by `errhandler`. Names are not copied.
+//! attributes by `attributes`, the error handler by `errhandler`. Names and hints are not copied.
 //!
 //! Before it: `abi::comm`; after it: `collective::team`.
 
@@ -27,10 +27,12 @@ pub fn dup(comm: Handle) -> Result<Handle> {
     duplicate("MPI_Comm_dup", comm)
 }
 
-/// MPI_Comm_dup_with_info. No hint changes what a communicator does.
+/// MPI_Comm_dup_with_info.
 pub fn dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
-    info::hints(info)?;
-    duplicate("MPI_Comm_dup_with_info", comm)
+    let hints = info::hints(info)?;
+    let new = duplicate("MPI_Comm_dup_with_info", comm)?;
+    process::get()?.comm(new)?.hints.set(&hints);
+    Ok(new)
 }
 
 fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
