@@ -159,13 +159,13 @@ fn send_long(
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, target, buffer, mode == Mode::Synchronous, Some(request))?;
+    start(&mut lane, target, buffer, mode == Mode::Synchronous, request);
     drop(lane);
     wait::request(process, lane_id, request, call).check()
 }
 
-/// Starts a send in its lane: it ends by its request.
-pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: Option<u32>) -> Result<()> {
+/// Starts a send in its lane. Whatever comes of it, it ends by its request.
+pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: u32) {
     let bytes = buffer.len();
     let key = match &buffer {
         Buffer::Dense(mem) if bytes > lane.core.engine.limits().eager => lane.core.expose(to.peer, *mem),
@@ -180,10 +180,8 @@ pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: 
         Start::Eager => send_eager(lane, to, &buffer, request),
         Start::Begin { op, packet, front } => {
             lane.core.count_method(&packet, eager);
-            lane.core.bind(op, buffer, request);
-            if let Some(request) = request {
-                lane.core.requests.get(request).state = State::Active(Some(op));
-            }
+            lane.core.bind(op, buffer, Some(request));
+            lane.core.requests.get(request).state = State::Active(Some(op));
             let control = wire::encode(&packet);
             if front == 0 {
                 lane.channel.control(to.peer, control);
@@ -196,23 +194,18 @@ pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: 
             }
             lane.settle();
         }
-        Start::Lost => {
-            return Err(Error::new(Class::ProcAborted, format!("rank {} of MPI_COMM_WORLD has ended", to.peer)));
-        }
+        Start::Lost => lane.core.end_send_now(request, to, bytes, Some(Class::ProcAborted)),
     }
-    Ok(())
 }
 
-fn send_eager(lane: &mut Lane, to: &Target, buffer: &Buffer, request: Option<u32>) {
+fn send_eager(lane: &mut Lane, to: &Target, buffer: &Buffer, request: u32) {
     let header = wire::eager(to.context, to.tag);
     let bytes = buffer.len();
     let channel = &mut lane.channel;
     let sent = buffer.source(0, bytes as usize, |source| channel.send(to.peer, header, &[], source));
     assert!(sent, "the device refused {bytes} bytes after it had room for them");
     lane.core.counters.add(Counter::Eager as usize, 1);
-    if let Some(request) = request {
-        lane.core.end_send_now(request, to, bytes);
-    }
+    lane.core.end_send_now(request, to, bytes, None);
 }
 
 impl Core {
@@ -245,7 +238,7 @@ pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result
         return Ok(SENT);
     }
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, &target, buffer, mode == Mode::Synchronous, Some(request))?;
+    start(&mut lane, &target, buffer, mode == Mode::Synchronous, request);
     Ok(lane.core.requests.handle(request))
 }
 
@@ -404,6 +397,7 @@ pub fn sendrecv(
     let mut send = match isend(out, dest, send_tag, comm, Mode::Standard) {
         Ok(send) => send,
         Err(error) => {
+            let _ = request_cancel(recv);
             abandon(recv);
             return Err(error);
         }
@@ -413,9 +407,9 @@ pub fn sendrecv(
     Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
-/// Cancels and forgets a receive that was posted for a call that failed.
-fn abandon(recv: Handle) {
-    let _ = request_cancel(recv).and_then(|()| request_free(recv));
+/// Forgets an operation that was started for a call that failed: it ends by itself.
+fn abandon(request: Handle) {
+    let _ = request_free(request);
 }
 
 /// MPI_Sendrecv_replace. Its status is as MPI_Sendrecv's.
@@ -436,10 +430,10 @@ pub fn sendrecv_replace(
     if let Some(to) = to {
         let mut lane = process.lane(found.lane()).enter();
         let request = lane.core.requests.insert(Request::new(Kind::Send, found.clone(), dest, send_tag))?;
-        bsend::start_copy(&mut lane, &to, buffer.to_vec(), Some(request))?;
+        bsend::start_copy(&mut lane, &to, buffer.to_vec(), request);
         send = lane.core.requests.handle(request);
     }
-    let mut recv = irecv(buf, source, recv_tag, comm)?;
+    let mut recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
     let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?.status;
     let sent = wait::wait("MPI_Sendrecv_replace", &mut send)?.status;
     Ok(Status { error: sent.error.or(received.error), ..received })
@@ -484,3 +478,6 @@ pub fn request_free(handle: Handle) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
