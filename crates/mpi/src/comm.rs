@@ -131,7 +131,7 @@ impl Comm {
     /// A name for messages: its own, or what tells it from others.
     pub fn display_name(&self) -> String {
         match self.name() {
-            name if name.is_empty() => format!("communicator #{}", self.context.0 / 2),
+            name if name.is_empty() => format!("communicator #{}", self.context.number()),
             name => String::from_utf8_lossy(&name).into_owned(),
         }
     }

@@ -222,6 +222,10 @@ impl Rounds for At<'_> {
     fn and(&mut self, words: &mut [u64]) -> Result<()> {
         self.2.and(self.0, self.1, words)
     }
+
+    fn max(&mut self, word: u64) -> Result<u64> {
+        self.2.max(self.0, self.1, word)
+    }
 }
 
 fn agree(
@@ -233,7 +237,7 @@ fn agree(
 ) -> Result<Context> {
     reap(process);
     let numbers = context_ids::shared();
-    let seeker = Seeker { numbers, member, threads: threads::multiple(), salt: parent.context().0 / 2 };
+    let seeker = Seeker { numbers, member, threads: threads::multiple(), salt: parent.context().number() };
     seeker.agree(&mut At(process, name, venue))
 }
 
@@ -245,7 +249,7 @@ fn reap(process: &'static Process) {
         lane.close(context);
         lane.close(Context(context.0 + 1));
         drop(lane);
-        context_ids::here().release(context);
+        context_ids::here().release(context.number());
     }
 }
 
