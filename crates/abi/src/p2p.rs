@@ -16,7 +16,8 @@ use std::ffi::{c_int, c_void};
 /// A buffer argument: address, count and datatype.
 ///
 /// # Safety
-/// The bytes that `count` elements of `datatype` name at `at` are the operation's until it has completed.
+/// The bytes that `count` elements of `datatype` name at `at` are the operation's until it has completed; in a
+/// collective those of every rank's block.
 #[inline(always)]
 pub(crate) unsafe fn buf<A: Abi>(
     at: *const c_void,
