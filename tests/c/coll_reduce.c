@@ -202,6 +202,48 @@ static void same_bits(void)
     }
 }
 
+#ifdef MPIX_EQUAL
+/* MPICH's own: one int that says whether all ranks have the same data. */
+static void whether_equal(void)
+{
+    struct layout all[LAYOUTS];
+    make_layouts(all);
+    for (int which = 0; which < LAYOUTS; which++) {
+        const struct layout *lay = &all[which];
+        for (int c = 0; c < COUNTS; c++)
+            for (int odd = -1; odd < 3; odd++) {
+                /* Gaps differ everywhere; the data where `odd`, the first, one in the middle or the last, says so. */
+                int n = counts[c] / lay->extent, ints = n * lay->ints;
+                int at = odd == 0 ? 0 : odd == 1 ? ints / 2 : ints - 1, differs = odd >= 0 && ints && size > 1;
+                int *data = need((n + 1) * lay->extent * sizeof(int)), got[2] = {-7, -7};
+                for (int i = 0; i < (n + 1) * lay->extent; i++) data[i] = 1000 * me + i;
+                for (int i = 0; i < ints; i++) data[where(lay, i)] = i * 7;
+                if (differs && me == size - 1) data[where(lay, at)] ^= 1 << (c % 31);
+                OK(MPI_Allreduce(data, got, n, lay->type, MPIX_EQUAL, MPI_COMM_WORLD));
+                EQUAL(got[0], !differs);
+                got[0] = -7;
+                int root = c % size;
+                OK(MPI_Reduce(data, got, n, lay->type, MPIX_EQUAL, root, MPI_COMM_WORLD));
+                EQUAL(got[0], me == root ? !differs : -7);
+                EQUAL(got[1], -7);
+                free(data);
+            }
+    }
+    free_layouts(all);
+    int value = 3, got = 0;
+    MPI_Comm comm;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    FAILS(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPIX_EQUAL, comm), MPI_ERR_BUFFER);
+    FAILS(MPI_Allreduce(&value, NULL, 1, MPI_INT, MPIX_EQUAL, comm), MPI_ERR_BUFFER);
+    FAILS(MPI_Allreduce(&value, &got, -1, MPI_INT, MPIX_EQUAL, comm), MPI_ERR_COUNT);
+    FAILS(MPI_Reduce(&value, &got, 1, MPI_INT, MPIX_EQUAL, size, comm), MPI_ERR_ROOT);
+    FAILS(MPI_Scan(&value, &got, 1, MPI_BYTE, MPIX_EQUAL, comm), MPI_ERR_OP);
+    FAILS(MPI_Reduce_scatter_block(&value, &got, 1, MPI_BYTE, MPIX_EQUAL, comm), MPI_ERR_OP);
+    OK(MPI_Comm_free(&comm));
+}
+#endif
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -217,5 +259,8 @@ int main(int argc, char **argv)
     places();
     with_gaps();
     same_bits();
+#ifdef MPIX_EQUAL
+    whether_equal();
+#endif
     return finish();
 }

@@ -88,6 +88,46 @@ static void of_a_request(void)
     OK(MPI_Comm_free(&comm));
 }
 
+/* Also when it was freed while its requests were under way (MPI-5.0 7.4.3). */
+static void of_a_freed_communicator(void)
+{
+    enum { WAIT, TEST, WAITALL, WAITANY, WAYS };
+    for (int way = 0; way < WAYS; way++) {
+        MPI_Errhandler mine;
+        MPI_Comm comm, freed;
+        MPI_Request requests[2];
+        MPI_Status statuses[2];
+        int values[4] = {0}, flag = 0, index = -1, class = MPI_SUCCESS;
+        OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        OK(MPI_Comm_create_errhandler(handle, &mine));
+        OK(MPI_Comm_set_errhandler(comm, mine));
+        OK(MPI_Errhandler_free(&mine));
+        freed = comm;
+        called = 0;
+        OK(MPI_Irecv(values, 1, MPI_INT, PREV, 0, comm, &requests[0]));
+        OK(MPI_Isend(values, 4, MPI_INT, NEXT, 0, comm, &requests[1]));
+        OK(MPI_Comm_free(&comm));
+        switch (way) {
+        case WAIT: class = test_class(MPI_Wait(&requests[0], &statuses[0])); break;
+        case TEST: while (!flag) class = test_class(MPI_Test(&requests[0], &flag, &statuses[0])); break;
+        case WAITANY:
+            class = test_class(MPI_Waitany(1, requests, &index, &statuses[0]));
+            EQUAL(index, 0);
+            break;
+        case WAITALL:
+            FAILS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+            class = test_class(statuses[0].MPI_ERROR);
+            EQUAL(test_class(last_code), MPI_ERR_IN_STATUS);
+            break;
+        }
+        EQUAL(class, MPI_ERR_TRUNCATE);
+        STATUS(statuses[0], PREV, 0, sizeof(int));
+        EQUAL(called, 1);
+        CHECK(last_comm == freed);
+        OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    }
+}
+
 static void codes(void)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -127,6 +167,7 @@ int main(int argc, char **argv)
     start(&argc, &argv);
     handlers();
     of_a_request();
+    of_a_freed_communicator();
     codes();
     return finish();
 }

@@ -1,6 +1,91 @@
-// ranks: 1
+// ranks: 1 2 3
 /* Info objects: keys in order, values by length, dup, delete; MPI_INFO_ENV; hints on communicators. */
 #include "test.h"
+#include <sys/utsname.h>
+
+/* The hints of a communicator that are known, with the value that they have (MPI-5.0 7.4.4). */
+static void hint(MPI_Comm comm, const char *key, const char *wanted)
+{
+    MPI_Info used;
+    char value[MPI_MAX_INFO_VAL + 1] = "";
+    int flag;
+    OK(MPI_Comm_get_info(comm, &used));
+    OK(MPI_Info_get(used, key, MPI_MAX_INFO_VAL, value, &flag));
+    EQUAL(flag, wanted != NULL);
+    if (wanted) SAME(value, wanted);
+    OK(MPI_Info_free(&used));
+}
+
+static void hints(void)
+{
+    const char *assertions[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+                                "mpi_assert_allow_overtaking", "mpi_assert_strict_persistent_collective_ordering"};
+    enum { ALL = sizeof assertions / sizeof *assertions };
+    MPI_Comm first, second;
+    MPI_Info info;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "colour", "red"));
+    for (int i = 0; i < ALL; i++) hint(MPI_COMM_WORLD, assertions[i], "false");
+    for (int i = 0; i < ALL; i++) {
+        OK(MPI_Info_set(info, assertions[i], "true"));
+        OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &first));
+        OK(MPI_Comm_dup(first, &second)); /* hints are not handed on */
+        for (int j = 0; j < ALL; j++) {
+            hint(first, assertions[j], i == j ? "true" : "false");
+            hint(second, assertions[j], "false");
+        }
+        OK(MPI_Comm_set_info(second, info));
+        hint(second, assertions[i], "true");
+        OK(MPI_Info_set(info, assertions[i], "false"));
+        hint(second, assertions[i], "true"); /* the object was copied */
+        OK(MPI_Comm_set_info(second, info));
+        hint(second, assertions[i], "false");
+        OK(MPI_Info_delete(info, assertions[i]));
+        OK(MPI_Comm_set_info(first, info)); /* what is not named stays */
+        hint(first, assertions[i], "true");
+        hint(first, "colour", NULL);
+        hint(MPI_COMM_WORLD, assertions[i], "false");
+        OK(MPI_Comm_free(&first));
+        OK(MPI_Comm_free(&second));
+    }
+    OK(MPI_Comm_set_info(MPI_COMM_SELF, MPI_INFO_NULL));
+    hint(MPI_COMM_SELF, "mpi_memory_alloc_kinds", "mpi,system");
+    OK(MPI_Info_free(&info));
+}
+
+static void is(MPI_Info info, const char *key, const char *wanted)
+{
+    char value[MPI_MAX_INFO_VAL + 1] = "";
+    int flag;
+    OK(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &flag));
+    if (flag != (wanted != NULL)) FAIL("key %s is %s", key, flag ? value : "absent");
+    if (wanted && strcmp(value, wanted)) FAIL("key %s is \"%s\", not \"%s\"", key, value, wanted);
+}
+
+/* MPI_INFO_ENV (MPI-5.0 11.2.1), and the same with arguments of the program's choice. */
+static void how_started(int argc, char **argv)
+{
+    char host[256], directory[4096], processes[16], *mine[] = {argv[0], "-a", "b c", NULL};
+    struct utsname machine;
+    MPI_Info info;
+    CHECK(!gethostname(host, sizeof host) && getcwd(directory, sizeof directory) && !uname(&machine));
+    snprintf(processes, sizeof processes, "%d", size);
+    EQUAL(argc, 1);
+    OK(MPI_Info_create_env(3, mine, &info));
+    const MPI_Info both[] = {MPI_INFO_ENV, info};
+    const char *arguments[] = {"", "-a b c"};
+    for (int i = 0; i < 2; i++) {
+        is(both[i], "command", argv[0]);
+        is(both[i], "argv", arguments[i]);
+        is(both[i], "maxprocs", processes);
+        is(both[i], "soft", processes);
+        is(both[i], "host", host);
+        is(both[i], "arch", machine.machine);
+        is(both[i], "wdir", directory);
+        is(both[i], "thread_level", NULL); /* mpiexec was not asked for one */
+    }
+    OK(MPI_Info_free(&info));
+}
 
 int main(int argc, char **argv)
 {
@@ -62,19 +147,10 @@ int main(int argc, char **argv)
     memset(long_value, 'v', MPI_MAX_INFO_VAL + 99), long_value[MPI_MAX_INFO_VAL + 99] = 0;
     FAILS(MPI_Info_set(info, "long", long_value), MPI_ERR_INFO_VALUE);
 
-    MPI_Comm comm;
-    OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
-    OK(MPI_Comm_set_info(comm, info));
-    OK(MPI_Comm_get_info(comm, &dup));
-    CHECK(dup != MPI_INFO_NULL);
-    OK(MPI_Info_free(&dup));
-    OK(MPI_Comm_free(&comm));
+    hints();
     OK(MPI_Info_free(&info));
     free(long_key), free(long_value);
 
-    OK(MPI_Info_get_nkeys(MPI_INFO_ENV, &n));
-    CHECK(n >= 0);
-    OK(MPI_Info_create_env(argc, argv, &info));
-    OK(MPI_Info_free(&info));
+    how_started(argc, argv);
     return finish();
 }

@@ -4,6 +4,32 @@
 
 enum { N = 8, TAG = 10 };
 
+/* All forms of MPI_Request_get_status where no request is active. */
+static void no_status(int n, const MPI_Request *requests)
+{
+    MPI_Status status, statuses[N];
+    int flag = 0, index = 0, count = 0, indices[N];
+    spoil(&status);
+    OK(MPI_Request_get_status_any(n, requests, &index, &flag, &status));
+    CHECK(flag);
+    EQUAL(index, MPI_UNDEFINED);
+    EMPTY(status);
+    OK(MPI_Request_get_status_any(0, NULL, &index, &flag, MPI_STATUS_IGNORE));
+    CHECK(flag);
+    OK(MPI_Request_get_status_some(n, requests, &count, indices, statuses));
+    EQUAL(count, MPI_UNDEFINED);
+    OK(MPI_Request_get_status_some(0, NULL, &count, NULL, MPI_STATUSES_IGNORE));
+    EQUAL(count, MPI_UNDEFINED);
+    for (int i = 0; i < n; i++) spoil(&statuses[i]);
+    flag = 0;
+    OK(MPI_Request_get_status_all(n, requests, &flag, statuses));
+    CHECK(flag);
+    for (int i = 0; i < n; i++) EMPTY(statuses[i]);
+    flag = 0;
+    OK(MPI_Request_get_status_all(n, requests, &flag, MPI_STATUSES_IGNORE));
+    CHECK(flag);
+}
+
 static void nothing_to_wait_for(void)
 {
     MPI_Request none = MPI_REQUEST_NULL, nones[N];
@@ -50,6 +76,7 @@ static void nothing_to_wait_for(void)
     count = 0;
     OK(MPI_Testsome(N, nones, &count, indices, MPI_STATUSES_IGNORE));
     EQUAL(count, MPI_UNDEFINED);
+    no_status(N, nones);
 }
 
 /* Persistent requests that are not started count as null ones. */
@@ -67,7 +94,15 @@ static void inactive(void)
     OK(MPI_Testall(2, pair, &flag, statuses));
     CHECK(flag);
     EMPTY(statuses[0]);
+    no_status(2, pair);
     OK(MPI_Startall(2, pair));
+    /* They stay active however often they are looked at. */
+    do OK(MPI_Request_get_status_all(2, pair, &flag, statuses)); while (!flag);
+    STATUS(statuses[0], PREV, TAG, sizeof(int));
+    OK(MPI_Request_get_status_any(2, pair, &index, &flag, &statuses[1]));
+    CHECK(flag);
+    EQUAL(index, 0);
+    STATUS(statuses[1], PREV, TAG, sizeof(int));
     /* One after the other through Waitany; then both are inactive again. */
     int seen = 0;
     for (int i = 0; i < 2; i++) {
@@ -78,6 +113,7 @@ static void inactive(void)
     EQUAL(in, PREV);
     OK(MPI_Waitany(2, pair, &index, MPI_STATUS_IGNORE));
     EQUAL(index, MPI_UNDEFINED);
+    no_status(2, pair);
     OK(MPI_Request_free(&pair[0]));
     OK(MPI_Request_free(&pair[1]));
 }
@@ -160,6 +196,68 @@ static void every_form(void)
     }
 }
 
+/* The requests stay as they are. */
+static void looked_at(void)
+{
+    MPI_Request receives[N], sends[N], before[N];
+    MPI_Status statuses[N], status;
+    const unsigned holes = 0x11;
+    int flag, index, count, indices[N], go = 0;
+
+    /* Nothing has come: nobody sends before the barrier. */
+    for (int i = 0; i < N; i++) {
+        receives[i] = MPI_REQUEST_NULL, in[i] = -1, out[i] = 100 * me + i;
+        if (!(holes >> i & 1)) OK(MPI_Irecv(&in[i], 1, MPI_INT, PREV, TAG + i, MPI_COMM_WORLD, &receives[i]));
+    }
+    memcpy(before, receives, sizeof before);
+    OK(MPI_Request_get_status_any(N, receives, &index, &flag, &status));
+    CHECK(!flag);
+    EQUAL(index, MPI_UNDEFINED);
+    OK(MPI_Request_get_status_some(N, receives, &count, indices, statuses));
+    EQUAL(count, 0);
+    OK(MPI_Request_get_status_all(N, receives, &flag, statuses));
+    CHECK(!flag);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+
+    /* One of them. */
+    OK(MPI_Send(&out[5], 1, MPI_INT, NEXT, TAG + 5, MPI_COMM_WORLD));
+    do OK(MPI_Request_get_status_any(N, receives, &index, &flag, &status)); while (!flag);
+    EQUAL(index, 5);
+    arrived(&status, 5);
+    OK(MPI_Request_get_status_some(N, receives, &count, indices, statuses));
+    EQUAL(count, 1);
+    EQUAL(indices[0], 5);
+    arrived(&statuses[0], 5);
+    OK(MPI_Request_get_status_all(N, receives, &flag, statuses));
+    CHECK(!flag);
+    OK(MPI_Sendrecv(&go, 1, MPI_INT, PREV, 0, &go, 1, MPI_INT, NEXT, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+
+    /* The others, and sends that have ended from the start. */
+    for (int i = 0; i < N; i++) {
+        sends[i] = MPI_REQUEST_NULL;
+        if (i != 5 && !(holes >> i & 1))
+            OK(MPI_Isend(&out[i], 1, MPI_INT, NEXT, TAG + i, MPI_COMM_WORLD, &sends[i]));
+    }
+    do OK(MPI_Request_get_status_all(N, receives, &flag, statuses)); while (!flag);
+    for (int i = 0; i < N; i++) {
+        if (holes >> i & 1) EMPTY(statuses[i]); else arrived(&statuses[i], i);
+    }
+    OK(MPI_Request_get_status_some(N, receives, &count, indices, MPI_STATUSES_IGNORE));
+    EQUAL(count, N - 2);
+    for (int i = 0; i < count; i++) EQUAL(indices[i], i + (i < 3 ? 1 : 2));
+    do OK(MPI_Request_get_status_some(N, sends, &count, indices, statuses)); while (count != N - 3);
+    OK(MPI_Request_get_status_any(1, &sends[1], &index, &flag, MPI_STATUS_IGNORE));
+    CHECK(flag);
+    EQUAL(index, 0);
+    CHECK(!memcmp(before, receives, sizeof before));
+    OK(MPI_Waitall(N, receives, statuses));
+    for (int i = 0; i < N; i++) {
+        if (holes >> i & 1) EMPTY(statuses[i]); else arrived(&statuses[i], i);
+    }
+    OK(MPI_Waitall(N, sends, MPI_STATUSES_IGNORE));
+    no_status(N, receives);
+}
+
 /* MPI_Request_get_status tells without freeing; MPI_Request_free lets an operation end by itself. */
 static void status_and_free(void)
 {
@@ -192,6 +290,17 @@ static void one_fails(void)
         for (int i = 0; i < 3; i++)
             OK(MPI_Irecv(values[i], i == 1 ? 1 : 2, MPI_INT, PREV, TAG + i, MPI_COMM_WORLD, &receives[i]));
         for (int i = 0; i < 3; i++) OK(MPI_Isend(values[i], 2, MPI_INT, NEXT, TAG + i, MPI_COMM_WORLD, &sends[i]));
+        /* Looking tells the error, as often as one looks. */
+        for (int twice = 0; twice < 2; twice++) {
+            int flag = 0, class = MPI_SUCCESS;
+            while (!flag) class = test_class(MPI_Request_get_status_all(3, receives, &flag, statuses));
+            EQUAL(class, MPI_ERR_IN_STATUS);
+            for (int i = 0; i < 3; i++)
+                EQUAL(test_class(statuses[i].MPI_ERROR), i == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+            FAILS(MPI_Request_get_status(receives[1], &flag, &statuses[1]), MPI_ERR_TRUNCATE);
+            CHECK(flag);
+            STATUS(statuses[1], PREV, TAG + 1, sizeof(int));
+        }
         if (!some) {
             FAILS(MPI_Waitall(3, receives, statuses), MPI_ERR_IN_STATUS);
             for (int i = 0; i < 3; i++) {
@@ -220,6 +329,7 @@ int main(int argc, char **argv)
     nothing_to_wait_for();
     inactive();
     every_form();
+    looked_at();
     status_and_free();
     one_fails();
     return finish();

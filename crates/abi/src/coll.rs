@@ -55,7 +55,7 @@ fn plain<A: Abi>(at: *const c_void) -> *const u8 {
 /// A buffer with a count and a displacement for each of `ranks` ranks.
 ///
 /// # Safety
-/// As for `buf`; the arrays have that many entries.
+/// As for `buf`, for the block of each rank where its displacement says; the arrays have that many entries.
 unsafe fn vector<'a, A: Abi>(
     at: *const c_void,
     counts: *const impl Int,

@@ -9,7 +9,7 @@ use crate::raise::Result;
 use hawser_base::value::{Set, UNDEFINED};
 use hawser_base::{Class, Error, Handle};
 use hawser_mpi::comm::CommRef;
-use hawser_mpi::{comm_create, process};
+use hawser_mpi::{comm_create, info, process};
 use std::ffi::{c_char, c_int};
 
 /// The communicator of a handle (MPI_ERR_COMM).
@@ -163,25 +163,20 @@ pub unsafe fn free<A: Abi>(comm: *mut A::Comm) -> Result {
     Ok(())
 }
 
-/// MPI_Comm_set_info: hints are looked at and change nothing, which is always allowed (MPI-5.0 §7.4.4).
-///
 /// # Safety
 /// None is asked.
 pub unsafe fn set_info<A: Abi>(comm: A::Comm, info: A::Info) -> Result {
-    self::comm::<A>(comm)?;
-    hawser_mpi::info::hints(handle(info)?)?;
+    self::comm::<A>(comm)?.hints.set(&info::hints(handle(info)?)?);
     Ok(())
 }
 
-/// MPI_Comm_get_info: no hint is in effect.
-///
 /// # Safety
 /// The contract of MPI_Comm_get_info.
 pub unsafe fn get_info<A: Abi>(comm: A::Comm, info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
     let info = unsafe { Out::handle(info, "info_used") }?;
-    self::comm::<A>(comm)?;
-    info.set(hawser_mpi::info::create()?);
+    let hints = self::comm::<A>(comm)?.hints.info();
+    info.set(info::insert(hints)?);
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 use crate::abi::Abi;
 use crate::arg::{InOut, Int, Out, handle};
 use crate::raise::Result;
-use crate::status;
+use crate::{request, status};
 use hawser_base::{Class, Error, Handle};
 use hawser_datatype::UserPtr;
 use hawser_mpi::buffer::Buf;
@@ -16,7 +16,8 @@ use std::ffi::{c_int, c_void};
 /// A buffer argument: address, count and datatype.
 ///
 /// # Safety
-/// The bytes that `count` elements of `datatype` name at `at` are the operation's until it has completed.
+/// The bytes that `count` elements of `datatype` name at `at` are the operation's until it has completed; in a
+/// collective those of every rank's block.
 #[inline(always)]
 pub(crate) unsafe fn buf<A: Abi>(
     at: *const c_void,
@@ -104,9 +105,8 @@ pub unsafe fn recv<A: Abi>(
     unsafe {
         let buf = buf::<A>(at, count, datatype)?;
         let received = pt2pt::recv(&buf, A::rank_in(source), A::tag_in(tag), comm)?;
-        status::write::<A>(status, &received);
+        Ok(status::finish::<A>(status, &received)?)
     }
-    Ok(())
 }
 
 /// # Safety
@@ -169,9 +169,8 @@ pub unsafe fn sendrecv<A: Abi>(
         let into = buf::<A>(recv_at, recv_count, recv_type)?;
         let (dest, source) = (A::rank_in(dest), A::rank_in(source));
         let received = pt2pt::sendrecv(&out, dest, A::tag_in(send_tag), &into, source, A::tag_in(recv_tag), comm)?;
-        status::write::<A>(status, &received);
+        Ok(status::finish::<A>(status, &received)?)
     }
-    Ok(())
 }
 
 /// # Safety
@@ -194,9 +193,8 @@ pub unsafe fn sendrecv_replace<A: Abi>(
         let buf = buf::<A>(at, count, datatype)?;
         let (dest, source) = (A::rank_in(dest), A::rank_in(source));
         let received = pt2pt::sendrecv_replace(&buf, dest, A::tag_in(send_tag), source, A::tag_in(recv_tag), comm)?;
-        status::write::<A>(status, &received);
+        Ok(status::finish::<A>(status, &received)?)
     }
-    Ok(())
 }
 
 /// # Safety
@@ -280,11 +278,10 @@ pub unsafe fn mrecv<A: Abi>(
     // SAFETY: the caller's buffer, message and status.
     unsafe {
         let (buf, message) = (buf::<A>(at, count, datatype)?, InOut::new(message, "message")?);
-        let received = probe::mrecv(&buf, message.get()?);
+        let received = probe::mrecv(&buf, message.get()?)?;
         message.set(Handle::NULL);
-        status::write::<A>(status, &received?);
+        request::finish::<A>(received, status)
     }
-    Ok(())
 }
 
 /// # Safety

@@ -1,4 +1,5 @@
-//! Requests: completion, start, cancel, free.
+//! Requests: completion, start, cancel, free. The calls of MPI_Request_get_status take no request, but tell its error
+//! as those of MPI_Test do (so does MPICH).
 //!
 //! A failed operation is raised on its own communicator's error handler. Calls that complete several
 //! operations return MPI_ERR_IN_STATUS when one of them failed, and only then write MPI_ERROR into the
@@ -12,22 +13,19 @@ use crate::raise::{Fault, Object, Result};
 use crate::status::{self, Statuses};
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
-use hawser_mpi::wait::{self, Any, Completed};
+use hawser_mpi::comm::CommRef;
+use hawser_mpi::wait::{self, Any, Completed, Then};
 use hawser_mpi::{persistent, pt2pt};
 use std::ffi::c_int;
-
-fn object(comm: Handle) -> Object {
-    if comm.is_null() { Object::Default } else { Object::Comm(comm) }
-}
 
 /// The end of one operation: its status, or its error on its communicator.
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
-unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
+pub unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
     // SAFETY: the caller's promise.
-    unsafe { status::write::<A>(status, &completed.status) };
-    completed.result().map(drop).map_err(|error| Fault::of(object(completed.comm), error))
+    unsafe { status::finish::<A>(status, &completed.status) }
+        .map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
 }
 
 /// The ends of several operations, collected.
@@ -36,7 +34,8 @@ struct Ends<A: Abi> {
     /// Class of each that ended, in the order of the statuses; filled from the first failure on.
     classes: Vec<Class>,
     ended: usize,
-    failed: Option<Handle>,
+    /// The communicator of the first failure.
+    failed: Option<CommRef>,
 }
 
 impl<A: Abi> Ends<A> {
@@ -50,7 +49,7 @@ impl<A: Abi> Ends<A> {
     fn add(&mut self, completed: Completed) {
         self.statuses.write(self.ended, &completed.status);
         if let Some(class) = completed.status.error {
-            self.failed.get_or_insert(completed.comm);
+            self.failed = self.failed.take().or(completed.comm);
             self.classes.resize(self.ended, Class::Success);
             self.classes.push(class);
         }
@@ -65,7 +64,7 @@ impl<A: Abi> Ends<A> {
         }
         let failed = self.classes.iter().filter(|&&class| class != Class::Success).count();
         let text = format!("{failed} of {} operations failed; MPI_ERROR of each status says which and how", self.ended);
-        Err(Fault::of(object(comm), Error::new(Class::InStatus, text)))
+        Err(Fault::of(Object::Held(comm), Error::new(Class::InStatus, text)))
     }
 }
 
@@ -92,7 +91,7 @@ pub unsafe fn test<A: Abi>(request: *mut A::Request, flag: *mut c_int, status: *
     unsafe {
         let (request, flag) = (InOut::new(request, "request")?, Out::new(flag, "flag")?);
         let mut house = request.get()?;
-        let completed = wait::test(&mut house)?;
+        let completed = wait::test(&mut house, Then::End)?;
         flag.put(completed.is_some().into());
         let Some(completed) = completed else { return Ok(()) };
         request.set(house);
@@ -106,13 +105,10 @@ pub unsafe fn get_status<A: Abi>(request: A::Request, flag: *mut c_int, status: 
     // SAFETY: the caller's arguments.
     unsafe {
         let flag = Out::new(flag, "flag")?;
-        let found = wait::get_status(handle(request)?)?;
-        flag.put(found.is_some().into());
-        if let Some(found) = found {
-            status::write::<A>(status, &found);
-        }
+        let completed = wait::test(&mut handle(request)?, Then::Stay)?;
+        flag.put(completed.is_some().into());
+        completed.map_or(Ok(()), |completed| finish::<A>(completed, status))
     }
-    Ok(())
 }
 
 /// # Safety
@@ -125,14 +121,46 @@ pub unsafe fn get_status_all<A: Abi>(
 ) -> Result {
     // SAFETY: the caller's array and arguments.
     unsafe {
-        let (flag, statuses) = (Out::new(flag, "flag")?, Statuses::<A>::new(statuses));
+        let flag = Out::new(flag, "flag")?;
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let look = handles.as_slice().iter().map(|&request| wait::get_status(request));
-        let found = look.collect::<hawser_base::Result<Option<Vec<_>>>>()?;
-        flag.put(found.is_some().into());
-        found.iter().flatten().enumerate().for_each(|(i, status)| statuses.write(i, status));
+        let mut ends = Ends::<A>::new(statuses);
+        flag.put(wait::testall(handles.as_slice(), Then::Stay, |_, completed| ends.add(completed))?.into());
+        ends.result()
     }
-    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Request_get_status_any.
+pub unsafe fn get_status_any<A: Abi>(
+    count: c_int,
+    requests: *const A::Request,
+    index: *mut c_int,
+    flag: *mut c_int,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's array and arguments.
+    unsafe {
+        let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
+        let any = wait::testany(Handles::read(requests, count, "array_of_requests")?.as_slice(), Then::Stay)?;
+        flag.put((!matches!(any, Any::NotYet)).into());
+        finish_any::<A>(any, index, status)
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Request_get_status_some.
+pub unsafe fn get_status_some<A: Abi>(
+    incount: c_int,
+    requests: *const A::Request,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
+        some::<A>(&mut handles, outcount, indices, statuses, |all, each| wait::testsome(all, Then::Stay, each))
+    }
 }
 
 /// # Safety
@@ -162,7 +190,7 @@ pub unsafe fn testall<A: Abi>(
         let flag = Out::new(flag, "flag")?;
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
         let mut ends = Ends::<A>::new(statuses);
-        let tested = wait::testall(handles.as_slice(), |_, completed| ends.add(completed));
+        let tested = wait::testall(handles.as_slice(), Then::End, |_, completed| ends.add(completed));
         handles.write_back(requests);
         flag.put(tested?.into());
         ends.result()
@@ -173,23 +201,22 @@ pub unsafe fn testall<A: Abi>(
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
-unsafe fn finish_any<A: Abi>(any: Any, index: Out<c_int>, status: *mut A::Status) -> Result<bool> {
+unsafe fn finish_any<A: Abi>(any: Any, index: Out<c_int>, status: *mut A::Status) -> Result {
     match any {
         Any::Ended(i, completed) => {
             index.put(i as c_int);
             // SAFETY: the caller's promise.
-            unsafe { finish::<A>(completed, status) }?;
-            Ok(true)
+            unsafe { finish::<A>(completed, status) }
         }
         Any::NoneActive => {
             index.put(UNDEFINED);
             // SAFETY: the caller's promise.
             unsafe { status::write::<A>(status, &hawser_mpi::status::Status::EMPTY) };
-            Ok(true)
+            Ok(())
         }
         Any::NotYet => {
             index.put(UNDEFINED);
-            Ok(false)
+            Ok(())
         }
     }
 }
@@ -208,7 +235,7 @@ pub unsafe fn waitany<A: Abi>(
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
         let any = wait::waitany(handles.as_slice());
         handles.write_back(requests);
-        finish_any::<A>(any?, index, status).map(drop)
+        finish_any::<A>(any?, index, status)
     }
 }
 
@@ -225,21 +252,20 @@ pub unsafe fn testany<A: Abi>(
     unsafe {
         let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
         let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let any = wait::testany(handles.as_slice());
+        let any = wait::testany(handles.as_slice(), Then::End);
         handles.write_back(requests);
         let any = any?;
         flag.put((!matches!(any, Any::NotYet)).into());
-        finish_any::<A>(any, index, status).map(drop)
+        finish_any::<A>(any, index, status)
     }
 }
 
-/// MPI_Waitsome and MPI_Testsome.
+/// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some: `look` gives those that have ended.
 ///
 /// # Safety
-/// The contract of both.
+/// The contract of each.
 unsafe fn some<A: Abi>(
-    incount: c_int,
-    requests: *mut A::Request,
+    handles: &mut Handles,
     outcount: *mut c_int,
     indices: *mut c_int,
     statuses: *mut A::Status,
@@ -248,16 +274,14 @@ unsafe fn some<A: Abi>(
     // SAFETY: the caller's arrays; `indices` has room for all.
     unsafe {
         let outcount = Out::new(outcount, "outcount")?;
-        if indices.is_null() && incount > 0 {
+        if indices.is_null() && !handles.as_slice().is_empty() {
             return Err(crate::arg::null("array_of_indices").into());
         }
-        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
         let mut ends = Ends::<A>::new(statuses);
         let found = look(handles.as_slice(), &mut |i, completed| {
             indices.add(ends.ended).write(i as c_int);
             ends.add(completed);
         });
-        handles.write_back(requests);
         outcount.put(found?.map_or(UNDEFINED, |ended| ended as c_int));
         ends.result()
     }
@@ -273,7 +297,12 @@ pub unsafe fn waitsome<A: Abi>(
     statuses: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    unsafe { some::<A>(incount, requests, outcount, indices, statuses, |all, each| wait::waitsome(all, each)) }
+    unsafe {
+        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
+        let done = some::<A>(&mut handles, outcount, indices, statuses, |all, each| wait::waitsome(all, each));
+        handles.write_back(requests);
+        done
+    }
 }
 
 /// # Safety
@@ -286,7 +315,13 @@ pub unsafe fn testsome<A: Abi>(
     statuses: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    unsafe { some::<A>(incount, requests, outcount, indices, statuses, |all, each| wait::testsome(all, each)) }
+    unsafe {
+        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
+        let look = |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Then::End, each);
+        let done = some::<A>(&mut handles, outcount, indices, statuses, look);
+        handles.write_back(requests);
+        done
+    }
 }
 
 /// # Safety

@@ -28,6 +28,17 @@ pub unsafe fn write<A: Abi>(to: *mut A::Status, status: &Status) {
     }
 }
 
+/// The end of a call that completes one operation: its status, which says what came also where it failed.
+///
+/// # Safety
+/// As `write`.
+#[inline]
+pub unsafe fn finish<A: Abi>(to: *mut A::Status, status: &Status) -> hawser_base::Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { write::<A>(to, status) };
+    status.check()
+}
+
 /// An array of statuses, or MPI_STATUSES_IGNORE.
 pub struct Statuses<A: Abi>(*mut A::Status);
 

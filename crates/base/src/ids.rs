@@ -20,7 +20,9 @@ impl fmt::Display for Peer {
 }
 
 /// The matching context of a communicator: messages of different contexts never meet (MPI-5.0 §6.1.2).
-/// Point-to-point and collective traffic of one communicator have one each.
+/// Point-to-point and collective traffic of one communicator have one each: the lowest bit. Above it are the
+/// communicator's number and the number's generation, so that a message that is late never meets a communicator that
+/// got the number again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Context(pub u32);
 
@@ -41,12 +43,31 @@ impl Lane {
 }
 
 impl Context {
-    /// One past the last context: as many communicators as a program may have at the same time, twice.
-    pub const LIMIT: u32 = 1 << 16;
+    const NUMBER_BITS: u32 = 12;
+
+    /// Communicators that a process can be a member of at the same time.
+    pub const NUMBERS: u32 = 1 << Context::NUMBER_BITS;
+    /// Communicators that get the same number, one after the other.
+    pub const GENERATIONS: u32 = 1 << (u32::BITS - 1 - Context::NUMBER_BITS);
+
+    /// The point-to-point context of a communicator.
+    pub const fn new(number: u32, generation: u32) -> Context {
+        assert!(number < Context::NUMBERS && generation < Context::GENERATIONS);
+        Context(generation << (Context::NUMBER_BITS + 1) | number << 1)
+    }
+
+    #[inline(always)]
+    pub const fn number(self) -> u32 {
+        (self.0 >> 1) & (Context::NUMBERS - 1)
+    }
+
+    pub const fn generation(self) -> u32 {
+        self.0 >> (Context::NUMBER_BITS + 1)
+    }
 
     /// Contexts come in pairs (point-to-point, collective); both live on one lane.
     #[inline(always)]
     pub const fn lane(self) -> Lane {
-        Lane(((self.0 >> 1) as usize % LANES) as u8)
+        Lane((self.number() as usize % LANES) as u8)
     }
 }

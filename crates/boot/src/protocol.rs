@@ -6,7 +6,7 @@
 //! Decoding never trusts a length: whatever does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -55,6 +55,8 @@ pub struct Welcome {
     pub local_size: u32,
     /// Which of mpiexec's `:`-separated programs this is (MPI_APPNUM).
     pub appnum: u32,
+    /// How many ranks that program has (`maxprocs` of MPI_INFO_ENV).
+    pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe: u32,
     /// All ranks of the host register for membarrier(2).
@@ -102,6 +104,7 @@ impl Message {
                     w.local_rank,
                     w.local_size,
                     w.appnum,
+                    w.program_size,
                     w.universe,
                     u32::from(w.membarrier),
                     u32::from(w.process_vm),
@@ -129,9 +132,10 @@ impl Message {
                 local_rank: word(2)?,
                 local_size: word(3)?,
                 appnum: word(4)?,
-                universe: word(5)?,
-                membarrier: word(6)? == 1,
-                process_vm: word(7)? == 1,
+                program_size: word(5)?,
+                universe: word(6)?,
+                membarrier: word(7)? == 1,
+                process_vm: word(8)? == 1,
             }),
             3 => Message::Refused(text(0)?),
             4 => Message::Finalize,
@@ -159,6 +163,7 @@ mod tests {
             local_rank: 1,
             local_size: 2,
             appnum: 1,
+            program_size: 8,
             universe: 9,
             membarrier: true,
             process_vm: false,
@@ -192,7 +197,12 @@ mod tests {
         let address = Address { rank: 5, socket: "hawser-0-a:b".into() };
         assert_eq!(Address::decode(&address.encode()), Ok(address));
         assert!(Address::decode("9:1:x").unwrap_err().contains("version 9"));
-        for text in ["", "x", "1", "1:", "1:2", "1:2:", "1:x:y"] {
+        let version = VERSION.to_string();
+        for rest in ["", ":", ":2", ":2:", ":x:y"] {
+            let text = version.clone() + rest;
+            assert!(Address::decode(&text).unwrap_err().contains("unset it"), "{text}");
+        }
+        for text in ["", "x", "x:1:y"] {
             assert!(Address::decode(text).unwrap_err().contains("unset it"), "{text}");
         }
     }

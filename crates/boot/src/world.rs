@@ -36,7 +36,7 @@ fn attach_by(environment: impl Fn(&str) -> Option<String>) -> Result<World> {
         }
         None => {
             foreign::refuse(environment)?;
-            let facts = Welcome { size: 1, local_size: 1, universe: 1, ..Welcome::default() };
+            let facts = Welcome { size: 1, local_size: 1, program_size: 1, universe: 1, ..Welcome::default() };
             Ok(World { facts, segment: None, lifeline: None, pid: host::pid() })
         }
     }
@@ -107,6 +107,11 @@ impl World {
     /// MPI_APPNUM; none without a launcher.
     pub fn appnum(&self) -> Option<u32> {
         (!self.is_alone()).then_some(self.facts.appnum)
+    }
+
+    /// Processes that run the same one of mpiexec's `:`-separated programs.
+    pub fn program_size(&self) -> u32 {
+        self.facts.program_size
     }
 
     /// MPI_UNIVERSE_SIZE.

@@ -79,10 +79,14 @@ impl Scratch {
 }
 
 impl UserPtr {
-    /// The buffer of dense elements whose data is `mem`: a piece of the job's segment on which a reduction works.
-    pub fn over(mem: SharedMem, datatype: &Datatype) -> UserPtr {
-        // SAFETY: dense elements name only the bytes of `mem`, which the view's maker vouched for.
-        unsafe { UserPtr::new(mem.as_ptr()) }.moved(datatype.true_lb().wrapping_neg())
+    /// The buffer of `count` elements whose data is `mem`: a piece of the job's segment on which a reduction works.
+    /// Panics if their data is not one run that fits: an error of ours.
+    #[inline]
+    pub fn over(mem: SharedMem, datatype: &Datatype, count: u64) -> UserPtr {
+        let run = datatype.is_contiguous(count).filter(|&(_, bytes)| bytes <= mem.len() as u64);
+        let (disp, _) = run.unwrap_or_else(|| panic!("{count} elements over {} bytes", mem.len()));
+        // SAFETY: `count` elements name only bytes of `mem` (checked), which the view's maker vouched for.
+        unsafe { UserPtr::new(mem.as_ptr()) }.moved(disp.wrapping_neg())
     }
 }
 
@@ -107,6 +111,31 @@ mod tests {
         let mut out = vec![0; packed.len()];
         other.bytes(0, packed.len()).read(&mut out);
         assert_eq!(out, packed);
+    }
+
+    #[test]
+    fn elements_are_laid_over_memory_that_holds_them() {
+        let mut bytes = [0; 24];
+        let mem = SharedMem::of_slice(&mut bytes);
+        let int = Datatype::basic(Basic::Int);
+        let shifted = Datatype::hindexed(&[2], &[8], int, Form::Int).unwrap();
+        for (datatype, count) in [(&**int, 6), (&*shifted, 3), (&*shifted, 1)] {
+            let user = UserPtr::over(mem, datatype, count);
+            assert_eq!(datatype.memory(user, count).map(|run| run.as_ptr()), Some(mem.as_ptr()));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "7 elements over 24 bytes")]
+    fn more_elements_than_the_memory_holds_are_refused() {
+        UserPtr::over(SharedMem::of_slice(&mut [0; 24]), Datatype::basic(Basic::Int), 7);
+    }
+
+    #[test]
+    #[should_panic(expected = "2 elements over 64 bytes")]
+    fn elements_with_gaps_are_refused() {
+        let spread = Datatype::vector(2, 1, 2, Datatype::basic(Basic::Int), Form::Int).unwrap();
+        UserPtr::over(SharedMem::of_slice(&mut [0; 64]), &spread, 2);
     }
 
     #[test]

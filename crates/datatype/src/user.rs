@@ -1,7 +1,11 @@
 //! Addresses at the two sides of packing: the application's buffer, where a layout spreads around an
 //! address in both directions, and the packed bytes, which lie in one piece.
 //!
-//! Creating a [`UserPtr`] is `unsafe`; everything else here is safe to use. Before it: `abi`; after it: `pack`.
+//! A [`UserPtr`] is an address without an end: how far its memory goes is known to the application alone, and no
+//! check here could find out. So its maker's promise is a wide one, and `unsafe`: it covers whatever the safe code
+//! between (`mpi`) does with the address, and that code in turn names no more than the call's own arguments do, for
+//! no longer than the operation lasts. Where the memory is ours (`Scratch`, [`UserPtr::over`]) its end is known, and
+//! checked. Before it: `abi`; after it: `pack`.
 
 use hawser_base::{SharedMem, UserMem};
 use std::ptr;
@@ -22,9 +26,10 @@ impl UserPtr {
     }
 
     /// # Safety
-    /// For every `count` and datatype that this address is used with, all bytes that the typemap names
-    /// relative to it stay valid for reads (and, where data is received, for writes) until the
-    /// operation has completed.
+    /// For every `count` and datatype that this address, or one [`moved`](UserPtr::moved) from it, is used with,
+    /// all bytes that the typemap names relative to it stay valid for reads (and, where data is received, for
+    /// writes) until the operation has completed. Of the application's buffers MPI asks as much, for the call's
+    /// arguments as a whole: every rank's block, wherever counts and displacements place it (MPI-5.0 §3.7.2, §6.2).
     #[inline(always)]
     pub unsafe fn new(buffer: *const u8) -> UserPtr {
         UserPtr(buffer.expose_provenance())
@@ -35,8 +40,9 @@ impl UserPtr {
         self.0
     }
 
-    /// The same argument `by` bytes further on: where the call's own arguments place another block of it
-    /// (displacements in extents, or the bytes of MPI_Alltoallw). The call as a whole was vouched for.
+    /// The same argument `by` bytes further on. `by` must come from the call's own arguments (whole elements within
+    /// the count, displacements in extents, the bytes of MPI_Alltoallw): that is as far as `new` vouches, and nobody
+    /// else knows where the buffer ends. An address that is only compared may be anything.
     #[inline(always)]
     pub const fn moved(self, by: i64) -> UserPtr {
         UserPtr(self.0.wrapping_add(by as usize))

@@ -27,6 +27,8 @@ pub struct ShmDevice {
 }
 
 impl ShmDevice {
+    pub const NAME: &'static str = "shm";
+
     /// The device of local rank `me` of the host that `segment` is for.
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
         let layout = Layout { ranks: segment.local_size() };
@@ -66,7 +68,7 @@ fn piece_function(ranks: usize) -> (usize, fn(usize) -> usize) {
 
 impl Device for ShmDevice {
     fn name(&self) -> &'static str {
-        "shm"
+        ShmDevice::NAME
     }
 
     fn limits(&self, peer: Peer) -> Option<Limits> {

@@ -181,30 +181,3 @@ pub trait Device: Send + Sync {
     /// nothing that matters was written and the peer is asked to send.
     fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool;
 }
-
-/// A device that somebody else keeps a hand on too.
-impl<D: Device + ?Sized> Device for std::sync::Arc<D> {
-    fn name(&self) -> &'static str {
-        (**self).name()
-    }
-    fn limits(&self, peer: Peer) -> Option<Limits> {
-        (**self).limits(peer)
-    }
-    fn port(&self, lane: Lane) -> Box<dyn Port> {
-        (**self).port(lane)
-    }
-    fn register(&self, at: u64, memory: &Region) {
-        (**self).register(at, memory)
-    }
-
-    fn deregister(&self, memory: &Region) {
-        (**self).deregister(memory)
-    }
-
-    fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
-        (**self).expose(mem)
-    }
-    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
-        (**self).read(peer, key, at, into)
-    }
-}

@@ -20,6 +20,8 @@ pub struct Loopback {
 }
 
 impl Loopback {
+    pub const NAME: &'static str = "self";
+
     pub fn new(me: Peer) -> Loopback {
         Loopback { me }
     }
@@ -27,7 +29,7 @@ impl Loopback {
 
 impl Device for Loopback {
     fn name(&self) -> &'static str {
-        "self"
+        Loopback::NAME
     }
 
     fn limits(&self, peer: Peer) -> Option<Limits> {

@@ -35,7 +35,7 @@ pub fn text(ranks: usize) -> String {
     let _ = writeln!(text, "cores       {} allowed ({quota}), {} usable at once", allowed.len(), cpus::available());
     let _ = writeln!(text, "measured    {}", self::facts(&facts::measure(ranks)));
     let _ = writeln!(text, "libraries   {}", libraries());
-    let _ = writeln!(text, "devices     self, shm");
+    let _ = writeln!(text, "devices     {}", hawser_node::devices().collect::<Vec<_>>().join(", "));
     let _ = writeln!(text, "parameters  (* set in the environment)");
     let known = params::all();
     for param in &known {
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn the_whole_text_names_host_cores_and_parameters() {
         let text = text(2);
-        for part in [host::name().as_str(), "cores ", "memcpy", "HAWSER_HANG_S=60"] {
+        for part in [host::name().as_str(), "cores ", "memcpy", "devices     self, shm\n", "HAWSER_HANG_S=60"] {
             assert!(text.contains(part), "{part} in {text}");
         }
     }

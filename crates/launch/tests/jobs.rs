@@ -15,7 +15,10 @@ fn lines(text: &str) -> Vec<&str> {
 #[test]
 fn ranks_learn_who_they_are() {
     let outcome = run("-n 2 RANK hello : -n 1 RANK hello");
-    assert_eq!(lines(&outcome.out), ["rank 0 of 3 app Some(0)", "rank 1 of 3 app Some(0)", "rank 2 of 3 app Some(1)"]);
+    assert_eq!(
+        lines(&outcome.out),
+        ["rank 0 of 3 app Some(0) of 2", "rank 1 of 3 app Some(0) of 2", "rank 2 of 3 app Some(1) of 1"]
+    );
     assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
 }
 
@@ -157,7 +160,7 @@ fn programs_that_cannot_start_are_named() {
 fn a_program_of_the_working_directory_is_found() {
     let directory = std::path::Path::new(RANK).parent().unwrap();
     let outcome = run(&format!("-n 1 -wdir {} hawser-test-rank hello", directory.display()));
-    assert_eq!(outcome.out, "rank 0 of 1 app Some(0)\n");
+    assert_eq!(outcome.out, "rank 0 of 1 app Some(0) of 1\n");
 }
 
 #[test]
@@ -240,7 +243,12 @@ fn a_job_within_a_job_is_its_own() {
     let outcome = run_script("-n 2", &format!("{MPIEXEC} -n 2 {RANK} hello"));
     assert_eq!(
         lines(&outcome.out),
-        ["rank 0 of 2 app Some(0)", "rank 0 of 2 app Some(0)", "rank 1 of 2 app Some(0)", "rank 1 of 2 app Some(0)"]
+        [
+            "rank 0 of 2 app Some(0) of 2",
+            "rank 0 of 2 app Some(0) of 2",
+            "rank 1 of 2 app Some(0) of 2",
+            "rank 1 of 2 app Some(0) of 2"
+        ]
     );
     assert_eq!(outcome.code, 0, "{}", outcome.err);
 }

@@ -86,19 +86,19 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     process.attached().charge(process, bytes)?;
     let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0, to.tag))?;
-    start_copy(&mut lane, to, buffer.to_vec(), Some(request))?;
-    let handle = lane.core.requests.handle(request);
-    if lane.core.requests.get(request).status().is_some() {
+    start_copy(&mut lane, to, buffer.to_vec(), request);
+    if let Some(status) = lane.core.requests.get(request).status() {
         lane.core.requests.remove(request);
-    } else {
-        drop(lane);
-        process.attached().opened(handle, bytes);
+        return status.check();
     }
+    let handle = lane.core.requests.handle(request);
+    drop(lane);
+    process.attached().opened(handle, bytes);
     Ok(())
 }
 
-/// Starts a standard send of bytes that are ours.
-pub fn start_copy(lane: &mut Lane, to: &Target, bytes: Vec<u8>, request: Option<u32>) -> Result<()> {
+/// Starts a standard send of bytes that are ours. Whatever comes of it, it ends by its request.
+pub fn start_copy(lane: &mut Lane, to: &Target, bytes: Vec<u8>, request: u32) {
     let len = bytes.len() as u64;
     let packet = lane.core.engine.limits().packet;
     let eager = lane.channel.has_room(to.peer, len.min(packet) as usize + hawser_device::PREFIX_MAX);
@@ -106,23 +106,17 @@ pub fn start_copy(lane: &mut Lane, to: &Target, bytes: Vec<u8>, request: Option<
     let (control, op, front) = match lane.core.engine.start_send(spec) {
         Start::Eager => (wire::encode(&crate::matching::Packet::Eager { context: to.context, tag: to.tag }), None, len),
         Start::Begin { op, packet, front } => (wire::encode(&packet), Some(op), front),
-        Start::Lost => {
-            return Err(Error::new(Class::ProcAborted, format!("rank {} of MPI_COMM_WORLD has ended", to.peer)));
-        }
+        Start::Lost => return lane.core.end_send_now(request, to, len, Some(Class::ProcAborted)),
     };
     lane.send_copy(to.peer, &control, &bytes[..front as usize]);
-    match (op, request) {
-        (Some(op), _) => {
-            if let Some(request) = request {
-                lane.core.requests.get(request).state = State::Active(Some(op));
-            }
-            lane.core.bind_copy(op, bytes, request);
+    match op {
+        Some(op) => {
+            lane.core.requests.get(request).state = State::Active(Some(op));
+            lane.core.bind_copy(op, bytes, Some(request));
         }
-        (None, Some(request)) => lane.core.end_send_now(request, to, len),
-        (None, None) => {}
+        None => lane.core.end_send_now(request, to, len, None),
     }
     lane.settle();
-    Ok(())
 }
 
 /// MPI_Buffer_flush: waits until every buffered send has ended.

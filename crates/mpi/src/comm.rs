@@ -6,6 +6,7 @@ use crate::attributes::Attributes;
 use crate::collective;
 use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
+use crate::hints::Hints;
 use crate::process::Process;
 use hawser_base::handle;
 use hawser_base::table::Ref;
@@ -27,6 +28,7 @@ pub struct Comm {
     name: Mutex<Vec<u8>>,
     pub attributes: Attributes,
     pub errhandler: ErrhandlerCell,
+    pub hints: Hints,
     /// Flags in the job's segment, if all members are on this host and a block was free.
     flags: OnceLock<Flags>,
     /// What its collectives keep from call to call.
@@ -50,6 +52,7 @@ impl Comm {
             name: Mutex::new(Vec::new()),
             attributes: Attributes::default(),
             errhandler: ErrhandlerCell::default(),
+            hints: Hints::default(),
             flags: OnceLock::new(),
             collective: collective::State::default(),
         }
@@ -128,7 +131,7 @@ impl Comm {
     /// A name for messages: its own, or what tells it from others.
     pub fn display_name(&self) -> String {
         match self.name() {
-            name if name.is_empty() => format!("communicator #{}", self.context.0 / 2),
+            name if name.is_empty() => format!("communicator #{}", self.context.number()),
             name => String::from_utf8_lossy(&name).into_owned(),
         }
     }

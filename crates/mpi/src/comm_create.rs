@@ -2,7 +2,7 @@
 //!
 //! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0
 //! then takes a block of flags and tells the others. What is hung on a communicator is copied by its own rooms:
-//! attributes by `attributes`, the error handler by `errhandler`. Names are not copied.
+//! attributes by `attributes`, the error handler by `errhandler`. Names and hints are not copied.
 //!
 //! Before it: `abi::comm`; after it: `collective::team`.
 
@@ -27,10 +27,12 @@ pub fn dup(comm: Handle) -> Result<Handle> {
     duplicate("MPI_Comm_dup", comm)
 }
 
-/// MPI_Comm_dup_with_info. No hint changes what a communicator does.
+/// MPI_Comm_dup_with_info.
 pub fn dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
-    info::hints(info)?;
-    duplicate("MPI_Comm_dup_with_info", comm)
+    let hints = info::hints(info)?;
+    let new = duplicate("MPI_Comm_dup_with_info", comm)?;
+    process::get()?.comm(new)?.hints.set(&hints);
+    Ok(new)
 }
 
 fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
@@ -220,6 +222,10 @@ impl Rounds for At<'_> {
     fn and(&mut self, words: &mut [u64]) -> Result<()> {
         self.2.and(self.0, self.1, words)
     }
+
+    fn max(&mut self, word: u64) -> Result<u64> {
+        self.2.max(self.0, self.1, word)
+    }
 }
 
 fn agree(
@@ -231,7 +237,7 @@ fn agree(
 ) -> Result<Context> {
     reap(process);
     let numbers = context_ids::shared();
-    let seeker = Seeker { numbers, member, threads: threads::multiple(), salt: parent.context().0 / 2 };
+    let seeker = Seeker { numbers, member, threads: threads::multiple(), salt: parent.context().number() };
     seeker.agree(&mut At(process, name, venue))
 }
 
@@ -243,7 +249,7 @@ fn reap(process: &'static Process) {
         lane.close(context);
         lane.close(Context(context.0 + 1));
         drop(lane);
-        context_ids::here().release(context);
+        context_ids::here().release(context.number());
     }
 }
 

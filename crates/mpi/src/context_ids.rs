@@ -1,19 +1,18 @@
 //! Numbers of communicators: which are free here, and how members agree on one (MPI-5.0 §7.4.2).
 //!
-//! Number `n` stands for the pair of contexts `2 n` (point-to-point) and `2 n + 1` (collectives). All members
-//! offer what is free on them; of the intersection all pick the same. Where no member has several threads
-//! that is all. Else another thread may have taken the number between offer and pick: members reserve it and
-//! agree in a second round whether all could. Nothing but one number is ever held across a round, so that
-//! threads that create communicators at the same time cannot wait for each other, whatever the order on other
-//! processes; a number lost to another thread is given back and the search goes on elsewhere.
+//! All members offer what is free on them; of the intersection all pick the same number and reserve it. In a second
+//! round they agree on its generation: the first that is new to each of them, so that no message of an earlier
+//! communicator, however late, has a context of this one. Where a member has several threads another one may have
+//! taken the number between offer and pick: the second round says so too. Nothing but one number is ever held across
+//! a round, so that threads that create communicators at the same time cannot wait for each other, whatever the order
+//! on other processes; a number lost to another thread is given back and the search goes on elsewhere.
 //!
 //! Before it: `comm_create`; after it: nobody. The rounds themselves are the caller's.
 
 use hawser_base::{Class, Context, Error, LANES, Result};
 use std::sync::{Mutex, MutexGuard};
 
-/// Communicators that a process can be a member of at the same time.
-pub const NUMBERS: usize = 4096;
+pub const NUMBERS: usize = Context::NUMBERS as usize;
 pub const WORDS: usize = NUMBERS / 64;
 
 /// MPI_COMM_WORLD's number and MPI_COMM_SELF's.
@@ -24,6 +23,8 @@ const _: () = assert!(NUMBERS.is_multiple_of(64 * LANES) && LANES <= 64);
 /// The numbers of one process.
 pub struct Numbers {
     free: [u64; WORDS],
+    /// For each the least generation that is new here.
+    next: [u32; NUMBERS],
     /// Contexts whose communicator is gone, but whose lane may still hold messages for them.
     retired: Vec<Context>,
 }
@@ -44,7 +45,7 @@ impl Numbers {
     pub const fn new() -> Numbers {
         let mut free = [u64::MAX; WORDS];
         free[0] = !((1 << PREDEFINED) - 1);
-        Numbers { free, retired: Vec::new() }
+        Numbers { free, next: [0; NUMBERS], retired: Vec::new() }
     }
 
     fn reserve(&mut self, number: usize) -> bool {
@@ -54,15 +55,18 @@ impl Numbers {
         was_free
     }
 
-    pub fn release(&mut self, context: Context) {
-        let number = context.0 as usize / 2;
+    /// One that has had all its generations is not given out again.
+    pub fn release(&mut self, number: u32) {
+        let number = number as usize;
         debug_assert!(number >= PREDEFINED && self.free[number / 64] >> (number % 64) & 1 == 0);
-        self.free[number / 64] |= 1 << (number % 64);
+        if self.next[number] < Context::GENERATIONS {
+            self.free[number / 64] |= 1 << (number % 64);
+        }
     }
 
     /// The communicator is gone. It may have gone inside a lane, so that its queues are cleaned up later.
     pub fn retire(&mut self, context: Context) {
-        if context.0 as usize / 2 >= PREDEFINED {
+        if context.number() as usize >= PREDEFINED {
             self.retired.push(context);
         }
     }
@@ -78,10 +82,16 @@ impl Default for Numbers {
     }
 }
 
-/// What the members do together: the bitwise and of everybody's words.
+/// What the members do together.
 pub trait Rounds {
+    /// The bitwise and of everybody's words.
     fn and(&mut self, words: &mut [u64]) -> Result<()>;
+    /// The largest of everybody's words.
+    fn max(&mut self, word: u64) -> Result<u64>;
 }
+
+/// What a member says instead of a generation that another thread has taken the number from.
+const TAKEN: u64 = Context::GENERATIONS as u64;
 
 /// One member's part in the agreement on a number.
 pub struct Seeker<'a> {
@@ -99,7 +109,7 @@ impl Seeker<'_> {
         self.numbers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The number that all agree on, reserved on the members. MPI_ERR_OTHER if all are in use.
+    /// The context that all agree on, its number reserved on the members. MPI_ERR_OTHER if all are in use.
     pub fn agree(&self, rounds: &mut impl Rounds) -> Result<Context> {
         for attempt in 0u32.. {
             let mut words = [u64::MAX; WORDS + 1];
@@ -112,20 +122,29 @@ impl Seeker<'_> {
             let start = if alone { 0 } else { self.salt.wrapping_add(attempt.wrapping_mul(17)) };
             let number = pick(common, start).ok_or_else(exhausted)?;
             let reserved = self.member && self.numbers().reserve(number);
-            let context = Context(2 * number as u32);
-            if alone {
-                return Ok(context);
+            let generation = rounds.max(self.generation(number, reserved));
+            match generation {
+                Ok(generation) if generation < TAKEN => {
+                    if reserved {
+                        self.numbers().next[number] = generation as u32 + 1;
+                    }
+                    return Ok(Context::new(number as u32, generation as u32));
+                }
+                _ if reserved => self.numbers().release(number as u32),
+                _ => {}
             }
-            let mut all_could = [if reserved || !self.member { u64::MAX } else { 0 }];
-            rounds.and(&mut all_could)?;
-            if all_could[0] != 0 {
-                return Ok(context);
-            }
-            if reserved {
-                self.numbers().release(context);
-            }
+            generation?;
         }
         Err(exhausted())
+    }
+
+    /// What this process says in the second round.
+    fn generation(&self, number: usize, reserved: bool) -> u64 {
+        match (self.member, reserved) {
+            (false, _) => 0,
+            (true, false) => TAKEN,
+            (true, true) => self.numbers().next[number].into(),
+        }
     }
 }
 
@@ -180,13 +199,14 @@ mod tests {
 
     struct Member<'a>(&'a Meeting);
 
-    impl Rounds for Member<'_> {
-        fn and(&mut self, words: &mut [u64]) -> Result<()> {
+    impl Member<'_> {
+        /// Everybody's words, folded one by one.
+        fn fold(&mut self, words: &mut [u64], start: u64, op: impl Fn(u64, u64) -> u64) {
             let meeting = self.0;
             {
                 let mut all = meeting.words.lock().unwrap();
-                all.resize(words.len(), u64::MAX);
-                all.iter_mut().zip(&*words).for_each(|(a, w)| *a &= w);
+                all.resize(words.len(), start);
+                all.iter_mut().zip(&*words).for_each(|(a, w)| *a = op(*a, *w));
             }
             meeting.barrier.wait();
             words.copy_from_slice(&meeting.words.lock().unwrap());
@@ -194,7 +214,19 @@ mod tests {
                 meeting.words.lock().unwrap().clear();
             }
             meeting.barrier.wait();
+        }
+    }
+
+    impl Rounds for Member<'_> {
+        fn and(&mut self, words: &mut [u64]) -> Result<()> {
+            self.fold(words, u64::MAX, |a, b| a & b);
             Ok(())
+        }
+
+        fn max(&mut self, word: u64) -> Result<u64> {
+            let mut words = [word];
+            self.fold(&mut words, 0, u64::max);
+            Ok(words[0])
         }
     }
 
@@ -231,7 +263,7 @@ mod tests {
         let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
         let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 5 };
         let given: Vec<_> = (0..2 * LANES).map(|_| seeker.agree(&mut Member(&meeting)).unwrap()).collect();
-        assert_eq!(given.iter().map(|c| c.0 / 2).collect::<HashSet<_>>(), (2..2 + 2 * LANES as u32).collect());
+        assert_eq!(given.iter().map(|c| c.number()).collect::<HashSet<_>>(), (2..2 + 2 * LANES as u32).collect());
         let lanes: HashSet<_> = given[..LANES - PREDEFINED].iter().map(|c| c.lane()).collect();
         assert_eq!(lanes.len(), LANES - PREDEFINED, "the first communicators share no lane");
         assert!(!lanes.contains(&Context(0).lane()));
@@ -272,7 +304,50 @@ mod tests {
         let all: HashSet<_> = (0..NUMBERS - PREDEFINED).map(|_| seeker.agree(&mut Member(&meeting)).unwrap()).collect();
         assert_eq!(all.len(), NUMBERS - PREDEFINED);
         assert!(seeker.agree(&mut Member(&meeting)).unwrap_err().cause().contains("in use"));
-        numbers.lock().unwrap().release(Context(200));
-        assert_eq!(seeker.agree(&mut Member(&meeting)).unwrap(), Context(200));
+        numbers.lock().unwrap().release(100);
+        assert_eq!(seeker.agree(&mut Member(&meeting)).unwrap(), Context::new(100, 1));
+    }
+
+    #[test]
+    fn a_number_comes_back_in_a_generation_that_is_new_to_all_members() {
+        let numbers = [(); 3].map(|()| Mutex::new(Numbers::new()));
+        let agree = |members: &[usize]| {
+            let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(members.len()) };
+            let one = |process: usize| {
+                let seeker = Seeker { numbers: &numbers[process], member: true, threads: false, salt: 0 };
+                seeker.agree(&mut Member(&meeting)).unwrap()
+            };
+            let contexts: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = members.iter().map(|&process| scope.spawn(move || one(process))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            members.iter().for_each(|&process| numbers[process].lock().unwrap().release(contexts[0].number()));
+            assert!(contexts.iter().all(|&context| context == contexts[0]));
+            contexts[0]
+        };
+        let number = agree(&[0]).number();
+        let generations: Vec<_> = [&[0][..], &[0, 1], &[1, 2], &[2], &[0, 2], &[1], &[0, 1, 2]]
+            .into_iter()
+            .map(agree)
+            .inspect(|context| assert_eq!(context.number(), number))
+            .map(Context::generation)
+            .collect();
+        assert_eq!(generations, [1, 2, 3, 4, 5, 4, 6]);
+    }
+
+    #[test]
+    fn a_number_that_had_all_generations_is_not_given_again() {
+        let numbers = Mutex::new(Numbers::new());
+        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
+        let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 0 };
+        let create = || {
+            let context = seeker.agree(&mut Member(&meeting)).unwrap();
+            numbers.lock().unwrap().release(context.number());
+            context
+        };
+        let first = create();
+        numbers.lock().unwrap().next[first.number() as usize] = Context::GENERATIONS - 1;
+        assert_eq!(create(), Context::new(first.number(), Context::GENERATIONS - 1));
+        assert_ne!(create().number(), first.number());
     }
 }

@@ -6,7 +6,6 @@
 use crate::process;
 use crate::registry::Registry;
 use hawser_base::handle::info;
-use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED};
 use hawser_base::{Class, Error, Handle, Result};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -171,8 +170,8 @@ fn no_info(handle: Handle) -> Error {
     Error::new(Class::Info, text)
 }
 
-/// What is known of how this process was started (MPI-5.0 §11.2.1, MPI_INFO_ENV); keys whose value is not
-/// known are absent, `maxprocs` but in a process alone among them.
+/// What is known of how this process was started (MPI-5.0 §11.2.1, MPI_INFO_ENV): of several programs its own. Absent
+/// are `file` and `thread_level`, by which mpiexec was not asked for anything.
 fn environment(argv: &[Vec<u8>]) -> Info {
     let started: Vec<Vec<u8>> = match argv {
         [] => std::env::args_os().map(OsStringExt::into_vec).collect(),
@@ -189,10 +188,10 @@ fn environment(argv: &[Vec<u8>]) -> Info {
         info.set(b"wdir", directory.as_os_str().as_bytes());
     }
     if let Some(process) = process::any() {
-        if process.job().is_alone() {
-            info.set(b"maxprocs", b"1");
-        }
-        info.set(b"thread_level", thread_level(process.thread_level()).as_bytes());
+        // Less than what was asked for is never started.
+        let processes = process.job().program_size().to_string();
+        info.set(b"maxprocs", processes.as_bytes());
+        info.set(b"soft", processes.as_bytes());
     }
     info
 }
@@ -200,15 +199,6 @@ fn environment(argv: &[Vec<u8>]) -> Info {
 /// Remembers the directory that the program was started in, before it changes that.
 pub fn note_start() {
     START_DIRECTORY.get_or_init(|| std::env::current_dir().ok());
-}
-
-fn thread_level(level: i32) -> &'static str {
-    match level {
-        THREAD_MULTIPLE => "MPI_THREAD_MULTIPLE",
-        THREAD_SERIALIZED => "MPI_THREAD_SERIALIZED",
-        THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
-        _ => "MPI_THREAD_SINGLE",
-    }
 }
 
 #[cfg(test)]

@@ -245,10 +245,10 @@ impl Core {
         self.fabric.expose(to, mem)
     }
 
-    /// A send that ended when it was started.
-    pub fn end_send_now(&mut self, request: u32, to: &Target, bytes: u64) {
+    /// A send that ended when it was started: with an error, if its peer is gone.
+    pub fn end_send_now(&mut self, request: u32, to: &Target, bytes: u64, error: Option<Class>) {
         let envelope = Envelope { context: to.context, source: to.peer, tag: to.tag, bytes };
-        self.requests.complete(request, Outcome { envelope, error: None, cancelled: false });
+        self.requests.complete(request, Outcome { envelope, error, cancelled: false });
     }
 
     /// A receive from MPI_PROC_NULL, or a send to it.

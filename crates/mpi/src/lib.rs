@@ -19,6 +19,7 @@ pub mod env;
 pub mod errhandler;
 pub mod errors;
 pub mod group;
+pub mod hints;
 pub mod info;
 mod lane;
 pub mod matching;

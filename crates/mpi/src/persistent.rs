@@ -88,11 +88,12 @@ pub fn start(handle: Handle) -> Result<()> {
             drop(lane);
             let started = bsend::start(process, &comm, buffer.clone(), to);
             lane = process.lane(comm.lane()).enter();
-            lane.core.end_send_now(index, to, buffer.len());
+            lane.core.end_send_now(index, to, buffer.len(), None);
             started
         }
         Recipe::Send { buffer, to, mode } => {
-            pt2pt::start(&mut lane, to, buffer.clone(), *mode == Mode::Synchronous, Some(index))
+            pt2pt::start(&mut lane, to, buffer.clone(), *mode == Mode::Synchronous, index);
+            Ok(())
         }
     };
     let request = lane.core.requests.get(index);

@@ -10,7 +10,7 @@ use crate::process;
 use crate::pt2pt;
 use crate::request::{Kind, NOTHING_RECEIVED, Request, State};
 use crate::status::Status;
-use crate::wait;
+use crate::wait::{self, Completed};
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 use hawser_base::{Class, Error, Handle, Result, handle};
 use hawser_job::{Tag, Waiting};
@@ -117,8 +117,8 @@ pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
     Ok(lane.core.requests.handle(request))
 }
 
-/// MPI_Mrecv.
-pub fn mrecv(buf: &Buf, message: Handle) -> Result<Status> {
+/// MPI_Mrecv. The status of a receive that failed says what came, as MPI_Recv's.
+pub fn mrecv(buf: &Buf, message: Handle) -> Result<Completed> {
     let mut request = imrecv(buf, message)?;
-    wait::wait("MPI_Mrecv", &mut request)?.result()
+    wait::wait("MPI_Mrecv", &mut request)
 }

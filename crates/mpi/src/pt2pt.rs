@@ -161,13 +161,13 @@ fn send_long(
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, target, buffer, mode == Mode::Synchronous, Some(request))?;
+    start(&mut lane, target, buffer, mode == Mode::Synchronous, request);
     drop(lane);
-    wait::request(process, lane_id, request, call).result().map(drop)
+    wait::request(process, lane_id, request, call).check()
 }
 
-/// Starts a send in its lane: it ends by its request.
-pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: Option<u32>) -> Result<()> {
+/// Starts a send in its lane. Whatever comes of it, it ends by its request.
+pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: u32) {
     let bytes = buffer.len();
     let key = match &buffer {
         Buffer::Dense(mem) if bytes > lane.core.engine.limits().eager => lane.core.expose(to.peer, *mem),
@@ -182,10 +182,8 @@ pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: 
         Start::Eager => send_eager(lane, to, &buffer, request),
         Start::Begin { op, packet, front } => {
             lane.core.count_method(&packet, eager);
-            lane.core.bind(op, buffer, request);
-            if let Some(request) = request {
-                lane.core.requests.get(request).state = State::Active(Some(op));
-            }
+            lane.core.bind(op, buffer, Some(request));
+            lane.core.requests.get(request).state = State::Active(Some(op));
             let control = wire::encode(&packet);
             if front == 0 {
                 lane.channel.control(to.peer, control);
@@ -198,23 +196,18 @@ pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: 
             }
             lane.settle();
         }
-        Start::Lost => {
-            return Err(Error::new(Class::ProcAborted, format!("rank {} of MPI_COMM_WORLD has ended", to.peer)));
-        }
+        Start::Lost => lane.core.end_send_now(request, to, bytes, Some(Class::ProcAborted)),
     }
-    Ok(())
 }
 
-fn send_eager(lane: &mut Lane, to: &Target, buffer: &Buffer, request: Option<u32>) {
+fn send_eager(lane: &mut Lane, to: &Target, buffer: &Buffer, request: u32) {
     let header = wire::eager(to.context, to.tag);
     let bytes = buffer.len();
     let channel = &mut lane.channel;
     let sent = buffer.source(0, bytes as usize, |source| channel.send(to.peer, header, &[], source));
     assert!(sent, "the device refused {bytes} bytes after it had room for them");
     lane.core.counters.add(Counter::Eager as usize, 1);
-    if let Some(request) = request {
-        lane.core.end_send_now(request, to, bytes);
-    }
+    lane.core.end_send_now(request, to, bytes, None);
 }
 
 impl Core {
@@ -241,13 +234,13 @@ pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result
         return Ok(SENT);
     }
     let mut lane = process.lane(lane_id).enter();
-    if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous) {
-        if send_short(&mut lane, &target, *mem) {
-            return Ok(SENT);
-        }
+    if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous)
+        && send_short(&mut lane, &target, *mem)
+    {
+        return Ok(SENT);
     }
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, &target, buffer, mode == Mode::Synchronous, Some(request))?;
+    start(&mut lane, &target, buffer, mode == Mode::Synchronous, request);
     Ok(lane.core.requests.handle(request))
 }
 
@@ -273,19 +266,19 @@ pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
     }
 }
 
-/// MPI_Recv.
+/// MPI_Recv. The status of a receive that failed says what came (`Status::check`).
 #[inline(always)]
 pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
     match recv_lean(process, buf, source, tag, comm) {
-        Some(status) => status,
+        Some(status) => Ok(status),
         None => recv_checked(process, buf, source, tag, comm),
     }
 }
 
 /// The leanest receive: from a known source into plain memory; `None` sends it the long way.
 #[inline(always)]
-fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Result<Status>> {
+fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
     let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
     let counted; // as in `send_lean`
     let comm = if comm == handle::comm::WORLD {
@@ -316,7 +309,7 @@ pub(crate) fn recv_direct(
     peer: Peer,
     mem: UserMem,
     source: i32,
-) -> Option<Result<Status>> {
+) -> Option<Status> {
     let engine = &lane.core.engine;
     // A message of several packets wants its receive posted before the first one comes: it would be held.
     if mem.len() as u64 > engine.limits().packet || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
@@ -351,16 +344,9 @@ fn direct_turns(process: &Process) -> u32 {
 }
 
 #[inline]
-fn direct_status(source: i32, tag: i32, bytes: u64, room: u64) -> Result<Status> {
-    if bytes > room {
-        return Err(truncated(bytes, room));
-    }
-    Ok(Status { source, tag, error: None, bytes, cancelled: false })
-}
-
-#[cold]
-fn truncated(bytes: u64, room: u64) -> Error {
-    Error::new(Class::Truncate, format!("a message of {bytes} bytes does not fit the receive buffer of {room} bytes"))
+fn direct_status(source: i32, tag: i32, bytes: u64, room: u64) -> Status {
+    let error = (bytes > room).then_some(Class::Truncate);
+    Status { source, tag, error, bytes: bytes.min(room), cancelled: false }
 }
 
 /// Takes the message that is waited for straight from the device; everything else goes to the engine.
@@ -396,10 +382,10 @@ fn recv_posted(process: &'static Process, comm: CommRef, want: Want, buffer: Buf
     let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
     post(&mut lane, want, buffer, request);
     drop(lane);
-    wait::request(process, lane_id, request, "MPI_Recv").result()
+    Ok(wait::request(process, lane_id, request, "MPI_Recv"))
 }
 
-/// MPI_Sendrecv.
+/// MPI_Sendrecv. The status is the receive's; its error is that of the send, if that failed.
 pub fn sendrecv(
     out: &Buf,
     dest: i32,
@@ -413,22 +399,22 @@ pub fn sendrecv(
     let mut send = match isend(out, dest, send_tag, comm, Mode::Standard) {
         Ok(send) => send,
         Err(error) => {
+            let _ = request_cancel(recv);
             abandon(recv);
             return Err(error);
         }
     };
-    let sent = wait::wait("MPI_Sendrecv", &mut send)?;
-    let received = wait::wait("MPI_Sendrecv", &mut recv)?;
-    sent.result()?;
-    received.result()
+    let sent = wait::wait("MPI_Sendrecv", &mut send)?.status;
+    let received = wait::wait("MPI_Sendrecv", &mut recv)?.status;
+    Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
-/// Cancels and forgets a receive that was posted for a call that failed.
-fn abandon(recv: Handle) {
-    let _ = request_cancel(recv).and_then(|()| request_free(recv));
+/// Forgets an operation that was started for a call that failed: it ends by itself.
+fn abandon(request: Handle) {
+    let _ = request_free(request);
 }
 
-/// MPI_Sendrecv_replace.
+/// MPI_Sendrecv_replace. Its status is as MPI_Sendrecv's.
 pub fn sendrecv_replace(
     buf: &Buf,
     dest: i32,
@@ -446,13 +432,13 @@ pub fn sendrecv_replace(
     if let Some(to) = to {
         let mut lane = process.lane(found.lane()).enter();
         let request = lane.core.requests.insert(Request::new(Kind::Send, found.clone(), dest, send_tag))?;
-        bsend::start_copy(&mut lane, &to, buffer.to_vec(), Some(request))?;
+        bsend::start_copy(&mut lane, &to, buffer.to_vec(), request);
         send = lane.core.requests.handle(request);
     }
-    let mut recv = irecv(buf, source, recv_tag, comm)?;
-    let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?;
-    wait::wait("MPI_Sendrecv_replace", &mut send)?.result()?;
-    received.result()
+    let mut recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
+    let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?.status;
+    let sent = wait::wait("MPI_Sendrecv_replace", &mut send)?.status;
+    Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
 /// MPI_Cancel: at once for a receive, by the receiver's word for a send.
@@ -494,3 +480,6 @@ pub fn request_free(handle: Handle) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! What a completed operation says, in house values (MPI-5.0 §3.2.5); `abi` writes it in its own layout.
 
-use hawser_base::Class;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+use hawser_base::{Class, Error, Result};
 
 /// See the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,4 +21,27 @@ impl Status {
 
     /// Of a receive from MPI_PROC_NULL (MPI-5.0 §3.10).
     pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: None, bytes: 0, cancelled: false };
+
+    /// The operation's error in words, if it failed. The status says what was received all the same.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        match self.error {
+            None => Ok(()),
+            Some(class) => Err(self.failure(class)),
+        }
+    }
+
+    #[cold]
+    fn failure(&self, class: Class) -> Error {
+        let Status { source, tag, bytes, .. } = self;
+        let text = match class {
+            Class::Truncate => {
+                format!(
+                    "the message of rank {source} with tag {tag} is longer than the receive buffer of {bytes} bytes"
+                )
+            }
+            _ => "the other process of the operation has ended".to_owned(),
+        };
+        Error::new(class, text)
+    }
 }

@@ -5,45 +5,25 @@
 //!
 //! Before it: `pt2pt`, `collective`, `abi::request`; after it: `lane` and `transport::Idle`.
 
+use crate::comm::CommRef;
 use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Error, Handle, Lane as LaneId, Result};
+use hawser_base::{Handle, Lane as LaneId, Result};
 use hawser_job::{Tag, WaitPeer, Waiting};
 use hawser_transport::Idle;
 
 /// A completed operation, and whose error handler is called if it failed.
-#[derive(Clone, Copy, Debug)]
 pub struct Completed {
     pub status: Status,
-    /// The communicator; MPI_COMM_NULL where there is none.
-    pub comm: Handle,
+    /// The communicator, which the application may have freed by now; none where there was no operation.
+    pub comm: Option<CommRef>,
 }
 
 impl Completed {
-    const NOTHING: Completed = Completed { status: Status::EMPTY, comm: Handle::NULL };
-
-    /// The status, or the operation's error in words.
-    pub fn result(self) -> Result<Status> {
-        match self.status.error {
-            None => Ok(self.status),
-            Some(class) => Err(Error::new(class, self.words())),
-        }
-    }
-
-    fn words(&self) -> String {
-        let Status { source, tag, bytes, .. } = self.status;
-        match self.status.error {
-            Some(hawser_base::Class::Truncate) => {
-                format!(
-                    "the message of rank {source} with tag {tag} is longer than the receive buffer of {bytes} bytes"
-                )
-            }
-            _ => "the other process of the operation has ended".to_owned(),
-        }
-    }
+    const NOTHING: Completed = Completed { status: Status::EMPTY, comm: None };
 }
 
 impl Process {
@@ -101,13 +81,13 @@ impl Process {
 }
 
 /// Waits for a request that a blocking call made, and forgets it.
-pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Completed {
+pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
     let reason = || open_reason(process, call, lane, index);
     let peer = process.lane(lane).enter().core.requests.get(index).named_peer();
     process.wait_until(lane, reason, |lane| {
         for _ in 0..CLOSE_TURNS {
-            if let Some((completed, _)) = take(lane, index) {
-                return Some(completed);
+            if let Some((completed, _)) = take(lane, index, Then::End) {
+                return Some(completed.status);
             }
             let peer = peer.filter(|_| lane.is_quiet())?;
             if !lane.progress_with(peer) {
@@ -142,18 +122,29 @@ fn several(call: &str, requests: usize) -> Waiting {
     Waiting { call: call.to_owned(), extra: requests as u64, ..Waiting::default() }
 }
 
-/// The result of a request that has ended; a persistent one becomes inactive, others go. Whether it went.
-fn take(lane: &mut Lane, index: u32) -> Option<(Completed, bool)> {
+/// What becomes of a request whose operation has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Then {
+    /// It goes, or becomes inactive if it is persistent: MPI_Wait, MPI_Test and their kin.
+    End,
+    /// It stays as it is: MPI_Request_get_status and its kin.
+    Stay,
+}
+
+/// The result of a request that has ended, and whether it went.
+fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
     let status = request.status()?;
-    let completed = Completed { status, comm: request.comm.handle() };
+    if then == Then::Stay {
+        return Some((Completed { status, comm: Some(request.comm.clone()) }, false));
+    }
     if request.recipe.is_some() {
         request.state = State::Inactive;
         request.cancel = false;
-        return Some((completed, false));
+        return Some((Completed { status, comm: Some(request.comm.clone()) }, false));
     }
-    lane.core.requests.remove(index);
-    Some((completed, true))
+    let comm = Some(lane.core.requests.remove(index).comm);
+    Some((Completed { status, comm }, true))
 }
 
 /// What a handle is before anybody waits for it.
@@ -170,7 +161,7 @@ fn find(process: &'static Process, handle: Handle) -> Result<Found> {
     match handle {
         Handle::NULL => Ok(Found::Nothing),
         SENT => Ok(Found::Now(Completed::NOTHING)),
-        NOTHING_RECEIVED => Ok(Found::Now(Completed { status: Status::PROC_NULL, comm: Handle::NULL })),
+        NOTHING_RECEIVED => Ok(Found::Now(Completed { status: Status::PROC_NULL, comm: None })),
         _ => {
             let lane = lane_of(handle)?;
             let mut guard = process.lane(lane).enter();
@@ -184,20 +175,19 @@ fn find(process: &'static Process, handle: Handle) -> Result<Found> {
 }
 
 /// The result of `handle` if it has ended; null and inactive ones are `Some(None)`.
-fn poll(process: &'static Process, handle: &mut Handle) -> Result<Option<Option<Completed>>> {
-    Ok(match find(process, *handle)? {
-        Found::Nothing => Some(None),
-        Found::Now(completed) => {
-            *handle = Handle::NULL;
-            Some(Some(completed))
-        }
-        Found::Open(lane, index) => take(&mut process.lane(lane).enter(), index).map(|(completed, gone)| {
-            if gone {
-                *handle = Handle::NULL;
-            }
-            Some(completed)
-        }),
-    })
+fn poll(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Option<Option<Completed>>> {
+    let (completed, gone) = match find(process, *handle)? {
+        Found::Nothing => return Ok(Some(None)),
+        Found::Now(completed) => (completed, then == Then::End),
+        Found::Open(lane, index) => match take(&mut process.lane(lane).enter(), index, then) {
+            Some(ended) => ended,
+            None => return Ok(None),
+        },
+    };
+    if gone {
+        *handle = Handle::NULL;
+    }
+    Ok(Some(Some(completed)))
 }
 
 /// MPI_Wait.
@@ -220,36 +210,17 @@ pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
 }
 
 fn wait_open(process: &'static Process, name: &'static str, lane: LaneId, index: u32) -> (Completed, bool) {
-    process.wait_until(lane, || open_reason(process, name, lane, index), |lane| take(lane, index))
+    process.wait_until(lane, || open_reason(process, name, lane, index), |lane| take(lane, index, Then::End))
 }
 
-/// MPI_Test. `None`: not yet.
-pub fn test(handle: &mut Handle) -> Result<Option<Completed>> {
+/// MPI_Test and MPI_Request_get_status. `None`: not yet.
+pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
     let process = process::get()?;
-    if let Some(ended) = poll(process, handle)? {
+    if let Some(ended) = poll(process, handle, then)? {
         return Ok(Some(ended.unwrap_or(Completed::NOTHING)));
     }
     process.progress();
-    Ok(poll(process, handle)?.map(|ended| ended.unwrap_or(Completed::NOTHING)))
-}
-
-/// MPI_Request_get_status. `None`: not yet. The request stays as it is.
-pub fn get_status(handle: Handle) -> Result<Option<Status>> {
-    let process = process::get()?;
-    for turn in 0..2 {
-        match find(process, handle)? {
-            Found::Nothing => return Ok(Some(Status::EMPTY)),
-            Found::Now(completed) => return Ok(Some(completed.status)),
-            Found::Open(lane, index) => {
-                let status = process.lane(lane).enter().core.requests.get(index).status();
-                if status.is_some() || turn == 1 {
-                    return Ok(status);
-                }
-            }
-        }
-        process.progress();
-    }
-    Ok(None)
+    Ok(poll(process, handle, then)?.map(|ended| ended.unwrap_or(Completed::NOTHING)))
 }
 
 /// MPI_Waitall: `each` gets every request's number and result, in order.
@@ -261,8 +232,8 @@ pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -
     Ok(())
 }
 
-/// MPI_Testall. False: not all have ended, and nothing was changed.
-pub fn testall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<bool> {
+/// MPI_Testall and MPI_Request_get_status_all. False: not all have ended, and nothing was changed.
+pub fn testall(handles: &mut [Handle], then: Then, mut each: impl FnMut(usize, Completed)) -> Result<bool> {
     let process = process::get()?;
     check_all(handles)?;
     if !all_ended(process, handles)? {
@@ -272,7 +243,7 @@ pub fn testall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -
         }
     }
     for (i, handle) in handles.iter_mut().enumerate() {
-        let ended = poll(process, handle)?.expect("a request that has ended stays ended");
+        let ended = poll(process, handle, then)?.expect("a request that has ended stays ended");
         each(i, ended.unwrap_or(Completed::NOTHING));
     }
     Ok(true)
@@ -303,10 +274,10 @@ pub enum Any {
     NotYet,
 }
 
-fn poll_any(process: &'static Process, handles: &mut [Handle]) -> Result<Any> {
+fn poll_any(process: &'static Process, handles: &mut [Handle], then: Then) -> Result<Any> {
     let mut active = false;
     for (i, handle) in handles.iter_mut().enumerate() {
-        match poll(process, handle)? {
+        match poll(process, handle, then)? {
             Some(Some(completed)) => return Ok(Any::Ended(i, completed)),
             Some(None) => {}
             None => active = true,
@@ -315,14 +286,14 @@ fn poll_any(process: &'static Process, handles: &mut [Handle]) -> Result<Any> {
     Ok(if active { Any::NotYet } else { Any::NoneActive })
 }
 
-/// MPI_Testany.
-pub fn testany(handles: &mut [Handle]) -> Result<Any> {
+/// MPI_Testany and MPI_Request_get_status_any.
+pub fn testany(handles: &mut [Handle], then: Then) -> Result<Any> {
     let process = process::get()?;
     check_all(handles)?;
-    match poll_any(process, handles)? {
+    match poll_any(process, handles, then)? {
         Any::NotYet => {
             process.progress();
-            poll_any(process, handles)
+            poll_any(process, handles, then)
         }
         found => Ok(found),
     }
@@ -334,7 +305,7 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
     check_all(handles)?;
     let mut idle = process.patience().idle();
     loop {
-        match poll_any(process, handles)? {
+        match poll_any(process, handles, Then::End)? {
             Any::NotYet => {}
             found => return Ok(found),
         }
@@ -343,22 +314,24 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
     }
 }
 
-/// MPI_Testsome: `each` gets those that have ended. `None`: there is no active request among them.
-pub fn testsome(handles: &mut [Handle], each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
+/// MPI_Testsome and MPI_Request_get_status_some: `each` gets those that have ended. `None`: there is no active
+/// request among them.
+pub fn testsome(handles: &mut [Handle], then: Then, each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
     process.progress();
-    poll_some(process, handles, each)
+    poll_some(process, handles, then, each)
 }
 
 fn poll_some(
     process: &'static Process,
     handles: &mut [Handle],
+    then: Then,
     mut each: impl FnMut(usize, Completed),
 ) -> Result<Option<usize>> {
     let (mut active, mut ended) = (false, 0);
     for (i, handle) in handles.iter_mut().enumerate() {
-        match poll(process, handle)? {
+        match poll(process, handle, then)? {
             Some(Some(completed)) => {
                 each(i, completed);
                 ended += 1;
@@ -376,7 +349,7 @@ pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) 
     check_all(handles)?;
     let mut idle = process.patience().idle();
     loop {
-        match poll_some(process, handles, &mut each)? {
+        match poll_some(process, handles, Then::End, &mut each)? {
             Some(0) => {}
             found => return Ok(found),
         }

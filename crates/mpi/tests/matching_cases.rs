@@ -257,6 +257,56 @@ mod window {
     }
 }
 
+mod closing {
+    use super::*;
+
+    const OLD: Context = Context::new(5, 7);
+    const NEW: Context = Context::new(5, 9);
+
+    fn receive(e: &mut Engine, context: Context) -> (Op, Posted) {
+        e.post_recv(Want { context, source: None, tag: None }, 4)
+    }
+
+    #[test]
+    fn a_message_that_comes_after_its_context_was_freed_never_meets_the_next_one() {
+        let mut e = engine();
+        e.close(OLD);
+        let (op, _) = receive(&mut e, NEW);
+        let late = [
+            (Packet::Eager { context: OLD, tag: 1 }, 2),
+            (Packet::Push { context: OLD, tag: 1, bytes: 4 }, 2),
+            (Packet::Answer { context: OLD, tag: 1, bytes: 4, offer: 0 }, 0),
+            (Packet::Ask { context: OLD, tag: 1, bytes: 4, send: 3, key: None }, 1),
+        ];
+        for (packet, payload) in late {
+            assert_eq!(e.arrive(PEER, packet, payload), Ok(Place::Drop), "{packet:?}");
+        }
+        // What belongs to them is stray; their window is given back.
+        assert_eq!(e.arrive(PEER, Packet::Data { message: 2, at: 2 }, 2), Err(Stray));
+        assert_eq!(packets(&mut e), [Packet::Credit { bytes: MESSAGE_COST }; 3]);
+        assert_eq!((e.ledger(PEER).accepted, e.ledger(PEER).streams), (4, 0));
+        let place = e.arrive(PEER, Packet::Eager { context: NEW, tag: 1 }, 2);
+        assert_eq!(place, Ok(Place::Into { op, at: 0, room: 2 }));
+    }
+
+    #[test]
+    fn a_message_of_a_communicator_that_is_made_later_here_is_kept() {
+        let mut e = engine();
+        e.close(OLD);
+        assert!(matches!(e.arrive(PEER, Packet::Eager { context: NEW, tag: 1 }, 2), Ok(Place::Hold { .. })));
+        assert_eq!(receive(&mut e, NEW).1, Posted::Matched);
+    }
+
+    #[test]
+    fn the_other_context_of_the_pair_and_other_numbers_of_the_lane_stay_open() {
+        let mut e = engine();
+        e.close(OLD);
+        for context in [Context(OLD.0 + 1), Context::new(5 + hawser_base::LANES as u32, 0)] {
+            assert!(matches!(e.arrive(PEER, Packet::Eager { context, tag: 1 }, 2), Ok(Place::Hold { .. })));
+        }
+    }
+}
+
 mod truncation {
     use super::*;
 

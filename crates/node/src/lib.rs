@@ -1,7 +1,8 @@
 //! Floor 6: where a process is put together: parameters → boot → devices → transport → `mpi::process`.
 //!
-//! The only room that knows every device by name. A new device is one line in `devices`. Before it: the
-//! ABI crates, for MPI_Init; after it: nothing of it is left but the parts that it joined.
+//! The only room that knows every device. A new device is one row of `DEVICES`. Before it: the ABI crates, for
+//! MPI_Init, and `hawser-info`, which tells the devices and the parameters; after it: nothing of it is left but the
+//! parts that it joined.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,7 @@ use hawser_mpi::counters;
 use hawser_mpi::matching::Limits;
 use hawser_mpi::process::{self, Parts, Process};
 use hawser_transport::{Fabric, Patience};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 /// One initialisation at a time.
 static STARTING: Mutex<()> = Mutex::new(());
@@ -34,8 +35,8 @@ pub fn start(thread_level: i32) -> Result<&'static Process> {
     let segment = segment(&mut world)?;
     let page = segment.rank(world.local_rank() as usize);
     segment.name_counters(counters::NAMES);
-    let shm = Arc::new(ShmDevice::new(segment.clone(), world.local_rank() as usize));
-    let fabric = Box::leak(Box::new(Fabric::new(devices(&world, shm), world.size() as usize)?));
+    let devices = DEVICES.iter().map(|(_, make)| make(&world, &segment)).collect();
+    let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
     let crowded = world.local_size() > segment.facts().cores;
     let patience = Patience::new(crowded, page.doorbell(), page.wait())?;
     let limits = limits(fabric)?;
@@ -52,9 +53,18 @@ fn segment(world: &mut World) -> Result<Segment> {
     }
 }
 
-/// All devices, the best first.
-fn devices(world: &World, shm: Arc<ShmDevice>) -> Vec<Box<dyn Device>> {
-    vec![Box::new(Loopback::new(Peer(world.rank()))), Box::new(shm)]
+/// A device's name, and how a rank makes its own.
+type Row = (&'static str, fn(&World, &Segment) -> Box<dyn Device>);
+
+/// All devices, the best first: a peer is reached by the first one that can.
+static DEVICES: [Row; 2] = [
+    (Loopback::NAME, |world, _| Box::new(Loopback::new(Peer(world.rank())))),
+    (ShmDevice::NAME, |world, segment| Box::new(ShmDevice::new(segment.clone(), world.local_rank() as usize))),
+];
+
+/// The names of all devices, in the order in which they are tried.
+pub fn devices() -> impl Iterator<Item = &'static str> {
+    DEVICES.iter().map(|&(name, _)| name)
 }
 
 /// Longest message that travels in one packet, in bytes. Both ends copy such a message in turn, not at once,
@@ -74,4 +84,17 @@ fn limits(fabric: &Fabric) -> Result<Limits> {
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
     let window = params::WINDOW.number_or(4 * eager)?.max(eager);
     Ok(Limits { packet, eager, first: packet.min(FIRST), offer: eager + 1, window })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_makes_the_device_that_it_names() {
+        let mut world = hawser_boot::attach().unwrap();
+        let segment = segment(&mut world).unwrap();
+        let made: Vec<_> = DEVICES.iter().map(|(_, make)| make(&world, &segment).name()).collect();
+        assert_eq!(made, devices().collect::<Vec<_>>());
+    }
 }

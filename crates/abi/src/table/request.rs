@@ -23,9 +23,9 @@ macro_rules! table_request { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Request_get_status_all(count: c_int, array_of_requests: *const Request, flag: *mut c_int,
         array_of_statuses: *mut Status) [default] => request::get_status_all;
     both MPI_Request_get_status_any(count: c_int, array_of_requests: *const Request, indx: *mut c_int, flag: *mut c_int,
-        status: *mut Status) [default] => unsupported;
+        status: *mut Status) [default] => request::get_status_any;
     both MPI_Request_get_status_some(incount: c_int, array_of_requests: *const Request, outcount: *mut c_int,
-        array_of_indices: *mut c_int, array_of_statuses: *mut Status) [default] => unsupported;
+        array_of_indices: *mut c_int, array_of_statuses: *mut Status) [default] => request::get_status_some;
     both MPI_Start(request: *mut Request) [default] => request::start;
     both MPI_Startall(count: c_int, array_of_requests: *mut Request) [default] => request::startall;
     both MPI_Status_get_error(status: *const Status, error: *mut c_int) [default] => status::get_error;

@@ -349,6 +349,7 @@ impl Run {
             local_rank: local as u32,
             local_size: self.ranks.len() as u32,
             appnum: rank.app,
+            program_size: self.job.apps[rank.app as usize].ranks,
             universe: self.job.size,
             membarrier: self.facts.membarrier,
             process_vm: self.facts.process_vm == ProcessVm::Allowed,

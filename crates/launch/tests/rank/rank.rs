@@ -107,7 +107,8 @@ fn main() {
         "hello" => {
             let rank = Rank::init();
             let world = &rank.world;
-            println!("rank {} of {} app {:?}", world.rank(), world.size(), world.appnum());
+            let (app, program) = (world.appnum(), world.program_size());
+            println!("rank {} of {} app {app:?} of {program}", world.rank(), world.size());
             rank.finalize();
         }
         "late" => {

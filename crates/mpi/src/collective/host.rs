@@ -147,8 +147,8 @@ impl Data for Traffic<'_> {
 
     fn fold(&mut self, from: Slot, into: Slot) {
         let Folding { reducer, datatype, count } = self.folding();
-        let (from, into) = (UserPtr::over(self.room(from), datatype), UserPtr::over(self.room(into), datatype));
-        reducer.apply(from, into, count);
+        let elements = |slot| UserPtr::over(self.room(slot), datatype, count);
+        reducer.apply(elements(from), elements(into), count);
     }
 
     fn pair(&mut self, first: Slot, second: Slot) {

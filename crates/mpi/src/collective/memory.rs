@@ -1,7 +1,8 @@
 //! The memory of a running schedule: its spans as buffers.
 //!
 //! Before it: `run`; after it: `buffer` and `datatype::Scratch`. Lengths were checked when the call began
-//! (`check`) and the schedule was built from them, so that every span lies inside its buffer.
+//! (`check`) and the schedule was built from them, so that every span lies inside its buffer. In memory of ours that
+//! is checked once more; where the application's ends nobody here knows (`datatype::UserPtr`).
 
 use crate::buffer::Buffer;
 use hawser_base::{Class, Error, Result, UserMem};
@@ -100,6 +101,8 @@ impl Memory {
         let side = match span.buffer {
             Name::Scratch(i) => {
                 let (start, wanted) = self.places[i as usize];
+                let inside = |at: u64| at.checked_add(span.count).is_some_and(|end| end <= wanted.count);
+                assert!(u64::try_from(span.at).is_ok_and(inside), "{span:?} of {} scratch elements", wanted.count);
                 let datatype = self.element.as_ref().expect("elements have a type");
                 let base = self.scratch.elements(start, datatype, wanted.count);
                 return (base.moved(span.at.wrapping_mul(datatype.extent())), datatype);
@@ -120,4 +123,36 @@ impl Memory {
 #[cold]
 fn no_memory() -> Error {
     Error::new(Class::NoMem, "the temporary memory of the collective is larger than memory can be; use smaller counts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_datatype::Basic;
+
+    fn scratch_span(at: i64, count: u64) -> UserPtr {
+        let element = Some(Datatype::basic(Basic::Int).clone());
+        let mut memory = Memory { element, ..Memory::default() };
+        memory.prepare(&[Wanted { unit: Unit::Element, count: 10 }]).unwrap();
+        memory.elements(&Span { buffer: Name::Scratch(0), unit: Unit::Element, at, count })
+    }
+
+    #[test]
+    fn spans_reach_to_the_end_of_their_scratch_buffer() {
+        for (at, count) in [(0, 10), (9, 1), (10, 0)] {
+            scratch_span(at, count);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "of 10 scratch elements")]
+    fn and_not_beyond() {
+        scratch_span(4, 7);
+    }
+
+    #[test]
+    #[should_panic(expected = "of 10 scratch elements")]
+    fn nor_before_its_beginning() {
+        scratch_span(-1, 2);
+    }
 }

@@ -8,6 +8,7 @@
 //! Before it: `abi::coll`, `comm_create`; after it: `pt2pt` and the flags of the job's segment.
 
 mod check;
+mod equal;
 pub mod flags;
 mod host;
 mod memory;

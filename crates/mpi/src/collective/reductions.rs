@@ -6,6 +6,7 @@
 //! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
 
 use super::check::{self, in_place_forbidden, no_alias, root_of};
+use super::equal::equal;
 use super::flags::Kind;
 use super::host::{self, Folding, Parts, SHORT_BYTES};
 use super::memory::Side;
@@ -15,6 +16,7 @@ use crate::comm::CommRef;
 use crate::ops::{Operation, Reducer};
 use crate::process::Process;
 use crate::types;
+use hawser_base::handle::mpich_op;
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_coll::{Call, Data, Ints, Reduction};
 use hawser_datatype::{Datatype, UserPtr};
@@ -59,7 +61,8 @@ impl Vectors {
         }
         let reducer = Reducer::of(Operation::of(process, self.op)?, datatype, self.datatype)?;
         if !reducer.is_elementwise() {
-            let text = "the operation works on whole records; only MPI_Reduce_local takes it";
+            let text =
+                "MPIX_EQUAL compares whole buffers: MPI_Reduce, MPI_Allreduce and MPI_Reduce_local alone take it";
             return Err(Error::new(Class::Op, text));
         }
         let Data { count, type_size, dense } = check::data_of(datatype, self.count as u64);
@@ -116,6 +119,9 @@ impl Vectors {
 /// MPI_Allreduce.
 pub fn allreduce(vectors: &Vectors, comm: Handle) -> Result<()> {
     const NAME: &str = "MPI_Allreduce";
+    if vectors.op == mpich_op::EQUAL {
+        return equal(NAME, vectors, None, comm);
+    }
     vectors.enter(comm, |process, comm, desk, datatype| {
         let reducing = vectors.check(process, datatype, true)?;
         if let Some(host) = desk.lean()
@@ -132,6 +138,9 @@ pub fn allreduce(vectors: &Vectors, comm: Handle) -> Result<()> {
 /// MPI_Reduce. `recv` is significant at the root alone.
 pub fn reduce(vectors: &Vectors, root: i32, comm: Handle) -> Result<()> {
     const NAME: &str = "MPI_Reduce";
+    if vectors.op == mpich_op::EQUAL {
+        return equal(NAME, vectors, Some(root), comm);
+    }
     vectors.enter(comm, |process, comm, desk, datatype| {
         let root = root_of(comm, root)?;
         let at_root = root == comm.rank();

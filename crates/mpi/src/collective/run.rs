@@ -24,6 +24,7 @@ use crate::ops::Reducer;
 use crate::process::Process;
 use crate::pt2pt::{self, Target};
 use crate::request::{Kind as RequestKind, Request};
+use crate::status::Status;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
 use hawser_coll::{Comm as Step, HostStep, Local, Order, Schedule, Span};
@@ -370,18 +371,12 @@ impl Starting<'_> {
             return;
         }
         let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
-        let started = self.lane.core.requests.insert(request).and_then(|request| {
-            match pt2pt::start(self.lane, &to, buffer, false, Some(request)) {
-                Ok(()) => self.open.push(Open { request, receives: None }),
-                Err(error) => {
-                    self.lane.core.requests.remove(request);
-                    return Err(error);
-                }
+        match self.lane.core.requests.insert(request) {
+            Ok(request) => {
+                self.open.push(Open { request, receives: None });
+                pt2pt::start(self.lane, &to, buffer, false, request);
             }
-            Ok(())
-        });
-        if let Err(error) = started {
-            keep_first(self.failure, error);
+            Err(error) => keep_first(self.failure, error),
         }
     }
 
@@ -391,11 +386,13 @@ impl Starting<'_> {
         if self.open.is_empty() && self.lane.is_quiet() {
             let want = self.want(peer);
             match pt2pt::recv_direct(process, self.lane, &want, peer, into, rank as i32) {
-                Some(Ok(status)) if status.bytes != into.len() as u64 => {
+                Some(Status { error: Some(class), .. }) => {
+                    keep_first(self.failure, failed(class, Some((rank, into.len() as u64))));
+                }
+                Some(status) if status.bytes != into.len() as u64 => {
                     keep_first(self.failure, too_short(rank, status.bytes, into.len() as u64));
                 }
-                Some(Ok(_)) => {}
-                Some(Err(error)) => keep_first(self.failure, failed(error.class(), Some((rank, into.len() as u64)))),
+                Some(_) => {}
                 None => self.post_buffer(rank, Buffer::Dense(into)),
             }
         } else {

@@ -10,7 +10,7 @@ use crate::group::Group;
 use crate::ops::Reducer;
 use crate::process::Process;
 use hawser_base::handle::{datatype, op};
-use hawser_base::{Context, Result};
+use hawser_base::{Context, Handle, Result};
 use hawser_coll::{Blocks, Call, Data, Limits, Place, Reduction, Tuning, plan};
 use hawser_datatype::{Basic, Datatype, Scratch};
 use std::sync::Arc;
@@ -92,12 +92,23 @@ impl Venue<'_> {
 
     /// The bitwise and of everybody's words.
     pub fn and(&self, process: &'static Process, name: &'static str, words: &mut [u64]) -> Result<()> {
+        self.fold(process, name, op::BAND, words)
+    }
+
+    /// The largest of everybody's words.
+    pub fn max(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
+        let mut words = [word];
+        self.fold(process, name, op::MAX, &mut words)?;
+        Ok(words[0])
+    }
+
+    fn fold(&self, process: &'static Process, name: &'static str, op: Handle, words: &mut [u64]) -> Result<()> {
         let mut both = Words::new(words.len());
         both.set(0, words);
         let count = words.len() as u64;
         let type_size = WORD_BYTES as u64;
         let data = Reduction { count, type_size, dense: true, commutative: true, in_place: true };
-        let reducer = Reducer::new(process, op::BAND, datatype::UINT64_T)?;
+        let reducer = Reducer::new(process, op, datatype::UINT64_T)?;
         let recv = both.side();
         let reduction = Some((reducer, Datatype::basic(Basic::Uint64).clone()));
         self.execute(process, name, &Call::Allreduce(data), Job { send: Side::None, recv, reduction })?;

@@ -60,9 +60,14 @@ impl Engine {
         }
     }
 
-    /// A message begins: matched with the receive that was posted first, or held.
+    /// A message begins: matched with the receive that was posted first, or held. One that its communicator did not
+    /// live to see is dropped, and what comes of it is stray.
     fn message(&mut self, envelope: Envelope, kind: Kind, payload: u64, owed: u64) -> Place {
         let message = self.accepted(envelope.source);
+        if self.is_closed(envelope.context) {
+            self.give_back(envelope.source, owed);
+            return Place::Drop;
+        }
         match self.matchbox(envelope.context).take_posted(envelope.source, envelope.tag) {
             Some(op) => {
                 self.give_back(envelope.source, owed);

@@ -270,6 +270,8 @@ pub struct Engine {
     ops: Vec<State>,
     free: Vec<u32>,
     boxes: Vec<Option<Box<Matchbox>>>,
+    /// For each of those the least generation that is let in: earlier communicators of the number are closed.
+    least: Vec<u32>,
     peers: Vec<PeerState>,
     effects: VecDeque<Effect>,
     /// Orders posted receives, and arrived messages, among sources.
@@ -293,6 +295,7 @@ impl Engine {
             ops: Vec::new(),
             free: Vec::new(),
             boxes: Vec::new(),
+            least: Vec::new(),
             peers: vec![peer; peers],
             effects: VecDeque::new(),
             clock: 0,
@@ -430,9 +433,15 @@ impl Engine {
         self.effects.push_back(Effect::Complete { op, outcome });
     }
 
-    /// The context is freed: messages that nobody received go with it, and give their window back.
+    /// The context is freed: messages that nobody received go with it, and give their window back; those that
+    /// come yet are let in no more.
     pub fn close(&mut self, context: Context) -> Vec<Op> {
-        let Some(Some(found)) = self.boxes.get_mut(queues::slot(context)).map(Option::take) else { return Vec::new() };
+        let slot = queues::slot(context);
+        if slot >= self.least.len() {
+            self.least.resize(slot + 1, 0);
+        }
+        self.least[slot] = context.generation() + 1;
+        let Some(Some(found)) = self.boxes.get_mut(slot).map(Option::take) else { return Vec::new() };
         let held = found.held();
         for &op in &held {
             if let State::Held(Held { envelope, cost, .. }) = self.free_op(op) {
@@ -441,6 +450,11 @@ impl Engine {
             }
         }
         held
+    }
+
+    /// The context was freed here. One that is not known here yet is open: its communicator may be made first elsewhere.
+    fn is_closed(&self, context: Context) -> bool {
+        self.least.get(queues::slot(context)).is_some_and(|&least| context.generation() < least)
     }
 
     /// The peer was declared lost.

@@ -26,7 +26,7 @@ pub fn tags_meet(a: Option<i32>, b: Option<i32>) -> bool {
 /// Where a context's queues lie in its lane's vector: every lane has each 2 * LANES-th pair of contexts.
 #[inline(always)]
 pub fn slot(context: Context) -> usize {
-    (context.0 as usize / (2 * LANES)) * 2 + (context.0 & 1) as usize
+    (context.number() as usize / LANES) * 2 + (context.0 & 1) as usize
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -11,7 +11,8 @@ fn int() -> &'static Arc<Datatype> {
 }
 
 fn over(bytes: &mut [u8], datatype: &Datatype) -> UserPtr {
-    UserPtr::over(SharedMem::of_slice(bytes), datatype)
+    let count = bytes.len() as u64 / datatype.size();
+    UserPtr::over(SharedMem::of_slice(bytes), datatype, count)
 }
 
 fn bytes_of(values: &[i32]) -> Vec<u8> {
