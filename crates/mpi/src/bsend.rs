@@ -86,7 +86,10 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     process.attached().charge(process, bytes)?;
     let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0, to.tag))?;
-    start_copy(&mut lane, to, buffer.to_vec(), Some(request))?;
+    if let Err(error) = start_copy(&mut lane, to, buffer.to_vec(), Some(request)) {
+        lane.core.requests.remove(request);
+        return Err(error);
+    }
     let handle = lane.core.requests.handle(request);
     if lane.core.requests.get(request).status().is_some() {
         lane.core.requests.remove(request);

@@ -158,10 +158,20 @@ fn send_long(
     }
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, target, buffer, mode == Mode::Synchronous, Some(request))?;
+    let request = Request::new(Kind::Send, comm, dest, target.tag);
+    let request = start_new(&mut lane, request, target, buffer, mode == Mode::Synchronous)?;
     drop(lane);
     wait::request(process, lane_id, request, call).result().map(drop)
+}
+
+/// Starts a send by a new request, which is gone again if that fails.
+pub fn start_new(lane: &mut Lane, request: Request, to: &Target, buffer: Buffer, sync: bool) -> Result<u32> {
+    let index = lane.core.requests.insert(request)?;
+    if let Err(error) = start(lane, to, buffer, sync, Some(index)) {
+        lane.core.requests.remove(index);
+        return Err(error);
+    }
+    Ok(index)
 }
 
 /// Starts a send in its lane: it ends by its request.
@@ -244,8 +254,8 @@ pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result
             return Ok(SENT);
         }
     }
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, &target, buffer, mode == Mode::Synchronous, Some(request))?;
+    let request = Request::new(Kind::Send, comm, dest, target.tag);
+    let request = start_new(&mut lane, request, &target, buffer, mode == Mode::Synchronous)?;
     Ok(lane.core.requests.handle(request))
 }
 

@@ -370,18 +370,9 @@ impl Starting<'_> {
             return;
         }
         let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
-        let started = self.lane.core.requests.insert(request).and_then(|request| {
-            match pt2pt::start(self.lane, &to, buffer, false, Some(request)) {
-                Ok(()) => self.open.push(Open { request, receives: None }),
-                Err(error) => {
-                    self.lane.core.requests.remove(request);
-                    return Err(error);
-                }
-            }
-            Ok(())
-        });
-        if let Err(error) = started {
-            keep_first(self.failure, error);
+        match pt2pt::start_new(self.lane, request, &to, buffer, false) {
+            Ok(request) => self.open.push(Open { request, receives: None }),
+            Err(error) => keep_first(self.failure, error),
         }
     }
 
