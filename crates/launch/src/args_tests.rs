@@ -61,7 +61,9 @@ fn both_launchers_options_are_understood() {
     assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), Binding::Core));
     assert!(parsed("--tag-output ./a").prefix && parsed("-prepend-rank ./a").prefix);
     assert_eq!(parsed("-bind-to none ./a").binding, Binding::None);
-    assert_eq!(parsed("--timeout 60 ./a").timeout, Some(Duration::from_secs(60)));
+    for spelling in ["--timeout 60", "-timeout=60", "-t=60"] {
+        assert_eq!(parsed(&format!("{spelling} ./a")).timeout, Some(Duration::from_secs(60)), "{spelling}");
+    }
 }
 
 #[test]
@@ -90,6 +92,7 @@ fn what_is_wrong_is_said_in_one_line() {
     for (line, part) in [
         ("--frobnicate ./a", "there is no option --frobnicate"),
         ("-n x ./a", "invalid value 'x'"),
+        ("-v=1 ./a", "unexpected argument"),
         ("-n 0 ./a", "at least one rank"),
         ("-n 2", "no program is given"),
         ("-n 2 ./a :", "no program is given"),
