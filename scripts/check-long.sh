@@ -11,5 +11,7 @@ step "matching: four operations, every interleaving"
 cargo test --release -p hawser-mpi --test interleavings -- --ignored --nocapture four_operations
 step "matching: 10000 random runs"
 HAWSER_RUNS=10000 cargo test --release -p hawser-mpi --test random_runs -- --nocapture
+step "every decoder fuzzed, a minute each"
+scripts/fuzz.sh 60
 step "end to end, three times over"
 for _ in 1 2 3; do HAWSER_LONG=1 scripts/e2e.sh "$prefix"; done

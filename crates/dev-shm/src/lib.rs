@@ -16,14 +16,15 @@ mod distance;
 #[cfg(test)]
 mod dying;
 mod exposure;
-mod layout;
 mod life;
 mod line;
 mod memory;
 mod payload;
 mod port;
 
-/// Public for the model checker (`tests/loom.rs`) alone.
+/// Public for the model checker (`tests/loom.rs`) and the fuzz target (`tests/fuzz_memory.rs`) alone.
+#[doc(hidden)]
+pub mod layout;
 #[doc(hidden)]
 pub mod loan;
 #[doc(hidden)]

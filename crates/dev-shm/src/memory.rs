@@ -25,7 +25,11 @@ const RETURNS_AT: usize = 8;
 
 const _: () = assert!(RETURNS_AT + WORDS * 8 <= LINE);
 
-// SAFETY: two addresses in a mapping that outlives the port that owns this; all access is by the ring's protocol.
+/// Zeroes, of which no generation is one.
+static SILENCE: [AtomicU64; RING / 8] = [const { AtomicU64::new(0) }; RING / 8];
+
+// SAFETY: two addresses in a mapping that outlives the port that owns this, or in SILENCE; all access is by the ring's
+// protocol.
 unsafe impl Send for Memory {}
 
 impl Memory {
@@ -33,6 +37,11 @@ impl Memory {
     pub fn new(area: &Region, ring: usize, credit: usize) -> Memory {
         let credit = area.bytes(credit, LINE).as_ptr().cast();
         Memory { ring: area.bytes(ring, RING).as_ptr(), credit }
+    }
+
+    /// A ring in which nobody writes, in the place of one whose writer is gone.
+    pub fn silent() -> Memory {
+        Memory { ring: SILENCE.as_ptr().cast_mut().cast(), credit: SILENCE.as_ptr().cast() }
     }
 
     #[inline(always)]

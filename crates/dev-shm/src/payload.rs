@@ -198,7 +198,7 @@ impl Payload for InChunks {
     }
 
     fn next(&mut self, max: usize) -> Option<SharedMem> {
-        if !self.prefix.is_empty() {
+        if !self.prefix.is_empty() && max > 0 {
             let part = self.prefix.len().min(max);
             let piece = self.prefix.slice(0, part);
             self.prefix = self.prefix.slice(part, self.prefix.len() - part);

@@ -116,7 +116,13 @@ impl Segment {
             .during(|| "mapping the job's shared segment".into())
             .map_err(no_mem)?;
         let facts = Facts::read(&region.part(0, PAGE));
-        Ok(Segment { region, fd: Arc::new(fd), plan, facts })
+        let segment = Segment { region, fd: Arc::new(fd), plan, facts };
+        if segment.tables_agree() { Ok(segment) } else { Err(foreign(LAYOUT_VERSION)) }
+    }
+
+    /// Each local rank is one of the job's, and is found by its number there.
+    fn tables_agree(&self) -> bool {
+        (0..self.plan.local).all(|local| self.local_index(self.world_rank(local)) == Some(local))
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -316,6 +322,9 @@ mod tests {
         made.region.u32(VERSION).store(LAYOUT_VERSION, Relaxed);
         made.region.u32(LOCAL).store(4, Relaxed);
         assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("layout 1"));
+        made.region.u32(LOCAL).store(3, Relaxed);
+        made.region.u32(made.plan.world_ranks() + 4).store(5, Relaxed);
+        assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("layout 1"), "there is no rank 5");
     }
 
     #[test]

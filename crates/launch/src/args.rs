@@ -53,7 +53,7 @@ struct Raw {
     #[arg(long = "output", value_name = "HOW", hide = true)]
     output: Vec<String>,
     /// Report and end the job after this time
-    #[arg(short = 't', long = "timeout", value_name = "SECONDS")]
+    #[arg(short = 't', long = "timeout", value_name = "SECONDS", allow_negative_numbers = true)]
     timeout_s: Option<f64>,
     /// Give each rank a core of its own: core or none (the default)
     #[arg(long = "bind-to", value_name = "WHAT")]
@@ -73,7 +73,8 @@ struct Raw {
     /// Say what is done
     #[arg(short = 'v', long = "verbose")]
     verbose: bool,
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    /// Behind the `--` of `normalise`, where nothing is an option.
+    #[arg(last = true, hide = true)]
     command: Vec<OsString>,
 }
 

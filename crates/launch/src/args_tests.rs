@@ -64,7 +64,9 @@ fn both_launchers_options_are_understood() {
     }
     assert!(!parsed("./a -l").prefix);
     assert_eq!(parsed("-bind-to none ./a").binding, Binding::None);
-    assert_eq!(parsed("--timeout 60 ./a").timeout, Some(Duration::from_secs(60)));
+    for spelling in ["--timeout 60", "-timeout=60", "-t=60"] {
+        assert_eq!(parsed(&format!("{spelling} ./a")).timeout, Some(Duration::from_secs(60)), "{spelling}");
+    }
 }
 
 #[test]
@@ -94,6 +96,7 @@ fn what_is_wrong_is_said_in_one_line() {
     for (line, part) in [
         ("--frobnicate ./a", "there is no option --frobnicate"),
         ("-n x ./a", "invalid value 'x'"),
+        ("-v=1 ./a", "unexpected argument"),
         ("-n 0 ./a", "at least one rank"),
         ("-n 2", "no program is given"),
         ("-n 2 ./a :", "no program is given"),

@@ -84,7 +84,7 @@ impl Trouble {
             What::NotStarted { code, .. } | What::Exited { code } => code,
             What::Aborted { code, .. } => hawser_boot::world::exit_code(code),
             What::NoFinalize { code } if code != 0 => code,
-            What::Killed { signal, .. } => EXIT_SIGNAL + signal,
+            What::Killed { signal, .. } => EXIT_SIGNAL.saturating_add(signal),
             _ => EXIT_FAILURE,
         }
     }
@@ -164,6 +164,7 @@ mod tests {
             line(What::Killed { signal: 11, core_dumped: false }),
             ("rank 3 on host vm (pid 123) was killed by signal 11 (Segmentation fault)".into(), 139)
         );
+        assert_eq!(line(What::Killed { signal: i32::MAX, core_dumped: false }).1, i32::MAX);
         assert_eq!(line(What::Exited { code: 7 }), ("rank 3 on host vm (pid 123) exited with code 7".into(), 7));
         assert_eq!(line(What::NoFinalize { code: 0 }).1, 1);
         assert_eq!(

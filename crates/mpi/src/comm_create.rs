@@ -20,6 +20,7 @@ use hawser_base::value::{
 use hawser_base::{Class, Context, Error, Handle, Result, threads};
 use hawser_job::Segment;
 use hawser_job::flags::WORLD_BLOCK;
+use hawser_job::plan::FLAG_BLOCKS;
 use std::sync::Arc;
 
 /// MPI_Comm_dup.
@@ -289,7 +290,14 @@ fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> 
     let mine = if new.rank() == 0 { process.segment().allocate_flags() } else { None };
     let context = new.collective_context();
     let venue = Venue::Some { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };
-    let word = venue.spread(process, name, mine.map_or(NO_BLOCK, u64::from))?;
+    block_of(venue.spread(process, name, mine.map_or(NO_BLOCK, u64::from))?)
+}
+
+/// The block that rank 0 named.
+fn block_of(word: u64) -> Result<Option<u32>> {
+    if word != NO_BLOCK && word >= FLAG_BLOCKS as u64 {
+        return Err(Error::new(Class::Intern, format!("rank 0 named block {word} of {FLAG_BLOCKS} blocks of flags")));
+    }
     Ok((word != NO_BLOCK).then_some(word as u32))
 }
 
@@ -302,6 +310,13 @@ pub fn world_flags(segment: &Segment) -> Option<Flags> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_that_is_none_is_an_error() {
+        assert_eq!(block_of(NO_BLOCK).ok(), Some(None));
+        assert_eq!(block_of(FLAG_BLOCKS as u64 - 1).ok(), Some(Some(FLAG_BLOCKS as u32 - 1)));
+        assert!(block_of(FLAG_BLOCKS as u64).is_err() && block_of(1 << 32 | 5).is_err());
+    }
 
     #[test]
     fn colours_split_and_keys_sort_with_old_ranks_for_equals() {

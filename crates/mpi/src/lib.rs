@@ -21,7 +21,9 @@ pub mod errors;
 pub mod group;
 pub mod hints;
 pub mod info;
-mod lane;
+/// Public for the fuzz target (`tests/fuzz_packets.rs`) alone.
+#[doc(hidden)]
+pub mod lane;
 pub mod matching;
 pub mod memory;
 pub mod ops;
@@ -34,4 +36,5 @@ pub mod request;
 pub mod status;
 pub mod types;
 pub mod wait;
-mod wire;
+#[doc(hidden)]
+pub mod wire;

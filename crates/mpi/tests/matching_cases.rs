@@ -86,6 +86,15 @@ mod offers {
     }
 
     #[test]
+    fn an_offer_of_too_little_room_is_not_answered() {
+        let mut e = engine();
+        e.arrive(PEER, offer(0, 0), 0).unwrap();
+        let (op, packet, front) = begun(e.start_send(send(10)));
+        assert_eq!((packet, front), (ask(10, op.0, None), 1));
+        assert!(e.ledger(PEER).given.is_empty(), "its receive takes this message");
+    }
+
+    #[test]
     fn an_offer_that_crossed_a_message_is_stale() {
         let mut e = engine();
         assert_eq!(e.start_send(send(1)), Start::Eager);
@@ -350,6 +359,9 @@ mod truncation {
     #[test]
     fn of_an_answered_offer() {
         let mut e = engine();
+        let (offered, _) = e.post_recv(from(PEER, 1), 9);
+        assert!(e.cancel_recv(offered));
+        effects(&mut e);
         let op = receive(&mut e, 3, Packet::Answer { context: CONTEXT, tag: 1, bytes: 5, offer: 0 }, 0);
         let data = e.arrive(PEER, Packet::Data { message: 1, at: 0 }, 5);
         assert_eq!(data, Ok(Place::Into { op, at: 0, room: 3 }));
@@ -615,6 +627,9 @@ fn packets_that_fit_nothing_are_stray() {
         (PEER, Packet::Push { context: CONTEXT, tag: 1, bytes: 1 }, 2),
         (PEER, Packet::Push { context: CONTEXT, tag: 1, bytes: LIMITS.window + 1 }, 2),
         (PEER, Packet::Answer { context: CONTEXT, tag: 1, bytes: 9, offer: 0 }, 1),
+        // Longer than any room that it was offered: it would have to be held.
+        (PEER, Packet::Answer { context: CONTEXT, tag: 1, bytes: 1, offer: 0 }, 0),
+        (OTHER, Packet::Answer { context: CONTEXT, tag: 2, bytes: 10, offer: 0 }, 0),
         (PEER, ask(1, 0, None), 2),
         (PEER, Packet::Data { message: 9, at: 0 }, 1),
         (OTHER, Packet::Data { message: 1, at: u64::MAX }, 2),

@@ -5,8 +5,10 @@
 use super::{BURST, LONGEST_IN_LINES, ShmPort, State};
 use crate::attention::Change;
 use crate::line::{self, FRONT};
+use crate::memory::Memory;
 use crate::payload::{InChunks, InLines};
 use crate::pool::CHUNK;
+use crate::ring::Rx;
 use crate::watch;
 use hawser_device::Delivery;
 use hawser_job::doorbell::Word;
@@ -157,6 +159,8 @@ impl ShmPort {
         let end = &mut self.ends[peer];
         end.state = State::Lost;
         end.tx.close();
+        // Others can still write where the peer did.
+        end.rx = Rx::new(Memory::silent());
         self.pool.reclaim_all(peer);
         self.borrowed[peer].forget();
         self.attention.forget(peer);

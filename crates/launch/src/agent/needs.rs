@@ -55,7 +55,8 @@ struct Dynamic {
 
 impl Dynamic {
     fn read(program: &Path) -> Option<Dynamic> {
-        let file = File::open(program).ok()?;
+        // To open a pipe would wait for its writer.
+        let file = program.is_file().then(|| File::open(program))?.ok()?;
         let header = bytes(&file, 0, 64)?;
         // Magic, 64 bits, least significant byte first.
         if header[..4] != *b"\x7fELF" || header[4] != 2 || header[5] != 1 {
@@ -128,6 +129,14 @@ mod tests {
         assert_eq!(Dynamic::read(Path::new("/etc/passwd")), None);
         assert_eq!(other_mpi(&shell, Path::new("/ours")), None);
         assert_eq!(find(Path::new("hawser-none"), Path::new("/"), "/bin"), None);
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let pipe = std::env::temp_dir().join(format!("hawser-needs-pipe-{}", hawser_os::host::pid()));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(Dynamic::read(&pipe), None);
+        fs::remove_file(pipe).unwrap();
     }
 
     #[test]

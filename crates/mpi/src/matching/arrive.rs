@@ -22,7 +22,7 @@ impl Engine {
                 let envelope = Envelope { context, source: from, tag, bytes };
                 Ok(self.message(envelope, Kind::Pushed, payload, cost(bytes)))
             }
-            Packet::Answer { context, tag, bytes, .. } if payload == 0 => {
+            Packet::Answer { context, tag, bytes, .. } if payload == 0 && bytes <= self.longest_offer(from) => {
                 let envelope = Envelope { context, source: from, tag, bytes };
                 Ok(self.message(envelope, Kind::Pushed, 0, 0))
             }
@@ -58,6 +58,10 @@ impl Engine {
             }
             Packet::Push { .. } | Packet::Answer { .. } | Packet::Ask { .. } => Err(Stray),
         }
+    }
+
+    fn longest_offer(&self, to: Peer) -> u64 {
+        self.peers[to.index()].offers.longest_made
     }
 
     /// A message begins: matched with the receive that was posted first, or held. One that its communicator did not

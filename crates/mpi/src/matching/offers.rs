@@ -6,7 +6,8 @@
 //! the next wanted number in each message; a packet that is needed only after a race costs nothing else.
 //!
 //! An offer is a promise of room, not of the match: the receiver matches the answer like any message, so
-//! that a receive can be cancelled at once and locally (MPI-5.0 §3.8.4) while an answer is under way.
+//! that a receive can be cancelled at once and locally (MPI-5.0 §3.8.4) while an answer is under way. Then the
+//! answer is held; it is never longer than what was offered, so that nobody can ask for any memory that he likes.
 
 use super::queues::{slot, tags_meet};
 use super::{Engine, Op, Packet, Receiving, State, Waiting};
@@ -40,6 +41,8 @@ pub struct PeerOffers {
     pub made: VecDeque<Offered>,
     /// The number of our next offer.
     pub next_made: u32,
+    /// The longest room that we have offered: no answer is longer.
+    pub longest_made: u64,
     /// Receives that wait for this peer by name and are not offered.
     pub unoffered: u32,
 }
@@ -56,6 +59,7 @@ impl Engine {
         let peer = &mut self.peers[to.index()];
         let number = peer.offers.next_made;
         peer.offers.next_made = number.wrapping_add(1);
+        peer.offers.longest_made = peer.offers.longest_made.max(room);
         peer.offers.made.push_back(Offered { number, op });
         peer.offers.unoffered -= 1;
         let accepted = peer.accepted;

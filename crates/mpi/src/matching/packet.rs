@@ -20,7 +20,7 @@ pub enum Packet {
     Push { context: Context, tag: i32, bytes: u64 },
     /// A message that waits for the receiver's word; the payload is its front.
     Ask { context: Context, tag: i32, bytes: u64, send: u32, key: Option<Key> },
-    /// A message that answers an offer; all its bytes come as `Data`.
+    /// A message that answers an offer, and fits its room; all its bytes come as `Data`.
     Answer { context: Context, tag: i32, bytes: u64, offer: u32 },
     /// Bytes of the message with the serial number `message`, from byte `at` on.
     Data { message: u32, at: u64 },

@@ -57,7 +57,7 @@ impl Engine {
             let packet = Packet::Push { context, tag, bytes };
             return self.begin_stream(&spec, packet, limits.first);
         }
-        if let (Some(given), false) = (given, spec.sync) {
+        if let Some(given) = given.filter(|given| !spec.sync && bytes <= given.room) {
             let packet = Packet::Answer { context, tag, bytes, offer: given.number };
             return self.begin_stream(&spec, packet, 0);
         }

@@ -1,0 +1,32 @@
+//! Whatever number a program passes as a handle, for the fuzz targets of both ABIs: it is one, or none.
+
+use bolero::TypeGenerator;
+use hawser_abi::CHandle;
+
+/// Any number, or one near those that are handles: kinds, slots and generations where both ABIs have them.
+#[derive(Clone, Debug, TypeGenerator)]
+pub enum Number {
+    Any(i32),
+    Near { top: u8, bits: u16, flip: Option<u8> },
+}
+
+impl Number {
+    pub fn value(&self) -> i32 {
+        match *self {
+            Number::Any(value) => value,
+            Number::Near { top, bits, flip } => {
+                let value = i32::from(top) << 24 | i32::from(bits);
+                flip.map_or(value, |bit| value ^ 1 << (bit % 32))
+            }
+        }
+    }
+}
+
+/// What decodes is encoded as it was: two numbers never name one object.
+pub fn check<H: CHandle>(value: i32) {
+    let handle = H::from_int(value);
+    assert_eq!(handle.to_int(), value);
+    if let Some(house) = handle.decode() {
+        assert_eq!(H::encode(house).to_int(), value, "{:?} {value:#x} is {house:?}", H::KIND);
+    }
+}

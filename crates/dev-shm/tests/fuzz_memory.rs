@@ -1,0 +1,468 @@
+//! Whatever stands in shared memory: peers that write packets, and write over anything.
+//!
+//! Three ranks in one process; rank 0 reads. Rank 1 sends as it should, rank 2's place is the fuzzer's, and any word
+//! of the rings, pools and words that rank 0 looks at may be written over at any time. Beside the port stands a plain
+//! reading of the format as `line.rs` describes it, from the same bytes. What must hold:
+//! - nothing panics, and nothing is waited for from a writer that has ended;
+//! - header, length and bytes are what the plain reading says; what a packet lacks is missing, never made up;
+//! - pieces lie in the sender's ring or pool, whatever the line says;
+//! - `poll` delivers a bounded number; a peer's end is reported once, and nothing of it comes after.
+
+use bolero::{TypeGenerator, check};
+use hawser_base::{Lane, Peer, Region, UserMem};
+use hawser_dev_shm::ShmDevice;
+use hawser_dev_shm::layout::Layout;
+use hawser_device::{Delivery, Device, Header, Payload, Port, Refusal, Source};
+use hawser_job::plan::ARENA_BYTES;
+use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
+use std::sync::atomic::Ordering::Relaxed;
+
+const RANKS: usize = 3;
+const LAYOUT: Layout = Layout { ranks: RANKS };
+const READER: usize = 0;
+
+/// The format, as `line.rs` draws it.
+const LINE: usize = 64;
+const LINES: usize = 128;
+const PREFIX_AT: usize = 16;
+const CHUNKS_AT: usize = 56;
+const CHUNK: usize = 4096;
+const CHUNKS: usize = 8;
+const POOL: usize = 256 * CHUNK;
+/// 48 bytes in the first line, 56 in 79 more: the longest packet that a port reads from lines.
+const LONGEST_IN_LINES: usize = 48 + 79 * 56;
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Event {
+    /// A packet at the place where rank 0 looks next.
+    Forge {
+        from: bool,
+        kind: u8,
+        aux: u16,
+        a: u32,
+        b: u32,
+        len: Len,
+        form: Form,
+        chunks: [u8; CHUNKS],
+        lines: u8,
+    },
+    /// A word of a ring to rank 0.
+    Line {
+        from: bool,
+        line: u8,
+        word: u8,
+        value: u64,
+    },
+    /// A word that both sides use: how far somebody has read, who is watched, who calls.
+    Word {
+        which: u8,
+        value: Value,
+    },
+    /// Rank 1 sends as it should.
+    Send {
+        prefix: u8,
+        len: Len,
+    },
+    /// Rank 0 sends.
+    Reply {
+        to: bool,
+        prefix: u8,
+        len: Len,
+    },
+    /// Rank 1 takes what came.
+    Drain,
+    Poll(Vec<Take>),
+    PollFrom {
+        from: bool,
+        takes: Vec<Take>,
+    },
+    /// A key out of a message names memory of a peer.
+    Read {
+        from: bool,
+        kind: u8,
+        start: Value,
+        len: Value,
+        at: Value,
+        into: u8,
+    },
+    /// The host's agent says that both peers have ended, if the number is a multiple of 32.
+    End(u8),
+}
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Len {
+    Short(u8),
+    Any(u16),
+}
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Form {
+    Lines,
+    Chunks(u8),
+    Any(u16),
+}
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Value {
+    Near(u8),
+    Page(u8),
+    Any(u64),
+}
+
+/// How the delivery takes a packet's bytes.
+#[derive(Clone, Debug, TypeGenerator)]
+enum Take {
+    Next(u16),
+    Read(u16),
+    Copy(u16),
+}
+
+impl Len {
+    fn bytes(&self) -> usize {
+        match *self {
+            Len::Short(len) => len.into(),
+            Len::Any(len) => len.into(),
+        }
+    }
+}
+
+impl Value {
+    fn word(&self) -> u64 {
+        match *self {
+            Value::Near(value) => value.into(),
+            Value::Page(page) => u64::from(page) << 20,
+            Value::Any(value) => value,
+        }
+    }
+}
+
+/// A packet as the plain reading finds it.
+#[derive(Debug)]
+struct Plain {
+    header: Header,
+    /// What the line says that there is.
+    len: usize,
+    /// What there is.
+    bytes: Vec<u8>,
+    lines: u32,
+}
+
+fn peek(area: &Region, at: usize, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    area.bytes(at, len).read(&mut bytes);
+    bytes
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+/// The line at `position` of the ring from `sender`, if it is there.
+fn line(area: &Region, sender: usize, position: u32) -> Option<Vec<u8>> {
+    let line = peek(area, LAYOUT.ring(READER, 0, sender) + position as usize % LINES * LINE, LINE);
+    (line[0] == generation(position)).then_some(line)
+}
+
+fn generation(position: u32) -> u8 {
+    (position / LINES as u32).wrapping_add(1) as u8
+}
+
+fn plain(area: &Region, sender: usize, tail: u32) -> Option<Plain> {
+    let first = line(area, sender, tail)?;
+    let (one, two) = (word(&first, 0), word(&first, 8));
+    let header = Header { kind: first[1], aux: (one >> 16) as u16, a: two as u32, b: (two >> 32) as u32 };
+    let (len, form) = ((one >> 32) as u16 as usize, (one >> 48) as u16);
+    if form >> 15 == 1 {
+        let prefix = usize::from(form & 0x3f).min(CHUNKS_AT - PREFIX_AT);
+        let len = len.min(CHUNKS * CHUNK);
+        let mut bytes = first[PREFIX_AT..PREFIX_AT + prefix].to_vec();
+        for (number, at) in first[CHUNKS_AT..].iter().zip((0..len).step_by(CHUNK)) {
+            let chunk = LAYOUT.pool(sender, 0) + usize::from(*number) * CHUNK;
+            bytes.extend(peek(area, chunk, CHUNK.min(len - at)));
+        }
+        return Some(Plain { header, len: bytes.len(), bytes, lines: 1 });
+    }
+    let len = len.min(LONGEST_IN_LINES);
+    let lines = 1 + len.saturating_sub(48).div_ceil(56) as u32;
+    let mut bytes = first[PREFIX_AT..].to_vec();
+    for further in (1..lines).map_while(|i| line(area, sender, tail.wrapping_add(i))) {
+        bytes.extend(&further[8..]);
+    }
+    bytes.truncate(len);
+    Some(Plain { header, len, bytes, lines })
+}
+
+/// Takes packets as `takes` says and compares them with the plain reading.
+struct Checker<'a> {
+    area: &'a Region,
+    tails: &'a mut [u32; RANKS],
+    lost: &'a mut [bool; RANKS],
+    takes: &'a [Take],
+    count: usize,
+}
+
+impl Checker<'_> {
+    /// One piece lies in the sender's ring or pool.
+    fn check_place(&self, sender: usize, at: usize, len: usize) {
+        let inside = |first: usize, room: usize| {
+            let first = self.area.bytes(first, room).as_ptr().addr();
+            at >= first && at + len <= first + room
+        };
+        let (ring, pool) = (LAYOUT.ring(READER, 0, sender), LAYOUT.pool(sender, 0));
+        assert!(inside(ring, LINES * LINE) || inside(pool, POOL), "a piece of {len} bytes lies elsewhere");
+    }
+}
+
+impl Delivery for Checker<'_> {
+    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        self.count += 1;
+        let sender = from.index();
+        assert!(!self.lost[sender], "a packet of {from}, who is lost");
+        let plain = plain(self.area, sender, self.tails[sender]).expect("a packet that is not there");
+        self.tails[sender] = self.tails[sender].wrapping_add(plain.lines);
+        assert_eq!((header, payload.len()), (plain.header, plain.len));
+        let mut rest = &plain.bytes[..];
+        for take in self.takes {
+            let before = payload.len();
+            let taken = match *take {
+                Take::Next(max) => match payload.next(max.into()) {
+                    Some(piece) => {
+                        assert!(!piece.is_empty() && piece.len() <= max.into());
+                        self.check_place(sender, piece.as_ptr().addr(), piece.len());
+                        let mut bytes = vec![0; piece.len()];
+                        piece.read(&mut bytes);
+                        Some(bytes)
+                    }
+                    None if max == 0 => continue,
+                    None => None,
+                },
+                Take::Read(len) => {
+                    let mut bytes = vec![0; len.into()];
+                    payload.read(&mut bytes).then_some(bytes)
+                }
+                Take::Copy(len) => {
+                    let mut bytes = vec![0; len.into()];
+                    payload.copy_to(UserMem::of_slice(&mut bytes)).then_some(bytes)
+                }
+            };
+            match (taken, take) {
+                (Some(taken), _) => {
+                    assert_eq!(payload.len(), before - taken.len());
+                    assert_eq!(taken, rest[..taken.len()]);
+                    rest = &rest[taken.len()..];
+                }
+                // Nothing is refused that is there; what follows a refusal is undefined.
+                (None, Take::Next(_)) => return assert!(rest.is_empty()),
+                (None, &(Take::Read(len) | Take::Copy(len))) => return assert!(rest.len() < usize::from(len)),
+            }
+        }
+    }
+
+    fn lost(&mut self, peer: Peer) {
+        assert!(!self.lost[peer.index()], "{peer} is lost twice");
+        self.lost[peer.index()] = true;
+    }
+}
+
+/// Takes everything, and looks at nothing.
+struct Sink;
+
+impl Delivery for Sink {
+    fn deliver(&mut self, _from: Peer, _header: Header, payload: &mut dyn Payload) {
+        while payload.next(1 << 20).is_some() {}
+    }
+    fn lost(&mut self, _peer: Peer) {}
+}
+
+struct World {
+    segment: Segment,
+    area: Region,
+    device: ShmDevice,
+    reader: Box<dyn Port>,
+    sender: Box<dyn Port>,
+    tails: [u32; RANKS],
+    lost: [bool; RANKS],
+    ended: bool,
+}
+
+fn other(second: bool) -> usize {
+    1 + usize::from(second)
+}
+
+impl World {
+    fn new() -> World {
+        let facts = Facts {
+            process_vm: ProcessVm::Allowed,
+            memcpy_mb_s: 1000,
+            process_vm_mb_s: 2000,
+            process_vm_fixed_ns: 1,
+            ..Facts::default()
+        };
+        let spec = Spec {
+            job_id: "fuzz".into(),
+            host: "here".into(),
+            world: RANKS,
+            world_ranks: (0..RANKS as u32).collect(),
+            facts,
+        };
+        let segment = Segment::create(&spec).unwrap();
+        // So that nobody waits for a line that is never written. That they ended is not told yet (`end`).
+        (1..RANKS).for_each(|rank| segment.rank(rank).set_phase(Phase::Ended));
+        (0..RANKS).for_each(|rank| segment.rank(rank).set_pid(std::process::id() as i32));
+        let device = ShmDevice::new(segment.clone(), READER);
+        World {
+            area: segment.device_area(),
+            reader: device.port(Lane(0)),
+            sender: ShmDevice::new(segment.clone(), 1).port(Lane(0)),
+            device,
+            segment,
+            tails: [0; RANKS],
+            lost: [false; RANKS],
+            ended: false,
+        }
+    }
+
+    fn act(&mut self, event: &Event) {
+        match *event {
+            Event::Forge { from, kind, aux, a, b, ref len, ref form, chunks, lines } => {
+                let form = match *form {
+                    Form::Lines => 0,
+                    Form::Chunks(prefix) => 1 << 15 | u16::from(prefix),
+                    Form::Any(form) => form,
+                };
+                let one = u64::from(kind) << 8 | u64::from(aux) << 16 | (len.bytes() as u64 & 0xffff) << 32;
+                let two = u64::from(a) | u64::from(b) << 32;
+                self.forge(other(from), one | u64::from(form) << 48, two, chunks, lines);
+            }
+            Event::Line { from, line, word, value } => {
+                let line = usize::from(line) % LINES * LINE;
+                let at = LAYOUT.ring(READER, 0, other(from)) + line + usize::from(word % 8) * 8;
+                self.area.u64(at).store(value, Relaxed);
+            }
+            Event::Word { which, ref value } => self.area.u64(shared_word(which)).store(value.word(), Relaxed),
+            Event::Send { prefix, ref len } => drop(send(&mut self.sender, READER, prefix, len.bytes())),
+            Event::Reply { to, prefix, ref len } => {
+                let sent = send(&mut self.reader, other(to), prefix, len.bytes());
+                assert!(sent != Err(Refusal::Lost) || self.lost[other(to)]);
+            }
+            Event::Drain => drop(self.sender.poll(&mut Sink)),
+            Event::Poll(ref takes) => self.poll(takes),
+            Event::PollFrom { from, ref takes } => self.poll_from(other(from), takes),
+            Event::Read { from, kind, ref start, ref len, ref at, into } => {
+                self.read(other(from), [u64::from(kind % 4), start.word(), len.word()], at.word(), into.into());
+            }
+            Event::End(number) if number % 32 == 0 => self.end(),
+            Event::End(_) => {}
+        }
+    }
+
+    /// A first line where rank 0 looks next, and `lines` lines behind it.
+    fn forge(&mut self, sender: usize, one: u64, two: u64, chunks: [u8; CHUNKS], lines: u8) {
+        let tail = self.tails[sender];
+        for (i, position) in (0..=u32::from(lines)).map(|i| (i, tail.wrapping_add(i))) {
+            let at = LAYOUT.ring(READER, 0, sender) + position as usize % LINES * LINE;
+            let first = if i == 0 { one } else { 0 } & !0xff | u64::from(generation(position));
+            self.area.u64(at).store(first, Relaxed);
+            if i == 0 {
+                self.area.u64(at + 8).store(two, Relaxed);
+                self.area.bytes(at + CHUNKS_AT, CHUNKS).write(&chunks);
+            }
+        }
+        // So that a chunk is known by its bytes.
+        for number in chunks {
+            self.area.u64(LAYOUT.pool(sender, 0) + usize::from(number) * CHUNK).store(u64::from(number) + 1, Relaxed);
+        }
+        let calls = self.area.u64(LAYOUT.calling(READER, 0, sender));
+        calls.fetch_or(1 << sender, Relaxed);
+    }
+
+    fn checker<'a>(&'a mut self, takes: &'a [Take]) -> (Checker<'a>, &'a mut dyn Port) {
+        let World { area, reader, tails, lost, .. } = self;
+        (Checker { area, tails, lost, takes, count: 0 }, &mut **reader)
+    }
+
+    fn poll(&mut self, takes: &[Take]) {
+        let (mut checker, port) = self.checker(takes);
+        let count = port.poll(&mut checker);
+        assert_eq!(count, checker.count);
+        // 16 a peer when it is watched, 16 when it calls, and what is left in its ring when it has ended.
+        assert!(count <= (RANKS - 1) * (16 + 16 + LINES));
+    }
+
+    fn poll_from(&mut self, sender: usize, takes: &[Take]) {
+        let there = !self.lost[sender] && plain(&self.area, sender, self.tails[sender]).is_some();
+        let (mut checker, port) = self.checker(takes);
+        let found = port.poll_from(Peer(sender as u32), &mut checker);
+        assert_eq!((found, checker.count), (there, usize::from(there)));
+    }
+
+    fn read(&mut self, owner: usize, key: [u64; 3], at: u64, len: usize) {
+        let mut bytes = vec![7; len];
+        let read = self.device.read(Peer(owner as u32), &key, at, UserMem::of_slice(&mut bytes));
+        let [kind, start, room] = key;
+        let inside = at.checked_add(len as u64).is_some_and(|end| end <= room);
+        let end = start.checked_add(at).and_then(|from| from.checked_add(len as u64));
+        match kind {
+            // Nobody writes into the arenas here.
+            1 => {
+                let due = inside && end.is_some_and(|end| end <= ARENA_BYTES || len == 0);
+                assert_eq!(read, due, "{key:?} {at} {len}");
+                assert!(!read || bytes.iter().all(|&byte| byte == 0));
+            }
+            2 => assert!(inside || !read),
+            _ => assert!(!read),
+        }
+    }
+
+    fn end(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            self.segment.set_ended(1);
+        }
+    }
+
+    /// The peers end: that is told, once each, and nothing of them comes any more, whatever the memory says.
+    fn finish(&mut self) {
+        self.end();
+        self.poll(&[]);
+        assert_eq!(self.lost, [false, true, true]);
+        for rank in 1..RANKS {
+            self.forge(rank, 0, 0, [0; CHUNKS], 0);
+            self.poll_from(rank, &[]);
+            assert_eq!(send_until_refused(&mut self.reader, rank), Refusal::Lost);
+        }
+        self.poll(&[]);
+    }
+}
+
+/// A word of rank 0's pages or of those that it looks at, as a multiple of eight.
+fn shared_word(which: u8) -> usize {
+    let peer = usize::from(which / 8) % RANKS;
+    match which % 5 {
+        0 => LAYOUT.credit(READER, 0, peer),
+        1 => LAYOUT.credit(peer, 0, READER),
+        2 => LAYOUT.watched(READER, 0, peer),
+        3 => LAYOUT.watched(peer, 0, READER),
+        _ => LAYOUT.calling(READER, 0, peer),
+    }
+}
+
+fn send(port: &mut Box<dyn Port>, to: usize, prefix: u8, len: usize) -> Result<(), Refusal> {
+    let prefix: Vec<u8> = (0..prefix % 41).collect();
+    let mut bytes: Vec<u8> = (0..len.min(CHUNKS * CHUNK)).map(|at| (at % 251) as u8).collect();
+    let source = if bytes.is_empty() { Source::None } else { Source::Mem(UserMem::of_slice(&mut bytes)) };
+    port.send(Peer(to as u32), Header { kind: 9, aux: 1, a: 2, b: 3 }, &prefix, source)
+}
+
+fn send_until_refused(port: &mut Box<dyn Port>, to: usize) -> Refusal {
+    (0..=LINES).find_map(|_| send(port, to, 0, 0).err()).expect("a ring is full at last")
+}
+
+#[test]
+fn memory_of_peers() {
+    check!().with_type::<Vec<Event>>().with_iterations(2000).for_each(|events| {
+        let mut world = World::new();
+        events.iter().for_each(|event| world.act(event));
+        world.finish();
+    });
+}

@@ -1,0 +1,147 @@
+//! Whatever stands in the memory that an agent hands over, and in the pages that ranks write.
+//!
+//! A segment opens only if what its header says is true of the file, and of the tables behind it: then every question
+//! about ranks has an answer within them. What ranks write over later changes answers, but nothing panics and nothing
+//! is waited for.
+
+use bolero::{TypeGenerator, check};
+use hawser_base::Region;
+use hawser_job::arena::Span;
+use hawser_job::counters::COUNTERS;
+use hawser_job::events::EVENTS;
+use hawser_job::plan::{ARENA_BYTES, Plan};
+use hawser_job::{Facts, Segment, Spec};
+use hawser_os::map::{self, PAGE};
+use hawser_os::memfd;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Pages of a small segment that are not the device's: header, names, tables, two ranks.
+const PAGES: usize = 5;
+
+#[derive(Clone, Debug, TypeGenerator)]
+struct Scribble {
+    /// In the first words, where the header is, or anywhere.
+    near: bool,
+    at: u16,
+    value: Value,
+}
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Value {
+    Small(u8),
+    Any(u32),
+}
+
+impl Scribble {
+    fn write(&self, memory: &Region, bytes: usize) {
+        let reach = if self.near { 64 } else { bytes };
+        let at = usize::from(self.at) * 4 % reach;
+        let value = match self.value {
+            Value::Small(value) => value.into(),
+            Value::Any(value) => value,
+        };
+        memory.u32(at).store(value, Relaxed);
+    }
+}
+
+fn made() -> Segment {
+    let spec =
+        Spec { job_id: "job".into(), host: "host".into(), world: 5, world_ranks: vec![1, 4], facts: Facts::default() };
+    let segment = Segment::create(&spec).unwrap();
+    assert!(segment.plan().rank_page(1) + PAGE <= PAGES * PAGE);
+    segment
+}
+
+/// Another view of its first pages.
+fn view(segment: &Segment) -> Region {
+    map::shared(segment.fd(), 0, PAGES * PAGE).unwrap()
+}
+
+fn open(segment: &Segment) -> Option<Segment> {
+    Segment::open(segment.fd().try_clone_to_owned().unwrap()).ok()
+}
+
+/// All that anybody reads.
+fn read_everything(segment: &Segment) {
+    for local in 0..segment.local_size() {
+        let page = segment.rank(local);
+        let _ = (page.pid(), page.phase(), page.doorbell().is_armed());
+        if let Some(reason) = page.wait().read() {
+            assert!(reason.call.chars().count() <= 32 && reason.communicator.chars().count() <= 32);
+        }
+        assert!(page.events().latest().len() <= EVENTS);
+        let _ = page.counters().get(COUNTERS - 1);
+    }
+    assert!(segment.counter_names().len() <= COUNTERS);
+    let _ = (segment.job_id(), segment.host(), segment.abort_code());
+    if let Some(number) = segment.allocate_flags() {
+        segment.release_flags(number);
+    }
+}
+
+#[test]
+fn headers() {
+    check!().with_type::<(Vec<Scribble>, Option<u32>)>().with_iterations(2000).for_each(|(scribbles, len)| {
+        let made = made();
+        let memory = view(&made);
+        scribbles.iter().for_each(|scribble| scribble.write(&memory, PAGES * PAGE));
+        let Some(segment) = open(&made) else { return };
+        assert_eq!(segment.plan().file_bytes(), made.plan().file_bytes());
+        for local in 0..segment.local_size() {
+            let rank = segment.world_rank(local);
+            assert_eq!(segment.local_index(rank), Some(local), "rank {rank} of local rank {local}");
+        }
+        read_everything(&segment);
+        // The same header on a file of another length.
+        if let Some(len) = len {
+            let other = memfd::create(c"fuzz", u64::from(*len)).unwrap();
+            let copied = memory.bytes(0, PAGE.min(*len as usize));
+            if *len as usize >= PAGE {
+                let mut bytes = vec![0; copied.len()];
+                copied.read(&mut bytes);
+                map::shared(other.as_fd(), 0, PAGE).unwrap().bytes(0, PAGE).write(&bytes);
+            }
+            assert!(Segment::open(other).is_err());
+        }
+    });
+}
+
+#[test]
+fn pages_of_ranks() {
+    check!().with_type::<Vec<Scribble>>().with_iterations(2000).for_each(|scribbles| {
+        let segment = made();
+        let memory = view(&segment);
+        let _ = segment.rank(0).doorbell().arm();
+        segment.rank(1).wait().begin(&hawser_job::WaitReason { call: "MPI_Recv", ..Default::default() });
+        scribbles.iter().for_each(|scribble| scribble.write(&memory, PAGES * PAGE));
+        read_everything(&segment);
+    });
+}
+
+/// Spans come out of messages.
+#[test]
+fn spans() {
+    check!().with_type::<(u32, u64, u32, bool)>().with_iterations(2000).for_each(|&(local, offset, len, near)| {
+        let segment = made();
+        let page = PAGE as u64;
+        let offset = if near { ARENA_BYTES - page + offset % (2 * page) } else { offset };
+        let span = Span { local: local % 4, offset, len: u64::from(len) };
+        let inside = offset.checked_add(span.len).is_some_and(|end| end <= ARENA_BYTES);
+        let true_span = local % 4 < 2 && offset % page == 0 && span.len > 0 && inside;
+        let mapped = segment.map_span(span);
+        assert_eq!(mapped.is_ok(), true_span, "{span:?}");
+        assert!(mapped.is_err() || mapped.is_ok_and(|region| region.len() as u64 >= span.len));
+    });
+}
+
+/// Plans of what a header may say are whole.
+#[test]
+fn plans() {
+    check!().with_type::<(u16, u32)>().with_iterations(2000).for_each(|&(local, world)| {
+        let local = usize::from(local) % 4096 + 1;
+        let plan = Plan { local, world: (world as usize % (1 << 24)).max(local) };
+        assert!(plan.rank_page(local - 1) + PAGE <= plan.flags() && plan.flags() <= plan.device());
+        assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
+    });
+}

@@ -1,0 +1,131 @@
+//! Whatever stands on mpiexec's command line.
+//!
+//! What is understood is a program for each segment, with its arguments as they were written; all else is one line
+//! that says what is wrong. Files of hosts and the parameters of the environment are read by the same rule.
+
+use bolero::{TypeGenerator, check};
+use hawser_launch::args::{Options, Stop, parse};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+/// Words of both launchers, and what often follows them.
+const WORDS: [&str; 56] = [
+    ":",
+    "-",
+    "--",
+    "---",
+    "=",
+    "",
+    "-n",
+    "-np",
+    "--n",
+    "-n=3",
+    "-c",
+    "0",
+    "1",
+    "4294967296",
+    "-1",
+    "nan",
+    "inf",
+    "1e300",
+    "0.5",
+    "-t",
+    "--timeout",
+    "-wdir",
+    "-wd",
+    "-env",
+    "-genv",
+    "-x",
+    "A",
+    "A=1",
+    "=1",
+    "-envlist",
+    "-genvlist",
+    "A,,B",
+    "-genvnone",
+    "-envall",
+    "-genvall",
+    "-l",
+    "-v",
+    "-q",
+    "--bind-to",
+    "core",
+    "none:x",
+    ":x",
+    "-host",
+    "-hosts",
+    "localhost:2,",
+    "far",
+    "-f",
+    "/dev/null",
+    "--mca",
+    "-ppn",
+    "--map-by",
+    "--info",
+    "--stats",
+    "-help",
+    "--version",
+    "./a",
+];
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Word {
+    Known(u8),
+    Joined(u8, u8),
+    Any(Vec<u8>),
+}
+
+impl Word {
+    fn text(&self) -> OsString {
+        let known = |number: u8| WORDS[usize::from(number) % WORDS.len()];
+        match self {
+            Word::Known(number) => known(*number).into(),
+            Word::Joined(one, other) => format!("{}{}", known(*one), known(*other)).into(),
+            Word::Any(bytes) => OsString::from_vec(bytes.clone()),
+        }
+    }
+}
+
+#[test]
+fn command_lines() {
+    check!().with_type::<Vec<Word>>().with_iterations(1500).for_each(|words| {
+        let words: Vec<OsString> = words.iter().take(24).map(Word::text).collect();
+        match parse(&words) {
+            Ok(options) => check_options(&options, &words),
+            Err(Stop::Print(text)) => assert!(!text.is_empty()),
+            Err(Stop::Wrong(text)) => {
+                let newlines = words.iter().any(|word| word.to_string_lossy().contains('\n'));
+                assert!(!text.is_empty() && (newlines || !text.contains('\n')), "{text}");
+            }
+        }
+    });
+}
+
+fn check_options(options: &Options, words: &[OsString]) {
+    let segments: Vec<&[OsString]> = words.split(|word| word == ":").collect();
+    if options.apps.is_empty() {
+        return assert!(options.info && segments.len() == 1);
+    }
+    assert_eq!(options.apps.len(), segments.len());
+    for (app, segment) in options.apps.iter().zip(segments) {
+        assert!(app.ranks > 0 && !app.command.is_empty() && segment.ends_with(&app.command), "{app:?}");
+    }
+    assert!(options.timeout.is_none_or(|timeout| !timeout.is_zero()));
+}
+
+/// Any words in a file of hosts: each line names this host, or the first that does not is named.
+#[test]
+fn files_of_hosts() {
+    let path = std::env::temp_dir().join(format!("hawser-fuzz-hosts-{}", std::process::id()));
+    check!().with_iterations(1000).for_each(|bytes| {
+        let _ = std::fs::remove_file(&path);
+        std::fs::write(&path, bytes).unwrap();
+        let words: Vec<OsString> = vec!["-f".into(), path.clone().into(), "./a".into()];
+        match parse(&words) {
+            Ok(options) => assert_eq!(options.apps.len(), 1),
+            Err(Stop::Wrong(text)) => assert!(text.lines().count() == 1, "{text}"),
+            Err(Stop::Print(text)) => panic!("{text}"),
+        }
+    });
+    let _ = std::fs::remove_file(&path);
+}

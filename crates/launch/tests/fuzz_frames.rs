@@ -1,0 +1,122 @@
+//! Whatever comes in on the connection between mpiexec and an agent.
+//!
+//! A frame decodes or it does not; what decodes comes back the same, can be told to the user, and takes no more memory
+//! than its bytes warrant. A stream is cut into the same frames wherever the kernel cuts it.
+
+use bolero::check;
+use hawser_launch::channel::{Channel, Received};
+use hawser_launch::frames::{Down, Up};
+use hawser_launch::{report, stats};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+
+/// The longest item for its bytes is a rank's state: 9 bytes of a frame, a hundred in memory, and a list that grows
+/// holds its items twice, in room for twice as many.
+const MEMORY_PER_BYTE: u64 = 64;
+
+/// As in `channel`.
+const FRAME_MAX: usize = 64 << 20;
+
+fn decoded<T>(bytes: &[u8], decode: fn(&[u8]) -> Option<T>) -> Option<T> {
+    let mut value = None;
+    let memory = allocation_counter::measure(|| value = decode(bytes));
+    assert!(memory.bytes_max <= MEMORY_PER_BYTE * bytes.len() as u64, "{} bytes", memory.bytes_max);
+    value
+}
+
+#[test]
+fn to_the_agent() {
+    check!().with_iterations(5000).for_each(|bytes| {
+        if let Some(down) = decoded(bytes, Down::decode) {
+            assert_eq!(Down::decode(&down.encode()), Some(down));
+        }
+    });
+}
+
+#[test]
+fn from_the_agent() {
+    check!().with_iterations(5000).for_each(|bytes| {
+        let Some(up) = decoded(bytes, Up::decode) else { return };
+        assert_eq!(Up::decode(&up.encode()).as_ref(), Some(&up));
+        tell(&up);
+    });
+}
+
+/// What mpiexec makes of it.
+fn tell(up: &Up) {
+    match up {
+        Up::Trouble(trouble) => {
+            assert!(!trouble.line("host").is_empty());
+            let _ = trouble.exit_code();
+        }
+        Up::Snapshot(states) => {
+            let located: Vec<_> = states.iter().map(|state| ("host", state)).collect();
+            assert!(report::report("job", &located).lines().count() > states.len());
+        }
+        Up::Counts(counts) => drop(stats::text(counts)),
+        _ => {}
+    }
+}
+
+#[test]
+fn streams_of_frames() {
+    check!().with_type::<(Vec<u8>, Vec<u8>)>().with_iterations(2000).for_each(|(lengths, cuts)| {
+        let stream = stream(lengths);
+        let (near, far) = UnixStream::pair().unwrap();
+        let mut far = Some(far);
+        let input = near.try_clone().unwrap().into();
+        let mut channel = Channel::new(input, near.into()).unwrap();
+        let mut frames = Vec::new();
+        let mut rest = &stream[..];
+        for cut in cuts.iter().map(|&cut| usize::from(cut)).chain([stream.len()]) {
+            let (now, later) = rest.split_at(cut.min(rest.len()));
+            far.as_mut().unwrap().write_all(now).unwrap();
+            rest = later;
+            if rest.is_empty() {
+                far = None;
+            }
+            let ended = loop {
+                match channel.receive() {
+                    Received::Frame(frame) => frames.push(frame),
+                    Received::Nothing => break false,
+                    Received::End => break true,
+                }
+            };
+            if ended || rest.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(frames, cut(&stream));
+    });
+}
+
+/// Frames of these lengths, one byte each: its low half is a length, and from 0xf0 on one that cannot be, or that is
+/// longer than what follows.
+fn stream(lengths: &[u8]) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for &byte in lengths {
+        let said = match byte {
+            0xff => FRAME_MAX + 1,
+            0xf0.. => usize::from(byte) * 16,
+            _ => usize::from(byte % 16),
+        };
+        stream.extend((said as u32).to_le_bytes());
+        stream.extend(vec![byte; usize::from(byte % 16)]);
+    }
+    stream
+}
+
+/// The frames of a whole stream, up to a length that cannot be.
+fn cut(mut stream: &[u8]) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    while let Some((len, rest)) = stream.split_first_chunk() {
+        let len = u32::from_le_bytes(*len) as usize;
+        if len > FRAME_MAX || len > rest.len() {
+            break;
+        }
+        let (frame, rest) = rest.split_at(len);
+        frames.push(frame.to_vec());
+        stream = rest;
+    }
+    frames
+}
