@@ -39,7 +39,7 @@ const LONGEST: usize = 100;
 
 /// Memory that one packet may ask for beside its message: the table of the lane's contexts, which grows to the
 /// highest one that a packet names, and queues that double.
-const ROOM_TO_GROW: u64 = 2 * 8 * (Context::LIMIT as u64 / 8) + (16 << 10);
+const ROOM_TO_GROW: u64 = 2 * 8 * (2 * Context::NUMBERS as u64 / LANES as u64) + (16 << 10);
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {
@@ -346,12 +346,14 @@ impl Rank {
     }
 
     fn send(&mut self, target: &Target, bytes: usize, how: Sent) -> hawser_base::Result<()> {
-        let request = Request::new(Kind::Send, CommRef::Predefined(&COMM), 0, 0);
+        let request = self.lane.core.requests.insert(Request::new(Kind::Send, CommRef::Predefined(&COMM), 0, 0))?;
+        self.requests.push(request);
         if how == Sent::Buffered {
-            return bsend::start_copy(&mut self.lane, target, vec![7; bytes], None);
+            bsend::start_copy(&mut self.lane, target, vec![7; bytes], request);
+        } else {
+            let buffer = self.lend(bytes);
+            pt2pt::start(&mut self.lane, target, buffer, how == Sent::Synchronous, request);
         }
-        let buffer = self.lend(bytes);
-        self.requests.push(pt2pt::start_new(&mut self.lane, request, target, buffer, how == Sent::Synchronous)?);
         Ok(())
     }
 
@@ -454,7 +456,8 @@ impl Rank {
             assert!(self.is_done(request), "request {request} hangs");
         }
         // What came for contexts that nobody has stays until somebody makes and frees them.
-        let contexts = (0..Context::LIMIT).step_by(2 * LANES).flat_map(|number| [Context(number), Context(number + 1)]);
+        let numbers = (0..Context::NUMBERS).step_by(LANES).map(|number| Context::new(number, 0));
+        let contexts = numbers.flat_map(|context| [context, Context(context.0 + 1)]);
         for context in contexts {
             if self.lane.core.engine.is_idle() {
                 break;
