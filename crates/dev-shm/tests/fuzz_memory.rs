@@ -5,7 +5,7 @@
 //! reading of the format as `line.rs` describes it, from the same bytes. What must hold:
 //! - nothing panics, and nothing is waited for from a writer that has ended;
 //! - header, length and bytes are what the plain reading says; what a packet lacks is missing, never made up;
-//! - pieces lie in the sender's ring or pool, whatever the line says;
+//! - pieces lie in the sender's ring or pool or, where the line says so, in our own pool;
 //! - `poll` delivers a bounded number; a peer's end is reported once, and nothing of it comes after.
 
 use bolero::{TypeGenerator, check};
@@ -177,7 +177,9 @@ fn plain(area: &Region, sender: usize, tail: u32) -> Option<Plain> {
         let len = len.min(CHUNKS * CHUNK);
         let mut bytes = first[PREFIX_AT..PREFIX_AT + prefix].to_vec();
         for (number, at) in first[CHUNKS_AT..].iter().zip((0..len).step_by(CHUNK)) {
-            let chunk = LAYOUT.pool(sender, 0) + usize::from(*number) * CHUNK;
+            // Bit 14 of the form: an answer in the reader's own chunks.
+            let owner = if form >> 14 & 1 == 1 { READER } else { sender };
+            let chunk = LAYOUT.pool(owner, 0) + usize::from(*number) * CHUNK;
             bytes.extend(peek(area, chunk, CHUNK.min(len - at)));
         }
         return Some(Plain { header, len: bytes.len(), bytes, lines: 1 });
@@ -202,14 +204,16 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// One piece lies in the sender's ring or pool.
+    /// One piece lies in the sender's ring or pool, or in the reader's pool.
     fn check_place(&self, sender: usize, at: usize, len: usize) {
         let inside = |first: usize, room: usize| {
             let first = self.area.bytes(first, room).as_ptr().addr();
             at >= first && at + len <= first + room
         };
-        let (ring, pool) = (LAYOUT.ring(READER, 0, sender), LAYOUT.pool(sender, 0));
-        assert!(inside(ring, LINES * LINE) || inside(pool, POOL), "a piece of {len} bytes lies elsewhere");
+        let pools = [LAYOUT.pool(sender, 0), LAYOUT.pool(READER, 0)];
+        let inside =
+            inside(LAYOUT.ring(READER, 0, sender), LINES * LINE) || pools.iter().any(|&pool| inside(pool, POOL));
+        assert!(inside, "a piece of {len} bytes lies elsewhere");
     }
 }
 

@@ -284,7 +284,7 @@ mod closing {
         let late = [
             (Packet::Eager { context: OLD, tag: 1 }, 2),
             (Packet::Push { context: OLD, tag: 1, bytes: 4 }, 2),
-            (Packet::Answer { context: OLD, tag: 1, bytes: 4, offer: 0 }, 0),
+            (Packet::Answer { context: OLD, tag: 1, bytes: 0, offer: 0 }, 0),
             (Packet::Ask { context: OLD, tag: 1, bytes: 4, send: 3, key: None }, 1),
         ];
         for (packet, payload) in late {
@@ -435,7 +435,7 @@ mod cancelled_sends {
     fn a_send_under_way_is_not_asked_back() {
         let mut e = engine();
         let (op, packet, front) = begun(e.start_send(send(4)));
-        assert_eq!((packet, front), (Packet::Push { context: CONTEXT, tag: 1, bytes: 4 }, 2));
+        assert_eq!((packet, front), (Packet::Push { context: CONTEXT, tag: 1, bytes: 4 }, LIMITS.first));
         effects(&mut e);
         e.cancel_send(op);
         assert_eq!(packets(&mut e), []);
