@@ -5,7 +5,7 @@
 //! reading of the format as `line.rs` describes it, from the same bytes. What must hold:
 //! - nothing panics, and nothing is waited for from a writer that has ended;
 //! - header, length and bytes are what the plain reading says; what a packet lacks is missing, never made up;
-//! - pieces lie in the sender's ring or pool or, where the line says so, in our own pool;
+//! - pieces lie in the sender's ring or in a pool of the two, whatever the line says;
 //! - `poll` delivers a bounded number; a peer's end is reported once, and nothing of it comes after.
 
 use bolero::{TypeGenerator, check};
@@ -53,7 +53,7 @@ enum Event {
         word: u8,
         value: u64,
     },
-    /// A word that both sides use: how far somebody has read, who is watched, who calls.
+    /// A word that both sides use: how far somebody has read, which chunks go back, who is watched, who calls.
     Word {
         which: u8,
         value: Value,
@@ -99,6 +99,8 @@ enum Len {
 enum Form {
     Lines,
     Chunks(u8),
+    /// Chunks of rank 0's own pool.
+    Home(u8),
     Any(u16),
 }
 
@@ -175,10 +177,9 @@ fn plain(area: &Region, sender: usize, tail: u32) -> Option<Plain> {
     if form >> 15 == 1 {
         let prefix = usize::from(form & 0x3f).min(CHUNKS_AT - PREFIX_AT);
         let len = len.min(CHUNKS * CHUNK);
+        let owner = if form >> 14 & 1 == 1 { READER } else { sender };
         let mut bytes = first[PREFIX_AT..PREFIX_AT + prefix].to_vec();
         for (number, at) in first[CHUNKS_AT..].iter().zip((0..len).step_by(CHUNK)) {
-            // Bit 14 of the form: an answer in the reader's own chunks.
-            let owner = if form >> 14 & 1 == 1 { READER } else { sender };
             let chunk = LAYOUT.pool(owner, 0) + usize::from(*number) * CHUNK;
             bytes.extend(peek(area, chunk, CHUNK.min(len - at)));
         }
@@ -204,16 +205,15 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// One piece lies in the sender's ring or pool, or in the reader's pool.
+    /// One piece lies in the sender's ring, or in a pool of the two.
     fn check_place(&self, sender: usize, at: usize, len: usize) {
         let inside = |first: usize, room: usize| {
             let first = self.area.bytes(first, room).as_ptr().addr();
             at >= first && at + len <= first + room
         };
-        let pools = [LAYOUT.pool(sender, 0), LAYOUT.pool(READER, 0)];
-        let inside =
-            inside(LAYOUT.ring(READER, 0, sender), LINES * LINE) || pools.iter().any(|&pool| inside(pool, POOL));
-        assert!(inside, "a piece of {len} bytes lies elsewhere");
+        let pools = [sender, READER].map(|owner| LAYOUT.pool(owner, 0));
+        let known = inside(LAYOUT.ring(READER, 0, sender), LINES * LINE) || pools.iter().any(|&at| inside(at, POOL));
+        assert!(known, "a piece of {len} bytes lies elsewhere");
     }
 }
 
@@ -332,6 +332,7 @@ impl World {
                 let form = match *form {
                     Form::Lines => 0,
                     Form::Chunks(prefix) => 1 << 15 | u16::from(prefix),
+                    Form::Home(prefix) => 3 << 14 | u16::from(prefix),
                     Form::Any(form) => form,
                 };
                 let one = u64::from(kind) << 8 | u64::from(aux) << 16 | (len.bytes() as u64 & 0xffff) << 32;
@@ -373,8 +374,9 @@ impl World {
             }
         }
         // So that a chunk is known by its bytes.
-        for number in chunks {
-            self.area.u64(LAYOUT.pool(sender, 0) + usize::from(number) * CHUNK).store(u64::from(number) + 1, Relaxed);
+        for (owner, number) in [sender, READER].into_iter().flat_map(|owner| chunks.map(|number| (owner, number))) {
+            let chunk = self.area.u64(LAYOUT.pool(owner, 0) + usize::from(number) * CHUNK);
+            chunk.store(256 * owner as u64 + u64::from(number) + 1, Relaxed);
         }
         let calls = self.area.u64(LAYOUT.calling(READER, 0, sender));
         calls.fetch_or(1 << sender, Relaxed);
@@ -442,9 +444,11 @@ impl World {
 /// A word of rank 0's pages or of those that it looks at, as a multiple of eight.
 fn shared_word(which: u8) -> usize {
     let peer = usize::from(which / 8) % RANKS;
+    // A count of lines, and a bit for each chunk.
+    let word = usize::from(which / 32) % 5 * 8;
     match which % 5 {
-        0 => LAYOUT.credit(READER, 0, peer),
-        1 => LAYOUT.credit(peer, 0, READER),
+        0 => LAYOUT.credit(READER, 0, peer) + word,
+        1 => LAYOUT.credit(peer, 0, READER) + word,
         2 => LAYOUT.watched(READER, 0, peer),
         3 => LAYOUT.watched(peer, 0, READER),
         _ => LAYOUT.calling(READER, 0, peer),
@@ -464,7 +468,7 @@ fn send_until_refused(port: &mut Box<dyn Port>, to: usize) -> Refusal {
 
 #[test]
 fn memory_of_peers() {
-    check!().with_type::<Vec<Event>>().with_iterations(2000).for_each(|events| {
+    check!().with_type::<Vec<Event>>().with_iterations(1000).for_each(|events| {
         let mut world = World::new();
         events.iter().for_each(|event| world.act(event));
         world.finish();
