@@ -9,10 +9,13 @@ use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
+use hawser_base::threads::{self, Visit};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Error, Handle, Lane as LaneId, Result};
 use hawser_job::{Tag, WaitPeer, Waiting};
+use hawser_os::clock;
 use hawser_transport::Idle;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A completed operation, and whose error handler is called if it failed.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,7 @@ impl Process {
         mut done: impl FnMut(&mut Lane) -> Option<R>,
     ) -> R {
         let mut idle = self.patience().idle();
+        let mut tending = None;
         loop {
             let mut guard = self.lane(lane).enter();
             if let Some(result) = done(&mut guard) {
@@ -65,6 +69,7 @@ impl Process {
                 return result;
             }
             drop(guard);
+            tending.get_or_insert_with(|| self.lane(lane).tend());
             self.rest(&mut idle, lane, moved, &reason);
         }
     }
@@ -72,33 +77,61 @@ impl Process {
     /// One turn of waiting, all lanes but `lane` looked at when it is time for that.
     #[inline]
     pub fn rest(&'static self, idle: &mut Idle<'_>, lane: LaneId, moved: bool, reason: &impl Fn() -> Waiting) {
-        if moved || idle.look_wide() && self.progress_others(lane) {
+        if moved || idle.look_wide() && self.help(idle, lane) {
             idle.moved();
         } else {
             idle.pause(reason);
         }
     }
 
-    /// Progress of every lane in use but one. Whether anything moved.
-    pub fn progress_others(&'static self, but: LaneId) -> bool {
-        let mut moved = false;
-        for lane in self.active_lanes().filter(|&lane| lane != but) {
-            if let Some(mut guard) = self.lane(lane).try_enter() {
-                moved |= guard.progress();
-            }
+    /// Progress of every lane in use but one, for a thread that waits. Whether anything moved.
+    pub fn help(&'static self, idle: &mut Idle<'_>, but: LaneId) -> bool {
+        let found = self.progress_others(but, idle.is_armed().then(clock::now_ns));
+        if found == Progress::LeftOut && idle.is_armed() {
+            idle.nap();
         }
-        moved
+        found == Progress::Moved
     }
 
-    /// Progress of every lane in use.
-    pub fn progress(&'static self) {
-        for lane in self.active_lanes() {
-            if let Some(mut guard) = self.lane(lane).try_enter() {
-                guard.progress();
+    /// Progress of every lane in use but one; of those of other threads only at a time, and if they have been left.
+    pub fn progress_others(&'static self, but: LaneId, now_ns: Option<u64>) -> Progress {
+        let mut found = Progress::Nothing;
+        for lane in self.active_lanes().filter(|&lane| lane != but) {
+            match self.lane(lane).visit(now_ns) {
+                Visit::Inside(mut guard) => {
+                    if guard.progress() {
+                        found = Progress::Moved;
+                    }
+                }
+                Visit::Lately if found == Progress::Nothing => found = Progress::LeftOut,
+                Visit::Lately | Visit::Tended => {}
             }
         }
+        found
+    }
+
+    /// The same for a call that does not wait.
+    pub fn glance(&'static self, but: LaneId) {
+        let glances = self.glances();
+        let is_time = threads::multiple() && glances.fetch_add(1, Relaxed).is_multiple_of(GLANCES); // a statistic
+        self.progress_others(but, is_time.then(clock::now_ns));
     }
 }
+
+/// What a look at other lanes found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    Nothing,
+    Moved,
+    /// Nothing, and a lane was left to the thread that was in it lately.
+    LeftOut,
+}
+
+/// No lane has this number.
+pub const NO_LANE: LaneId = LaneId(u8::MAX);
+
+/// Polling calls that look at other threads' lanes once: together they cost as much as one reading of the clock.
+const GLANCES: u32 = 64;
 
 /// Waits for a request that a blocking call made, and forgets it.
 pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Completed {
@@ -214,7 +247,7 @@ pub fn test(handle: &mut Handle) -> Result<Option<Completed>> {
     if let Some(ended) = poll(process, handle)? {
         return Ok(Some(ended.unwrap_or(Completed::NOTHING)));
     }
-    process.progress();
+    process.glance(NO_LANE);
     Ok(poll(process, handle)?.map(|ended| ended.unwrap_or(Completed::NOTHING)))
 }
 
@@ -232,7 +265,7 @@ pub fn get_status(handle: Handle) -> Result<Option<Status>> {
                 }
             }
         }
-        process.progress();
+        process.glance(NO_LANE);
     }
     Ok(None)
 }
@@ -251,7 +284,7 @@ pub fn testall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -
     let process = process::get()?;
     check_all(handles)?;
     if !all_ended(process, handles)? {
-        process.progress();
+        process.glance(NO_LANE);
         if !all_ended(process, handles)? {
             return Ok(false);
         }
@@ -306,7 +339,7 @@ pub fn testany(handles: &mut [Handle]) -> Result<Any> {
     check_all(handles)?;
     match poll_any(process, handles)? {
         Any::NotYet => {
-            process.progress();
+            process.glance(NO_LANE);
             poll_any(process, handles)
         }
         found => Ok(found),
@@ -323,8 +356,8 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
             Any::NotYet => {}
             found => return Ok(found),
         }
-        let moved = process.progress_others(LaneId(u8::MAX));
-        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| several("MPI_Waitany", handles.len()));
+        let moved = process.help(&mut idle, NO_LANE);
+        process.rest(&mut idle, NO_LANE, moved, &|| several("MPI_Waitany", handles.len()));
     }
 }
 
@@ -332,7 +365,7 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
 pub fn testsome(handles: &mut [Handle], each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
-    process.progress();
+    process.glance(NO_LANE);
     poll_some(process, handles, each)
 }
 
@@ -365,7 +398,7 @@ pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) 
             Some(0) => {}
             found => return Ok(found),
         }
-        let moved = process.progress_others(LaneId(u8::MAX));
-        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| several("MPI_Waitsome", handles.len()));
+        let moved = process.help(&mut idle, NO_LANE);
+        process.rest(&mut idle, NO_LANE, moved, &|| several("MPI_Waitsome", handles.len()));
     }
 }
