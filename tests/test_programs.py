@@ -3,6 +3,8 @@
 Collectives (coll_*.c) that ask for none run with 1, 2, 3, 4, 5 and 8 ranks.
 """
 
+import re
+
 import pytest
 from harness import SOURCES, directives
 
@@ -23,3 +25,16 @@ def runs():
 def test_program(build, run, abi, source, n, case):
     result = run(n, build(source, abi), [case] if case else [], timeout=90)
     assert result.code == 0 and result.out == "" and result.err == "", result
+
+
+def contended(result):
+    assert result.code == 0 and "all ranks: messages sent" in result.err, result
+    found = re.search(r"all ranks:.* lane locks that were contended (\d+)", result.err)
+    return int(found[1]) if found else 0
+
+
+def test_two_threads_on_two_communicators_never_contend_for_a_lock(build, run, abi):
+    """Four on one communicator do sooner or later, and that is counted."""
+    assert contended(run(2, build("threads_apart.c", abi), options=["--stats"])) == 0
+    shared = build("threads.c", abi)
+    assert any(contended(run(2, shared, ["shared"], options=["--stats"])) for _ in range(20))

@@ -3,11 +3,14 @@
 //! The thread level is decided once, at initialisation, before a second thread can call (MPI-5.0 §11.6.2).
 //! Below MPI_THREAD_MULTIPLE nobody else can be inside, so a lock is a check against re-entry alone. No
 //! thread-locals: in a dlopened library each look-up would be a call.
+//!
+//! Threads that work on lanes of their own never wait for each other: a thread that waits helps other lanes on
+//! (`visit`), but keeps away from one that another thread is at home in, as long as that one comes by.
 
 use crate::Region;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 static MULTIPLE: AtomicBool = AtomicBool::new(false);
@@ -23,12 +26,33 @@ pub fn set_multiple(yes: bool) {
     MULTIPLE.store(yes, Relaxed); // partner: `multiple`
 }
 
+/// The calling thread, by a number that no other living one has, and not 0.
+fn this_thread() -> usize {
+    unsafe extern "C" {
+        /// pthread_self(3): in Linux's C libraries an address, found without a look-up.
+        safe fn pthread_self() -> usize;
+    }
+    pthread_self()
+}
+
+/// A thread that has not entered its lane for so long is doing something else: some times what another one may have
+/// to wait for a core, little beside what it does meanwhile.
+const AWAY_NS: u64 = 20_000_000;
+
 /// State of one lane: one user at a time, a lock only where there can be two.
 pub struct LaneCell<T> {
     lock: Mutex<()>,
     busy: AtomicBool,
     /// The word in which `enter` counts how often it had to wait for another thread, by its place.
     contended: Option<(Region, usize)>,
+    /// With several threads: who entered last, or 0, and how often anybody did.
+    home: AtomicUsize,
+    entries: AtomicU32,
+    /// `entries` when threads from elsewhere last asked to visit, and since when it has been that, in ns.
+    seen: AtomicU32,
+    seen_ns: AtomicU64,
+    /// Threads that wait around this lane and look after it.
+    tended: AtomicU32,
     value: UnsafeCell<T>,
 }
 
@@ -43,7 +67,17 @@ pub struct LaneGuard<'a, T> {
 
 impl<T> LaneCell<T> {
     pub const fn new(value: T) -> LaneCell<T> {
-        LaneCell { lock: Mutex::new(()), busy: AtomicBool::new(false), contended: None, value: UnsafeCell::new(value) }
+        LaneCell {
+            lock: Mutex::new(()),
+            busy: AtomicBool::new(false),
+            contended: None,
+            home: AtomicUsize::new(0),
+            entries: AtomicU32::new(0),
+            seen: AtomicU32::new(u32::MAX), // nobody has asked
+            seen_ns: AtomicU64::new(0),
+            tended: AtomicU32::new(0),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// The same, counting in the word at byte `at` of `counters` how often a thread had to wait for another one.
@@ -79,9 +113,52 @@ impl<T> LaneCell<T> {
         Some(LaneGuard { cell: self, _held: held })
     }
 
+    /// For a thread whose own work is elsewhere: enters if nobody is inside, unless another thread is at home here.
+    /// Such a lane is visited only by those who know the time, and if nobody has come by for `AWAY_NS`.
+    #[inline]
+    pub fn visit(&self, now_ns: Option<u64>) -> Visit<'_, T> {
+        if multiple() {
+            let home = self.home.load(Relaxed); // partner: `lock`; a stale one costs a wait or a look
+            if home != this_thread() {
+                if self.tended.load(Relaxed) > 0 {
+                    return Visit::Tended; // partner: `tend`
+                }
+                if now_ns.is_none_or(|now_ns| !self.is_away(now_ns)) {
+                    return Visit::Lately;
+                }
+            }
+        }
+        self.try_enter().map_or(Visit::Tended, Visit::Inside)
+    }
+
+    #[cold]
+    fn is_away(&self, now_ns: u64) -> bool {
+        let entries = self.entries.load(Relaxed); // partner: `lock`
+        if self.seen.swap(entries, Relaxed) != entries {
+            self.seen_ns.store(now_ns, Relaxed); // partner: the load below, by any visitor; late ones wait longer
+        }
+        now_ns.saturating_sub(self.seen_ns.load(Relaxed)) >= AWAY_NS
+    }
+
+    /// The calling thread looks after this lane until what it gets is dropped.
+    pub fn tend(&self) -> Tending<'_> {
+        let tended = multiple().then_some(&self.tended);
+        if let Some(tended) = tended {
+            tended.fetch_add(1, Relaxed); // partner: `visit`
+        }
+        Tending(tended)
+    }
+
     #[cold]
     #[inline(never)]
     fn lock(&self) -> MutexGuard<'_, ()> {
+        let held = self.wait();
+        self.home.store(this_thread(), Relaxed); // partner: `visit`, as below
+        self.entries.store(self.entries.load(Relaxed).wrapping_add(1), Relaxed);
+        held
+    }
+
+    fn wait(&self) -> MutexGuard<'_, ()> {
         match self.lock.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -91,6 +168,26 @@ impl<T> LaneCell<T> {
                 }
                 self.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
             }
+        }
+    }
+}
+
+/// What became of a visit.
+pub enum Visit<'a, T> {
+    Inside(LaneGuard<'a, T>),
+    /// Another thread looks after the lane.
+    Tended,
+    /// Another thread was here lately, and may not come again.
+    Lately,
+}
+
+/// See `LaneCell::tend`.
+pub struct Tending<'a>(Option<&'a AtomicU32>);
+
+impl Drop for Tending<'_> {
+    fn drop(&mut self) {
+        if let Some(tended) = self.0 {
+            tended.fetch_sub(1, Relaxed); // partner: `visit`
         }
     }
 }

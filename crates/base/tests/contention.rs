@@ -1,22 +1,62 @@
-//! What a lane counts of threads that wait for each other. A process of its own: the thread level is the process's.
+//! How threads keep out of each other's lanes. A process of its own: the thread level is the process's.
 
 use hawser_base::Region;
-use hawser_base::threads::{LaneCell, set_multiple};
+use hawser_base::threads::{LaneCell, Visit, set_multiple};
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+
+fn cell() -> (LaneCell<i32>, Region) {
+    set_multiple(true);
+    let counters = Region::private(64);
+    (LaneCell::counted(0, counters.clone(), 8), counters)
+}
+
+/// What a visit at `now_ms` by the calling thread comes to.
+fn visit(cell: &LaneCell<i32>, now_ms: Option<u64>) -> &'static str {
+    match cell.visit(now_ms.map(|ms| ms * 1_000_000)) {
+        Visit::Inside(_) => "inside",
+        Visit::Tended => "tended",
+        Visit::Lately => "lately",
+    }
+}
 
 #[test]
 fn who_had_to_wait_is_counted_and_who_only_tried_is_not() {
-    set_multiple(true);
-    let counters = Region::private(64);
-    let cell = LaneCell::counted(0, counters.clone(), 8);
+    let (cell, counters) = cell();
     let inside = cell.enter();
-    assert!(cell.try_enter().is_none());
-    std::thread::scope(|scope| {
+    assert!(cell.try_enter().is_none() && matches!(cell.visit(None), Visit::Tended));
+    thread::scope(|scope| {
         scope.spawn(|| *cell.enter() += 1);
         while counters.u64(8).load(Relaxed) == 0 {
-            std::thread::yield_now();
+            thread::yield_now();
         }
         drop(inside);
     });
     assert_eq!((*cell.enter(), counters.u64(8).load(Relaxed)), (1, 1));
+}
+
+#[test]
+fn a_thread_visits_its_own_lane_at_any_time_and_anothers_when_that_one_stays_away() {
+    let (cell, _) = cell();
+    *cell.enter() += 1;
+    assert_eq!(visit(&cell, None), "inside");
+    let elsewhere = |now_ms| thread::scope(|scope| scope.spawn(|| visit(&cell, now_ms)).join().unwrap());
+    assert_eq!([elsewhere(None), elsewhere(Some(1000)), elsewhere(Some(1019))], ["lately"; 3]);
+    assert_eq!(elsewhere(None), "lately", "who does not know the time never comes");
+    assert_eq!(elsewhere(Some(1020)), "inside");
+    // A visit makes nobody at home: its owner comes and goes as before.
+    assert_eq!(visit(&cell, None), "inside");
+    *cell.enter() += 1;
+    assert_eq!([elsewhere(Some(1021)), elsewhere(Some(1041))], ["lately", "inside"]);
+}
+
+#[test]
+fn a_lane_that_a_thread_waits_around_is_left_to_it() {
+    let (cell, _) = cell();
+    drop(cell.enter());
+    let tending = cell.tend();
+    let elsewhere = |now_ms| thread::scope(|scope| scope.spawn(|| visit(&cell, Some(now_ms))).join().unwrap());
+    assert_eq!([elsewhere(1000), elsewhere(5000)], ["tended"; 2]);
+    drop(tending);
+    assert_eq!([elsewhere(6000), elsewhere(6020)], ["lately", "inside"]);
 }

@@ -26,7 +26,7 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<Option<Status>> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
     let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Some(Status::PROC_NULL)) };
-    process.progress_others(comm.lane());
+    process.glance(comm.lane());
     let mut lane = process.lane(comm.lane()).enter();
     let found = lane.core.engine.probe(&want).or_else(|| {
         lane.progress();

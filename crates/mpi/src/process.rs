@@ -30,6 +30,8 @@ pub struct Process {
     /// First, because every call looks at it.
     stage: AtomicU8,
     active: AtomicU32,
+    /// Calls that looked at the lanes and did not wait.
+    glances: AtomicU32,
     fabric: &'static Fabric,
     patience: Patience,
     lanes: [LaneCell<Lane>; LANES],
@@ -88,6 +90,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     let process = Process {
         stage: AtomicU8::new(RUNNING),
         active: AtomicU32::new(active),
+        glances: AtomicU32::new(0),
         fabric,
         patience,
         lanes: std::array::from_fn(lane),
@@ -202,6 +205,10 @@ impl Process {
     pub fn active_lanes(&self) -> impl Iterator<Item = LaneId> + use<> {
         let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
         (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
+    }
+
+    pub(crate) fn glances(&self) -> &AtomicU32 {
+        &self.glances
     }
 
     fn activate(&self, lane: LaneId) {

@@ -10,10 +10,13 @@ use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
+use hawser_base::threads::{self, Visit};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Handle, Lane as LaneId, Result};
 use hawser_job::{Tag, WaitPeer, Waiting};
+use hawser_os::clock;
 use hawser_transport::Idle;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A completed operation, and whose error handler is called if it failed.
 pub struct Completed {
@@ -35,6 +38,7 @@ impl Process {
         mut done: impl FnMut(&mut Lane) -> Option<R>,
     ) -> R {
         let mut idle = self.patience().idle();
+        let mut tending = None;
         loop {
             let mut guard = self.lane(lane).enter();
             if let Some(result) = done(&mut guard) {
@@ -45,6 +49,7 @@ impl Process {
                 return result;
             }
             drop(guard);
+            tending.get_or_insert_with(|| self.lane(lane).tend());
             self.rest(&mut idle, lane, moved, &reason);
         }
     }
@@ -52,33 +57,61 @@ impl Process {
     /// One turn of waiting, all lanes but `lane` looked at when it is time for that.
     #[inline]
     pub fn rest(&'static self, idle: &mut Idle<'_>, lane: LaneId, moved: bool, reason: &impl Fn() -> Waiting) {
-        if moved || idle.look_wide() && self.progress_others(lane) {
+        if moved || idle.look_wide() && self.help(idle, lane) {
             idle.moved();
         } else {
             idle.pause(reason);
         }
     }
 
-    /// Progress of every lane in use but one. Whether anything moved.
-    pub fn progress_others(&'static self, but: LaneId) -> bool {
-        let mut moved = false;
-        for lane in self.active_lanes().filter(|&lane| lane != but) {
-            if let Some(mut guard) = self.lane(lane).try_enter() {
-                moved |= guard.progress();
-            }
+    /// Progress of every lane in use but one, for a thread that waits. Whether anything moved.
+    pub fn help(&'static self, idle: &mut Idle<'_>, but: LaneId) -> bool {
+        let found = self.progress_others(but, idle.is_armed().then(clock::now_ns));
+        if found == Progress::LeftOut && idle.is_armed() {
+            idle.nap();
         }
-        moved
+        found == Progress::Moved
     }
 
-    /// Progress of every lane in use.
-    pub fn progress(&'static self) {
-        for lane in self.active_lanes() {
-            if let Some(mut guard) = self.lane(lane).try_enter() {
-                guard.progress();
+    /// Progress of every lane in use but one; of those of other threads only at a time, and if they have been left.
+    pub fn progress_others(&'static self, but: LaneId, now_ns: Option<u64>) -> Progress {
+        let mut found = Progress::Nothing;
+        for lane in self.active_lanes().filter(|&lane| lane != but) {
+            match self.lane(lane).visit(now_ns) {
+                Visit::Inside(mut guard) => {
+                    if guard.progress() {
+                        found = Progress::Moved;
+                    }
+                }
+                Visit::Lately if found == Progress::Nothing => found = Progress::LeftOut,
+                Visit::Lately | Visit::Tended => {}
             }
         }
+        found
+    }
+
+    /// The same for a call that does not wait.
+    pub fn glance(&'static self, but: LaneId) {
+        let glances = self.glances();
+        let is_time = threads::multiple() && glances.fetch_add(1, Relaxed).is_multiple_of(GLANCES); // a statistic
+        self.progress_others(but, is_time.then(clock::now_ns));
     }
 }
+
+/// What a look at other lanes found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    Nothing,
+    Moved,
+    /// Nothing, and a lane was left to the thread that was in it lately.
+    LeftOut,
+}
+
+/// No lane has this number.
+pub const NO_LANE: LaneId = LaneId(u8::MAX);
+
+/// Polling calls that look at other threads' lanes once: together they cost as much as one reading of the clock.
+const GLANCES: u32 = 64;
 
 /// Waits for a request that a blocking call made, and forgets it.
 pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
@@ -219,7 +252,7 @@ pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
     if let Some(ended) = poll(process, handle, then)? {
         return Ok(Some(ended.unwrap_or(Completed::NOTHING)));
     }
-    process.progress();
+    process.glance(NO_LANE);
     Ok(poll(process, handle, then)?.map(|ended| ended.unwrap_or(Completed::NOTHING)))
 }
 
@@ -237,7 +270,7 @@ pub fn testall(handles: &mut [Handle], then: Then, mut each: impl FnMut(usize, C
     let process = process::get()?;
     check_all(handles)?;
     if !all_ended(process, handles)? {
-        process.progress();
+        process.glance(NO_LANE);
         if !all_ended(process, handles)? {
             return Ok(false);
         }
@@ -292,7 +325,7 @@ pub fn testany(handles: &mut [Handle], then: Then) -> Result<Any> {
     check_all(handles)?;
     match poll_any(process, handles, then)? {
         Any::NotYet => {
-            process.progress();
+            process.glance(NO_LANE);
             poll_any(process, handles, then)
         }
         found => Ok(found),
@@ -309,8 +342,8 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
             Any::NotYet => {}
             found => return Ok(found),
         }
-        let moved = process.progress_others(LaneId(u8::MAX));
-        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| several("MPI_Waitany", handles.len()));
+        let moved = process.help(&mut idle, NO_LANE);
+        process.rest(&mut idle, NO_LANE, moved, &|| several("MPI_Waitany", handles.len()));
     }
 }
 
@@ -319,7 +352,7 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
 pub fn testsome(handles: &mut [Handle], then: Then, each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
-    process.progress();
+    process.glance(NO_LANE);
     poll_some(process, handles, then, each)
 }
 
@@ -353,7 +386,7 @@ pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) 
             Some(0) => {}
             found => return Ok(found),
         }
-        let moved = process.progress_others(LaneId(u8::MAX));
-        process.rest(&mut idle, LaneId(u8::MAX), moved, &|| several("MPI_Waitsome", handles.len()));
+        let moved = process.help(&mut idle, NO_LANE);
+        process.rest(&mut idle, NO_LANE, moved, &|| several("MPI_Waitsome", handles.len()));
     }
 }

@@ -35,6 +35,9 @@ const YIELDS: u64 = 256;
 /// A sleep ends by itself after this time, so that even a lost wake-up costs no more (job::doorbell).
 const SLEEP_NS: u64 = 1_000_000_000;
 
+/// A short sleep: somebody else may leave what is to be looked after.
+const NAP_NS: u64 = 1_000_000;
+
 /// How this process waits.
 pub struct Patience {
     spin: u32,
@@ -54,7 +57,7 @@ impl Patience {
     /// Begins a wait.
     #[inline]
     pub fn idle(&self) -> Idle<'_> {
-        Idle { patience: self, turns: 0, since_ns: 0, slept: false, armed: None }
+        Idle { patience: self, turns: 0, since_ns: 0, slept: false, nap: false, armed: None }
     }
 
     /// No turn is spent spinning: somebody else needs the core.
@@ -70,6 +73,8 @@ pub struct Idle<'a> {
     since_ns: u64,
     /// The reason stands in the rank's page.
     slept: bool,
+    /// The next sleep is to be short.
+    nap: bool,
     armed: Option<Armed>,
 }
 
@@ -111,7 +116,8 @@ impl Idle<'_> {
             bytes: reason.bytes,
             extra: reason.extra,
         });
-        self.patience.bell.sleep(armed, Some(SLEEP_NS));
+        let limit_ns = if std::mem::take(&mut self.nap) { NAP_NS } else { SLEEP_NS };
+        self.patience.bell.sleep(armed, Some(limit_ns));
         // A few turns more before the next sleep: what woke us may come in pieces.
         self.turns = self.turns.saturating_sub(4);
     }
@@ -123,6 +129,12 @@ impl Idle<'_> {
             self.turns = 0;
             self.since_ns = 0;
         }
+    }
+
+    /// Something was left to another thread, which may not come again: looks once more soon.
+    #[inline]
+    pub fn nap(&mut self) {
+        self.nap = true;
     }
 
     /// The next `pause` may sleep: everything must be looked at before it.

@@ -12,7 +12,9 @@ use crate::comm::Comm;
 use crate::counters::Counter;
 use crate::ops::Reducer;
 use crate::process::Process;
-use hawser_base::{Class, Error, Lane as LaneId, Peer, Result, SharedMem};
+use crate::wait::NO_LANE;
+use hawser_base::threads::Visit;
+use hawser_base::{Class, Error, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
 use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD, LINE};
 use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
@@ -291,7 +293,7 @@ fn wait(
             host.lost = Some(peer);
             return Err(dead(peer));
         }
-        if look && process.progress_others(ALL_LANES) {
+        if look && process.help(&mut idle, NO_LANE) {
             idle.moved();
         } else {
             idle.pause(|| waiting(comm, host, call));
@@ -314,9 +316,6 @@ fn waiting(comm: &Comm, host: &Host, call: &'static str) -> Waiting {
         ..Waiting::default()
     }
 }
-
-/// No lane has this number.
-const ALL_LANES: LaneId = LaneId(u8::MAX);
 
 fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
     peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
@@ -353,10 +352,11 @@ pub fn mismatch(call: &str, spec: &Spec) -> Error {
 }
 
 impl Process {
-    /// Whether operations of this rank are under way on any lane.
+    /// Whether operations of this rank are under way on any lane; what other threads do counts as such.
     fn has_operations(&'static self) -> bool {
-        self.active_lanes().any(|lane| {
-            self.lane(lane).try_enter().is_none_or(|lane| !lane.core.engine.is_idle() || !lane.is_drained())
+        self.active_lanes().any(|lane| match self.lane(lane).visit(None) {
+            Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_drained(),
+            Visit::Tended | Visit::Lately => true,
         })
     }
 }
