@@ -83,7 +83,7 @@ ENDS = {
     "abort": (5, ["rank 1", HOST, "MPI_Abort", "5"]),
     "abort0": (None, ["rank 1", HOST, "MPI_Abort"]),
 }
-SCENES = ["receive", "barrier", "sleep", "finalize", "traffic", "collective"]
+SCENES = ["receive", "barrier", "sleep", "finalize", "traffic", "reading", "writing", "collective"]
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -93,7 +93,7 @@ def test_a_rank_that_ends_badly_ends_the_job_with_one_message(run, build, how, s
     result = run(3, build("ending.c"), [how, scene], timeout=30)
     code, words = ENDS[how]
     # The job needs some time to come as far as the end.
-    assert result.seconds < (4 if scene in ("traffic", "collective") else 2.5), result
+    assert result.seconds < (4 if scene in SCENES[4:] else 2.5), result
     if code is None:
         assert result.code != 0 or how == "abort0", result
     else:

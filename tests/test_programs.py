@@ -38,3 +38,18 @@ def test_two_threads_on_two_communicators_never_contend_for_a_lock(build, run, a
     assert contended(run(2, build("threads_apart.c", abi), options=["--stats"])) == 0
     shared = build("threads.c", abi)
     assert any(contended(run(2, shared, ["shared"], options=["--stats"])) for _ in range(20))
+
+
+@pytest.mark.parametrize("case", ["mapped", "unmapped"])
+def test_memory_of_alloc_mem_is_copied_once(build, run, abi, case):
+    """As many messages as the program sends from such memory are read, all others into it are written."""
+    result = run(2, build("alloc_mem.c", abi), [case], options=["--stats"], timeout=90)
+    assert result.code == 0, result
+    for line in re.findall(r"rank \d: .*", result.out + result.err):
+        read, written = (int((re.search(rf"messages {method} (\d+)", line) or [0, 0])[1])
+                         for method in ("read from the sender's memory", "written to the receive buffer"))
+        # Private memory may be read too, where process_vm_readv is faster than copies.
+        if case == "mapped":
+            assert read >= 106 and written > 0 and read + written >= 155, result
+        else:
+            assert written == 0, result

@@ -40,15 +40,18 @@ int main(int argc, char **argv)
         FAIL("%s came back", argv[2]);
     }
     enum { BYTES = 4 << 20 };
-    unsigned char *buffer = need(2 * BYTES);
+    unsigned char *buffer = need(2 * BYTES), *in = buffer, *out = buffer + BYTES;
     memset(buffer, 1, 2 * BYTES);
     const char *scene = argv[2];
-    if (!strcmp(scene, "traffic")) {
+    /* Messages are read from the sender's memory, or written to the receive buffer. */
+    int reading = !strcmp(scene, "reading"), writing = !strcmp(scene, "writing");
+    if (reading || writing) OK(MPI_Alloc_mem(BYTES, MPI_INFO_NULL, reading ? &out : &in));
+    if (reading || writing || !strcmp(scene, "traffic")) {
         /* In the middle of a long message: the peer waits in a transfer that has begun. */
         MPI_Request requests[2];
         for (int i = 0;; i++) {
-            OK(MPI_Irecv(buffer, BYTES, MPI_BYTE, PREV, 0, MPI_COMM_WORLD, &requests[0]));
-            OK(MPI_Isend(buffer + BYTES, BYTES, MPI_BYTE, NEXT, 0, MPI_COMM_WORLD, &requests[1]));
+            OK(MPI_Irecv(in, BYTES, MPI_BYTE, PREV, 0, MPI_COMM_WORLD, &requests[0]));
+            OK(MPI_Isend(out, BYTES, MPI_BYTE, NEXT, 0, MPI_COMM_WORLD, &requests[1]));
             if (i == 20 && me == 1) end(argv[1]);
             OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
         }

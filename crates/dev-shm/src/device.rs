@@ -7,13 +7,13 @@ use crate::layout::Layout;
 use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
 use hawser_base::{Lane, Peer, Region, UserMem};
-use hawser_device::{Device, Limits, PREFIX_MAX, Port, RemoteKey};
+use hawser_device::{Device, Limits, PREFIX_MAX, Port, RemoteKey, Source};
 use hawser_job::Segment;
 use std::sync::Arc;
 
 /// Longest message worth pushing without asking, at most: where the receive is there in time, not asking gained 8 %
 /// from 96 to 256 KiB; being pushed in vain costs a copy.
-const EAGER: usize = 256 << 10;
+pub const EAGER: usize = 256 << 10;
 
 /// Part of a pool that an unasked message may fill.
 const EAGER_PART: usize = 4;
@@ -102,6 +102,14 @@ impl Device for ShmDevice {
 
     fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
         self.local(peer).is_some_and(|local| self.exposure.read(local, key, at, into))
+    }
+
+    fn expose_to_write(&self, mem: UserMem) -> Option<RemoteKey> {
+        self.exposure.expose_shared(mem)
+    }
+
+    fn write(&self, peer: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
+        self.local(peer).is_some_and(|local| self.exposure.write(local, key, at, source))
     }
 }
 

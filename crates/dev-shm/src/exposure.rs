@@ -1,13 +1,14 @@
-//! Reading a peer's buffer where it lies: one plain copy if it is in shared memory (MPI_Alloc_mem, windows),
-//! process_vm_readv if it is private and the host's agent measured that this is faster.
+//! Reading and writing a peer's buffer where it lies: one plain copy if it is in shared memory (MPI_Alloc_mem,
+//! windows); for reading, process_vm_readv if it is private and the host's agent measured that this is faster.
 //!
-//! A key that comes out of a message is checked: at worst it names other bytes of the job. A read that fails says
-//! so and the peer sends instead. Before it: `device`; after it: `job::arena`, `os::process_vm`.
+//! A key that comes out of a message is checked: at worst it names other bytes of the job. What fails says so and
+//! the bytes are sent instead. Before it: `device`; after it: `job::arena`, `os::process_vm`.
 
 use crate::copy;
+use crate::device::EAGER;
 use hawser_base::param::{Kind, Param};
-use hawser_base::{Region, UserMem};
-use hawser_device::RemoteKey;
+use hawser_base::{Region, SharedMem, UserMem};
+use hawser_device::{RemoteKey, Source};
 use hawser_job::arena::Span;
 use hawser_job::plan::ARENA_BYTES;
 use hawser_job::{Facts, ProcessVm, Segment};
@@ -21,7 +22,7 @@ use std::sync::{Mutex, RwLock};
 const IN_ARENA: u64 = 1;
 const PRIVATE: u64 = 2;
 
-/// From here on one copy out of shared memory is worth an answer to the sender that it is done.
+/// From here on one copy out of shared memory, or into it, is worth the packets around it (docs/performance.md).
 const ARENA_FROM: usize = 8 << 10;
 
 /// Parts of arenas are mapped in windows of this size, which costs address space only.
@@ -46,7 +47,7 @@ fn process_vm_from(facts: &Facts) -> Option<usize> {
     Some((from as usize).max(ARENA_FROM))
 }
 
-/// The length from which process_vm_readv beats copying through chunks, if it does: there the receiver's copy and
+/// The length from which process_vm_readv beats copying through chunks, if it does, and asking is worth it: there the receiver's copy and
 /// the sender's run at once, so that the whole is about as fast as one.
 fn faster_from(facts: &Facts) -> Option<u64> {
     let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
@@ -54,7 +55,30 @@ fn faster_from(facts: &Facts) -> Option<u64> {
         return None;
     }
     // fixed + n / process_vm = n / memcpy, in ns and bytes; 1 MB/s is a thousandth of a byte a ns.
-    Some(u64::from(facts.process_vm_fixed_ns) * memcpy * process_vm / (process_vm - memcpy) / 1000)
+    let from = u64::from(facts.process_vm_fixed_ns) * memcpy * process_vm / (process_vm - memcpy) / 1000;
+    Some(from.max(EAGER as u64))
+}
+
+/// The one copy of a transfer. A program may have given the same bytes to both sides.
+///
+/// # Safety
+/// `from` is valid for reading `len` bytes, `to` for writing them.
+unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller vouches for the ranges; `long` is used where they do not overlap.
+    unsafe {
+        if to.addr().abs_diff(from.addr()) < len {
+            std::ptr::copy(from, to, len);
+        } else {
+            copy::long(to, from, len);
+        }
+    }
+}
+
+/// Where byte `at` of what `key` names lies, if it has `len` bytes from there on.
+fn place(key: &RemoteKey, at: u64, len: usize) -> Option<u64> {
+    let &[_, start, room] = key;
+    at.checked_add(len as u64).filter(|&end| end <= room)?;
+    start.checked_add(at)
 }
 
 pub struct Exposure {
@@ -98,48 +122,63 @@ impl Exposure {
         shared.remove(&region.as_ptr().addr());
     }
 
+    /// Names memory that a peer may read.
     pub fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
-        if mem.len() < ARENA_FROM {
+        self.expose_shared(mem).or_else(|| {
+            let from = self.process_vm_from?;
+            let private = [PRIVATE, mem.as_ptr().addr() as u64, mem.len() as u64];
+            (mem.len() >= from && !self.refused.load(Relaxed)).then_some(private)
+        })
+    }
+
+    /// Names memory that a peer may read or write, if it lies in our arena.
+    pub fn expose_shared(&self, mem: UserMem) -> Option<RemoteKey> {
+        let (addr, len) = (mem.as_ptr().addr(), mem.len());
+        if len < ARENA_FROM {
             return None;
         }
-        let (addr, len) = (mem.as_ptr().addr(), mem.len());
         let shared = self.shared.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some((&start, &(room, offset))) = shared.range(..=addr).next_back()
-            && addr - start < room
-            && len <= room - (addr - start)
-        {
-            return Some([IN_ARENA, offset + (addr - start) as u64, len as u64]);
-        }
-        drop(shared);
-        let from = self.process_vm_from?;
-        (len >= from && !self.refused.load(Relaxed)).then_some([PRIVATE, addr as u64, len as u64])
+        let (&start, &(room, offset)) = shared.range(..=addr).next_back()?;
+        let within = addr - start;
+        (within < room && len <= room - within).then_some([IN_ARENA, offset + within as u64, len as u64])
     }
 
     /// Copies from byte `at` of what `key` names, memory of local rank `owner`.
     pub fn read(&self, owner: usize, key: &RemoteKey, at: u64, into: UserMem) -> bool {
-        let &[kind, start, len] = key;
-        let inside = at.checked_add(into.len() as u64).is_some_and(|end| end <= len);
-        let Some(from) = start.checked_add(at).filter(|_| inside) else { return false };
-        match kind {
-            IN_ARENA => self.read_arena(owner, from, into),
-            PRIVATE => self.read_private(owner, from, into),
+        match (key[0], place(key, at, into.len())) {
+            (IN_ARENA, Some(from)) => self.each_piece(owner, from, into.len(), |done, piece| {
+                let to = into.slice(done, piece.len());
+                // SAFETY: both views have as many bytes.
+                unsafe { copy_once(to.as_ptr(), piece.as_ptr(), piece.len()) }
+            }),
+            (PRIVATE, Some(from)) => self.read_private(owner, from, into),
             _ => false,
         }
     }
 
-    fn read_arena(&self, owner: usize, from: u64, into: UserMem) -> bool {
-        let mut done = 0;
-        while done < into.len() {
-            let (number, within) = ((from + done as u64) / WINDOW, (from + done as u64) % WINDOW);
-            let part = (into.len() - done).min((WINDOW - within) as usize);
-            let Some(window) = self.window(owner, number) else { return false };
-            let (to, piece) = (into.slice(done, part), window.bytes(within as usize, part));
-            if to.as_ptr().addr().abs_diff(piece.as_ptr().addr()) < part {
-                piece.read_user(to);
-            } else {
-                // SAFETY: both views have `part` bytes, which do not overlap (just asked).
-                unsafe { copy::long(to.as_ptr(), piece.as_ptr(), part) };
+    /// Copies to byte `at` of what `key` names, memory of local rank `owner`.
+    pub fn write(&self, owner: usize, key: &RemoteKey, at: u64, mut source: Source<'_>) -> bool {
+        let len = source.len();
+        let Some(to) = place(key, at, len).filter(|_| key[0] == IN_ARENA) else { return false };
+        self.each_piece(owner, to, len, |done, piece| match &mut source {
+            Source::None => {}
+            Source::Mem(mem) => {
+                let from = mem.slice(done, piece.len());
+                // SAFETY: both views have as many bytes.
+                unsafe { copy_once(piece.as_ptr(), from.as_ptr(), piece.len()) }
             }
+            Source::Pack { pack, .. } => pack(piece),
+        })
+    }
+
+    /// Calls `f` with each mapped piece of `len` bytes of `owner`'s arena, and how many came before it.
+    fn each_piece(&self, owner: usize, from: u64, len: usize, mut f: impl FnMut(usize, SharedMem)) -> bool {
+        let mut done = 0;
+        while done < len {
+            let (number, within) = ((from + done as u64) / WINDOW, (from + done as u64) % WINDOW);
+            let part = (len - done).min((WINDOW - within) as usize);
+            let Some(window) = self.window(owner, number) else { return false };
+            f(done, window.bytes(within as usize, part));
             done += part;
         }
         true

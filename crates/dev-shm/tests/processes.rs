@@ -2,10 +2,10 @@
 //!
 //! Forks, hence its own `main`, one case after the other.
 
-use hawser_base::{Lane, Peer, UserMem};
+use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::conformance::{Endpoint, Form, Net, Record, converse};
-use hawser_device::{Delivery, Device, Header, Payload, Source};
+use hawser_device::{Delivery, Device, Header, Payload, Port, RemoteKey, Source};
 use hawser_job::{Facts, ProcessVm, Segment, Spec};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -16,6 +16,7 @@ fn main() {
         ("sixteen processes send to one", sixteen_send_to_one),
         ("a sleeper is woken by a packet", a_sleeper_is_woken),
         ("a shared buffer is read where it lies", a_shared_buffer_is_read),
+        ("a shared buffer is written where it lies", a_shared_buffer_is_written),
         ("a private buffer is read where that is allowed and faster", a_private_buffer_is_read),
         ("an alltoall among 64 stays within its memory", alltoall_among_64_touches_little),
         ("a process killed at a random moment is lost once", killed_at_random),
@@ -167,23 +168,14 @@ fn a_shared_buffer_is_read() {
         assert_eq!(device.expose(mem.slice(0, 100)), None, "short messages are sent");
         let key = device.expose(mem.slice(1000, len - 1000)).unwrap();
         let mut port = device.port(Lane(0));
-        let words = key.map(u64::to_ne_bytes).concat();
-        port.send(Peer(0), Header::default(), &words, Source::None).unwrap();
-        let mut record = Answer(None);
-        while record.0.is_none() {
-            port.poll(&mut record);
-        }
+        tell_key(&mut *port, &key);
+        await_packet(&mut *port);
         device.deregister(&region);
         assert_eq!(device.expose(mem), None);
     });
     let device = ShmDevice::new(segment.clone(), 0);
     let mut port = device.port(Lane(0));
-    let mut answer = Answer(None);
-    while answer.0.is_none() {
-        port.poll(&mut answer);
-    }
-    let words = answer.0.unwrap();
-    let key = [0, 8, 16].map(|i| u64::from_ne_bytes(words[i..i + 8].try_into().unwrap()));
+    let key = await_key(&mut *port);
     let mut into = vec![0; 9_000_000];
     assert!(device.read(Peer(1), &key, at - 1000, UserMem::of_slice(&mut into[..4_000_000])), "over a window's end");
     assert!(into[..4_000_000].iter().enumerate().all(|(i, &byte)| byte == (((i + at as usize) * 13) >> 3) as u8));
@@ -248,6 +240,72 @@ fn a_private_buffer_is_read() {
     assert_eq!(reap(child), 0);
     assert!(!device.read(Peer(1), &key, 0, UserMem::of_slice(&mut into)), "its owner is gone");
     assert_eq!(device.expose(UserMem::of_slice(&mut bytes)), None, "what failed once is not tried again");
+}
+
+fn a_shared_buffer_is_written() {
+    let segment = segment(2, false);
+    let len = (128 << 20) + 12_345;
+    // Where the buffer begins in its memory; where in it is written, and how much: each time over a window's end.
+    let (front, spots, count) = (1000, [(64 << 20) - 20_001, (128 << 20) - 20_001], 30_000);
+    let byte = |i: usize| ((i * 7) >> 2) as u8;
+    let child = fork(&segment, 1, || {
+        let device = ShmDevice::new(segment.clone(), 1);
+        let (span, region) = hawser_job::arena::Arena::new(&segment, 1).allocate(len).unwrap();
+        // SAFETY: mapped as long as `region` lives.
+        let mem = unsafe { UserMem::new(region.as_ptr(), len) }.slice(front, len - front);
+        assert_eq!(device.expose_to_write(mem), None, "nobody has said that this memory is shared");
+        device.register(span.offset, &region);
+        assert_eq!(device.expose_to_write(mem.slice(0, 100)), None, "short messages are sent");
+        assert_eq!(device.expose_to_write(UserMem::of_slice(&mut vec![0; 1 << 20])), None, "private memory");
+        let mut port = device.port(Lane(0));
+        tell_key(&mut *port, &device.expose_to_write(mem).unwrap());
+        await_packet(&mut *port);
+        let mut bytes = vec![0; len];
+        region.bytes(0, len).read(&mut bytes);
+        let spot = |i: usize| spots.into_iter().find(|at| (front + at..front + at + count).contains(&i));
+        let due = |i: usize| spot(i).map_or(0, |at| byte(i - front - at));
+        assert!(bytes.iter().enumerate().all(|(i, &byte)| byte == due(i)), "what was written, and nothing else");
+    });
+    let device = ShmDevice::new(segment.clone(), 0);
+    let mut port = device.port(Lane(0));
+    let key = await_key(&mut *port);
+    let mut bytes: Vec<u8> = (0..count).map(byte).collect();
+    let write = |key: RemoteKey, at: u64, source: Source<'_>| device.write(Peer(1), &key, at, source);
+    assert!(!write(key, (len - front - 7) as u64, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "beyond its end");
+    assert!(!write(key, u64::MAX, Source::Mem(UserMem::of_slice(&mut bytes[..8]))));
+    assert!(!write([1, u64::MAX, 8], 0, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "outside the arena");
+    assert!(!write([2, key[1], key[2]], 0, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "private memory");
+    assert!(write(key, spots[0] as u64, Source::Mem(UserMem::of_slice(&mut bytes))));
+    let mut packed = 0;
+    let mut pack = |piece: SharedMem| {
+        piece.write(&bytes[packed..packed + piece.len()]);
+        packed += piece.len();
+    };
+    assert!(write(key, spots[1] as u64, Source::Pack { len: count, pack: &mut pack }));
+    assert_eq!(packed, count);
+    port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+    assert_eq!(reap(child), 0);
+    assert!(write(key, 0, Source::Mem(UserMem::of_slice(&mut bytes))), "to write to the dead harms nobody");
+}
+
+fn tell_key(port: &mut dyn Port, key: &RemoteKey) {
+    let words = key.map(u64::to_ne_bytes).concat();
+    port.send(Peer(0), Header::default(), &words, Source::None).unwrap();
+}
+
+fn await_key(port: &mut dyn Port) -> RemoteKey {
+    let words = await_packet(port);
+    [0, 8, 16].map(|i| u64::from_ne_bytes(words[i..i + 8].try_into().unwrap()))
+}
+
+fn await_packet(port: &mut dyn Port) -> Vec<u8> {
+    let mut answer = Answer(None);
+    loop {
+        port.poll(&mut answer);
+        if let Some(bytes) = answer.0 {
+            return bytes;
+        }
+    }
 }
 
 struct Answer(Option<Vec<u8>>);

@@ -175,9 +175,28 @@ pub trait Device: Send + Sync {
     }
 
     /// Names `mem` so that a peer may read it while the send is open; `None` if reading would not be better.
-    fn expose(&self, mem: UserMem) -> Option<RemoteKey>;
+    fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
+        let _ = mem;
+        None
+    }
 
     /// Copies `into.len()` bytes from byte `at` of the peer's exposed buffer. False if it could not: then
     /// nothing that matters was written and the peer is asked to send.
-    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool;
+    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+        let _ = (peer, key, at, into);
+        false
+    }
+
+    /// Names `mem` so that a peer may write it while the receive is open; `None` if writing would not be better.
+    fn expose_to_write(&self, mem: UserMem) -> Option<RemoteKey> {
+        let _ = mem;
+        None
+    }
+
+    /// Copies all of `source` to byte `at` of the peer's exposed buffer. False if it could not: then nothing beyond
+    /// the place for these bytes was written and they are sent.
+    fn write(&self, peer: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
+        let _ = (peer, key, at, source);
+        false
+    }
 }

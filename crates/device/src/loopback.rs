@@ -3,8 +3,8 @@
 //! A message to oneself is rare and must only be right: payload is copied into a queue and out again.
 //! Before it: `transport` routes a rank's own number here.
 
-use crate::{Delivery, Device, Header, Limits, Payload, Port, Refusal, RemoteKey, Source};
-use hawser_base::{Lane, Peer, SharedMem, UserMem};
+use crate::{Delivery, Device, Header, Limits, Payload, Port, Refusal, Source};
+use hawser_base::{Lane, Peer, SharedMem};
 use std::collections::VecDeque;
 
 /// Packets that wait at most: beyond it payload is refused, and twice it control too.
@@ -44,14 +44,6 @@ impl Device for Loopback {
 
     fn port(&self, _lane: Lane) -> Box<dyn Port> {
         Box::new(LoopbackPort { me: self.me, queue: VecDeque::new(), spare: Vec::new() })
-    }
-
-    fn expose(&self, _mem: UserMem) -> Option<RemoteKey> {
-        None
-    }
-
-    fn read(&self, _peer: Peer, _key: &RemoteKey, _at: u64, _into: UserMem) -> bool {
-        false
     }
 }
 

@@ -19,6 +19,7 @@ counters! {
     Answered = "messages that answered an offer (RTR)";
     Asked = "messages sent by rendezvous";
     Pulled = "messages read from the sender's memory";
+    Written = "messages written to the receive buffer";
     Offers = "offers made (RTR)";
     StaleOffers = "offers refused as stale";
     Grants = "rendezvous granted";

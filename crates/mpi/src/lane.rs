@@ -1,7 +1,7 @@
 //! One lane's state: the matching engine with the buffers that it speaks of, and the way to the peers.
 //!
 //! A `Lane` is used under its lock alone (`base::threads::LaneCell`). It carries out what the engine says:
-//! places payload, transmits, streams, reads remotely, and marks requests as done. Effects that touch
+//! places payload, transmits, streams, reads and writes remotely, and marks requests as done. Effects that touch
 //! buffers happen inside the delivery, in order; those that send wait in the outbox until the device has
 //! returned, because a delivery must not send (`device::Delivery`).
 //!
@@ -9,7 +9,7 @@
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
-use crate::matching::{Effect, Engine, Envelope, Limits, Op, Outcome, Packet, Place};
+use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place};
 use crate::pt2pt::Target;
 use crate::request::Requests;
 use crate::wire;
@@ -164,6 +164,15 @@ impl Lane {
                 self.core.engine.pulled(op, from, read);
                 self.core.take_effects();
             }
+            Effect::Grant { op, to, send, from, until } => {
+                let packet = self.core.grant(op, to, send, from, until);
+                self.send_effect(Effect::Transmit { to, packet });
+            }
+            Effect::Write { op, to, key, from, until } => {
+                let written = self.core.write(op, to, &key.0, from, until);
+                self.core.engine.written(op, from, until, written);
+                self.core.take_effects();
+            }
             Effect::Complete { .. } | Effect::Release { .. } | Effect::Discard { .. } => {
                 unreachable!("{effect:?} is carried out at once")
             }
@@ -270,6 +279,34 @@ impl Core {
         }
     }
 
+    /// Names a receive's buffer for its sender to write into, if the device prefers that.
+    pub fn room_key(&self, from: Peer, buffer: &Buffer) -> Option<Key> {
+        match buffer {
+            Buffer::Dense(mem) if mem.len() as u64 > self.engine.limits().packet => {
+                self.fabric.expose_to_write(from, *mem).map(Key)
+            }
+            _ => None,
+        }
+    }
+
+    /// The word on a request, with the name of `op`'s buffer if it has one.
+    fn grant(&self, op: Op, to: Peer, send: u32, from: u64, until: u64) -> Packet {
+        let key = match &self.slots[op.0 as usize].body {
+            Body::Buffer(buffer) => self.room_key(to, buffer),
+            _ => None,
+        };
+        Packet::Grant { send, from, until, key }
+    }
+
+    /// Copies bytes of a send to where its receiver's buffer lies.
+    fn write(&mut self, op: Op, peer: Peer, key: &[u64; 3], from: u64, until: u64) -> bool {
+        let fabric = self.fabric;
+        let len = (until - from) as usize;
+        let written = self.with_source(op, from, len, |source| fabric.write(peer, key, from, source));
+        self.counters.add(Counter::Written as usize, written as u64);
+        written
+    }
+
     /// Carries out the effects that touch buffers and requests; those that send go to the outbox.
     pub fn take_effects(&mut self) {
         while let Some(effect) = self.engine.next_effect() {
@@ -277,7 +314,11 @@ impl Core {
                 Effect::Release { held, op, bytes } => self.release(held, op, bytes),
                 Effect::Discard { held } => self.slot(held).body = Body::None,
                 Effect::Complete { op, outcome } => self.complete(op, outcome),
-                Effect::Transmit { .. } | Effect::Stream { .. } | Effect::Pull { .. } => self.outbox.push_back(effect),
+                Effect::Transmit { .. }
+                | Effect::Stream { .. }
+                | Effect::Pull { .. }
+                | Effect::Grant { .. }
+                | Effect::Write { .. } => self.outbox.push_back(effect),
             }
         }
     }

@@ -181,8 +181,8 @@ fn not_ours(base: *mut u8) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_base::{Lane, Peer, UserMem};
-    use hawser_device::{Device, Limits, Loopback, Port, RemoteKey};
+    use hawser_base::{Lane, Peer};
+    use hawser_device::{Device, Limits, Loopback, Port};
     use hawser_job::Spec;
     use std::sync::{Arc, Mutex as Lock};
 
@@ -201,12 +201,6 @@ mod tests {
         }
         fn port(&self, lane: Lane) -> Box<dyn Port> {
             self.0.port(lane)
-        }
-        fn expose(&self, _: UserMem) -> Option<RemoteKey> {
-            None
-        }
-        fn read(&self, _: Peer, _: &RemoteKey, _: u64, _: UserMem) -> bool {
-            false
         }
         fn register(&self, at: u64, memory: &Region) {
             self.1.lock().unwrap().insert(memory.as_ptr().addr(), (at, memory.len()));

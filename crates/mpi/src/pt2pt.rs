@@ -170,7 +170,7 @@ fn send_long(
 pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: u32) {
     let bytes = buffer.len();
     let key = match &buffer {
-        Buffer::Dense(mem) if bytes > lane.core.engine.limits().eager => lane.core.expose(to.peer, *mem),
+        Buffer::Dense(mem) if bytes > lane.core.engine.limits().packet => lane.core.expose(to.peer, *mem),
         _ => None,
     };
     let first = bytes.min(lane.core.engine.limits().packet);
@@ -258,7 +258,10 @@ pub fn irecv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
 
 /// Posts a receive in its lane.
 pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
-    let (op, posted) = lane.core.engine.post_recv(want, buffer.len());
+    let shared = want.source.is_some_and(|source| lane.core.room_key(source, &buffer).is_some());
+    let engine = &mut lane.core.engine;
+    let (op, posted) =
+        if shared { engine.post_shared(want, buffer.len()) } else { engine.post_recv(want, buffer.len()) };
     lane.core.requests.get(request).state = State::Active(Some(op));
     lane.core.bind(op, buffer, Some(request));
     if posted == Posted::Matched || lane.core.engine.has_effects() {

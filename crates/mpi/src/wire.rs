@@ -21,6 +21,7 @@ const WITHDRAW: u8 = 10;
 const CANCEL: u8 = 11;
 const CANCELLED: u8 = 12;
 const CREDIT: u8 = 13;
+const WRITTEN: u8 = 14;
 
 /// The header of a whole eager message: all that the leanest path writes.
 #[inline(always)]
@@ -52,6 +53,9 @@ impl Words {
         self.1 += 8;
         self
     }
+    fn key(self, key: &Option<Key>) -> Words {
+        key.iter().flat_map(|k| k.0).fold(self, Words::u64)
+    }
     fn u32(mut self, value: u32) -> Words {
         self.0[self.1..self.1 + 4].copy_from_slice(&value.to_le_bytes());
         self.1 += 4;
@@ -67,15 +71,16 @@ pub fn encode(packet: &Packet) -> Control {
         Packet::Eager { context, tag } => (eager(context, tag), none),
         Packet::Push { context, tag, bytes } => (header(PUSH, 0, context.0, tag as u32), none.u64(bytes)),
         Packet::Ask { context, tag, bytes, send, key } => {
-            let words = none.u64(bytes).u32(send);
-            let words = key.iter().flat_map(|k| k.0).fold(words, Words::u64);
-            (header(ASK, key.is_some() as u16, context.0, tag as u32), words)
+            (header(ASK, key.is_some() as u16, context.0, tag as u32), none.u64(bytes).u32(send).key(&key))
         }
         Packet::Answer { context, tag, bytes, offer } => {
             (header(ANSWER, 0, context.0, tag as u32), none.u64(bytes).u32(offer))
         }
         Packet::Data { message, at } => (data(message, at), none),
-        Packet::Grant { send, from, until } => (header(GRANT, 0, send, 0), none.u64(from).u64(until)),
+        Packet::Grant { send, from, until, key } => {
+            (header(GRANT, key.is_some() as u16, send, 0), none.u64(from).u64(until).key(&key))
+        }
+        Packet::Written { message } => (header(WRITTEN, 0, message, 0), none),
         Packet::Done { send } => (header(DONE, 0, send, 0), none),
         Packet::Offer { context, tag, room, number, accepted } => (
             header(OFFER, tag.is_some() as u16, context.0, tag.unwrap_or(0) as u32),
@@ -97,6 +102,10 @@ impl Reader<'_> {
         let mut bytes = [0; 8];
         self.0.read(&mut bytes).then(|| u64::from_le_bytes(bytes))
     }
+    /// The key that `aux` says there is. `None`: it is cut short.
+    fn key(&mut self, aux: u16) -> Option<Option<Key>> {
+        if aux == 1 { Some(Some(Key([self.u64()?, self.u64()?, self.u64()?]))) } else { Some(None) }
+    }
     fn u32(&mut self) -> Option<u32> {
         let mut bytes = [0; 4];
         self.0.read(&mut bytes).then(|| u32::from_le_bytes(bytes))
@@ -115,16 +124,11 @@ pub fn decode(header: &Header, payload: &mut dyn Payload, lane: Lane) -> Option<
     Some(match kind {
         EAGER => Packet::Eager { context, tag },
         PUSH => Packet::Push { context, tag, bytes: words.u64()? },
-        ASK => Packet::Ask {
-            context,
-            tag,
-            bytes: words.u64()?,
-            send: words.u32()?,
-            key: if aux == 1 { Some(Key([words.u64()?, words.u64()?, words.u64()?])) } else { None },
-        },
+        ASK => Packet::Ask { context, tag, bytes: words.u64()?, send: words.u32()?, key: words.key(aux)? },
         ANSWER => Packet::Answer { context, tag, bytes: words.u64()?, offer: words.u32()? },
         DATA => Packet::Data { message: a, at: (aux as u64) << 32 | b as u64 },
-        GRANT => Packet::Grant { send: a, from: words.u64()?, until: words.u64()? },
+        GRANT => Packet::Grant { send: a, from: words.u64()?, until: words.u64()?, key: words.key(aux)? },
+        WRITTEN => Packet::Written { message: a },
         DONE => Packet::Done { send: a },
         OFFER => Packet::Offer {
             context,
@@ -170,7 +174,9 @@ mod tests {
             Packet::Ask { context, tag: 3, bytes: 1 << 40, send: 9, key: Some(Key([1, 2, u64::MAX])) },
             Packet::Answer { context, tag: 3, bytes: 5, offer: 77 },
             Packet::Data { message: 4, at: (1 << 48) - 1 },
-            Packet::Grant { send: 4, from: 1, until: u64::MAX },
+            Packet::Grant { send: 4, from: 1, until: u64::MAX, key: None },
+            Packet::Grant { send: 4, from: 1, until: u64::MAX, key: Some(Key([1, u64::MAX, 3])) },
+            Packet::Written { message: 4 },
             Packet::Done { send: 4 },
             Packet::Offer { context, tag: None, room: 1 << 50, number: 3, accepted: 8 },
             Packet::Offer { context, tag: Some(0), room: 1, number: 3, accepted: 8 },
@@ -199,8 +205,10 @@ mod tests {
 
     #[test]
     fn a_short_or_unknown_packet_is_none() {
-        let control = encode(&Packet::Grant { send: 4, from: 1, until: 2 });
+        let control = encode(&Packet::Grant { send: 4, from: 1, until: 2, key: None });
         assert_eq!(decode(&control.header, &mut Bytes(vec![0; 15], 0), Lane(0)), None);
+        let control = encode(&Packet::Grant { send: 4, from: 1, until: 2, key: Some(Key([1, 2, 3])) });
+        assert_eq!(decode(&control.header, &mut Bytes(vec![0; 39], 0), Lane(0)), None, "a key that is cut short");
         assert_eq!(decode(&Header { kind: 200, ..Header::default() }, &mut Bytes(vec![], 0), Lane(0)), None);
     }
 }

@@ -43,6 +43,7 @@ fn sends(sizes: &[u64], tags: &[i32]) -> Alphabet {
         sources: vec![],
         tags: vec![],
         rooms: vec![],
+        shared: None,
         cancels: true,
         probes: false,
     }
@@ -58,6 +59,7 @@ fn receives(rooms: &[u64], sources: &[Option<usize>], tags: &[Option<i32>]) -> A
         sources: sources.to_vec(),
         tags: tags.to_vec(),
         rooms: rooms.to_vec(),
+        shared: None,
         cancels: true,
         probes: true,
     }
@@ -114,6 +116,43 @@ fn every_size_by_every_device_into_every_room() {
 fn two_sends_and_two_receives_with_tags() {
     let receiver = receives(&[3, 10], &[Some(0), None], &[Some(1), None]);
     explore_all("2 + 2", &product(&[sends(&METHODS, &[1, 2]).programs(2), receiver.programs(2)]));
+}
+
+/// Receives that are written by their sender, and those where that fails.
+fn shared(receiver: &Alphabet) -> [Alphabet; 2] {
+    [true, false].map(|writable| Alphabet { shared: Some(writable), ..receiver.clone() })
+}
+
+#[test]
+fn every_size_into_shared_rooms() {
+    for receiver in shared(&receives(&ROOMS, &[Some(0), None], &[Some(1)])) {
+        for device in [EAGER, DEVICES[1], DEVICES[3]] {
+            let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1]) };
+            let one = product(&[sender.programs(1), receiver.programs(1)]);
+            let again = product(&[sender.programs(1), receiver.programs(2)]);
+            let cancelled = product(&[sender.programs(2), receiver.programs(1)]);
+            explore_all(&format!("{:?} {device:?}", receiver.shared), &[windows(&one), again, cancelled].concat());
+        }
+    }
+}
+
+#[test]
+fn shared_rooms_and_others() {
+    let receiver = Alphabet { probes: false, ..receives(&[10], &[Some(0), None], &[None]) };
+    let queued = |s: Setup| Setup { outbox: true, ..s };
+    let senders = sends(&METHODS, &[1, 2]).programs(2);
+    for rooms in shared(&receiver) {
+        let mut programs = rooms.programs(2);
+        for (first, second) in [(&rooms, &receiver), (&receiver, &rooms)] {
+            programs.extend(
+                first.programs(1).iter().flat_map(|a| second.programs(1).into_iter().map(|b| [&a[..], &b].concat())),
+            );
+        }
+        let setups = product(&[senders.clone(), programs]);
+        explore_all("shared or not", &setups.into_iter().map(queued).collect::<Vec<_>>());
+    }
+    let [zero, one] = [1, 0].map(|peer| Alphabet { shared: Some(true), ..both(sends(&[3, 9], &[1]), &receiver, peer) });
+    explore_all("shared, both ways", &product(&[zero.programs(2), one.programs(2)]));
 }
 
 #[test]
@@ -182,6 +221,10 @@ fn a_rank_dies_at_any_moment() {
         for setups in setups {
             explore_all("death", &[mortal(&setups, 0), mortal(&setups, 1)].concat());
         }
+    }
+    for receiver in shared(&receiver) {
+        let setups = product(&[sends(&METHODS, &[1]).programs(2), receiver.programs(1)]);
+        explore_all("death while it writes", &[mortal(&setups, 0), mortal(&setups, 1)].concat());
     }
     let any = Alphabet { probes: false, cancels: false, ..receives(&[10], &[Some(0), None], &[None]) };
     let one = sends(&METHODS, &[1]).programs(1);

@@ -64,6 +64,11 @@ fn ask(bytes: u64, send: u32, key: Option<Key>) -> Packet {
     Packet::Ask { context: CONTEXT, tag: 1, bytes, send, key }
 }
 
+/// A grant of the bytes from 1 on.
+fn grant(op: Op, until: u64, key: Option<Key>) -> Packet {
+    Packet::Grant { send: op.0, from: 1, until, key }
+}
+
 fn eager(tag: i32) -> Packet {
     Packet::Eager { context: CONTEXT, tag }
 }
@@ -372,7 +377,7 @@ mod truncation {
     fn of_a_granted_request_the_rest_does_not_travel() {
         let mut e = engine();
         let op = receive(&mut e, 3, ask(9, 5, None), 1);
-        assert_eq!(packets(&mut e), [Packet::Grant { send: 5, from: 1, until: 3 }]);
+        assert_eq!(effects(&mut e), [Effect::Grant { op, to: PEER, send: 5, from: 1, until: 3 }]);
         let data = e.arrive(PEER, Packet::Data { message: 1, at: 1 }, 2);
         assert_eq!(data, Ok(Place::Into { op, at: 1, room: 2 }));
         assert_truncated(&mut e, 3);
@@ -386,7 +391,7 @@ mod truncation {
             assert_eq!(effects(&mut e), [Effect::Pull { op, peer: PEER, key: KEY, from: 1, until: 3 }]);
             e.pulled(op, 1, readable);
             if !readable {
-                assert_eq!(packets(&mut e), [Packet::Grant { send: 5, from: 1, until: 3 }]);
+                assert_eq!(effects(&mut e), [Effect::Grant { op, to: PEER, send: 5, from: 1, until: 3 }]);
                 e.arrive(PEER, Packet::Data { message: 1, at: 1 }, 2).unwrap();
             }
             assert_truncated(&mut e, 3);
@@ -394,10 +399,157 @@ mod truncation {
     }
 
     #[test]
+    fn of_a_request_that_is_written() {
+        let mut e = engine();
+        receive(&mut e, 3, ask(9, 5, None), 1);
+        effects(&mut e);
+        assert_eq!(e.arrive(PEER, Packet::Written { message: 1 }, 0), Ok(Place::Drop));
+        assert_truncated(&mut e, 3);
+    }
+
+    #[test]
     fn of_a_request_whose_front_is_longer_than_the_room() {
         let mut e = engine();
         receive(&mut e, 0, ask(9, 5, None), 1);
         assert_truncated(&mut e, 0);
+    }
+}
+
+mod one_copy {
+    use super::*;
+
+    fn keyed(bytes: u64) -> SendSpec {
+        SendSpec { key: Some(KEY), ..send(bytes) }
+    }
+
+    #[test]
+    fn a_send_that_can_be_read_asks_though_it_could_be_pushed_or_answer_an_offer() {
+        let mut e = engine();
+        e.arrive(PEER, offer(0, 0), 0).unwrap();
+        for bytes in [9, LIMITS.eager] {
+            let (op, packet, front) = begun(e.start_send(keyed(bytes)));
+            assert_eq!((packet, front), (ask(bytes, op.0, Some(KEY)), 0));
+        }
+        assert!(e.ledger(PEER).given.is_empty() && e.ledger(PEER).credit == LIMITS.window);
+    }
+
+    #[test]
+    fn a_receive_that_can_be_written_is_not_offered_nor_what_stands_behind_it() {
+        let mut e = engine();
+        let (shared, _) = e.post_shared(from(PEER, 1), 9);
+        e.post_recv(from(PEER, 1), 9);
+        assert_eq!(packets(&mut e), []);
+        e.post_recv(from(PEER, 2), 9);
+        assert_eq!(packets(&mut e).len(), 1, "another tag does not meet it");
+        assert!(e.cancel_recv(shared));
+        assert!(!packets_of(&mut e).any(|p| matches!(p, Packet::Withdraw { .. })));
+    }
+
+    fn packets_of(e: &mut Engine) -> impl Iterator<Item = Packet> {
+        effects(e).into_iter().filter_map(|effect| match effect {
+            Effect::Transmit { packet, .. } => Some(packet),
+            _ => None,
+        })
+    }
+
+    /// A send that was granted room to write; its operation.
+    fn writing(e: &mut Engine) -> Op {
+        let (op, ..) = begun(e.start_send(send(9)));
+        e.arrive(PEER, grant(op, 9, Some(KEY)), 0).unwrap();
+        assert_eq!(effects(e), [Effect::Write { op, to: PEER, key: KEY, from: 1, until: 9 }]);
+        op
+    }
+
+    #[test]
+    fn a_send_writes_where_it_was_granted_room_and_says_so() {
+        let mut e = engine();
+        let op = writing(&mut e);
+        e.written(op, 1, 9, true);
+        let told = Effect::Transmit { to: PEER, packet: Packet::Written { message: 1 } };
+        assert!(matches!(effects(&mut e)[..], [ref first, Effect::Complete { .. }] if *first == told));
+        assert!(e.is_idle());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_streamed() {
+        let mut e = engine();
+        let op = writing(&mut e);
+        e.written(op, 1, 9, false);
+        assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 1, until: 9 }]);
+        e.streamed(op);
+        assert_eq!(outcome(&mut e).error, None);
+    }
+
+    #[test]
+    fn a_send_that_writes_is_not_asked_back_and_ends_though_it_was() {
+        let mut e = engine();
+        let op = writing(&mut e);
+        e.cancel_send(op);
+        assert_eq!(packets(&mut e), []);
+        e.written(op, 1, 9, true);
+        assert!(!outcome(&mut e).cancelled);
+        let (op, ..) = begun(e.start_send(send(9)));
+        e.cancel_send(op);
+        e.arrive(PEER, grant(op, 9, Some(KEY)), 0).unwrap();
+        e.written(op, 1, 9, true);
+        assert!(!outcome(&mut e).cancelled && !e.is_idle(), "its number waits for the answer");
+        e.arrive(PEER, Packet::Cancelled { send: op.0, yes: false }, 0).unwrap();
+        assert!(e.is_idle());
+    }
+
+    #[test]
+    fn a_granted_receive_ends_when_it_was_written_and_cannot_be_cancelled_before() {
+        for held in [false, true] {
+            let mut e = engine();
+            let (op, _) = if held {
+                e.arrive(PEER, ask(9, 5, None), 1).unwrap();
+                e.post_shared(from(PEER, 1), 9)
+            } else {
+                let posted = e.post_shared(from(PEER, 1), 9);
+                e.arrive(PEER, ask(9, 5, None), 1).unwrap();
+                posted
+            };
+            let granted = effects(&mut e);
+            assert_eq!(granted.last(), Some(&Effect::Grant { op, to: PEER, send: 5, from: 1, until: 9 }));
+            assert!(!e.cancel_recv(op));
+            assert_eq!(e.arrive(PEER, Packet::Written { message: 1 }, 0), Ok(Place::Drop));
+            let outcome = outcome(&mut e);
+            assert_eq!((outcome.error, outcome.envelope.bytes), (None, 9));
+            assert_eq!(e.arrive(PEER, Packet::Written { message: 1 }, 0), Err(Stray), "twice");
+            assert!(e.is_idle());
+        }
+    }
+
+    #[test]
+    fn only_what_was_granted_can_have_been_written() {
+        let mut e = engine();
+        let pushed = Packet::Push { context: CONTEXT, tag: 1, bytes: 4 };
+        e.post_recv(from(PEER, 1), 9);
+        e.arrive(PEER, pushed, 2).unwrap();
+        e.arrive(PEER, pushed, 2).unwrap();
+        e.arrive(PEER, ask(9, 5, Some(KEY)), 0).unwrap();
+        for message in [1, 2, 3] {
+            assert_eq!(e.arrive(PEER, Packet::Written { message }, 0), Err(Stray), "message {message}");
+        }
+    }
+
+    #[test]
+    fn both_ends_hear_of_the_other_ones_death() {
+        let mut e = engine();
+        let send = writing(&mut e);
+        let (recv, _) = e.post_shared(from(PEER, 1), 9);
+        e.arrive(PEER, ask(9, 5, None), 1).unwrap();
+        effects(&mut e);
+        e.lost(PEER);
+        let ended = effects(&mut e);
+        let error = |effect: &Effect| match effect {
+            Effect::Complete { op, outcome } => Some((*op, outcome.error)),
+            _ => None,
+        };
+        let aborted = Some(Class::ProcAborted);
+        assert_eq!(ended.iter().filter_map(error).collect::<Vec<_>>(), [(send, aborted), (recv, aborted)]);
+        assert_eq!(e.arrive(PEER, Packet::Written { message: 1 }, 0), Err(Stray));
+        assert!(e.is_idle() && e.ledger(PEER).streams == 0);
     }
 }
 
@@ -447,7 +599,7 @@ mod cancelled_sends {
         let (op, ..) = begun(e.start_send(send(9)));
         e.cancel_send(op);
         effects(&mut e);
-        e.arrive(PEER, Packet::Grant { send: op.0, from: 1, until: 9 }, 0).unwrap();
+        e.arrive(PEER, grant(op, 9, None), 0).unwrap();
         assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 1, until: 9 }]);
         e.streamed(op);
         assert!(!outcome(&mut e).cancelled);
@@ -636,8 +788,12 @@ fn packets_that_fit_nothing_are_stray() {
         (OTHER, Packet::Data { message: 1, at: 3 }, 2),
         (OTHER, Packet::Done { send: op }, 0),
         (PEER, Packet::Done { send: 99 }, 0),
-        (PEER, Packet::Grant { send: op, from: 1, until: 10 }, 0),
-        (PEER, Packet::Grant { send: op, from: 3, until: 3 }, 0),
+        (PEER, grant(Op(op), 10, None), 0),
+        (PEER, grant(Op(op), 10, Some(KEY)), 0),
+        (PEER, grant(Op(op), 1, None), 0),
+        (OTHER, grant(Op(op), 9, Some(KEY)), 0),
+        (OTHER, Packet::Written { message: 1 }, 0),
+        (PEER, Packet::Written { message: 1 }, 0),
         (PEER, Packet::Cancelled { send: op, yes: true }, 0),
     ];
     for (peer, packet, payload) in strays {

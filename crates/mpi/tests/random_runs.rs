@@ -62,18 +62,19 @@ fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {
         let source = (!dice.one_in(5)).then_some(Peer(other as u32));
         let want = Want { context, source, tag: (!dice.one_in(4)).then_some(tag) };
         let room = dice.pick(&ROOMS);
+        let shared = dice.pick(&[None, None, Some(true), Some(false)]);
         let earlier = program.len().saturating_sub(1 + dice.below(6));
         match (dice.below(10), program.get(earlier)) {
             (0, Some(Step::Send(_))) => program.push(Step::CancelSend(earlier)),
             (0, Some(Step::Recv { .. })) => program.push(Step::CancelRecv(earlier)),
             (0, _) => program.push(Step::Probe(want)),
-            (1, _) => program.extend([Step::Claim(want), Step::RecvClaimed { claim: program.len(), room }]),
+            (1, _) => program.extend([Step::Claim(want), Step::RecvClaimed { claim: program.len(), room, shared }]),
             (what, _) if what < bias => {
                 let key = dice.pick(&[None, None, Some(true), Some(false)]);
                 let (sync, eager, bytes) = (dice.one_in(6), !dice.one_in(8), dice.pick(&SIZES));
                 program.push(Step::Send(Send { to: Peer(other as u32), context, tag, bytes, sync, eager, key }));
             }
-            _ => program.push(Step::Recv { want, room }),
+            _ => program.push(Step::Recv { want, room, shared }),
         }
     }
     program

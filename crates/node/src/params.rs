@@ -10,7 +10,8 @@ pub static EAGER: Param = Param {
     name: "HAWSER_EAGER",
     kind: Kind::Bytes { min: 0, max: 1 << 30 },
     default: "",
-    help: "longest message that is sent without asking the receiver, in bytes; empty: as the devices measure best",
+    help: "longest message that is sent without asking the receiver, in bytes; empty: as the devices measure best. \
+           Beyond 8 KiB, memory of MPI_Alloc_mem is read in place instead",
 };
 
 pub static WINDOW: Param = Param {

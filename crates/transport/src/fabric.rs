@@ -3,7 +3,7 @@
 
 use crate::channel::Channel;
 use hawser_base::{Class, Error, Lane, Peer, Region, Result, UserMem};
-use hawser_device::{Device, Limits, RemoteKey};
+use hawser_device::{Device, Limits, RemoteKey, Source};
 
 /// A way to a peer: which device, and its figures toward that peer.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +71,16 @@ impl Fabric {
     /// Reads `into.len()` bytes of the peer's exposed buffer from `at` on; false if it cannot be read.
     pub fn read(&self, from: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
         self.devices[self.route(from).device as usize].read(from, key, at, into)
+    }
+
+    /// Names a receive buffer for remote writing if the device prefers that.
+    pub fn expose_to_write(&self, to: Peer, mem: UserMem) -> Option<RemoteKey> {
+        self.devices[self.route(to).device as usize].expose_to_write(mem)
+    }
+
+    /// Writes all of `source` to the peer's exposed buffer from `at` on; false if it cannot be written.
+    pub fn write(&self, to: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
+        self.devices[self.route(to).device as usize].write(to, key, at, source)
     }
 }
 

@@ -32,7 +32,8 @@ impl Engine {
                 Ok(self.message(envelope, Kind::Asked { send, key }, payload, owed))
             }
             Packet::Data { message, at } => self.data(from, message, at, payload),
-            Packet::Grant { send, from: at, until } => self.granted(from, Op(send), at, until),
+            Packet::Grant { send, from: at, until, key } => self.granted(from, Op(send), at, until, key),
+            Packet::Written { message } => self.written_by(from, message),
             Packet::Done { send } => self.done(from, Op(send)),
             Packet::Offer { context, tag, room, number, accepted } => {
                 self.offer_arrived(from, Given { context, tag, room, number }, accepted);
@@ -87,7 +88,8 @@ impl Engine {
         };
         self.forget_offer(op, &waiting);
         let room = waiting.room;
-        let mut inbound = Inbound { envelope, room, arrived: payload, expected: envelope.bytes, pulled: None };
+        let mut inbound =
+            Inbound { envelope, room, arrived: payload, expected: envelope.bytes, pulled: None, granted: false };
         match kind {
             Kind::Whole => {}
             Kind::Pushed if payload < envelope.bytes => self.lead(envelope.source, message, op),
@@ -130,8 +132,9 @@ impl Engine {
                 self.effects.push_back(Effect::Pull { op, peer, key, from, until });
             }
             None => {
+                inbound.granted = true;
                 self.lead(peer, request.message, op);
-                self.transmit(peer, Packet::Grant { send: request.send, from, until });
+                self.effects.push_back(Effect::Grant { op, to: peer, send: request.send, from, until });
             }
         }
         inbound
@@ -143,7 +146,7 @@ impl Engine {
         let State::Recv(Receiving::Matched(inbound)) = &mut self.ops[op.0 as usize] else {
             unreachable!("pulled operation {op:?} was not a matched receive")
         };
-        let Inbound { envelope, arrived, expected: until, pulled, .. } = inbound;
+        let Inbound { envelope, arrived, expected: until, pulled, granted, .. } = inbound;
         let (peer, until) = (envelope.source, *until);
         let Some(Request { message, send }) = pulled.take() else {
             unreachable!("pulled operation {op:?} had no pull under way")
@@ -154,8 +157,9 @@ impl Engine {
             self.transmit(peer, Packet::Done { send });
             self.received(op, inbound);
         } else {
+            *granted = true;
             self.lead(peer, message, op);
-            self.transmit(peer, Packet::Grant { send, from, until });
+            self.effects.push_back(Effect::Grant { op, to: peer, send, from, until });
         }
     }
 
@@ -199,6 +203,20 @@ impl Engine {
         }
     }
 
+    /// The sender has written all that was granted.
+    fn written_by(&mut self, from: Peer, message: u32) -> Result<Place, Stray> {
+        let streams = &mut self.peers[from.index()].inbound;
+        let op = streams.target(message).ok_or(Stray)?;
+        match self.ops[op.0 as usize] {
+            State::Recv(Receiving::Matched(inbound)) if inbound.granted => {
+                streams.end(message);
+                self.received(op, inbound);
+                Ok(Place::Drop)
+            }
+            _ => Err(Stray),
+        }
+    }
+
     /// The receive `op` has its message; what of it is not here is on its way.
     #[inline]
     pub(super) fn receiving(&mut self, op: Op, inbound: Inbound) {
@@ -224,15 +242,31 @@ impl Engine {
         }
     }
 
-    fn granted(&mut self, from: Peer, op: Op, at: u64, until: u64) -> Result<Place, Stray> {
+    fn granted(&mut self, from: Peer, op: Op, at: u64, until: u64, key: Option<Key>) -> Result<Place, Stray> {
         let sending = self.waiting_send(from, op)?;
         if at >= until || until > sending.envelope.bytes {
             return Err(Stray);
         }
         sending.phase = SendPhase::Streaming;
         let message = sending.message;
-        self.effects.push_back(Effect::Stream { op, to: from, message, from: at, until });
+        self.effects.push_back(match key {
+            Some(key) => Effect::Write { op, to: from, key, from: at, until },
+            None => Effect::Stream { op, to: from, message, from: at, until },
+        });
         Ok(Place::Drop)
+    }
+
+    /// All granted bytes are in the peer's buffer (`true`), or it could not be written: then they are streamed.
+    pub fn written(&mut self, op: Op, from: u64, until: u64, written: bool) {
+        let State::Send(Sending { to, message, .. }) = self.ops[op.0 as usize] else {
+            unreachable!("written operation {op:?} was not a send")
+        };
+        if written {
+            self.transmit(to, Packet::Written { message });
+            self.end_send(op, false);
+        } else {
+            self.effects.push_back(Effect::Stream { op, to, message, from, until });
+        }
     }
 
     fn done(&mut self, from: Peer, op: Op) -> Result<Place, Stray> {

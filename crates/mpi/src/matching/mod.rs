@@ -11,7 +11,9 @@
 //! - *RTR*, the write protocol: the receive was first and its source is known: an offer travels ahead,
 //!   and the sender answers it without asking (`offers.rs` holds the serial numbers that settle races);
 //! - *rendezvous*: the sender was first and is long, or out of credit: the envelope and the first bytes
-//!   travel, the rest waits for the receiver's word.
+//!   travel, the rest waits for the receiver's word. Where a device can reach the other side's memory the rest
+//!   is copied once: the receiver reads it by the request's key, or the sender writes it by the grant's (the
+//!   handshake protocol of MP_Lite, mp_lite_via.txt §3.6.2).
 //!
 //! Before it: `pt2pt` (checked arguments) and `transport` (packets in each peer's order). After it:
 //! `pt2pt` again, which carries the effects out.
@@ -75,6 +77,11 @@ pub enum Effect {
     /// Read the bytes `from .. until` of the peer's exposed buffer into `op`'s; then call `pulled`, unless
     /// `op` completed with an error meanwhile.
     Pull { op: Op, peer: Peer, key: Key, from: u64, until: u64 },
+    /// Send `Packet::Grant { send, from, until, .. }`, with a key if `op`'s buffer can be written by the peer.
+    Grant { op: Op, to: Peer, send: u32, from: u64, until: u64 },
+    /// Write the bytes `from .. until` of the send `op` into the peer's buffer; then call `written`, unless `op`
+    /// completed with an error meanwhile.
+    Write { op: Op, to: Peer, key: Key, from: u64, until: u64 },
     /// The operation has ended; the engine has forgotten it.
     Complete { op: Op, outcome: Outcome },
 }
@@ -83,7 +90,10 @@ impl Effect {
     /// Whether it needs the peer to be alive.
     pub fn is_with(&self, gone: Peer) -> bool {
         match *self {
-            Effect::Transmit { to, .. } | Effect::Stream { to, .. } => to == gone,
+            Effect::Transmit { to, .. }
+            | Effect::Stream { to, .. }
+            | Effect::Grant { to, .. }
+            | Effect::Write { to, .. } => to == gone,
             Effect::Pull { peer, .. } => peer == gone,
             Effect::Discard { .. } | Effect::Release { .. } | Effect::Complete { .. } => false,
         }
@@ -149,7 +159,7 @@ struct Sending {
 enum SendPhase {
     /// The request is out; the receiver will grant, pull, or acknowledge.
     Waiting,
-    /// Bytes are under way; ends with `streamed`.
+    /// Bytes are under way; ends with `streamed` or `written`.
     Streaming,
     /// It has ended for the application; the answer to a cancellation is still awaited.
     Ended,
@@ -185,6 +195,8 @@ struct Inbound {
     expected: u64,
     /// The request, while the sender's memory is being read.
     pulled: Option<Request>,
+    /// The sender's request was granted: it may say that it has written everything.
+    granted: bool,
 }
 
 /// A message that arrived before its receive.

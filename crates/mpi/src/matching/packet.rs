@@ -8,7 +8,8 @@
 
 use hawser_base::Context;
 
-/// Names memory of the sender for a device that can read it remotely; opaque to the engine.
+/// Names memory for a device that can reach it from the other side: a send's, to be read, or a receive's, to be
+/// written. Opaque to the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key(pub [u64; 3]);
 
@@ -24,8 +25,12 @@ pub enum Packet {
     Answer { context: Context, tag: i32, bytes: u64, offer: u32 },
     /// Bytes of the message with the serial number `message`, from byte `at` on.
     Data { message: u32, at: u64 },
-    /// Grants the request of `send`: stream its bytes from `from` until `until`.
-    Grant { send: u32, from: u64, until: u64 },
+    /// Grants the request of `send`: its bytes from `from` until `until` are to come, streamed, or written to where
+    /// `key` names the receive buffer. Nothing else carries such a key: a receive that is granted has its message
+    /// and cannot be cancelled any more, so that nobody writes into memory that was taken back.
+    Grant { send: u32, from: u64, until: u64, key: Option<Key> },
+    /// All granted bytes of the message with the serial number `message` were written.
+    Written { message: u32 },
     /// The receiver has all that it wants of `send`.
     Done { send: u32 },
     /// The write protocol: a receive is posted for you. `number` counts offers, `accepted` the messages

@@ -48,7 +48,9 @@ impl Engine {
         let limits = self.limits;
         let peer = &mut self.peers[to.index()];
         peer.sent = peer.sent.wrapping_add(1);
-        let eager = spec.eager && !spec.sync && bytes <= limits.eager && peer.credit >= cost(bytes);
+        // To be read where it lies, once copied, is better than any stream.
+        let streams = spec.key.is_none() && !spec.sync;
+        let eager = spec.eager && streams && bytes <= limits.eager && peer.credit >= cost(bytes);
         if eager {
             peer.credit -= cost(bytes);
             if bytes <= limits.packet {
@@ -57,11 +59,11 @@ impl Engine {
             let packet = Packet::Push { context, tag, bytes };
             return self.begin_stream(&spec, packet, limits.first);
         }
-        if let Some(given) = given.filter(|given| !spec.sync && bytes <= given.room) {
+        if let Some(given) = given.filter(|given| streams && bytes <= given.room) {
             let packet = Packet::Answer { context, tag, bytes, offer: given.number };
             return self.begin_stream(&spec, packet, 0);
         }
-        let wanted = bytes.min(limits.first);
+        let wanted = if spec.key.is_some() { 0 } else { bytes.min(limits.first) };
         let front = if spec.eager && wanted > 0 && peer.credit >= cost(wanted) { wanted } else { 0 };
         peer.credit -= if front > 0 { cost(front) } else { 0 };
         let op = self.new_send(&spec, SendPhase::Waiting);
@@ -104,6 +106,16 @@ impl Engine {
 
     /// Posts a receive of at most `room` bytes.
     pub fn post_recv(&mut self, want: Want, room: u64) -> (Op, Posted) {
+        self.post(want, room, true)
+    }
+
+    /// The same where the sender can write into the buffer: it is not offered, so that the sender asks and is
+    /// told where to write.
+    pub fn post_shared(&mut self, want: Want, room: u64) -> (Op, Posted) {
+        self.post(want, room, false)
+    }
+
+    fn post(&mut self, want: Want, room: u64, offers: bool) -> (Op, Posted) {
         if let Some((source, held)) = self.matchbox(want.context).find_held(&want) {
             self.matchbox(want.context).unhold(source, held);
             return (self.take_held(held, room), Posted::Matched);
@@ -119,7 +131,9 @@ impl Engine {
             return (op, Posted::Matched);
         }
         self.peers[source.index()].offers.unoffered += 1;
-        self.offer(op);
+        if offers {
+            self.offer(op);
+        }
         self.matchbox(want.context).post(op, &want, order);
         (op, Posted::Waits)
     }
@@ -163,7 +177,8 @@ impl Engine {
             Body::Pushed { end, .. } => end,
             Body::Asked { first, .. } => first,
         };
-        let mut inbound = Inbound { envelope, room, arrived: here, expected: envelope.bytes, pulled: None };
+        let mut inbound =
+            Inbound { envelope, room, arrived: here, expected: envelope.bytes, pulled: None, granted: false };
         let op = self.new_op(State::Recv(Receiving::Matched(inbound)));
         let cut_off = self.peers[from.index()].lost && !self.held(held).is_whole();
         self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });

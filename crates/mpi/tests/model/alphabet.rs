@@ -24,6 +24,8 @@ pub struct Alphabet {
     /// `None` is MPI_ANY_TAG.
     pub tags: Vec<Option<i32>>,
     pub rooms: Vec<u64>,
+    /// Of every receive, as in `Step::Recv`.
+    pub shared: Option<bool>,
     pub cancels: bool,
     pub probes: bool,
 }
@@ -53,11 +55,13 @@ impl Alphabet {
             }
         }
         for want in self.wants() {
-            self.rooms.iter().for_each(|&room| add(&[Step::Recv { want, room }]));
+            let shared = self.shared;
+            self.rooms.iter().for_each(|&room| add(&[Step::Recv { want, room, shared }]));
             if self.probes {
                 add(&[Step::Probe(want)]);
                 let claim = program.len();
-                self.rooms.iter().for_each(|&room| add(&[Step::Claim(want), Step::RecvClaimed { claim, room }]));
+                let claimed = |&room: &u64| add(&[Step::Claim(want), Step::RecvClaimed { claim, room, shared }]);
+                self.rooms.iter().for_each(claimed);
             }
         }
         for (at, step) in program.iter().enumerate().filter(|_| self.cancels) {

@@ -1,9 +1,9 @@
 //! Carries out what an engine wants done, and checks each operation's end.
 
 use super::program::Step;
-use super::{Live, Parcel, Progress, Pull, Rank, Setup, Stream, Verdict, World, expect, oracle::Message};
+use super::{Live, Parcel, Progress, Pull, Rank, Setup, Stream, Verdict, World, Write, expect, oracle::Message};
 use hawser_base::{Class, Peer};
-use hawser_mpi::matching::{Effect, Envelope, Op, Outcome, Packet};
+use hawser_mpi::matching::{Effect, Envelope, Key, Op, Outcome, Packet};
 
 impl World {
     /// All effects of the rank's engine, in order.
@@ -12,6 +12,11 @@ impl World {
             match effect {
                 Effect::Transmit { to, packet } => self.transmit(setup, index, to, packet)?,
                 Effect::Complete { op, outcome } => self.complete(setup, index, op, outcome)?,
+                Effect::Grant { op, to, send, from, until } => {
+                    let step = self.ranks[index].step_of(op).ok_or("a grant for no receive")?;
+                    let key = setup.programs[index][step].room_key(index, step);
+                    self.transmit(setup, index, to, Packet::Grant { send, from, until, key })?;
+                }
                 other => self.ranks[index].carry_out(other)?,
             }
         }
@@ -55,9 +60,12 @@ impl World {
         if outcome.error == Some(Class::ProcAborted) {
             rank.streams.retain(|s| s.op != op);
             rank.pulls.retain(|p| p.op != op);
+            rank.writes.retain(|w| w.op != op);
         }
         let streams = rank.streams.iter().any(|s| s.op == op) || rank.pulls.iter().any(|p| p.op == op);
-        expect(!streams, || format!("step {step} completes while bytes are under way"))?;
+        expect(!streams && rank.writes.iter().all(|w| w.op != op), || {
+            format!("step {step} completes while bytes are under way")
+        })?;
         match live {
             Some(Live::Recv { buffer, .. }) => self.received(setup, index, step, &buffer, outcome),
             _ => self.sent(setup, index, step, outcome),
@@ -136,7 +144,15 @@ impl Rank {
                 self.pulls.push(Pull { op, message, readable: key.0[2] == 1, from, until });
                 Ok(())
             }
-            Effect::Transmit { .. } | Effect::Complete { .. } => unreachable!("carried out by the world"),
+            Effect::Write { op, to, key, from, until } => {
+                let Key([peer, step, writable]) = key;
+                expect(peer == to.0 as u64, || format!("a receive of {peer} is written at {to}"))?;
+                self.writes.push(Write { op, to, step: step as usize, writable: writable == 1, from, until });
+                Ok(())
+            }
+            Effect::Transmit { .. } | Effect::Complete { .. } | Effect::Grant { .. } => {
+                unreachable!("carried out by the world")
+            }
         }
     }
 

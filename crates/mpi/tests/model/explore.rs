@@ -85,11 +85,11 @@ fn walk(setup: &Setup, world: &World, path: &mut Vec<Action>, seen: &mut Marks) 
 }
 
 /// Enough of all actions to reach every end. Actions of two ranks commute, unless one puts the packet on a
-/// wire that the other takes off. So if a rank has the same choice whatever the others do (a persistent set
-/// in the sense of Godefroid), the others' actions need not be tried before that rank's.
+/// wire that the other takes off, or writes the other's memory. So if a rank has the same choice whatever the
+/// others do (a persistent set in the sense of Godefroid), the others' actions need not be tried before that rank's.
 fn persistent_actions(world: &World, setup: &Setup) -> Vec<Action> {
     let ranks = 0..world.ranks.len();
-    for index in ranks.clone().filter(|_| setup.mortal.is_none()) {
+    for index in ranks.clone().filter(|_| setup.mortal.is_none() && !may_write(world)) {
         let own = actions_of(world, setup, index);
         let settled = |from| from == index || is_settled(world, setup, from, index);
         if !own.is_empty() && ranks.clone().all(settled) {
@@ -97,6 +97,12 @@ fn persistent_actions(world: &World, setup: &Setup) -> Vec<Action> {
         }
     }
     world.actions(setup)
+}
+
+/// A rank writes another's memory, or has been told that it may.
+fn may_write(world: &World) -> bool {
+    let told = |p: &Parcel| matches!(p.packet, Packet::Grant { key: Some(_), .. });
+    world.ranks.iter().any(|rank| !rank.writes.is_empty()) || world.wires.iter().flatten().any(told)
 }
 
 /// What `from` may still send does not change what of it may arrive next at `to`.

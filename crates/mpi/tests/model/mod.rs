@@ -48,6 +48,7 @@ pub struct Rank {
     pub live: Vec<Option<Live>>,
     pub streams: Vec<Stream>,
     pub pulls: Vec<Pull>,
+    pub writes: Vec<Write>,
     pub outbox: VecDeque<(Peer, Parcel)>,
     pub dead: bool,
 }
@@ -95,6 +96,17 @@ pub struct Pull {
     pub until: u64,
 }
 
+/// The bytes of the send `op` that are to be written to the receive `step` of `to`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Write {
+    pub op: Op,
+    pub to: Peer,
+    pub step: usize,
+    pub writable: bool,
+    pub from: u64,
+    pub until: u64,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// The rank takes the next step of its program.
@@ -107,6 +119,8 @@ pub enum Action {
     Flush(usize),
     /// The rank reads a peer's memory.
     Pull { rank: usize, pull: usize },
+    /// The rank writes a peer's memory.
+    Write { rank: usize, write: usize },
     /// The rank is gone.
     Die(usize),
     /// The rank hears that the peer is gone.
@@ -126,6 +140,7 @@ impl World {
             live: Vec::new(),
             streams: Vec::new(),
             pulls: Vec::new(),
+            writes: Vec::new(),
             outbox: VecDeque::new(),
             dead: false,
         };
@@ -166,6 +181,7 @@ impl World {
         }
         all.extend((0..rank.streams.len()).map(|stream| Action::Fragment { rank: index, stream }));
         all.extend((0..rank.pulls.len()).map(|pull| Action::Pull { rank: index, pull }));
+        all.extend((0..rank.writes.len()).map(|write| Action::Write { rank: index, write }));
     }
 
     pub fn act(&mut self, setup: &Setup, action: Action) -> Verdict {
@@ -174,6 +190,7 @@ impl World {
             Action::Deliver { from, to, at } => self.deliver(setup, from, to, at),
             Action::Fragment { rank, stream } => self.fragment(setup, rank, stream),
             Action::Pull { rank, pull } => self.pull(setup, rank, pull),
+            Action::Write { rank, write } => self.write(setup, rank, write),
             Action::Flush(rank) => {
                 let (to, parcel) = self.ranks[rank].outbox.pop_front().ok_or("an empty outbox")?;
                 self.wire(rank, to.index()).push_back(parcel);
@@ -201,7 +218,7 @@ impl World {
                 let message = Message { rank: index as u8, step: at as u16 };
                 let to = spec.to.index();
                 let was_lost = rank.engine.is_lost(spec.to);
-                let parcel = match rank.engine.start_send(spec.with_key(message)) {
+                let parcel = match rank.engine.start_send(spec.with_key(message, setup.limits.packet)) {
                     Start::Lost => {
                         rank.steps[at] = Progress::Done;
                         return expect(was_lost, || "a send to a living peer was refused".into());
@@ -222,9 +239,12 @@ impl World {
                 };
                 self.wire(index, to).push_back(parcel);
             }
-            Step::Recv { want, room } => {
+            Step::Recv { want, room, shared } => {
                 let expected = rank.oracle.post(setup, at, &want);
-                let (op, posted) = rank.engine.post_recv(want, room);
+                let (op, posted) = match shared {
+                    Some(_) => rank.engine.post_shared(want, room),
+                    None => rank.engine.post_recv(want, room),
+                };
                 rank.steps[at] = Progress::Pending(op);
                 rank.lend(op, Live::Recv { step: at, buffer: vec![0; room as usize] })?;
                 let lost = want.source.is_some_and(|peer| rank.engine.is_lost(peer));
@@ -261,7 +281,7 @@ impl World {
                     _ => Progress::Done,
                 };
             }
-            Step::RecvClaimed { claim, room } => {
+            Step::RecvClaimed { claim, room, .. } => {
                 rank.steps[at] = Progress::Done;
                 if let Progress::Claimed(held, message) = rank.steps[claim] {
                     rank.steps[claim] = Progress::Done;
@@ -335,6 +355,24 @@ impl World {
             rank.place(place, &message.bytes(from, until - from))?;
         }
         rank.engine.pulled(op, from, read);
+        self.settle(setup, index)
+    }
+
+    fn write(&mut self, setup: &Setup, index: usize, write: usize) -> Verdict {
+        let Write { op, to, step, writable, from, until } = self.ranks[index].writes.remove(write);
+        let sender = self.ranks[index].step_of(op).ok_or("a write of no operation")?;
+        let message = Message { rank: index as u8, step: sender as u16 };
+        let owner = &mut self.ranks[to.index()];
+        if !owner.dead {
+            let Progress::Pending(receive) = owner.steps[step] else {
+                return Err(format!("{message:?} is written to step {step} after that has ended"));
+            };
+            let matched = owner.oracle.match_of(step);
+            expect(matched == Some(message), || format!("{message:?} is written to step {step}, due {matched:?}"))?;
+            let room = if writable { until - from } else { 0 };
+            owner.place(Place::Into { op: receive, at: from, room }, &message.bytes(from, room))?;
+        }
+        self.ranks[index].engine.written(op, from, until, writable);
         self.settle(setup, index)
     }
 

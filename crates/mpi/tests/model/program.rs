@@ -17,9 +17,10 @@ pub struct Send {
 }
 
 impl Send {
-    /// The model's key names the message, and says whether it can be read.
-    pub fn with_key(&self, message: Message) -> SendSpec {
-        let key = self.key.map(|readable| Key([message.rank as u64, message.step as u64, readable as u64]));
+    /// The model's key names the message, and says whether it can be read. What fits a packet has none.
+    pub fn with_key(&self, message: Message, packet: u64) -> SendSpec {
+        let key = self.key.filter(|_| self.bytes > packet);
+        let key = key.map(|readable| Key([message.rank as u64, message.step as u64, readable as u64]));
         let Send { to, context, tag, bytes, sync, eager, .. } = *self;
         SendSpec { to, context, tag, bytes, sync, eager, key }
     }
@@ -31,6 +32,8 @@ pub enum Step {
     Recv {
         want: Want,
         room: u64,
+        /// Its buffer can be named to the sender; whether it can then be written.
+        shared: Option<bool>,
     },
     /// Cancels the send, or receive, of an earlier step if it is still pending.
     CancelSend(usize),
@@ -41,5 +44,18 @@ pub enum Step {
     RecvClaimed {
         claim: usize,
         room: u64,
+        shared: Option<bool>,
     },
+}
+
+impl Step {
+    /// What the model's grant for the receive `step` of `rank` names it by.
+    pub fn room_key(&self, rank: usize, step: usize) -> Option<Key> {
+        match *self {
+            Step::Recv { shared, .. } | Step::RecvClaimed { shared, .. } => {
+                shared.map(|writable| Key([rank as u64, step as u64, writable as u64]))
+            }
+            _ => None,
+        }
+    }
 }
