@@ -52,11 +52,12 @@ pub const fn piece_chunks(ranks: usize) -> usize {
 
 const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == LEAST);
 
-/// Chunks that a borrower may keep for its answer: all of a message of half a pool, and never what the lender needs
-/// to go on sending.
+/// Chunks that a borrower may keep for its answer: never what the lender needs to go on sending, and not more than half
+/// of what it can count on, or bursts in one direction would run out of room.
 pub const fn keep(ranks: usize) -> usize {
     let spare = guaranteed(ranks).saturating_sub(piece_chunks(ranks));
-    if spare > POOL_CHUNKS / 2 { POOL_CHUNKS / 2 } else { spare }
+    let half = guaranteed(ranks) / 2;
+    if spare > half { half } else { spare }
 }
 
 const _: () = assert!(keep(2) == 128 && keep(64) == 0);
