@@ -124,7 +124,7 @@ impl Number {
 fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> Packet {
     let [first, second, third] = numbers.each_ref().map(Number::value);
     let (context, tag) = (Context([0, 1, 16][context as usize % 3]), i32::from(tag % 3));
-    match kind % 13 {
+    match kind % 14 {
         0 => Packet::Eager { context, tag },
         1 => Packet::Push { context, tag, bytes: first },
         2 => {
@@ -133,7 +133,10 @@ fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> P
         }
         3 => Packet::Answer { context, tag, bytes: first, offer: second as u32 },
         4 => Packet::Data { message: first as u32, at: second % (1 << 48) },
-        5 => Packet::Grant { send: first as u32, from: second, until: third },
+        5 => {
+            let key = yes.then_some(Key([first, second, third]));
+            Packet::Grant { send: first as u32, from: second, until: third, key }
+        }
         6 => Packet::Done { send: first as u32 },
         7 => Packet::Offer {
             context,
@@ -146,6 +149,7 @@ fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> P
         9 => Packet::Withdraw { number: first as u32, accepted: second as u32 },
         10 => Packet::Cancel { send: first as u32 },
         11 => Packet::Cancelled { send: first as u32, yes },
+        12 => Packet::Written { message: first as u32 },
         _ => Packet::Credit { bytes: first },
     }
 }
