@@ -7,8 +7,8 @@
 
 /// Ticks of the time-stamp counter between near and far, with a gap so that noise does not flip the choice: near 120
 /// to 170 were measured in the middle of a stream, far 340 to 450, at 2.45 GHz and with the timing's own share.
-const NEAR_BELOW: u16 = 210;
-const FAR_ABOVE: u16 = 260;
+const NEAR_BELOW: u16 = 250;
+const FAR_ABOVE: u16 = 310;
 
 /// Long packets from one look to the next: a look costs as much as the line is far.
 const PERIOD: u8 = 4;

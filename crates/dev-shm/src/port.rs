@@ -233,6 +233,7 @@ impl ShmPort {
 
     /// How to fill chunks for a packet of `len` bytes to the peer: past the caches if they are far and will come back by
     /// their bits. What goes home or came home from there is best found in a cache by both, near or far.
+    /// To be asked before chunks are looked for: that fetches the line whose way is timed here.
     #[inline]
     fn copy_for(&mut self, to: usize, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
         if len < LONG || self.borrowed[to].has(count) || (count <= HOMEWARD && self.pool.is_warm(count)) {
@@ -313,22 +314,24 @@ impl Port for ShmPort {
         if !self.ends[to].tx.has_room(1, PAYLOAD_LIMIT) {
             self.make_room(to, 1, PAYLOAD_LIMIT)?;
         }
-        let count = chunks_of(total);
-        if total > SHORT && self.find_chunks(to, count) {
-            return match source {
-                Source::Mem(mem) => {
-                    let copy = self.copy_for(to, len, count);
-                    let mut at = 0;
-                    self.put_chunks(to, &header, prefix, len, &mut |piece| {
-                        // SAFETY: `put_chunks` asks for `len` bytes in all, which `mem` has; pools and user buffers
-                        // do not overlap.
-                        unsafe { copy(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
-                        at += piece.len();
-                    })
-                }
-                Source::Pack { pack, .. } => self.put_chunks(to, &header, prefix, len, pack),
-                Source::None => unreachable!("handled above"),
-            };
+        if total > SHORT {
+            let count = chunks_of(total);
+            let copy = self.copy_for(to, len, count);
+            if self.find_chunks(to, count) {
+                return match source {
+                    Source::Mem(mem) => {
+                        let mut at = 0;
+                        self.put_chunks(to, &header, prefix, len, &mut |piece| {
+                            // SAFETY: `put_chunks` asks for `len` bytes in all, which `mem` has; pools and user
+                            // buffers do not overlap.
+                            unsafe { copy(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
+                            at += piece.len();
+                        })
+                    }
+                    Source::Pack { pack, .. } => self.put_chunks(to, &header, prefix, len, pack),
+                    Source::None => unreachable!("handled above"),
+                };
+            }
         }
         if total > LONGEST_IN_LINES {
             return Err(Refusal::Full);
