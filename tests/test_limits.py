@@ -84,6 +84,14 @@ def test_process_vm_is_used_where_it_is_chosen(session, run, build, abi, forbid)
     assert 0 < pulled(session.call([*mpiexec, "-n", 1, program, ":", "-n", 1, *without, program], env)) < every
 
 
+def test_memory_of_mpi_alloc_mem_is_read_where_it_lies(session, build, abi, forbid):
+    """One copy, with no right but to the job's own memory."""
+    command = [session.prefix / "bin/mpiexec", "--stats", "-n", 2, build("p2p_sizes.c", abi)]
+    without = forbid("process_vm_readv", "process_vm_writev")
+    assert pulled(session.call([*without, *command, "shared"])) >= 2 * 8
+    assert pulled(session.call([*without, *command, "private"])) == 0
+
+
 def test_ranks_in_pid_namespaces_of_their_own_read_nobody_elses_memory(session, build, abi):
     """There a number means another process than to the peers."""
     apart = ["unshare", "--pid", "--fork"]

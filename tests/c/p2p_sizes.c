@@ -1,5 +1,7 @@
 // ranks: 2 3
-/* Messages of every length around the edges of the transfer methods, with contents, unexpected and expected. */
+// cases: private shared
+/* Messages of every length around the edges of the transfer methods, with contents, unexpected and expected; sent from
+ * memory of one's own or of MPI_Alloc_mem. */
 #include "test.h"
 
 enum { KI = 1024, MI = 1024 * KI, LARGEST = 9 * MI, TAG = 77, GO = 78 };
@@ -13,7 +15,9 @@ static const int lengths[] = {
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
-    unsigned char *out = need(LARGEST), *in = need(LARGEST + 1);
+    int shared = argc > 1 && !strcmp(argv[1], "shared");
+    unsigned char *out, *in = need(LARGEST + 1);
+    if (shared) OK(MPI_Alloc_mem(LARGEST, MPI_INFO_NULL, &out)); else out = need(LARGEST);
     MPI_Status status;
     MPI_Request request, send;
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -42,6 +46,7 @@ int main(int argc, char **argv)
             VERIFY(in + 1, bytes, PREV + i);
         }
     }
-    free(out), free(in);
+    if (shared) OK(MPI_Free_mem(out)); else free(out);
+    free(in);
     return finish();
 }

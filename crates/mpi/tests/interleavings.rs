@@ -1,7 +1,7 @@
 //! All interleavings of two ranks with up to four operations, and of three ranks with MPI_ANY_SOURCE.
 //!
-//! `cargo test` walks alphabets that are cut to what each question needs; the ignored tests (`make check-long`)
-//! walk the whole alphabet. A failure prints the programs and the way to the bad state.
+//! `cargo test` walks alphabets that are cut to what each question needs; the ignored tests (`make check-long`, but for
+//! the whole alphabet) walk larger ones. A failure prints the programs and the way to the bad state.
 
 #[path = "model/alphabet.rs"]
 mod alphabet;
@@ -232,7 +232,7 @@ fn a_rank_dies_at_any_moment() {
 }
 
 #[test]
-#[ignore = "minutes to hours: make check-long"]
+#[ignore = "hours: by hand"]
 fn the_whole_alphabet() {
     let receiver = receives(&ROOMS, &[Some(0), None], &[Some(1), Some(2), None]);
     for device in DEVICES {
