@@ -6,7 +6,7 @@
 #include "test.h"
 #include <sys/resource.h>
 
-static const int lengths[] = {0, 1, 9000, 65536, 65537, 300001, 1 << 20, (3 << 20) + 13};
+static const int lengths[] = {0, 1, 17000, 262144, 262145, 300001, 1 << 20, (3 << 20) + 13};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, LONGEST = (3 << 20) + 13, MARGIN = 64, TAG = 7 };
 
 static int other, sends; /* the even rank of a pair sends */
