@@ -43,7 +43,7 @@ const ROOM_TO_GROW: u64 = 2 * 8 * (2 * Context::NUMBERS as u64 / LANES as u64) +
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {
-    /// A packet as ours look like, with numbers that are in use, or not.
+    /// A packet as ours look like, with numbers that are in use, or not; `more` come before we say anything.
     Shaped {
         from: u8,
         kind: u8,
@@ -52,6 +52,7 @@ enum Event {
         numbers: [Number; 3],
         yes: bool,
         payload: u8,
+        more: bool,
     },
     /// Any words, any bytes.
     Raw {
@@ -89,8 +90,8 @@ enum Call {
     },
     /// From now on the device has room, or none.
     Room(bool),
-    /// From now on peers' memory can be read, or not.
-    Readable(bool),
+    /// From now on peers' memory can be read and written, or not.
+    Reachable(bool),
     /// A peer is gone, if the number is a multiple of eight: else hardly one would stay.
     Lose(u8),
 }
@@ -124,19 +125,14 @@ impl Number {
 fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> Packet {
     let [first, second, third] = numbers.each_ref().map(Number::value);
     let (context, tag) = (Context([0, 1, 16][context as usize % 3]), i32::from(tag % 3));
+    let key = yes.then_some(Key([first, second, third]));
     match kind % 14 {
         0 => Packet::Eager { context, tag },
         1 => Packet::Push { context, tag, bytes: first },
-        2 => {
-            let key = yes.then_some(Key([first, second, third]));
-            Packet::Ask { context, tag, bytes: first, send: second as u32, key }
-        }
+        2 => Packet::Ask { context, tag, bytes: first, send: second as u32, key },
         3 => Packet::Answer { context, tag, bytes: first, offer: second as u32 },
         4 => Packet::Data { message: first as u32, at: second % (1 << 48) },
-        5 => {
-            let key = yes.then_some(Key([first, second, third]));
-            Packet::Grant { send: first as u32, from: second, until: third, key }
-        }
+        5 => Packet::Grant { send: first as u32, from: second, until: third, key },
         6 => Packet::Done { send: first as u32 },
         7 => Packet::Offer {
             context,
@@ -191,11 +187,11 @@ struct Wire {
     losing: Vec<Peer>,
     lost: Vec<Peer>,
     full: bool,
-    readable: bool,
+    reachable: bool,
 }
 
 const EMPTY: Wire =
-    Wire { arriving: VecDeque::new(), losing: Vec::new(), lost: Vec::new(), full: false, readable: false };
+    Wire { arriving: VecDeque::new(), losing: Vec::new(), lost: Vec::new(), full: false, reachable: false };
 
 static WIRE: Mutex<Wire> = Mutex::new(EMPTY);
 
@@ -225,12 +221,32 @@ impl Device for Hostile {
     }
 
     fn read(&self, _peer: Peer, _key: &RemoteKey, _at: u64, into: UserMem) -> bool {
-        let readable = on_wire().readable;
-        if readable {
+        let reachable = on_wire().reachable;
+        if reachable {
             into.write(&vec![0xaa; into.len()]);
         }
-        readable
+        reachable
     }
+
+    fn expose_to_write(&self, mem: UserMem) -> Option<RemoteKey> {
+        Some([1, 2, mem.len() as u64])
+    }
+
+    fn write(&self, _peer: Peer, _key: &RemoteKey, _at: u64, source: Source<'_>) -> bool {
+        let _ = bytes_of(source);
+        on_wire().reachable
+    }
+}
+
+/// All bytes of a payload of ours.
+fn bytes_of(source: Source<'_>) -> Vec<u8> {
+    let mut bytes = vec![0; source.len()];
+    match source {
+        Source::None => {}
+        Source::Mem(mem) => mem.read(&mut bytes),
+        Source::Pack { pack, .. } => pack(SharedMem::of_slice(&mut bytes)),
+    }
+    bytes
 }
 
 impl Port for Hostile {
@@ -241,14 +257,7 @@ impl Port for Hostile {
         if on_wire().full {
             return Err(Refusal::Full);
         }
-        let mut bytes = prefix.to_vec();
-        let mut payload = vec![0; source.len()];
-        match source {
-            Source::None => {}
-            Source::Mem(mem) => mem.read(&mut payload),
-            Source::Pack { pack, .. } => pack(SharedMem::of_slice(&mut payload)),
-        }
-        bytes.extend(payload);
+        let bytes = [prefix.to_vec(), bytes_of(source)].concat();
         assert!(bytes.len() <= LIMITS.packet as usize + PREFIX_MAX, "a packet of {} bytes", bytes.len());
         let packet = wire::decode(&header, &mut Bytes::new(bytes), LANE);
         assert!(packet.is_some(), "{header:?} to {to} does not decode");
@@ -318,8 +327,11 @@ impl Rank {
 
     fn act(&mut self, event: &Event) {
         match *event {
-            Event::Shaped { from, kind, context, tag, ref numbers, yes, payload } => {
+            Event::Shaped { from, kind, context, tag, ref numbers, yes, payload, more } => {
                 self.arrive(peer(from), encoded(shaped(kind, context, tag, numbers, yes), payload));
+                if more {
+                    return self.check_accounts();
+                }
             }
             Event::Raw { from, kind, aux, a, b, ref bytes } => {
                 self.arrive(peer(from), (Header { kind: kind % 16, aux, a, b }, bytes.clone()));
@@ -343,7 +355,7 @@ impl Rank {
             Call::Cancel(number) => self.cancel(number as usize),
             Call::Claim { source, tag, room } => self.claim(want(source, tag), room as usize % LONGEST),
             Call::Room(room) => on_wire().full = !room,
-            Call::Readable(readable) => on_wire().readable = readable,
+            Call::Reachable(reachable) => on_wire().reachable = reachable,
             Call::Lose(number) => drop((number % 8 == 0).then(|| self.lose(peer(number / 8)))),
         }
     }
