@@ -76,8 +76,8 @@ enum Event {
         from: bool,
         takes: Vec<Take>,
     },
-    /// A key out of a message names memory of a peer.
-    Read {
+    /// A key out of a message names memory of a peer, to be read and written.
+    Reach {
         from: bool,
         kind: u8,
         start: Value,
@@ -353,8 +353,8 @@ impl World {
             Event::Drain => drop(self.sender.poll(&mut Sink)),
             Event::Poll(ref takes) => self.poll(takes),
             Event::PollFrom { from, ref takes } => self.poll_from(other(from), takes),
-            Event::Read { from, kind, ref start, ref len, ref at, into } => {
-                self.read(other(from), [u64::from(kind % 4), start.word(), len.word()], at.word(), into.into());
+            Event::Reach { from, kind, ref start, ref len, ref at, into } => {
+                self.reach(other(from), [u64::from(kind % 4), start.word(), len.word()], at.word(), into.into());
             }
             Event::End(number) if number % 32 == 0 => self.end(),
             Event::End(_) => {}
@@ -402,17 +402,19 @@ impl World {
         assert_eq!((found, checker.count), (there, usize::from(there)));
     }
 
-    fn read(&mut self, owner: usize, key: [u64; 3], at: u64, len: usize) {
-        let mut bytes = vec![7; len];
-        let read = self.device.read(Peer(owner as u32), &key, at, UserMem::of_slice(&mut bytes));
+    fn reach(&mut self, owner: usize, key: [u64; 3], at: u64, len: usize) {
+        let (mut bytes, mut zeroes) = (vec![7; len], vec![0; len]);
+        let peer = Peer(owner as u32);
+        let read = self.device.read(peer, &key, at, UserMem::of_slice(&mut bytes));
+        let written = self.device.write(peer, &key, at, Source::Mem(UserMem::of_slice(&mut zeroes)));
         let [kind, start, room] = key;
         let inside = at.checked_add(len as u64).is_some_and(|end| end <= room);
         let end = start.checked_add(at).and_then(|from| from.checked_add(len as u64));
+        let in_arena = inside && end.is_some_and(|end| end <= ARENA_BYTES || len == 0);
+        assert_eq!(written, kind == 1 && in_arena, "{key:?} {at} {len}");
         match kind {
-            // Nobody writes into the arenas here.
             1 => {
-                let due = inside && end.is_some_and(|end| end <= ARENA_BYTES || len == 0);
-                assert_eq!(read, due, "{key:?} {at} {len}");
+                assert_eq!(read, in_arena, "{key:?} {at} {len}");
                 assert!(!read || bytes.iter().all(|&byte| byte == 0));
             }
             2 => assert!(inside || !read),
