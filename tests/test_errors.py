@@ -226,8 +226,8 @@ def test_kills_at_random_moments_leave_nothing(session, build, abi):
         _, err = started.communicate(timeout=20)
         what = f"turn {turn} of seed {seed}: {who} by {how.name}: {err}"
         assert started.returncode != 0 and time.monotonic() - begin < 2.5, what
-        expected = 0 if (who, how) == ("mpiexec", signal.SIGKILL) else 1
-        assert len(err.splitlines()) == expected, what
+        # Who dies of it itself, by SIGKILL or before there is a handler, says nothing.
+        assert len(err.splitlines()) == (0 if started.returncode == -how else 1), what
         session.check_clean(before)
         ends[who, how.name] += 1
     assert {who for who, _ in ends} == {"rank", "mpiexec", "agent"}, ends
