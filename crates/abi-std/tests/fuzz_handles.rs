@@ -5,31 +5,11 @@
 #[allow(dead_code)]
 #[path = "../src/codec.rs"]
 mod codec;
+#[macro_use]
 #[path = "../../abi/tests/support/handles.rs"]
 mod support;
 
-use bolero::check;
-use codec::{CHandle, keyval_in, keyval_out};
-use hawser_base::handle::Kind;
-use support::Number;
-
 #[test]
 fn handles() {
-    check!().with_type::<Number>().with_iterations(20_000).for_each(|number| {
-        let value = number.value();
-        support::check::<CHandle<{ Kind::Comm as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Group as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Datatype as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Errhandler as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Op as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Info as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Win as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Request as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Message as u32 }>>(value);
-        support::check::<CHandle<{ Kind::Session as u32 }>>(value);
-        support::check::<CHandle<{ Kind::File as u32 }>>(value);
-        if let Some(key) = keyval_in(value) {
-            assert_eq!(keyval_out(key), value, "{key:?}");
-        }
-    });
+    fuzz_handles!(codec::CHandle<{ hawser_base::handle::Kind::File as u32 }>);
 }

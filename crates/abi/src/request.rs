@@ -7,7 +7,7 @@
 //!
 //! Before it: the exported functions. After it: `mpi::wait`, `persistent`, `pt2pt`.
 
-use crate::abi::Abi;
+use crate::abi::{Abi, CHandle};
 use crate::arg::{Handles, InOut, Out, handle};
 use crate::raise::{Fault, Object, Result};
 use crate::status::{self, Statuses};
@@ -68,6 +68,27 @@ impl<A: Abi> Ends<A> {
     }
 }
 
+/// Gives `look` the requests, and writes back what became of them, unless they stay as they are.
+///
+/// # Safety
+/// `count` requests at `at` may be read, and written if they do not stay.
+unsafe fn over<H: CHandle, R>(
+    count: c_int,
+    at: *const H,
+    then: Then,
+    look: impl FnOnce(&mut [Handle]) -> hawser_base::Result<R>,
+) -> Result<R> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut handles = Handles::read(at, count, "array_of_requests")?;
+        let found = look(handles.as_slice());
+        if then == Then::End {
+            handles.write_back(at.cast_mut());
+        }
+        Ok(found?)
+    }
+}
+
 /// # Safety
 /// The contract of MPI_Wait.
 pub unsafe fn wait<A: Abi>(request: *mut A::Request, status: *mut A::Status) -> Result {
@@ -119,14 +140,8 @@ pub unsafe fn get_status_all<A: Abi>(
     flag: *mut c_int,
     statuses: *mut A::Status,
 ) -> Result {
-    // SAFETY: the caller's array and arguments.
-    unsafe {
-        let flag = Out::new(flag, "flag")?;
-        let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let mut ends = Ends::<A>::new(statuses);
-        flag.put(wait::testall(handles.as_slice(), Then::Stay, |_, completed| ends.add(completed))?.into());
-        ends.result()
-    }
+    // SAFETY: the caller's arrays and arguments.
+    unsafe { tested_all::<A>(count, requests, Then::Stay, flag, statuses) }
 }
 
 /// # Safety
@@ -138,13 +153,8 @@ pub unsafe fn get_status_any<A: Abi>(
     flag: *mut c_int,
     status: *mut A::Status,
 ) -> Result {
-    // SAFETY: the caller's array and arguments.
-    unsafe {
-        let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
-        let any = wait::testany(Handles::read(requests, count, "array_of_requests")?.as_slice(), Then::Stay)?;
-        flag.put((!matches!(any, Any::NotYet)).into());
-        finish_any::<A>(any, index, status)
-    }
+    // SAFETY: the caller's arrays and arguments.
+    unsafe { tested_any::<A>(count, requests, Then::Stay, index, flag, status) }
 }
 
 /// # Safety
@@ -156,11 +166,9 @@ pub unsafe fn get_status_some<A: Abi>(
     indices: *mut c_int,
     statuses: *mut A::Status,
 ) -> Result {
+    let look = |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Then::Stay, each);
     // SAFETY: the caller's arguments.
-    unsafe {
-        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
-        some::<A>(&mut handles, outcount, indices, statuses, |all, each| wait::testsome(all, Then::Stay, each))
-    }
+    unsafe { some::<A>(incount, requests, Then::Stay, outcount, indices, statuses, look) }
 }
 
 /// # Safety
@@ -168,11 +176,8 @@ pub unsafe fn get_status_some<A: Abi>(
 pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses: *mut A::Status) -> Result {
     // SAFETY: the caller's arrays.
     unsafe {
-        let mut handles = Handles::read(requests, count, "array_of_requests")?;
         let mut ends = Ends::<A>::new(statuses);
-        let waited = wait::waitall(handles.as_slice(), |_, completed| ends.add(completed));
-        handles.write_back(requests);
-        waited?;
+        over(count, requests, Then::End, |all| wait::waitall(all, |_, completed| ends.add(completed)))?;
         ends.result()
     }
 }
@@ -185,16 +190,8 @@ pub unsafe fn testall<A: Abi>(
     flag: *mut c_int,
     statuses: *mut A::Status,
 ) -> Result {
-    // SAFETY: the caller's arrays.
-    unsafe {
-        let flag = Out::new(flag, "flag")?;
-        let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let mut ends = Ends::<A>::new(statuses);
-        let tested = wait::testall(handles.as_slice(), Then::End, |_, completed| ends.add(completed));
-        handles.write_back(requests);
-        flag.put(tested?.into());
-        ends.result()
-    }
+    // SAFETY: the caller's arrays and arguments.
+    unsafe { tested_all::<A>(count, requests, Then::End, flag, statuses) }
 }
 
 /// Index and status of the one that ended; MPI_UNDEFINED and the empty status where none is active.
@@ -221,6 +218,48 @@ unsafe fn finish_any<A: Abi>(any: Any, index: Out<c_int>, status: *mut A::Status
     }
 }
 
+/// MPI_Testall and MPI_Request_get_status_all.
+///
+/// # Safety
+/// The contract of each.
+unsafe fn tested_all<A: Abi>(
+    count: c_int,
+    requests: *const A::Request,
+    then: Then,
+    flag: *mut c_int,
+    statuses: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's arrays and argument.
+    unsafe {
+        let flag = Out::new(flag, "flag")?;
+        let mut ends = Ends::<A>::new(statuses);
+        let all_ended = |all: &mut [Handle]| wait::testall(all, then, |_, completed| ends.add(completed));
+        flag.put(over(count, requests, then, all_ended)?.into());
+        ends.result()
+    }
+}
+
+/// MPI_Testany and MPI_Request_get_status_any.
+///
+/// # Safety
+/// The contract of each.
+unsafe fn tested_any<A: Abi>(
+    count: c_int,
+    requests: *const A::Request,
+    then: Then,
+    index: *mut c_int,
+    flag: *mut c_int,
+    status: *mut A::Status,
+) -> Result {
+    // SAFETY: the caller's array and arguments.
+    unsafe {
+        let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
+        let any = over(count, requests, then, |all| wait::testany(all, then))?;
+        flag.put((!matches!(any, Any::NotYet)).into());
+        finish_any::<A>(any, index, status)
+    }
+}
+
 /// # Safety
 /// The contract of MPI_Waitany.
 pub unsafe fn waitany<A: Abi>(
@@ -232,10 +271,8 @@ pub unsafe fn waitany<A: Abi>(
     // SAFETY: the caller's arrays and arguments.
     unsafe {
         let index = Out::new(index, "index")?;
-        let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let any = wait::waitany(handles.as_slice());
-        handles.write_back(requests);
-        finish_any::<A>(any?, index, status)
+        let any = over(count, requests, Then::End, wait::waitany)?;
+        finish_any::<A>(any, index, status)
     }
 }
 
@@ -249,15 +286,7 @@ pub unsafe fn testany<A: Abi>(
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arrays and arguments.
-    unsafe {
-        let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
-        let mut handles = Handles::read(requests, count, "array_of_requests")?;
-        let any = wait::testany(handles.as_slice(), Then::End);
-        handles.write_back(requests);
-        let any = any?;
-        flag.put((!matches!(any, Any::NotYet)).into());
-        finish_any::<A>(any, index, status)
-    }
+    unsafe { tested_any::<A>(count, requests, Then::End, index, flag, status) }
 }
 
 /// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some: `look` gives those that have ended.
@@ -265,24 +294,29 @@ pub unsafe fn testany<A: Abi>(
 /// # Safety
 /// The contract of each.
 unsafe fn some<A: Abi>(
-    handles: &mut Handles,
+    incount: c_int,
+    requests: *const A::Request,
+    then: Then,
     outcount: *mut c_int,
     indices: *mut c_int,
     statuses: *mut A::Status,
     look: impl FnOnce(&mut [Handle], &mut dyn FnMut(usize, Completed)) -> hawser_base::Result<Option<usize>>,
 ) -> Result {
-    // SAFETY: the caller's arrays; `indices` has room for all.
+    // SAFETY: the caller's arrays and argument; `indices` has room for all.
     unsafe {
-        let outcount = Out::new(outcount, "outcount")?;
-        if indices.is_null() && !handles.as_slice().is_empty() {
-            return Err(crate::arg::null("array_of_indices").into());
-        }
         let mut ends = Ends::<A>::new(statuses);
-        let found = look(handles.as_slice(), &mut |i, completed| {
-            indices.add(ends.ended).write(i as c_int);
-            ends.add(completed);
-        });
-        outcount.put(found?.map_or(UNDEFINED, |ended| ended as c_int));
+        over(incount, requests, then, |all| {
+            let outcount = Out::new(outcount, "outcount")?;
+            if indices.is_null() && !all.is_empty() {
+                return Err(crate::arg::null("array_of_indices"));
+            }
+            let found = look(all, &mut |i, completed| {
+                indices.add(ends.ended).write(i as c_int);
+                ends.add(completed);
+            });
+            outcount.put(found?.map_or(UNDEFINED, |ended| ended as c_int));
+            Ok(())
+        })?;
         ends.result()
     }
 }
@@ -298,10 +332,7 @@ pub unsafe fn waitsome<A: Abi>(
 ) -> Result {
     // SAFETY: the caller's arguments.
     unsafe {
-        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
-        let done = some::<A>(&mut handles, outcount, indices, statuses, |all, each| wait::waitsome(all, each));
-        handles.write_back(requests);
-        done
+        some::<A>(incount, requests, Then::End, outcount, indices, statuses, |all, each| wait::waitsome(all, each))
     }
 }
 
@@ -314,14 +345,9 @@ pub unsafe fn testsome<A: Abi>(
     indices: *mut c_int,
     statuses: *mut A::Status,
 ) -> Result {
+    let look = |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Then::End, each);
     // SAFETY: the caller's arguments.
-    unsafe {
-        let mut handles = Handles::read(requests, incount, "array_of_requests")?;
-        let look = |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Then::End, each);
-        let done = some::<A>(&mut handles, outcount, indices, statuses, look);
-        handles.write_back(requests);
-        done
-    }
+    unsafe { some::<A>(incount, requests, Then::End, outcount, indices, statuses, look) }
 }
 
 /// # Safety

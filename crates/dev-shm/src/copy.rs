@@ -209,19 +209,36 @@ unsafe fn avx(mut to: *mut u8, mut from: *const u8, mut len: usize) {
 mod tests {
     use super::*;
 
+    /// Copies `len` bytes from and to places of every kind of alignment.
+    fn check(copy: unsafe fn(*mut u8, *const u8, usize), len: usize) {
+        let from: Vec<u8> = (0..1200).map(|i| (i * 7 % 251) as u8).collect();
+        for (at, skew) in [(0, 0), (1, 0), (0, 1), (31, 17), (16, 48), (63, 64)] {
+            let mut to = vec![0xee; 1200];
+            // SAFETY: both vectors hold `len` bytes from there on.
+            unsafe { copy(to.as_mut_ptr().add(at), from.as_ptr().add(skew), len) };
+            assert_eq!(to[at..at + len], from[skew..skew + len], "{len} {at} {skew}");
+            assert!(to[..at].iter().chain(&to[at + len..]).all(|&b| b == 0xee), "{len} {at} {skew}");
+        }
+    }
+
+    fn lengths() -> impl Iterator<Item = usize> {
+        (0..400).chain([511, 512, 1000, 1024])
+    }
+
     #[test]
     fn every_length_and_alignment_is_copied_exactly() {
-        let from: Vec<u8> = (0..1200).map(|i| (i * 7 % 251) as u8).collect();
-        for len in (0..400).chain([511, 512, 1000, 1024]) {
-            for (at, skew) in [(0, 0), (1, 0), (0, 1), (31, 17), (16, 48), (63, 64)] {
-                for copy in [long, past_caches] {
-                    let mut to = vec![0xee; 1200];
-                    // SAFETY: both vectors hold `len` bytes from there on.
-                    unsafe { copy(to.as_mut_ptr().add(at), from.as_ptr().add(skew), len) };
-                    assert_eq!(to[at..at + len], from[skew..skew + len], "{len} {at} {skew}");
-                    assert!(to[..at].iter().chain(&to[at + len..]).all(|&b| b == 0xee), "{len} {at} {skew}");
-                }
-            }
+        for len in lengths() {
+            check(long, len);
+            check(past_caches, len);
+        }
+    }
+
+    /// `long` takes the widest registers that there are.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn narrower_registers_copy_exactly_too() {
+        if std::arch::is_x86_feature_detected!("avx") {
+            lengths().filter(|&len| len > 64).for_each(|len| check(avx, len));
         }
     }
 }

@@ -12,7 +12,8 @@ use hawser_job::Segment;
 use std::sync::Arc;
 
 /// Longest message worth pushing without asking, at most: where the receive is there in time, not asking gained 8 %
-/// from 96 to 256 KiB; being pushed in vain costs a copy.
+/// from 96 to 256 KiB; being pushed in vain costs a copy. A job has one limit, the least of all its devices: today it
+/// is that of a rank to itself, 64 KiB.
 pub const EAGER: usize = 256 << 10;
 
 /// Part of a pool that an unasked message may fill.

@@ -47,8 +47,8 @@ fn process_vm_from(facts: &Facts) -> Option<usize> {
     Some((from as usize).max(ARENA_FROM))
 }
 
-/// The length from which process_vm_readv beats copying through chunks, if it does, and asking is worth it: there the receiver's copy and
-/// the sender's run at once, so that the whole is about as fast as one.
+/// The length from which process_vm_readv beats copying through chunks, if it does, and asking is worth it: there the
+/// receiver's copy and the sender's run at once, so that the whole is about as fast as one.
 fn faster_from(facts: &Facts) -> Option<u64> {
     let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
     if memcpy == 0 || process_vm <= memcpy {

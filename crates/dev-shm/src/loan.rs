@@ -85,29 +85,18 @@ impl Borrower {
     /// These were read. Whether some went back: a lender that waits for them may sleep.
     #[inline]
     pub fn keep(&mut self, numbers: &[u8], words: impl Returns) -> bool {
+        let Borrower { kept, most, returns } = self;
         if numbers.len() > HOMEWARD {
-            self.give_back(numbers.iter().copied(), words);
+            give_back(returns, numbers.iter().copied(), words);
             return true;
         }
-        self.kept.extend(numbers);
-        let too_many = self.kept.len() > self.most;
+        kept.extend(numbers);
+        let too_many = kept.len() > *most;
         if too_many {
             // Down to half of what it may keep, so that words are not written for every chunk.
-            let oldest: Vec<u8> = self.kept.drain(..self.kept.len() - self.most / 2).collect();
-            self.give_back(oldest.into_iter(), words);
+            give_back(returns, kept.drain(..kept.len() - *most / 2), words);
         }
         too_many
-    }
-
-    fn give_back(&mut self, numbers: impl Iterator<Item = u8>, words: impl Returns) {
-        let before = self.returns;
-        for number in numbers {
-            let (word, bit) = Bits::place(number);
-            self.returns[word] ^= bit;
-        }
-        for word in (0..WORDS).filter(|&word| self.returns[word] != before[word]) {
-            words.store(word, self.returns[word]);
-        }
     }
 
     #[inline(always)]
@@ -131,6 +120,18 @@ impl Borrower {
     /// The lender is gone.
     pub fn forget(&mut self) {
         self.kept.clear();
+    }
+}
+
+/// Turns the bits of `numbers` over, and writes the words that this changes.
+fn give_back(returns: &mut [u64; WORDS], numbers: impl Iterator<Item = u8>, words: impl Returns) {
+    let before = *returns;
+    for number in numbers {
+        let (word, bit) = Bits::place(number);
+        returns[word] ^= bit;
+    }
+    for word in (0..WORDS).filter(|&word| returns[word] != before[word]) {
+        words.store(word, returns[word]);
     }
 }
 

@@ -224,15 +224,22 @@ impl ShmPort {
     #[cold]
     #[inline(never)]
     fn collect_chunks(&mut self, to: usize, count: usize) -> bool {
-        let holders: Vec<usize> = std::iter::once(to).chain(self.pool.holders()).collect();
-        holders.into_iter().any(|peer| {
-            self.pool.reclaim(peer, self.ends[peer].tx.lines());
-            self.pool.may_take(to, count)
-        })
+        // In a long stream this is every packet's way, and the peer itself has given back: no list is made for it.
+        if self.reclaim_for(to, count, to) {
+            return true;
+        }
+        let holders: Vec<usize> = self.pool.holders().collect();
+        holders.into_iter().any(|peer| self.reclaim_for(to, count, peer))
     }
 
-    /// How to fill chunks for a packet of `len` bytes to the peer: past the caches if they are far and will come back by
-    /// their bits. What goes home or came home from there is best found in a cache by both, near or far.
+    /// Takes back what `from` has given back. Whether that makes `count` chunks for `to`.
+    fn reclaim_for(&mut self, to: usize, count: usize, from: usize) -> bool {
+        self.pool.reclaim(from, self.ends[from].tx.lines());
+        self.pool.may_take(to, count)
+    }
+
+    /// How to fill chunks for a packet of `len` bytes to the peer: past the caches if they are far and will come back
+    /// by their bits. What goes home or came home from there is best found in a cache by both, near or far.
     /// To be asked before chunks are looked for: that fetches the line whose way is timed here.
     #[inline]
     fn copy_for(&mut self, to: usize, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {

@@ -60,7 +60,7 @@ impl Request {
 
     /// Who alone can end it, if the call named somebody.
     pub fn named_peer(&self) -> Option<Peer> {
-        self.comm.peer(self.rank).ok()
+        u32::try_from(self.rank).ok().and_then(|rank| self.comm.group().peer(rank))
     }
 
     /// The status of an ended operation.

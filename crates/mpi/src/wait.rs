@@ -13,9 +13,9 @@ use crate::status::Status;
 use hawser_base::threads::{self, Visit};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Handle, Lane as LaneId, Result};
-use hawser_job::{Tag, WaitPeer, Waiting};
+use hawser_job::{Tag, Waiting};
 use hawser_os::clock;
-use hawser_transport::Idle;
+use hawser_transport::{Idle, wait_peer};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A completed operation, and whose error handler is called if it failed.
@@ -144,7 +144,7 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
         call: call.to_owned(),
         communicator: comm.display_name(),
         context: comm.context().0,
-        peer: comm.peer(request.rank).map_or(WaitPeer::Any, |peer| WaitPeer::Rank(peer.0)),
+        peer: wait_peer(request.named_peer()),
         tag,
         ..Waiting::default()
     }

@@ -42,6 +42,10 @@ impl Fabric {
         &self.routes[peer.index()]
     }
 
+    fn device(&self, peer: Peer) -> &dyn Device {
+        &*self.devices[self.route(peer).device as usize]
+    }
+
     /// This lane's ends of all devices.
     pub fn channel(&self, lane: Lane) -> Channel {
         let ports = self.devices.iter().map(|d| d.port(lane)).collect();
@@ -60,27 +64,26 @@ impl Fabric {
 
     /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
     pub fn expose(&self, to: Peer, mem: UserMem) -> Option<RemoteKey> {
-        let route = self.route(to);
-        let from = route.limits.read_from?;
+        let from = self.route(to).limits.read_from?;
         if mem.len() < from {
             return None;
         }
-        self.devices[route.device as usize].expose(mem)
+        self.device(to).expose(mem)
     }
 
     /// Reads `into.len()` bytes of the peer's exposed buffer from `at` on; false if it cannot be read.
     pub fn read(&self, from: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
-        self.devices[self.route(from).device as usize].read(from, key, at, into)
+        self.device(from).read(from, key, at, into)
     }
 
     /// Names a receive buffer for remote writing if the device prefers that.
     pub fn expose_to_write(&self, to: Peer, mem: UserMem) -> Option<RemoteKey> {
-        self.devices[self.route(to).device as usize].expose_to_write(mem)
+        self.device(to).expose_to_write(mem)
     }
 
     /// Writes all of `source` to the peer's exposed buffer from `at` on; false if it cannot be written.
     pub fn write(&self, to: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
-        self.devices[self.route(to).device as usize].write(to, key, at, source)
+        self.device(to).write(to, key, at, source)
     }
 }
 

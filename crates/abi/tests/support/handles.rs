@@ -30,3 +30,21 @@ pub fn check<H: CHandle>(value: i32) {
         assert_eq!(H::encode(house).to_int(), value, "{:?} {value:#x} is {house:?}", H::KIND);
     }
 }
+
+/// Any number as a handle of each kind, of which the ABI's `codec` has another type for `$file` alone, and as an
+/// attribute's key.
+macro_rules! fuzz_handles {
+    ($file:ty) => {
+        fuzz_handles!($file; Comm Group Datatype Errhandler Op Info Win Request Message Session)
+    };
+    ($file:ty; $($kind:ident)+) => {
+        bolero::check!().with_type::<support::Number>().with_iterations(20_000).for_each(|number| {
+            let value = number.value();
+            $(support::check::<codec::CHandle<{ hawser_base::handle::Kind::$kind as u32 }>>(value);)+
+            support::check::<$file>(value);
+            if let Some(key) = codec::keyval_in(value) {
+                assert_eq!(codec::keyval_out(key), value, "{key:?}");
+            }
+        })
+    };
+}

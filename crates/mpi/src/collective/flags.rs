@@ -394,7 +394,8 @@ impl Seat {
     }
 
     fn behind(&self, progress: u64, of: impl Iterator<Item = usize>, board: &impl Board) -> Option<usize> {
-        of.filter(|&member| member != self.me).find(|&member| board.progress(member).load(Acquire) < progress) // partners: `poll`, `leave`
+        // Partners: `poll`, `leave`.
+        of.filter(|&member| member != self.me).find(|&member| board.progress(member).load(Acquire) < progress)
     }
 
     /// The number of the step, for reports.

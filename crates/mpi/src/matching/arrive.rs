@@ -88,8 +88,7 @@ impl Engine {
         };
         self.forget_offer(op, &waiting);
         let room = waiting.room;
-        let mut inbound =
-            Inbound { envelope, room, arrived: payload, expected: envelope.bytes, pulled: None, granted: false };
+        let mut inbound = Inbound::new(envelope, room, payload);
         match kind {
             Kind::Whole => {}
             Kind::Pushed if payload < envelope.bytes => self.lead(envelope.source, message, op),
@@ -133,8 +132,7 @@ impl Engine {
             }
             None => {
                 inbound.granted = true;
-                self.lead(peer, request.message, op);
-                self.effects.push_back(Effect::Grant { op, to: peer, send: request.send, from, until });
+                self.grant_bytes(op, peer, request, from, until);
             }
         }
         inbound
@@ -148,19 +146,22 @@ impl Engine {
         };
         let Inbound { envelope, arrived, expected: until, pulled, granted, .. } = inbound;
         let (peer, until) = (envelope.source, *until);
-        let Some(Request { message, send }) = pulled.take() else {
-            unreachable!("pulled operation {op:?} had no pull under way")
-        };
+        let Some(request) = pulled.take() else { unreachable!("pulled operation {op:?} had no pull under way") };
         if read {
             *arrived = until;
             let inbound = *inbound;
-            self.transmit(peer, Packet::Done { send });
+            self.transmit(peer, Packet::Done { send: request.send });
             self.received(op, inbound);
         } else {
             *granted = true;
-            self.lead(peer, message, op);
-            self.effects.push_back(Effect::Grant { op, to: peer, send, from, until });
+            self.grant_bytes(op, peer, request, from, until);
         }
+    }
+
+    /// The peer may send or write these bytes of its request to `op`.
+    fn grant_bytes(&mut self, op: Op, peer: Peer, request: Request, from: u64, until: u64) {
+        self.lead(peer, request.message, op);
+        self.effects.push_back(Effect::Grant { op, to: peer, send: request.send, from, until });
     }
 
     /// Bytes of the peer's `message` go to `op` from now on.

@@ -199,6 +199,13 @@ struct Inbound {
     granted: bool,
 }
 
+impl Inbound {
+    /// A message whose first `arrived` bytes are here, and all of which will come.
+    fn new(envelope: Envelope, room: u64, arrived: u64) -> Inbound {
+        Inbound { envelope, room, arrived, expected: envelope.bytes, pulled: None, granted: false }
+    }
+}
+
 /// A message that arrived before its receive.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Held {
@@ -464,7 +471,8 @@ impl Engine {
         held
     }
 
-    /// The context was freed here. One that is not known here yet is open: its communicator may be made first elsewhere.
+    /// The context was freed here. One that is not known here yet is open: its communicator may be made first
+    /// elsewhere.
     fn is_closed(&self, context: Context) -> bool {
         self.least.get(queues::slot(context)).is_some_and(|&least| context.generation() < least)
     }

@@ -177,8 +177,7 @@ impl Engine {
             Body::Pushed { end, .. } => end,
             Body::Asked { first, .. } => first,
         };
-        let mut inbound =
-            Inbound { envelope, room, arrived: here, expected: envelope.bytes, pulled: None, granted: false };
+        let mut inbound = Inbound::new(envelope, room, here);
         let op = self.new_op(State::Recv(Receiving::Matched(inbound)));
         let cut_off = self.peers[from.index()].lost && !self.held(held).is_whole();
         self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });
