@@ -197,6 +197,14 @@ def test_every_message_is_counted_with_its_method(run, build, abi):
     assert sum(counted(f"messages {method}") for method in methods) == 2 * 6 * len(lengths), total
 
 
+def test_nobody_asks_for_a_receive_that_was_offered(run, build, abi):
+    """The offer lies in the sender's ring, though nothing has made it look there."""
+    result = run(2, build("p2p_offered.c", abi), options=["--stats"], env={"HAWSER_PROCESS_VM_FROM": "1g"})
+    total = result.err.splitlines()[-1]
+    assert result.code == 0 and "messages that answered an offer (RTR) 50," in total, result
+    assert "rendezvous" not in total, total
+
+
 def test_kills_at_random_moments_leave_nothing(session, build, abi):
     """Ranks, the agent and mpiexec in turn, from their start on. Whatever dies, the job ends by itself."""
     program = build("endless.c", abi)

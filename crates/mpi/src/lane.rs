@@ -15,7 +15,7 @@ use crate::request::Requests;
 use crate::wire;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Lane as LaneId, Peer, SharedMem, UserMem};
-use hawser_device::{Delivery, Header, Payload, Source};
+use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Source};
 use hawser_job::counters::Counters;
 use hawser_transport::{Channel, Control, Fabric};
 use std::collections::VecDeque;
@@ -155,8 +155,8 @@ impl Lane {
                 self.channel.control(to, wire::encode(&packet));
             }
             Effect::Stream { op, to, message, from, until } => {
-                let total = (until - from) as usize;
-                let piece = (self.core.fabric.route(to).limits.piece)(total);
+                let limits = &self.core.fabric.route(to).limits;
+                let piece = piece_of(limits, until, (until - from) as usize);
                 self.core.streams.push_back(Stream { op, to, message, at: from, until, piece });
             }
             Effect::Pull { op, peer, key, from, until } => {
@@ -210,6 +210,18 @@ impl Lane {
         }
         stream.at > start
     }
+}
+
+/// Pieces are of whole pages, as devices fill them.
+const PAGE: usize = 4096;
+
+/// How long the pieces of a stream are: `rest` bytes of a message of `total`. Of like length: a short one that came last
+/// cost a packet more (17 KiB: 1.21 us, not 1.09).
+fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
+    let best = (limits.piece)(total as usize);
+    let most = limits.packet - PREFIX_MAX;
+    let count = ((rest + best / 2) / best).max(rest.div_ceil(most)).max(1);
+    rest.div_ceil(count).next_multiple_of(PAGE).min(most)
 }
 
 impl Core {
