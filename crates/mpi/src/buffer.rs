@@ -41,13 +41,18 @@ impl Buffer {
     pub const EMPTY: Buffer = Buffer::Dense(UserMem::EMPTY);
 
     /// Checks count, datatype and address (MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER).
-    #[inline]
+    #[inline(always)]
     pub fn new(process: &Process, buf: &Buf) -> Result<Buffer> {
+        match buf.lean_memory() {
+            Some(mem) => Ok(Buffer::Dense(mem)),
+            None => Buffer::checked(process, buf),
+        }
+    }
+
+    #[inline(never)]
+    fn checked(process: &Process, buf: &Buf) -> Result<Buffer> {
         if buf.count < 0 {
             return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
-        }
-        if let Some(mem) = buf.lean_memory() {
-            return Ok(Buffer::Dense(mem));
         }
         types::with(process, buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?
     }

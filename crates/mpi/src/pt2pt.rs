@@ -227,8 +227,24 @@ impl Core {
 }
 
 /// MPI_Isend and its modes.
+#[inline(always)]
 pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<Handle> {
     let process = process::get()?;
+    if matches!(mode, Mode::Standard | Mode::Ready) && send_lean(process, buf, dest, tag, comm) {
+        return Ok(SENT);
+    }
+    isend_checked(process, buf, dest, tag, comm, mode)
+}
+
+#[inline(never)]
+fn isend_checked(
+    process: &'static Process,
+    buf: &Buf,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    mode: Mode,
+) -> Result<Handle> {
     let comm = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
     let Some(target) = target(&comm, dest, tag)? else { return Ok(SENT) };

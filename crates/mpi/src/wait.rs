@@ -165,6 +165,7 @@ pub enum Then {
 }
 
 /// The result of a request that has ended, and whether it went.
+#[inline]
 fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
     let status = request.status()?;
@@ -190,6 +191,7 @@ enum Found {
     Open(LaneId, u32),
 }
 
+#[inline(always)]
 fn find(process: &'static Process, handle: Handle) -> Result<Found> {
     match handle {
         Handle::NULL => Ok(Found::Nothing),
@@ -207,32 +209,48 @@ fn find(process: &'static Process, handle: Handle) -> Result<Found> {
     }
 }
 
-/// The result of `handle` if it has ended; null and inactive ones are `Some(None)`.
-fn poll(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Option<Option<Completed>>> {
+/// What one look at a handle found.
+enum Look {
+    Ended(Completed),
+    /// It is inactive or null.
+    Nothing,
+    NotYet(LaneId, u32),
+}
+
+/// The result of `handle` if it has ended.
+#[inline]
+fn look(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Look> {
     let (completed, gone) = match find(process, *handle)? {
-        Found::Nothing => return Ok(Some(None)),
+        Found::Nothing => return Ok(Look::Nothing),
         Found::Now(completed) => (completed, then == Then::End),
         Found::Open(lane, index) => match take(&mut process.lane(lane).enter(), index, then) {
             Some(ended) => ended,
-            None => return Ok(None),
+            None => return Ok(Look::NotYet(lane, index)),
         },
     };
     if gone {
         *handle = Handle::NULL;
     }
-    Ok(Some(Some(completed)))
+    Ok(Look::Ended(completed))
+}
+
+/// The same; null and inactive ones are `Some(None)`.
+fn poll(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Option<Option<Completed>>> {
+    Ok(match look(process, handle, then)? {
+        Look::Ended(completed) => Some(Some(completed)),
+        Look::Nothing => Some(None),
+        Look::NotYet(..) => None,
+    })
 }
 
 /// MPI_Wait.
+#[inline]
 pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
     let process = process::get()?;
-    match find(process, *handle)? {
-        Found::Nothing => Ok(Completed::NOTHING),
-        Found::Now(completed) => {
-            *handle = Handle::NULL;
-            Ok(completed)
-        }
-        Found::Open(lane, index) => {
+    match look(process, handle, Then::End)? {
+        Look::Ended(completed) => Ok(completed),
+        Look::Nothing => Ok(Completed::NOTHING),
+        Look::NotYet(lane, index) => {
             let (completed, gone) = wait_open(process, name, lane, index);
             if gone {
                 *handle = Handle::NULL;
@@ -242,6 +260,7 @@ pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
     }
 }
 
+#[inline(never)]
 fn wait_open(process: &'static Process, name: &'static str, lane: LaneId, index: u32) -> (Completed, bool) {
     process.wait_until(lane, || open_reason(process, name, lane, index), |lane| take(lane, index, Then::End))
 }
