@@ -68,6 +68,11 @@ def test_a_call_outside_of_mpi_is_named(session, run, build, abi, when, function
         assert function in line and {"before": "MPI_Init", "after": "MPI_Finalize"}[when] in line, line
 
 
+def test_a_call_before_mpi_init_ends_the_job_with_one_line(run, build, abi):
+    line = one_line(run(3, build("misuse.c", abi), ["before"]))
+    assert re.search(rf"rank \d on host {HOST} .*called before MPI_Init", line), line
+
+
 def test_an_unsupported_function_is_named(run, build, abi):
     line = one_line(run(1, build("unsupported.c", abi), ["fatal"]))
     assert "MPI_Win_create" in line and "MPI_ERR_UNSUPPORTED_OPERATION" in line and "Hawser" in line, line
@@ -141,6 +146,23 @@ mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0
     text = masked(result.err)
     assert text.startswith(first), result
     assert ranks in text[len(first):], result
+
+
+STUCK = {
+    "collective": tuple(f"MPI_Bcast, waiting for rank {peer}, MPI_COMM_WORLD" for peer in (1, 0)),
+    "several": tuple(
+        f"{call}, waiting for rank {peer}, any tag, MPI_COMM_WORLD, 2 requests open"
+        for call, peer in (("MPI_Waitany", 1), ("MPI_Waitsome", 0))
+    ),
+}
+
+
+@pytest.mark.parametrize("how", STUCK)
+def test_ranks_that_wait_in_a_collective_or_for_several_requests_say_for_whom(run, build, abi, how):
+    result = run(2, build("stuck.c", abi), [how], options=["--timeout", "2"], timeout=20)
+    lines = "".join(f"  rank {rank} on HOST (pid P): {what}, for T s\n" for rank, what in enumerate(STUCK[how]))
+    cycle = "mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 0\n"
+    assert result.code == 124 and lines + cycle in masked(result.err), result
 
 
 @pytest.mark.skipif(not LONG, reason="takes more than a minute: make check-long")

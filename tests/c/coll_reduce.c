@@ -129,14 +129,34 @@ static void predefined(void)
     PREDEFINED(long double, MPI_LONG_DOUBLE, MPI_SUM, rank, sum);
 }
 
+/* Values and their places, also of a single pair: it has no gap, but padding behind it. */
+#define PLACES(TYPE, INDEX, mpi) do { \
+        for (int c_ = 0; c_ < 6; c_++) { \
+            int n = (int[]){1, 2, 3, 4, 7, 30}[c_]; \
+            struct { TYPE value; INDEX place; } in_[30], out_[30]; \
+            for (int max = 0; max < 2; max++) \
+                for (int in_place = 0; in_place < 2; in_place++) { \
+                    for (int i = 0; i < n; i++) in_[i].value = (TYPE)((me + i) % size), in_[i].place = me; \
+                    memcpy(out_, in_, sizeof in_); \
+                    OK(MPI_Allreduce(in_place ? MPI_IN_PLACE : (void *)in_, out_, n, mpi, max ? MPI_MAXLOC : MPI_MINLOC, \
+                                     MPI_COMM_WORLD)); \
+                    for (int i = 0; i < n; i++) { \
+                        int value = max ? size - 1 : 0; \
+                        if (out_[i].value != (TYPE)value || ((int)out_[i].place + i) % size != value) \
+                            FAIL(#mpi " at %d of %d, max %d, in place %d", i, n, max, in_place); \
+                    } \
+                } \
+        } \
+    } while (0)
+
 static void places(void)
 {
-    struct { double value; int place; } in[30], out[30];
-    for (int i = 0; i < 30; i++) in[i].value = (me + i) % size, in[i].place = me;
-    OK(MPI_Allreduce(in, out, 30, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD));
-    for (int i = 0; i < 30; i++) CHECK(out[i].value == size - 1 && (out[i].place + i) % size == size - 1);
-    OK(MPI_Allreduce(in, out, 30, MPI_DOUBLE_INT, MPI_MINLOC, MPI_COMM_WORLD));
-    for (int i = 0; i < 30; i++) CHECK(out[i].value == 0 && (out[i].place + i) % size == 0);
+    PLACES(double, int, MPI_DOUBLE_INT);
+    PLACES(float, int, MPI_FLOAT_INT);
+    PLACES(long, int, MPI_LONG_INT);
+    PLACES(short, int, MPI_SHORT_INT);
+    PLACES(long double, int, MPI_LONG_DOUBLE_INT);
+    PLACES(int, int, MPI_2INT);
 }
 
 /* A function that reads its datatype and a layout with gaps, which must stay untouched. */

@@ -41,11 +41,19 @@ pub fn abort(code: i32, text: &str) -> ! {
     hawser_os::host::flush_streams();
     match process::any() {
         Some(process) => process.job().abort(code, text),
-        None => {
-            eprintln!("hawser: {text}");
-            hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
-        }
+        None => abort_outside(code, text),
     }
+}
+
+/// The same before MPI_Init: the launcher, if there is one, is told even so, for one line with rank and host.
+fn abort_outside(code: i32, text: &str) -> ! {
+    if let Ok(world) = hawser_boot::attach()
+        && !world.is_alone()
+    {
+        world.abort(code, text)
+    }
+    eprintln!("hawser: {text}");
+    hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
 }
 
 /// MPI_Get_processor_name.

@@ -13,7 +13,7 @@ use crate::status::Status;
 use hawser_base::threads::{self, Visit};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Handle, Lane as LaneId, Result};
-use hawser_job::{Tag, Waiting};
+use hawser_job::{Tag, WaitPeer, Waiting};
 use hawser_os::clock;
 use hawser_transport::{Idle, wait_peer};
 use std::sync::atomic::Ordering::Relaxed;
@@ -150,9 +150,27 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
     }
 }
 
-/// What a rank says when it sleeps for any of several requests.
-fn several(call: &str, requests: usize) -> Waiting {
-    Waiting { call: call.to_owned(), extra: requests as u64, ..Waiting::default() }
+/// What a rank says when it sleeps for any of several requests: what they have in common.
+fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting {
+    let mut open = handles.iter().filter_map(|&handle| match find(process, handle) {
+        Ok(Found::Open(lane, index)) => Some(open_reason(process, call, lane, index)),
+        _ => None,
+    });
+    let Some(mut all) = open.next() else { return Waiting { call: call.to_owned(), ..Waiting::default() } };
+    all.extra = 1;
+    for one in open {
+        all.extra += 1;
+        if one.peer != all.peer {
+            all.peer = WaitPeer::Any;
+        }
+        if one.tag != all.tag {
+            all.tag = Tag::Any;
+        }
+        if one.context != all.context {
+            (all.communicator, all.context) = (String::new(), 0);
+        }
+    }
+    all
 }
 
 /// What becomes of a request whose operation has ended.
@@ -362,7 +380,7 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
             found => return Ok(found),
         }
         let moved = process.help(&mut idle, NO_LANE);
-        process.rest(&mut idle, NO_LANE, moved, &|| several("MPI_Waitany", handles.len()));
+        process.rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitany", handles));
     }
 }
 
@@ -406,6 +424,6 @@ pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) 
             found => return Ok(found),
         }
         let moved = process.help(&mut idle, NO_LANE);
-        process.rest(&mut idle, NO_LANE, moved, &|| several("MPI_Waitsome", handles.len()));
+        process.rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitsome", handles));
     }
 }

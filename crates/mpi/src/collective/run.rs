@@ -46,8 +46,10 @@ pub struct Team {
 /// A step under way.
 struct Open {
     request: u32,
-    /// The rank and the bytes of a receive.
-    receives: Option<(u32, u64)>,
+    /// With whom.
+    rank: u32,
+    /// The bytes of a receive.
+    receives: Option<u64>,
 }
 
 /// Where the run stands.
@@ -206,17 +208,17 @@ impl Run {
 
     /// Takes away what has ended; true when nothing is under way any more.
     fn reap(&mut self, lane: &mut Lane) -> bool {
-        while let Some(Open { request, receives }) = self.open.last() {
-            let Some(status) = lane.core.requests.get(*request).status() else { return false };
-            let wrong = match (status.error, *receives) {
-                (Some(class), receives) => Some(failed(class, receives)),
-                (None, Some((rank, bytes))) if status.bytes != bytes => Some(too_short(rank, status.bytes, bytes)),
+        while let Some(&Open { request, rank, receives }) = self.open.last() {
+            let Some(status) = lane.core.requests.get(request).status() else { return false };
+            let wrong = match (status.error, receives) {
+                (Some(class), receives) => Some(failed(class, rank, receives)),
+                (None, Some(bytes)) if status.bytes != bytes => Some(too_short(rank, status.bytes, bytes)),
                 _ => None,
             };
             if let Some(error) = wrong {
                 keep_first(&mut self.failure, error);
             }
-            lane.core.requests.remove(*request);
+            lane.core.requests.remove(request);
             self.open.pop();
         }
         true
@@ -284,10 +286,8 @@ impl Run {
     }
 
     fn reason(&self, team: &Team, call: &'static str) -> Waiting {
-        let awaited = match self.open.last().and_then(|open| open.receives) {
-            Some((rank, _)) => team.group.peer(rank),
-            None => None,
-        };
+        // The one that `reap` asks for.
+        let awaited = self.open.last().and_then(|open| team.group.peer(open.rank));
         Waiting {
             call: call.to_owned(),
             communicator: team.comm.display_name(),
@@ -355,7 +355,7 @@ impl Starting<'_> {
         let request = Request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32, ANY_TAG);
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
-                self.open.push(Open { request, receives: Some((rank, bytes)) });
+                self.open.push(Open { request, rank, receives: Some(bytes) });
                 pt2pt::post(self.lane, want, buffer, request);
             }
             Err(error) => keep_first(self.failure, error),
@@ -373,7 +373,7 @@ impl Starting<'_> {
         let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
-                self.open.push(Open { request, receives: None });
+                self.open.push(Open { request, rank, receives: None });
                 pt2pt::start(self.lane, &to, buffer, false, request);
             }
             Err(error) => keep_first(self.failure, error),
@@ -387,7 +387,7 @@ impl Starting<'_> {
             let want = self.want(peer);
             match pt2pt::recv_direct(process, self.lane, &want, peer, into, rank as i32) {
                 Some(Status { error: Some(class), .. }) => {
-                    keep_first(self.failure, failed(class, Some((rank, into.len() as u64))));
+                    keep_first(self.failure, failed(class, rank, Some(into.len() as u64)));
                 }
                 Some(status) if status.bytes != into.len() as u64 => {
                     keep_first(self.failure, too_short(rank, status.bytes, into.len() as u64));
@@ -407,15 +407,14 @@ fn keep_first(failure: &mut Option<Error>, error: Error) {
 }
 
 #[cold]
-fn failed(class: Class, receives: Option<(u32, u64)>) -> Error {
+fn failed(class: Class, rank: u32, receives: Option<u64>) -> Error {
     let text = match (class, receives) {
-        (Class::Truncate, Some((rank, bytes))) => format!(
+        (Class::Truncate, Some(bytes)) => format!(
             "rank {rank} sent more than the {bytes} bytes that this rank expects; counts and types of the collective \
              do not agree"
         ),
-        (Class::ProcAborted, Some((rank, _))) => format!("rank {rank} has ended and takes part in no collective"),
-        (Class::ProcAborted, None) => "a rank that takes part in the collective has ended".to_owned(),
-        (_, _) => "a message of the collective failed".to_owned(),
+        (Class::ProcAborted, _) => format!("rank {rank} has ended and takes part in no collective"),
+        (_, _) => format!("a message of the collective, with rank {rank}, failed"),
     };
     Error::new(class, text)
 }

@@ -1,0 +1,20 @@
+/* Two ranks that wait for ever, in a way to be reported: run by test_errors.py with a time limit. */
+#include "test.h"
+
+int main(int argc, char **argv)
+{
+    start(&argc, &argv);
+    size_t bytes = 4 << 20;
+    unsigned char *in = need(bytes), *out = need(bytes);
+    if (!strcmp(argv[1], "collective")) {
+        OK(MPI_Bcast(in, bytes, MPI_BYTE, 1 - me, MPI_COMM_WORLD));
+    } else {
+        MPI_Request requests[3] = {MPI_REQUEST_NULL};
+        int index, done[3];
+        OK(MPI_Irecv(in, 1, MPI_BYTE, 1 - me, 3, MPI_COMM_WORLD, &requests[1]));
+        OK(MPI_Irecv(out, 1, MPI_BYTE, 1 - me, 4, MPI_COMM_WORLD, &requests[2]));
+        if (me == 0) OK(MPI_Waitany(3, requests, &index, MPI_STATUS_IGNORE));
+        else OK(MPI_Waitsome(3, requests, &index, done, MPI_STATUSES_IGNORE));
+    }
+    return finish();
+}
