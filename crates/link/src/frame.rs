@@ -1,0 +1,335 @@
+//! A frame: 32 bytes of header and a payload, how it is written, and what makes it one of ours.
+//!
+//! `Frame` looks at bytes that anybody may have written; only `Frame::check` says that a peer of this job wrote them. Every
+//! way to be wrong has a name of its own, by which it is counted (P3). Before it: frame ports; after it: `path`.
+
+use crate::seq::Seq;
+use siphasher::sip::SipHasher24;
+use std::hash::Hasher;
+
+/// Bytes of a header.
+pub const HEADER: usize = 32;
+/// The longest payload: UDP's, which is the longest of all ports.
+pub const PAYLOAD_MAX: usize = 65_507 - HEADER;
+/// Of the protocol; an older or newer one is dropped (P3).
+pub const VERSION: u8 = 1;
+
+/// Where the fields of a header lie. All integers are little-endian (P1).
+mod field {
+    use std::ops::Range;
+    pub const FORM: usize = 0;
+    pub const FLAGS: usize = 1;
+    pub const LENGTH: Range<usize> = 2..4;
+    pub const PATH: Range<usize> = 4..8;
+    pub const SEQUENCE: Range<usize> = 8..12;
+    pub const EXPECTED: Range<usize> = 12..16;
+    pub const CREDIT: Range<usize> = 16..20;
+    pub const CRC: Range<usize> = 20..24;
+    pub const TAG: Range<usize> = 24..32;
+    const _: () = assert!(TAG.end == super::HEADER);
+}
+
+/// What a frame is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// Opens a path; from who has something to send.
+    Hello = 1,
+    /// Answers it.
+    Welcome = 2,
+    /// Carries records, and has a number.
+    Data = 3,
+    /// Says what came beyond `expected`; has no number.
+    Ack = 4,
+}
+
+impl Kind {
+    fn of(form: u8) -> Option<Kind> {
+        [Kind::Hello, Kind::Welcome, Kind::Data, Kind::Ack].into_iter().find(|&kind| kind as u8 == form & 15)
+    }
+}
+
+/// Bits of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// A frame before the sender's last ones is missing: LOSE of Go-Back-N for PM (P12).
+    pub const LOSE: Flags = Flags(1);
+    /// No payload is taken until a frame without this flag comes: STOP, and GO (P20).
+    pub const STOP: Flags = Flags(2);
+    /// Acknowledge at once (P17).
+    pub const ASK: Flags = Flags(4);
+    /// The medium checks the payload: there is no CRC (P6).
+    pub const UNCHECKED: Flags = Flags(8);
+
+    const ALL: u8 = 15;
+
+    #[inline]
+    pub fn has(self, flag: Flags) -> bool {
+        self.0 & flag.0 != 0
+    }
+}
+
+impl std::ops::BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// Who sends to whom: world ranks. They are in the tag and not in the frame (P5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ends {
+    pub from: u32,
+    pub to: u32,
+}
+
+/// The job's secret.
+#[derive(Clone)]
+pub struct Key([u8; 16]);
+
+impl Key {
+    pub fn new(secret: [u8; 16]) -> Key {
+        Key(secret)
+    }
+
+    /// The keyed tag of a header between two ranks (P5).
+    fn tag(&self, header: &[u8], ends: Ends) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.0);
+        hasher.write(&header[..field::TAG.start]);
+        hasher.write(&ends.from.to_le_bytes());
+        hasher.write(&ends.to.to_le_bytes());
+        hasher.finish()
+    }
+}
+
+/// What a header says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Head {
+    pub kind: Kind,
+    pub flags: Flags,
+    /// The number by which the receiver knows the path.
+    pub path: u32,
+    /// The frame's own number; 0 without one.
+    pub sequence: Seq,
+    /// All frames before this one have come to the sender of this frame.
+    pub expected: Seq,
+    /// Bytes of payload, counted from the path's beginning, for which its sender has room.
+    pub credit: u32,
+}
+
+impl Head {
+    /// The header of a frame with a payload of `length` bytes and, if it is checked, this CRC32C.
+    pub fn write(&self, key: &Key, ends: Ends, length: usize, crc: Option<u32>) -> [u8; HEADER] {
+        assert!(length <= PAYLOAD_MAX, "a payload of {length} bytes");
+        let mut header = [0; HEADER];
+        let flags = if crc.is_some() { self.flags } else { self.flags | Flags::UNCHECKED };
+        header[field::FORM] = VERSION << 4 | self.kind as u8;
+        header[field::FLAGS] = flags.0;
+        header[field::LENGTH].copy_from_slice(&(length as u16).to_le_bytes());
+        header[field::PATH].copy_from_slice(&self.path.to_le_bytes());
+        header[field::SEQUENCE].copy_from_slice(&self.sequence.0.to_le_bytes());
+        header[field::EXPECTED].copy_from_slice(&self.expected.0.to_le_bytes());
+        header[field::CREDIT].copy_from_slice(&self.credit.to_le_bytes());
+        header[field::CRC].copy_from_slice(&crc.unwrap_or(0).to_le_bytes());
+        let tag = key.tag(&header, ends);
+        header[field::TAG].copy_from_slice(&tag.to_le_bytes());
+        header
+    }
+}
+
+/// CRC32C of a payload (P6).
+pub fn crc(payload: &[u8]) -> u32 {
+    crc32c::crc32c(payload)
+}
+
+/// Why a frame was dropped (P3). It has changed nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dropped {
+    /// Shorter than a header.
+    Short,
+    /// Of another version of the protocol.
+    Version,
+    /// Of no kind that there is.
+    Kind,
+    /// With a flag that there is not.
+    Flags,
+    /// It says more payload than came.
+    Length,
+    /// Not from whom it would have to be: another job, another user, a forger, or changed on the way.
+    Tag,
+    /// Its payload was changed on the way.
+    Crc,
+    /// For a path that is not open.
+    Path,
+    /// Its number was taken before.
+    Again,
+    /// Its number is beyond the window.
+    Beyond,
+    /// It acknowledges what was never sent.
+    Nonsense,
+    /// Its acknowledgement is cut short or too long.
+    Ack,
+}
+
+/// Bytes that look like a frame. What it says is not to be believed before `check`.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    header: &'a [u8],
+    payload: &'a [u8],
+    kind: Kind,
+}
+
+impl<'a> Frame<'a> {
+    /// Looks at `bytes` as they came, padding included.
+    pub fn of(bytes: &'a [u8]) -> Result<Frame<'a>, Dropped> {
+        if bytes.len() < HEADER {
+            return Err(Dropped::Short);
+        }
+        let (header, rest) = bytes.split_at(HEADER);
+        if header[field::FORM] >> 4 != VERSION {
+            return Err(Dropped::Version);
+        }
+        let kind = Kind::of(header[field::FORM]).ok_or(Dropped::Kind)?;
+        if header[field::FLAGS] & !Flags::ALL != 0 {
+            return Err(Dropped::Flags);
+        }
+        let length = usize::from(u16::from_le_bytes([header[2], header[3]]));
+        let payload = rest.get(..length).ok_or(Dropped::Length)?;
+        Ok(Frame { header, payload, kind })
+    }
+
+    fn word(&self, at: std::ops::Range<usize>) -> u32 {
+        u32::from_le_bytes(self.header[at].try_into().expect("a field of four bytes"))
+    }
+
+    /// The receiver's number of the path: to find out between whom it would have to be.
+    pub fn path(&self) -> u32 {
+        self.word(field::PATH)
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What it says, if the peer at `ends` of this job wrote it, and its payload (P4).
+    pub fn check(&self, key: &Key, ends: Ends) -> Result<(Head, &'a [u8]), Dropped> {
+        let tag = u64::from_le_bytes(self.header[field::TAG].try_into().expect("a field of eight bytes"));
+        // Compared whole: what differs first is not to be learnt from the time that it takes.
+        if key.tag(self.header, ends) ^ tag != 0 {
+            return Err(Dropped::Tag);
+        }
+        let flags = Flags(self.header[field::FLAGS]);
+        if !flags.has(Flags::UNCHECKED) && crc(self.payload) != self.word(field::CRC) {
+            return Err(Dropped::Crc);
+        }
+        let head = Head {
+            kind: self.kind,
+            flags,
+            path: self.path(),
+            sequence: Seq(self.word(field::SEQUENCE)),
+            expected: Seq(self.word(field::EXPECTED)),
+            credit: self.word(field::CREDIT),
+        };
+        Ok((head, self.payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ENDS: Ends = Ends { from: 3, to: 70_000 };
+
+    fn key() -> Key {
+        Key::new(*b"the job's secret")
+    }
+
+    fn head() -> Head {
+        Head {
+            kind: Kind::Data,
+            flags: Flags::ASK | Flags::LOSE,
+            path: 0x1234_5678,
+            sequence: Seq(9),
+            expected: Seq(u32::MAX),
+            credit: 1 << 31,
+        }
+    }
+
+    fn frame(payload: &[u8]) -> Vec<u8> {
+        let mut bytes = head().write(&key(), ENDS, payload.len(), Some(crc(payload))).to_vec();
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn checked(bytes: &[u8], ends: Ends) -> Result<(Head, Vec<u8>), Dropped> {
+        let (head, payload) = Frame::of(bytes)?.check(&key(), ends)?;
+        Ok((head, payload.to_vec()))
+    }
+
+    /// P1, P2: the layout, byte by byte, and padding that a short Ethernet frame has.
+    #[test]
+    fn a_frame_is_written_as_specified_and_comes_back() {
+        let mut bytes = frame(b"payload");
+        assert_eq!(bytes[..20], *b"\x13\x05\x07\x00\x78\x56\x34\x12\x09\0\0\0\xff\xff\xff\xff\0\0\0\x80");
+        assert_eq!(bytes[20..24], crc(b"payload").to_le_bytes());
+        assert_eq!(crc(b"123456789"), 0xe306_9283, "the check value of CRC32C");
+        bytes.extend([0; 21]);
+        assert_eq!(checked(&bytes, ENDS), Ok((head(), b"payload".to_vec())));
+    }
+
+    /// P6
+    #[test]
+    fn a_payload_that_the_medium_checks_has_no_crc() {
+        let mut bytes = head().write(&key(), ENDS, 3, None).to_vec();
+        bytes.extend(b"abd");
+        let (head, payload) = checked(&bytes, ENDS).unwrap();
+        assert!(head.flags.has(Flags::UNCHECKED) && payload == b"abd");
+    }
+
+    /// P3
+    #[test]
+    fn every_way_to_be_wrong_has_a_name() {
+        let good = frame(b"payload");
+        let changed = |at: usize, to: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = to;
+            checked(&bytes, ENDS).unwrap_err()
+        };
+        assert_eq!(checked(&good[..HEADER - 1], ENDS), Err(Dropped::Short));
+        assert_eq!(checked(&good[..HEADER + 6], ENDS), Err(Dropped::Length));
+        assert_eq!(changed(0, 0x23), Dropped::Version);
+        assert_eq!((changed(0, 0x10), changed(0, 0x1f)), (Dropped::Kind, Dropped::Kind));
+        assert_eq!(changed(1, 0x10), Dropped::Flags);
+        assert_eq!(changed(3, 1), Dropped::Length);
+        assert_eq!(changed(HEADER, b'q'), Dropped::Crc);
+    }
+
+    proptest! {
+        /// P4, P5: whatever bit of a header is another, and whoever else it may be from, it is not ours.
+        #[test]
+        fn a_changed_header_is_dropped(bit in 0..HEADER * 8, payload: Vec<u8>) {
+            let mut bytes = frame(&payload);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(checked(&bytes, ENDS).is_err());
+        }
+
+        #[test]
+        fn a_frame_of_others_is_dropped(from: u32, to: u32, secret: [u8; 16]) {
+            let bytes = frame(b"payload");
+            prop_assume!(Ends { from, to } != ENDS && secret != *b"the job's secret");
+            prop_assert_eq!(checked(&bytes, Ends { from, to }), Err(Dropped::Tag));
+            prop_assert_eq!(Frame::of(&bytes).unwrap().check(&Key::new(secret), ENDS).unwrap_err(), Dropped::Tag);
+        }
+
+        /// P3: nothing that comes makes it do more than say no.
+        #[test]
+        fn any_bytes_are_looked_at_without_harm(bytes: Vec<u8>) {
+            if let Ok(frame) = Frame::of(&bytes) {
+                let _ = frame.check(&key(), ENDS);
+            }
+        }
+    }
+}

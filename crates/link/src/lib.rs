@@ -1,0 +1,19 @@
+//! Floor 1: the reliable Ethernet protocol as a state machine without I/O, the descendant of Go-Back-N for PM.
+//!
+//! Frames, time (nanoseconds of any monotonic clock) and keys come in as arguments; frames and what is to be sent again
+//! go out. Nothing here reads a clock, waits, or allocates after a path is open. `docs/protocol.md` is the
+//! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
+//!
+//! The walk of a frame: `frame` (what it says, whether it is ours) -> `path` (one path's numbers, acknowledgements and
+//! timers) over `received` (what came) and `sent` (what is under way), with `rtt`. Before it: `dev-ether`'s frame ports.
+
+#![forbid(unsafe_code)]
+
+pub mod frame;
+pub mod path;
+pub mod received;
+pub mod rtt;
+pub mod sent;
+mod seq;
+
+pub use seq::{Seq, WINDOW};

@@ -1,0 +1,349 @@
+//! One path to a peer, (rail, port, flow): its numbers, acknowledgements and timers. `handle_*` takes what came, `poll_*`
+//! gives what is to be sent, `deadline_ns` says when to look again.
+//!
+//! It never decides what is sent on which path and never gives a peer up: silence only backs off (P18). `C` is what the
+//! caller knows of a frame's content. Before it: the connection; after it: `received`, `sent`, `rtt`.
+
+use crate::frame::{Dropped, Flags};
+use crate::received::{Ack, Arrival, Received};
+use crate::rtt::{ACK_DELAY_NS, Rtt};
+use crate::sent::Sent;
+use crate::seq::{Seq, WORDS};
+
+/// Numbered frames that are taken before one is acknowledged without delay (P13).
+pub const ACK_EVERY: u32 = 16;
+
+/// Whether an acknowledgement is owed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owed {
+    Nothing,
+    /// With the next frame that goes there, or alone at this time.
+    By(u64),
+    /// Now.
+    Now,
+}
+
+/// What the sender waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wait {
+    /// Nothing is under way.
+    Idle,
+    /// An answer; at this time it is asked for.
+    Probe(u64),
+    /// An answer to the question; at this time all counts as lost.
+    Timeout(u64),
+}
+
+/// What a deadline has brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due {
+    Nothing,
+    /// A numbered frame with `Flags::ASK` is to be sent (P17).
+    Probe,
+    /// All that was under way was given back (P16).
+    Timeout,
+}
+
+/// An acknowledgement to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    pub ack: Ack,
+    pub flags: Flags,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Path<C> {
+    sent: Sent<C>,
+    received: Received,
+    rtt: Rtt,
+    owed: Owed,
+    /// Frames taken since an acknowledgement was sent, and whether the next one says LOSE.
+    taken: u32,
+    lose: bool,
+    wait: Wait,
+}
+
+impl<C> Path<C> {
+    /// A path whose two sides agreed on their first numbers when it was opened.
+    pub fn new(ours: Seq, theirs: Seq) -> Path<C> {
+        Path {
+            sent: Sent::new(ours),
+            received: Received::new(theirs),
+            rtt: Rtt::default(),
+            owed: Owed::Nothing,
+            taken: 0,
+            lose: false,
+            wait: Wait::Idle,
+        }
+    }
+
+    /// Whether a numbered frame may be sent.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.sent.has_room()
+    }
+
+    /// Frames of which nothing is known.
+    #[inline]
+    pub fn under_way(&self) -> u32 {
+        self.sent.under_way()
+    }
+
+    /// Numbers a frame that is sent now, and what it acknowledges (P13).
+    pub fn send(&mut self, content: C, now_ns: u64) -> (Seq, Seq) {
+        let seq = self.sent.record(content, now_ns);
+        if self.wait == Wait::Idle {
+            self.wait = Wait::Probe(now_ns + self.rtt.probe_ns());
+        }
+        // What came beyond a gap does not fit into a header: then the acknowledgement still goes alone.
+        if !self.received.has_gap() && self.owed != Owed::Now {
+            self.acknowledged();
+        }
+        (seq, self.received.expected())
+    }
+
+    fn acknowledged(&mut self) {
+        (self.owed, self.taken, self.lose) = (Owed::Nothing, 0, false);
+    }
+
+    /// A numbered frame of the peer's came. An error: it is not to be looked at, but an acknowledgement may be owed.
+    pub fn handle_numbered(&mut self, seq: Seq, flags: Flags, now_ns: u64) -> Result<(), Dropped> {
+        let arrival = self.received.take(seq);
+        match arrival {
+            Arrival::Beyond => return Err(Dropped::Beyond),
+            // The acknowledgement was lost: the sender waits for it (P11).
+            Arrival::Again => self.owed = Owed::Now,
+            Arrival::Lose => (self.owed, self.lose) = (Owed::Now, true),
+            Arrival::New => self.owe(now_ns),
+        }
+        if flags.has(Flags::ASK) {
+            self.owed = Owed::Now;
+        }
+        if arrival == Arrival::Again { Err(Dropped::Again) } else { Ok(()) }
+    }
+
+    /// P13
+    fn owe(&mut self, now_ns: u64) {
+        self.taken += 1;
+        if self.taken >= ACK_EVERY {
+            self.owed = Owed::Now;
+        } else if self.owed == Owed::Nothing {
+            self.owed = Owed::By(now_ns + ACK_DELAY_NS);
+        }
+    }
+
+    /// What the header of any frame says: all before `expected` came.
+    pub fn handle_expected(&mut self, expected: Seq, now_ns: u64, came: impl FnMut(C)) -> Result<(), Dropped> {
+        self.settle(&Ack { expected, bits: [0; WORDS] }, now_ns, came)
+    }
+
+    /// An acknowledgement with its words. `lost` gets what is to be sent again.
+    pub fn handle_ack(
+        &mut self,
+        ack: &Ack,
+        now_ns: u64,
+        came: impl FnMut(C),
+        lost: impl FnMut(C),
+    ) -> Result<(), Dropped> {
+        self.settle(ack, now_ns, came)?;
+        self.sent.take_lost(self.rtt.slack_ns(), lost);
+        self.wait_on(now_ns);
+        Ok(())
+    }
+
+    fn settle(&mut self, ack: &Ack, now_ns: u64, came: impl FnMut(C)) -> Result<(), Dropped> {
+        let newest = self.sent.acknowledge(ack, came).map_err(|_| Dropped::Nonsense)?;
+        self.rtt.heard();
+        if let Some(at_ns) = newest {
+            self.rtt.sample(now_ns.saturating_sub(at_ns));
+            self.wait_on(now_ns);
+        } else if matches!(self.wait, Wait::Timeout(_)) {
+            // It is there and has nothing new: the timeout begins anew, without its back-off (P18).
+            self.wait = Wait::Timeout(now_ns + self.rtt.timeout_ns());
+        }
+        Ok(())
+    }
+
+    /// Something moved: waiting begins anew, if there is something to wait for.
+    fn wait_on(&mut self, now_ns: u64) {
+        self.wait = if self.sent.under_way() == 0 { Wait::Idle } else { Wait::Probe(now_ns + self.rtt.probe_ns()) };
+    }
+
+    /// The acknowledgement that is to go alone now.
+    pub fn poll_reply(&mut self, now_ns: u64) -> Option<Reply> {
+        let due = match self.owed {
+            Owed::Nothing => false,
+            Owed::By(at_ns) => at_ns <= now_ns,
+            Owed::Now => true,
+        };
+        if !due {
+            return None;
+        }
+        let flags = if self.lose { Flags::LOSE } else { Flags::default() };
+        self.acknowledged();
+        Some(Reply { ack: self.received.ack(), flags })
+    }
+
+    /// When `poll_reply` or `handle_timeout` has something to do.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        let owed = match self.owed {
+            Owed::Nothing => None,
+            Owed::By(at_ns) => Some(at_ns),
+            Owed::Now => Some(0),
+        };
+        let wait = match self.wait {
+            Wait::Idle => None,
+            Wait::Probe(at_ns) | Wait::Timeout(at_ns) => Some(at_ns),
+        };
+        owed.into_iter().chain(wait).min()
+    }
+
+    /// Time has passed. `lost` gets what is to be sent again.
+    pub fn handle_timeout(&mut self, now_ns: u64, lost: impl FnMut(C)) -> Due {
+        match self.wait {
+            Wait::Probe(at_ns) if at_ns <= now_ns => {
+                self.wait = Wait::Timeout(now_ns + self.rtt.timeout_ns());
+                Due::Probe
+            }
+            Wait::Timeout(at_ns) if at_ns <= now_ns => {
+                self.rtt.unanswered();
+                self.sent.take_all(lost);
+                self.wait = Wait::Idle;
+                Due::Timeout
+            }
+            _ => Due::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
+
+    /// Two ends of a path, and what one of them heard back.
+    struct Two {
+        a: Path<u32>,
+        b: Path<u32>,
+        now_ns: u64,
+        came: Vec<u32>,
+        lost: Vec<u32>,
+    }
+
+    fn two() -> Two {
+        let (ours, theirs) = (Seq(u32::MAX - 3), Seq(77));
+        Two { a: Path::new(ours, theirs), b: Path::new(theirs, ours), now_ns: 1, came: vec![], lost: vec![] }
+    }
+
+    impl Two {
+        fn send(&mut self, content: u32, arrives: bool) {
+            let (seq, _) = self.a.send(content, self.now_ns);
+            if arrives {
+                self.b.handle_numbered(seq, Flags::default(), self.now_ns).unwrap();
+            }
+        }
+
+        /// What b owes reaches a.
+        fn reply(&mut self) -> Option<Flags> {
+            let reply = self.b.poll_reply(self.now_ns)?;
+            let (came, lost) = (&mut self.came, &mut self.lost);
+            self.a.handle_ack(&reply.ack, self.now_ns, |c| came.push(c), |c| lost.push(c)).unwrap();
+            Some(reply.flags)
+        }
+
+        fn pass(&mut self) -> Due {
+            self.now_ns = self.a.deadline_ns().expect("something is under way").max(self.now_ns);
+            let lost = &mut self.lost;
+            self.a.handle_timeout(self.now_ns, |c| lost.push(c))
+        }
+    }
+
+    /// P13
+    #[test]
+    fn acknowledgements_wait_for_company_but_not_long() {
+        let mut two = two();
+        two.send(0, true);
+        assert_eq!(two.reply(), None, "there may be an answer to send it with");
+        two.now_ns += ACK_DELAY_NS;
+        assert_eq!((two.reply(), &two.came[..]), (Some(Flags::default()), &[0][..]));
+        (1..=ACK_EVERY).for_each(|n| two.send(n, true));
+        assert!(two.reply().is_some() && two.came.len() == 17 && two.a.deadline_ns().is_none());
+        // With an answer it costs no frame of its own.
+        two.send(99, true);
+        let (_, expected) = two.b.send(5, two.now_ns);
+        two.now_ns += ACK_DELAY_NS;
+        assert_eq!(two.b.poll_reply(two.now_ns), None);
+        let came = &mut two.came;
+        two.a.handle_expected(expected, two.now_ns, |c| came.push(c)).unwrap();
+        assert_eq!((two.came.last(), two.a.under_way()), (Some(&99), 0));
+    }
+
+    /// P12, P15
+    #[test]
+    fn a_gap_is_answered_at_once_with_lose_and_mended_at_once() {
+        let mut two = two();
+        [true, false, true, true].into_iter().enumerate().for_each(|(n, arrives)| two.send(n as u32, arrives));
+        assert_eq!(two.reply(), None);
+        two.send(4, true);
+        assert_eq!(two.reply(), Some(Flags::LOSE));
+        assert_eq!((&two.lost[..], &two.came[..]), (&[1][..], &[0, 2, 3, 4][..]));
+        assert_eq!(two.a.under_way(), 0);
+    }
+
+    /// P16, P17: a lost tail is asked for, and the answer says that it is lost; all is given back if there is none.
+    #[test]
+    fn a_lost_tail_is_probed_and_then_sent_again() {
+        let mut two = two();
+        two.send(0, true);
+        two.send(1, false);
+        assert_eq!((two.pass(), two.now_ns), (Due::Probe, 1 + TIMEOUT_FIRST_NS / 2));
+        let (seq, _) = two.a.send(100, two.now_ns);
+        two.b.handle_numbered(seq, Flags::ASK, two.now_ns).unwrap();
+        assert!(two.reply().is_some());
+        assert_eq!((&two.came[..], &two.lost[..], two.a.deadline_ns()), (&[0, 100][..], &[1][..], None));
+        two.send(2, false);
+        assert_eq!((two.pass(), two.pass()), (Due::Probe, Due::Timeout));
+        assert_eq!((two.lost.last(), two.a.deadline_ns()), (Some(&2), None));
+    }
+
+    /// P18: however long nothing is heard, the peer is not given up, and its first word is enough.
+    #[test]
+    fn silence_backs_off_and_never_ends_a_path() {
+        let mut two = two();
+        let (mut last, mut waits) = (two.now_ns, vec![]);
+        for n in 0..40 {
+            two.send(n, false);
+            assert_eq!((two.pass(), two.pass()), (Due::Probe, Due::Timeout));
+            waits.push(two.now_ns - last);
+            last = two.now_ns;
+        }
+        assert!(waits.is_sorted() && waits[39] <= 2 * TIMEOUT_MAX_NS && two.lost.len() == 40);
+        two.send(40, true);
+        (41..60).for_each(|n| two.send(n, true));
+        assert!(two.reply().is_some());
+        assert!(two.a.deadline_ns().unwrap_or(0) < two.now_ns + TIMEOUT_FIRST_NS);
+    }
+
+    /// P11
+    #[test]
+    fn a_doubled_frame_is_answered_for_its_answer_was_lost() {
+        let mut two = two();
+        let (seq, _) = two.a.send(0, two.now_ns);
+        two.b.handle_numbered(seq, Flags::default(), two.now_ns).unwrap();
+        two.now_ns += ACK_DELAY_NS;
+        assert!(two.b.poll_reply(two.now_ns).is_some(), "lost on its way");
+        assert_eq!(two.b.handle_numbered(seq, Flags::default(), two.now_ns), Err(Dropped::Again));
+        assert!(two.reply().is_some() && two.came == [0]);
+        assert_eq!(two.b.handle_numbered(seq + 5000, Flags::default(), two.now_ns), Err(Dropped::Beyond));
+    }
+
+    /// P14
+    #[test]
+    fn an_acknowledgement_of_nothing_is_dropped() {
+        let mut two = two();
+        two.send(0, false);
+        assert_eq!(two.a.handle_expected(Seq(500), two.now_ns, |_| panic!()), Err(Dropped::Nonsense));
+        assert_eq!(two.a.under_way(), 1);
+    }
+}

@@ -1,0 +1,186 @@
+//! What has come on one path: each frame is taken once, in any order, and said to the sender.
+//!
+//! Go-Back-N for PM discarded whatever came after a gap and answered LOSE; here it is kept, and LOSE names the gap (P12).
+//! Frames are not put in order here: that is the messages' numbers' business. Before it: `path`; after it: nothing.
+
+use crate::seq::{Seq, WINDOW, WORDS};
+
+/// Frames that may overtake one before it counts as lost: what networks reorder is closer together (RFC 5681's three).
+pub const REORDER: u32 = 3;
+
+/// What came of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// It is new.
+    New,
+    /// It is new, and a frame before it is missing now: the sender is to be told at once (P12).
+    Lose,
+    /// It was here before (P11).
+    Again,
+    /// It is beyond the window: nobody who keeps to the protocol sends it (P11).
+    Beyond,
+}
+
+/// What is said of a path: all frames before `expected` are here, `expected` is not, and bit `i` of word `w` says
+/// whether frame `expected + 1 + 64 w + i` is (P12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ack {
+    pub expected: Seq,
+    pub bits: [u64; WORDS],
+}
+
+impl Ack {
+    /// Words up to the last one that says something: what has to travel.
+    pub fn words(&self) -> &[u64] {
+        let used = self.bits.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+        &self.bits[..used]
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Received {
+    expected: Seq,
+    /// A bit for each frame of the window from `expected` on, by its place in the ring.
+    here: [u64; WORDS],
+    /// Frames here beyond `expected`, and how far they reach.
+    beyond: u32,
+    reach: u32,
+    /// The missing frame of which the sender was told last.
+    told: Option<Seq>,
+}
+
+impl Received {
+    pub fn new(first: Seq) -> Received {
+        Received { expected: first, here: [0; WORDS], beyond: 0, reach: 0, told: None }
+    }
+
+    fn bit(seq: Seq) -> (usize, u64) {
+        (seq.slot() / 64, 1 << (seq.slot() % 64))
+    }
+
+    /// A frame came.
+    pub fn take(&mut self, seq: Seq) -> Arrival {
+        let ahead = self.expected.until(seq);
+        if ahead >= WINDOW {
+            return if seq.until(self.expected) <= WINDOW { Arrival::Again } else { Arrival::Beyond };
+        }
+        let (word, bit) = Received::bit(seq);
+        if self.here[word] & bit != 0 {
+            return Arrival::Again;
+        }
+        self.here[word] |= bit;
+        if ahead == 0 {
+            self.advance();
+            return Arrival::New;
+        }
+        self.beyond += 1;
+        self.reach = self.reach.max(ahead);
+        let missing = self.beyond >= REORDER && self.told != Some(self.expected);
+        if missing {
+            self.told = Some(self.expected);
+        }
+        if missing { Arrival::Lose } else { Arrival::New }
+    }
+
+    /// Passes over all that is here.
+    fn advance(&mut self) {
+        loop {
+            let (word, bit) = Received::bit(self.expected);
+            if self.here[word] & bit == 0 {
+                return;
+            }
+            self.here[word] &= !bit;
+            self.expected = self.expected.next();
+            if self.reach > 0 {
+                self.reach -= 1;
+                self.beyond -= u32::from(self.beyond > 0 && self.is_here(self.expected));
+            }
+        }
+    }
+
+    fn is_here(&self, seq: Seq) -> bool {
+        let (word, bit) = Received::bit(seq);
+        self.here[word] & bit != 0
+    }
+
+    /// The first frame that is missing.
+    #[inline]
+    pub fn expected(&self) -> Seq {
+        self.expected
+    }
+
+    /// Whether something is missing that a later frame has overtaken.
+    #[inline]
+    pub fn has_gap(&self) -> bool {
+        self.beyond > 0
+    }
+
+    pub fn ack(&self) -> Ack {
+        let mut bits = [0; WORDS];
+        for ahead in 1..=self.reach {
+            if self.is_here(self.expected + ahead) {
+                let at = ahead as usize - 1;
+                bits[at / 64] |= 1 << (at % 64);
+            }
+        }
+        Ack { expected: self.expected, bits }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn received(first: u32, frames: &[u32]) -> (Received, Vec<Arrival>) {
+        let mut received = Received::new(Seq(first));
+        let arrivals = frames.iter().map(|&frame| received.take(Seq(first) + frame)).collect();
+        (received, arrivals)
+    }
+
+    /// P11
+    #[test]
+    fn a_frame_is_taken_once() {
+        let (mut it, arrivals) = received(u32::MAX - 1, &[0, 0, 1, 2, 4, 4, 1]);
+        use Arrival::*;
+        assert_eq!(arrivals, [New, Again, New, New, New, Again, Again]);
+        assert_eq!(it.take(Seq(u32::MAX - 1) + 3 + WINDOW), Beyond);
+        assert_eq!(it.take(Seq(u32::MAX - 1) + 2 + WINDOW), New, "the last of the window");
+    }
+
+    /// P12
+    #[test]
+    fn a_gap_is_told_once_and_the_next_one_again() {
+        use Arrival::*;
+        let (_, arrivals) = received(7, &[0, 2, 3, 4, 5, 1, 7, 8, 9, 10, 6]);
+        assert_eq!(arrivals, [New, New, New, Lose, New, New, New, New, Lose, New, New]);
+    }
+
+    #[test]
+    fn what_is_reordered_a_little_is_no_loss() {
+        let (it, arrivals) = received(0, &[1, 2, 0, 4, 5, 3]);
+        assert!(arrivals.iter().all(|&arrival| arrival == Arrival::New));
+        assert!(!it.has_gap() && it.expected() == Seq(6));
+    }
+
+    proptest! {
+        /// P12: an acknowledgement says exactly what came.
+        #[test]
+        fn an_acknowledgement_says_what_came(first: u32, frames in prop::collection::vec(0..WINDOW, 0..200)) {
+            let (it, _) = received(first, &frames);
+            let came: BTreeSet<u32> = frames.iter().copied().collect();
+            let expected = (0..).find(|n| !came.contains(n)).unwrap();
+            let ack = it.ack();
+            prop_assert_eq!(ack.expected, Seq(first) + expected);
+            prop_assert_eq!(it.has_gap(), came.iter().any(|&n| n > expected));
+            for ahead in 1..WINDOW {
+                let at = ahead as usize - 1;
+                let said = ack.bits[at / 64] >> (at % 64) & 1 == 1;
+                prop_assert_eq!(said, came.contains(&(expected + ahead)), "{}", ahead);
+            }
+            prop_assert!(ack.words().last().is_none_or(|&word| word != 0));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Round trips of one path: the estimate, and how long to wait for an answer (RFC 6298, with a floor for clusters).
+//!
+//! It never looks at frames and reads no clock. Before it: `path`.
+
+/// The shortest timeout: below it a peer that is descheduled for a tick would be taken for a loss (P16).
+pub const TIMEOUT_MIN_NS: u64 = 1_000_000;
+/// The longest: a peer that comes back is found within it even if it says nothing (P18).
+pub const TIMEOUT_MAX_NS: u64 = 1_000_000_000;
+/// Before anything was measured (P16).
+pub const TIMEOUT_FIRST_NS: u64 = 10_000_000;
+/// How long a receiver may keep an acknowledgement back, waiting for data to send it with (P13).
+pub const ACK_DELAY_NS: u64 = 100_000;
+
+const _: () = assert!(
+    2 * ACK_DELAY_NS < TIMEOUT_MIN_NS && TIMEOUT_MIN_NS < TIMEOUT_FIRST_NS && TIMEOUT_FIRST_NS < TIMEOUT_MAX_NS
+);
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rtt {
+    /// Smoothed, and its mean deviation; 0 before the first sample.
+    smoothed_ns: u64,
+    deviation_ns: u64,
+    /// Timeouts since the peer was last heard: the exponent of the back-off.
+    silent: u32,
+}
+
+impl Rtt {
+    /// A frame was acknowledged so long after it was sent. Numbers are given once, so every sample is good (P10).
+    pub fn sample(&mut self, ns: u64) {
+        let ns = ns.clamp(1, TIMEOUT_MAX_NS);
+        if self.smoothed_ns == 0 {
+            (self.smoothed_ns, self.deviation_ns) = (ns, ns / 2);
+            return;
+        }
+        self.deviation_ns = (3 * self.deviation_ns + ns.abs_diff(self.smoothed_ns)) / 4;
+        self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
+    }
+
+    /// The peer was heard: it is there, and the back-off begins anew (P18).
+    pub fn heard(&mut self) {
+        self.silent = 0;
+    }
+
+    /// A timeout went by.
+    pub fn unanswered(&mut self) {
+        self.silent = self.silent.saturating_add(1);
+    }
+
+    /// How long to wait for an acknowledgement before all that is under way counts as lost (P16, P18).
+    pub fn timeout_ns(&self) -> u64 {
+        let base = match self.smoothed_ns {
+            0 => TIMEOUT_FIRST_NS,
+            smoothed => (smoothed + 4 * self.deviation_ns + ACK_DELAY_NS).max(TIMEOUT_MIN_NS),
+        };
+        base.saturating_mul(1 << self.silent.min(20)).min(TIMEOUT_MAX_NS)
+    }
+
+    /// How much later a frame must have been sent, to make one that it overtook count as lost (P15).
+    pub fn slack_ns(&self) -> u64 {
+        self.smoothed_ns / 4 + ACK_DELAY_NS
+    }
+
+    /// How long before the peer is asked whether it has the last frame (P17). Once a silence.
+    pub fn probe_ns(&self) -> u64 {
+        match self.smoothed_ns {
+            0 => TIMEOUT_FIRST_NS / 2,
+            smoothed => (2 * smoothed + ACK_DELAY_NS).min(self.timeout_ns() / 2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_follows_the_samples_above_its_floor() {
+        let mut rtt = Rtt::default();
+        assert_eq!(rtt.timeout_ns(), TIMEOUT_FIRST_NS);
+        (0..100).for_each(|_| rtt.sample(20_000));
+        assert_eq!(rtt.timeout_ns(), TIMEOUT_MIN_NS);
+        (0..100).for_each(|i| rtt.sample(if i % 2 == 0 { 2_000_000 } else { 4_000_000 }));
+        assert!((5_000_000..9_000_000).contains(&rtt.timeout_ns()), "{}", rtt.timeout_ns());
+    }
+
+    /// P18
+    #[test]
+    fn silence_backs_off_and_one_word_ends_it() {
+        let mut rtt = Rtt::default();
+        rtt.sample(50_000);
+        let mut last = rtt.timeout_ns();
+        for _ in 0..100 {
+            rtt.unanswered();
+            assert!(rtt.timeout_ns() >= last && rtt.timeout_ns() <= TIMEOUT_MAX_NS);
+            last = rtt.timeout_ns();
+        }
+        assert_eq!(last, TIMEOUT_MAX_NS);
+        rtt.heard();
+        assert_eq!(rtt.timeout_ns(), TIMEOUT_MIN_NS);
+    }
+
+    /// P17
+    #[test]
+    fn a_probe_comes_before_the_timeout() {
+        for sample in [0, 1, 20_000, 900_000, 5_000_000, u64::MAX] {
+            let mut rtt = Rtt::default();
+            if sample > 0 {
+                rtt.sample(sample);
+            }
+            for _ in 0..30 {
+                assert!(rtt.probe_ns() > 0 && rtt.probe_ns() < rtt.timeout_ns(), "{sample}");
+                rtt.unanswered();
+            }
+        }
+    }
+}

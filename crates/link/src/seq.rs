@@ -1,0 +1,43 @@
+//! Numbers of frames on a path: they wrap, so they are compared within a window only. After it: nothing.
+
+use std::ops::Add;
+
+/// Frames that may be under way on a path: a bandwidth-delay product of 10 Gbit/s and 1 ms is 830 frames of 1500 bytes.
+pub const WINDOW: u32 = 1024;
+
+/// Words of a bit for each frame of a window.
+pub const WORDS: usize = (WINDOW / u64::BITS) as usize;
+
+const _: () = assert!(WINDOW.is_power_of_two() && WORDS * u64::BITS as usize == WINDOW as usize);
+
+/// The number of a frame. A number is given once (P10).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Seq(pub u32);
+
+impl Seq {
+    /// How far `self` is behind `other`: 0 if they are the same. More than a window if it is not behind it at all.
+    #[inline]
+    pub fn until(self, other: Seq) -> u32 {
+        other.0.wrapping_sub(self.0)
+    }
+
+    #[inline]
+    pub fn next(self) -> Seq {
+        self + 1
+    }
+
+    /// Its place in a ring of a window.
+    #[inline]
+    pub(crate) fn slot(self) -> usize {
+        (self.0 % WINDOW) as usize
+    }
+}
+
+impl Add<u32> for Seq {
+    type Output = Seq;
+
+    #[inline]
+    fn add(self, frames: u32) -> Seq {
+        Seq(self.0.wrapping_add(frames))
+    }
+}
