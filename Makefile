@@ -9,7 +9,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo test unit loom e2e check-long bench fmt lint clean
+.PHONY: all setup build stage install demo test unit loom sim e2e check-long bench fmt lint clean
 
 all: build
 
@@ -39,6 +39,10 @@ unit: setup
 loom: setup
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom CARGO_PROFILE_RELEASE_LTO=off $(CARGO) test --release \
 		-p hawser-job -p hawser-dev-shm -p hawser-mpi --test 'loom*' --test '*loom'
+
+# The protocol over a faulty network: `make sim SEED=N` repeats a failure, `make sim SEED=N SEEDS=K` runs K seeds from N.
+sim: setup
+	SIM_SEED=$(or $(SEED),1) SIM_SEEDS=$(or $(SEEDS),1) $(CARGO) test --release -p hawser-link --test simulation
 
 e2e: stage
 	scripts/e2e.sh $(STAGE)

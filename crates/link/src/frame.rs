@@ -23,7 +23,8 @@ mod field {
     pub const PATH: Range<usize> = 4..8;
     pub const SEQUENCE: Range<usize> = 8..12;
     pub const EXPECTED: Range<usize> = 12..16;
-    pub const CREDIT: Range<usize> = 16..20;
+    pub const CREDIT: Range<usize> = 16..18;
+    pub const OPEN: Range<usize> = 18..20;
     pub const CRC: Range<usize> = 20..24;
     pub const TAG: Range<usize> = 24..32;
     const _: () = assert!(TAG.end == super::HEADER);
@@ -115,8 +116,10 @@ pub struct Head {
     pub sequence: Seq,
     /// All frames before this one have come to the sender of this frame.
     pub expected: Seq,
-    /// Bytes of payload, counted from the path's beginning, for which its sender has room.
-    pub credit: u32,
+    /// Pages of 4 KiB of payload, counted from the path's beginning, for which its sender has room.
+    pub credit: u16,
+    /// How far before `sequence` the oldest number is that is still open (P19).
+    pub open: u16,
 }
 
 impl Head {
@@ -132,6 +135,7 @@ impl Head {
         header[field::SEQUENCE].copy_from_slice(&self.sequence.0.to_le_bytes());
         header[field::EXPECTED].copy_from_slice(&self.expected.0.to_le_bytes());
         header[field::CREDIT].copy_from_slice(&self.credit.to_le_bytes());
+        header[field::OPEN].copy_from_slice(&self.open.to_le_bytes());
         header[field::CRC].copy_from_slice(&crc.unwrap_or(0).to_le_bytes());
         let tag = key.tag(&header, ends);
         header[field::TAG].copy_from_slice(&tag.to_le_bytes());
@@ -200,6 +204,10 @@ impl<'a> Frame<'a> {
         Ok(Frame { header, payload, kind })
     }
 
+    fn half(&self, at: std::ops::Range<usize>) -> u16 {
+        u16::from_le_bytes(self.header[at].try_into().expect("a field of two bytes"))
+    }
+
     fn word(&self, at: std::ops::Range<usize>) -> u32 {
         u32::from_le_bytes(self.header[at].try_into().expect("a field of four bytes"))
     }
@@ -230,7 +238,8 @@ impl<'a> Frame<'a> {
             path: self.path(),
             sequence: Seq(self.word(field::SEQUENCE)),
             expected: Seq(self.word(field::EXPECTED)),
-            credit: self.word(field::CREDIT),
+            credit: self.half(field::CREDIT),
+            open: self.half(field::OPEN),
         };
         Ok((head, self.payload))
     }
@@ -254,7 +263,8 @@ mod tests {
             path: 0x1234_5678,
             sequence: Seq(9),
             expected: Seq(u32::MAX),
-            credit: 1 << 31,
+            credit: 1 << 15,
+            open: 0x0201,
         }
     }
 
@@ -273,7 +283,7 @@ mod tests {
     #[test]
     fn a_frame_is_written_as_specified_and_comes_back() {
         let mut bytes = frame(b"payload");
-        assert_eq!(bytes[..20], *b"\x13\x05\x07\x00\x78\x56\x34\x12\x09\0\0\0\xff\xff\xff\xff\0\0\0\x80");
+        assert_eq!(bytes[..20], *b"\x13\x05\x07\x00\x78\x56\x34\x12\x09\0\0\0\xff\xff\xff\xff\0\x80\x01\x02");
         assert_eq!(bytes[20..24], crc(b"payload").to_le_bytes());
         assert_eq!(crc(b"123456789"), 0xe306_9283, "the check value of CRC32C");
         bytes.extend([0; 21]);

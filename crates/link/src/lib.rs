@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ack;
 pub mod frame;
 pub mod path;
 pub mod received;

@@ -8,7 +8,7 @@ use crate::frame::{Dropped, Flags};
 use crate::received::{Ack, Arrival, Received};
 use crate::rtt::{ACK_DELAY_NS, Rtt};
 use crate::sent::Sent;
-use crate::seq::{Seq, WORDS};
+use crate::seq::{Seq, WINDOW, WORDS};
 
 /// Numbered frames that are taken before one is acknowledged without delay (P13).
 pub const ACK_EVERY: u32 = 16;
@@ -51,6 +51,16 @@ pub struct Reply {
     pub flags: Flags,
 }
 
+/// What the header of a numbered frame says of its path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbers {
+    pub sequence: Seq,
+    pub open: u16,
+    pub expected: Seq,
+}
+
+const _: () = assert!(WINDOW <= u16::MAX as u32);
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Path<C> {
@@ -90,9 +100,10 @@ impl<C> Path<C> {
         self.sent.under_way()
     }
 
-    /// Numbers a frame that is sent now, and what it acknowledges (P13).
-    pub fn send(&mut self, content: C, now_ns: u64) -> (Seq, Seq) {
-        let seq = self.sent.record(content, now_ns);
+    /// Numbers a frame that is sent now, and says what its header is to say of the path (P13, P19).
+    pub fn send(&mut self, content: C, now_ns: u64) -> Numbers {
+        let open = self.sent.open() as u16;
+        let sequence = self.sent.record(content, now_ns);
         if self.wait == Wait::Idle {
             self.wait = Wait::Probe(now_ns + self.rtt.probe_ns());
         }
@@ -100,7 +111,7 @@ impl<C> Path<C> {
         if !self.received.has_gap() && self.owed != Owed::Now {
             self.acknowledged();
         }
-        (seq, self.received.expected())
+        Numbers { sequence, open, expected: self.received.expected() }
     }
 
     fn acknowledged(&mut self) {
@@ -108,8 +119,8 @@ impl<C> Path<C> {
     }
 
     /// A numbered frame of the peer's came. An error: it is not to be looked at, but an acknowledgement may be owed.
-    pub fn handle_numbered(&mut self, seq: Seq, flags: Flags, now_ns: u64) -> Result<(), Dropped> {
-        let arrival = self.received.take(seq);
+    pub fn handle_numbered(&mut self, seq: Seq, open: u16, flags: Flags, now_ns: u64) -> Result<(), Dropped> {
+        let arrival = self.received.take(seq, u32::from(open));
         match arrival {
             Arrival::Beyond => return Err(Dropped::Beyond),
             // The acknowledgement was lost: the sender waits for it (P11).
@@ -238,9 +249,9 @@ mod tests {
 
     impl Two {
         fn send(&mut self, content: u32, arrives: bool) {
-            let (seq, _) = self.a.send(content, self.now_ns);
+            let Numbers { sequence, open, .. } = self.a.send(content, self.now_ns);
             if arrives {
-                self.b.handle_numbered(seq, Flags::default(), self.now_ns).unwrap();
+                self.b.handle_numbered(sequence, open, Flags::default(), self.now_ns).unwrap();
             }
         }
 
@@ -271,7 +282,7 @@ mod tests {
         assert!(two.reply().is_some() && two.came.len() == 17 && two.a.deadline_ns().is_none());
         // With an answer it costs no frame of its own.
         two.send(99, true);
-        let (_, expected) = two.b.send(5, two.now_ns);
+        let Numbers { expected, .. } = two.b.send(5, two.now_ns);
         two.now_ns += ACK_DELAY_NS;
         assert_eq!(two.b.poll_reply(two.now_ns), None);
         let came = &mut two.came;
@@ -298,8 +309,8 @@ mod tests {
         two.send(0, true);
         two.send(1, false);
         assert_eq!((two.pass(), two.now_ns), (Due::Probe, 1 + TIMEOUT_FIRST_NS / 2));
-        let (seq, _) = two.a.send(100, two.now_ns);
-        two.b.handle_numbered(seq, Flags::ASK, two.now_ns).unwrap();
+        let Numbers { sequence, open, .. } = two.a.send(100, two.now_ns);
+        two.b.handle_numbered(sequence, open, Flags::ASK, two.now_ns).unwrap();
         assert!(two.reply().is_some());
         assert_eq!((&two.came[..], &two.lost[..], two.a.deadline_ns()), (&[0, 100][..], &[1][..], None));
         two.send(2, false);
@@ -329,13 +340,17 @@ mod tests {
     #[test]
     fn a_doubled_frame_is_answered_for_its_answer_was_lost() {
         let mut two = two();
-        let (seq, _) = two.a.send(0, two.now_ns);
-        two.b.handle_numbered(seq, Flags::default(), two.now_ns).unwrap();
+        let seq = two.a.send(0, two.now_ns).sequence;
+        two.b.handle_numbered(seq, 0, Flags::default(), two.now_ns).unwrap();
         two.now_ns += ACK_DELAY_NS;
         assert!(two.b.poll_reply(two.now_ns).is_some(), "lost on its way");
-        assert_eq!(two.b.handle_numbered(seq, Flags::default(), two.now_ns), Err(Dropped::Again));
+        assert_eq!(two.b.handle_numbered(seq, 0, Flags::default(), two.now_ns), Err(Dropped::Again));
         assert!(two.reply().is_some() && two.came == [0]);
-        assert_eq!(two.b.handle_numbered(seq + 5000, Flags::default(), two.now_ns), Err(Dropped::Beyond));
+        assert_eq!(
+            two.b.handle_numbered(seq + 5000, 9, Flags::default(), two.now_ns),
+            Ok(()),
+            "a sender may have closed so many"
+        );
     }
 
     /// P14

@@ -17,7 +17,7 @@ pub enum Arrival {
     Lose,
     /// It was here before (P11).
     Again,
-    /// It is beyond the window: nobody who keeps to the protocol sends it (P11).
+    /// It says that more than a window is open: nobody who keeps to the protocol sends it (P11).
     Beyond,
 }
 
@@ -59,19 +59,25 @@ impl Received {
         (seq.slot() / 64, 1 << (seq.slot() % 64))
     }
 
-    /// A frame came.
-    pub fn take(&mut self, seq: Seq) -> Arrival {
-        let ahead = self.expected.until(seq);
-        if ahead >= WINDOW {
-            return if seq.until(self.expected) <= WINDOW { Arrival::Again } else { Arrival::Beyond };
+    /// A frame came. Its sender knows nothing yet of the `open` numbers before it; those before them are closed, whether
+    /// they came or went out again under another number (P19).
+    pub fn take(&mut self, seq: Seq, open: u32) -> Arrival {
+        if open >= WINDOW {
+            return Arrival::Beyond;
         }
+        self.close_before(Seq(seq.0.wrapping_sub(open)));
+        if !self.expected.is_by(seq) {
+            return Arrival::Again;
+        }
+        let ahead = self.expected.until(seq);
+        debug_assert!(ahead < WINDOW, "all but the open numbers were closed");
         let (word, bit) = Received::bit(seq);
         if self.here[word] & bit != 0 {
             return Arrival::Again;
         }
         self.here[word] |= bit;
         if ahead == 0 {
-            self.advance();
+            self.pass_here();
             return Arrival::New;
         }
         self.beyond += 1;
@@ -83,20 +89,36 @@ impl Received {
         if missing { Arrival::Lose } else { Arrival::New }
     }
 
-    /// Passes over all that is here.
-    fn advance(&mut self) {
-        loop {
-            let (word, bit) = Received::bit(self.expected);
-            if self.here[word] & bit == 0 {
-                return;
-            }
-            self.here[word] &= !bit;
-            self.expected = self.expected.next();
-            if self.reach > 0 {
-                self.reach -= 1;
-                self.beyond -= u32::from(self.beyond > 0 && self.is_here(self.expected));
-            }
+    /// Nothing before `seq` will come any more.
+    fn close_before(&mut self, seq: Seq) {
+        if !self.expected.is_by(seq) || self.expected == seq {
+            return;
         }
+        if self.expected.until(seq) > self.reach {
+            *self = Received { told: self.told, ..Received::new(seq) };
+            return;
+        }
+        while self.expected != seq {
+            self.step();
+        }
+        self.pass_here();
+    }
+
+    /// Passes over all that is here.
+    fn pass_here(&mut self) {
+        while self.is_here(self.expected) {
+            self.step();
+        }
+    }
+
+    /// The first number of the window is done with.
+    fn step(&mut self) {
+        let (word, bit) = Received::bit(self.expected);
+        self.here[word] &= !bit;
+        self.expected = self.expected.next();
+        self.reach = self.reach.saturating_sub(1);
+        // What is expected now is beyond it no more.
+        self.beyond -= u32::from(self.beyond > 0 && self.is_here(self.expected));
     }
 
     fn is_here(&self, seq: Seq) -> bool {
@@ -136,18 +158,30 @@ mod tests {
 
     fn received(first: u32, frames: &[u32]) -> (Received, Vec<Arrival>) {
         let mut received = Received::new(Seq(first));
-        let arrivals = frames.iter().map(|&frame| received.take(Seq(first) + frame)).collect();
+        let arrivals = frames.iter().map(|&frame| received.take(Seq(first) + frame, frame)).collect();
         (received, arrivals)
     }
 
     /// P11
     #[test]
     fn a_frame_is_taken_once() {
-        let (mut it, arrivals) = received(u32::MAX - 1, &[0, 0, 1, 2, 4, 4, 1]);
+        let first = Seq(u32::MAX - 1);
+        let (mut it, arrivals) = received(first.0, &[0, 0, 1, 2, 4, 4, 1]);
         use Arrival::*;
         assert_eq!(arrivals, [New, Again, New, New, New, Again, Again]);
-        assert_eq!(it.take(Seq(u32::MAX - 1) + 3 + WINDOW), Beyond);
-        assert_eq!(it.take(Seq(u32::MAX - 1) + 2 + WINDOW), New, "the last of the window");
+        assert_eq!(it.take(first + 2 + WINDOW, WINDOW - 1), New, "the last of the window");
+        assert_eq!(it.take(first + 5, WINDOW), Beyond, "so many cannot be open");
+    }
+
+    /// P19
+    #[test]
+    fn what_is_closed_is_expected_no_more() {
+        let (mut it, _) = received(0, &[1, 2, 5]);
+        assert_eq!((it.take(Seq(7), 4), it.expected()), (Arrival::New, Seq(3)), "3 and 4 may still come");
+        assert_eq!((it.take(Seq(8), 2), it.expected(), it.has_gap()), (Arrival::New, Seq(6), true));
+        assert_eq!((it.take(Seq(9), 0), it.expected(), it.has_gap()), (Arrival::New, Seq(10), false));
+        assert_eq!((it.take(Seq(4), 0), it.take(Seq(6), 3)), (Arrival::Again, Arrival::Again));
+        assert_eq!((it.take(Seq(90_000), 5), it.expected()), (Arrival::New, Seq(89_995)));
     }
 
     /// P12

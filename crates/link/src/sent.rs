@@ -65,20 +65,22 @@ impl<C> Sent<C> {
         Some(oldest.at_ns)
     }
 
+    /// How far behind the next number the oldest one is of which nothing is known: what a frame says of it (P19).
+    pub fn open(&self) -> u32 {
+        self.first.until(self.next)
+    }
+
     /// The peer says what came; `came` gets their contents. When the newest of them was sent, if there was any.
     pub fn acknowledge(&mut self, ack: &Ack, mut came: impl FnMut(C)) -> Result<Option<u64>, Nonsense> {
-        let before = self.first.until(ack.expected);
-        if before > self.first.until(self.next) {
-            // Older than what we know: a late one, unless it is of nothing that we sent for a long time (P14).
-            return if ack.expected.until(self.first) <= WINDOW { Ok(None) } else { Err(Nonsense) };
-        }
-        let unknown = ack.expected.until(self.next);
-        if highest(ack).is_some_and(|ahead| ahead >= unknown) {
+        let top = ack.expected + highest(ack).map_or(0, |ahead| ahead + 1);
+        if !top.is_by(self.next) {
             return Err(Nonsense);
         }
         let mut newest = None;
-        for ahead in 0..before {
-            self.settle(self.first + ahead, &mut newest, &mut came);
+        if self.first.is_by(ack.expected) {
+            for ahead in 0..self.first.until(ack.expected) {
+                self.settle(self.first + ahead, &mut newest, &mut came);
+            }
         }
         for (w, &word) in ack.words().iter().enumerate() {
             let mut left = word;
@@ -93,9 +95,12 @@ impl<C> Sent<C> {
         Ok(newest)
     }
 
-    /// A frame came.
+    /// A frame came. One that is open no more changes nothing: its place is another's.
     fn settle(&mut self, seq: Seq, newest: &mut Option<u64>, came: &mut impl FnMut(C)) {
-        if self.above.until(seq) < WINDOW {
+        if self.first.until(seq) >= self.first.until(self.next) {
+            return;
+        }
+        if self.above.is_by(seq) {
             self.above = seq.next();
         }
         let entry = &mut self.entries[seq.slot()];
@@ -115,10 +120,7 @@ impl<C> Sent<C> {
     /// Gives back what counts as lost: frames that `REORDER` later ones have overtaken, or one that was sent more than
     /// `slack_ns` later (P15).
     pub fn take_lost(&mut self, slack_ns: u64, mut lost: impl FnMut(C)) {
-        let overtaken = self.first.until(self.above);
-        if overtaken > WINDOW {
-            return; // nothing came that is younger than the oldest
-        }
+        let overtaken = if self.first.is_by(self.above) { self.first.until(self.above) } else { 0 };
         for ahead in 0..overtaken {
             let entry = &mut self.entries[(self.first + ahead).slot()];
             if overtaken - ahead > REORDER || entry.at_ns + slack_ns < self.newest_ns {
@@ -227,6 +229,15 @@ mod tests {
         assert_eq!(acknowledged(&mut sent, &ack(10, &[])).0.len(), 10);
     }
 
+    /// What the peer has not heard is closed does not keep it from saying what came behind (P19).
+    #[test]
+    fn an_acknowledgement_from_before_the_oldest_open_number_is_heard() {
+        let mut sent = sent(10);
+        acknowledged(&mut sent, &ack(0, &[4]));
+        assert_eq!((lost(&mut sent), sent.open()), (vec![0, 1], 8));
+        assert_eq!(acknowledged(&mut sent, &ack(0, &[1, 4, 9])), (vec![9], Some(90)));
+    }
+
     /// P10
     #[test]
     fn a_window_is_full_until_its_first_frame_is_settled() {
@@ -251,12 +262,13 @@ mod tests {
             for (frame, word) in fates {
                 if sent.has_room() {
                     let seq = sent.record(count, 0);
-                    let mut arrive = |seq: Seq| { received.take(seq); arrived.insert(start.wrapping_sub(seq.0).wrapping_neg()); };
+                    let open = sent.open() - 1;
+                    let mut arrive = |seq: Seq, open: u32| { received.take(seq, open); arrived.insert(start.wrapping_sub(seq.0).wrapping_neg()); };
                     match frame {
                         0 => {}
-                        1 => { arrive(seq); arrive(seq); }
-                        2 => if let Some(late) = held.replace(seq) { arrive(late) },
-                        _ => arrive(seq),
+                        1 => { arrive(seq, open); arrive(seq, open); }
+                        2 => if let Some((late, open)) = held.replace((seq, open)) { arrive(late, open) },
+                        _ => arrive(seq, open),
                     }
                     count += 1;
                 }

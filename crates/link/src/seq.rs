@@ -21,6 +21,12 @@ impl Seq {
         other.0.wrapping_sub(self.0)
     }
 
+    /// Whether it is no later than `other`: numbers that are compared are less than half of all apart.
+    #[inline]
+    pub fn is_by(self, other: Seq) -> bool {
+        self.until(other) <= u32::MAX / 2
+    }
+
     #[inline]
     pub fn next(self) -> Seq {
         self + 1

@@ -1,0 +1,58 @@
+//! The payload of an ACK: the words of bits behind `expected`, which stands in the header (P12).
+//!
+//! Before it: `frame`; after it: `path`.
+
+use crate::frame::Dropped;
+use crate::received::Ack;
+use crate::seq::{Seq, WORDS};
+
+/// Bytes of the longest ACK's payload.
+pub const ACK_MAX: usize = WORDS * 8;
+
+/// Writes what is to travel to the front of `into`. How many bytes.
+pub fn write(ack: &Ack, into: &mut [u8; ACK_MAX]) -> usize {
+    let words = ack.words();
+    for (place, word) in into.chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    words.len() * 8
+}
+
+/// The acknowledgement of a header and a payload.
+pub fn read(expected: Seq, payload: &[u8]) -> Result<Ack, Dropped> {
+    if payload.len() > ACK_MAX || !payload.len().is_multiple_of(8) {
+        return Err(Dropped::Ack);
+    }
+    let mut bits = [0; WORDS];
+    for (word, bytes) in bits.iter_mut().zip(payload.chunks_exact(8)) {
+        *word = u64::from_le_bytes(bytes.try_into().expect("chunks of eight bytes"));
+    }
+    Ok(Ack { expected, bits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// P3
+    #[test]
+    fn a_payload_of_no_whole_words_or_too_many_is_none() {
+        for len in [1, 7, 9, ACK_MAX + 8, ACK_MAX + 1] {
+            assert_eq!(read(Seq(0), &vec![0; len]), Err(Dropped::Ack), "{len}");
+        }
+    }
+
+    proptest! {
+        /// P12
+        #[test]
+        fn an_acknowledgement_comes_back_as_it_was(expected: u32, bits: [u64; WORDS], used in 0..=WORDS) {
+            let mut ack = Ack { expected: Seq(expected), bits };
+            ack.bits[used..].fill(0);
+            let mut payload = [0xee; ACK_MAX];
+            let len = write(&ack, &mut payload);
+            prop_assert!(len <= used * 8);
+            prop_assert_eq!(read(Seq(expected), &payload[..len]), Ok(ack));
+        }
+    }
+}

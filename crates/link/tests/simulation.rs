@@ -1,0 +1,228 @@
+//! Paths between three nodes over a network that loses, doubles, reorders, changes, cuts and severs: every number's content
+//! reaches its peer or is given back, nothing is taken twice, and once the faults end all of it arrives.
+//!
+//! `SIM_SEED=N SIM_SEEDS=K` runs K seeds from N; a failure says its seed. (`make sim SEED=N SEEDS=K`)
+
+use hawser_link::Seq;
+use hawser_link::ack::{self, ACK_MAX};
+use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
+use hawser_link::path::{Due, Numbers, Path};
+use hawser_sim::{Arrival, Dice, Faults, Network};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+const NODES: usize = 3;
+const MS: u64 = 1_000_000;
+/// How long a path may take for what is left once its faults have ended: a back-off at its longest, and then all of it.
+const PATIENCE_NS: u64 = 20_000 * MS;
+
+/// Seeds of a run that names none.
+const SEEDS: u64 = 10_000;
+
+/// A content, or the question that a probe asks.
+type Content = Option<u32>;
+
+/// One node's side of a path.
+struct End {
+    path: Path<Content>,
+    /// What is to be sent, the lost ones again.
+    waiting: VecDeque<Content>,
+    /// What the peer has acknowledged, and what of the peer's was taken.
+    settled: BTreeSet<u32>,
+    taken: BTreeSet<u32>,
+}
+
+struct World {
+    seed: u64,
+    network: Network,
+    dice: Dice,
+    ends: BTreeMap<(usize, usize), End>,
+    dropped: BTreeMap<String, u64>,
+}
+
+fn first(node: usize, peer: usize) -> Seq {
+    // Some pairs' numbers wrap.
+    Seq(u32::MAX - 2020) + 1000 * (node * NODES + peer) as u32
+}
+
+fn key() -> Key {
+    Key::new([7; 16])
+}
+
+/// A content's bytes, which nobody else's are.
+fn bytes_of(content: u32) -> Vec<u8> {
+    let len = Dice::new(u64::from(content)).below(200) as usize;
+    [content.to_le_bytes().to_vec(), (0..len).map(|i| (content as usize + 3 * i) as u8).collect()].concat()
+}
+
+impl World {
+    fn new(seed: u64, contents: u32) -> World {
+        let mut ends = BTreeMap::new();
+        for node in 0..NODES {
+            for peer in (0..NODES).filter(|&peer| peer != node) {
+                let path = Path::new(first(node, peer), first(peer, node));
+                let waiting = (0..contents).map(Some).collect();
+                ends.insert((node, peer), End { path, waiting, settled: BTreeSet::new(), taken: BTreeSet::new() });
+            }
+        }
+        World { seed, network: Network::new(seed, 30_000), dice: Dice::new(!seed), ends, dropped: BTreeMap::new() }
+    }
+
+    fn write(&mut self, from: usize, to: usize, kind: Kind, flags: Flags, numbers: Numbers, payload: &[u8]) {
+        let Numbers { sequence, open, expected } = numbers;
+        let head = Head { kind, flags, path: to as u32, sequence, expected, credit: 0, open };
+        let ends = Ends { from: from as u32, to: to as u32 };
+        let crc = Some(frame::crc(payload));
+        let header = head.write(&key(), ends, payload.len(), crc);
+        self.network.send(from, to, &[&header, payload].concat());
+    }
+
+    fn transmit(&mut self, at: (usize, usize), content: Content, flags: Flags) {
+        let now_ns = self.network.now_ns();
+        let numbers = self.ends.get_mut(&at).unwrap().path.send(content, now_ns);
+        let payload = content.map_or(vec![], bytes_of);
+        self.write(at.0, at.1, Kind::Data, flags, numbers, &payload);
+    }
+
+    /// Everything that a node can do now.
+    fn work(&mut self, at: (usize, usize)) {
+        let now_ns = self.network.now_ns();
+        let end = self.ends.get_mut(&at).unwrap();
+        let waiting = &mut end.waiting;
+        let due = end.path.handle_timeout(now_ns, |lost| waiting.extend(lost.map(Some)));
+        if due == Due::Probe && end.path.has_room() {
+            self.transmit(at, None, Flags::ASK);
+        }
+        let burst = self.dice.below(40) as u32;
+        while let end = self.ends.get_mut(&at).unwrap()
+            && end.path.has_room()
+            && end.path.under_way() < burst
+            && let Some(content) = end.waiting.pop_front()
+        {
+            self.transmit(at, content, Flags::default());
+        }
+        if let Some(reply) = self.ends.get_mut(&at).unwrap().path.poll_reply(now_ns) {
+            let mut payload = [0; ACK_MAX];
+            let len = ack::write(&reply.ack, &mut payload);
+            let numbers = Numbers { sequence: Seq(0), open: 0, expected: reply.ack.expected };
+            self.write(at.0, at.1, Kind::Ack, reply.flags, numbers, &payload[..len]);
+        }
+    }
+
+    fn receive(&mut self, arrival: &Arrival) {
+        if let Err(reason) = self.try_receive(arrival) {
+            *self.dropped.entry(format!("{reason:?}")).or_default() += 1;
+        }
+    }
+
+    fn try_receive(&mut self, &Arrival { from, to, ref bytes }: &Arrival) -> Result<(), Dropped> {
+        let now_ns = self.network.now_ns();
+        let (head, payload) = Frame::of(bytes)?.check(&key(), Ends { from: from as u32, to: to as u32 })?;
+        let theirs = self.ends[&(from, to)].taken.clone();
+        let seed = self.seed;
+        let end = self.ends.get_mut(&(to, from)).unwrap();
+        let (settled, waiting) = (&mut end.settled, &mut end.waiting);
+        let came = |content: Content| {
+            let Some(content) = content else { return };
+            assert!(
+                theirs.contains(&content),
+                "seed {seed}: {content} of {to} was acknowledged by {from}, who has it not"
+            );
+            settled.insert(content);
+        };
+        match head.kind {
+            Kind::Ack => {
+                let ack = ack::read(head.expected, payload)?;
+                end.path.handle_ack(&ack, now_ns, came, |lost| waiting.extend(lost.map(Some)))
+            }
+            _ => {
+                end.path.handle_expected(head.expected, now_ns, came)?;
+                end.path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
+                if !payload.is_empty() {
+                    let content = u32::from_le_bytes(payload[..4].try_into().unwrap());
+                    assert_eq!(payload, bytes_of(content), "seed {seed}: {content} of {from} is not what it was");
+                    end.taken.insert(content);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Until `until_ns`, or all is done.
+    fn run(&mut self, until_ns: u64) {
+        let pairs: Vec<_> = self.ends.keys().copied().collect();
+        while self.network.now_ns() < until_ns && !self.is_done() {
+            pairs.iter().for_each(|&at| self.work(at));
+            let deadlines = self.ends.values().filter_map(|end| end.path.deadline_ns());
+            let next = deadlines.chain(self.network.next_at_ns()).min().unwrap_or(until_ns);
+            // Also when nothing is due: a burst of none may have been rolled.
+            let next = next.max(self.network.now_ns() + 1).min(self.network.now_ns() + MS).min(until_ns);
+            if let Some(arrival) = self.network.next(next) {
+                self.receive(&arrival);
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.ends.values().all(|end| end.waiting.is_empty() && end.path.under_way() == 0)
+    }
+
+    fn disturb(&mut self) {
+        let chances = [0, 0, 10, 100, 300];
+        let mut chance = || self.dice.one_of(&chances);
+        let faults = Faults {
+            lose: chance(),
+            double: chance(),
+            reorder: chance(),
+            late_ns: 200_000,
+            corrupt: chance(),
+            cut: chance() / 3,
+        };
+        self.network.set_faults(faults);
+        let (from, to) = (self.dice.below(NODES as u64) as usize, self.dice.below(NODES as u64) as usize);
+        let cut = self.dice.per_mille(300);
+        self.network.sever(from, to, cut);
+    }
+
+    fn heal(&mut self) {
+        self.network.set_faults(Faults::default());
+        (0..NODES * NODES).for_each(|pair| self.network.sever(pair / NODES, pair % NODES, false));
+    }
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let first = number("SIM_SEED").unwrap_or(1);
+    first..first + number("SIM_SEEDS").unwrap_or(if number("SIM_SEED").is_some() { 1 } else { SEEDS })
+}
+
+/// P4, P10 to P18 together. P18: a path that was severed goes on when it is joined.
+#[test]
+fn all_arrives_whatever_the_network_does() {
+    let mut dropped = BTreeMap::<String, u64>::new();
+    for seed in seeds() {
+        let contents = 20 + Dice::new(seed).below(200) as u32;
+        let mut world = World::new(seed, contents);
+        let phases = 1 + world.dice.below(6);
+        for _ in 0..phases {
+            world.disturb();
+            let length_ns = world.dice.below(60) * MS;
+            let until = world.network.now_ns() + length_ns;
+            world.run(until);
+        }
+        world.heal();
+        let until = world.network.now_ns() + PATIENCE_NS;
+        world.run(until);
+        assert!(world.is_done(), "seed {seed}: not all has arrived {PATIENCE_NS} ns after the last fault");
+        for (&(node, peer), end) in &world.ends {
+            let all: BTreeSet<u32> = (0..contents).collect();
+            assert!(end.taken == all, "seed {seed}: {node} has not all of {peer}'s");
+            assert!(end.settled == all, "seed {seed}: {node} does not know that {peer} has all");
+        }
+        world.dropped.into_iter().for_each(|(reason, count)| *dropped.entry(reason).or_default() += count);
+    }
+    if seeds().count() as u64 >= SEEDS {
+        for reason in ["Short", "Version", "Kind", "Flags", "Length", "Tag", "Crc", "Again"] {
+            assert!(dropped.contains_key(reason), "no frame was dropped for {reason}: {dropped:?}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Seeded chance: SplitMix64 (Steele, Lea, Flood 2014). All chance of a simulation comes from one of these.
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.bits() % end
+    }
+
+    /// True in so many of a thousand cases.
+    pub fn per_mille(&mut self, chance: u32) -> bool {
+        self.below(1000) < u64::from(chance)
+    }
+
+    /// One of some.
+    pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+}

@@ -1,0 +1,12 @@
+//! Floor 0, for tests alone: a network of opaque bytes between nodes, with a virtual clock, whose faults tests change while
+//! it runs. The same seed and the same calls give the same run.
+//!
+//! It knows nothing of what it carries. Before it: tests of `link`.
+
+#![forbid(unsafe_code)]
+
+mod dice;
+mod network;
+
+pub use dice::Dice;
+pub use network::{Arrival, Faults, Network};

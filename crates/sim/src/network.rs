@@ -1,0 +1,176 @@
+//! Wires between nodes: what is sent arrives later, or never, or twice, or out of order, or changed.
+
+use crate::dice::Dice;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a wire does to what it carries, in one direction; chances per mille.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    pub lose: u32,
+    pub double: u32,
+    /// Arrives up to `late_ns` later than it would, behind others.
+    pub reorder: u32,
+    pub late_ns: u64,
+    /// One to eight bits are turned over.
+    pub corrupt: u32,
+    /// The end is cut off.
+    pub cut: u32,
+}
+
+/// Bytes that arrive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    pub from: usize,
+    pub to: usize,
+    pub bytes: Vec<u8>,
+}
+
+/// See the module.
+pub struct Network {
+    dice: Dice,
+    latency_ns: u64,
+    faults: Faults,
+    /// Directions that carry nothing.
+    severed: BTreeSet<(usize, usize)>,
+    /// By the time of arrival, and among equals in the order of sending.
+    under_way: BTreeMap<(u64, u64), Arrival>,
+    count: u64,
+    now_ns: u64,
+}
+
+impl Network {
+    pub fn new(seed: u64, latency_ns: u64) -> Network {
+        Network {
+            dice: Dice::new(seed),
+            latency_ns,
+            faults: Faults::default(),
+            severed: BTreeSet::new(),
+            under_way: BTreeMap::new(),
+            count: 0,
+            now_ns: 0,
+        }
+    }
+
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// From now on, for all wires.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    /// Cuts or joins one direction.
+    pub fn sever(&mut self, from: usize, to: usize, cut: bool) {
+        if cut {
+            self.severed.insert((from, to));
+        } else {
+            self.severed.remove(&(from, to));
+        }
+    }
+
+    pub fn send(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        if self.severed.contains(&(from, to)) || self.dice.per_mille(self.faults.lose) {
+            return;
+        }
+        let copies = 1 + u64::from(self.dice.per_mille(self.faults.double));
+        for _ in 0..copies {
+            let mut bytes = bytes.to_vec();
+            self.harm(&mut bytes);
+            let late = self.faults.late_ns > 0 && self.dice.per_mille(self.faults.reorder);
+            let late_ns = if late { self.dice.below(self.faults.late_ns) } else { 0 };
+            self.count += 1;
+            let at = (self.now_ns + self.latency_ns + late_ns, self.count);
+            self.under_way.insert(at, Arrival { from, to, bytes });
+        }
+    }
+
+    fn harm(&mut self, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.dice.per_mille(self.faults.corrupt) {
+            for _ in 0..=self.dice.below(8) {
+                let bit = self.dice.below(8 * bytes.len() as u64) as usize;
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+        if self.dice.per_mille(self.faults.cut) {
+            let left = self.dice.below(bytes.len() as u64) as usize;
+            bytes.truncate(left);
+        }
+    }
+
+    /// The next arrival no later than `until_ns`; the clock goes to it, or else to `until_ns`.
+    pub fn next(&mut self, until_ns: u64) -> Option<Arrival> {
+        match self.under_way.first_entry().filter(|first| first.key().0 <= until_ns) {
+            Some(first) => {
+                let ((at_ns, _), arrival) = first.remove_entry();
+                self.now_ns = self.now_ns.max(at_ns);
+                Some(arrival)
+            }
+            None => {
+                self.now_ns = self.now_ns.max(until_ns);
+                None
+            }
+        }
+    }
+
+    /// When the next one arrives.
+    pub fn next_at_ns(&self) -> Option<u64> {
+        self.under_way.keys().next().map(|&(at_ns, _)| at_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(seed: u64, faults: Faults) -> Vec<(u64, Vec<u8>)> {
+        let mut network = Network::new(seed, 100);
+        network.set_faults(faults);
+        (0..200u8).for_each(|n| network.send(0, 1, &[n; 16]));
+        let mut came = Vec::new();
+        while let Some(arrival) = network.next(1_000_000) {
+            came.push((network.now_ns(), arrival.bytes));
+        }
+        came
+    }
+
+    #[test]
+    fn a_good_network_carries_all_in_order() {
+        let came = run(1, Faults::default());
+        assert_eq!(came, (0..200u8).map(|n| (100, vec![n; 16])).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_fault_happens_and_a_seed_repeats_them() {
+        let of = |faults| run(7, faults);
+        assert!((100..180).contains(&of(Faults { lose: 300, ..Faults::default() }).len()));
+        assert!(of(Faults { double: 300, ..Faults::default() }).len() > 230);
+        let late = of(Faults { reorder: 300, late_ns: 50, ..Faults::default() });
+        assert!(!late.is_sorted_by_key(|(_, bytes)| bytes[0]) && late.iter().all(|&(at, _)| at < 150));
+        assert!(
+            of(Faults { corrupt: 300, ..Faults::default() })
+                .iter()
+                .any(|(_, bytes)| bytes.iter().any(|b| *b != bytes[15]))
+        );
+        assert!(of(Faults { cut: 300, ..Faults::default() }).iter().any(|(_, bytes)| bytes.len() < 16));
+        let all = Faults { lose: 100, double: 100, reorder: 100, late_ns: 500, corrupt: 100, cut: 100 };
+        assert_eq!(of(all), of(all));
+        assert_ne!(of(all), run(8, all));
+    }
+
+    #[test]
+    fn a_severed_direction_carries_nothing() {
+        let mut network = Network::new(0, 5);
+        network.sever(0, 1, true);
+        network.send(0, 1, b"no");
+        network.send(1, 0, b"yes");
+        assert_eq!(network.next(100).unwrap().bytes, b"yes");
+        assert_eq!((network.next(100), network.now_ns()), (None, 100));
+        network.sever(0, 1, false);
+        network.send(0, 1, b"again");
+        assert_eq!((network.next_at_ns(), network.next(200).unwrap().to), (Some(105), 1));
+    }
+}
