@@ -29,6 +29,8 @@ struct End {
     /// What the peer has acknowledged, and what of the peer's was taken.
     settled: BTreeSet<u32>,
     taken: BTreeSet<u32>,
+    /// The numbers that were taken.
+    numbers: BTreeSet<u32>,
 }
 
 struct World {
@@ -61,7 +63,10 @@ impl World {
             for peer in (0..NODES).filter(|&peer| peer != node) {
                 let path = Path::new(first(node, peer), first(peer, node));
                 let waiting = (0..contents).map(Some).collect();
-                ends.insert((node, peer), End { path, waiting, settled: BTreeSet::new(), taken: BTreeSet::new() });
+                ends.insert(
+                    (node, peer),
+                    End { path, waiting, settled: BTreeSet::new(), taken: BTreeSet::new(), numbers: BTreeSet::new() },
+                );
             }
         }
         World { seed, network: Network::new(seed, 30_000), dice: Dice::new(!seed), ends, dropped: BTreeMap::new() }
@@ -137,6 +142,11 @@ impl World {
             _ => {
                 end.path.handle_expected(head.expected, now_ns, came)?;
                 end.path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
+                assert!(
+                    end.numbers.insert(head.sequence.0),
+                    "seed {seed}: {:?} of {from} was taken twice",
+                    head.sequence
+                );
                 if !payload.is_empty() {
                     let content = u32::from_le_bytes(payload[..4].try_into().unwrap());
                     assert_eq!(payload, bytes_of(content), "seed {seed}: {content} of {from} is not what it was");
