@@ -3,10 +3,10 @@
 //!
 //! `SIM_SEED=N SIM_SEEDS=K` runs K seeds from N; a failure says its seed. (`make sim SEED=N SEEDS=K`)
 
-use hawser_link::Seq;
 use hawser_link::ack::{self, ACK_MAX};
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::path::{Due, Numbers, Path};
+use hawser_link::{Seq, WINDOW};
 use hawser_sim::{Arrival, Dice, Faults, Network};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -38,6 +38,8 @@ struct World {
     network: Network,
     dice: Dice,
     ends: BTreeMap<(usize, usize), End>,
+    /// Frames under way at most.
+    burst: u32,
     dropped: BTreeMap<String, u64>,
 }
 
@@ -69,7 +71,9 @@ impl World {
                 );
             }
         }
-        World { seed, network: Network::new(seed, 30_000), dice: Dice::new(!seed), ends, dropped: BTreeMap::new() }
+        let mut dice = Dice::new(!seed);
+        let burst = dice.one_of(&[10, 40, 200, WINDOW]);
+        World { seed, network: Network::new(seed, 30_000), dice, ends, burst, dropped: BTreeMap::new() }
     }
 
     fn write(&mut self, from: usize, to: usize, kind: Kind, flags: Flags, numbers: Numbers, payload: &[u8]) {
@@ -97,7 +101,7 @@ impl World {
         if due == Due::Probe && end.path.has_room() {
             self.transmit(at, None, Flags::ASK);
         }
-        let burst = self.dice.below(40) as u32;
+        let burst = self.dice.one_of(&[0, 1, 8, 40, 40, self.burst]);
         while let end = self.ends.get_mut(&at).unwrap()
             && end.path.has_room()
             && end.path.under_way() < burst
@@ -178,12 +182,13 @@ impl World {
 
     fn disturb(&mut self) {
         let chances = [0, 0, 10, 100, 300];
+        let late_ns = self.dice.one_of(&[200_000, 200_000, 20 * MS]);
         let mut chance = || self.dice.one_of(&chances);
         let faults = Faults {
             lose: chance(),
             double: chance(),
             reorder: chance(),
-            late_ns: 200_000,
+            late_ns,
             corrupt: chance(),
             cut: chance() / 3,
         };
@@ -210,7 +215,7 @@ fn seeds() -> std::ops::Range<u64> {
 fn all_arrives_whatever_the_network_does() {
     let mut dropped = BTreeMap::<String, u64>::new();
     for seed in seeds() {
-        let contents = 20 + Dice::new(seed).below(200) as u32;
+        let contents = 20 + Dice::new(seed).below(if seed % 200 == 0 { 3000 } else { 200 }) as u32;
         let mut world = World::new(seed, contents);
         let phases = 1 + world.dice.below(6);
         for _ in 0..phases {
