@@ -252,9 +252,21 @@ fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, S
         tokens.push([OsStr::new(dashes), OsStr::from_bytes(&token.as_bytes()[bare..])].into_iter().collect());
         let values = if has_value { 0 } else { arg.get_num_args().map_or(0, |range| range.max_values()) };
         let takes_values = arg.get_action().takes_values();
+        if let ("env" | "genv", Some(pair)) = (name, rest.as_slice().first().and_then(assignment)) {
+            rest.next();
+            tokens.extend(pair);
+            continue;
+        }
         tokens.extend(rest.by_ref().take(if takes_values { values } else { 0 }).cloned());
     }
     Ok(tokens)
+}
+
+/// The name and the value of `NAME=VALUE`, which MPICH takes for `NAME VALUE`.
+fn assignment(token: &OsString) -> Option<[OsString; 2]> {
+    let bytes = token.as_bytes();
+    let at = bytes.iter().position(|&byte| byte == b'=').filter(|&at| at > 0)?;
+    Some([&bytes[..at], &bytes[at + 1..]].map(|part| OsStr::from_bytes(part).to_owned()))
 }
 
 /// The option called `name`, and whether that is a long name.

@@ -49,6 +49,8 @@ fn variables_are_set_for_one_or_all_programs() {
     let value = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
     assert_eq!(set(&options.apps[0]), [value("A", "1"), value("B", "-2"), value("C", "3"), ("D".into(), None)]);
     assert_eq!(set(&options.apps[1]), [value("A", "1"), value("A", "9")]);
+    let options = parsed("-genv A=1=2 -n 1 --env B= ./a");
+    assert_eq!(set(&options.apps[0]), [value("A", "1=2"), value("B", "")]);
     assert_eq!(parsed("-genvnone ./a : ./b").apps[1].inherit, Inherit::None);
     assert_eq!(parsed("-envlist PATH,HOME ./a").apps[0].inherit, Inherit::Only(words("PATH HOME")));
     assert_eq!(parsed("-envall ./a").apps[0].inherit, Inherit::All);
