@@ -130,10 +130,10 @@ static void predefined(void)
 }
 
 /* Values and their places, also of a single pair: it has no gap, but padding behind it. */
-#define PLACES(TYPE, INDEX, mpi) do { \
+#define PLACES(TYPE, mpi) do { \
         for (int c_ = 0; c_ < 6; c_++) { \
             int n = (int[]){1, 2, 3, 4, 7, 30}[c_]; \
-            struct { TYPE value; INDEX place; } in_[30], out_[30]; \
+            struct { TYPE value; int place; } in_[30], out_[30]; \
             for (int max = 0; max < 2; max++) \
                 for (int in_place = 0; in_place < 2; in_place++) { \
                     for (int i = 0; i < n; i++) in_[i].value = (TYPE)((me + i) % size), in_[i].place = me; \
@@ -142,7 +142,7 @@ static void predefined(void)
                                      MPI_COMM_WORLD)); \
                     for (int i = 0; i < n; i++) { \
                         int value = max ? size - 1 : 0; \
-                        if (out_[i].value != (TYPE)value || ((int)out_[i].place + i) % size != value) \
+                        if (out_[i].value != (TYPE)value || (out_[i].place + i) % size != value) \
                             FAIL(#mpi " at %d of %d, max %d, in place %d", i, n, max, in_place); \
                     } \
                 } \
@@ -151,12 +151,12 @@ static void predefined(void)
 
 static void places(void)
 {
-    PLACES(double, int, MPI_DOUBLE_INT);
-    PLACES(float, int, MPI_FLOAT_INT);
-    PLACES(long, int, MPI_LONG_INT);
-    PLACES(short, int, MPI_SHORT_INT);
-    PLACES(long double, int, MPI_LONG_DOUBLE_INT);
-    PLACES(int, int, MPI_2INT);
+    PLACES(double, MPI_DOUBLE_INT);
+    PLACES(float, MPI_FLOAT_INT);
+    PLACES(long, MPI_LONG_INT);
+    PLACES(short, MPI_SHORT_INT);
+    PLACES(long double, MPI_LONG_DOUBLE_INT);
+    PLACES(int, MPI_2INT);
 }
 
 /* A function that reads its datatype and a layout with gaps, which must stay untouched. */

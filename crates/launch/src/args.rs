@@ -252,21 +252,24 @@ fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, S
         tokens.push([OsStr::new(dashes), OsStr::from_bytes(&token.as_bytes()[bare..])].into_iter().collect());
         let values = if has_value { 0 } else { arg.get_num_args().map_or(0, |range| range.max_values()) };
         let takes_values = arg.get_action().takes_values();
-        if let ("env" | "genv", Some(pair)) = (name, rest.as_slice().first().and_then(assignment)) {
-            rest.next();
-            tokens.extend(pair);
-            continue;
+        // MPICH takes NAME=VALUE for NAME VALUE.
+        let pair = rest.as_slice().first().filter(|_| matches!(name, "env" | "genv") && !has_value);
+        match pair.and_then(|pair| assignment(pair)).filter(|(name, _)| !name.is_empty()) {
+            Some((name, value)) => {
+                rest.next();
+                tokens.extend([name, value]);
+            }
+            None => tokens.extend(rest.by_ref().take(if takes_values { values } else { 0 }).cloned()),
         }
-        tokens.extend(rest.by_ref().take(if takes_values { values } else { 0 }).cloned());
     }
     Ok(tokens)
 }
 
-/// The name and the value of `NAME=VALUE`, which MPICH takes for `NAME VALUE`.
-fn assignment(token: &OsString) -> Option<[OsString; 2]> {
-    let bytes = token.as_bytes();
-    let at = bytes.iter().position(|&byte| byte == b'=').filter(|&at| at > 0)?;
-    Some([&bytes[..at], &bytes[at + 1..]].map(|part| OsStr::from_bytes(part).to_owned()))
+/// The name and the value of `NAME=VALUE`.
+fn assignment(text: &OsStr) -> Option<(OsString, OsString)> {
+    let bytes = text.as_bytes();
+    let at = bytes.iter().position(|&byte| byte == b'=')?;
+    Some((OsStr::from_bytes(&bytes[..at]).into(), OsStr::from_bytes(&bytes[at + 1..]).into()))
 }
 
 /// The option called `name`, and whether that is a long name.
@@ -325,12 +328,9 @@ fn app(raw: Raw) -> Result<Option<AppOptions>, Stop> {
     }
     let inherit = inherit(&raw);
     let mut set: Vec<_> = pairs(&raw.env).collect();
-    set.extend(raw.export.iter().map(|text| {
-        let bytes = text.as_bytes();
-        match bytes.iter().position(|&b| b == b'=') {
-            Some(at) => (OsStr::from_bytes(&bytes[..at]).into(), Some(OsStr::from_bytes(&bytes[at + 1..]).into())),
-            None => (text.clone(), None),
-        }
+    set.extend(raw.export.iter().map(|text| match assignment(text) {
+        Some((name, value)) => (name, Some(value)),
+        None => (text.clone(), None),
     }));
     Ok(Some(AppOptions { ranks, directory: raw.directory, command: raw.command, set, inherit }))
 }

@@ -6,6 +6,7 @@
 use crate::seq::Seq;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
+use std::ops::Range;
 
 /// Bytes of a header.
 pub const HEADER: usize = 32;
@@ -177,6 +178,14 @@ pub enum Dropped {
     Ack,
 }
 
+fn half(header: &[u8], field: Range<usize>) -> u16 {
+    u16::from_le_bytes(header[field].try_into().expect("a field of two bytes"))
+}
+
+fn word(header: &[u8], field: Range<usize>) -> u32 {
+    u32::from_le_bytes(header[field].try_into().expect("a field of four bytes"))
+}
+
 /// Bytes that look like a frame. What it says is not to be believed before `check`.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
@@ -199,22 +208,13 @@ impl<'a> Frame<'a> {
         if header[field::FLAGS] & !Flags::ALL != 0 {
             return Err(Dropped::Flags);
         }
-        let length = usize::from(u16::from_le_bytes([header[2], header[3]]));
-        let payload = rest.get(..length).ok_or(Dropped::Length)?;
+        let payload = rest.get(..usize::from(half(header, field::LENGTH))).ok_or(Dropped::Length)?;
         Ok(Frame { header, payload, kind })
-    }
-
-    fn half(&self, at: std::ops::Range<usize>) -> u16 {
-        u16::from_le_bytes(self.header[at].try_into().expect("a field of two bytes"))
-    }
-
-    fn word(&self, at: std::ops::Range<usize>) -> u32 {
-        u32::from_le_bytes(self.header[at].try_into().expect("a field of four bytes"))
     }
 
     /// The receiver's number of the path: to find out between whom it would have to be.
     pub fn path(&self) -> u32 {
-        self.word(field::PATH)
+        word(self.header, field::PATH)
     }
 
     pub fn kind(&self) -> Kind {
@@ -224,22 +224,21 @@ impl<'a> Frame<'a> {
     /// What it says, if the peer at `ends` of this job wrote it, and its payload (P4).
     pub fn check(&self, key: &Key, ends: Ends) -> Result<(Head, &'a [u8]), Dropped> {
         let tag = u64::from_le_bytes(self.header[field::TAG].try_into().expect("a field of eight bytes"));
-        // Compared whole: what differs first is not to be learnt from the time that it takes.
-        if key.tag(self.header, ends) ^ tag != 0 {
+        if key.tag(self.header, ends) != tag {
             return Err(Dropped::Tag);
         }
         let flags = Flags(self.header[field::FLAGS]);
-        if !flags.has(Flags::UNCHECKED) && crc(self.payload) != self.word(field::CRC) {
+        if !flags.has(Flags::UNCHECKED) && crc(self.payload) != word(self.header, field::CRC) {
             return Err(Dropped::Crc);
         }
         let head = Head {
             kind: self.kind,
             flags,
             path: self.path(),
-            sequence: Seq(self.word(field::SEQUENCE)),
-            expected: Seq(self.word(field::EXPECTED)),
-            credit: self.half(field::CREDIT),
-            open: self.half(field::OPEN),
+            sequence: Seq(word(self.header, field::SEQUENCE)),
+            expected: Seq(word(self.header, field::EXPECTED)),
+            credit: half(self.header, field::CREDIT),
+            open: half(self.header, field::OPEN),
         };
         Ok((head, self.payload))
     }

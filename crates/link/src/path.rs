@@ -23,6 +23,17 @@ enum Owed {
     Now,
 }
 
+impl Owed {
+    /// When it is due, at the latest.
+    fn at_ns(self) -> Option<u64> {
+        match self {
+            Owed::Nothing => None,
+            Owed::By(at_ns) => Some(at_ns),
+            Owed::Now => Some(0),
+        }
+    }
+}
+
 /// What the sender waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wait {
@@ -183,14 +194,7 @@ impl<C> Path<C> {
 
     /// The acknowledgement that is to go alone now.
     pub fn poll_reply(&mut self, now_ns: u64) -> Option<Reply> {
-        let due = match self.owed {
-            Owed::Nothing => false,
-            Owed::By(at_ns) => at_ns <= now_ns,
-            Owed::Now => true,
-        };
-        if !due {
-            return None;
-        }
+        self.owed.at_ns().filter(|&at_ns| at_ns <= now_ns)?;
         let flags = if self.lose { Flags::LOSE } else { Flags::default() };
         self.acknowledged();
         Some(Reply { ack: self.received.ack(), flags })
@@ -198,16 +202,11 @@ impl<C> Path<C> {
 
     /// When `poll_reply` or `handle_timeout` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let owed = match self.owed {
-            Owed::Nothing => None,
-            Owed::By(at_ns) => Some(at_ns),
-            Owed::Now => Some(0),
-        };
         let wait = match self.wait {
             Wait::Idle => None,
             Wait::Probe(at_ns) | Wait::Timeout(at_ns) => Some(at_ns),
         };
-        owed.into_iter().chain(wait).min()
+        self.owed.at_ns().into_iter().chain(wait).min()
     }
 
     /// Time has passed. `lost` gets what is to be sent again.

@@ -118,26 +118,27 @@ impl World {
     }
 
     fn receive(&mut self, arrival: &Arrival) {
-        if let Err(reason) = self.try_receive(arrival) {
+        let (seed, from, to) = (self.seed, arrival.from, arrival.to);
+        let mut came = Vec::new();
+        if let Err(reason) = self.try_receive(arrival, |content| came.extend(content)) {
             *self.dropped.entry(format!("{reason:?}")).or_default() += 1;
+        }
+        for content in came {
+            assert!(
+                self.ends[&(from, to)].taken.contains(&content),
+                "seed {seed}: {content} of {to} was acknowledged by {from}, who has it not"
+            );
+            self.ends.get_mut(&(to, from)).unwrap().settled.insert(content);
         }
     }
 
-    fn try_receive(&mut self, &Arrival { from, to, ref bytes }: &Arrival) -> Result<(), Dropped> {
-        let now_ns = self.network.now_ns();
+    /// `came` gets what its sender says that it has.
+    fn try_receive(&mut self, arrival: &Arrival, came: impl FnMut(Content)) -> Result<(), Dropped> {
+        let &Arrival { from, to, ref bytes } = arrival;
+        let (seed, now_ns) = (self.seed, self.network.now_ns());
         let (head, payload) = Frame::of(bytes)?.check(&key(), Ends { from: from as u32, to: to as u32 })?;
-        let theirs = self.ends[&(from, to)].taken.clone();
-        let seed = self.seed;
         let end = self.ends.get_mut(&(to, from)).unwrap();
-        let (settled, waiting) = (&mut end.settled, &mut end.waiting);
-        let came = |content: Content| {
-            let Some(content) = content else { return };
-            assert!(
-                theirs.contains(&content),
-                "seed {seed}: {content} of {to} was acknowledged by {from}, who has it not"
-            );
-            settled.insert(content);
-        };
+        let waiting = &mut end.waiting;
         match head.kind {
             Kind::Ack => {
                 let ack = ack::read(head.expected, payload)?;
@@ -193,7 +194,7 @@ impl World {
             cut: chance() / 3,
         };
         self.network.set_faults(faults);
-        let (from, to) = (self.dice.below(NODES as u64) as usize, self.dice.below(NODES as u64) as usize);
+        let (from, to) = (self.dice.index(NODES), self.dice.index(NODES));
         let cut = self.dice.per_mille(300);
         self.network.sever(from, to, cut);
     }

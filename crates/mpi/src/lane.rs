@@ -17,6 +17,7 @@ use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Lane as LaneId, Peer, SharedMem, UserMem};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Source};
 use hawser_job::counters::Counters;
+use hawser_os::map::PAGE;
 use hawser_transport::{Channel, Control, Fabric};
 use std::collections::VecDeque;
 
@@ -212,11 +213,8 @@ impl Lane {
     }
 }
 
-/// Pieces are of whole pages, as devices fill them.
-const PAGE: usize = 4096;
-
-/// How long the pieces of a stream are: `rest` bytes of a message of `total`. Of like length: a short one that came last
-/// cost a packet more (17 KiB: 1.21 us, not 1.09).
+/// How long the pieces of a stream are: `rest` bytes of a message of `total`. Of like length, for a short one that
+/// came last cost a packet more (17 KiB: 1.21 us, not 1.09), and of whole pages, as devices fill them.
 fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
     let best = (limits.piece)(total as usize);
     let most = limits.packet - PREFIX_MAX;

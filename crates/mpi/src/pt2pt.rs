@@ -17,7 +17,7 @@ use crate::status::Status;
 use crate::wait;
 use crate::wire;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use hawser_base::{Class, Context, Error, Handle, Peer, Result, UserMem, handle};
+use hawser_base::{Class, Context, Error, Handle, Lane as LaneId, Peer, Result, UserMem, handle};
 use hawser_device::{Delivery, Header, Payload};
 
 /// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
@@ -84,16 +84,20 @@ pub fn want(comm: &Comm, source: i32, tag: i32) -> Result<Option<Want>> {
 #[inline(always)]
 pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<()> {
     let process = process::get()?;
-    if matches!(mode, Mode::Standard | Mode::Ready) && send_lean(process, buf, dest, tag, comm) {
+    if send_lean(process, buf, dest, tag, comm, mode) {
         return Ok(());
     }
-    send_checked(process, call, buf, dest, tag, comm, mode)
+    match begin_send(process, buf, dest, tag, comm, mode)? {
+        Some(Begun { lane, request, .. }) => wait::request(process, lane, request, call).check(),
+        None => Ok(()),
+    }
 }
 
 /// The leanest send: all that can be wrong or slow makes it say false, and the long way finds out what it is.
 #[inline(always)]
-fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Handle) -> bool {
-    let Some(mem) = buf.lean_memory().filter(|_| dest >= 0 && tag >= 0) else { return false };
+fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> bool {
+    let lean = matches!(mode, Mode::Standard | Mode::Ready) && dest >= 0 && tag >= 0;
+    let Some(mem) = buf.lean_memory().filter(|_| lean) else { return false };
     let counted; // one call below for both kinds, so that it is inlined
     let comm = if comm == handle::comm::WORLD {
         process.world()
@@ -107,26 +111,39 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
     send_short(&mut process.lane(comm.lane()).enter(), &target, mem)
 }
 
+/// A send that has begun and not ended.
+struct Begun {
+    lane: LaneId,
+    request: u32,
+    handle: Handle,
+}
+
+/// A send with all its checks. `None`: it has ended.
 #[inline(never)]
-fn send_checked(
+fn begin_send(
     process: &'static Process,
-    call: &'static str,
     buf: &Buf,
     dest: i32,
     tag: i32,
     comm: Handle,
     mode: Mode,
-) -> Result<()> {
+) -> Result<Option<Begun>> {
     let comm = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
-    let Some(target) = target(&comm, dest, tag)? else { return Ok(()) };
-    if matches!(mode, Mode::Standard | Mode::Ready)
-        && let Buffer::Dense(mem) = buffer
-        && send_short(&mut process.lane(comm.lane()).enter(), &target, mem)
-    {
-        return Ok(());
+    let Some(target) = target(&comm, dest, tag)? else { return Ok(None) };
+    if mode == Mode::Buffered {
+        return bsend::start(process, &comm, buffer, &target).map(|()| None);
     }
-    send_long(process, call, comm, buffer, dest, &target, mode)
+    let lane_id = comm.lane();
+    let mut lane = process.lane(lane_id).enter();
+    if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous)
+        && send_short(&mut lane, &target, *mem)
+    {
+        return Ok(None);
+    }
+    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
+    start(&mut lane, &target, buffer, mode == Mode::Synchronous, request);
+    Ok(Some(Begun { lane: lane_id, request, handle: lane.core.requests.handle(request) }))
 }
 
 /// A short send as one packet, if nothing speaks against it now.
@@ -143,27 +160,6 @@ pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool
     }
     lane.core.engine.undo_quick_send(target.peer, bytes);
     false
-}
-
-#[inline(never)]
-fn send_long(
-    process: &'static Process,
-    call: &'static str,
-    comm: CommRef,
-    buffer: Buffer,
-    dest: i32,
-    target: &Target,
-    mode: Mode,
-) -> Result<()> {
-    if mode == Mode::Buffered {
-        return bsend::start(process, &comm, buffer, target);
-    }
-    let lane_id = comm.lane();
-    let mut lane = process.lane(lane_id).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, target, buffer, mode == Mode::Synchronous, request);
-    drop(lane);
-    wait::request(process, lane_id, request, call).check()
 }
 
 /// Starts a send in its lane. Whatever comes of it, it ends by its request.
@@ -230,38 +226,10 @@ impl Core {
 #[inline(always)]
 pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<Handle> {
     let process = process::get()?;
-    if matches!(mode, Mode::Standard | Mode::Ready) && send_lean(process, buf, dest, tag, comm) {
+    if send_lean(process, buf, dest, tag, comm, mode) {
         return Ok(SENT);
     }
-    isend_checked(process, buf, dest, tag, comm, mode)
-}
-
-#[inline(never)]
-fn isend_checked(
-    process: &'static Process,
-    buf: &Buf,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-    mode: Mode,
-) -> Result<Handle> {
-    let comm = process.comm(comm)?;
-    let buffer = Buffer::new(process, buf)?;
-    let Some(target) = target(&comm, dest, tag)? else { return Ok(SENT) };
-    let lane_id = comm.lane();
-    if mode == Mode::Buffered {
-        bsend::start(process, &comm, buffer, &target)?;
-        return Ok(SENT);
-    }
-    let mut lane = process.lane(lane_id).enter();
-    if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous)
-        && send_short(&mut lane, &target, *mem)
-    {
-        return Ok(SENT);
-    }
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, &target, buffer, mode == Mode::Synchronous, request);
-    Ok(lane.core.requests.handle(request))
+    Ok(begin_send(process, buf, dest, tag, comm, mode)?.map_or(SENT, |begun| begun.handle))
 }
 
 /// MPI_Irecv.

@@ -235,6 +235,17 @@ enum Look {
     NotYet(LaneId, u32),
 }
 
+impl Look {
+    /// The result, of no operation too. `None`: not yet.
+    fn ended(self) -> Option<Completed> {
+        match self {
+            Look::Ended(completed) => Some(completed),
+            Look::Nothing => Some(Completed::NOTHING),
+            Look::NotYet(..) => None,
+        }
+    }
+}
+
 /// The result of `handle` if it has ended.
 #[inline]
 fn look(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Look> {
@@ -250,15 +261,6 @@ fn look(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Lo
         *handle = Handle::NULL;
     }
     Ok(Look::Ended(completed))
-}
-
-/// The same; null and inactive ones are `Some(None)`.
-fn poll(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Option<Option<Completed>>> {
-    Ok(match look(process, handle, then)? {
-        Look::Ended(completed) => Some(Some(completed)),
-        Look::Nothing => Some(None),
-        Look::NotYet(..) => None,
-    })
 }
 
 /// MPI_Wait.
@@ -286,11 +288,11 @@ fn wait_open(process: &'static Process, name: &'static str, lane: LaneId, index:
 /// MPI_Test and MPI_Request_get_status. `None`: not yet.
 pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
     let process = process::get()?;
-    if let Some(ended) = poll(process, handle, then)? {
-        return Ok(Some(ended.unwrap_or(Completed::NOTHING)));
+    if let Some(ended) = look(process, handle, then)?.ended() {
+        return Ok(Some(ended));
     }
     process.glance(NO_LANE);
-    Ok(poll(process, handle, then)?.map(|ended| ended.unwrap_or(Completed::NOTHING)))
+    Ok(look(process, handle, then)?.ended())
 }
 
 /// MPI_Waitall: `each` gets every request's number and result, in order.
@@ -313,8 +315,7 @@ pub fn testall(handles: &mut [Handle], then: Then, mut each: impl FnMut(usize, C
         }
     }
     for (i, handle) in handles.iter_mut().enumerate() {
-        let ended = poll(process, handle, then)?.expect("a request that has ended stays ended");
-        each(i, ended.unwrap_or(Completed::NOTHING));
+        each(i, look(process, handle, then)?.ended().expect("a request that has ended stays ended"));
     }
     Ok(true)
 }
@@ -347,10 +348,10 @@ pub enum Any {
 fn poll_any(process: &'static Process, handles: &mut [Handle], then: Then) -> Result<Any> {
     let mut active = false;
     for (i, handle) in handles.iter_mut().enumerate() {
-        match poll(process, handle, then)? {
-            Some(Some(completed)) => return Ok(Any::Ended(i, completed)),
-            Some(None) => {}
-            None => active = true,
+        match look(process, handle, then)? {
+            Look::Ended(completed) => return Ok(Any::Ended(i, completed)),
+            Look::Nothing => {}
+            Look::NotYet(..) => active = true,
         }
     }
     Ok(if active { Any::NotYet } else { Any::NoneActive })
@@ -401,13 +402,13 @@ fn poll_some(
 ) -> Result<Option<usize>> {
     let (mut active, mut ended) = (false, 0);
     for (i, handle) in handles.iter_mut().enumerate() {
-        match poll(process, handle, then)? {
-            Some(Some(completed)) => {
+        match look(process, handle, then)? {
+            Look::Ended(completed) => {
                 each(i, completed);
                 ended += 1;
             }
-            Some(None) => {}
-            None => active = true,
+            Look::Nothing => {}
+            Look::NotYet(..) => active = true,
         }
     }
     Ok((active || ended > 0).then_some(ended))

@@ -4,18 +4,10 @@
 
 use hawser_base::{Context, Peer};
 use hawser_mpi::matching::{Effect, Engine, Limits, Op, Packet, Place, SendSpec, Start, Want};
+use hawser_sim::Dice;
 use std::collections::HashMap;
 
 const LIMITS: Limits = Limits { packet: 64, eager: 200, first: 16, offer: 100, window: 1000 };
-
-/// splitmix64 (Steele, Lea, Flood 2014).
-fn roll(state: &mut u64, bound: u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) % bound
-}
 
 /// Operations by the order in which they appear: two engines may number them differently.
 #[derive(Default)]
@@ -55,16 +47,16 @@ fn effects(engine: &mut Engine) -> Vec<Effect> {
 
 #[test]
 fn quick_send_is_start_send() {
-    let (mut seed, mut short_cuts) = (1, 0);
+    let (mut dice, mut short_cuts) = (Dice::new(1), 0);
     for _ in 0..200 {
         let (mut quick, mut slow) = (Engine::new(3, LIMITS), Engine::new(3, LIMITS));
         let mut offered = [0; 3];
         for _ in 0..100 {
-            let to = Peer(roll(&mut seed, 3) as u32);
-            let (bytes, tag) = (roll(&mut seed, 65), [1, 7][roll(&mut seed, 2) as usize]);
-            match roll(&mut seed, 12) {
+            let to = Peer(dice.below(3) as u32);
+            let (bytes, tag) = (dice.below(65), [1, 7][dice.index(2)]);
+            match dice.below(12) {
                 0..3 => {
-                    let credit = Packet::Credit { bytes: roll(&mut seed, 200) };
+                    let credit = Packet::Credit { bytes: dice.below(200) };
                     assert_eq!(quick.arrive(to, credit, 0), slow.arrive(to, credit, 0));
                 }
                 3 => {
@@ -114,21 +106,21 @@ fn a_message_taken_directly_is_as_if_held_first() {
 
 /// A random trace; how many messages were taken directly.
 fn taken_directly(seed: u64, way: Slow) -> u32 {
-    let mut seed = seed;
+    let mut dice = Dice::new(seed);
     let (mut quick, mut slow) = (Engine::new(3, LIMITS), Engine::new(3, LIMITS));
     let mut names = [Names::default(), Names::default()];
     let mut short_cuts = 0;
     for _ in 0..60 {
-        let from = Peer(roll(&mut seed, 3) as u32);
-        let context = Context([0, 1, 16][roll(&mut seed, 3) as usize]);
-        let tag = roll(&mut seed, 2) as i32;
-        let bytes = roll(&mut seed, 65);
-        let source = (roll(&mut seed, 4) > 0).then_some(from);
+        let from = Peer(dice.below(3) as u32);
+        let context = Context([0, 1, 16][dice.index(3)]);
+        let tag = dice.below(2) as i32;
+        let bytes = dice.below(65);
+        let source = (dice.below(4) > 0).then_some(from);
         let want = Want { context, source, tag: Some(tag) };
         let mut said = Vec::new();
-        match roll(&mut seed, 4) {
+        match dice.below(4) {
             0 => {
-                let room = roll(&mut seed, 200);
+                let room = dice.below(200);
                 let [a, b] = [quick.post_recv(want, room), slow.post_recv(want, room)];
                 assert_eq!(a.1, b.1);
                 assert_eq!(names[0].fresh(a.0), names[1].fresh(b.0));

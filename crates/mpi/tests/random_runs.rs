@@ -5,73 +5,49 @@ mod model;
 
 use hawser_base::{Context, Peer};
 use hawser_mpi::matching::{Limits, Want};
+use hawser_sim::Dice;
 use model::program::{Send, Step};
 use model::{Action, Setup, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// splitmix64 (Steele, Lea, Flood 2014).
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn one_in(&mut self, bound: usize) -> bool {
-        self.below(bound) == 0
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 const SIZES: [u64; 8] = [0, 1, 2, 3, 4, 5, 9, 40];
 const ROOMS: [u64; 6] = [0, 2, 3, 9, 40, 50];
 
 fn random_setup(dice: &mut Dice) -> Setup {
-    let ranks = 2 + dice.below(5);
-    let limits = dice.pick(&[
+    let ranks = 2 + dice.index(5);
+    let limits = dice.one_of(&[
         Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 256 },
         Limits { packet: 2, eager: 9, first: 2, offer: 0, window: 64 },
         Limits { packet: 3, eager: 5, first: 0, offer: 6, window: 1000 },
         Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 8 },
     ]);
     let programs = (0..ranks).map(|rank| random_program(dice, rank, ranks)).collect();
-    let mortal = dice.one_in(2).then(|| dice.below(ranks));
+    let mortal = dice.one_in(2).then(|| dice.index(ranks));
     Setup { limits, programs, unordered: dice.one_in(2), outbox: dice.one_in(2), mortal }
 }
 
 fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {
-    let operations = 50 + dice.below(200);
+    let operations = 50 + dice.index(200);
     // A rank that receives more than it is sent to, one that sends more, or one that does as much of both.
-    let bias = 3 + dice.below(5);
+    let bias = 3 + dice.index(5);
     let mut program = Vec::new();
     while program.len() < operations {
-        let other = (rank + 1 + dice.below(ranks - 1)) % ranks;
-        let context = Context(dice.pick(&[0, 0, 0, 1, 16]));
-        let tag = dice.below(3) as i32;
+        let other = (rank + 1 + dice.index(ranks - 1)) % ranks;
+        let context = Context(dice.one_of(&[0, 0, 0, 1, 16]));
+        let tag = dice.index(3) as i32;
         let source = (!dice.one_in(5)).then_some(Peer(other as u32));
         let want = Want { context, source, tag: (!dice.one_in(4)).then_some(tag) };
-        let room = dice.pick(&ROOMS);
-        let shared = dice.pick(&[None, None, Some(true), Some(false)]);
-        let earlier = program.len().saturating_sub(1 + dice.below(6));
-        match (dice.below(10), program.get(earlier)) {
+        let room = dice.one_of(&ROOMS);
+        let shared = dice.one_of(&[None, None, Some(true), Some(false)]);
+        let earlier = program.len().saturating_sub(1 + dice.index(6));
+        match (dice.index(10), program.get(earlier)) {
             (0, Some(Step::Send(_))) => program.push(Step::CancelSend(earlier)),
             (0, Some(Step::Recv { .. })) => program.push(Step::CancelRecv(earlier)),
             (0, _) => program.push(Step::Probe(want)),
             (1, _) => program.extend([Step::Claim(want), Step::RecvClaimed { claim: program.len(), room, shared }]),
             (what, _) if what < bias => {
-                let key = dice.pick(&[None, None, Some(true), Some(false)]);
-                let (sync, eager, bytes) = (dice.one_in(6), !dice.one_in(8), dice.pick(&SIZES));
+                let key = dice.one_of(&[None, None, Some(true), Some(false)]);
+                let (sync, eager, bytes) = (dice.one_in(6), !dice.one_in(8), dice.one_of(&SIZES));
                 program.push(Step::Send(Send { to: Peer(other as u32), context, tag, bytes, sync, eager, key }));
             }
             _ => program.push(Step::Recv { want, room, shared }),
@@ -88,7 +64,7 @@ fn choose(dice: &mut Dice, actions: &[Action], haste: usize, hour_has_come: bool
         _ => {}
     }
     loop {
-        let action = dice.pick(actions);
+        let action = dice.one_of(actions);
         let again = match action {
             Action::Die(_) => true,
             Action::Lose { .. } => !dice.one_in(50),
@@ -102,10 +78,10 @@ fn choose(dice: &mut Dice, actions: &[Action], haste: usize, hour_has_come: bool
 }
 
 fn run(seed: u64) -> Result<usize, String> {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let setup = random_setup(&mut dice);
-    let haste = 1 + dice.below(8);
-    let hour = dice.below(2000);
+    let haste = 1 + dice.index(8);
+    let hour = dice.index(2000);
     let mut world = World::new(&setup);
     for count in 0.. {
         let actions = world.actions(&setup);

@@ -22,6 +22,16 @@ impl Dice {
         self.bits() % end
     }
 
+    /// A place among `len`, which is not 0.
+    pub fn index(&mut self, len: usize) -> usize {
+        self.below(len as u64) as usize
+    }
+
+    /// True once in so many.
+    pub fn one_in(&mut self, count: usize) -> bool {
+        self.index(count) == 0
+    }
+
     /// True in so many of a thousand cases.
     pub fn per_mille(&mut self, chance: u32) -> bool {
         self.below(1000) < u64::from(chance)
@@ -29,6 +39,6 @@ impl Dice {
 
     /// One of some.
     pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
+        of[self.index(of.len())]
     }
 }

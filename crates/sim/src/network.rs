@@ -91,12 +91,12 @@ impl Network {
         }
         if self.dice.per_mille(self.faults.corrupt) {
             for _ in 0..=self.dice.below(8) {
-                let bit = self.dice.below(8 * bytes.len() as u64) as usize;
+                let bit = self.dice.index(8 * bytes.len());
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
         }
         if self.dice.per_mille(self.faults.cut) {
-            let left = self.dice.below(bytes.len() as u64) as usize;
+            let left = self.dice.index(bytes.len());
             bytes.truncate(left);
         }
     }

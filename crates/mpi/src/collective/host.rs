@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::wait::NO_LANE;
 use hawser_base::threads::Visit;
 use hawser_base::{Class, Error, Peer, Result, SharedMem};
-use hawser_datatype::{Datatype, Reduction, UserPtr};
+use hawser_datatype::{Datatype, UserPtr};
 use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD, LINE};
 use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
 use hawser_transport::wait_peer;
@@ -198,13 +198,14 @@ impl Host {
     pub fn spec(kind: Kind, parts: &Parts<'_>) -> Spec {
         let bytes = parts.from.len();
         assert!(bytes <= STEP_BYTES as u64, "a host step of {bytes} bytes");
-        // The application's functions get memory aligned for their type, which a line's rest is not.
-        let kernel = |folding: Folding<'_>| folding.reducer.predefined().map(Reduction::element_bytes);
-        let predefined = parts.folding.is_none_or(|folding| kernel(folding).is_some());
+        // The application's functions get memory aligned for their type, which a line's rest is not. One element of a
+        // pair type is in one run but without its padding, which a kernel over plain memory counts in.
+        let (predefined, whole) = match parts.folding.map(|folding| (folding.reducer.predefined(), folding.count)) {
+            Some((Some(kernel), count)) => (true, kernel.element_bytes() * count == bytes),
+            Some((None, _)) => (false, false),
+            None => (true, true),
+        };
         let short = bytes <= SHORT_BYTES as u64 && predefined;
-        // One element of a pair type is in one run but without its padding, which a kernel over plain memory counts in.
-        let whole =
-            parts.folding.is_none_or(|folding| kernel(folding).is_some_and(|each| each * folding.count == bytes));
         Spec { kind, bytes: bytes as u32, short, pair: short && whole }
     }
 
