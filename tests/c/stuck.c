@@ -8,6 +8,24 @@ int main(int argc, char **argv)
     unsigned char *in = need(bytes), *out = need(bytes);
     if (!strcmp(argv[1], "collective")) {
         OK(MPI_Bcast(in, bytes, MPI_BYTE, 1 - me, MPI_COMM_WORLD));
+    } else if (!strcmp(argv[1], "polling")) {
+        MPI_Request request;
+        int flag = 0;
+        if (me == 0) OK(MPI_Irecv(in, 1, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request));
+        while (!flag) {
+            if (me == 0) OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+            else OK(MPI_Iprobe(MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+        }
+    } else if (!strcmp(argv[1], "polling several")) {
+        MPI_Request requests[3] = {MPI_REQUEST_NULL};
+        int index, flag = 0, ended = 0, done[3];
+        OK(MPI_Irecv(in, 1, MPI_BYTE, 1 - me, 3, MPI_COMM_WORLD, &requests[1]));
+        OK(MPI_Irecv(out, 1, MPI_BYTE, 1 - me, 4, MPI_COMM_WORLD, &requests[2]));
+        while (!flag && !ended) {
+            usleep(100); /* it sleeps between two looks */
+            if (me == 0) OK(MPI_Testany(3, requests, &index, &flag, MPI_STATUS_IGNORE));
+            else OK(MPI_Testsome(3, requests, &ended, done, MPI_STATUSES_IGNORE));
+        }
     } else {
         MPI_Request requests[3] = {MPI_REQUEST_NULL};
         int index, done[3];

@@ -72,6 +72,11 @@ impl Counters {
         }
     }
 
+    /// All slots together: it changes when anything was counted.
+    pub fn sum(&self) -> u64 {
+        (0..COUNTERS).map(|slot| self.get(slot)).fold(0, u64::wrapping_add)
+    }
+
     #[inline]
     pub fn get(&self, slot: usize) -> u64 {
         self.0.u64(slot * 8).load(Relaxed)

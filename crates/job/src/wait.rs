@@ -1,4 +1,5 @@
-//! Why a rank sleeps: written by the rank just before it does, read by the agent to explain a stop.
+//! Why a rank sleeps, or polls in vain: written by the rank just before it sleeps and while it polls, read by the agent to
+//! explain a stop.
 //!
 //! The record is guarded by a version word (a seqlock): odd while it is written. The rank pays a few plain stores
 //! and one compare-and-swap, only on its way to sleep. Writing it never waits.
@@ -23,6 +24,7 @@ const TAG: usize = 40;
 const TAG_KIND: usize = 44;
 const CALL: usize = 48;
 const COMMUNICATOR: usize = CALL + NAME_ROOM;
+const POLLED: usize = COMMUNICATOR + NAME_ROOM;
 
 /// Whom a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -52,6 +54,8 @@ pub enum Tag {
 pub struct WaitReason<Name> {
     /// When this wait began without progress since: going to sleep again keeps it.
     pub since_ns: u64,
+    /// The latest call in vain of a rank that polls, which may do something else since; 0: it sleeps.
+    pub polled_ns: u64,
     /// The MPI function, at most `NAME_ROOM` bytes.
     pub call: Name,
     /// The communicator's name, at most `NAME_ROOM` bytes; empty where there is none.
@@ -104,6 +108,7 @@ impl WaitRecord {
         let (peer, tag) = (encode_peer(reason.peer), encode_tag(reason.tag));
         self.0.u32(WAITING).store(1, Relaxed);
         self.0.u64(SINCE).store(reason.since_ns, Relaxed);
+        self.0.u64(POLLED).store(reason.polled_ns, Relaxed);
         self.0.u64(BYTES).store(reason.bytes, Relaxed);
         self.0.u64(EXTRA).store(reason.extra, Relaxed);
         self.0.u32(CONTEXT).store(reason.context, Relaxed);
@@ -141,6 +146,7 @@ impl WaitRecord {
     fn load(&self) -> Waiting {
         Waiting {
             since_ns: self.0.u64(SINCE).load(Relaxed),
+            polled_ns: self.0.u64(POLLED).load(Relaxed),
             bytes: self.0.u64(BYTES).load(Relaxed),
             extra: self.0.u64(EXTRA).load(Relaxed),
             context: self.0.u32(CONTEXT).load(Relaxed),
@@ -152,7 +158,7 @@ impl WaitRecord {
     }
 }
 
-const _: () = assert!(COMMUNICATOR + NAME_ROOM <= WaitRecord::BYTES);
+const _: () = assert!(POLLED + 8 <= WaitRecord::BYTES && POLLED.is_multiple_of(8));
 
 const PEER_NONE: u32 = u32::MAX;
 const PEER_ANY: u32 = u32::MAX - 1;
@@ -198,6 +204,7 @@ mod tests {
             if n.is_multiple_of(2) { ("MPI_Recv", "MPI_COMM_WORLD") } else { ("MPI_Send", "rows") };
         WaitReason {
             since_ns: n,
+            polled_ns: n,
             call,
             communicator,
             context: n as u32,

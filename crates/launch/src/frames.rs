@@ -71,7 +71,7 @@ pub enum Doing {
     /// Inside MPI_Init, or between MPI calls, or spinning in one.
     Initializing,
     Computing,
-    /// `since_ns` of the reason is an age here: clocks of hosts differ.
+    /// Sleeping in a call, or polling. `since_ns` and `polled_ns` of the reason are ages here: clocks of hosts differ.
     Waiting(Waiting),
     Finalized,
     Ended,
@@ -271,7 +271,7 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
 }
 
 fn put_reason(to: &mut Writer, reason: &Waiting) {
-    to.u64(reason.since_ns).text(&reason.call).text(&reason.communicator).u32(reason.context);
+    to.u64(reason.since_ns).u64(reason.polled_ns).text(&reason.call).text(&reason.communicator).u32(reason.context);
     match reason.peer {
         WaitPeer::None => to.u8(0).u32(0),
         WaitPeer::Any => to.u8(1).u32(0),
@@ -288,6 +288,7 @@ fn put_reason(to: &mut Writer, reason: &Waiting) {
 fn get_reason(from: &mut Reader) -> Option<Waiting> {
     Some(Waiting {
         since_ns: from.u64()?,
+        polled_ns: from.u64()?,
         call: from.text()?,
         communicator: from.text()?,
         context: from.u32()?,
@@ -342,6 +343,7 @@ mod tests {
             Facts { cores: 2, process_vm: ProcessVm::Allowed, memcpy_mb_s: 3, membarrier: true, ..Facts::default() };
         let reason = Waiting {
             since_ns: 9,
+            polled_ns: 2,
             call: "MPI_Recv".into(),
             peer: WaitPeer::Any,
             tag: Tag::Is(-1),

@@ -8,8 +8,8 @@ use std::fmt::Write;
 /// The state of a rank and the host that it is on.
 pub type Located<'a> = (&'a str, &'a RankState);
 
-/// How long no rank has made progress: every rank that can still call MPI sleeps in a call, and the latest of them
-/// has for so long. None where some rank computes, or nobody waits.
+/// How long no rank has made progress: every rank that can still call MPI sleeps in a call or polls in vain, and
+/// the latest of them has for so long. None where some rank computes, or nobody waits.
 pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
     let mut least: Option<u64> = None;
     for state in states {
@@ -52,7 +52,8 @@ fn doing(doing: &Doing, others: &BTreeMap<u32, &RankState>) -> String {
 }
 
 fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
-    let mut text = reason.call.clone();
+    let mut text = if is_polling(reason) { "polling with ".to_owned() } else { String::new() };
+    text.push_str(&reason.call);
     match reason.peer {
         WaitPeer::None => {}
         WaitPeer::Any => text.push_str(", waiting for any rank"),
@@ -76,17 +77,21 @@ fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
     if reason.bytes > 0 {
         let _ = write!(text, ", {} bytes", reason.bytes);
     }
-    if reason.extra > 1 && reason.call.starts_with("MPI_Wait") {
+    if reason.extra > 1 {
         let _ = write!(text, ", {} requests open", reason.extra);
     }
     let _ = write!(text, ", for {:.1} s", reason.since_ns as f64 * 1e-9);
     text
 }
 
-/// Cycles of ranks each of which waits for the next alone, the lowest rank first.
+fn is_polling(reason: &Waiting) -> bool {
+    reason.polled_ns != 0
+}
+
+/// Cycles of ranks each of which waits for the next alone, the lowest rank first. Who polls may look elsewhere next.
 fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
     let next = |rank: u32| match &states.get(&rank)?.doing {
-        Doing::Waiting(Waiting { peer: WaitPeer::Rank(peer), .. }) => Some(*peer),
+        Doing::Waiting(reason @ Waiting { peer: WaitPeer::Rank(peer), .. }) if !is_polling(reason) => Some(*peer),
         _ => None,
     };
     let mut seen = std::collections::HashSet::new();
@@ -123,6 +128,13 @@ mod tests {
             ..Waiting::default()
         };
         RankState { rank, pid: 100 + rank as i32, doing: Doing::Waiting(reason) }
+    }
+
+    fn polling(rank: u32, peer: u32, age_s: f64) -> RankState {
+        let mut state = receiving(rank, WaitPeer::Rank(peer), age_s);
+        let Doing::Waiting(reason) = &mut state.doing else { unreachable!() };
+        (reason.call, reason.polled_ns) = ("MPI_Test".into(), 1);
+        state
     }
 
     fn text(states: &[RankState]) -> String {
@@ -162,6 +174,7 @@ mod tests {
             waitall,
             receiving(6, WaitPeer::Any, 2.0),
             state(7, Doing::Ended),
+            polling(8, 0, 3.0),
         ]);
         for part in [
             "rank 0 on vm: has not called MPI_Init\n",
@@ -172,6 +185,7 @@ mod tests {
             "MPI_Waitall, 4096 bytes, 3 requests open, for 0.0 s\n",
             "waiting for any rank, tag 7",
             "rank 7 on vm: has ended\n",
+            "rank 8 on vm (pid 108): polling with MPI_Test, waiting for rank 0, tag 7, MPI_COMM_WORLD, for 3.0 s\n",
         ] {
             assert!(text.contains(part), "{part:?} in {text}");
         }
@@ -186,12 +200,13 @@ mod tests {
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), None);
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Finalized), other(Doing::Ended)]), Some(5_000_000_000));
         assert_eq!(stuck_ns(&[other(Doing::Ended)]), None);
+        assert_eq!(stuck_ns(&[waiting(0), polling(1, 0, 4.0)]), Some(4_000_000_000));
     }
 
     #[test]
     fn two_cycles_and_a_tail_are_told_apart() {
         let peer = |rank, peer| receiving(rank, WaitPeer::Rank(peer), 1.0);
-        let states = [peer(0, 2), peer(1, 1), peer(2, 3), peer(3, 2), peer(4, 9)];
+        let states = [peer(0, 2), peer(1, 1), peer(2, 3), peer(3, 2), peer(4, 9), polling(5, 5, 1.0)];
         let by_rank = states.iter().map(|s| (s.rank, s)).collect();
         assert_eq!(cycles(&by_rank), [vec![2, 3], vec![1]]);
     }

@@ -32,6 +32,11 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<Option<Status>> {
         lane.progress();
         lane.core.engine.probe(&want)
     });
+    drop(lane);
+    match found {
+        Some(_) => process.patience().poll_found(),
+        None => process.polled_in_vain(|| reason("MPI_Iprobe", &comm, &want)),
+    }
     Ok(found.map(|envelope| status(&comm, source, &envelope)))
 }
 
@@ -73,7 +78,12 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
     };
     let mut lane = process.lane(comm.lane()).enter();
     lane.progress();
-    let Some((held, envelope)) = lane.core.engine.claim(&want) else { return Ok(None) };
+    let Some((held, envelope)) = lane.core.engine.claim(&want) else {
+        drop(lane);
+        process.polled_in_vain(|| reason("MPI_Improbe", &comm, &want));
+        return Ok(None);
+    };
+    process.patience().poll_found();
     Ok(Some((process.new_message(&comm, held)?, status(&comm, source, &envelope))))
 }
 

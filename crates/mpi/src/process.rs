@@ -17,8 +17,8 @@ use hawser_base::table::Table;
 use hawser_base::threads::{self, LaneCell};
 use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 use hawser_boot::World;
-use hawser_job::Segment;
 use hawser_job::counters::Counters;
+use hawser_job::{Segment, Waiting};
 use hawser_transport::{Fabric, Patience};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
 use std::sync::{Arc, OnceLock};
@@ -205,6 +205,12 @@ impl Process {
     pub fn active_lanes(&self) -> impl Iterator<Item = LaneId> + use<> {
         let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
         (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
+    }
+
+    /// A call that does not wait found nothing: a program that goes on like this waits too, and reports say for what.
+    #[inline]
+    pub(crate) fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
+        self.patience.poll_in_vain(|| self.counters.sum(), reason);
     }
 
     pub(crate) fn glances(&self) -> &AtomicU32 {

@@ -150,7 +150,7 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
     }
 }
 
-/// What a rank says when it sleeps for any of several requests: what they have in common.
+/// What a rank says when it waits for any of several requests: what they have in common.
 fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting {
     let mut open = handles.iter().filter_map(|&handle| match find(process, handle) {
         Ok(Found::Open(lane, index)) => Some(open_reason(process, call, lane, index)),
@@ -180,6 +180,13 @@ pub enum Then {
     End,
     /// It stays as it is: MPI_Request_get_status and its kin.
     Stay,
+}
+
+impl Then {
+    /// Which of two MPI functions was called, that differ in this alone.
+    fn name(self, end: &'static str, stay: &'static str) -> &'static str {
+        if self == Then::End { end } else { stay }
+    }
 }
 
 /// The result of a request that has ended, and whether it went.
@@ -288,11 +295,23 @@ fn wait_open(process: &'static Process, name: &'static str, lane: LaneId, index:
 /// MPI_Test and MPI_Request_get_status. `None`: not yet.
 pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
     let process = process::get()?;
-    if let Some(ended) = look(process, handle, then)?.ended() {
-        return Ok(Some(ended));
+    let mut ended = look(process, handle, then)?.ended();
+    if ended.is_none() {
+        process.glance(NO_LANE);
+        ended = look(process, handle, then)?.ended();
     }
-    process.glance(NO_LANE);
-    Ok(look(process, handle, then)?.ended())
+    polled(process, ended.is_some(), then.name("MPI_Test", "MPI_Request_get_status"), std::slice::from_ref(handle));
+    Ok(ended)
+}
+
+/// A call that does not wait has looked at `handles` and found something, or nothing.
+#[inline]
+fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
+    if found {
+        process.patience().poll_found();
+    } else {
+        process.polled_in_vain(|| several(process, name, handles));
+    }
 }
 
 /// MPI_Waitall: `each` gets every request's number and result, in order.
@@ -308,11 +327,14 @@ pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -
 pub fn testall(handles: &mut [Handle], then: Then, mut each: impl FnMut(usize, Completed)) -> Result<bool> {
     let process = process::get()?;
     check_all(handles)?;
-    if !all_ended(process, handles)? {
+    let mut ended = all_ended(process, handles)?;
+    if !ended {
         process.glance(NO_LANE);
-        if !all_ended(process, handles)? {
-            return Ok(false);
-        }
+        ended = all_ended(process, handles)?;
+    }
+    polled(process, ended, then.name("MPI_Testall", "MPI_Request_get_status_all"), handles);
+    if !ended {
+        return Ok(false);
     }
     for (i, handle) in handles.iter_mut().enumerate() {
         each(i, look(process, handle, then)?.ended().expect("a request that has ended stays ended"));
@@ -361,13 +383,14 @@ fn poll_any(process: &'static Process, handles: &mut [Handle], then: Then) -> Re
 pub fn testany(handles: &mut [Handle], then: Then) -> Result<Any> {
     let process = process::get()?;
     check_all(handles)?;
-    match poll_any(process, handles, then)? {
-        Any::NotYet => {
-            process.glance(NO_LANE);
-            poll_any(process, handles, then)
-        }
-        found => Ok(found),
+    let mut found = poll_any(process, handles, then)?;
+    if let Any::NotYet = found {
+        process.glance(NO_LANE);
+        found = poll_any(process, handles, then)?;
     }
+    let name = then.name("MPI_Testany", "MPI_Request_get_status_any");
+    polled(process, !matches!(found, Any::NotYet), name, handles);
+    Ok(found)
 }
 
 /// MPI_Waitany. Never `NotYet`.
@@ -391,7 +414,9 @@ pub fn testsome(handles: &mut [Handle], then: Then, each: impl FnMut(usize, Comp
     let process = process::get()?;
     check_all(handles)?;
     process.glance(NO_LANE);
-    poll_some(process, handles, then, each)
+    let found = poll_some(process, handles, then, each)?;
+    polled(process, found != Some(0), then.name("MPI_Testsome", "MPI_Request_get_status_some"), handles);
+    Ok(found)
 }
 
 fn poll_some(

@@ -6,6 +6,7 @@
 //! cores with 16 ranks (ARCHITECTURE.md, Waiting): spinning 100 turns first doubles a barrier, sleeping
 //! at once triples it.
 
+use crate::polling::Polling;
 use hawser_base::param::{Kind, Param};
 use hawser_base::{Peer, Result};
 use hawser_job::doorbell::Armed;
@@ -44,6 +45,7 @@ pub struct Patience {
     yields: u32,
     bell: Doorbell,
     record: WaitRecord,
+    polling: Polling,
 }
 
 impl Patience {
@@ -51,13 +53,25 @@ impl Patience {
     pub fn new(crowded: bool, bell: Doorbell, record: WaitRecord) -> Result<Patience> {
         let spin = if crowded && !SPIN.is_set() { 0 } else { SPIN.number()? as u32 };
         let yields = YIELD.number_or(if crowded { YIELDS_CROWDED } else { YIELDS })? as u32;
-        Ok(Patience { spin, yields, bell, record })
+        Ok(Patience { spin, yields, bell, record, polling: Polling::default() })
     }
 
     /// Begins a wait.
     #[inline]
     pub fn idle(&self) -> Idle<'_> {
         Idle { patience: self, turns: 0, since_ns: 0, slept: false, nap: false, armed: None }
+    }
+
+    /// A call that does not wait found what it asked for.
+    #[inline]
+    pub fn poll_found(&self) {
+        self.polling.found(&self.record);
+    }
+
+    /// A call that does not wait found nothing. `counted`: anything that grows whenever the rank sends or receives.
+    #[inline]
+    pub fn poll_in_vain(&self, counted: impl FnOnce() -> u64, reason: impl FnOnce() -> Waiting) {
+        self.polling.in_vain(&self.record, counted, reason);
     }
 
     /// No turn is spent spinning: somebody else needs the core.
@@ -108,6 +122,7 @@ impl Idle<'_> {
         self.slept = true;
         self.patience.record.begin(&WaitReason {
             since_ns: self.since_ns,
+            polled_ns: 0,
             call: &reason.call,
             communicator: &reason.communicator,
             context: reason.context,
@@ -184,7 +199,7 @@ mod tests {
 
     fn patience() -> Patience {
         let (bell, record) = (Doorbell::private(), WaitRecord::private());
-        Patience { spin: SPIN_TURNS, yields: YIELD_TURNS, bell, record }
+        Patience { spin: SPIN_TURNS, yields: YIELD_TURNS, bell, record, polling: Polling::default() }
     }
 
     fn reason() -> Waiting {

@@ -8,6 +8,7 @@
 mod channel;
 mod fabric;
 mod idle;
+mod polling;
 
 pub use channel::{Channel, Control};
 pub use fabric::{Fabric, Route};

@@ -2,18 +2,27 @@
 
 use super::ranks::Rank;
 use crate::frames::{Counts, RankState};
-use hawser_job::Segment;
+use hawser_job::{Segment, Waiting};
 use hawser_os::clock;
 
-/// What each rank does. Times become ages.
+/// A rank that polls may compute between two calls: it counts as waiting for this long after each.
+const POLL_LASTS_NS: u64 = 2_000_000_000;
+
+/// The reason with its times as ages. None: the rank polled once and does something else now.
+fn aged(mut reason: Waiting, now_ns: u64) -> Option<Waiting> {
+    reason.since_ns = now_ns.saturating_sub(reason.since_ns);
+    if reason.polled_ns != 0 {
+        reason.polled_ns = now_ns.saturating_sub(reason.polled_ns).max(1);
+    }
+    (reason.polled_ns < POLL_LASTS_NS).then_some(reason)
+}
+
+/// What each rank does.
 pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
     let now_ns = clock::now_ns();
     let state = |(local, rank): (usize, &Rank)| {
         let page = segment.rank(local);
-        let waiting = page.wait().read().map(|mut reason| {
-            reason.since_ns = now_ns.saturating_sub(reason.since_ns);
-            reason
-        });
+        let waiting = page.wait().read().and_then(|reason| aged(reason, now_ns));
         RankState { rank: rank.world, pid: rank.pid(), doing: rank.doing(page.phase(), waiting) }
     };
     ranks.iter().enumerate().map(state).collect()
@@ -28,4 +37,20 @@ pub fn counts(segment: &Segment, ranks: &[Rank]) -> Counts {
     };
     let ranks = ranks.iter().enumerate().map(|(local, rank)| (rank.world, values(local))).collect();
     Counts { names, ranks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_that_polled_long_ago_does_not_wait() {
+        let polled = |polled_ns| Waiting { since_ns: 1_000, polled_ns, ..Waiting::default() };
+        let now_ns = 10 + POLL_LASTS_NS;
+        let age = |polled_ns| aged(polled(polled_ns), now_ns).map(|reason| (reason.since_ns, reason.polled_ns));
+        assert_eq!(age(0), Some((now_ns - 1_000, 0)), "it sleeps");
+        assert_eq!(age(now_ns), Some((now_ns - 1_000, 1)), "it polls this moment");
+        assert_eq!(age(11), Some((now_ns - 1_000, POLL_LASTS_NS - 1)));
+        assert_eq!(age(10), None);
+    }
 }
