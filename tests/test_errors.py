@@ -73,6 +73,14 @@ def test_a_call_before_mpi_init_ends_the_job_with_one_line(run, build, abi):
     assert re.search(rf"rank \d on host {HOST} .*called before MPI_Init", line), line
 
 
+def test_ranks_of_different_windows_are_told_to_have_one(session, build):
+    """They would wait for each other for ever: what one pushes the other has no room for."""
+    program = build("deadlock.c")
+    apart = ["-n", 1, "-env", "HAWSER_WINDOW", "1m", program, ":", "-n", 1, program]
+    line = one_line(session.call([session.prefix / "bin/mpiexec", *apart]))
+    assert re.search(r"HAWSER_WINDOW is (1048576|262144) bytes and another rank's is (1048576|262144)", line), line
+
+
 def test_an_unsupported_function_is_named(run, build, abi):
     line = one_line(run(1, build("unsupported.c", abi), ["fatal"]))
     assert "MPI_Win_create" in line and "MPI_ERR_UNSUPPORTED_OPERATION" in line and "Hawser" in line, line

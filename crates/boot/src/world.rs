@@ -10,6 +10,7 @@ use hawser_os::unix::Packets;
 use hawser_os::{host, membarrier, process_vm};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 
 /// Who this process is among the job's.
 pub struct World {
@@ -20,6 +21,21 @@ pub struct World {
     lifeline: Option<Packets>,
     /// Who attached: a forked child is not the rank.
     pid: i32,
+}
+
+/// Who a process is that could not go on after it had attached.
+static KEPT: OnceLock<World> = OnceLock::new();
+
+/// Ends the job as `World::abort`, for a process that is no rank: not yet, or not at all. Returns without a launcher.
+pub fn abort_outside(code: i32, text: &str) {
+    if let Some(world) = KEPT.get().filter(|world| !world.is_alone()) {
+        world.abort(code, text);
+    }
+    if let Ok(world) = attach()
+        && !world.is_alone()
+    {
+        world.abort(code, text)
+    }
 }
 
 /// Finds out who this process is. To be called once, by MPI_Init or the first session.
@@ -127,6 +143,11 @@ impl World {
     /// The segment of this host, to be opened by `job::Segment::open`; once.
     pub fn take_segment(&mut self) -> Option<OwnedFd> {
         self.segment.take()
+    }
+
+    /// Keeps the connection of a process that cannot go on, so that its end can be told by it.
+    pub fn keep(self) {
+        let _ = KEPT.set(self);
     }
 
     /// Whether this process is the one that attached, not a fork of it.

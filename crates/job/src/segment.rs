@@ -27,6 +27,8 @@ const MAGIC_AT: usize = 0;
 const VERSION: usize = 8;
 const LOCAL: usize = 12;
 const WORLD: usize = 16;
+/// What all ranks must go by alike: zero, or what the first of them said.
+const AGREED: usize = 24;
 const JOB_ID: usize = 64;
 const JOB_ID_ROOM: usize = 64;
 const HOST: usize = 128;
@@ -204,6 +206,16 @@ impl Segment {
         }
         map::shared(self.fd(), self.plan.arena(span.local as usize) + span.offset, span.len as usize)
             .map_err(|e| Error::new(Class::NoMem, e.to_string()))
+    }
+
+    /// A number that all ranks must have alike: the first rank's, which is the caller's if that is the first. Not 0.
+    pub fn agree(&self, number: u64) -> u64 {
+        assert_ne!(number, 0);
+        // A word alone: nothing is read by its leave.
+        match self.region.u64(AGREED).compare_exchange(0, number, Relaxed, Relaxed) {
+            Ok(_) => number,
+            Err(first) => first,
+        }
     }
 
     pub fn name_counters(&self, names: &[&str]) {

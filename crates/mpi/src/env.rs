@@ -47,11 +47,7 @@ pub fn abort(code: i32, text: &str) -> ! {
 
 /// The same before MPI_Init: the launcher, if there is one, is told even so, for one line with rank and host.
 fn abort_outside(code: i32, text: &str) -> ! {
-    if let Ok(world) = hawser_boot::attach()
-        && !world.is_alone()
-    {
-        world.abort(code, text)
-    }
+    hawser_boot::world::abort_outside(code, text);
     eprintln!("hawser: {text}");
     hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
 }

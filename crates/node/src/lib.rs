@@ -32,17 +32,39 @@ pub fn start(thread_level: i32) -> Result<&'static Process> {
     }
     params::check()?;
     let mut world = hawser_boot::attach()?;
-    let segment = segment(&mut world)?;
+    match join(&mut world) {
+        Ok(Joined { segment, fabric, limits, patience }) => {
+            let page = segment.rank(world.local_rank() as usize);
+            let process = process::start(Parts { world, segment, fabric, limits, patience, thread_level })?;
+            page.set_phase(Phase::Running);
+            Ok(process)
+        }
+        Err(error) => {
+            world.keep();
+            Err(error)
+        }
+    }
+}
+
+/// What a rank gets from its host, and makes of it.
+struct Joined {
+    segment: Segment,
+    fabric: &'static Fabric,
+    limits: Limits,
+    patience: Patience,
+}
+
+fn join(world: &mut World) -> Result<Joined> {
+    let segment = segment(world)?;
     let page = segment.rank(world.local_rank() as usize);
     segment.name_counters(counters::NAMES);
-    let devices = DEVICES.iter().map(|(_, make)| make(&world, &segment)).collect();
+    let devices = DEVICES.iter().map(|(_, make)| make(world, &segment)).collect();
     let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
     let crowded = world.local_size() > segment.facts().cores;
     let patience = Patience::new(crowded, page.doorbell(), page.wait())?;
     let limits = limits(fabric)?;
-    let process = process::start(Parts { world, segment, fabric, limits, patience, thread_level })?;
-    page.set_phase(Phase::Running);
-    Ok(process)
+    agree(&segment, &limits)?;
+    Ok(Joined { segment, fabric, limits, patience })
 }
 
 /// The host's part of the job: the agent's, or one of our own without a launcher.
@@ -84,6 +106,20 @@ fn limits(fabric: &Fabric) -> Result<Limits> {
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
     let window = params::WINDOW.number_or(4 * eager)?.max(eager);
     Ok(Limits { packet, eager, first: packet.min(FIRST), offer: eager + 1, window })
+}
+
+/// A sender keeps account of the room that its receiver has: both must go by the same window.
+fn agree(segment: &Segment, limits: &Limits) -> Result<()> {
+    let first = segment.agree(limits.window);
+    if first == limits.window {
+        return Ok(());
+    }
+    let text = format!(
+        "this rank's HAWSER_WINDOW is {} bytes and another rank's is {first} (4 x HAWSER_EAGER where it is not set); set \
+         both alike for all ranks",
+        limits.window
+    );
+    Err(Error::new(Class::Other, text))
 }
 
 #[cfg(test)]
