@@ -117,7 +117,7 @@ pub struct Head {
     pub sequence: Seq,
     /// All frames before this one have come to the sender of this frame.
     pub expected: Seq,
-    /// Pages of 4 KiB of payload, counted from the path's beginning, for which its sender has room.
+    /// Frames that its sender has room for beyond the last one that came to it (P21).
     pub credit: u16,
     /// How far before `sequence` the oldest number is that is still open (P19).
     pub open: u16,
@@ -142,6 +142,16 @@ impl Head {
         header[field::TAG].copy_from_slice(&tag.to_le_bytes());
         header
     }
+}
+
+/// Keeps a payload's CRC where the header of its frame will have it.
+pub fn put_crc(frame: &mut [u8], crc: u32) {
+    frame[field::CRC].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// What `put_crc` put there, or the header of an earlier transmission.
+pub fn kept_crc(frame: &[u8]) -> u32 {
+    word(frame, field::CRC)
 }
 
 /// CRC32C of a payload (P6).
@@ -176,7 +186,30 @@ pub enum Dropped {
     Nonsense,
     /// Its acknowledgement is cut short or too long.
     Ack,
+    /// What it carries is no fragment of a message (P22).
+    Record,
+    /// It opens no path that there is (P7).
+    Hello,
+    /// There was no memory to keep it in until those before it come (P20).
+    NoRoom,
 }
+
+impl Dropped {
+    /// All reasons, in the order in which they are counted.
+    pub const ALL: [Dropped; 15] = {
+        use Dropped::*;
+        [Short, Version, Kind, Flags, Length, Tag, Crc, Path, Again, Beyond, Nonsense, Ack, Record, Hello, NoRoom]
+    };
+}
+
+const _: () = {
+    let mut at = 0;
+    while at < Dropped::ALL.len() {
+        assert!(Dropped::ALL[at] as usize == at);
+        at += 1;
+    }
+    assert!(Dropped::NoRoom as usize + 1 == Dropped::ALL.len());
+};
 
 fn half(header: &[u8], field: Range<usize>) -> u16 {
     u16::from_le_bytes(header[field].try_into().expect("a field of two bytes"))

@@ -10,11 +10,20 @@
 #![forbid(unsafe_code)]
 
 pub mod ack;
+mod connection;
+pub mod endpoint;
 pub mod frame;
 pub mod path;
+pub mod pool;
 pub mod received;
+pub mod record;
 pub mod rtt;
 pub mod sent;
 mod seq;
+mod strand;
+mod window;
 
+pub use connection::{Message, Wire};
+pub use endpoint::{Config, Endpoint, Refused};
 pub use seq::{Seq, WINDOW};
+pub use strand::Route;

@@ -9,6 +9,7 @@ use crate::received::{Ack, Arrival, Received};
 use crate::rtt::{ACK_DELAY_NS, Rtt};
 use crate::sent::Sent;
 use crate::seq::{Seq, WINDOW, WORDS};
+use crate::window::Window;
 
 /// Numbered frames that are taken before one is acknowledged without delay (P13).
 pub const ACK_EVERY: u32 = 16;
@@ -55,6 +56,25 @@ pub enum Due {
     Timeout,
 }
 
+/// What any header of the peer's says: how far it has come, and what it has room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Word {
+    pub expected: Seq,
+    /// Frames that it takes beyond the last one that came (P21).
+    pub credit: u16,
+    /// It has no room for payload (P20).
+    pub stop: bool,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// The peer has it.
+    Came,
+    /// It counts as lost: what it carried is to be sent again.
+    Lost,
+}
+
 /// An acknowledgement to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
@@ -78,6 +98,10 @@ pub struct Path<C> {
     sent: Sent<C>,
     received: Received,
     rtt: Rtt,
+    window: Window,
+    /// The first number that the peer has no room for (P21), and whether it has said STOP (P20).
+    granted: Seq,
+    stopped: bool,
     owed: Owed,
     /// Frames taken since an acknowledgement was sent, and whether the next one says LOSE.
     taken: u32,
@@ -86,12 +110,15 @@ pub struct Path<C> {
 }
 
 impl<C> Path<C> {
-    /// A path whose two sides agreed on their first numbers when it was opened.
-    pub fn new(ours: Seq, theirs: Seq) -> Path<C> {
+    /// A path whose two sides agreed on their first numbers when it was opened; the peer has room for `credit` frames.
+    pub fn new(ours: Seq, theirs: Seq, credit: u16) -> Path<C> {
         Path {
             sent: Sent::new(ours),
             received: Received::new(theirs),
             rtt: Rtt::default(),
+            window: Window::new(ours),
+            granted: ours + u32::from(credit),
+            stopped: false,
             owed: Owed::Nothing,
             taken: 0,
             lose: false,
@@ -99,10 +126,31 @@ impl<C> Path<C> {
         }
     }
 
-    /// Whether a numbered frame may be sent.
+    /// Whether a frame with payload may be sent: within the window of numbers (P10), the network's (P23) and the peer's
+    /// room (P20, P21).
     #[inline]
     pub fn has_room(&self) -> bool {
         self.sent.has_room()
+            && self.under_way() < self.window.frames()
+            && !self.stopped
+            && !self.granted.is_by(self.sent.next())
+    }
+
+    /// Whether a question may be sent, which has no payload and needs no room at the peer.
+    #[inline]
+    pub fn may_ask(&self) -> bool {
+        self.sent.has_room()
+    }
+
+    /// Frames that may be under way by what the network has borne, for choosing among paths.
+    #[inline]
+    pub fn frames(&self) -> u32 {
+        self.window.frames()
+    }
+
+    /// The smoothed round trip, 0 before the first; and the wait for an answer that is none.
+    pub fn rtt_ns(&self) -> u64 {
+        self.rtt.smoothed_ns()
     }
 
     /// Frames of which nothing is known.
@@ -123,6 +171,28 @@ impl<C> Path<C> {
             self.acknowledged();
         }
         Numbers { sequence, open, expected: self.received.expected() }
+    }
+
+    /// Gives back all that is under way: the path is given up.
+    pub fn take_all(&mut self, back: impl FnMut(C)) {
+        self.sent.take_all(back);
+    }
+
+    /// Takes back what was numbered last: it could not be sent.
+    pub fn take_back(&mut self) -> Option<C> {
+        self.sent.take_back()
+    }
+
+    /// Something waits that there is no room for: the peer is asked now and then, for its word of new room may be lost.
+    pub fn blocked(&mut self, now_ns: u64) {
+        if self.wait == Wait::Idle {
+            self.wait = Wait::Probe(now_ns + self.rtt.probe_ns());
+        }
+    }
+
+    /// There is news for the peer that it waits for: GO.
+    pub fn tell(&mut self) {
+        self.owed = Owed::Now;
     }
 
     fn acknowledged(&mut self) {
@@ -155,36 +225,65 @@ impl<C> Path<C> {
         }
     }
 
-    /// What the header of any frame says: all before `expected` came.
-    pub fn handle_expected(&mut self, expected: Seq, now_ns: u64, came: impl FnMut(C)) -> Result<(), Dropped> {
-        self.settle(&Ack { expected, bits: [0; WORDS] }, now_ns, came)
+    /// What the header of any frame says.
+    pub fn handle_word(&mut self, word: &Word, now_ns: u64, came: impl FnMut(C)) -> Result<(), Dropped> {
+        let ack = Ack { expected: word.expected, bits: [0; WORDS] };
+        self.settle(&ack, word, now_ns, came).map(drop)
     }
 
-    /// An acknowledgement with its words. `lost` gets what is to be sent again.
+    /// An acknowledgement with its bits.
     pub fn handle_ack(
         &mut self,
         ack: &Ack,
+        word: &Word,
         now_ns: u64,
-        came: impl FnMut(C),
-        lost: impl FnMut(C),
+        mut fate: impl FnMut(C, Fate),
     ) -> Result<(), Dropped> {
-        self.settle(ack, now_ns, came)?;
-        self.sent.take_lost(self.rtt.slack_ns(), lost);
-        self.wait_on(now_ns);
+        let news = self.settle(ack, word, now_ns, |content| fate(content, Fate::Came))?;
+        let mut count = 0;
+        self.sent.take_lost(self.rtt.slack_ns(), |content| {
+            count += 1;
+            fate(content, Fate::Lost);
+        });
+        if count > 0 {
+            self.window.settled(0, count, false, ack.expected, self.sent.next());
+        }
+        if count > 0 || news {
+            self.wait_on(now_ns);
+        }
         Ok(())
     }
 
-    fn settle(&mut self, ack: &Ack, now_ns: u64, came: impl FnMut(C)) -> Result<(), Dropped> {
-        let newest = self.sent.acknowledge(ack, came).map_err(|_| Dropped::Nonsense)?;
+    /// Whether anything came that was not known of.
+    fn settle(&mut self, ack: &Ack, word: &Word, now_ns: u64, mut came: impl FnMut(C)) -> Result<bool, Dropped> {
+        let (was, mut count) = (self.sent.under_way(), 0);
+        let newest = self
+            .sent
+            .acknowledge(ack, |content| {
+                count += 1;
+                came(content);
+            })
+            .map_err(|_| Dropped::Nonsense)?;
         self.rtt.heard();
-        if let Some(at_ns) = newest {
-            self.rtt.sample(now_ns.saturating_sub(at_ns));
-            self.wait_on(now_ns);
-        } else if matches!(self.wait, Wait::Timeout(_)) {
-            // It is there and has nothing new: the timeout begins anew, without its back-off (P18).
-            self.wait = Wait::Timeout(now_ns + self.rtt.timeout_ns());
+        let granted = ack.end() + u32::from(word.credit);
+        if self.granted.is_by(granted) {
+            self.granted = granted;
         }
-        Ok(())
+        self.stopped = word.stop;
+        match newest {
+            Some(at_ns) => {
+                self.rtt.sample(now_ns.saturating_sub(at_ns));
+                let full = 2 * was >= self.window.frames();
+                self.window.settled(count, 0, full, ack.expected, self.sent.next());
+                self.wait_on(now_ns);
+            }
+            // It is there and has nothing new: the timeout begins anew, without its back-off (P18).
+            None if matches!(self.wait, Wait::Timeout(_)) => {
+                self.wait = Wait::Timeout(now_ns + self.rtt.timeout_ns());
+            }
+            None => {}
+        }
+        Ok(newest.is_some())
     }
 
     /// Something moved: waiting begins anew, if there is something to wait for.
@@ -219,6 +318,7 @@ impl<C> Path<C> {
             Wait::Timeout(at_ns) if at_ns <= now_ns => {
                 self.rtt.unanswered();
                 self.sent.take_all(lost);
+                self.window.timed_out(self.sent.next());
                 self.wait = Wait::Idle;
                 Due::Timeout
             }
@@ -232,6 +332,12 @@ mod tests {
     use super::*;
     use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
 
+    const ROOM: u16 = 2000;
+
+    fn word(expected: Seq) -> Word {
+        Word { expected, credit: ROOM, stop: false }
+    }
+
     /// Two ends of a path, and what one of them heard back.
     struct Two {
         a: Path<u32>,
@@ -243,7 +349,13 @@ mod tests {
 
     fn two() -> Two {
         let (ours, theirs) = (Seq(u32::MAX - 3), Seq(77));
-        Two { a: Path::new(ours, theirs), b: Path::new(theirs, ours), now_ns: 1, came: vec![], lost: vec![] }
+        Two {
+            a: Path::new(ours, theirs, ROOM),
+            b: Path::new(theirs, ours, ROOM),
+            now_ns: 1,
+            came: vec![],
+            lost: vec![],
+        }
     }
 
     impl Two {
@@ -258,7 +370,9 @@ mod tests {
         fn reply(&mut self) -> Option<Flags> {
             let reply = self.b.poll_reply(self.now_ns)?;
             let (came, lost) = (&mut self.came, &mut self.lost);
-            self.a.handle_ack(&reply.ack, self.now_ns, |c| came.push(c), |c| lost.push(c)).unwrap();
+            let word = word(reply.ack.expected);
+            let fate = |content, fate| if fate == Fate::Came { came.push(content) } else { lost.push(content) };
+            self.a.handle_ack(&reply.ack, &word, self.now_ns, fate).unwrap();
             Some(reply.flags)
         }
 
@@ -285,7 +399,7 @@ mod tests {
         two.now_ns += ACK_DELAY_NS;
         assert_eq!(two.b.poll_reply(two.now_ns), None);
         let came = &mut two.came;
-        two.a.handle_expected(expected, two.now_ns, |c| came.push(c)).unwrap();
+        two.a.handle_word(&word(expected), two.now_ns, |c| came.push(c)).unwrap();
         assert_eq!((two.came.last(), two.a.under_way()), (Some(&99), 0));
     }
 
@@ -357,7 +471,34 @@ mod tests {
     fn an_acknowledgement_of_nothing_is_dropped() {
         let mut two = two();
         two.send(0, false);
-        assert_eq!(two.a.handle_expected(Seq(500), two.now_ns, |_| panic!()), Err(Dropped::Nonsense));
+        assert_eq!(two.a.handle_word(&word(Seq(500)), two.now_ns, |_| panic!()), Err(Dropped::Nonsense));
         assert_eq!(two.a.under_way(), 1);
+    }
+
+    /// P20, P21
+    #[test]
+    fn payload_waits_for_room_at_the_peer_and_asks_for_it() {
+        let (ours, theirs) = (Seq(0), Seq(0));
+        let (mut a, mut b) = (Path::new(ours, theirs, 2), Path::<u32>::new(theirs, ours, 2));
+        assert!(a.has_room());
+        for n in 0..2 {
+            let Numbers { sequence, open, .. } = a.send(n, 1);
+            b.handle_numbered(sequence, open, Flags::ASK, 1).unwrap();
+        }
+        assert!(!a.has_room() && a.may_ask());
+        let ack = b.poll_reply(1).unwrap().ack;
+        let stop = Word { expected: ack.expected, credit: 9, stop: true };
+        a.handle_ack(&ack, &stop, 2, |_, _| {}).unwrap();
+        assert!(!a.has_room() && a.under_way() == 0, "STOP");
+        // GO was lost: the sender asks.
+        a.blocked(2);
+        assert_eq!(a.handle_timeout(a.deadline_ns().unwrap(), drop), Due::Probe);
+        let Numbers { sequence, open, .. } = a.send(7, 3);
+        b.handle_numbered(sequence, open, Flags::ASK, 3).unwrap();
+        let ack = b.poll_reply(3).unwrap().ack;
+        a.handle_ack(&ack, &Word { stop: false, expected: ack.expected, credit: 1 }, 4, |_, _| {}).unwrap();
+        assert!(a.has_room(), "GO");
+        a.send(8, 4);
+        assert!(a.has_room(), "a grant is never taken back: nine frames from the second on");
     }
 }

@@ -35,6 +35,13 @@ impl Ack {
         let used = self.bits.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         &self.bits[..used]
     }
+
+    /// The number behind the highest that has come.
+    pub fn end(&self) -> Seq {
+        let words = self.words();
+        let beyond = words.last().map_or(0, |last| 64 * words.len() as u32 - last.leading_zeros() + 1);
+        self.expected + beyond
+    }
 }
 
 /// See the module.

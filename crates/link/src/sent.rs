@@ -59,8 +59,24 @@ impl<C> Sent<C> {
         seq
     }
 
+    /// Takes back the frame that was recorded last: it was not sent after all.
+    pub fn take_back(&mut self) -> Option<C> {
+        let last = Seq(self.next.0.wrapping_sub(1));
+        let content = self.entries[last.slot()].content.take().filter(|_| self.first != self.next)?;
+        self.next = last;
+        self.under_way -= 1;
+        Some(content)
+    }
+
+    /// The number that comes next.
+    #[inline]
+    pub fn next(&self) -> Seq {
+        self.next
+    }
+
     /// When the oldest frame under way was sent.
-    pub fn oldest_ns(&self) -> Option<u64> {
+    #[cfg(test)]
+    fn oldest_ns(&self) -> Option<u64> {
         let oldest = (self.under_way > 0).then_some(&self.entries[self.first.slot()])?;
         Some(oldest.at_ns)
     }
@@ -72,8 +88,7 @@ impl<C> Sent<C> {
 
     /// The peer says what came; `came` gets their contents. When the newest of them was sent, if there was any.
     pub fn acknowledge(&mut self, ack: &Ack, mut came: impl FnMut(C)) -> Result<Option<u64>, Nonsense> {
-        let top = ack.expected + highest(ack).map_or(0, |ahead| ahead + 1);
-        if !top.is_by(self.next) {
+        if !ack.end().is_by(self.next) {
             return Err(Nonsense);
         }
         let mut newest = None;
@@ -139,12 +154,6 @@ impl<C> Sent<C> {
         self.under_way = 0;
         self.pass_settled();
     }
-}
-
-/// The highest frame that an acknowledgement names beyond `expected`: how far ahead it is.
-fn highest(ack: &Ack) -> Option<u32> {
-    let words = ack.words();
-    words.last().map(|last| 64 * words.len() as u32 - last.leading_zeros())
 }
 
 #[cfg(test)]
@@ -216,6 +225,15 @@ mod tests {
         sent.record(3, 1011);
         acknowledged(&mut sent, &ack(1, &[2, 3]));
         assert_eq!(lost(&mut sent), [1]);
+    }
+
+    #[test]
+    fn a_frame_that_was_not_sent_leaves_no_number_behind() {
+        let mut sent = sent(2);
+        assert_eq!((sent.take_back(), sent.under_way(), sent.next()), (Some(1), 1, Seq(1)));
+        assert_eq!(sent.record(7, 0), Seq(1));
+        assert_eq!(acknowledged(&mut sent, &ack(2, &[])).0, [0, 7]);
+        assert_eq!(sent.take_back(), None, "that frame has arrived");
     }
 
     /// P14

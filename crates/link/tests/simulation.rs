@@ -5,12 +5,14 @@
 
 use hawser_link::ack::{self, ACK_MAX};
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
-use hawser_link::path::{Due, Numbers, Path};
+use hawser_link::path::{Due, Fate, Numbers, Path, Word};
 use hawser_link::{Seq, WINDOW};
 use hawser_sim::{Arrival, Dice, Faults, Network};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const NODES: usize = 3;
+/// Frames that each side has room for: never the limit here.
+const ROOM: u16 = 2 * WINDOW as u16;
 const MS: u64 = 1_000_000;
 /// How long a path may take for what is left once its faults have ended: a back-off at its longest, and then all of it.
 const PATIENCE_NS: u64 = 20_000 * MS;
@@ -63,7 +65,7 @@ impl World {
         let mut ends = BTreeMap::new();
         for node in 0..NODES {
             for peer in (0..NODES).filter(|&peer| peer != node) {
-                let path = Path::new(first(node, peer), first(peer, node));
+                let path = Path::new(first(node, peer), first(peer, node), ROOM);
                 let waiting = (0..contents).map(Some).collect();
                 ends.insert(
                     (node, peer),
@@ -78,7 +80,7 @@ impl World {
 
     fn write(&mut self, from: usize, to: usize, kind: Kind, flags: Flags, numbers: Numbers, payload: &[u8]) {
         let Numbers { sequence, open, expected } = numbers;
-        let head = Head { kind, flags, path: to as u32, sequence, expected, credit: 0, open };
+        let head = Head { kind, flags, path: to as u32, sequence, expected, credit: ROOM, open };
         let ends = Ends { from: from as u32, to: to as u32 };
         let crc = Some(frame::crc(payload));
         let header = head.write(&key(), ends, payload.len(), crc);
@@ -98,7 +100,7 @@ impl World {
         let end = self.ends.get_mut(&at).unwrap();
         let waiting = &mut end.waiting;
         let due = end.path.handle_timeout(now_ns, |lost| waiting.extend(lost.map(Some)));
-        if due == Due::Probe && end.path.has_room() {
+        if due == Due::Probe && end.path.may_ask() {
             self.transmit(at, None, Flags::ASK);
         }
         let burst = self.dice.one_of(&[0, 1, 8, 40, 40, self.burst]);
@@ -133,19 +135,23 @@ impl World {
     }
 
     /// `came` gets what its sender says that it has.
-    fn try_receive(&mut self, arrival: &Arrival, came: impl FnMut(Content)) -> Result<(), Dropped> {
+    fn try_receive(&mut self, arrival: &Arrival, mut came: impl FnMut(Content)) -> Result<(), Dropped> {
         let &Arrival { from, to, ref bytes } = arrival;
         let (seed, now_ns) = (self.seed, self.network.now_ns());
         let (head, payload) = Frame::of(bytes)?.check(&key(), Ends { from: from as u32, to: to as u32 })?;
         let end = self.ends.get_mut(&(to, from)).unwrap();
         let waiting = &mut end.waiting;
+        let word = Word { expected: head.expected, credit: head.credit, stop: false };
         match head.kind {
             Kind::Ack => {
                 let ack = ack::read(head.expected, payload)?;
-                end.path.handle_ack(&ack, now_ns, came, |lost| waiting.extend(lost.map(Some)))
+                end.path.handle_ack(&ack, &word, now_ns, |content, fate| match fate {
+                    Fate::Came => came(content),
+                    Fate::Lost => waiting.extend(content.map(Some)),
+                })
             }
             _ => {
-                end.path.handle_expected(head.expected, now_ns, came)?;
+                end.path.handle_word(&word, now_ns, came)?;
                 end.path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
                 assert!(
                     end.numbers.insert(head.sequence.0),

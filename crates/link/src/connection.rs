@@ -1,0 +1,595 @@
+//! One peer: its paths, the fragments that wait to be sent to it, and what of its messages came out of order.
+//!
+//! A message is cut into fragments, each of which goes on whichever path has room, and again on any if it is lost. At the
+//! receiver messages are whole and in order of their numbers (P22). Before it: `endpoint`; after it: `strand`, `path`,
+//! `pool`.
+
+use crate::ack::{self, ACK_MAX};
+use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
+use crate::path::{Due, Fate, Numbers, Path, Word};
+use crate::pool::{Pool, Queue, Slot};
+use crate::record::{FRAGMENTS, RECORD, Record};
+use crate::seq::Seq;
+use crate::strand::{Hello, Route, Strand};
+use std::io::IoSlice;
+
+/// Who carries frames. They may be lost, doubled and reordered.
+pub trait Wire {
+    /// Sends frames of one length, of which the last may be shorter, in order. How many were taken; not all: try later.
+    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize;
+}
+
+/// Frames that are handed to a wire at once, at most: what UDP's segmentation offload takes (64) and more.
+const RUN: usize = 64;
+
+/// What of the endpoint every connection needs.
+pub struct Shared {
+    pub key: Key,
+    pub me: u32,
+    /// Frames to be sent, or under way; and fragments that wait for those before them.
+    pub sending: Pool,
+    pub holding: Pool,
+    /// Whose next message may take the last slots of `holding`.
+    pub urgent: Option<u32>,
+    /// Frames that we have room for on each path (P21).
+    pub credit: u16,
+    /// Whether payloads have a CRC (P6).
+    pub checked: bool,
+}
+
+/// Slots of `holding` that are kept for the next message of one peer, so that what is held can always end.
+pub const RESERVE: usize = FRAGMENTS;
+
+/// A message that has come, whole: fragments in the frame that just came, or in the pool.
+pub struct Message<'a> {
+    piece: &'a [u8],
+    rest: Option<(&'a Pool, Slot)>,
+    left: usize,
+}
+
+impl<'a> Message<'a> {
+    /// Bytes that are left.
+    pub fn len(&self) -> usize {
+        self.left
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next bytes that lie together, at most `max`; None at the end.
+    pub fn next(&mut self, max: usize) -> Option<&'a [u8]> {
+        while self.piece.is_empty() && self.left > 0 {
+            let (pool, slot) = self.rest?;
+            self.piece = &pool.frame(slot)[RECORD..];
+            self.rest = pool.after(slot).map(|slot| (pool, slot));
+        }
+        let (now, later) = self.piece.split_at(self.piece.len().min(max).min(self.left));
+        self.piece = later;
+        self.left -= now.len();
+        (!now.is_empty()).then_some(now)
+    }
+}
+
+/// Who gets messages: the peer, the channel, the message.
+pub type Deliver<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
+
+/// Where a fragment belongs.
+enum Place {
+    /// The whole of the next message.
+    Now,
+    /// It is to be kept, behind this slot.
+    Hold(Option<Slot>),
+    /// It was here before.
+    Known,
+}
+
+/// See the module.
+pub struct Connection {
+    peer: u32,
+    strands: Vec<Strand>,
+    /// Frames to be sent, lost ones first.
+    waiting: Queue,
+    /// Slots of `sending` that hold something for this peer.
+    slots: usize,
+    /// The number of the next message to be sent, and of the next one to be delivered.
+    next: Seq,
+    expected: Seq,
+    /// Fragments of later messages, and of the next one, in order.
+    held: Queue,
+    /// Bytes of the next message among them.
+    have: usize,
+    /// We have said STOP.
+    stopping: bool,
+}
+
+fn ends(from: u32, to: u32) -> Ends {
+    Ends { from, to }
+}
+
+impl Connection {
+    pub fn new(peer: u32) -> Connection {
+        Connection {
+            peer,
+            strands: Vec::new(),
+            waiting: Queue::default(),
+            slots: 0,
+            next: Seq(0),
+            expected: Seq(0),
+            held: Queue::default(),
+            have: 0,
+            stopping: false,
+        }
+    }
+
+    pub fn strand(&self, route: Route) -> Option<usize> {
+        self.strands.iter().position(|strand| strand.route == route)
+    }
+
+    pub fn add(&mut self, strand: Strand) -> usize {
+        self.strands.push(strand);
+        self.strands.len() - 1
+    }
+
+    pub fn strands(&self) -> &[Strand] {
+        &self.strands
+    }
+
+    /// The longest frame that may be sent: the shortest of its paths'.
+    pub fn frame(&self) -> Option<usize> {
+        self.strands.iter().map(Strand::frame).min()
+    }
+
+    /// Slots that hold something for the peer.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// There is something to send, to acknowledge or to wait for.
+    pub fn is_active(&self) -> bool {
+        !self.waiting.is_empty() || self.stopping || self.deadline_ns().is_some()
+    }
+
+    /// Nothing of ours is left to be sent or acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        self.slots == 0
+    }
+
+    /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. There are slots enough.
+    pub fn send(&mut self, shared: &mut Shared, channel: u8, total: usize, mut fill: impl FnMut(usize, &mut [u8])) {
+        let most = self.frame().expect("a connection has paths") - HEADER - RECORD;
+        let mut offset = 0;
+        loop {
+            let len = most.min(total - offset);
+            let slot = shared.sending.take(HEADER + RECORD + len).expect("there are slots enough");
+            let record = Record { message: self.next, offset: offset as u16, total: total as u16, channel };
+            let bytes = shared.sending.frame_mut(slot);
+            record.write(&mut bytes[HEADER..HEADER + RECORD]);
+            fill(offset, &mut bytes[HEADER + RECORD..]);
+            self.seal(shared, slot);
+            shared.sending.push(&mut self.waiting, slot);
+            self.slots += 1;
+            offset += len;
+            if offset == total {
+                break;
+            }
+        }
+        self.next = self.next.next();
+    }
+
+    /// Puts the CRC of a frame's payload where its header will have it.
+    fn seal(&self, shared: &mut Shared, slot: Slot) {
+        if shared.checked {
+            let bytes = shared.sending.frame_mut(slot);
+            let crc = frame::crc(&bytes[HEADER..]);
+            frame::put_crc(bytes, crc);
+        }
+    }
+
+    /// A HELLO or WELCOME for this path came, `len` bytes long. A HELLO is answered by a WELCOME of its length.
+    pub fn handle_hello(
+        &mut self,
+        shared: &mut Shared,
+        at: usize,
+        hello: &Hello,
+        len: usize,
+        wire: Option<&mut dyn Wire>,
+    ) -> Result<(), Dropped> {
+        self.strands[at].handle_hello(hello, len)?;
+        if let Some(wire) = wire {
+            self.write_hello(shared, at, Kind::Welcome, len, wire);
+        }
+        Ok(())
+    }
+
+    fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) {
+        // Without a slot it goes later: HELLO is repeated.
+        let Some(slot) = shared.sending.take(len) else { return };
+        let strand = &self.strands[at];
+        let bytes = shared.sending.frame_mut(slot);
+        strand.hello(shared.credit).write(&mut bytes[HEADER..]);
+        let head = Head {
+            kind,
+            flags: Flags::default(),
+            path: shared.me,
+            sequence: Seq(0),
+            expected: Seq(0),
+            credit: shared.credit,
+            open: 0,
+        };
+        let crc = frame::crc(&bytes[HEADER..]);
+        let header = head.write(&shared.key, ends(shared.me, self.peer), len - HEADER, Some(crc));
+        bytes[..HEADER].copy_from_slice(&header);
+        wire.send(self.peer, strand.route, &[IoSlice::new(shared.sending.frame(slot))]);
+        shared.sending.give(slot);
+    }
+
+    /// A numbered frame or an acknowledgement of path `at` came.
+    pub fn handle_frame(
+        &mut self,
+        shared: &mut Shared,
+        at: usize,
+        frame: &Frame<'_>,
+        now_ns: u64,
+        deliver: &mut Deliver<'_>,
+    ) -> Result<(), Dropped> {
+        let (head, payload) = frame.check(&shared.key, ends(self.peer, shared.me))?;
+        let path = self.strands[at].path_mut().ok_or(Dropped::Path)?;
+        let word = Word { expected: head.expected, credit: head.credit, stop: head.flags.has(Flags::STOP) };
+        let (sending, slots) = (&mut shared.sending, &mut self.slots);
+        if head.kind == Kind::Ack {
+            let ack = ack::read(head.expected, payload)?;
+            let mut lost = Queue::default();
+            path.handle_ack(&ack, &word, now_ns, |slot, fate| match (slot, fate) {
+                (None, _) => {}
+                (Some(slot), Fate::Lost) => sending.push(&mut lost, slot),
+                (Some(slot), Fate::Came) => {
+                    sending.give(slot);
+                    *slots -= 1;
+                }
+            })?;
+            sending.prepend(&mut self.waiting, lost);
+            return Ok(());
+        }
+        path.handle_word(&word, now_ns, |slot| {
+            if let Some(slot) = slot {
+                sending.give(slot);
+                *slots -= 1;
+            }
+        })?;
+        let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
+        let place = match &record {
+            Some((record, fragment)) => Some(self.place(shared, record, fragment.len())),
+            None => None,
+        };
+        let path = self.strands[at].path_mut().expect("it is open");
+        if let Some(Err(reason)) = place {
+            // It is not taken, and will come again (P20).
+            if reason == Dropped::NoRoom {
+                self.stopping = true;
+                path.tell();
+            }
+            return Err(reason);
+        }
+        path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
+        if let (Some((record, fragment)), Some(Ok(place))) = (record, place) {
+            self.take(shared, &record, fragment, payload, place, deliver);
+        }
+        Ok(())
+    }
+
+    /// Where a fragment of `len` bytes belongs, if there is room for it.
+    fn place(&self, shared: &Shared, record: &Record, len: usize) -> Result<Place, Dropped> {
+        if !self.expected.is_by(record.message) {
+            return Ok(Place::Known);
+        }
+        let is_next = record.message == self.expected;
+        if is_next && len == usize::from(record.total) {
+            return Ok(Place::Now);
+        }
+        let behind = self.find(&shared.holding, record, len)?;
+        if let Place::Known = behind {
+            return Ok(Place::Known);
+        }
+        let may_use_all = is_next && shared.urgent.is_none_or(|peer| peer == self.peer);
+        let needed = if may_use_all { 0 } else { RESERVE };
+        if shared.holding.left() > needed { Ok(behind) } else { Err(Dropped::NoRoom) }
+    }
+
+    /// Behind which held fragment it belongs; one that overlaps others is no fragment of an honest peer, unless it was
+    /// cut out of one that came whole.
+    fn find(&self, holding: &Pool, record: &Record, len: usize) -> Result<Place, Dropped> {
+        let of = |slot: Slot| Record::read(holding.frame(slot)).expect("it was looked at when it came");
+        let end = usize::from(record.offset) + len;
+        // Most come in order: behind all that is held.
+        let is_before = |(other, bytes): &(Record, &[u8])| {
+            let other_end = usize::from(other.offset) + bytes.len();
+            match other.message == record.message {
+                true => other_end <= usize::from(record.offset) && len > 0,
+                false => other.message.is_by(record.message),
+            }
+        };
+        if let Some(last) = self.held.last()
+            && is_before(&of(last))
+        {
+            return Ok(Place::Hold(Some(last)));
+        }
+        let mut behind = None;
+        for slot in holding.each(&self.held) {
+            let found = of(slot);
+            if is_before(&found) {
+                behind = Some(slot);
+                continue;
+            }
+            let (other, bytes) = found;
+            let other_end = usize::from(other.offset) + bytes.len();
+            if other.message == record.message && usize::from(other.offset) < end.max(1) {
+                let inside = other.offset <= record.offset && end <= other_end && other.total == record.total;
+                return if inside { Ok(Place::Known) } else { Err(Dropped::Record) };
+            }
+            break;
+        }
+        Ok(Place::Hold(behind))
+    }
+
+    fn take(
+        &mut self,
+        shared: &mut Shared,
+        record: &Record,
+        fragment: &[u8],
+        payload: &[u8],
+        place: Place,
+        deliver: &mut Deliver<'_>,
+    ) {
+        match place {
+            Place::Known => {}
+            Place::Now => {
+                // Pieces of it may be held, if it was cut again on its way.
+                self.drop_next(shared);
+                deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
+                self.pass(shared);
+                self.deliver_held(shared, deliver);
+            }
+            Place::Hold(behind) => {
+                let slot = shared.holding.take(payload.len()).expect("there is room");
+                shared.holding.frame_mut(slot).copy_from_slice(payload);
+                match behind {
+                    Some(before) => shared.holding.insert_after(&mut self.held, before, slot),
+                    None => shared.holding.push_front(&mut self.held, slot),
+                }
+                if record.message == self.expected {
+                    shared.urgent.get_or_insert(self.peer);
+                    self.have += fragment.len();
+                    self.deliver_held(shared, deliver);
+                }
+            }
+        }
+    }
+
+    /// The next message is delivered: the one behind it is next.
+    fn pass(&mut self, shared: &mut Shared) {
+        self.expected = self.expected.next();
+        self.have = 0;
+        if shared.urgent == Some(self.peer) {
+            shared.urgent = None;
+        }
+        for slot in shared.holding.each(&self.held) {
+            let (record, fragment) = Record::read(shared.holding.frame(slot)).expect("it was looked at when it came");
+            if record.message != self.expected {
+                break;
+            }
+            self.have += fragment.len();
+        }
+    }
+
+    /// Delivers messages for as long as the next one is held whole.
+    fn deliver_held(&mut self, shared: &mut Shared, deliver: &mut Deliver<'_>) {
+        while let Some(first) = self.held.first() {
+            let (record, _) = Record::read(shared.holding.frame(first)).expect("it was looked at when it came");
+            if record.message != self.expected || self.have < usize::from(record.total) {
+                return;
+            }
+            let message = Message { piece: &[], rest: Some((&shared.holding, first)), left: self.have };
+            deliver(self.peer, record.channel, message);
+            self.drop_next(shared);
+            self.pass(shared);
+        }
+    }
+
+    /// Gives back what is held of the next message.
+    fn drop_next(&mut self, shared: &mut Shared) {
+        while let Some(first) = self.held.first() {
+            let (record, _) = Record::read(shared.holding.frame(first)).expect("it was looked at when it came");
+            if record.message != self.expected {
+                return;
+            }
+            let slot = shared.holding.pop(&mut self.held).expect("it is there");
+            shared.holding.give(slot);
+        }
+    }
+
+    /// Sends what may be sent now: HELLOs, questions, fragments, acknowledgements.
+    pub fn transmit(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
+        if self.stopping && shared.holding.left() > 2 * RESERVE {
+            self.stopping = false;
+            self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
+        }
+        for at in 0..self.strands.len() {
+            if let Some(len) = self.strands[at].poll_hello(now_ns) {
+                self.write_hello(shared, at, Kind::Hello, len, wire);
+            }
+            self.handle_timeout(shared, at, now_ns, wire);
+        }
+        while !self.waiting.is_empty() && self.send_run(shared, now_ns, wire) {}
+        for at in 0..self.strands.len() {
+            self.reply(shared, at, now_ns, wire);
+        }
+        let nothing_moves = self.strands.iter().filter_map(Strand::path).all(|path| path.under_way() == 0);
+        if !self.waiting.is_empty() && nothing_moves {
+            self.strands.iter_mut().filter_map(Strand::path_mut).for_each(|path| path.blocked(now_ns));
+        }
+    }
+
+    fn handle_timeout(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
+        let Some(path) = self.strands[at].path_mut() else { return };
+        let mut lost = Queue::default();
+        let due = path.handle_timeout(now_ns, |slot: Option<Slot>| {
+            slot.into_iter().for_each(|slot| shared.sending.push(&mut lost, slot));
+        });
+        shared.sending.prepend(&mut self.waiting, lost);
+        if due == Due::Probe {
+            self.ask(shared, at, now_ns, wire);
+        }
+    }
+
+    /// P17
+    fn ask(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
+        let (peer, stop, strand) = (self.peer, self.stop(), &mut self.strands[at]);
+        let route = strand.route;
+        let Some((theirs, path)) = strand.open_mut().filter(|(_, path)| path.may_ask()) else { return };
+        let numbers = path.send(None, now_ns);
+        let head = data(shared, theirs, &numbers, Flags::ASK | stop);
+        let header = head.write(&shared.key, ends(shared.me, peer), 0, Some(frame::crc(&[])));
+        if wire.send(peer, route, &[IoSlice::new(&header)]) == 0 {
+            path.take_back();
+        }
+    }
+
+    /// P20
+    fn stop(&self) -> Flags {
+        if self.stopping { Flags::STOP } else { Flags::default() }
+    }
+
+    /// Sends waiting frames of one length on one path. Whether there may be more to send.
+    fn send_run(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) -> bool {
+        let first = self.waiting.first().expect("something waits");
+        let len = shared.sending.frame(first).len();
+        let Some(at) = self.pick(len) else { return self.cut(shared, first) };
+        let (stop, peer) = (self.stop(), self.peer);
+        let strand = &mut self.strands[at];
+        let route = strand.route;
+        let (theirs, path) = strand.open_mut().expect("it was picked");
+        let mut run = [first; RUN];
+        let mut count = 0;
+        while count < RUN
+            && path.has_room()
+            && let Some(slot) = self.waiting.first()
+            && let this = shared.sending.frame(slot).len()
+            && this <= len
+        {
+            shared.sending.pop(&mut self.waiting);
+            let numbers = path.send(Some(slot), now_ns);
+            write_data(shared, slot, theirs, &numbers, stop, ends(shared.me, peer));
+            run[count] = slot;
+            count += 1;
+            // Segmentation offload takes a shorter one at the end alone.
+            if this < len {
+                break;
+            }
+        }
+        let mut frames = [IoSlice::new(&[]); RUN];
+        for (frame, &slot) in frames.iter_mut().zip(&run[..count]) {
+            *frame = IoSlice::new(shared.sending.frame(slot));
+        }
+        let taken = wire.send(peer, route, &frames[..count]);
+        for _ in taken..count {
+            let slot = path.take_back().flatten().expect("it was numbered just now");
+            shared.sending.push_front(&mut self.waiting, slot);
+        }
+        taken == count
+    }
+
+    /// The path with the most room for a frame of `len` bytes.
+    fn pick(&self, len: usize) -> Option<usize> {
+        let room = |strand: &Strand| {
+            let path = strand.path().filter(|path| path.has_room() && strand.frame() >= len)?;
+            Some(path.frames() - path.under_way())
+        };
+        let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(strand)?)));
+        rooms.max_by_key(|&(at, room)| (room, usize::MAX - at)).map(|(at, _)| at)
+    }
+
+    /// The first waiting frame is longer than any open path takes: cuts it in two. Whether it did.
+    fn cut(&mut self, shared: &mut Shared, slot: Slot) -> bool {
+        let len = shared.sending.frame(slot).len();
+        let open = self.strands.iter().filter(|strand| strand.path().is_some());
+        let Some(longest) = open.map(Strand::frame).max().filter(|&longest| longest < len) else { return false };
+        let keep = longest - HEADER - RECORD;
+        let Some(rest) = shared.sending.take(len - keep) else { return false };
+        let whole = shared.sending.frame(slot).to_vec();
+        let (record, fragment) = Record::read(&whole[HEADER..]).expect("we wrote it");
+        let tail = Record { offset: record.offset + keep as u16, ..record };
+        let bytes = shared.sending.frame_mut(rest);
+        tail.write(&mut bytes[HEADER..HEADER + RECORD]);
+        bytes[HEADER + RECORD..].copy_from_slice(&fragment[keep..]);
+        shared.sending.shorten(slot, longest);
+        shared.sending.insert_after(&mut self.waiting, slot, rest);
+        self.slots += 1;
+        self.seal(shared, slot);
+        self.seal(shared, rest);
+        true
+    }
+
+    /// The acknowledgement that is to go alone.
+    fn reply(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
+        let (peer, stop, strand) = (self.peer, self.stop(), &mut self.strands[at]);
+        let route = strand.route;
+        let Some((theirs, path)) = strand.open_mut() else { return };
+        let Some(reply) = path.poll_reply(now_ns) else { return };
+        let mut payload = [0; ACK_MAX];
+        let len = ack::write(&reply.ack, &mut payload);
+        let head = Head {
+            kind: Kind::Ack,
+            flags: reply.flags | stop,
+            path: theirs,
+            sequence: Seq(0),
+            expected: reply.ack.expected,
+            credit: shared.credit,
+            open: 0,
+        };
+        let header = head.write(&shared.key, ends(shared.me, peer), len, Some(frame::crc(&payload[..len])));
+        let mut bytes = [0; HEADER + ACK_MAX];
+        bytes[..HEADER].copy_from_slice(&header);
+        bytes[HEADER..HEADER + len].copy_from_slice(&payload[..len]);
+        if wire.send(peer, route, &[IoSlice::new(&bytes[..HEADER + len])]) == 0 {
+            path.tell();
+        }
+    }
+
+    /// When `transmit` has something to do, if nothing comes before.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        self.strands.iter().filter_map(Strand::deadline_ns).min()
+    }
+
+    /// Gives back all memory: the peer is gone.
+    pub fn forget(mut self, shared: &mut Shared) {
+        for strand in &mut self.strands {
+            if let Some(path) = strand.path_mut() {
+                path.take_all(|slot: Option<Slot>| slot.into_iter().for_each(|slot| shared.sending.give(slot)));
+            }
+        }
+        while let Some(slot) = shared.sending.pop(&mut self.waiting) {
+            shared.sending.give(slot);
+        }
+        while let Some(slot) = shared.holding.pop(&mut self.held) {
+            shared.holding.give(slot);
+        }
+        if shared.urgent == Some(self.peer) {
+            shared.urgent = None;
+        }
+    }
+}
+
+fn data(shared: &Shared, path: u32, numbers: &Numbers, flags: Flags) -> Head {
+    let &Numbers { sequence, open, expected } = numbers;
+    Head { kind: Kind::Data, flags, path, sequence, expected, credit: shared.credit, open }
+}
+
+/// Writes the header of a frame whose payload lies in its slot.
+fn write_data(shared: &mut Shared, slot: Slot, path: u32, numbers: &Numbers, flags: Flags, ends: Ends) {
+    let head = data(shared, path, numbers, flags);
+    let bytes = shared.sending.frame(slot);
+    let crc = shared.checked.then(|| frame::kept_crc(bytes));
+    let header = head.write(&shared.key, ends, bytes.len() - HEADER, crc);
+    shared.sending.frame_mut(slot)[..HEADER].copy_from_slice(&header);
+}

@@ -1,0 +1,259 @@
+//! A rank's end of the protocol: all its peers, how their frames are told apart, and the memory that they share.
+//!
+//! Frames come in by `handle_frame`, go out by `transmit`; messages go in by `send` and come out by a call of `deliver`.
+//! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Before it: `dev-ether`; after it:
+//! `connection`.
+
+use crate::connection::{Connection, Deliver, RESERVE, Shared, Wire};
+use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
+use crate::pool::Pool;
+use crate::record::{FRAGMENTS, RECORD};
+use crate::seq::Seq;
+use crate::strand::{HELLO, Hello, Route, Strand};
+use siphasher::sip::SipHasher24;
+use std::hash::Hasher;
+
+/// Slots for sending that payload leaves to messages without: envelopes always travel (DESIGN.md, Credits).
+const CONTROL: usize = 64;
+
+/// What an endpoint is made for.
+pub struct Config {
+    /// This rank, and how many there are, in the world.
+    pub me: u32,
+    pub ranks: u32,
+    pub key: Key,
+    /// The longest frame of any of our rails, in bytes.
+    pub frame_max: usize,
+    /// Frames that may wait or be under way, and fragments that may wait for those before them; for all peers together.
+    pub sending: usize,
+    pub holding: usize,
+    /// Payloads have a CRC; not where the medium checks them.
+    pub checked: bool,
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// No memory for it now; acknowledgements make some.
+    Full,
+    /// There is no connection: none was begun, or the peer was forgotten.
+    NotConnected,
+}
+
+/// How often each reason for dropping a frame was met.
+pub type Drops = [u64; Dropped::ALL.len()];
+
+/// See the module.
+pub struct Endpoint {
+    shared: Shared,
+    ranks: u32,
+    peers: Box<[Option<Box<Connection>>]>,
+    /// By the low half of our number of a path: whose it is, and which.
+    paths: Vec<(u32, u8)>,
+    /// Peers with something to do.
+    active: Vec<u32>,
+    drops: Drops,
+    /// From which numbers of paths and first frames are made.
+    numbers: SipHasher24,
+}
+
+impl Endpoint {
+    pub fn new(config: Config, seed: u64) -> Endpoint {
+        let Config { me, ranks, key, frame_max, sending, holding, checked } = config;
+        assert!(sending > 2 * CONTROL && holding > 4 * RESERVE && frame_max > HEADER + RECORD);
+        let shared = Shared {
+            key,
+            me,
+            sending: Pool::new(sending, frame_max),
+            holding: Pool::new(holding, frame_max - HEADER),
+            urgent: None,
+            credit: 1,
+            checked,
+        };
+        Endpoint {
+            shared,
+            ranks,
+            peers: (0..ranks).map(|_| None).collect(),
+            paths: Vec::new(),
+            active: Vec::new(),
+            drops: Drops::default(),
+            numbers: SipHasher24::new_with_keys(seed, u64::from(me)),
+        }
+    }
+
+    /// Frames that each peer may have under way to us on a path from now on (P21).
+    pub fn set_credit(&mut self, frames: u16) {
+        self.shared.credit = frames.max(1);
+    }
+
+    pub fn is_connected(&self, peer: u32) -> bool {
+        self.peers[peer as usize].is_some()
+    }
+
+    /// Begins to open a path; `frame`: the longest frame that both rails take, in bytes. Once for each route.
+    pub fn open(&mut self, peer: u32, route: Route, frame: usize) {
+        let random = self.random(self.paths.len() as u64);
+        let number = self.paths.len() as u32 | (random as u32) << 16;
+        let connection = self.peers[peer as usize].get_or_insert_with(|| Box::new(Connection::new(peer)));
+        if connection.strand(route).is_some() {
+            return;
+        }
+        assert!(self.paths.len() <= usize::from(u16::MAX), "a rank has 65536 paths at most");
+        // 31 bits, so that no path begins near the end of all numbers by design.
+        let first = Seq((random >> 33) as u32);
+        let at = connection.add(Strand::new(route, number, first, frame));
+        self.paths.push((peer, at as u8));
+        self.activate(peer);
+    }
+
+    fn random(&self, number: u64) -> u64 {
+        let mut hasher = self.numbers;
+        hasher.write_u64(number);
+        hasher.finish()
+    }
+
+    fn activate(&mut self, peer: u32) {
+        if !self.active.contains(&peer) {
+            self.active.push(peer);
+        }
+    }
+
+    /// Whether a message of `total` bytes would be taken; `control`: it is an envelope alone.
+    pub fn has_room(&self, peer: u32, total: usize, control: bool) -> Result<(), Refused> {
+        let connection = self.peers[peer as usize].as_ref().ok_or(Refused::NotConnected)?;
+        let frame = connection.frame().ok_or(Refused::NotConnected)?;
+        let needed = total.div_ceil(frame - HEADER - RECORD).max(1);
+        let kept = if control { 0 } else { CONTROL };
+        // Nobody takes all: another peer's messages pass one that does not answer.
+        let fair = connection.slots() == 0 || connection.slots() + needed <= self.shared.sending.slots() / 2;
+        let fits = needed + kept <= self.shared.sending.left() && (fair || control);
+        if fits { Ok(()) } else { Err(Refused::Full) }
+    }
+
+    /// The longest message: so many bytes that every path passes it in fragments.
+    pub fn message_max(frame_min: usize) -> usize {
+        (FRAGMENTS * (frame_min - HEADER - RECORD)).min(u16::MAX as usize)
+    }
+
+    /// Takes a message; `fill` writes its bytes from an offset on, front to back.
+    pub fn send(
+        &mut self,
+        peer: u32,
+        channel: u8,
+        total: usize,
+        control: bool,
+        fill: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Refused> {
+        self.has_room(peer, total, control)?;
+        let connection = self.peers[peer as usize].as_mut().expect("it has room");
+        connection.send(&mut self.shared, channel, total, fill);
+        self.activate(peer);
+        Ok(())
+    }
+
+    /// A frame came by our rail `rail`. An answer that cannot wait goes out by `wire`.
+    pub fn handle_frame(
+        &mut self,
+        rail: u8,
+        bytes: &[u8],
+        now_ns: u64,
+        wire: &mut dyn Wire,
+        deliver: &mut Deliver<'_>,
+    ) -> Result<(), Dropped> {
+        let handled = self.try_handle(rail, bytes, now_ns, wire, deliver);
+        if let Err(reason) = handled {
+            self.drops[reason as usize] += 1;
+        }
+        handled
+    }
+
+    fn try_handle(
+        &mut self,
+        rail: u8,
+        bytes: &[u8],
+        now_ns: u64,
+        wire: &mut dyn Wire,
+        deliver: &mut Deliver<'_>,
+    ) -> Result<(), Dropped> {
+        let frame = Frame::of(bytes)?;
+        if matches!(frame.kind(), Kind::Hello | Kind::Welcome) {
+            return self.handle_hello(rail, &frame, wire);
+        }
+        let &(peer, at) = self.paths.get(usize::from(frame.path() as u16)).ok_or(Dropped::Path)?;
+        let connection = self.peers[peer as usize].as_mut().ok_or(Dropped::Path)?;
+        if connection.strands()[usize::from(at)].ours != frame.path() {
+            return Err(Dropped::Path);
+        }
+        let handled = connection.handle_frame(&mut self.shared, usize::from(at), &frame, now_ns, deliver);
+        self.activate(peer);
+        handled
+    }
+
+    fn handle_hello(&mut self, rail: u8, frame: &Frame<'_>, wire: &mut dyn Wire) -> Result<(), Dropped> {
+        let (peer, me) = (frame.path(), self.shared.me);
+        if peer >= self.ranks || peer == me {
+            return Err(Dropped::Path);
+        }
+        let (head, payload) = frame.check(&self.shared.key, Ends { from: peer, to: me })?;
+        let hello = Hello::read(payload, head.credit)?;
+        let len = HEADER + payload.len();
+        let route = hello.route.reversed();
+        if route.ours != rail || len < HEADER + HELLO || len > self.shared.sending.stride() {
+            return Err(Dropped::Hello);
+        }
+        if self.peers[peer as usize].as_ref().is_none_or(|connection| connection.strand(route).is_none()) {
+            if head.kind == Kind::Welcome {
+                return Err(Dropped::Path);
+            }
+            self.open(peer, route, len);
+        }
+        let connection = self.peers[peer as usize].as_mut().expect("it was opened");
+        let at = connection.strand(route).expect("it was opened");
+        let answer = if head.kind == Kind::Hello { Some(wire) } else { None };
+        connection.handle_hello(&mut self.shared, at, &hello, len, answer)?;
+        self.activate(peer);
+        Ok(())
+    }
+
+    /// Sends all that may be sent now.
+    pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn Wire) {
+        let Endpoint { shared, peers, active, .. } = self;
+        active.retain(|&peer| {
+            let Some(connection) = &mut peers[peer as usize] else { return false };
+            connection.transmit(shared, now_ns, wire);
+            connection.is_active()
+        });
+    }
+
+    /// When `transmit` has something to do, if nothing comes and nothing is sent before.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        let connections = self.active.iter().filter_map(|&peer| self.peers[peer as usize].as_ref());
+        connections.filter_map(|connection| connection.deadline_ns()).min()
+    }
+
+    /// All that was sent to anybody has been acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        self.peers.iter().flatten().all(|connection| connection.is_quiet())
+    }
+
+    /// The peer is gone: nothing is sent to it or taken from it any more.
+    pub fn forget(&mut self, peer: u32) {
+        if let Some(connection) = self.peers[peer as usize].take() {
+            connection.forget(&mut self.shared);
+        }
+    }
+
+    /// The longest frame of our rails, in bytes.
+    pub fn frame_max(&self) -> usize {
+        self.shared.sending.stride()
+    }
+
+    /// Free slots of the memory for sending and for holding.
+    pub fn left(&self) -> (usize, usize) {
+        (self.shared.sending.left(), self.shared.holding.left())
+    }
+
+    pub fn drops(&self) -> &Drops {
+        &self.drops
+    }
+}

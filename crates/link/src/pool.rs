@@ -1,0 +1,237 @@
+//! Memory for frames, as many for all peers together: PM's buffers per channel instead of per peer (`pm_ethernet.txt`, 4.3).
+//! A slot holds one frame; slots stand in queues without any memory of their own.
+//!
+//! Nothing is allocated after `new`. Before it: `connection`; after it: nothing.
+
+/// A frame's place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot(u32);
+
+const NONE: u32 = u32::MAX;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Pool {
+    bytes: Box<[u8]>,
+    stride: usize,
+    lengths: Box<[u32]>,
+    /// The next slot of the queue that a slot stands in.
+    next: Box<[u32]>,
+    free: Queue,
+    left: usize,
+}
+
+/// Slots one behind the other. What stands in it is of one pool.
+#[derive(Debug)]
+pub struct Queue {
+    first: u32,
+    last: u32,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { first: NONE, last: NONE }
+    }
+}
+
+impl Queue {
+    pub fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
+    pub fn first(&self) -> Option<Slot> {
+        (self.first != NONE).then_some(Slot(self.first))
+    }
+
+    pub fn last(&self) -> Option<Slot> {
+        (self.last != NONE).then_some(Slot(self.last))
+    }
+}
+
+impl Pool {
+    /// For `slots` frames of at most `stride` bytes. Memory that is not used costs nothing but addresses.
+    pub fn new(slots: usize, stride: usize) -> Pool {
+        assert!(slots < NONE as usize);
+        let mut pool = Pool {
+            bytes: vec![0; slots * stride].into_boxed_slice(),
+            stride,
+            lengths: vec![0; slots].into_boxed_slice(),
+            next: vec![NONE; slots].into_boxed_slice(),
+            free: Queue::default(),
+            left: slots,
+        };
+        let mut free = Queue::default();
+        (0..slots as u32).for_each(|slot| pool.push(&mut free, Slot(slot)));
+        pool.free = free;
+        pool
+    }
+
+    /// Free slots.
+    #[inline]
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Bytes that a slot has room for.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    pub fn slots(&self) -> usize {
+        self.next.len()
+    }
+
+    /// A free slot, for `len` bytes.
+    pub fn take(&mut self, len: usize) -> Option<Slot> {
+        assert!(len <= self.stride, "a frame of {len} bytes in a slot of {}", self.stride);
+        let mut free = std::mem::take(&mut self.free);
+        let slot = self.pop(&mut free);
+        self.free = free;
+        if let Some(slot) = slot {
+            self.left -= 1;
+            self.lengths[slot.0 as usize] = len as u32;
+        }
+        slot
+    }
+
+    /// Gives back a slot that stands in no queue. The one given back last is taken first: it is in the cache.
+    pub fn give(&mut self, slot: Slot) {
+        let mut free = std::mem::take(&mut self.free);
+        self.push_front(&mut free, slot);
+        self.free = free;
+        self.left += 1;
+    }
+
+    pub fn frame(&self, slot: Slot) -> &[u8] {
+        let at = slot.0 as usize * self.stride;
+        &self.bytes[at..at + self.lengths[slot.0 as usize] as usize]
+    }
+
+    pub fn frame_mut(&mut self, slot: Slot) -> &mut [u8] {
+        let at = slot.0 as usize * self.stride;
+        &mut self.bytes[at..at + self.lengths[slot.0 as usize] as usize]
+    }
+
+    /// Leaves the first `len` bytes of a frame.
+    pub fn shorten(&mut self, slot: Slot, len: usize) {
+        let length = &mut self.lengths[slot.0 as usize];
+        assert!(len <= *length as usize);
+        *length = len as u32;
+    }
+
+    pub fn push(&mut self, queue: &mut Queue, slot: Slot) {
+        self.next[slot.0 as usize] = NONE;
+        match queue.last {
+            NONE => queue.first = slot.0,
+            last => self.next[last as usize] = slot.0,
+        }
+        queue.last = slot.0;
+    }
+
+    pub fn push_front(&mut self, queue: &mut Queue, slot: Slot) {
+        self.next[slot.0 as usize] = queue.first;
+        queue.first = slot.0;
+        if queue.last == NONE {
+            queue.last = slot.0;
+        }
+    }
+
+    pub fn pop(&mut self, queue: &mut Queue) -> Option<Slot> {
+        let slot = queue.first()?;
+        queue.first = self.next[slot.0 as usize];
+        if queue.first == NONE {
+            queue.last = NONE;
+        }
+        Some(slot)
+    }
+
+    /// Puts all of `other` in front of a queue.
+    pub fn prepend(&mut self, queue: &mut Queue, other: Queue) {
+        if let Some(last) = other.last() {
+            self.next[last.0 as usize] = queue.first;
+            queue.first = other.first;
+            if queue.last == NONE {
+                queue.last = other.last;
+            }
+        }
+    }
+
+    /// Puts a slot behind `before`, which stands in the queue.
+    pub fn insert_after(&mut self, queue: &mut Queue, before: Slot, slot: Slot) {
+        self.next[slot.0 as usize] = self.next[before.0 as usize];
+        self.next[before.0 as usize] = slot.0;
+        if queue.last == before.0 {
+            queue.last = slot.0;
+        }
+    }
+
+    /// The slot behind `slot` in its queue.
+    pub fn after(&self, slot: Slot) -> Option<Slot> {
+        let next = self.next[slot.0 as usize];
+        (next != NONE).then_some(Slot(next))
+    }
+
+    /// The slots of a queue, the first one first.
+    pub fn each<'a>(&'a self, queue: &Queue) -> impl Iterator<Item = Slot> + use<'a> {
+        std::iter::successors(queue.first(), |&slot| self.after(slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_pool_has_as_many_slots_as_it_was_made_for() {
+        let mut pool = Pool::new(3, 10);
+        let slots: Vec<_> = (0..3).map(|n| pool.take(n).unwrap()).collect();
+        assert_eq!((pool.take(1), pool.left()), (None, 0));
+        pool.frame_mut(slots[2]).copy_from_slice(b"ab");
+        assert_eq!((pool.frame(slots[2]), pool.frame(slots[0])), (&b"ab"[..], &b""[..]));
+        pool.give(slots[1]);
+        assert_eq!((pool.left(), pool.take(10)), (1, Some(slots[1])));
+    }
+
+    proptest! {
+        #[test]
+        fn a_queue_is_what_a_list_is(steps in prop::collection::vec(0..6u8, 0..200)) {
+            let mut pool = Pool::new(50, 1);
+            let (mut queue, mut list) = (Queue::default(), std::collections::VecDeque::new());
+            for step in steps {
+                match (step, pool.left()) {
+                    (0, 1..) => {
+                        let slot = pool.take(1).unwrap();
+                        pool.push(&mut queue, slot);
+                        list.push_back(slot);
+                    }
+                    (1, 1..) => {
+                        let slot = pool.take(1).unwrap();
+                        pool.push_front(&mut queue, slot);
+                        list.push_front(slot);
+                    }
+                    (2, 1..) => if let Some(&middle) = list.get(list.len() / 2) {
+                        let slot = pool.take(1).unwrap();
+                        pool.insert_after(&mut queue, middle, slot);
+                        list.insert(list.len() / 2 + 1, slot);
+                    }
+                    (3, 2..) => {
+                        let mut other = Queue::default();
+                        let two: Vec<_> = (0..2).map(|_| pool.take(1).unwrap()).collect();
+                        two.iter().for_each(|&slot| pool.push(&mut other, slot));
+                        pool.prepend(&mut queue, other);
+                        two.into_iter().rev().for_each(|slot| list.push_front(slot));
+                    }
+                    _ => {
+                        let slot = pool.pop(&mut queue);
+                        prop_assert_eq!(slot, list.pop_front());
+                        slot.into_iter().for_each(|slot| pool.give(slot));
+                    }
+                }
+                prop_assert_eq!(pool.each(&queue).collect::<Vec<_>>(), list.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!((queue.first(), queue.last()), (list.front().copied(), list.back().copied()));
+                prop_assert_eq!(pool.left() + list.len(), 50);
+            }
+        }
+    }
+}

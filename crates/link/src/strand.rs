@@ -1,0 +1,216 @@
+//! One path of a connection from its opening on: HELLO goes out until the peer's own number for the path is known, from
+//! its HELLO or its WELCOME (P7), and shows with its length that frames of this length pass (P8).
+//!
+//! Before it: `connection`; after it: `path`.
+
+use crate::frame::{Dropped, HEADER};
+use crate::path::Path;
+use crate::pool::Slot;
+use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
+use crate::seq::Seq;
+
+/// Between which rails a path runs: the number of ours, and of the peer's, in their owners' cards; and which of several
+/// flows between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct Route {
+    pub ours: u8,
+    pub theirs: u8,
+    pub flow: u8,
+}
+
+impl Route {
+    /// As the peer sees it.
+    pub fn reversed(self) -> Route {
+        Route { ours: self.theirs, theirs: self.ours, flow: self.flow }
+    }
+}
+
+/// Bytes of a HELLO's payload that say something; the rest shows that long frames pass.
+pub const HELLO: usize = 12;
+
+/// The longest frame that every network passes: IPv6's minimum of 1280 bytes, and IPv4's of 576, less IP and UDP headers.
+const SHORTER: [usize; 2] = [1232, 548];
+
+/// HELLOs of a length before a shorter one is tried.
+const TRIES: u32 = 3;
+
+/// What HELLO and WELCOME say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hello {
+    /// By which number their sender knows the path.
+    pub number: u32,
+    /// As their sender sees it.
+    pub route: Route,
+    /// Of their sender's first frame.
+    pub first: Seq,
+    pub credit: u16,
+}
+
+impl Hello {
+    pub fn write(&self, into: &mut [u8]) {
+        into.fill(0);
+        into[..4].copy_from_slice(&self.number.to_le_bytes());
+        into[4..8].copy_from_slice(&self.first.0.to_le_bytes());
+        let Route { ours, theirs, flow } = self.route;
+        into[8..HELLO].copy_from_slice(&[ours, theirs, flow, 0]);
+    }
+
+    pub fn read(payload: &[u8], credit: u16) -> Result<Hello, Dropped> {
+        let said: &[u8; HELLO] = payload.first_chunk().ok_or(Dropped::Hello)?;
+        let word = |at: usize| u32::from_le_bytes([said[at], said[at + 1], said[at + 2], said[at + 3]]);
+        let route = Route { ours: said[8], theirs: said[9], flow: said[10] };
+        if said[11] != 0 {
+            return Err(Dropped::Hello);
+        }
+        Ok(Hello { number: word(0), route, first: Seq(word(4)), credit })
+    }
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// HELLO goes out again at this time.
+    Opening { at_ns: u64, tries: u32 },
+    /// `theirs`: the peer's number for the path.
+    Open { theirs: u32, first: Seq, path: Path<Option<Slot>> },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Strand {
+    pub route: Route,
+    /// Our number for the path.
+    pub ours: u32,
+    first: Seq,
+    /// The longest frame, header included; once the path is open, one that has passed.
+    frame: usize,
+    state: State,
+}
+
+impl Strand {
+    /// A path to be opened. `frame`: the longest frame that the two ends can send, in bytes.
+    pub fn new(route: Route, ours: u32, first: Seq, frame: usize) -> Strand {
+        assert!(frame >= HEADER + HELLO);
+        Strand { route, ours, first, frame, state: State::Opening { at_ns: 0, tries: 0 } }
+    }
+
+    /// The longest frame, header included.
+    pub fn frame(&self) -> usize {
+        self.frame
+    }
+
+    pub fn path(&self) -> Option<&Path<Option<Slot>>> {
+        match &self.state {
+            State::Open { path, .. } => Some(path),
+            State::Opening { .. } => None,
+        }
+    }
+
+    pub fn path_mut(&mut self) -> Option<&mut Path<Option<Slot>>> {
+        match &mut self.state {
+            State::Open { path, .. } => Some(path),
+            State::Opening { .. } => None,
+        }
+    }
+
+    /// The path, and the peer's number for it.
+    pub fn open_mut(&mut self) -> Option<(u32, &mut Path<Option<Slot>>)> {
+        match &mut self.state {
+            State::Open { theirs, path, .. } => Some((*theirs, path)),
+            State::Opening { .. } => None,
+        }
+    }
+
+    /// What our HELLO or WELCOME says.
+    pub fn hello(&self, credit: u16) -> Hello {
+        Hello { number: self.ours, route: self.route, first: self.first, credit }
+    }
+
+    /// The peer's HELLO or WELCOME came, `len` bytes long with its header.
+    pub fn handle_hello(&mut self, hello: &Hello, len: usize) -> Result<(), Dropped> {
+        match &self.state {
+            State::Opening { .. } => {
+                let path = Path::new(self.first, hello.first, hello.credit);
+                self.state = State::Open { theirs: hello.number, first: hello.first, path };
+            }
+            // A process is a rank once: the path has one beginning.
+            State::Open { theirs, first, .. } if (*theirs, *first) != (hello.number, hello.first) => {
+                return Err(Dropped::Hello);
+            }
+            State::Open { .. } => {}
+        }
+        self.frame = self.frame.min(len);
+        Ok(())
+    }
+
+    /// Whether HELLO is to be sent now; how long it is then, its header included.
+    pub fn poll_hello(&mut self, now_ns: u64) -> Option<usize> {
+        let State::Opening { at_ns, tries } = &mut self.state else { return None };
+        if *at_ns > now_ns {
+            return None;
+        }
+        *at_ns = now_ns + (TIMEOUT_FIRST_NS << (*tries).min(8)).min(TIMEOUT_MAX_NS);
+        *tries += 1;
+        let shorter = SHORTER.get((((*tries - 1) / TRIES) as usize).wrapping_sub(1));
+        let last = if *tries > TRIES { SHORTER.last() } else { None };
+        Some(shorter.or(last).map_or(self.frame, |&shorter| shorter.min(self.frame)))
+    }
+
+    pub fn deadline_ns(&self) -> Option<u64> {
+        match &self.state {
+            State::Opening { at_ns, .. } => Some(*at_ns),
+            State::Open { path, .. } => path.deadline_ns(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUTE: Route = Route { ours: 1, theirs: 2, flow: 3 };
+
+    fn strand() -> Strand {
+        Strand::new(ROUTE, 77, Seq(5), 9000)
+    }
+
+    /// P7
+    #[test]
+    fn a_hello_comes_back_as_it_was_and_a_short_one_is_none() {
+        let hello = strand().hello(9);
+        let mut payload = [1; 40];
+        hello.write(&mut payload);
+        assert_eq!(Hello::read(&payload, 9), Ok(hello));
+        assert_eq!(Hello::read(&payload[..HELLO - 1], 9), Err(Dropped::Hello));
+        payload[11] = 1;
+        assert_eq!(Hello::read(&payload, 9), Err(Dropped::Hello));
+    }
+
+    /// P8
+    #[test]
+    fn shorter_frames_are_tried_when_long_ones_are_not_answered() {
+        let mut strand = strand();
+        let mut lengths = vec![];
+        let mut at = vec![];
+        for _ in 0..12 {
+            let now_ns = strand.deadline_ns().unwrap();
+            at.push(now_ns);
+            lengths.push(strand.poll_hello(now_ns).unwrap());
+            assert_eq!(strand.poll_hello(now_ns), None);
+        }
+        assert_eq!(lengths, [9000, 9000, 9000, 1232, 1232, 1232, 548, 548, 548, 548, 548, 548]);
+        assert!(at.windows(3).all(|w| w[2] - w[1] >= w[1] - w[0]));
+        strand.handle_hello(&Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 }, 1232).unwrap();
+        assert_eq!((strand.frame(), strand.path().is_some()), (1232, true));
+    }
+
+    /// P7
+    #[test]
+    fn a_path_is_opened_once() {
+        let mut strand = strand();
+        let hello = Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 };
+        strand.handle_hello(&hello, 9000).unwrap();
+        assert_eq!(strand.handle_hello(&hello, 9000), Ok(()), "again, since our WELCOME was lost");
+        let other = Hello { first: Seq(10), ..hello };
+        assert_eq!(strand.handle_hello(&other, 9000), Err(Dropped::Hello));
+    }
+}
