@@ -88,7 +88,7 @@ enum Place {
 pub struct Connection {
     peer: u32,
     strands: Vec<Strand>,
-    /// Frames to be sent, lost ones first.
+    /// Frames to be sent, in order of their messages: what the peer needs first is first.
     waiting: Queue,
     /// Slots of `sending` that hold something for this peer.
     slots: usize,
@@ -97,7 +97,8 @@ pub struct Connection {
     expected: Seq,
     /// Fragments of later messages, and of the next one, in order.
     held: Queue,
-    /// Bytes of the next message among them.
+    /// How many slots those are, and bytes of the next message among them.
+    kept: usize,
     have: usize,
     /// We have said STOP.
     stopping: bool,
@@ -117,6 +118,7 @@ impl Connection {
             next: Seq(0),
             expected: Seq(0),
             held: Queue::default(),
+            kept: 0,
             have: 0,
             stopping: false,
         }
@@ -248,7 +250,7 @@ impl Connection {
                     *slots -= 1;
                 }
             })?;
-            sending.prepend(&mut self.waiting, lost);
+            self.send_again(shared, lost);
             return Ok(());
         }
         path.handle_word(&word, now_ns, |slot| {
@@ -258,10 +260,7 @@ impl Connection {
             }
         })?;
         let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
-        let place = match &record {
-            Some((record, fragment)) => Some(self.place(shared, record, fragment.len())),
-            None => None,
-        };
+        let place = record.as_ref().map(|(record, fragment)| self.place(shared, record, fragment.len()));
         let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
@@ -291,9 +290,13 @@ impl Connection {
         if let Place::Known = behind {
             return Ok(Place::Known);
         }
-        let may_use_all = is_next && shared.urgent.is_none_or(|peer| peer == self.peer);
-        let needed = if may_use_all { 0 } else { RESERVE };
-        if shared.holding.left() > needed { Ok(behind) } else { Err(Dropped::NoRoom) }
+        // Nobody's later messages take all, or what the next ones of others need.
+        let has_room = match is_next {
+            true if shared.urgent.is_none_or(|peer| peer == self.peer) => shared.holding.left() > 0,
+            true => shared.holding.left() > RESERVE,
+            false => shared.holding.left() > RESERVE && self.kept < shared.holding.slots() / 4,
+        };
+        if has_room { Ok(behind) } else { Err(Dropped::NoRoom) }
     }
 
     /// Behind which held fragment it belongs; one that overlaps others is no fragment of an honest peer, unless it was
@@ -352,6 +355,7 @@ impl Connection {
             }
             Place::Hold(behind) => {
                 let slot = shared.holding.take(payload.len()).expect("there is room");
+                self.kept += 1;
                 shared.holding.frame_mut(slot).copy_from_slice(payload);
                 match behind {
                     Some(before) => shared.holding.insert_after(&mut self.held, before, slot),
@@ -405,12 +409,13 @@ impl Connection {
             }
             let slot = shared.holding.pop(&mut self.held).expect("it is there");
             shared.holding.give(slot);
+            self.kept -= 1;
         }
     }
 
     /// Sends what may be sent now: HELLOs, questions, fragments, acknowledgements.
     pub fn transmit(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
-        if self.stopping && shared.holding.left() > 2 * RESERVE {
+        if self.stopping && shared.holding.left() > 2 * RESERVE && self.kept <= shared.holding.slots() / 8 {
             self.stopping = false;
             self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
         }
@@ -436,9 +441,33 @@ impl Connection {
         let due = path.handle_timeout(now_ns, |slot: Option<Slot>| {
             slot.into_iter().for_each(|slot| shared.sending.push(&mut lost, slot));
         });
-        shared.sending.prepend(&mut self.waiting, lost);
+        self.send_again(shared, lost);
         if due == Due::Probe {
             self.ask(shared, at, now_ns, wire);
+        }
+    }
+
+    /// Puts what was lost where it belongs among what waits. Both are nearly in order.
+    fn send_again(&mut self, shared: &mut Shared, mut lost: Queue) {
+        let sending = &mut shared.sending;
+        let number = |sending: &Pool, slot: Slot| frame_record(sending.frame(slot)).message;
+        let mut last = None;
+        while let Some(slot) = sending.pop(&mut lost) {
+            let message = number(sending, slot);
+            // Behind the one before it, if that is where it belongs, or else from the front.
+            let mut behind = last.filter(|&last| number(sending, last).is_by(message));
+            let mut next = behind.map_or(self.waiting.first(), |last| sending.after(last));
+            while let Some(at) = next
+                && !message.is_by(number(sending, at))
+            {
+                behind = Some(at);
+                next = sending.after(at);
+            }
+            match behind {
+                Some(before) => sending.insert_after(&mut self.waiting, before, slot),
+                None => sending.push_front(&mut self.waiting, slot),
+            }
+            last = Some(slot);
         }
     }
 
@@ -578,6 +607,11 @@ impl Connection {
             shared.urgent = None;
         }
     }
+}
+
+/// The record of a frame that we wrote.
+fn frame_record(frame: &[u8]) -> Record {
+    Record::read(&frame[HEADER..]).expect("we wrote it").0
 }
 
 fn data(shared: &Shared, path: u32, numbers: &Numbers, flags: Flags) -> Head {

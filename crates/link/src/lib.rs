@@ -4,8 +4,9 @@
 //! go out. Nothing here reads a clock, waits, or allocates after a path is open. `docs/protocol.md` is the
 //! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
 //!
-//! The walk of a frame: `frame` (what it says, whether it is ours) -> `path` (one path's numbers, acknowledgements and
-//! timers) over `received` (what came) and `sent` (what is under way), with `rtt`. Before it: `dev-ether`'s frame ports.
+//! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
+//! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt` and `window`; `frame`, `record`
+//! and `ack` are what stands in it, `pool` is where it lies. Before it: `dev-ether` with its frame ports.
 
 #![forbid(unsafe_code)]
 

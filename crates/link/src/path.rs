@@ -14,6 +14,10 @@ use crate::window::Window;
 /// Numbered frames that are taken before one is acknowledged without delay (P13).
 pub const ACK_EVERY: u32 = 16;
 
+/// Frames that may be under way to a peer that has said STOP: it has room for the fragments alone that it needs to
+/// go on, which are the oldest, and drops all others (P20).
+const STOPPED: u32 = 4;
+
 /// Whether an acknowledgement is owed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owed {
@@ -130,10 +134,8 @@ impl<C> Path<C> {
     /// room (P20, P21).
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.sent.has_room()
-            && self.under_way() < self.window.frames()
-            && !self.stopped
-            && !self.granted.is_by(self.sent.next())
+        let window = if self.stopped { STOPPED } else { self.window.frames() };
+        self.sent.has_room() && self.under_way() < window && !self.granted.is_by(self.sent.next())
     }
 
     /// Whether a question may be sent, which has no payload and needs no room at the peer.
@@ -277,11 +279,13 @@ impl<C> Path<C> {
                 self.window.settled(count, 0, full, ack.expected, self.sent.next());
                 self.wait_on(now_ns);
             }
-            // It is there and has nothing new: the timeout begins anew, without its back-off (P18).
-            None if matches!(self.wait, Wait::Timeout(_)) => {
-                self.wait = Wait::Timeout(now_ns + self.rtt.timeout_ns());
+            // It is there and has nothing new: the timeout loses its back-off (P18), but does not begin anew, or a peer
+            // that says much would put it off for ever (found by the simulation, seed 76).
+            None => {
+                if let Wait::Timeout(at_ns) = self.wait {
+                    self.wait = Wait::Timeout(at_ns.min(now_ns + self.rtt.timeout_ns()));
+                }
             }
-            None => {}
         }
         Ok(newest.is_some())
     }
@@ -475,30 +479,45 @@ mod tests {
         assert_eq!(two.a.under_way(), 1);
     }
 
-    /// P20, P21
+    /// P21
     #[test]
     fn payload_waits_for_room_at_the_peer_and_asks_for_it() {
         let (ours, theirs) = (Seq(0), Seq(0));
         let (mut a, mut b) = (Path::new(ours, theirs, 2), Path::<u32>::new(theirs, ours, 2));
-        assert!(a.has_room());
-        for n in 0..2 {
-            let Numbers { sequence, open, .. } = a.send(n, 1);
-            b.handle_numbered(sequence, open, Flags::ASK, 1).unwrap();
-        }
+        let mut deliver = |a: &mut Path<u32>, content, now_ns| {
+            let Numbers { sequence, open, .. } = a.send(content, now_ns);
+            b.handle_numbered(sequence, open, Flags::ASK, now_ns).unwrap();
+            b.poll_reply(now_ns).unwrap().ack
+        };
+        deliver(&mut a, 0, 1);
+        let ack = deliver(&mut a, 1, 1);
         assert!(!a.has_room() && a.may_ask());
-        let ack = b.poll_reply(1).unwrap().ack;
-        let stop = Word { expected: ack.expected, credit: 9, stop: true };
-        a.handle_ack(&ack, &stop, 2, |_, _| {}).unwrap();
-        assert!(!a.has_room() && a.under_way() == 0, "STOP");
-        // GO was lost: the sender asks.
+        a.handle_ack(&ack, &Word { expected: ack.expected, credit: 0, stop: false }, 2, |_, _| {}).unwrap();
+        assert!(!a.has_room() && a.under_way() == 0);
+        // The word of new room was lost: the sender asks.
         a.blocked(2);
         assert_eq!(a.handle_timeout(a.deadline_ns().unwrap(), drop), Due::Probe);
-        let Numbers { sequence, open, .. } = a.send(7, 3);
-        b.handle_numbered(sequence, open, Flags::ASK, 3).unwrap();
-        let ack = b.poll_reply(3).unwrap().ack;
-        a.handle_ack(&ack, &Word { stop: false, expected: ack.expected, credit: 1 }, 4, |_, _| {}).unwrap();
-        assert!(a.has_room(), "GO");
+        let ack = deliver(&mut a, 7, 3);
+        a.handle_ack(&ack, &Word { expected: ack.expected, credit: 2, stop: false }, 4, |_, _| {}).unwrap();
         a.send(8, 4);
-        assert!(a.has_room(), "a grant is never taken back: nine frames from the second on");
+        assert!(a.has_room());
+        a.send(9, 4);
+        assert!(!a.has_room());
+    }
+
+    /// P20
+    #[test]
+    fn after_stop_few_frames_are_under_way_until_go() {
+        let mut two = two();
+        let expected = two.a.send(0, 1).expected;
+        let stop = |stop| Word { stop, ..word(Seq(u32::MAX - 3)) };
+        two.a.handle_word(&stop(true), 2, drop).unwrap();
+        (1..STOPPED).for_each(|n| {
+            assert!(two.a.has_room());
+            two.a.send(n, 2);
+        });
+        assert!(!two.a.has_room());
+        two.a.handle_word(&stop(false), 3, drop).unwrap();
+        assert!(two.a.has_room() && expected == Seq(77));
     }
 }

@@ -71,7 +71,7 @@ enum State {
     /// HELLO goes out again at this time.
     Opening { at_ns: u64, tries: u32 },
     /// `theirs`: the peer's number for the path.
-    Open { theirs: u32, first: Seq, path: Path<Option<Slot>> },
+    Open { theirs: u32, first: Seq, path: Box<Path<Option<Slot>>> },
 }
 
 /// See the module.
@@ -129,7 +129,7 @@ impl Strand {
     pub fn handle_hello(&mut self, hello: &Hello, len: usize) -> Result<(), Dropped> {
         match &self.state {
             State::Opening { .. } => {
-                let path = Path::new(self.first, hello.first, hello.credit);
+                let path = Box::new(Path::new(self.first, hello.first, hello.credit));
                 self.state = State::Open { theirs: hello.number, first: hello.first, path };
             }
             // A process is a rank once: the path has one beginning.

@@ -82,7 +82,7 @@ mod tests {
         let (mut window, mut at) = (Window::new(Seq(0)), Seq(0));
         for _ in 0..count {
             let frames = window.frames();
-            let lost = if lose == 0 { 0 } else { frames / lose };
+            let lost = frames.checked_div(lose).unwrap_or(0);
             at = at + frames;
             window.settled(frames - lost, lost, true, at, at);
         }
