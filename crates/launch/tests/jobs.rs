@@ -239,6 +239,31 @@ fn a_reader_that_leaves_ends_the_job() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_told_and_is_no_good_end() {
+    let full = || std::fs::File::create("/dev/full").unwrap();
+    // One that ends by itself before the output is written, one that would go on, and one that fails on its own.
+    for (script, code) in [("echo y", 1), ("while :; do echo y; done", 1), ("echo y; exit 7", 7)] {
+        let outcome = start_words(&["-n", "2", "sh", "-c", script], |command| command.stdout(full())).finish();
+        let told = "mpiexec: standard output cannot be written: No space left on device";
+        let lines = outcome.err.lines().filter(|line| line.starts_with(told) && line.contains("make room")).count();
+        // Which of two failures comes first is open.
+        assert!(outcome.code == code || code == 7 && outcome.code == 1, "{script}: {} {}", outcome.code, outcome.err);
+        assert_eq!(lines, 1, "{script}: {}", outcome.err);
+    }
+    let outcome = start_words(&["-n", "1", RANK, "one", "0", "abort", "0"], |command| command.stdout(full())).finish();
+    assert_eq!((outcome.code, outcome.err.lines().count()), (0, 1), "nothing was lost: {}", outcome.err);
+    // There is nowhere to tell of a full standard error: the job goes on.
+    let script = "echo y >&2; sleep 0.2; echo z";
+    let outcome = start_words(&["-n", "1", "sh", "-c", script], |command| command.stderr(full())).finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (1, "z\n"));
+    for (tool, arguments) in [(MPIEXEC, &["--help"][..]), (MPIEXEC, &["--info"]), (INFO, &[])] {
+        let output = std::process::Command::new(tool).args(arguments).stdout(full()).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && err.contains("standard output cannot be written"), "{tool}: {err}");
+    }
+}
+
+#[test]
 fn a_job_within_a_job_is_its_own() {
     let outcome = run_script("-n 2", &format!("{MPIEXEC} -n 2 {RANK} hello"));
     assert_eq!(

@@ -108,7 +108,9 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
     if !tree::await_children(if conductor.finished { KILL_LIMIT_MS } else { 0 }) {
         tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
     }
-    result.map(|()| conductor.code.unwrap_or(0))
+    // A job whose output is lost has not ended well.
+    let well = if conductor.out.lost || conductor.err.lost { EXIT_FAILURE } else { 0 };
+    result.map(|()| conductor.code.filter(|&code| code != 0).unwrap_or(well))
 }
 
 fn start_agent(signals: &Signals) -> io::Result<(i32, Channel)> {
@@ -204,17 +206,32 @@ impl Conductor<'_> {
                 }
             }
             STDOUT => {
-                if self.out.backlog() > 0 && self.out.write_some().is_err() {
-                    // Nobody reads the output (`mpiexec … | head`): as SIGPIPE would have it.
-                    self.end(EXIT_SIGNAL + SIGPIPE, SIGTERM);
+                if self.out.backlog() > 0
+                    && let Err(error) = self.out.write_some()
+                {
+                    self.output_lost(&error);
                 }
             }
             _ => {
                 if self.err.backlog() > 0 {
+                    // There is nowhere to say it: the job goes on, but has not ended well (`Sink::lost`).
                     let _ = self.err.write_some();
                 }
             }
         }
+    }
+
+    /// The standard output takes no more.
+    fn output_lost(&mut self, error: &io::Error) {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            // Nobody reads it (`mpiexec … | head`): as SIGPIPE would have it.
+            return self.end(EXIT_SIGNAL + SIGPIPE, SIGTERM);
+        }
+        self.say(&format!(
+            "standard output cannot be written: {error}; what the ranks wrote is lost, and the job ends; \
+             make room for it or send it elsewhere"
+        ));
+        self.end(EXIT_FAILURE, SIGTERM);
     }
 
     fn receive(&mut self) {
