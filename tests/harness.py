@@ -163,13 +163,18 @@ def sockets():
 def held_by_others(found):
     """Those sockets that processes without our mark hold: `leftovers` has seen that there are none with it."""
     held = set()
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            target = os.readlink(link)
+            links = list((process / "fd").iterdir())
         except OSError:
-            continue
-        if match := re.fullmatch(r"socket:\[(\d+)\]", target):
-            held.add(match[1])
+            continue  # gone, or not ours to read
+        for link in links:
+            try:
+                target = os.readlink(link)
+            except OSError:
+                continue
+            if match := re.fullmatch(r"socket:\[(\d+)\]", target):
+                held.add(match[1])
     return {(name, inode) for name, inode in found if inode in held}
 
 

@@ -134,6 +134,15 @@ def test_a_rank_that_ends_badly_among_many(run, build, abi, how):
     assert result.code == ENDS[how][0] and result.seconds < 4, result
 
 
+@pytest.mark.parametrize("call", ["MPI_Abort", "MPI_Finalize", "MPI_Send", "MPI_Irecv", "MPI_Allreduce"])
+def test_a_forked_child_that_calls_mpi_ends_the_job_with_one_message(run, build, abi, call):
+    """It is no rank: nothing of it reaches the peers but the word of the end."""
+    result = run(3, build("forked.c", abi), [call], timeout=30)
+    line = one_line(result)
+    assert re.search(rf"rank 1 on host {HOST} .*{call}\b.* \(in process \d+, a child of it by fork\)", line), line
+    assert result.code == 5 if call == "MPI_Abort" else "called in a child of fork, which is no rank" in line, result
+
+
 def masked(text):
     text = re.sub(r"for \d+\.\d s", "for T s", text)
     text = re.sub(r"\(pid \d+\)", "(pid P)", text)

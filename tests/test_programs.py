@@ -53,3 +53,12 @@ def test_memory_of_alloc_mem_is_copied_once(build, run, abi, case):
             assert read >= 106 and written > 0 and read + written >= 155, result
         else:
             assert written == 0, result
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_reductions_have_the_same_bits_from_run_to_run(build, run, abi, n):
+    """Whoever comes first, and whatever else is under way."""
+    program = build("bits.c", abi)
+    runs = [run(n, program, [seed]) for seed in ("1", "2", "3")]
+    assert all(result.code == 0 and result.err == "" for result in runs), runs
+    assert runs[0].out.count("\n") == 40 and len({result.out for result in runs}) == 1, runs

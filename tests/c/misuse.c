@@ -209,6 +209,8 @@ static int incl(int first, int second)
 static MPI_Comm comm;
 static MPI_Datatype type;
 static MPI_Op op;
+static MPI_Group group;
+static int ranges[1][3];
 static int indices[4], negative[] = {-7, -7};
 static void *address;
 static const int far = 1 << 20;
@@ -301,6 +303,8 @@ static const int far = 1 << 20;
     _(type_contiguous_of_null, MPI_ERR_TYPE, 0, MPI_Type_contiguous(1, MPI_DATATYPE_NULL, &type)) \
     _(type_vector_negative, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_Type_vector(2, -1, 3, MPI_INT, &type)) \
     _(type_indexed_negative, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_Type_indexed(2, negative, indices, MPI_INT, &type)) \
+    _(type_subarray_negative, MPI_ERR_ARG, 0, MPI_Type_create_subarray(-1, indices, indices, indices, MPI_ORDER_C, MPI_INT, &type)) \
+    _(pack_negative, MPI_ERR_ARG, 0, MPI_Pack(&value, 1, MPI_INT, values, -1, indices, MPI_COMM_WORLD)) \
     _(type_subarray_outside, MPI_ERR_ARG, 0, subarray_outside()) \
     _(type_free_predefined, MPI_ERR_TYPE, 0, free_type(MPI_INT)) \
     _(type_free_null, MPI_ERR_TYPE, 0, free_type(MPI_DATATYPE_NULL)) \
@@ -315,6 +319,11 @@ static const int far = 1 << 20;
     _(group_foreign, MPI_ERR_GROUP, 0, MPI_Group_rank(FOREIGN(MPI_Group), &value)) \
     _(group_incl_too_large, MPI_ERR_RANK, 0, incl(0, size)) \
     _(group_incl_twice, MPI_ERR_RANK, MPI_ERR_ARG, incl(0, 0)) \
+    _(group_incl_negative, MPI_ERR_ARG, 0, MPI_Group_incl(world_group(), -1, indices, &group)) \
+    _(group_excl_negative, MPI_ERR_ARG, 0, MPI_Group_excl(world_group(), -1, indices, &group)) \
+    _(group_range_incl_negative, MPI_ERR_ARG, 0, MPI_Group_range_incl(world_group(), -1, ranges, &group)) \
+    _(group_range_excl_negative, MPI_ERR_ARG, 0, MPI_Group_range_excl(world_group(), -1, ranges, &group)) \
+    _(group_translate_negative, MPI_ERR_ARG, 0, MPI_Group_translate_ranks(world_group(), -1, indices, world_group(), indices)) \
     _(group_translate_rank, MPI_ERR_RANK, 0, MPI_Group_translate_ranks(world_group(), 2, negative, world_group(), indices)) \
     _(comm_free_world, MPI_ERR_COMM, 0, free_of(MPI_COMM_WORLD)) \
     _(comm_free_self, MPI_ERR_COMM, 0, free_of(MPI_COMM_SELF)) \

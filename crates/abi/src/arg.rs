@@ -204,6 +204,12 @@ pub fn length(count: impl Int) -> Result<usize> {
     usize::try_from(count.wide()).map_err(|_| negative())
 }
 
+/// A length that is no count of elements (MPI_ERR_ARG): of an array of ranks or dimensions, of a pack buffer.
+pub fn entries(number: impl Int, name: &'static str) -> Result<usize> {
+    let negative = || Error::new(Class::Arg, format!("{name} is {}; it must not be negative", number.wide()));
+    usize::try_from(number.wide()).map_err(|_| negative())
+}
+
 /// An array of `count` numbers, widened.
 ///
 /// # Safety

@@ -191,6 +191,7 @@ pub unsafe fn subarray<A: Abi>(
     newtype: *mut A::Datatype,
 ) -> Result {
     let form = form_at(sizes);
+    arg::entries(ndims, "ndims")?;
     // SAFETY: the caller's arrays of `ndims` entries, and argument.
     let (sizes, subsizes, starts, newtype) = unsafe {
         (
@@ -232,6 +233,7 @@ pub unsafe fn darray<A: Abi>(
     newtype: *mut A::Datatype,
 ) -> Result {
     let form = form_at(gsizes);
+    arg::entries(ndims, "ndims")?;
     // SAFETY: the caller's arrays of `ndims` entries, and argument.
     let (gsizes, distribs, dargs, psizes, newtype) = unsafe {
         (

@@ -78,7 +78,7 @@ pub unsafe fn translate_ranks<A: Abi>(
     let process = process::get()?;
     let (from, to) = (group::<A>(process, from)?, group::<A>(process, to)?);
     // SAFETY: the caller's array.
-    let ranks = unsafe { arg::array(ranks, arg::count(n)?, "ranks1") }?;
+    let ranks = unsafe { arg::array(ranks, arg::entries(n, "n")?, "ranks1") }?;
     if translated.is_null() && !ranks.is_empty() {
         return Err(arg::null("ranks2").into());
     }
@@ -121,7 +121,7 @@ macro_rules! of_ranks {
             pub unsafe fn $name<A: Abi>(group: A::Group, n: c_int, ranks: *const c_int, newgroup: *mut A::Group) -> Result {
                 let process = process::get()?;
                 // SAFETY: the caller's array.
-                let ranks = unsafe { arg::array(ranks, arg::count(n)?, "ranks") }?;
+                let ranks = unsafe { arg::array(ranks, arg::entries(n, "n")?, "ranks") }?;
                 // SAFETY: the caller's argument.
                 let newgroup = unsafe { Out::handle(newgroup, "newgroup") }?;
                 let made = self::group::<A>(process, group)?.$method(ranks, process.me())?;
@@ -136,7 +136,7 @@ macro_rules! of_ranks {
             ) -> Result {
                 let process = process::get()?;
                 // SAFETY: the caller's array.
-                let ranges = unsafe { arg::array(ranges.cast_const(), arg::count(n)?, "ranges") }?;
+                let ranges = unsafe { arg::array(ranges.cast_const(), arg::entries(n, "n")?, "ranges") }?;
                 // SAFETY: the caller's argument.
                 let newgroup = unsafe { Out::handle(newgroup, "newgroup") }?;
                 let made = self::group::<A>(process, group)?.$method(&Group::expand(ranges)?, process.me())?;

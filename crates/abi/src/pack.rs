@@ -3,7 +3,7 @@
 //! Before it: the exported functions. After it: the `datatype` room.
 
 use crate::abi::Abi;
-use crate::arg::{self, Int, Out, length, null};
+use crate::arg::{self, Int, Out, entries, length, null};
 use crate::comm::comm;
 use crate::datatype::get;
 use crate::p2p::buf;
@@ -35,7 +35,7 @@ unsafe fn user<A: Abi>(
 /// # Safety
 /// `size` bytes at `at` may be used as the call does; `position` is null or may be read.
 unsafe fn packed<N: Int>(at: *mut c_void, size: impl Int, position: *mut N) -> hawser_base::Result<(UserMem, usize)> {
-    let size = length(size)?;
+    let size = entries(size, "the size of the pack buffer")?;
     if at.is_null() && size > 0 {
         return Err(Error::new(Class::Buffer, "the pack buffer is a null pointer"));
     }

@@ -163,12 +163,15 @@ impl World {
         }
     }
 
-    /// Ends the whole job with `code`. `text`, one line, says why; the launcher prints it with rank and host.
+    /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; the launcher prints it with
+    /// rank and host.
     pub fn abort(&self, code: i32, text: &str) -> ! {
-        let told =
-            self.lifeline.as_ref().filter(|_| self.is_here()).is_some_and(|lifeline| {
-                lifeline.send(&Message::Abort { code, text: text.into() }.encode(), None).is_ok()
-            });
+        let child = format!(" (in process {}, a child of it by fork)", host::pid());
+        let text = format!("{text}{}", if self.is_here() { "" } else { &child });
+        let told = self
+            .lifeline
+            .as_ref()
+            .is_some_and(|lifeline| lifeline.send(&Message::Abort { code, text: text.clone() }.encode(), None).is_ok());
         if told {
             // The agent ends this process at once; the bound is for an agent that is itself stopped or gone.
             host::pause_ms(2000);

@@ -1,11 +1,14 @@
 //! The conformance suite: what every device promises the transport, as functions that a device's own tests call.
 //!
 //! `wire` gives one end to send from and one to receive at (the same one, for the self device); `many` and `mortal`
-//! need devices with several peers, and peers that can die. A promise that is broken panics with its name.
+//! need devices with several peers, and peers that can die (the self device has none but itself; `memory` stands for it
+//! there). A promise that is broken panics with its name.
 //! Before it: `loopback`'s tests and those of each device crate.
 
 mod endpoints;
 mod many;
+#[cfg(test)]
+mod memory;
 mod mortal;
 mod wire;
 

@@ -102,9 +102,10 @@ impl Port for LoopbackPort {
     }
 }
 
-struct View<'a> {
-    bytes: &'a mut [u8],
-    at: usize,
+/// A packet in memory of our own.
+pub(crate) struct View<'a> {
+    pub bytes: &'a mut [u8],
+    pub at: usize,
 }
 
 impl Payload for View<'_> {

@@ -3,9 +3,10 @@
 //! Both write long options with one dash; `normalise` gives them two before clap sees them, and finds where the
 //! program's own arguments begin. Options that mean nothing here are taken silently. Nothing is started here.
 
-use crate::frames::Binding;
+use crate::binding::{self, Binding};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
-use hawser_os::host;
+use hawser_job::plan::MAX_LOCAL;
+use hawser_os::{cpus, host};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,16 @@ struct Raw {
     /// Number of ranks
     #[arg(short = 'n', short_alias = 'c', long = "np", alias = "n", value_name = "N")]
     ranks: Option<u32>,
+    /// Number of ranks on each host, where -n does not say how many there are
+    #[arg(short = 'N', long = "ppn", aliases = ["perhost", "npernode"], value_name = "N")]
+    per_host: Option<u32>,
+    /// ppr:N:WHAT: so many ranks for each host, socket, numa or core; other ways to map are taken silently
+    #[arg(long = "map-by", value_name = "HOW")]
+    map_by: Vec<String>,
+    #[arg(long = "npersocket", value_name = "N", hide = true)]
+    per_socket: Option<u32>,
+    #[arg(long = "pernode", hide = true)]
+    one_per_host: bool,
     /// Working directory of the program
     #[arg(long = "wdir", alias = "wd", value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -55,9 +66,19 @@ struct Raw {
     /// Report and end the job after this time
     #[arg(short = 't', long = "timeout", value_name = "SECONDS", allow_negative_numbers = true)]
     timeout_s: Option<f64>,
-    /// Give each rank a core of its own: core or none (the default)
-    #[arg(long = "bind-to", value_name = "WHAT")]
+    /// Give each rank cores of its own: none (the default), core, hwthread; socket, numa, l1cache to l3cache, in turn;
+    /// WHAT:N for N of them; user:0,2+3,... for these
+    #[arg(long = "bind-to", alias = "binding", value_name = "WHAT")]
     bind_to: Option<String>,
+    #[arg(long = "bind-to-core", hide = true)]
+    bind_to_core: bool,
+    #[arg(long = "bind-to-socket", hide = true)]
+    bind_to_socket: bool,
+    #[arg(long = "bind-to-none", hide = true)]
+    bind_to_none: bool,
+    /// Ranks that read standard input: 0 (the default), 1,3-5, all or none
+    #[arg(short = 's', long = "stdin", value_name = "RANKS")]
+    stdin: Option<String>,
     /// Hosts to run on: this one only, in this version
     #[arg(short = 'H', long = "hosts", aliases = ["host"], value_name = "HOST,...")]
     hosts: Option<String>,
@@ -110,13 +131,7 @@ const SILENT: [&[&str]; 3] = [
         "noprefix",
     ],
     &[
-        "map-by",
         "rank-by",
-        "ppn",
-        "perhost",
-        "N",
-        "npernode",
-        "npersocket",
         "order-nodes",
         "rmk",
         "launcher",
@@ -158,6 +173,8 @@ pub struct Options {
     pub apps: Vec<AppOptions>,
     pub timeout: Option<Duration>,
     pub binding: Binding,
+    /// The ranks that read standard input.
+    pub readers: Vec<u32>,
     pub prefix: bool,
     pub stats: bool,
     pub info: bool,
@@ -173,16 +190,25 @@ pub enum Stop {
     Wrong(String),
 }
 
+/// What is written once and holds for all programs.
+#[derive(Default)]
+struct General {
+    set: Vec<(OsString, Option<OsString>)>,
+    inherit: Inherit,
+    per_host: Option<u32>,
+    stdin: Option<String>,
+}
+
 /// Reads the arguments after the program's own name.
 pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
     let mut command = command();
     command.build();
     let mut options = Options::default();
-    let mut general = AppOptions::default();
+    let mut general = General::default();
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
         let raw = raw(&command, segment)?;
         take_options(&raw, &mut options, &mut general)?;
-        match app(raw)? {
+        match app(raw, &general)? {
             Some(app) => options.apps.push(app),
             None if number == 0 && options.info && segment.len() == arguments.len() => {}
             None => return Err(Stop::Wrong("no program is given; mpiexec --help tells how".into())),
@@ -195,6 +221,9 @@ pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
             app.inherit = general.inherit.clone();
         }
     }
+    // A job of more is refused later (`conduct::plan`).
+    let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_LOCAL as u64);
+    options.readers = readers(general.stdin.as_deref().unwrap_or("0"), size)?;
     Ok(options)
 }
 
@@ -244,6 +273,10 @@ fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, S
         }
         let name = text.trim_start_matches('-');
         let (name, has_value) = name.split_once('=').map_or((name, false), |(name, _)| (name, true));
+        if let Some((name, number)) = glued(name) {
+            tokens.extend([format!("--{name}").into(), number.into()]);
+            continue;
+        }
         let Some((arg, long)) = find(command, name) else {
             return Err(Stop::Wrong(format!("there is no option {text}; mpiexec --help lists them")));
         };
@@ -272,6 +305,17 @@ fn assignment(text: &OsStr) -> Option<(OsString, OsString)> {
     Some((OsStr::from_bytes(&bytes[..at]).into(), OsStr::from_bytes(&bytes[at + 1..]).into()))
 }
 
+/// `-n4` and its like: the long name of the option, and the number.
+fn glued(name: &str) -> Option<(&'static str, &str)> {
+    let (letters, number) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
+    let long = match letters {
+        "n" | "np" | "c" => "np",
+        "N" | "ppn" => "ppn",
+        _ => return None,
+    };
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some((long, number))
+}
+
 /// The option called `name`, and whether that is a long name.
 fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
     command.get_arguments().find_map(|arg| {
@@ -286,7 +330,7 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
 }
 
 /// What holds for the whole job, wherever it is written.
-fn take_options(raw: &Raw, options: &mut Options, general: &mut AppOptions) -> Result<(), Stop> {
+fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Result<(), Stop> {
     options.prefix |= raw.label;
     for word in raw.output.iter().flat_map(|how| how.split([',', ':'])) {
         match word {
@@ -302,41 +346,99 @@ fn take_options(raw: &Raw, options: &mut Options, general: &mut AppOptions) -> R
         options.timeout =
             Some(timeout.ok_or_else(|| Stop::Wrong(format!("--timeout {seconds} is no time in seconds")))?);
     }
-    if let Some(what) = &raw.bind_to {
-        options.binding = binding(what)?;
+    let old = [(raw.bind_to_core, "core"), (raw.bind_to_socket, "socket"), (raw.bind_to_none, "none")];
+    let old = old.into_iter().find_map(|(is_given, what)| is_given.then_some(what));
+    if let Some(what) = raw.bind_to.as_deref().or(old) {
+        options.binding = binding::parse(what).map_err(Stop::Wrong)?;
     }
+    general.per_host = per_host(raw)?.or(general.per_host);
+    general.stdin = raw.stdin.clone().or(general.stdin.take());
     if let Some(hosts) = &raw.hosts {
         hosts.split(',').try_for_each(this_host)?;
     }
     if let Some(file) = &raw.host_file {
         read_host_file(file)?;
     }
-    general.set.extend(pairs(&raw.genv));
+    general.set.extend(pairs("-genv", &raw.genv)?);
     if options.apps.is_empty() {
         general.inherit = inherit(raw);
     }
     Ok(())
 }
 
-fn app(raw: Raw) -> Result<Option<AppOptions>, Stop> {
+fn app(raw: Raw, general: &General) -> Result<Option<AppOptions>, Stop> {
     if raw.command.is_empty() {
         return Ok(None);
     }
-    let ranks = raw.ranks.unwrap_or(1);
+    let ranks = raw.ranks.or(general.per_host).unwrap_or(1);
     if ranks == 0 {
         return Err(Stop::Wrong("-n 0: a program needs at least one rank".into()));
     }
     let inherit = inherit(&raw);
-    let mut set: Vec<_> = pairs(&raw.env).collect();
-    set.extend(raw.export.iter().map(|text| match assignment(text) {
-        Some((name, value)) => (name, Some(value)),
-        None => (text.clone(), None),
-    }));
+    let mut set = pairs("-env", &raw.env)?;
+    for text in &raw.export {
+        let (name, value) = assignment(text).map_or((text.clone(), None), |(name, value)| (name, Some(value)));
+        set.push((named("-x", name)?, value));
+    }
     Ok(Some(AppOptions { ranks, directory: raw.directory, command: raw.command, set, inherit }))
 }
 
-fn pairs(flat: &[OsString]) -> impl Iterator<Item = (OsString, Option<OsString>)> + '_ {
-    flat.chunks_exact(2).map(|pair| (pair[0].clone(), Some(pair[1].clone())))
+/// How many ranks each host is to have, in the words of either launcher.
+fn per_host(raw: &Raw) -> Result<Option<u32>, Stop> {
+    let of_unit = |number: u32, what: &str| match what {
+        "node" | "machine" | "board" => Some(number),
+        _ => Some(number.saturating_mul(cpus::units(binding::unit(what)?).map_or(1, |units| units.len() as u32))),
+    };
+    let mut ranks = raw.per_host.or(raw.one_per_host.then_some(1));
+    ranks = ranks.or(raw.per_socket.and_then(|number| of_unit(number, "socket")));
+    for how in &raw.map_by {
+        let mut words = how.split(':');
+        if words.next() == Some("ppr") {
+            let number = words.next().and_then(|number| number.parse().ok());
+            ranks = number.zip(words.next()).and_then(|(number, what)| of_unit(number, what));
+            if ranks.is_none() {
+                return Err(Stop::Wrong(format!(
+                    "--map-by {how} is not ppr:N:node, ppr:N:socket, ppr:N:numa or ppr:N:core"
+                )));
+            }
+        }
+    }
+    match ranks {
+        Some(0) => Err(Stop::Wrong("0 ranks for each host: a program needs at least one rank".into())),
+        ranks => Ok(ranks),
+    }
+}
+
+/// `all`, `none`, or numbers and ranges of ranks.
+fn readers(stdin: &str, size: u64) -> Result<Vec<u32>, Stop> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some((first.parse::<u32>().ok()?, last.parse::<u32>().ok()?)).filter(|(first, last)| first <= last)
+    };
+    match stdin {
+        "none" => return Ok(Vec::new()),
+        "all" => return Ok((0..size as u32).collect()),
+        _ => {}
+    }
+    let Some(ranges) = stdin.split(',').map(range).collect::<Option<Vec<_>>>() else {
+        return Err(Stop::Wrong(format!("--stdin {stdin} is neither all, none nor ranks such as 0 or 1,3-5")));
+    };
+    if let Some((_, last)) = ranges.iter().find(|(_, last)| size > 0 && u64::from(*last) >= size) {
+        return Err(Stop::Wrong(format!("--stdin {stdin}: there is no rank {last} in a job of {size}")));
+    }
+    Ok(ranges.into_iter().flat_map(|(first, last)| (first..=last).take_while(|_| size > 0)).collect())
+}
+
+fn pairs(option: &str, flat: &[OsString]) -> Result<Vec<(OsString, Option<OsString>)>, Stop> {
+    flat.chunks_exact(2).map(|pair| Ok((named(option, pair[0].clone())?, Some(pair[1].clone())))).collect()
+}
+
+/// A name that a variable can have.
+fn named(option: &str, name: OsString) -> Result<OsString, Stop> {
+    match name.is_empty() || name.as_bytes().contains(&b'=') {
+        true => Err(Stop::Wrong(format!("{option}: a variable needs a name; write {option} NAME=VALUE"))),
+        false => Ok(name),
+    }
 }
 
 fn inherit(raw: &Raw) -> Inherit {
@@ -346,16 +448,6 @@ fn inherit(raw: &Raw) -> Inherit {
         }
         None if raw.env_none && !raw.env_all => Inherit::None,
         None => Inherit::All,
-    }
-}
-
-/// `core`, or `core:overload-allowed` and other details that we need not tell apart.
-fn binding(what: &str) -> Result<Binding, Stop> {
-    match what.split(':').next().unwrap_or_default() {
-        "core" | "hwthread" | "hwt" | "cpu" | "rr" => Ok(Binding::Core),
-        "none" | "user" | "machine" | "board" | "socket" | "package" | "numa" | "l1cache" | "l2cache" | "l3cache"
-        | "slot" => Ok(Binding::None),
-        _ => Err(Stop::Wrong(format!("--bind-to {what} is neither core nor none"))),
     }
 }
 

@@ -24,13 +24,56 @@ fn set(app: &AppOptions) -> Vec<(String, Option<String>)> {
 
 #[test]
 fn the_number_of_ranks_has_many_spellings() {
-    for spelling in ["-n 4", "-np 4", "--np 4", "--n 4", "-c 4", "-np=4"] {
+    for spelling in ["-n 4", "-np 4", "--np 4", "--n 4", "-c 4", "-np=4", "-n4", "-np4", "-c4"] {
         let options = parsed(&format!("{spelling} ./a -n 7 --np x"));
         assert_eq!(options.apps[0].ranks, 4, "{spelling}");
         assert_eq!(options.apps[0].command, words("./a -n 7 --np x"), "{spelling}");
     }
     assert_eq!(parsed("./a").apps[0].ranks, 1);
+    for word in ["-x4", "-n4x", "-nn4", "-4"] {
+        assert!(refused(&format!("{word} ./a")).contains("there is no option") || word == "-x4", "{word}");
+    }
     assert_eq!(parsed("-n 2 -- -odd -name").apps[0].command, words("-odd -name"));
+}
+
+#[test]
+fn without_n_each_host_gets_what_is_asked_for_it() {
+    for spelling in [
+        "-ppn 3",
+        "-perhost 3",
+        "-npernode 3",
+        "--npernode=3",
+        "-N 3",
+        "-N3",
+        "-ppn3",
+        "--map-by ppr:3:node:oversubscribe",
+    ] {
+        assert_eq!(parsed(&format!("{spelling} ./a")).apps[0].ranks, 3, "{spelling}");
+        assert_eq!(parsed(&format!("{spelling} -n 2 ./a")).apps[0].ranks, 2, "{spelling}");
+    }
+    assert_eq!(parsed("--pernode ./a").apps[0].ranks, 1);
+    let sockets = cpus::units(cpus::Unit::Socket).unwrap().len() as u32;
+    let cores = cpus::units(cpus::Unit::Core).unwrap().len() as u32;
+    for (spelling, ranks) in
+        [("-npersocket 2", 2 * sockets), ("--map-by ppr:2:package", 2 * sockets), ("--map-by ppr:1:core", cores)]
+    {
+        assert_eq!(parsed(&format!("{spelling} ./a")).apps[0].ranks, ranks, "{spelling}");
+    }
+    let ranks: Vec<u32> = parsed("-ppn 3 ./a : ./b : -n 1 ./c").apps.iter().map(|app| app.ranks).collect();
+    assert_eq!(ranks, [3, 3, 1]);
+}
+
+#[test]
+fn standard_input_goes_where_it_is_sent() {
+    for (spelling, readers) in [
+        ("", vec![0]),
+        ("-s all", vec![0, 1, 2, 3]),
+        ("--stdin none", vec![]),
+        ("-stdin 2", vec![2]),
+        ("--stdin=0,2-3", vec![0, 2, 3]),
+    ] {
+        assert_eq!(parsed(&format!("{spelling} -n 3 ./a : ./b")).readers, readers, "{spelling}");
+    }
 }
 
 #[test]
@@ -51,6 +94,8 @@ fn variables_are_set_for_one_or_all_programs() {
     assert_eq!(set(&options.apps[1]), [value("A", "1"), value("A", "9")]);
     let options = parsed("-genv A=1=2 -n 1 --env B= ./a");
     assert_eq!(set(&options.apps[0]), [value("A", "1=2"), value("B", "")]);
+    let nameless = ["-env", "", "5", "./a"].map(OsString::from);
+    assert!(matches!(parse(&nameless), Err(Stop::Wrong(text)) if text.contains("needs a name")));
     assert_eq!(parsed("-genvnone ./a : ./b").apps[1].inherit, Inherit::None);
     assert_eq!(parsed("-envlist PATH,HOME ./a").apps[0].inherit, Inherit::Only(words("PATH HOME")));
     assert_eq!(parsed("-envall ./a").apps[0].inherit, Inherit::All);
@@ -60,12 +105,21 @@ fn variables_are_set_for_one_or_all_programs() {
 fn both_launchers_options_are_understood() {
     let options = parsed("-l -v -t 2.5 --bind-to core:overload-allowed --stats -n 2 ./a");
     assert!(options.prefix && options.verbose && options.stats);
-    assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), Binding::Core));
+    let parsed_binding = |what| binding::parse(what).unwrap();
+    assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), parsed_binding("core")));
     for label in ["--tag-output", "-tag-output", "-prepend-rank", "--output tag", "--output tag-detailed", "-l"] {
         assert!(parsed(&format!("{label} ./a")).prefix, "{label}");
     }
     assert!(!parsed("./a -l").prefix);
-    assert_eq!(parsed("-bind-to none ./a").binding, Binding::None);
+    for (spelling, what) in [
+        ("-bind-to none", "none"),
+        ("--bind-to-none", "none"),
+        ("--bind-to-core", "core"),
+        ("-bind-to-socket", "socket"),
+        ("-binding user:0,1+2", "user:0,1+2"),
+    ] {
+        assert_eq!(parsed(&format!("{spelling} ./a")).binding, parsed_binding(what), "{spelling}");
+    }
     for spelling in ["--timeout 60", "-timeout=60", "-t=60"] {
         assert_eq!(parsed(&format!("{spelling} ./a")).timeout, Some(Duration::from_secs(60)), "{spelling}");
     }
@@ -73,7 +127,7 @@ fn both_launchers_options_are_understood() {
 
 #[test]
 fn options_without_meaning_here_are_taken_silently() {
-    let line = "--oversubscribe --allow-run-as-root --map-by ppr:2:node --mca btl self,vader -mca a -b -ppn 2 -N 3 -q -iface lo \
+    let line = "--oversubscribe --allow-run-as-root --map-by slot --mca btl self,vader -mca a -b -ppn 3 -q -iface lo \
                 --report-state-on-timeout --get-stack-traces -n 2 ./a";
     let options = parsed(line);
     assert_eq!((options.apps[0].ranks, &options.apps[0].command), (2, &words("./a")));
@@ -102,7 +156,21 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-n 0 ./a", "at least one rank"),
         ("-n 2", "no program is given"),
         ("-n 2 ./a :", "no program is given"),
-        ("--bind-to moon ./a", "neither core nor none"),
+        ("--bind-to moon ./a", "--bind-to moon is not offered here"),
+        ("-ppn 0 ./a", "at least one rank"),
+        ("-ppn x ./a", "invalid value 'x'"),
+        ("--map-by ppr:x:node ./a", "--map-by ppr:x:node is not ppr:N:node"),
+        ("--map-by ppr:2:moon ./a", "--map-by ppr:2:moon is not ppr:N:node"),
+        ("--map-by ppr:2 ./a", "--map-by ppr:2 is not ppr:N:node"),
+        ("--stdin moon ./a", "neither all, none nor ranks"),
+        ("--stdin 3-1 -n 9 ./a", "neither all, none nor ranks"),
+        ("-s 4 -n 3 ./a : ./b", "there is no rank 4 in a job of 4"),
+        ("-x =5 ./a", "-x: a variable needs a name"),
+        ("-env =5 1 ./a", "-env: a variable needs a name"),
+        ("-genv =x ./a", "-genv: a variable needs a name"),
+        ("-env A=B=C ./a : -genv = ./b", "-genv: a variable needs a name"),
+        ("-env=A 5 ./a", "2 values required"),
+        ("-genv=A=5 ./a", "2 values required"),
         ("-t -1 ./a", "no time in seconds"),
         ("-t 0 ./a", "no time in seconds"),
         ("-t soon ./a", "invalid value 'soon'"),

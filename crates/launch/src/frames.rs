@@ -3,18 +3,11 @@
 //! `Down` goes to the agent, `Up` comes from it; a frame is its length, then its body (`channel`). Both ends are the
 //! same binary, so there are no versions to bridge; a frame that does not parse ends the connection.
 
+use crate::binding::Binding;
 use crate::trouble::Trouble;
 use crate::wire::{Reader, Writer};
 use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
-
-/// Where ranks run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Binding {
-    #[default]
-    None,
-    /// Local rank i on the i-th allowed core.
-    Core,
-}
+use hawser_os::cpus::Unit;
 
 /// A program and how to start it; `ranks` of it are in the job.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -38,13 +31,15 @@ pub struct HostJob {
     pub apps: Vec<App>,
     pub directory: Vec<u8>,
     pub binding: Binding,
+    /// The world ranks that read mpiexec's standard input.
+    pub readers: Vec<u32>,
     pub stats: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
     Start(HostJob),
-    /// For rank 0; empty at the end of the input.
+    /// For the readers; empty at the end of the input.
     Input(Vec<u8>),
     /// To be sent to every rank.
     Signal(i32),
@@ -104,7 +99,7 @@ pub enum Up {
         stream: Stream,
         bytes: Vec<u8>,
     },
-    /// Rank 0 has taken so many bytes of input: as many more may be sent.
+    /// The readers have taken so many bytes of input: as many more may be sent.
     InputTaken(u32),
     Trouble(Trouble),
     /// For -v.
@@ -205,7 +200,8 @@ fn put_job(to: &mut Writer, job: &HostJob) {
         to.u32(app.ranks).bytes(&app.program).list(&app.args, |to, arg| to.bytes(arg).done()).bytes(&app.directory);
         to.list(&app.environment, |to, (name, value)| to.bytes(name).bytes(value).done());
     });
-    to.bytes(&job.directory).u8(u8::from(job.binding == Binding::Core)).u8(u8::from(job.stats));
+    put_binding(to.bytes(&job.directory), &job.binding);
+    to.list(&job.readers, |to, rank| to.u32(*rank).done()).u8(u8::from(job.stats));
 }
 
 fn get_job(from: &mut Reader) -> Option<HostJob> {
@@ -223,8 +219,47 @@ fn get_job(from: &mut Reader) -> Option<HostJob> {
             })
         })?,
         directory: from.bytes()?,
-        binding: if from.u8()? == 1 { Binding::Core } else { Binding::None },
+        binding: get_binding(from)?,
+        readers: from.list(Reader::u32)?,
         stats: from.u8()? == 1,
+    })
+}
+
+fn put_binding(to: &mut Writer, binding: &Binding) {
+    match binding {
+        Binding::None => to.u8(0),
+        Binding::Units { unit, count } => {
+            let (kind, level) = match unit {
+                Unit::Thread => (0, 0),
+                Unit::Core => (1, 0),
+                Unit::Cache(level) => (2, *level),
+                Unit::Numa => (3, 0),
+                Unit::Socket => (4, 0),
+            };
+            to.u8(1).u8(kind).u8(level).u32(*count)
+        }
+        Binding::User(entries) => {
+            to.u8(2).list(entries, |to, cores| to.list(cores, |to, core| to.u32(*core).done()).done())
+        }
+    };
+}
+
+fn get_binding(from: &mut Reader) -> Option<Binding> {
+    Some(match from.u8()? {
+        0 => Binding::None,
+        1 => {
+            let unit = match (from.u8()?, from.u8()?) {
+                (0, _) => Unit::Thread,
+                (1, _) => Unit::Core,
+                (2, level) => Unit::Cache(level),
+                (3, _) => Unit::Numa,
+                (4, _) => Unit::Socket,
+                _ => return None,
+            };
+            Binding::Units { unit, count: from.u32()? }
+        }
+        2 => Binding::User(from.list(|from| from.list(Reader::u32))?),
+        _ => return None,
     })
 }
 
@@ -312,6 +347,12 @@ mod tests {
     use super::*;
     use crate::trouble::What;
 
+    fn bindings() -> Vec<Binding> {
+        let units = [Unit::Thread, Unit::Core, Unit::Cache(3), Unit::Numa, Unit::Socket];
+        let units = units.into_iter().map(|unit| Binding::Units { unit, count: 2 });
+        units.chain([Binding::None, Binding::User(vec![vec![0, 2], vec![1]])]).collect()
+    }
+
     fn downs() -> Vec<Down> {
         let app = App {
             ranks: 2,
@@ -326,16 +367,14 @@ mod tests {
             ranks: vec![(0, 0), (2, 0)],
             apps: vec![app],
             directory: b"/".to_vec(),
-            binding: Binding::Core,
+            readers: vec![0, 2],
             stats: true,
+            ..HostJob::default()
         };
-        vec![
-            Down::Start(job),
-            Down::Input(b"line\n".to_vec()),
-            Down::Signal(10),
-            Down::Snapshot,
-            Down::End { signal: 15, code: -1 },
-        ]
+        let starts = bindings().into_iter().map(|binding| Down::Start(HostJob { binding, ..job.clone() }));
+        let others =
+            [Down::Input(b"line\n".to_vec()), Down::Signal(10), Down::Snapshot, Down::End { signal: 15, code: -1 }];
+        starts.chain(others).collect()
     }
 
     fn ups() -> Vec<Up> {

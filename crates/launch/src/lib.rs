@@ -8,6 +8,7 @@
 
 pub mod agent;
 pub mod args;
+pub mod binding;
 pub mod channel;
 pub mod conduct;
 pub mod frames;

@@ -65,10 +65,14 @@ pub struct Trouble {
 
 impl What {
     /// `ours` is the directory of our libraries, where it is known. A program that asks for a library which we do not
-    /// stand in for can only be built again.
-    pub fn other_mpi(program: &str, file: &str, ours: Option<&Path>) -> What {
+    /// stand in for can only be built again; `by_rpath`: its own file says where to find the other one (DT_RPATH), which
+    /// nothing in the environment overrides.
+    pub fn other_mpi(program: &str, file: &str, by_rpath: bool, ours: Option<&Path>) -> What {
         let name = Path::new(file).file_name().unwrap_or_default();
         let remedy = |directory: &Path| match directory.join(name).exists() {
+            true if by_rpath => {
+                format!(", or take the search path out of it that goes before ours (patchelf --remove-rpath {program})")
+            }
             true => format!(", or have it find Hawser's library first (LD_LIBRARY_PATH={})", directory.display()),
             false => String::new(),
         };

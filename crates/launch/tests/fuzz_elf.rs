@@ -4,7 +4,7 @@
 //! than its bounds on tables and names allow, however long the file says that they are.
 
 use bolero::{TypeGenerator, check};
-use hawser_launch::agent::needs::other_mpi;
+use hawser_launch::agent::needs::{Other, other_mpi};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ impl Place {
         let mut other = None;
         let memory = allocation_counter::measure(|| other = other_mpi(&program, &self.0.join("ours")));
         assert!(memory.bytes_max <= MEMORY_MAX, "{} bytes", memory.bytes_max);
-        other
+        other.map(|(Other::Name(file) | Other::ByRpath(file))| file)
     }
 }
 

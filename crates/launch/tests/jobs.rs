@@ -82,6 +82,36 @@ fn input_goes_to_rank_0_alone() {
 }
 
 #[test]
+fn input_goes_to_the_ranks_that_are_named() {
+    for (readers, sizes) in
+        [("all", ["300000"; 3]), ("1", ["0", "300000", "0"]), ("0,2", ["300000", "0", "300000"]), ("none", ["0"; 3])]
+    {
+        let script = "wc -c | sed s/^/$HAWSER_RANK=/";
+        let mut job =
+            start_words(&["-n", "3", "-s", readers, "sh", "-c", script], |command| command.stdin(Stdio::piped()));
+        let mut stdin = job.child.stdin.take().unwrap();
+        // Where nobody reads it, it stays with whoever writes it.
+        let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &vec![b'x'; 300_000]).is_ok());
+        let outcome = job.finish();
+        assert_eq!(writer.join().unwrap(), readers != "none");
+        let expected: Vec<String> = sizes.iter().enumerate().map(|(rank, size)| format!("{rank}={size}")).collect();
+        assert_eq!(lines(&outcome.out), expected, "--stdin {readers}: {}", outcome.err);
+    }
+    // One that reads no more holds up nobody.
+    let script = "[ $HAWSER_RANK = 1 ] && head -c 1 && exec <&- && sleep 0.3 && exit; wc -c";
+    let mut job = start_words(&["-n", "3", "-s", "all", "sh", "-c", script], |command| command.stdin(Stdio::piped()));
+    job.input(&vec![b'x'; 300_000]);
+    assert_eq!(lines(&job.finish().out), ["300000", "300000", "x"]);
+}
+
+#[test]
+fn without_n_a_host_gets_as_many_ranks_as_are_asked_for_it() {
+    for options in ["-ppn 3", "-npernode 3", "--map-by ppr:3:node"] {
+        assert_eq!(lines(&run_script(options, "echo $HAWSER_SIZE").out), ["3", "3", "3"], "{options}");
+    }
+}
+
+#[test]
 fn files_may_be_input_and_output() {
     let directory = std::env::temp_dir().join(format!("hawser-streams-{}", hawser_os::host::pid()));
     std::fs::create_dir_all(&directory).unwrap();
@@ -150,8 +180,11 @@ fn programs_that_cannot_start_are_named() {
     let outcome = run("-n 2 hawser-no-such-program");
     assert_eq!((outcome.code, outcome.err.lines().count()), (127, 1));
     assert!(outcome.err.contains("hawser-no-such-program was found neither in PATH"), "{}", outcome.err);
-    let outcome = run("-n 2 true : -n 1 /etc/passwd");
-    assert_eq!((outcome.code, outcome.err.lines().count()), (126, 1));
+    for (program, why) in [("/etc/passwd", "is not executable (chmod +x?)"), ("/tmp", "/tmp is a directory")] {
+        let outcome = run(&format!("-n 2 true : -n 1 {program}"));
+        assert_eq!((outcome.code, outcome.err.lines().count()), (126, 1));
+        assert!(outcome.err.contains(why), "{}", outcome.err);
+    }
     let outcome = run("-n 1 -wdir /no/such true");
     assert!(outcome.err.contains("working directory /no/such does not exist"), "{}", outcome.err);
 }
@@ -189,6 +222,25 @@ fn ranks_are_bound_to_cores_of_their_own_if_there_are_enough() {
 }
 
 #[test]
+fn ranks_share_sockets_and_take_the_cores_of_a_list() {
+    let script = "echo $HAWSER_RANK $(grep Cpus_allowed_list /proc/self/status | cut -f2)";
+    let cores = hawser_os::cpus::allowed().unwrap();
+    let (first, last) = (cores[0], cores[cores.len() - 1]);
+    let outcome = run_script(&format!("--bind-to user:{last},{first} -n 3"), script);
+    assert_eq!(lines(&outcome.out), [format!("0 {last}"), format!("1 {first}"), format!("2 {last}")]);
+    assert_eq!(outcome.err, "");
+    for what in ["socket", "numa", "l3cache"] {
+        let outcome = run_script(&format!("--bind-to {what} -n 5"), script);
+        assert_eq!((outcome.code, lines(&outcome.out).len(), outcome.err.as_str()), (0, 5, ""), "{what}");
+    }
+    for what in ["user:8000", "socket:9000", "core:9000"] {
+        let outcome = run_script(&format!("--bind-to {what} -n 2"), script);
+        assert!(outcome.code == 0 && outcome.err.lines().count() == 1, "{what}: {}", outcome.err);
+        assert!(outcome.err.contains("no rank is bound on host"), "{what}: {}", outcome.err);
+    }
+}
+
+#[test]
 fn few_descriptors_are_enough_or_explained() {
     // As root the agent may raise the hard limit; without it one line says why not.
     let limit = |n: u64| format!("ulimit -n {n}; exec {MPIEXEC} -n 32 {RANK} hello");
@@ -198,6 +250,18 @@ fn few_descriptors_are_enough_or_explained() {
         assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 32, "{err}");
     } else {
         assert!(err.lines().count() == 1 && err.contains("raise it (ulimit -Hn"), "{err}");
+    }
+}
+
+#[test]
+fn very_few_descriptors_are_explained() {
+    for n in [6, 8, 12, 15, 16, 20] {
+        let script = format!("ulimit -n {n}; exec {MPIEXEC} -n 2 {RANK} hello");
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        let explained = err.lines().count() == 1 && err.contains("open files") && err.contains("raise it (ulimit -");
+        // As root the agent may raise the hard limit.
+        assert!(explained || n >= 16 && output.status.success(), "{n}: {err}");
     }
 }
 
@@ -236,6 +300,31 @@ fn a_reader_that_leaves_ends_the_job() {
     std::io::Read::read_exact(job.child.stdout.as_mut().unwrap(), &mut first).unwrap();
     drop(job.child.stdout.take());
     assert_eq!(job.finish().code, 128 + 13);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_told_and_is_no_good_end() {
+    let full = || std::fs::File::create("/dev/full").unwrap();
+    // One that ends by itself before the output is written, one that would go on, and one that fails on its own.
+    for (script, code) in [("echo y", 1), ("while :; do echo y; done", 1), ("echo y; exit 7", 7)] {
+        let outcome = start_words(&["-n", "2", "sh", "-c", script], |command| command.stdout(full())).finish();
+        let told = "mpiexec: standard output cannot be written: No space left on device";
+        let lines = outcome.err.lines().filter(|line| line.starts_with(told) && line.contains("make room")).count();
+        // Which of two failures comes first is open.
+        assert!(outcome.code == code || code == 7 && outcome.code == 1, "{script}: {} {}", outcome.code, outcome.err);
+        assert_eq!(lines, 1, "{script}: {}", outcome.err);
+    }
+    let outcome = start_words(&["-n", "1", RANK, "one", "0", "abort", "0"], |command| command.stdout(full())).finish();
+    assert_eq!((outcome.code, outcome.err.lines().count()), (0, 1), "nothing was lost: {}", outcome.err);
+    // There is nowhere to tell of a full standard error: the job goes on.
+    let script = "echo y >&2; sleep 0.2; echo z";
+    let outcome = start_words(&["-n", "1", "sh", "-c", script], |command| command.stderr(full())).finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (1, "z\n"));
+    for (tool, arguments) in [(MPIEXEC, &["--help"][..]), (MPIEXEC, &["--info"]), (INFO, &[])] {
+        let output = std::process::Command::new(tool).args(arguments).stdout(full()).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && err.contains("standard output cannot be written"), "{tool}: {err}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod harness;
 use harness::*;
 use hawser_os::host;
 use hawser_os::signals::{SIGKILL, SIGQUIT};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -91,30 +92,71 @@ fn a_rank_with_another_mpi_is_named() {
     assert!(outcome.err.contains(&expected) && outcome.err.contains("sleep, runs"), "{}", outcome.err);
 }
 
+/// An installation with a library of ours by name, and programs that were linked with it and with others.
+struct Linked(PathBuf);
+
+impl Linked {
+    fn new(name: &str) -> Linked {
+        let root = std::env::temp_dir().join(format!("hawser-{name}-{}", host::pid()));
+        for part in ["bin", "lib", "other"] {
+            std::fs::create_dir_all(root.join(part)).unwrap();
+        }
+        std::fs::copy(MPIEXEC, root.join("bin/mpiexec")).unwrap();
+        std::fs::write(root.join("main.c"), "int x(void); int main(void) { return x(); }\n").unwrap();
+        let linked = Linked(root);
+        // The other one never comes back: a program that runs on it is to be found while it does.
+        for (directory, body) in [("lib", "return 0"), ("other", "for (;;) sleep(1)")] {
+            std::fs::write(linked.0.join("mpi.c"), format!("#include <unistd.h>\nint x(void) {{ {body}; }}\n"))
+                .unwrap();
+            linked.cc(&format!("-shared -o {directory}/libmpi.so.12 -Wl,-soname,libmpi.so.12 mpi.c"));
+        }
+        linked
+    }
+
+    fn cc(&self, line: &str) {
+        assert!(Command::new("cc").current_dir(&self.0).args(line.split(' ')).status().unwrap().success());
+    }
+
+    fn mpiexec(&self, words: &[&str]) -> (Option<i32>, String) {
+        let output = Command::new(self.0.join("bin/mpiexec")).args(words).current_dir(&self.0).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+impl Drop for Linked {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 #[test]
 fn a_program_of_another_mpi_is_refused_before_it_runs() {
-    // An installation with a library of ours by name, and a program that was linked with another one.
-    let root = std::env::temp_dir().join(format!("hawser-refused-{}", host::pid()));
-    for part in ["bin", "lib"] {
-        std::fs::create_dir_all(root.join(part)).unwrap();
-    }
-    std::fs::copy(MPIEXEC, root.join("bin/mpiexec")).unwrap();
-    std::fs::write(root.join("mpi.c"), "int x(void) { return 0; }\n").unwrap();
-    std::fs::write(root.join("main.c"), "int x(void); int main(void) { return x(); }\n").unwrap();
-    let cc =
-        |line: &str| assert!(Command::new("cc").current_dir(&root).args(line.split(' ')).status().unwrap().success());
-    cc("-shared -o lib/libmpi.so.12 -Wl,-soname,libmpi.so.12 mpi.c");
-    cc("-shared -o libmpi.so.40 -Wl,-soname,libmpi.so.40 mpi.c");
-    cc("-o theirs main.c libmpi.so.40");
-    cc("-o ours main.c lib/libmpi.so.12");
-    let mpiexec = |program: &str| {
-        Command::new(root.join("bin/mpiexec")).args(["-n", "2", program]).current_dir(&root).output().unwrap()
-    };
-    let (refused, started) = (mpiexec("./theirs"), mpiexec("./ours"));
-    std::fs::remove_dir_all(&root).unwrap();
-    let err = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!((refused.status.code(), err.lines().count()), (Some(1), 1), "{err}");
+    let linked = Linked::new("refused");
+    linked.cc("-shared -o libmpi.so.40 -Wl,-soname,libmpi.so.40 mpi.c");
+    linked.cc("-o theirs main.c libmpi.so.40");
+    linked.cc("-o ours main.c lib/libmpi.so.12");
+    let (code, err) = linked.mpiexec(&["-n", "2", "./theirs"]);
+    assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
     assert!(err.contains("./theirs, runs on another MPI library, libmpi.so.40, and cannot join this job"), "{err}");
     // Found through LD_LIBRARY_PATH alone.
-    assert_eq!(started.status.code(), Some(0), "{}", String::from_utf8_lossy(&started.stderr));
+    assert_eq!(linked.mpiexec(&["-n", "2", "./ours"]), (Some(0), String::new()));
+}
+
+#[test]
+fn the_remedy_for_a_search_path_in_the_program_helps() {
+    let linked = Linked::new("rpath");
+    linked.cc("-o theirs main.c other/libmpi.so.12 -Wl,--disable-new-dtags,-rpath,$ORIGIN/other");
+    // Behind a shell it is found out while it runs.
+    for words in [&["./theirs"][..], &["sh", "-c", "./theirs; exit"]] {
+        let (code, err) = linked.mpiexec(words);
+        assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
+        assert!(err.contains("other/libmpi.so.12") && err.contains("/theirs)"), "{err}");
+        assert!(err.contains("(patchelf --remove-rpath ") && !err.contains("LD_LIBRARY_PATH"), "{err}");
+    }
+    match Command::new("patchelf").args(["--remove-rpath", "./theirs"]).current_dir(&linked.0).status() {
+        Ok(status) => assert!(status.success()),
+        // The tool is not here; without the path the linker makes the same.
+        Err(_) => linked.cc("-o theirs main.c other/libmpi.so.12"),
+    }
+    assert_eq!(linked.mpiexec(&["-n", "2", "./theirs"]), (Some(0), String::new()));
 }

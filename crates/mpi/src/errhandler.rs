@@ -180,8 +180,8 @@ pub fn call(object: &Object, function: &'static str, code: i32) -> Result<()> {
 /// Calls `f` with the cell of an object that exists.
 fn with_cell<R>(object: &Object, f: impl FnOnce(Kind, &ErrhandlerCell) -> R) -> Result<R> {
     match object {
-        Object::Default => Ok(f(Kind::Comm, &process::get()?.self_comm().errhandler)),
-        Object::Comm(handle) => Ok(f(Kind::Comm, &process::get()?.comm(*handle)?.errhandler)),
+        Object::Default => Ok(f(Kind::Comm, &process::of_handlers()?.self_comm().errhandler)),
+        Object::Comm(handle) => Ok(f(Kind::Comm, &process::of_handlers()?.comm(*handle)?.errhandler)),
         Object::Held(comm) => Ok(f(Kind::Comm, &comm.errhandler)),
         Object::File(handle) if handle.is_null() => Ok(f(Kind::File, &NO_FILE)),
         Object::File(handle) => Err(dead(Class::File, "file", *handle)),
@@ -232,7 +232,7 @@ fn run(handler: &Errhandler, told: Handle, object: &Object, function: &'static s
 
 /// Ends the job with the error's class for a code, and one line that says why.
 fn end(object: &Object, function: &'static str, error: &Error) -> ! {
-    let name = process::get().ok().and_then(|process| name_of(process, object));
+    let name = process::of_handlers().ok().and_then(|process| name_of(process, object));
     let line = explain(function, name, error);
     let code = errors::class(error.code()).unwrap_or(error.class() as i32);
     env::abort(code, &line)

@@ -19,6 +19,7 @@ use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Re
 use hawser_boot::World;
 use hawser_job::counters::Counters;
 use hawser_job::{Segment, Waiting};
+use hawser_os::fork;
 use hawser_transport::{Fabric, Patience};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
 use std::sync::{Arc, OnceLock};
@@ -53,6 +54,8 @@ pub struct Process {
 
 const RUNNING: u8 = 1;
 const FINALIZED: u8 = 2;
+/// In a child of fork: a copy of the rank, which its peers know nothing of.
+const CHILD: u8 = 3;
 
 /// What `node` brings.
 pub struct Parts {
@@ -67,6 +70,7 @@ pub struct Parts {
 /// Makes the process; called once, by `node`, under its lock.
 pub fn start(parts: Parts) -> Result<&'static Process> {
     let Parts { world, segment, fabric, limits, patience, thread_level } = parts;
+    fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
     info::note_start();
     threads::set_multiple(thread_level == hawser_base::value::THREAD_MULTIPLE);
     let me = Peer(world.rank());
@@ -129,10 +133,30 @@ pub fn any() -> Option<&'static Process> {
     PROCESS.get()
 }
 
+/// The process whose error handlers hold: also in a child of fork, where every call fails.
+pub fn of_handlers() -> Result<&'static Process> {
+    get().or_else(|error| PROCESS.get().filter(|process| process.stage.load(Relaxed) == CHILD).ok_or(error)) // partner: `in_child`
+}
+
 #[cold]
 fn outside() -> Error {
-    let text = if PROCESS.get().is_some() { "called after MPI_Finalize" } else { "called before MPI_Init" };
+    let stage = PROCESS.get().map(|process| process.stage.load(Relaxed)); // partner: `finish`, `in_child`
+    let text = match stage {
+        None => "called before MPI_Init",
+        Some(CHILD) => {
+            "called in a child of fork, which is no rank; call MPI in the process that called MPI_Init, or start the child \
+             as a program of its own (exec)"
+        }
+        Some(_) => "called after MPI_Finalize",
+    };
     Error::new(Class::Other, text)
+}
+
+/// Nothing is called here that the child may not: it has one thread, and locks may be held for ever.
+extern "C" fn in_child() {
+    if let Some(process) = PROCESS.get() {
+        let _ = process.stage.compare_exchange(RUNNING, CHILD, Relaxed, Relaxed); // partner: `get`, in this one thread
+    }
 }
 
 /// MPI_Initialized.
@@ -140,9 +164,9 @@ pub fn was_initialized() -> bool {
     PROCESS.get().is_some()
 }
 
-/// MPI_Finalized.
+/// MPI_Finalized. In a child of fork there is no MPI any more, and exit handlers (mpi4py's, PETSc's) need not end it.
 pub fn was_finalized() -> bool {
-    PROCESS.get().is_some_and(|process| process.stage.load(Acquire) == FINALIZED)
+    PROCESS.get().is_some_and(|process| process.stage.load(Acquire) != RUNNING)
 }
 
 impl Process {

@@ -18,6 +18,59 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..MASK_CORES).filter(|core| mask[core / 64] >> (core % 64) & 1 == 1).collect())
 }
 
+/// What cores belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// What the kernel numbers and this file calls a core: a hardware thread, where a core has several.
+    Thread,
+    Core,
+    /// A cache of this level.
+    Cache(u8),
+    Numa,
+    Socket,
+}
+
+/// The cores that this process may run on, by what they belong to. All belong together where the kernel says nothing
+/// else (and hardware threads to cores of their own).
+pub fn units(unit: Unit) -> io::Result<Vec<Vec<usize>>> {
+    Ok(units_of(&allowed()?, unit, Path::new("/sys/devices/system/cpu")))
+}
+
+fn units_of(cores: &[usize], unit: Unit, root: &Path) -> Vec<Vec<usize>> {
+    let mut units: Vec<(String, Vec<usize>)> = Vec::new();
+    for &core in cores {
+        let alone = matches!(unit, Unit::Thread | Unit::Core).then(|| core.to_string());
+        let name = unit_of(&root.join(format!("cpu{core}")), unit).or(alone).unwrap_or_default();
+        match units.iter_mut().find(|unit| unit.0 == name) {
+            Some(unit) => unit.1.push(core),
+            None => units.push((name, vec![core])),
+        }
+    }
+    units.into_iter().map(|unit| unit.1).collect()
+}
+
+/// What tells this unit of a core from others: its list of cores, or its name. `core` is the core's directory.
+fn unit_of(core: &Path, unit: Unit) -> Option<String> {
+    let text = |path: &Path| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    // The second names are those of kernels before 5.3.
+    let either = |names: [&str; 2]| names.into_iter().find_map(|name| text(&core.join("topology").join(name)));
+    let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    match unit {
+        Unit::Thread => None,
+        Unit::Core => either(["core_cpus_list", "thread_siblings_list"]),
+        Unit::Socket => either(["package_cpus_list", "core_siblings_list"]),
+        Unit::Cache(level) => entries(&core.join("cache"))
+            .find(|cache| {
+                text(&cache.join("level")) == Some(level.to_string())
+                    && text(&cache.join("type")).is_some_and(|kind| kind != "Instruction")
+            })
+            .and_then(|cache| text(&cache.join("shared_cpu_list"))),
+        Unit::Numa => entries(core)
+            .filter_map(|entry| Some(entry.file_name()?.to_str()?.to_owned()))
+            .find(|name| name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok())),
+    }
+}
+
 /// Binds this process to `cores`. Allocates nothing: may run between fork and exec.
 pub fn bind(cores: &[usize]) -> io::Result<()> {
     let mut mask: Mask = [0; MASK_CORES / 64];
@@ -106,6 +159,39 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn cores_are_told_apart_by_what_they_belong_to() {
+        let mut files = Vec::new();
+        for (core, threads, socket, node) in [(0, "0,2", "0,2", "node0"), (1, "1,3", "1,3", "node1")] {
+            for core in [core, core + 2] {
+                files.push((format!("cpu{core}/topology/thread_siblings_list"), format!("{threads}\n")));
+                files.push((format!("cpu{core}/topology/package_cpus_list"), format!("{socket}\n")));
+                files.push((format!("cpu{core}/{node}/cpulist"), String::new()));
+                for (index, level, kind, list) in
+                    [(0, 1, "Instruction", "0-3"), (1, 1, "Data", threads), (2, 3, "Unified", "0-3")]
+                {
+                    let cache = format!("cpu{core}/cache/index{index}");
+                    files.push((format!("{cache}/level"), format!("{level}\n")));
+                    files.push((format!("{cache}/type"), format!("{kind}\n")));
+                    files.push((format!("{cache}/shared_cpu_list"), format!("{list}\n")));
+                }
+            }
+        }
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let root = root("units", &files);
+        let (all, pairs) = (vec![vec![0, 1, 2, 3]], vec![vec![0, 2], vec![1, 3]]);
+        for unit in [Unit::Core, Unit::Socket, Unit::Numa, Unit::Cache(1)] {
+            assert_eq!(units_of(&[0, 1, 2, 3], unit, &root), pairs, "{unit:?}");
+        }
+        assert_eq!(units_of(&[0, 1, 2, 3], Unit::Cache(3), &root), all);
+        // Nothing is told of a cache of level 2, nor of a core 9.
+        assert_eq!(units_of(&[0, 1, 2, 3], Unit::Cache(2), &root), all);
+        assert_eq!(units_of(&[1, 3, 9], Unit::Core, &root), [vec![1, 3], vec![9]]);
+        assert_eq!(units_of(&[1, 3], Unit::Thread, &root), [vec![1], vec![3]]);
+        fs::remove_dir_all(root).unwrap();
+        assert_eq!(units(Unit::Socket).unwrap().concat().len(), allowed().unwrap().len());
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod cpus;
 pub mod epoll;
 pub mod errno;
+pub mod fork;
 pub mod futex;
 pub mod host;
 pub mod limits;

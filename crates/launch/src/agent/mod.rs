@@ -35,7 +35,8 @@ pub enum Token {
     ChannelOut,
     Signals,
     Door,
-    Input,
+    /// The way of input to a rank that reads it, by number.
+    Input(u32),
     /// A rank's output, by number of its pipe.
     Pipe(u32),
     /// A connection, by number.
@@ -51,7 +52,7 @@ impl Token {
             Token::ChannelOut => (1, 0),
             Token::Signals => (2, 0),
             Token::Door => (3, 0),
-            Token::Input => (4, 0),
+            Token::Input(number) => (4, number),
             Token::Pipe(number) => (5, number),
             Token::Line(number) => (6, number),
             Token::Process(number) => (7, number),
@@ -66,7 +67,7 @@ impl Token {
             1 => Token::ChannelOut,
             2 => Token::Signals,
             3 => Token::Door,
-            4 => Token::Input,
+            4 => Token::Input(number),
             5 => Token::Pipe(number),
             6 => Token::Line(number),
             _ => Token::Process(number),
@@ -216,7 +217,7 @@ mod tests {
             Token::ChannelOut,
             Token::Signals,
             Token::Door,
-            Token::Input,
+            Token::Input(3),
             Token::Pipe(u32::MAX),
             Token::Line(7),
             Token::Process(0),

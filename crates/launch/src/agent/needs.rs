@@ -17,13 +17,21 @@ const DT_STRTAB: u64 = 5;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
 
-/// The other MPI library that `program` would run on: a file that its own search path prefers to ours, or a library
-/// that we do not stand in for. `ours` is the directory of our libraries.
-pub fn other_mpi(program: &Path, ours: &Path) -> Option<String> {
+/// The other MPI library that a program would run on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Other {
+    /// One that we do not stand in for.
+    Name(String),
+    /// A file that the program's own search path (DT_RPATH) prefers to ours.
+    ByRpath(String),
+}
+
+/// `ours` is the directory of our libraries.
+pub fn other_mpi(program: &Path, ours: &Path) -> Option<Other> {
     let dynamic = Dynamic::read(program)?;
     let needed = dynamic.needed.iter().find(|name| mapped::is_mpi(Path::new(name)))?;
     if !ours.join(needed).exists() {
-        return Some(needed.clone());
+        return Some(Other::Name(needed.clone()));
     }
     // DT_RPATH, unlike DT_RUNPATH, is searched before LD_LIBRARY_PATH.
     let origin = program.canonicalize().ok()?.parent()?.to_owned();
@@ -33,7 +41,7 @@ pub fn other_mpi(program: &Path, ours: &Path) -> Option<String> {
             .replace("${ORIGIN}", &origin.display().to_string());
         let file = Path::new(&directory).join(needed);
         let is_other = file.exists() && file.canonicalize().ok() != ours.join(needed).canonicalize().ok();
-        is_other.then(|| file.display().to_string())
+        is_other.then(|| Other::ByRpath(file.display().to_string()))
     })
 }
 
@@ -154,13 +162,13 @@ mod tests {
         let (ours, program) = (directory.join("ours"), directory.join("a"));
         cc("-shared -o theirs/libmpi.so.40 -Wl,-soname,libmpi.so.40 mpi.c");
         cc("-o a main.c theirs/libmpi.so.40");
-        assert_eq!(other_mpi(&program, &ours), Some("libmpi.so.40".into()));
+        assert_eq!(other_mpi(&program, &ours), Some(Other::Name("libmpi.so.40".into())));
         cc("-shared -o theirs/libmpi.so.12 -Wl,-soname,libmpi.so.12 mpi.c");
         cc("-shared -o ours/libmpi.so.12 -Wl,-soname,libmpi.so.12 mpi.c");
         cc("-o a main.c theirs/libmpi.so.12 -Wl,--enable-new-dtags,-rpath,$ORIGIN/theirs");
         assert_eq!(other_mpi(&program, &ours), None);
         cc("-o a main.c theirs/libmpi.so.12 -Wl,--disable-new-dtags,-rpath,$ORIGIN/theirs");
-        assert!(other_mpi(&program, &ours).unwrap().ends_with("/theirs/libmpi.so.12"));
+        assert!(matches!(other_mpi(&program, &ours), Some(Other::ByRpath(f)) if f.ends_with("/theirs/libmpi.so.12")));
         fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -4,11 +4,12 @@
 //! then, after a grace, SIGKILL for everything below the agent.
 
 use super::door::{Door, Heard};
+use super::needs::{self, Other};
 use super::ranks::{self, Attached, Rank};
 use super::start::{self, Place};
 use super::streams::Streams;
 use super::{Desk, KILL_LIMIT_MS, Token, facts, gather};
-use crate::frames::{Binding, Down, HostJob, Up};
+use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
 use crate::{report, stats};
 use hawser_boot::mapped;
@@ -18,7 +19,7 @@ use hawser_os::epoll::{Event, Interest};
 use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{self, SIGCONT, SIGKILL};
 use hawser_os::spawn::{self, End, Reaped, Terms};
-use hawser_os::{clock, cpus, host, pidfd, tree};
+use hawser_os::{clock, host, pidfd, tree};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsFd;
@@ -101,7 +102,7 @@ impl Run {
         for local in 0..self.ranks.len() {
             let terms = Terms {
                 mask: Some(desk.signals.before()),
-                cores: cores.get(local).copied().into_iter().collect(),
+                cores: cores.get(local).cloned().unwrap_or_default(),
                 descriptors: Some(self.streams.descriptors_before),
                 own_group: true,
                 at_terminal: false,
@@ -129,22 +130,12 @@ impl Run {
         }
     }
 
-    /// The core of each rank, or none at all.
-    fn bind(&self, notes: &mut Vec<String>) -> Vec<usize> {
-        if self.job.binding == Binding::None {
-            return Vec::new();
-        }
-        let cores = cpus::allowed().unwrap_or_default();
-        if cores.len() < self.ranks.len() {
-            notes.push(format!(
-                "{} ranks on {} cores of host {}: no rank is bound",
-                self.ranks.len(),
-                cores.len(),
-                self.host
-            ));
-            return Vec::new();
-        }
-        cores
+    /// The cores of each rank, none where they are not bound.
+    fn bind(&self, notes: &mut Vec<String>) -> Vec<Vec<usize>> {
+        self.job.binding.cores(self.ranks.len()).unwrap_or_else(|why| {
+            notes.push(format!("{why}: no rank is bound on host {}", self.host));
+            Vec::new()
+        })
     }
 
     fn trouble(&self, desk: &mut Desk, local: usize, what: What) {
@@ -161,7 +152,7 @@ impl Run {
             Token::Door => self.answer_door(desk),
             Token::Line(number) => self.hear(desk, number),
             Token::Process(local) => self.process_ended(desk, local as usize),
-            Token::Input => self.streams.input_event(desk, event),
+            Token::Input(reader) => self.streams.input_event(desk, reader, event),
             Token::Pipe(number) => self.streams.read(desk, number),
             Token::ChannelIn | Token::ChannelOut => {}
         }
@@ -451,8 +442,12 @@ impl Run {
             let family = std::iter::once(rank.child).chain(tree::descendants(rank.child));
             let other = |pid| mapped::others(pid, None).into_iter().find(|file| !self.is_ours(file));
             if let Some((pid, file)) = family.into_iter().find_map(|pid| Some((pid, other(pid)?))) {
-                let program = tree::program(pid).unwrap_or_default().display().to_string();
-                let what = What::other_mpi(&program, &file.display().to_string(), self.libraries.as_deref());
+                let program = tree::program(pid).unwrap_or_default();
+                let ours = self.libraries.as_deref();
+                let by_rpath = ours.and_then(|ours| needs::other_mpi(&program, ours));
+                let by_rpath = matches!(by_rpath, Some(Other::ByRpath(_)));
+                let program = program.display().to_string();
+                let what = What::other_mpi(&program, &file.display().to_string(), by_rpath, ours);
                 self.ranks[local].judged = true;
                 self.trouble(desk, local, what);
                 return;

@@ -1,6 +1,6 @@
 //! Starting one rank's program: its environment, its three descriptors, its terms.
 
-use super::needs;
+use super::needs::{self, Other};
 use crate::frames::{App, HostJob};
 use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
 use hawser_boot::protocol::{ADDRESS_VARIABLE, Address};
@@ -10,6 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -28,7 +29,7 @@ pub struct Started {
     pub pid: i32,
     pub out: OwnedFd,
     pub err: OwnedFd,
-    /// For rank 0; the others read /dev/null.
+    /// For those who read mpiexec's input; the others read /dev/null.
     pub input: Option<OwnedFd>,
 }
 
@@ -41,8 +42,13 @@ pub fn start(place: &Place) -> Result<Started, What> {
         return Err(What::NotStarted { code: EXIT_FAILURE, text });
     }
     let program = OsStr::from_bytes(&app.program);
-    if let Some(file) = place.libraries.and_then(|ours| needs::other_mpi(&found(app, &directory)?, ours)) {
-        return Err(What::other_mpi(&program.to_string_lossy(), &file, place.libraries));
+    let found = found(app, &directory);
+    if let Some(other) = place.libraries.zip(found.as_deref()).and_then(|(ours, file)| needs::other_mpi(file, ours)) {
+        let (file, by_rpath) = match other {
+            Other::Name(file) => (file, false),
+            Other::ByRpath(file) => (file, true),
+        };
+        return Err(What::other_mpi(&program.to_string_lossy(), &file, by_rpath, place.libraries));
     }
     let result = match spawn_program(place, app, program, &directory, world) {
         // As under Hydra, a program of the working directory needs no "./".
@@ -51,7 +57,7 @@ pub fn start(place: &Place) -> Result<Started, What> {
         }
         result => result,
     };
-    result.map_err(|error| not_started(program, &error))
+    result.map_err(|error| not_started(program, found.as_deref(), &error))
 }
 
 /// The program's file.
@@ -65,7 +71,10 @@ fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-fn not_started(program: &OsStr, error: &io::Error) -> What {
+/// `found`: the program's file.
+fn not_started(program: &OsStr, found: Option<&Path>, error: &io::Error) -> What {
+    let kind = found.and_then(|file| file.metadata().ok());
+    let (is_directory, may_run) = kind.map_or((false, true), |kind| (kind.is_dir(), kind.mode() & 0o111 != 0));
     let program = program.to_string_lossy();
     let (code, text) = match error.kind() {
         io::ErrorKind::NotFound if program.contains('/') => (
@@ -75,9 +84,18 @@ fn not_started(program: &OsStr, error: &io::Error) -> What {
         io::ErrorKind::NotFound => {
             (EXIT_NOT_FOUND, format!("the program {program} was found neither in PATH nor in the working directory"))
         }
-        io::ErrorKind::PermissionDenied => {
+        io::ErrorKind::PermissionDenied if is_directory => {
+            (EXIT_NOT_EXECUTABLE, format!("{program} is a directory; name the program in it"))
+        }
+        io::ErrorKind::PermissionDenied if !may_run => {
             (EXIT_NOT_EXECUTABLE, format!("the program {program} is not executable (chmod +x?)"))
         }
+        io::ErrorKind::PermissionDenied => (
+            EXIT_NOT_EXECUTABLE,
+            format!(
+                "the program {program} may not be executed here; see to its directories' rights and mount options (noexec)"
+            ),
+        ),
         _ => (EXIT_NOT_EXECUTABLE, format!("the program {program} cannot be executed: {error}")),
     };
     What::NotStarted { code, text }
@@ -91,7 +109,7 @@ fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, wo
     let (out, out_end) = pipe::pipe()?;
     let (err, err_end) = pipe::pipe()?;
     let mut command = Command::new(program);
-    let (input, stdin) = if world == 0 {
+    let (input, stdin) = if place.job.readers.contains(&world) {
         let (input_end, input) = pipe::pipe()?;
         (Some(input), Stdio::from(input_end))
     } else {
@@ -180,7 +198,8 @@ mod tests {
         };
         assert_eq!(failed("hawser-no-such-program").0, 127);
         assert_eq!(failed("/no/such").0, 127);
-        assert_eq!(failed("/etc/passwd").0, 126);
-        assert_eq!(failed("/etc").0, 126);
+        assert_eq!(failed("/etc/passwd"), (126, "the program /etc/passwd is not executable (chmod +x?)".into()));
+        assert_eq!(failed("/etc"), (126, "/etc is a directory; name the program in it".into()));
+        assert_eq!(failed("./etc").1, "./etc is a directory; name the program in it");
     }
 }

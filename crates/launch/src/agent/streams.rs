@@ -1,4 +1,4 @@
-//! The ranks' standard streams: their output up to mpiexec, mpiexec's input down to rank 0.
+//! The ranks' standard streams: their output up to mpiexec, mpiexec's input down to those who read it.
 //!
 //! Output is passed on as it comes; lines are mpiexec's business. When mpiexec does not keep up, pipes are left
 //! unread, and the ranks wait as they would for a slow terminal.
@@ -22,10 +22,18 @@ pub struct Streams {
     pub descriptors_before: Limit,
     pipes: BTreeMap<u32, Pipe>,
     paused: bool,
-    input: Option<OwnedFd>,
-    /// Input that rank 0 has not taken yet, and whether more may come.
+    readers: Vec<InputReader>,
+    /// Input that not all readers have taken yet, and whether more may come.
     pending: Vec<u8>,
     input_ended: bool,
+}
+
+/// A rank that reads mpiexec's input.
+struct InputReader {
+    /// None once it reads no more.
+    fd: Option<OwnedFd>,
+    /// How much of what is pending it has taken.
+    taken: usize,
 }
 
 /// The number of a rank's pipe.
@@ -45,7 +53,7 @@ impl Streams {
             descriptors_before,
             pipes: BTreeMap::new(),
             paused: false,
-            input: None,
+            readers: Vec::new(),
             pending: Vec::new(),
             input_ended: false,
         }
@@ -61,8 +69,8 @@ impl Streams {
         }
         if let Some(input) = started.input {
             let _ = pipe::set_nonblocking(input.as_fd());
-            let _ = desk.epoll.add(input.as_fd(), Token::Input.encode(), Interest::Nothing);
-            self.input = Some(input);
+            let _ = desk.epoll.add(input.as_fd(), Token::Input(self.readers.len() as u32).encode(), Interest::Nothing);
+            self.readers.push(InputReader { fd: Some(input), taken: 0 });
         }
     }
 
@@ -118,44 +126,52 @@ impl Streams {
         }
     }
 
-    /// Input for rank 0 has come; empty: its end.
+    /// Input has come; empty: its end.
     pub fn input(&mut self, desk: &mut Desk, bytes: &[u8]) {
         self.input_ended |= bytes.is_empty();
         self.pending.extend(bytes);
         self.feed(desk);
     }
 
-    pub fn input_event(&mut self, desk: &mut Desk, event: Event) {
+    pub fn input_event(&mut self, desk: &mut Desk, reader: u32, event: Event) {
         if event.hung_up {
-            // Rank 0 reads no more.
-            self.input = None;
+            self.readers[reader as usize].fd = None;
         }
         self.feed(desk);
     }
 
     fn feed(&mut self, desk: &mut Desk) {
-        let mut taken = 0;
-        while let Some(input) = self.input.as_ref().filter(|_| taken < self.pending.len()) {
-            match pipe::write(input.as_fd(), &self.pending[taken..]) {
-                Ok(len) => taken += len,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(_) => self.input = None,
-            }
-        }
-        if self.input.is_none() {
-            // Nobody reads it: it counts as taken.
-            taken = self.pending.len();
-        }
+        self.readers.iter_mut().for_each(|reader| reader.feed(&self.pending));
+        // What nobody reads counts as taken.
+        let reading = self.readers.iter().filter(|reader| reader.fd.is_some());
+        let taken = reading.map(|reader| reader.taken).min().unwrap_or(self.pending.len());
         self.pending.drain(..taken);
         if taken > 0 {
             desk.up(&Up::InputTaken(taken as u32));
         }
-        if self.pending.is_empty() && self.input_ended {
-            self.input = None;
+        for (number, reader) in self.readers.iter_mut().enumerate() {
+            reader.taken = reader.taken.saturating_sub(taken);
+            let has_all = reader.taken == self.pending.len();
+            if has_all && self.input_ended {
+                reader.fd = None;
+            }
+            if let Some(fd) = &reader.fd {
+                let interest = if has_all { Interest::Nothing } else { Interest::Write };
+                let _ = desk.epoll.change(fd.as_fd(), Token::Input(number as u32).encode(), interest);
+            }
         }
-        if let Some(input) = &self.input {
-            let interest = if self.pending.is_empty() { Interest::Nothing } else { Interest::Write };
-            let _ = desk.epoll.change(input.as_fd(), Token::Input.encode(), interest);
+    }
+}
+
+impl InputReader {
+    /// Gives it as much as it takes now.
+    fn feed(&mut self, pending: &[u8]) {
+        while let Some(fd) = self.fd.as_ref().filter(|_| self.taken < pending.len()) {
+            match pipe::write(fd.as_fd(), &pending[self.taken..]) {
+                Ok(len) => self.taken += len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.fd = None,
+            }
         }
     }
 }

@@ -48,7 +48,14 @@ fn main() {
     }
 }
 
-/// A reader that has gone away is no reason to panic.
+/// A reader that has gone away is no reason to complain.
 fn print(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
+    let mut out = io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("hawser-info: standard output cannot be written: {error}; send it elsewhere");
+            exit(1);
+        }
+        _ => {}
+    }
 }

@@ -47,9 +47,15 @@ fn start(mut options: Options) -> i32 {
     }
 }
 
-/// A reader that has gone away is no reason to panic.
+/// A reader that has gone away is no reason to complain.
 fn print(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
+    let mut out = io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            fail(&format!("standard output cannot be written: {error}; send it elsewhere"), EXIT_FAILURE)
+        }
+        _ => {}
+    }
 }
 
 fn fail(text: &str, code: i32) -> ! {

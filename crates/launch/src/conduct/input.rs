@@ -1,11 +1,11 @@
-//! mpiexec's standard input on its way to rank 0, no faster than rank 0 takes it.
+//! mpiexec's standard input on its way to the ranks that read it, no faster than the slowest takes it.
 //!
 //! In the background of a terminal it is left alone: reading would stop mpiexec, and with it the job.
 
 use hawser_os::{pipe, tty};
 use std::os::fd::BorrowedFd;
 
-/// How much may be on its way and not yet taken by rank 0.
+/// How much may be on its way and not yet taken.
 const WINDOW: usize = 64 << 10;
 
 pub struct Input<'a> {
@@ -15,8 +15,9 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub fn new(fd: BorrowedFd<'a>) -> Input<'a> {
-        Input { fd, on_the_way: 0, ended: false }
+    /// What no rank is to read is left to others.
+    pub fn new(fd: BorrowedFd<'a>, is_read: bool) -> Input<'a> {
+        Input { fd, on_the_way: 0, ended: !is_read }
     }
 
     pub fn fd(&self) -> BorrowedFd<'a> {
@@ -28,7 +29,7 @@ impl<'a> Input<'a> {
         !self.ended && self.on_the_way < WINDOW && !tty::belongs_to_others(self.fd)
     }
 
-    /// The next piece for rank 0, empty at the end of the input; nothing if it must not be read now.
+    /// The next piece, empty at the end of the input; nothing if it must not be read now.
     pub fn read(&mut self) -> Option<Vec<u8>> {
         if !self.wants() {
             return None;

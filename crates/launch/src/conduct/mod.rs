@@ -16,6 +16,7 @@ use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, Trouble};
 use crate::{info, report, stats};
 use clockwork::{Clockwork, Due};
 use hawser_os::epoll::{Epoll, Event, Interest};
+use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{
     self, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, Signals,
 };
@@ -35,6 +36,9 @@ const SIGNALS: [i32; 9] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, S
 
 /// What waits to be written before the agent is left unread.
 const BACKLOG_MAX: usize = 1 << 20;
+
+/// Open files that mpiexec and its agent have before the agent sees to more, and some beside.
+const DESCRIPTORS: u64 = 16;
 
 /// What an event is about.
 const CHANNEL_IN: u64 = 0;
@@ -77,6 +81,13 @@ struct Conductor<'a> {
 
 /// Runs the job and gives mpiexec's exit code.
 pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
+    let descriptors = limits::get(Resource::Descriptors).soft;
+    if descriptors < DESCRIPTORS {
+        let text = format!(
+            "mpiexec needs {DESCRIPTORS} open files, and the limit is {descriptors}; raise it (ulimit -n {DESCRIPTORS})"
+        );
+        return Err(io::Error::other(text));
+    }
     let job = plan::host_job(options, stats)?;
     spawn::become_subreaper()?;
     signals::restore_default(SIGCHLD);
@@ -91,7 +102,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
         channel,
         agent,
         host: hawser_os::host::name(),
-        input: Input::new(stdin.as_fd()),
+        input: Input::new(stdin.as_fd(), !options.readers.is_empty()),
         lines: Lines::new(options.prefix),
         out: Sink::new(stdout.as_fd()),
         err: Sink::new(stderr.as_fd()),
@@ -108,7 +119,9 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
     if !tree::await_children(if conductor.finished { KILL_LIMIT_MS } else { 0 }) {
         tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
     }
-    result.map(|()| conductor.code.unwrap_or(0))
+    // A job whose output is lost has not ended well.
+    let well = if conductor.out.lost || conductor.err.lost { EXIT_FAILURE } else { 0 };
+    result.map(|()| conductor.code.filter(|&code| code != 0).unwrap_or(well))
 }
 
 fn start_agent(signals: &Signals) -> io::Result<(i32, Channel)> {
@@ -204,17 +217,32 @@ impl Conductor<'_> {
                 }
             }
             STDOUT => {
-                if self.out.backlog() > 0 && self.out.write_some().is_err() {
-                    // Nobody reads the output (`mpiexec … | head`): as SIGPIPE would have it.
-                    self.end(EXIT_SIGNAL + SIGPIPE, SIGTERM);
+                if self.out.backlog() > 0
+                    && let Err(error) = self.out.write_some()
+                {
+                    self.output_lost(&error);
                 }
             }
             _ => {
                 if self.err.backlog() > 0 {
+                    // There is nowhere to say it: the job goes on, but has not ended well (`Sink::lost`).
                     let _ = self.err.write_some();
                 }
             }
         }
+    }
+
+    /// The standard output takes no more.
+    fn output_lost(&mut self, error: &io::Error) {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            // Nobody reads it (`mpiexec … | head`): as SIGPIPE would have it.
+            return self.end(EXIT_SIGNAL + SIGPIPE, SIGTERM);
+        }
+        self.say(&format!(
+            "standard output cannot be written: {error}; what the ranks wrote is lost, and the job ends; \
+             make room for it or send it elsewhere"
+        ));
+        self.end(EXIT_FAILURE, SIGTERM);
     }
 
     fn receive(&mut self) {
@@ -243,7 +271,7 @@ impl Conductor<'_> {
             Up::Output { rank, stream, bytes } => {
                 let sink = if stream == Stream::Out { &mut self.out } else { &mut self.err };
                 self.lines.push(rank, stream, &bytes, &mut sink.pending);
-                if rank == 0 && tty::is_terminal(self.input.fd()) {
+                if self.options.readers.contains(&rank) && tty::is_terminal(self.input.fd()) {
                     self.clockwork.prompt_comes();
                 }
             }
@@ -365,8 +393,10 @@ impl Conductor<'_> {
                 }
                 Due::LookForHang => self.ask(Why::IsItStuck),
                 Due::ShowPrompt => {
-                    self.lines.release(0, Stream::Out, &mut self.out.pending);
-                    self.lines.release(0, Stream::Err, &mut self.err.pending);
+                    for &rank in &self.options.readers {
+                        self.lines.release(rank, Stream::Out, &mut self.out.pending);
+                        self.lines.release(rank, Stream::Err, &mut self.err.pending);
+                    }
                 }
                 // The agent does not do what it was told: everything below is ended from here. What it had sent
                 // is read on, to the end.

@@ -98,11 +98,13 @@ pub struct Sink<'a> {
     pub pending: Vec<u8>,
     written: usize,
     regular: bool,
+    /// Something could not be written, and not because nobody reads it: what comes later is thrown away too.
+    pub lost: bool,
 }
 
 impl<'a> Sink<'a> {
     pub fn new(fd: BorrowedFd<'a>) -> Sink<'a> {
-        Sink { fd, pending: Vec::new(), written: 0, regular: pipe::is_regular_file(fd) }
+        Sink { fd, pending: Vec::new(), written: 0, regular: pipe::is_regular_file(fd), lost: false }
     }
 
     pub fn fd(&self) -> BorrowedFd<'a> {
@@ -113,8 +115,13 @@ impl<'a> Sink<'a> {
         self.pending.len() - self.written
     }
 
-    /// Writes a part; call it when the descriptor is ready. An error means that nobody reads it any more.
+    /// Writes a part; call it when the descriptor is ready. That something is lost is told once; that nobody reads
+    /// it any more (BrokenPipe) as often as it is tried.
     pub fn write_some(&mut self) -> io::Result<()> {
+        if self.lost {
+            self.discard();
+            return Ok(());
+        }
         let limit = if self.regular { 1 << 20 } else { PART };
         let part = &self.pending[self.written..];
         let part = &part[..part.len().min(limit)];
@@ -123,19 +130,23 @@ impl<'a> Sink<'a> {
             // Somebody else made it nonblocking: wait until it is ready again.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
-                self.pending.clear();
-                self.written = 0;
+                self.discard();
+                self.lost = error.kind() != io::ErrorKind::BrokenPipe;
                 return Err(error);
             }
         }
         if self.written == self.pending.len() {
-            self.pending.clear();
-            self.written = 0;
+            self.discard();
         } else if self.written > 1 << 20 {
             self.pending.drain(..self.written);
             self.written = 0;
         }
         Ok(())
+    }
+
+    fn discard(&mut self) {
+        self.pending.clear();
+        self.written = 0;
     }
 }
 

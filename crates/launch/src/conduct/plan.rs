@@ -24,7 +24,8 @@ pub fn host_job(options: &Options, stats: bool) -> io::Result<HostJob> {
         ranks: of_app.enumerate().map(|(rank, app)| (rank as u32, app)).collect(),
         apps: options.apps.iter().map(|app| self::app(app, std::env::vars_os())).collect(),
         directory: directory.as_os_str().as_bytes().to_vec(),
-        binding: options.binding,
+        binding: options.binding.clone(),
+        readers: options.readers.clone(),
         stats,
     })
 }

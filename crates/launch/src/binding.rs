@@ -1,0 +1,186 @@
+//! Which cores each rank of a host may run on: what `--bind-to` says in MPICH's and Open MPI's words, and what that
+//! comes to on a host. What cannot be done is said, never left out.
+//!
+//! Before it: `args`, which parses it, and `agent::run`, which asks for the cores; after it: `os::cpus`.
+
+use hawser_os::cpus::{self, Unit};
+
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Binding {
+    #[default]
+    None,
+    /// So many of these for each rank, in turn.
+    Units { unit: Unit, count: u32 },
+    /// Cores by their numbers, for the ranks in turn.
+    User(Vec<Vec<u32>>),
+}
+
+/// What Open MPI says behind the unit, and what holds here anyway.
+const DETAILS: [&str; 3] = ["overload-allowed", "no-overload", "if-supported"];
+/// A list of the user's names no more ranks than this (Linux knows no more cores).
+const LIST_MAX: usize = 8192;
+
+/// `core`, `socket:2`, `core:overload-allowed`, `user:0+2,1-3x4`, `none`, …
+pub fn parse(what: &str) -> Result<Binding, String> {
+    let (name, details) = what.split_once(':').unwrap_or((what, ""));
+    if name == "user" {
+        return user(details).map(Binding::User).ok_or_else(|| {
+            format!(
+                "--bind-to {what} lists no cores; write user:0,2+3,4-7 to give rank 0 core 0, rank 1 two, rank 2 four"
+            )
+        });
+    }
+    if matches!(name, "none" | "machine" | "board" | "slot") {
+        return Ok(Binding::None);
+    }
+    let Some(unit) = unit(name) else {
+        return Err(format!(
+            "--bind-to {what} is not offered here: core, hwthread, l1cache to l3cache, numa, socket, user:LIST and none are"
+        ));
+    };
+    let mut count = 1;
+    for detail in details.split([':', ',']).filter(|detail| !detail.is_empty() && !DETAILS.contains(detail)) {
+        count = detail.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
+            format!("--bind-to {what}: {detail} is not a number of {name}s for each rank; write {name} or {name}:2")
+        })?;
+    }
+    Ok(Binding::Units { unit, count })
+}
+
+/// A part of a host by the names that both launchers know.
+pub fn unit(name: &str) -> Option<Unit> {
+    match name.to_ascii_lowercase().as_str() {
+        "hwthread" | "hwt" | "rr" => Some(Unit::Thread),
+        "core" | "cpu" => Some(Unit::Core),
+        "l1cache" | "l1dcache" | "l1ucache" => Some(Unit::Cache(1)),
+        "l2cache" | "l2dcache" | "l2ucache" => Some(Unit::Cache(2)),
+        "l3cache" | "l3dcache" | "l3ucache" => Some(Unit::Cache(3)),
+        "numa" | "numanode" => Some(Unit::Numa),
+        "socket" | "package" => Some(Unit::Socket),
+        _ => None,
+    }
+}
+
+fn called(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Thread => "hardware threads",
+        Unit::Core => "cores",
+        Unit::Cache(_) => "caches",
+        Unit::Numa => "NUMA nodes",
+        Unit::Socket => "sockets",
+    }
+}
+
+/// MPICH's list: entries by commas, cores by +, ranges by -, repetition by x.
+fn user(list: &str) -> Option<Vec<Vec<u32>>> {
+    let mut entries = Vec::new();
+    for entry in list.split(',') {
+        let (entry, times) = entry.split_once('x').unwrap_or((entry, "1"));
+        let mut cores = Vec::new();
+        for part in entry.split('+') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+            cores.extend((first <= last && last < LIST_MAX as u32).then_some(first..=last)?);
+        }
+        let times: usize = times.parse().ok().filter(|&times| times > 0 && entries.len() + times <= LIST_MAX)?;
+        entries.extend(std::iter::repeat_n(cores, times));
+    }
+    Some(entries)
+}
+
+impl Binding {
+    /// The cores of each of a host's `ranks`, none where they are not bound; or why they are not although it was asked.
+    pub fn cores(&self, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
+        let allowed = || cpus::allowed().unwrap_or_default();
+        match self {
+            Binding::None => Ok(Vec::new()),
+            Binding::User(entries) => of_list(entries, &allowed(), ranks),
+            Binding::Units { unit: unit @ (Unit::Core | Unit::Thread), count } => {
+                let cores = cpus::units(*unit).unwrap_or_default();
+                let threads: Vec<_> = allowed().into_iter().map(|thread| vec![thread]).collect();
+                alone(&cores, *count, ranks).or_else(|why| alone(&threads, *count, ranks).map_err(|_| why))
+            }
+            Binding::Units { unit, count } => {
+                let units = cpus::units(*unit).unwrap_or_default();
+                match units.len() {
+                    few if few < *count as usize => {
+                        Err(format!("{count} {} were to be each rank's, and there are {few}", called(*unit)))
+                    }
+                    _ => Ok(deal(&units, *count, ranks)),
+                }
+            }
+        }
+    }
+}
+
+/// No two ranks on one core; a hardware thread is better than none of one's own.
+fn alone(units: &[Vec<usize>], count: u32, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
+    match ranks * count as usize <= units.len() {
+        true => Ok(deal(units, count, ranks)),
+        false if count == 1 => Err(format!("{ranks} ranks on {} cores", units.len())),
+        false => Err(format!("{ranks} ranks with {count} cores each on {} cores", units.len())),
+    }
+}
+
+/// In turn, and from the beginning again.
+fn deal(units: &[Vec<usize>], count: u32, ranks: usize) -> Vec<Vec<usize>> {
+    let count = count as usize;
+    let of_rank = |rank: usize| (rank * count..(rank + 1) * count).flat_map(|i| units[i % units.len()].clone());
+    (0..ranks).map(|rank| of_rank(rank).collect()).collect()
+}
+
+fn of_list(entries: &[Vec<u32>], allowed: &[usize], ranks: usize) -> Result<Vec<Vec<usize>>, String> {
+    let entries: Vec<Vec<usize>> = entries.iter().map(|cores| cores.iter().map(|&c| c as usize).collect()).collect();
+    match entries.iter().flatten().find(|core| !allowed.contains(core)) {
+        Some(core) => Err(format!("core {core} is not there or may not be used (cores {allowed:?} may)")),
+        None => Ok(deal(&entries, 1, ranks)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(unit: Unit, count: u32) -> Result<Binding, String> {
+        Ok(Binding::Units { unit, count })
+    }
+
+    #[test]
+    fn both_launchers_words_are_understood() {
+        for (word, unit) in [
+            ("core", Unit::Core),
+            ("core:overload-allowed", Unit::Core),
+            ("hwthread", Unit::Thread),
+            ("socket", Unit::Socket),
+            ("package:if-supported", Unit::Socket),
+            ("numa", Unit::Numa),
+            ("L3cache", Unit::Cache(3)),
+        ] {
+            assert_eq!(parse(word), units(unit, 1), "{word}");
+        }
+        assert_eq!(parse("socket:2"), units(Unit::Socket, 2));
+        assert_eq!(parse("none"), Ok(Binding::None));
+        let lists = vec![vec![0, 2], vec![1, 2, 3], vec![1, 2, 3], vec![5]];
+        assert_eq!(parse("user:0+2,1-3x2,5"), Ok(Binding::User(lists)));
+        for wrong in
+            ["moon", "core:0", "core:many", "gpu", "user", "user:", "user:a", "user:3-1", "user:1x0", "user:1x9999"]
+        {
+            assert!(parse(wrong).is_err_and(|text| text.contains(wrong) && !text.contains('\n')), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn units_are_dealt_in_turn() {
+        let sockets = [vec![0, 1], vec![2, 3]];
+        assert_eq!(deal(&sockets, 1, 3), [vec![0, 1], vec![2, 3], vec![0, 1]]);
+        assert_eq!(deal(&sockets, 2, 1), [vec![0, 1, 2, 3]]);
+        assert!(
+            Binding::Units { unit: Unit::Socket, count: 9999 }.cores(1).is_err_and(|why| why.contains("9999 sockets"))
+        );
+        assert_eq!(alone(&sockets, 1, 2), Ok(vec![vec![0, 1], vec![2, 3]]));
+        assert!(alone(&sockets, 1, 3).is_err_and(|why| why == "3 ranks on 2 cores"));
+        assert!(alone(&sockets, 2, 2).is_err());
+        assert_eq!(of_list(&[vec![1], vec![0, 1]], &[0, 1], 3), Ok(vec![vec![1], vec![0, 1], vec![1]]));
+        assert!(of_list(&[vec![7]], &[0, 1], 1).is_err_and(|why| why.contains("core 7")));
+    }
+}
