@@ -8,4 +8,5 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout mpi4py
 "$root/scripts/venv.sh" "$root/build/imb" impi-rt
 "$root/scripts/netpipe.sh" "$root/build/netpipe"
+"$root/scripts/sshd.sh" "$root/build/openssh"
 exec "$root/build/e2e/bin/python" -m pytest -q "$root/tests" "$@"

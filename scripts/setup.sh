@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what building and testing need and is missing: a C compiler, CMake, Python, Rust. Says nothing
+# Installs what building and testing need and is missing: a C compiler, CMake, Python, iproute2, Rust. Says nothing
 # when all is there. Never touches what is installed already.
 set -eu
 
@@ -13,6 +13,9 @@ need pkg-config pkg-config
 need python3 python3
 need gdb gdb
 need valgrind valgrind
+need ip iproute2
+need nsenter util-linux
+need ssh openssh-client
 python3 -c 'import venv, ensurepip' 2>/dev/null || packages="$packages python3-venv"
 command -v cargo >/dev/null 2>&1 || need curl "curl ca-certificates"
 

@@ -1,0 +1,124 @@
+"""faulty_port.py INNER OUTER KEEPER: a switch port that does wrong, for as long as the process KEEPER lives.
+
+It carries frames between INNER (towards the bridge) and OUTER (towards the host) and loses, corrupts, duplicates and
+reorders a share of those that leave for the host.
+
+nic.py starts it in the switch's namespace, in a kernel without netem, and speaks lines of JSON with it: a dictionary
+of shares (0 to 1) by the names of FAULTS; the answer is how many frames it carried and hit so far. It sees raw frames
+alone: TCP is hit like everything else. Each fault is drawn for each frame by itself.
+"""
+
+import json
+import os
+import random
+import select
+import socket
+import sys
+import time
+
+FAULTS = ("loss", "corrupt", "duplicate", "reorder")
+# include/uapi/linux/if_ether.h, if_packet.h, asm-generic/socket.h
+ETH_P_ALL, ETH_HLEN = 3, 14
+SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
+SO_RCVBUFFORCE = 33
+FRAME_MAX_BYTES = 1 << 16
+BURST = 64  # frames taken from one side before the other side is looked at
+BUFFER_BYTES = 8 << 20
+# A frame that is held back lets up to so many pass it, and goes on its way after so long where none follow.
+PASSED_MAX = 8
+HELD_MAX_S = 0.005
+
+
+def port(name):
+    packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    packets.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+    try:
+        packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
+    except PermissionError:  # not root of the machine: as much as anybody gets
+        packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+    packets.setblocking(False)
+    packets.bind((name, ETH_P_ALL))
+    return packets
+
+
+def frames(side):
+    """What has arrived, each frame in the same buffer."""
+    buffer = bytearray(FRAME_MAX_BYTES)
+    for _ in range(BURST):
+        try:
+            size = side.recv_into(buffer)
+        except OSError:
+            return  # none left, or the port is down
+        yield memoryview(buffer)[:size]
+
+
+def send(side, frame):
+    try:
+        side.send(frame)
+    except OSError:
+        pass  # no room, cable pulled or too long for this port: a switch drops it
+
+
+class Faults:
+    def __init__(self, outer):
+        self.outer = outer
+        self.share = dict.fromkeys(FAULTS, 0.0)
+        self.counts = dict.fromkeys(("carried", *FAULTS), 0)
+        self.held = []  # [frame, how many may still pass it, when it goes at last]
+
+    def hits(self, fault):
+        hit = random.random() < self.share[fault]
+        self.counts[fault] += hit
+        return hit
+
+    def pass_on(self, frame):
+        self.counts["carried"] += 1
+        if self.hits("loss"):
+            return
+        if self.hits("corrupt"):
+            bit = random.randrange(ETH_HLEN * 8, len(frame) * 8)
+            frame[bit // 8] ^= 1 << bit % 8
+        if self.hits("duplicate"):
+            send(self.outer, frame)
+        if self.hits("reorder"):
+            self.held.append([bytes(frame), random.randint(1, PASSED_MAX), time.monotonic() + HELD_MAX_S])
+            return
+        send(self.outer, frame)
+        for one in self.held:
+            one[1] -= 1
+        self.release()
+
+    def release(self):
+        if self.held:
+            now = time.monotonic()
+            for one in self.held:
+                if one[1] <= 0 or one[2] <= now:
+                    send(self.outer, one[0])
+            self.held = [one for one in self.held if one[1] > 0 and one[2] > now]
+
+
+def main():
+    inner, outer = port(sys.argv[1]), port(sys.argv[2])
+    faults = Faults(outer)
+    keeper = os.pidfd_open(int(sys.argv[3]))
+    while True:
+        readable = select.select([inner, outer, sys.stdin, keeper], [], [], HELD_MAX_S if faults.held else None)[0]
+        if keeper in readable:
+            return  # or the namespace would live on with this process
+        if sys.stdin in readable:
+            line = sys.stdin.readline()
+            if not line:
+                return
+            faults.share.update(json.loads(line))
+            print(json.dumps(faults.counts), flush=True)
+        if outer in readable:
+            for frame in frames(outer):
+                send(inner, frame)
+        if inner in readable:
+            for frame in frames(inner):
+                faults.pass_on(frame)
+        faults.release()
+
+
+if __name__ == "__main__":
+    main()
