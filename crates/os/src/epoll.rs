@@ -5,7 +5,7 @@
 use crate::During;
 use crate::errno::checked;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// What happened to a descriptor; `token` is what it was added with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,13 @@ pub struct Epoll {
     fd: OwnedFd,
     /// Regular files: (descriptor, token, interest).
     always: Vec<(i32, u64, Interest)>,
+}
+
+/// Readable while some event waits: one set can be waited for in another.
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
 }
 
 impl Epoll {
@@ -104,7 +111,6 @@ impl Epoll {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
 
     #[test]
     fn a_pipe_is_ready_once_written_and_a_file_always() {

@@ -4,6 +4,7 @@
 //! state and stays usable after fork. `signals`, `spawn` and `tree` are for the launcher alone.
 //! Errors are `io::Error` whose text says what was being done. Before it: `base`; after it: everybody.
 
+pub mod bpf;
 pub mod clock;
 pub mod cpus;
 pub mod epoll;
@@ -11,17 +12,27 @@ pub mod errno;
 pub mod fork;
 pub mod futex;
 pub mod host;
+mod inet;
+pub mod interfaces;
 pub mod limits;
 pub mod map;
 pub mod membarrier;
 pub mod memfd;
+pub mod netns;
+pub mod packet;
+pub mod packet_ring;
 pub mod pidfd;
 pub mod pipe;
 pub mod process_vm;
 pub mod signals;
+mod sockopt;
 pub mod spawn;
+pub mod tcp;
 pub mod tree;
 pub mod tty;
+pub mod udp;
 pub mod unix;
+pub mod usage;
 
 pub use errno::During;
+pub use sockopt::Buffers;
