@@ -132,6 +132,8 @@ fn verdict(interface: &Interface, wanted: &Wanted) -> Verdict {
         _ if !wanted.0.is_empty() && !named => Verdict::NotWanted,
         _ if !flags.up => Verdict::Down,
         _ if !flags.running => Verdict::NoCarrier,
+        // A bridge that never had a part says that it is running.
+        _ if interface.driver.as_deref() == Some("bridge") && interface.parts == 0 => Verdict::NoCarrier,
         _ if interface.enslaved => Verdict::Enslaved,
         _ if interface.mac.is_none() && interface.addresses.is_empty() => Verdict::Nothing,
         _ if named => Verdict::Rail,
@@ -168,6 +170,11 @@ mod tests {
         assert_eq!(of(&with(Flags { point_to_point: true, ..up }), ""), Verdict::Tunnel);
         assert_eq!(of(&with(Flags { no_arp: true, ..up }), ""), Verdict::Tunnel);
         assert_eq!(of(&Interface { driver: Some("tun".into()), ..nic.clone() }, ""), Verdict::Tunnel);
+        let bridge = Interface { driver: Some("bridge".into()), ..nic.clone() };
+        assert_eq!(
+            (of(&bridge, ""), of(&Interface { parts: 1, ..bridge.clone() }, "")),
+            (Verdict::NoCarrier, Verdict::Rail)
+        );
         assert_eq!(of(&Interface { enslaved: true, ..nic.clone() }, ""), Verdict::Enslaved);
         assert_eq!(of(&Interface { mac: None, addresses: vec![], ..nic }, ""), Verdict::Nothing);
     }

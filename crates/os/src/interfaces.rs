@@ -1,8 +1,8 @@
-//! The network interfaces of this process's network namespace, as the kernel describes them (getifaddrs(3), netdevice(7), the
+//! The network interfaces of this process's network namespace, as the kernel describes them (getifaddrs(3), netdevice(7), rtnetlink(7), the
 //! queries of ethtool). What is chosen among them is others' business.
 
 use crate::errno::checked;
-use crate::{During, inet, sockopt};
+use crate::{During, inet, masters, sockopt};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
@@ -25,6 +25,8 @@ pub struct Interface {
     pub driver: Option<String>,
     /// It is a part of a bridge or bond, which has the addresses.
     pub enslaved: bool,
+    /// How many interfaces are parts of it.
+    pub parts: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +85,12 @@ pub fn all() -> io::Result<Vec<Interface>> {
         .or_else(|_| sockopt::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0))
         .during(|| "making a socket to ask for interfaces by".into())?;
     let mut list: Vec<Interface> = found.into_values().filter(|i: &Interface| i.index > 0).collect();
-    list.iter_mut().for_each(|interface| describe(&asker, interface));
+    let masters = masters::all()?;
+    for interface in &mut list {
+        interface.enslaved = masters.contains_key(&interface.index);
+        interface.parts = masters.values().filter(|&&master| master == interface.index).count();
+        describe(&asker, interface);
+    }
     list.sort_by_key(|interface| interface.index);
     Ok(list)
 }
@@ -102,7 +109,6 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
         point_to_point: has(libc::IFF_POINTOPOINT),
         no_arp: has(libc::IFF_NOARP),
     };
-    interface.enslaved |= has(libc::IFF_SLAVE);
     // SAFETY: null or a whole address of the family that it names.
     let address = unsafe { entry.ifa_addr.as_ref() };
     if address.is_some_and(|a| i32::from(a.sa_family) == libc::AF_PACKET) {
@@ -150,12 +156,6 @@ fn describe(asker: &OwnedFd, interface: &mut Interface) {
         let speed = half(SPEED_HIGH) << 16 | half(SPEED_LOW);
         // 0xffff and SPEED_UNKNOWN (-1) mean: nobody knows.
         interface.speed_mbit = Some(speed).filter(|s| !matches!(*s, 0 | 0xffff | u32::MAX));
-    }
-    // The file system may show another namespace's interfaces; then it says nothing of this one.
-    let folder = format!("/sys/class/net/{}", interface.name);
-    let index = std::fs::read_to_string(format!("{folder}/ifindex")).unwrap_or_default();
-    if index.trim().parse() == Ok(interface.index) {
-        interface.enslaved |= std::fs::symlink_metadata(format!("{folder}/master")).is_ok();
     }
 }
 

@@ -1,10 +1,12 @@
 //! Floor 1: the only room with system calls, one concern a file. Linux, 64 bits.
 //!
 //! What the libraries use (maps, futexes, sockets, clocks, …) installs no signal handler, keeps no global
-//! state and stays usable after fork. `signals`, `spawn` and `tree` are for the launcher alone.
+//! state and stays usable after fork. `signals`, `spawn` and `tree` are for the launcher alone,
+//! `netns` and `cable` for benchmarks and tests.
 //! Errors are `io::Error` whose text says what was being done. Before it: `base`; after it: everybody.
 
 pub mod bpf;
+pub mod cable;
 pub mod clock;
 pub mod cpus;
 pub mod epoll;
@@ -16,6 +18,7 @@ mod inet;
 pub mod interfaces;
 pub mod limits;
 pub mod map;
+mod masters;
 pub mod membarrier;
 pub mod memfd;
 pub mod netns;
