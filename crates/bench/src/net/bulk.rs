@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Length of the memory that is sent again and again: more than the nearest cache, as an application's buffer is.
 const SOURCE_BYTES: usize = 1 << 20;
 /// Frames that are handed over at once.
-const RUN: usize = 64;
+const RUN: usize = 264;
 /// After so long without a word what is open was lost.
 const LOST: Duration = Duration::from_millis(20);
 /// First byte of a word about what came.
