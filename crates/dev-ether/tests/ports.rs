@@ -35,12 +35,14 @@ use Kind::*;
 const ALL: &[Kind] = &[Packet, PacketGroup, Udp4, Udp6, UdpLinkLocal, Stream4, Stream6];
 
 type Port = Box<dyn FramePort>;
+/// What is said of which ports, and how it is tried.
+type Case = (&'static str, &'static [Kind], fn(Kind));
 
 fn main() {
     if let Err(error) = hawser_os::netns::become_root().and_then(|()| Cable::new(1500).map(drop)) {
         return println!("ports: NOT TESTED, namespaces are refused here: {error}");
     }
-    let suite: &[(&str, &[Kind], fn(Kind))] = &[
+    let suite: &[Case] = &[
         ("frames of every length pass both ways", ALL, every_length_passes),
         ("runs of frames pass whole", ALL, runs_pass),
         ("what is too long is refused", ALL, too_long_is_refused),

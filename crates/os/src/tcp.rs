@@ -115,3 +115,45 @@ fn unless_blocked(result: io::Result<i64>) -> io::Result<Option<usize>> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_pass_and_an_end_is_seen() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let listener = Listener::bind(&any).unwrap();
+        assert!(listener.accept().unwrap().is_none());
+        let client = Stream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
+        let server = loop {
+            if let Some(server) = listener.accept().unwrap() {
+                break server;
+            }
+        };
+        let mut buffer = [0; 16];
+        assert_eq!(server.receive(&mut buffer).unwrap(), None);
+        assert_eq!(client.send([&b"one"[..], b"", b"three"]).unwrap(), Some(8));
+        while server.receive(&mut buffer[..8]).unwrap().is_none() {}
+        assert_eq!(&buffer[..8], b"onethree");
+        drop(client);
+        while server.receive(&mut buffer).unwrap() != Some(0) {}
+        // Nobody is there any more: an error at last, and no signal.
+        while server.send([&buffer[..]]).is_ok() {}
+    }
+
+    #[test]
+    fn nobody_there_is_an_error_number() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let gone = Listener::bind(&any).unwrap().local().unwrap();
+        let number = match Stream::connect(&any, &gone, "lo") {
+            Ok(stream) => loop {
+                if let Err(error) = stream.send([&b"x"[..]]) {
+                    break error.raw_os_error();
+                }
+            },
+            Err(error) => error.raw_os_error(),
+        };
+        assert!(matches!(number, Some(libc::ECONNREFUSED | libc::EPIPE)), "{number:?}");
+    }
+}

@@ -173,3 +173,51 @@ fn addressed(to: &Sockaddr, part: &mut libc::iovec) -> libc::msghdr {
     message.msg_iovlen = 1;
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Socket, Socket, SocketAddr) {
+        let bind = || Socket::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let (from, to) = (bind(), bind());
+        let address = to.local().unwrap();
+        (from, to, address)
+    }
+
+    fn all(to: &Socket, count: usize) -> Vec<Vec<u8>> {
+        let (mut got, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+        while got.len() < count {
+            if let Some(Received { bytes, size }) = to.receive(&mut buffer).unwrap() {
+                got.extend(buffer[..bytes].chunks(size).map(<[u8]>::to_vec));
+            }
+        }
+        got
+    }
+
+    #[test]
+    fn runs_come_as_their_datagrams_whoever_cuts_and_joins_them() {
+        let bytes: Vec<u8> = (0..2900).map(|i| i as u8).collect();
+        let whole: Vec<Vec<u8>> = bytes.chunks(1000).map(<[u8]>::to_vec).collect();
+        for joined in [false, true] {
+            let (from, to, address) = pair();
+            assert_eq!(to.receive(&mut [0; 9]).unwrap(), None);
+            if joined {
+                to.join_segments().unwrap();
+            }
+            from.send_segments(&address, &bytes, 1000).unwrap();
+            assert_eq!(all(&to, 3), whole);
+            assert_eq!(from.send_run(&address, &bytes, 1000).unwrap(), 3);
+            assert_eq!(all(&to, 3), whole);
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_keeps_its_error_number() {
+        let (from, _to, address) = pair();
+        let number = |result: io::Result<()>| result.unwrap_err().raw_os_error();
+        assert_eq!(number(from.send(&address, &vec![0; LONGEST + 1])), Some(libc::EMSGSIZE));
+        let granted = from.set_buffers(1 << 16).unwrap();
+        assert!(granted.receive >= 1 << 16 && granted.send >= 1 << 16, "{granted:?}");
+    }
+}

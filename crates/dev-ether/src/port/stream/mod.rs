@@ -155,8 +155,12 @@ impl StreamPort {
         self.strangers.retain(|&stranger| stranger != place);
     }
 
-    fn accept(&mut self) {
-        while let Ok(Some(stream)) = self.listener.accept() {
+    /// Lets callers in, and hears at once what each has said: who knows the pass says it with the call, and is no stranger that
+    /// later ones push out. How many frames came.
+    fn accept(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut count = 0;
+        for _ in 0..STRANGERS_MAX {
+            let Ok(Some(stream)) = self.listener.accept() else { break };
             if self.strangers.len() >= STRANGERS_MAX {
                 self.close(self.strangers[0], 0);
             }
@@ -164,15 +168,17 @@ impl StreamPort {
             if self.epoll.add(stream.as_fd(), token(place), Interest::Read).is_ok() {
                 self.connections[place] = Some(Connection::In(Incoming::new(stream)));
                 self.strangers.push(place);
+                count += self.serve(place, false, take);
             }
         }
+        count
     }
 
     /// Does what an event at `place` asks for. How many frames came.
-    fn serve(&mut self, place: usize, event: Event, take: &mut dyn FnMut(&[u8])) -> usize {
+    fn serve(&mut self, place: usize, readable: bool, take: &mut dyn FnMut(&[u8])) -> usize {
         match self.connections.get_mut(place) {
             Some(Some(Connection::Out(outgoing))) => {
-                match outgoing.serve(event.readable || event.hung_up) {
+                match outgoing.serve(readable) {
                     Ok(()) => self.watch(place),
                     Err(number) => self.close(place, number),
                 }
@@ -232,8 +238,8 @@ impl FramePort for StreamPort {
         if self.epoll.wait(&mut events, Some(0)).is_ok() {
             for event in &events {
                 match event.token.checked_sub(LISTENER + 1) {
-                    None => self.accept(),
-                    Some(place) => count += self.serve(place as usize, *event, take),
+                    None => count += self.accept(take),
+                    Some(place) => count += self.serve(place as usize, event.readable || event.hung_up, take),
                 }
             }
         }
