@@ -8,6 +8,8 @@ use hawser_dev_ether::rails::{self, Verdict, Wanted};
 use hawser_os::cable::{Cable, Host};
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::packet::Socket;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::BorrowedFd;
@@ -153,7 +155,17 @@ struct Pair {
 }
 
 fn pair(kind: Kind, mtu: usize) -> Pair {
-    let cable = Cable::new(mtu).unwrap();
+    thread_local!(static CABLES: RefCell<HashMap<usize, Cable>> = RefCell::default());
+    let shared = CABLES.with_borrow_mut(|all| all.entry(mtu).or_insert_with(|| Cable::new(mtu).unwrap()).clone());
+    over(shared, kind)
+}
+
+/// For a case that does something to the cable: it has one of its own.
+fn pair_apart(kind: Kind) -> Pair {
+    over(Cable::new(1500).unwrap(), kind)
+}
+
+fn over(cable: Cable, kind: Kind) -> Pair {
     let (a, b) = (open(kind, &cable.a, 0), open(kind, &cable.b, 0));
     Pair { cable, a, b }
 }
@@ -261,7 +273,7 @@ fn too_long_is_refused(kind: Kind) {
 }
 
 fn a_shorter_mtu(kind: Kind) {
-    let mut pair = pair(kind, 1500);
+    let mut pair = pair_apart(kind);
     pair.cable.a.ip("link set e0 mtu 1300").unwrap();
     let (to, len) = (pair.b.address(), pair.a.frame_max());
     assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(Refused::TooLong));
@@ -330,7 +342,7 @@ fn a_sleeper_wakes(kind: Kind) {
 }
 
 fn down_and_up(kind: Kind) {
-    let mut pair = pair(kind, 1500);
+    let mut pair = pair_apart(kind);
     works(&mut pair);
     pair.cable.a.ip("link set e0 down").unwrap();
     let to = pair.b.address();
@@ -586,7 +598,7 @@ fn many_selectors(kind: Kind) {
 }
 
 fn first_frames_wait(kind: Kind) {
-    let mut pair = pair(kind, 1500);
+    let mut pair = pair_apart(kind);
     let to = pair.b.address();
     let mut sent = 0;
     // Before the three-way handshake was answered: what waits is bounded.

@@ -14,7 +14,8 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Host(Arc<Namespace>);
 
-/// Hosts 10.77.0.1, fd77::1 and 10.77.0.2, fd77::2, joined by their interfaces `e0`.
+/// Hosts 10.77.0.1, fd77::1 and 10.77.0.2, fd77::2, joined by their interfaces `e0`; clones are the same ones.
+#[derive(Clone)]
 pub struct Cable {
     pub a: Host,
     pub b: Host,
@@ -54,6 +55,7 @@ impl Host {
 }
 
 impl Cable {
+    /// It takes up to a second, at which pace the kernel looks at carriers.
     pub fn new(mtu: usize) -> io::Result<Cable> {
         let cable = Cable { a: Host::new()?, b: Host::new()? };
         let far = format!("/proc/{}/fd/{}", std::process::id(), cable.b.0.as_fd().as_raw_fd());
@@ -66,7 +68,7 @@ impl Cable {
             host.ip(&format!("addr add fd77::{number}/64 dev e0"))?;
             host.ip("link set e0 up")?;
         }
-        // It takes the kernel a moment to see the carrier, and then to believe in its addresses of IPv6.
+        // Only with carrier there are addresses of IPv6.
         while !cable.a.is_ready() || !cable.b.is_ready() {
             std::thread::sleep(Duration::from_millis(1));
         }

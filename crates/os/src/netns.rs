@@ -55,15 +55,16 @@ impl Namespace {
     }
 }
 
-/// Makes this process, which must have one thread, root in a user namespace of its own, unless it is root already: so may users make
-/// network namespaces where the system lets them.
+/// Makes this process, which must have one thread, root in a user namespace of its own, unless it is root already: so may users
+/// make network namespaces where the system lets them. It leaves its own for an empty one, to which alone it may come back.
 pub fn become_root() -> io::Result<()> {
     let (user, group) = (crate::host::user(), crate::host::group());
     if user == 0 {
         return Ok(());
     }
     // SAFETY: fails where there are several threads, else moves this process.
-    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) }).during(|| "making a user namespace".into())?;
+    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })
+        .during(|| "making a user namespace".into())?;
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))

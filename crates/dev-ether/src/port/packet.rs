@@ -39,7 +39,7 @@ const RECEIVE_MAX: usize = 64;
 pub struct Member(Socket);
 
 impl Member {
-    /// A group of `count` sockets, for selectors 0 to `count` - 1.
+    /// A group of `count` sockets, for selectors 0 to `count` - 1: at most 256 (PACKET_FANOUT_MAX_DEFAULT). The interface must be up.
     pub fn group(interface: &Interface, job: u32, count: u16) -> io::Result<Vec<Member>> {
         let mut group = None;
         let member = |selector| {
