@@ -448,7 +448,11 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
         }
         (Kind::Send, State::Active(Some(op))) => {
             request.cancel = true;
+            let to_self = request.named_peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
+            lane.settle();
+            // Question and answer: what is decided here is decided at once, as programs expect that look only once.
+            (0..if to_self { 2 } else { 0 }).for_each(|_| drop(lane.progress()));
         }
         _ => {}
     }
