@@ -188,20 +188,9 @@ impl Connection {
         }
     }
 
-    /// A HELLO or WELCOME for this path came, `len` bytes long. A HELLO is answered by a WELCOME of its length.
-    pub fn handle_hello(
-        &mut self,
-        shared: &mut Shared,
-        at: usize,
-        hello: &Hello,
-        len: usize,
-        wire: Option<&mut dyn Wire>,
-    ) -> Result<(), Dropped> {
-        self.strands[at].handle_hello(hello, len)?;
-        if let Some(wire) = wire {
-            self.write_hello(shared, at, Kind::Welcome, len, wire);
-        }
-        Ok(())
+    /// A HELLO or WELCOME for this path came, `len` bytes long.
+    pub fn handle_hello(&mut self, at: usize, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
+        self.strands[at].handle_hello(hello, kind, len)
     }
 
     fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) {
@@ -422,6 +411,9 @@ impl Connection {
         for at in 0..self.strands.len() {
             if let Some(len) = self.strands[at].poll_hello(now_ns) {
                 self.write_hello(shared, at, Kind::Hello, len, wire);
+            }
+            if let Some(len) = self.strands[at].poll_welcome() {
+                self.write_hello(shared, at, Kind::Welcome, len, wire);
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }
