@@ -163,6 +163,12 @@ pub trait Device: Send + Sync {
     /// The end of lane `lane`; asked for once a lane.
     fn port(&self, lane: Lane) -> Box<dyn Port>;
 
+    /// Works on packets that were taken and have not reached their peers yet, without any lane: whether none is left.
+    /// For MPI_Finalize; a device whose packets are at their peers when `send` returns has nothing to do.
+    fn flush(&self) -> bool {
+        true
+    }
+
     /// Says that `memory` of this process lies at byte `at` of its rank's arena in the job's segment, where
     /// peers of this host can map it.
     fn register(&self, at: u64, memory: &Region) {

@@ -216,6 +216,12 @@ impl Endpoint {
         });
     }
 
+    /// Whether there is anything to send, to acknowledge or to wait for.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
     /// When `transmit` has something to do, if nothing comes and nothing is sent before.
     pub fn deadline_ns(&self) -> Option<u64> {
         let connections = self.active.iter().filter_map(|&peer| self.peers[peer as usize].as_ref());
