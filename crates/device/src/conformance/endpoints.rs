@@ -18,7 +18,8 @@ impl Net {
 
     /// Until nothing is on its way any more: who has got all may still be needed for what others have not.
     pub fn settle(&self) {
-        while !self.devices.iter().fold(true, |quiet, device| device.flush() && quiet) {
+        // Each is worked on, quiet or not.
+        while self.devices.iter().filter(|device| !device.flush()).count() > 0 {
             std::thread::yield_now();
         }
     }
