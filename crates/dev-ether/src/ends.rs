@@ -28,8 +28,8 @@ impl Ends {
 
     /// Of this rank, for its peers.
     pub fn card(&self) -> Card {
-        let end = |port: &Box<dyn FramePort>| End { address: port.address(), frame_max: port.frame_max() as u16 };
-        Card::new(self.ports.iter().map(end).collect())
+        let end = |port: &dyn FramePort| End { address: port.address(), frame_max: port.frame_max() as u16 };
+        Card::new(self.ports.iter().map(|port| end(&**port)).collect())
     }
 
     /// A peer's card, if that is known by now.
