@@ -12,6 +12,7 @@ use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
 use hawser_link::{Config, Endpoint, Message, Refused};
 use hawser_os::clock;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of a packet's header in a message.
@@ -112,6 +113,18 @@ impl Device for EtherDevice {
             eager: EAGER,
             read_from: None,
         })
+    }
+
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
+        lock(&self.state).ends.ports.iter().for_each(|port| each(port.as_fd()));
+    }
+
+    fn before_sleep(&self) -> Option<u64> {
+        let mut state = lock(&self.state);
+        // Else the peer would be kept waiting for as long as this rank sleeps.
+        state.endpoint.acknowledge();
+        state.transmit();
+        state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(clock::now_ns()))
     }
 
     fn flush(&self) -> bool {

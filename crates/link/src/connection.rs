@@ -577,6 +577,11 @@ impl Connection {
         }
     }
 
+    /// Acknowledgements that are owed are due.
+    pub fn acknowledge(&mut self) {
+        self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::acknowledge);
+    }
+
     /// When `transmit` has something to do, if nothing comes before.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.strands.iter().filter_map(Strand::deadline_ns).min()

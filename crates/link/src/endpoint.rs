@@ -222,6 +222,15 @@ impl Endpoint {
         !self.active.is_empty()
     }
 
+    /// Acknowledgements that are owed go with the next `transmit`, without waiting for company.
+    pub fn acknowledge(&mut self) {
+        for &peer in &self.active {
+            if let Some(connection) = &mut self.peers[peer as usize] {
+                connection.acknowledge();
+            }
+        }
+    }
+
     /// When `transmit` has something to do, if nothing comes and nothing is sent before.
     pub fn deadline_ns(&self) -> Option<u64> {
         let connections = self.active.iter().filter_map(|&peer| self.peers[peer as usize].as_ref());

@@ -5,6 +5,7 @@
 //! `netns` and `cable` for benchmarks and tests.
 //! Errors are `io::Error` whose text says what was being done. Before it: `base`; after it: everybody.
 
+pub mod bell;
 pub mod bpf;
 pub mod cable;
 pub mod clock;
