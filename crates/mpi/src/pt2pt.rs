@@ -452,7 +452,9 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
             lane.core.engine.cancel_send(op);
             lane.settle();
             // Question and answer: what is decided here is decided at once, as programs expect that look only once.
-            (0..if to_self { 2 } else { 0 }).for_each(|_| drop(lane.progress()));
+            for _ in 0..if to_self { 2 } else { 0 } {
+                lane.progress();
+            }
         }
         _ => {}
     }
