@@ -129,9 +129,26 @@ static void persistent(void)
     OK(MPI_Request_free(&request));
 }
 
+/* What is decided within one process is decided at once: mpi4py's tests look but once. */
+static void send_to_oneself(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, cancelled = 0;
+    OK(MPI_Issend(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_SELF, &request));
+    OK(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &status));
+    OK(MPI_Cancel(&request));
+    OK(MPI_Request_get_status(request, &flag, &status));
+    CHECK(flag);
+    OK(MPI_Test_cancelled(&status, &cancelled));
+    CHECK(cancelled);
+    OK(MPI_Wait(&request, &status));
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
+    send_to_oneself();
     const int lengths[] = {4, 3000, 30000, LONG};
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         receive_of_nothing(PREV, lengths[i]);

@@ -1,13 +1,14 @@
 //! `hawser-bench`: what the machine itself can do, beneath every library (NetPIPE's method: measure each
 //! layer, and each library against the layer under it).
 //!
-//! So far the raw floors of one machine: a cache line there and back, memory copies, the device's ring.
+//! So far the raw floors of one machine: a cache line there and back, memory copies, the device's ring; and of a network: the frame ports.
 //! All figures are half round trips or single copies in microseconds, medians of repetitions.
 
 #![forbid(unsafe_code)]
 
 mod line;
 mod memcpy;
+mod net;
 mod ring;
 mod sample;
 
@@ -23,7 +24,7 @@ struct Options {
     repetitions: u32,
 }
 
-#[derive(Subcommand, Clone, Copy)]
+#[derive(Subcommand, Clone)]
 enum What {
     /// One cache line there and back between two cores, halved
     Line,
@@ -31,8 +32,20 @@ enum What {
     Memcpy,
     /// Messages through the shared-memory device, without MPI above it
     Ring,
-    /// Everything (the default)
+    /// Everything of one machine (the default)
     All,
+    /// The frame ports, between two processes on two hosts in network namespaces that a cable (veth) joins
+    Net {
+        /// The cable's MTU
+        #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..=9216))]
+        mtu: u16,
+        /// Rows to measure, as in packet,udp,group-64; without it each port once
+        #[arg(long, value_delimiter = ',', value_parser = net::ROWS.iter().map(|row| row.name).collect::<Vec<_>>())]
+        rows: Vec<String>,
+    },
+    /// The other process of `net`
+    #[command(hide = true)]
+    NetFar,
 }
 
 fn main() {
@@ -40,6 +53,18 @@ fn main() {
     let cores = hawser_os::cpus::allowed().unwrap_or_default();
     let repetitions = options.repetitions as usize;
     let what = options.what.unwrap_or(What::All);
+    let net = match &what {
+        What::Net { mtu, rows } => Some(net::near(usize::from(*mtu), rows, repetitions)),
+        What::NetFar => Some(net::far()),
+        _ => None,
+    };
+    if let Some(result) = net {
+        if let Err(error) = result {
+            eprintln!("hawser-bench: net: {error}");
+            std::process::exit(1);
+        }
+        return;
+    }
     println!("{:>10} {:>12} {:>12}", "floor", "best us", "median us");
     if matches!(what, What::Line | What::All) {
         line::run(&cores, repetitions);

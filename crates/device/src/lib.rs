@@ -18,6 +18,7 @@ mod loopback;
 pub use loopback::Loopback;
 
 use hawser_base::{Lane, Peer, Region, SharedMem, UserMem};
+use std::os::fd::BorrowedFd;
 
 /// The words in front of every payload; `mpi::wire` gives them their meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -162,6 +163,22 @@ pub trait Device: Send + Sync {
 
     /// The end of lane `lane`; asked for once a lane.
     fn port(&self, lane: Lane) -> Box<dyn Port>;
+
+    /// Gives each descriptor that becomes readable when something comes; none where a shared word is rung instead.
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
+        let _ = each;
+    }
+
+    /// The rank is about to sleep: sends what is owed to peers, and says how long the rank may sleep, in nanoseconds.
+    fn before_sleep(&self) -> Option<u64> {
+        None
+    }
+
+    /// Works on packets that were taken and have not reached their peers yet, without any lane: whether none is left.
+    /// For MPI_Finalize; a device whose packets are at their peers when `send` returns has nothing to do.
+    fn flush(&self) -> bool {
+        true
+    }
 
     /// Says that `memory` of this process lies at byte `at` of its rank's arena in the job's segment, where
     /// peers of this host can map it.

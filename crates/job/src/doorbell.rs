@@ -17,10 +17,18 @@
 //! it fails without the barrier.
 //!
 //! Several threads of a rank may sleep on one word: a ring wakes them all.
+//!
+//! A rank that waits for descriptors too (`Sources`) sleeps in epoll instead, and a bell of its own is among them: S4 is then
+//! to look at the word once more and wait for any descriptor, and W4 rings that bell. What rings between the two lies in its
+//! socket.
 
 use hawser_base::Region;
+use hawser_os::bell::{self, Bell};
+use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::{futex, membarrier};
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{compiler_fence, fence};
 
 pub use hawser_os::futex::Woken;
@@ -99,6 +107,22 @@ pub enum Fencing {
     Membarrier,
 }
 
+/// Where the name of a sleeper's own bell lies behind the word, 0 without one.
+const BELL: usize = 8;
+
+/// Descriptors that a rank waits for, and the bell that others ring then.
+pub struct Sources {
+    epoll: Epoll,
+    bell: Bell,
+}
+
+impl Sources {
+    /// Waits for one descriptor more.
+    pub fn add(&mut self, source: BorrowedFd) -> io::Result<()> {
+        self.epoll.add(source, 0, Interest::Read)
+    }
+}
+
 /// The doorbell in a rank's page. Cloning is cheap.
 #[derive(Clone)]
 pub struct Doorbell {
@@ -129,6 +153,24 @@ impl Doorbell {
     #[inline]
     pub fn sleep(&self, armed: Armed, timeout_ns: Option<u64>) -> Woken {
         sleep(self, armed, timeout_ns)
+    }
+
+    /// From now on this rank, whose bell it is, sleeps by `sleep_for`, and others ring for that.
+    pub fn wait_for_descriptors(&self) -> io::Result<Sources> {
+        let (own, name) = Bell::new()?;
+        let mut sources = Sources { epoll: Epoll::new()?, bell: own };
+        sources.epoll.add(sources.bell.as_fd(), 0, Interest::Read)?;
+        // Pairs with the Acquire in `futex_wake_all`.
+        self.region.u64(BELL).store(name.number(), Release);
+        Ok(sources)
+    }
+
+    /// As `sleep`, until any of the descriptors is ready too.
+    pub fn sleep_for(&self, sources: &Sources, armed: Armed, timeout_ns: Option<u64>) {
+        if self.load() == armed.0 {
+            sources.epoll.sleep(timeout_ns);
+        }
+        sources.bell.quiet();
     }
 
     /// Takes the announcement back, which saves the next waker a system call. Only where this thread is the
@@ -206,7 +248,11 @@ impl Word for Doorbell {
     }
 
     fn futex_wake_all(&self) {
-        futex::wake(self.region.u32(0), u32::MAX);
+        // Pairs with the Release in `wait_for_descriptors`.
+        match bell::Name::of(self.region.u64(BELL).load(Acquire)) {
+            Some(name) => bell::ring(name),
+            None => drop(futex::wake(self.region.u32(0), u32::MAX)),
+        }
     }
 }
 
@@ -237,6 +283,26 @@ mod tests {
         assert_eq!(bell.sleep(armed, Some(1_000_000)), Woken::TimedOut);
         bell.disarm();
         assert!(!bell.is_armed());
+    }
+
+    #[test]
+    fn a_rank_that_waits_for_descriptors_is_woken_by_them_and_by_its_bell() {
+        let bell = Doorbell::private();
+        let mut sources = bell.wait_for_descriptors().unwrap();
+        let (other, name) = hawser_os::bell::Bell::new().unwrap();
+        sources.add(other.as_fd()).unwrap();
+        let armed = bell.arm();
+        bell.ring();
+        bell.sleep_for(&sources, armed, None);
+        std::thread::scope(|scope| {
+            let armed = bell.arm();
+            scope.spawn(|| bell.ring());
+            bell.sleep_for(&sources, armed, None);
+        });
+        bell.disarm();
+        bell::ring(name);
+        let armed = bell.arm();
+        bell.sleep_for(&sources, armed, None);
     }
 
     /// A ball goes to and fro between two threads, each asleep without a timeout while the other has it.

@@ -188,20 +188,9 @@ impl Connection {
         }
     }
 
-    /// A HELLO or WELCOME for this path came, `len` bytes long. A HELLO is answered by a WELCOME of its length.
-    pub fn handle_hello(
-        &mut self,
-        shared: &mut Shared,
-        at: usize,
-        hello: &Hello,
-        len: usize,
-        wire: Option<&mut dyn Wire>,
-    ) -> Result<(), Dropped> {
-        self.strands[at].handle_hello(hello, len)?;
-        if let Some(wire) = wire {
-            self.write_hello(shared, at, Kind::Welcome, len, wire);
-        }
-        Ok(())
+    /// A HELLO or WELCOME for this path came, `len` bytes long.
+    pub fn handle_hello(&mut self, at: usize, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
+        self.strands[at].handle_hello(hello, kind, len)
     }
 
     fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) {
@@ -423,6 +412,9 @@ impl Connection {
             if let Some(len) = self.strands[at].poll_hello(now_ns) {
                 self.write_hello(shared, at, Kind::Hello, len, wire);
             }
+            if let Some(len) = self.strands[at].poll_welcome() {
+                self.write_hello(shared, at, Kind::Welcome, len, wire);
+            }
             self.handle_timeout(shared, at, now_ns, wire);
         }
         while !self.waiting.is_empty() && self.send_run(shared, now_ns, wire) {}
@@ -583,6 +575,11 @@ impl Connection {
         if wire.send(peer, route, &[IoSlice::new(&bytes[..HEADER + len])]) == 0 {
             path.tell();
         }
+    }
+
+    /// Acknowledgements that are owed are due.
+    pub fn acknowledge(&mut self) {
+        self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::acknowledge);
     }
 
     /// When `transmit` has something to do, if nothing comes before.

@@ -151,33 +151,25 @@ impl Endpoint {
         Ok(())
     }
 
-    /// A frame came by our rail `rail`. An answer that cannot wait goes out by `wire`.
+    /// A frame came by our rail `rail`. What it makes to be sent goes out by `transmit`.
     pub fn handle_frame(
         &mut self,
         rail: u8,
         bytes: &[u8],
         now_ns: u64,
-        wire: &mut dyn Wire,
         deliver: &mut Deliver<'_>,
     ) -> Result<(), Dropped> {
-        let handled = self.try_handle(rail, bytes, now_ns, wire, deliver);
+        let handled = self.try_handle(rail, bytes, now_ns, deliver);
         if let Err(reason) = handled {
             self.drops[reason as usize] += 1;
         }
         handled
     }
 
-    fn try_handle(
-        &mut self,
-        rail: u8,
-        bytes: &[u8],
-        now_ns: u64,
-        wire: &mut dyn Wire,
-        deliver: &mut Deliver<'_>,
-    ) -> Result<(), Dropped> {
+    fn try_handle(&mut self, rail: u8, bytes: &[u8], now_ns: u64, deliver: &mut Deliver<'_>) -> Result<(), Dropped> {
         let frame = Frame::of(bytes)?;
         if matches!(frame.kind(), Kind::Hello | Kind::Welcome) {
-            return self.handle_hello(rail, &frame, wire);
+            return self.handle_hello(rail, &frame);
         }
         let &(peer, at) = self.paths.get(usize::from(frame.path() as u16)).ok_or(Dropped::Path)?;
         let connection = self.peers[peer as usize].as_mut().ok_or(Dropped::Path)?;
@@ -189,7 +181,7 @@ impl Endpoint {
         handled
     }
 
-    fn handle_hello(&mut self, rail: u8, frame: &Frame<'_>, wire: &mut dyn Wire) -> Result<(), Dropped> {
+    fn handle_hello(&mut self, rail: u8, frame: &Frame<'_>) -> Result<(), Dropped> {
         let (peer, me) = (frame.path(), self.shared.me);
         if peer >= self.ranks || peer == me {
             return Err(Dropped::Path);
@@ -209,8 +201,7 @@ impl Endpoint {
         }
         let connection = self.peers[peer as usize].as_mut().expect("it was opened");
         let at = connection.strand(route).expect("it was opened");
-        let answer = if head.kind == Kind::Hello { Some(wire) } else { None };
-        connection.handle_hello(&mut self.shared, at, &hello, len, answer)?;
+        connection.handle_hello(at, &hello, head.kind, len)?;
         self.activate(peer);
         Ok(())
     }
@@ -223,6 +214,21 @@ impl Endpoint {
             connection.transmit(shared, now_ns, wire);
             connection.is_active()
         });
+    }
+
+    /// Whether there is anything to send, to acknowledge or to wait for.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
+    /// Acknowledgements that are owed go with the next `transmit`, without waiting for company.
+    pub fn acknowledge(&mut self) {
+        for &peer in &self.active {
+            if let Some(connection) = &mut self.peers[peer as usize] {
+                connection.acknowledge();
+            }
+        }
     }
 
     /// When `transmit` has something to do, if nothing comes and nothing is sent before.

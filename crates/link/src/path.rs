@@ -197,6 +197,13 @@ impl<C> Path<C> {
         self.owed = Owed::Now;
     }
 
+    /// An acknowledgement that is owed is due now.
+    pub fn acknowledge(&mut self) {
+        if self.owed != Owed::Nothing {
+            self.owed = Owed::Now;
+        }
+    }
+
     fn acknowledged(&mut self) {
         (self.owed, self.taken, self.lose) = (Owed::Nothing, 0, false);
     }

@@ -3,7 +3,7 @@
 //!
 //! Before it: `connection`; after it: `path`.
 
-use crate::frame::{Dropped, HEADER};
+use crate::frame::{Dropped, HEADER, Kind};
 use crate::path::Path;
 use crate::pool::Slot;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
@@ -83,6 +83,8 @@ pub struct Strand {
     first: Seq,
     /// The longest frame, header included; once the path is open, one that has passed.
     frame: usize,
+    /// A WELCOME of this length is owed.
+    welcome: Option<usize>,
     state: State,
 }
 
@@ -90,7 +92,7 @@ impl Strand {
     /// A path to be opened. `frame`: the longest frame that the two ends can send, in bytes.
     pub fn new(route: Route, ours: u32, first: Seq, frame: usize) -> Strand {
         assert!(frame >= HEADER + HELLO);
-        Strand { route, ours, first, frame, state: State::Opening { at_ns: 0, tries: 0 } }
+        Strand { route, ours, first, frame, welcome: None, state: State::Opening { at_ns: 0, tries: 0 } }
     }
 
     /// The longest frame, header included.
@@ -125,8 +127,8 @@ impl Strand {
         Hello { number: self.ours, route: self.route, first: self.first, credit }
     }
 
-    /// The peer's HELLO or WELCOME came, `len` bytes long with its header.
-    pub fn handle_hello(&mut self, hello: &Hello, len: usize) -> Result<(), Dropped> {
+    /// The peer's HELLO or WELCOME came, `len` bytes long with its header; HELLO is answered by WELCOME of its length.
+    pub fn handle_hello(&mut self, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
         match &self.state {
             State::Opening { .. } => {
                 let path = Box::new(Path::new(self.first, hello.first, hello.credit));
@@ -139,7 +141,15 @@ impl Strand {
             State::Open { .. } => {}
         }
         self.frame = self.frame.min(len);
+        if kind == Kind::Hello {
+            self.welcome = Some(len);
+        }
         Ok(())
+    }
+
+    /// Whether WELCOME is to be sent now; how long it is then, its header included.
+    pub fn poll_welcome(&mut self) -> Option<usize> {
+        self.welcome.take()
     }
 
     /// Whether HELLO is to be sent now; how long it is then, its header included.
@@ -156,6 +166,9 @@ impl Strand {
     }
 
     pub fn deadline_ns(&self) -> Option<u64> {
+        if self.welcome.is_some() {
+            return Some(0);
+        }
         match &self.state {
             State::Opening { at_ns, .. } => Some(*at_ns),
             State::Open { path, .. } => path.deadline_ns(),
@@ -199,7 +212,8 @@ mod tests {
         }
         assert_eq!(lengths, [9000, 9000, 9000, 1232, 1232, 1232, 548, 548, 548, 548, 548, 548]);
         assert!(at.windows(3).all(|w| w[2] - w[1] >= w[1] - w[0]));
-        strand.handle_hello(&Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 }, 1232).unwrap();
+        let hello = Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 };
+        strand.handle_hello(&hello, Kind::Welcome, 1232).unwrap();
         assert_eq!((strand.frame(), strand.path().is_some()), (1232, true));
     }
 
@@ -208,9 +222,11 @@ mod tests {
     fn a_path_is_opened_once() {
         let mut strand = strand();
         let hello = Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 };
-        strand.handle_hello(&hello, 9000).unwrap();
-        assert_eq!(strand.handle_hello(&hello, 9000), Ok(()), "again, since our WELCOME was lost");
+        strand.handle_hello(&hello, Kind::Hello, 9000).unwrap();
+        assert_eq!((strand.poll_welcome(), strand.poll_welcome()), (Some(9000), None));
+        assert_eq!(strand.handle_hello(&hello, Kind::Hello, 9000), Ok(()), "again, since our WELCOME was lost");
+        assert_eq!(strand.poll_welcome(), Some(9000));
         let other = Hello { first: Seq(10), ..hello };
-        assert_eq!(strand.handle_hello(&other, 9000), Err(Dropped::Hello));
+        assert_eq!(strand.handle_hello(&other, Kind::Welcome, 9000), Err(Dropped::Hello));
     }
 }

@@ -153,9 +153,8 @@ impl World {
 
     fn receive(&mut self, at: usize, bytes: &[u8]) {
         let (me, rail) = (at / usize::from(self.rails), (at % usize::from(self.rails)) as u8);
-        let World { seed, network, dice, nodes, rails, .. } = self;
+        let World { seed, network, nodes, .. } = self;
         let now_ns = network.now_ns();
-        let mut cable = Cable { network, dice, me: me as u32, rails: *rails };
         let Node { endpoint, came, forgot, .. } = &mut nodes[me];
         let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
             assert!(!forgot.contains(&from), "seed {seed}: a message of one who was forgotten");
@@ -171,7 +170,7 @@ impl World {
             came[from as usize] += 1;
         };
         // Whoever computes has its frames wait in the kernel; here they come at once and are answered.
-        let _ = endpoint.handle_frame(rail, bytes, now_ns, &mut cable, &mut deliver);
+        let _ = endpoint.handle_frame(rail, bytes, now_ns, &mut deliver);
     }
 
     fn run(&mut self, until_ns: u64) {

@@ -448,7 +448,13 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
         }
         (Kind::Send, State::Active(Some(op))) => {
             request.cancel = true;
+            let to_self = request.named_peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
+            lane.settle();
+            // Question and answer: what is decided here is decided at once, as programs expect that look only once.
+            for _ in 0..if to_self { 2 } else { 0 } {
+                lane.progress();
+            }
         }
         _ => {}
     }

@@ -61,7 +61,7 @@ fn join(world: &mut World) -> Result<Joined> {
     let devices = DEVICES.iter().map(|(_, make)| make(world, &segment)).collect();
     let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
     let crowded = world.local_size() > segment.facts().cores;
-    let patience = Patience::new(crowded, page.doorbell(), page.wait())?;
+    let patience = Patience::new(crowded, page.doorbell(), page.wait(), fabric)?;
     let limits = limits(fabric)?;
     agree(&segment, &limits)?;
     Ok(Joined { segment, fabric, limits, patience })

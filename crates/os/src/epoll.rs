@@ -5,7 +5,7 @@
 use crate::During;
 use crate::errno::checked;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// What happened to a descriptor; `token` is what it was added with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,13 @@ pub struct Epoll {
     fd: OwnedFd,
     /// Regular files: (descriptor, token, interest).
     always: Vec<(i32, u64, Interest)>,
+}
+
+/// Readable while some event waits: one set can be waited for in another.
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
 }
 
 impl Epoll {
@@ -74,6 +81,14 @@ impl Epoll {
         checked(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), operation, fd.as_raw_fd(), &mut event) }).map(drop)
     }
 
+    /// Waits until anything happens to any descriptor, at most `timeout_ns`, in whole milliseconds. Whether it did.
+    pub fn sleep(&self, timeout_ns: Option<u64>) -> bool {
+        let timeout = timeout_ns.map_or(-1, |ns| ns.div_ceil(1_000_000).min(i32::MAX as u64) as i32);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // SAFETY: room for one event.
+        unsafe { libc::epoll_wait(self.fd.as_raw_fd(), &raw mut event, 1, timeout) > 0 }
+    }
+
     /// Waits for events, at most `timeout_ms` (forever without), and puts them into `events`.
     pub fn wait(&mut self, events: &mut Vec<Event>, timeout_ms: Option<u64>) -> io::Result<()> {
         events.clear();
@@ -104,7 +119,6 @@ impl Epoll {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
 
     #[test]
     fn a_pipe_is_ready_once_written_and_a_file_always() {

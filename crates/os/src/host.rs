@@ -18,6 +18,12 @@ pub fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// The effective group.
+pub fn group() -> u32 {
+    // SAFETY: cannot fail.
+    unsafe { libc::getegid() }
+}
+
 /// This process.
 #[inline]
 pub fn pid() -> i32 {

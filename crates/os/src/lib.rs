@@ -1,9 +1,13 @@
 //! Floor 1: the only room with system calls, one concern a file. Linux, 64 bits.
 //!
 //! What the libraries use (maps, futexes, sockets, clocks, …) installs no signal handler, keeps no global
-//! state and stays usable after fork. `signals`, `spawn` and `tree` are for the launcher alone.
+//! state and stays usable after fork. `signals`, `spawn` and `tree` are for the launcher alone,
+//! `netns` and `cable` for benchmarks and tests.
 //! Errors are `io::Error` whose text says what was being done. Before it: `base`; after it: everybody.
 
+pub mod bell;
+pub mod bpf;
+pub mod cable;
 pub mod clock;
 pub mod cpus;
 pub mod epoll;
@@ -11,17 +15,28 @@ pub mod errno;
 pub mod fork;
 pub mod futex;
 pub mod host;
+mod inet;
+pub mod interfaces;
 pub mod limits;
 pub mod map;
+mod masters;
 pub mod membarrier;
 pub mod memfd;
+pub mod netns;
+pub mod packet;
+pub mod packet_ring;
 pub mod pidfd;
 pub mod pipe;
 pub mod process_vm;
 pub mod signals;
+mod sockopt;
 pub mod spawn;
+pub mod tcp;
 pub mod tree;
 pub mod tty;
+pub mod udp;
 pub mod unix;
+pub mod usage;
 
 pub use errno::During;
+pub use sockopt::Buffers;

@@ -4,6 +4,7 @@
 use crate::channel::Channel;
 use hawser_base::{Class, Error, Lane, Peer, Region, Result, UserMem};
 use hawser_device::{Device, Limits, RemoteKey, Source};
+use std::os::fd::BorrowedFd;
 
 /// A way to a peer: which device, and its figures toward that peer.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,21 @@ impl Fabric {
     pub fn channel(&self, lane: Lane) -> Channel {
         let ports = self.devices.iter().map(|d| d.port(lane)).collect();
         Channel::new(ports, self.routes.iter().map(|r| (r.device, r.limits.short)))
+    }
+
+    /// Gives each descriptor that becomes readable when something comes.
+    pub fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
+        self.devices.iter().for_each(|device| device.descriptors(each));
+    }
+
+    /// The rank is about to sleep; how long it may, in nanoseconds.
+    pub fn before_sleep(&self) -> Option<u64> {
+        self.devices.iter().filter_map(|device| device.before_sleep()).min()
+    }
+
+    /// Works on what was sent and has not reached its peers yet. Whether nothing is left.
+    pub fn flush(&self) -> bool {
+        self.devices.iter().filter(|device| !device.flush()).count() == 0
     }
 
     /// Says that `memory` lies at byte `at` of this rank's arena.

@@ -6,10 +6,11 @@
 //! cores with 16 ranks (ARCHITECTURE.md, Waiting): spinning 100 turns first doubles a barrier, sleeping
 //! at once triples it.
 
+use crate::fabric::Fabric;
 use crate::polling::Polling;
 use hawser_base::param::{Kind, Param};
-use hawser_base::{Peer, Result};
-use hawser_job::doorbell::Armed;
+use hawser_base::{Class, Error, Peer, Result, threads};
+use hawser_job::doorbell::{Armed, Sources};
 use hawser_job::wait::WaitRecord;
 use hawser_job::{Doorbell, WaitReason, Waiting};
 use hawser_os::{clock, host};
@@ -46,14 +47,22 @@ pub struct Patience {
     bell: Doorbell,
     record: WaitRecord,
     polling: Polling,
+    /// What else than the bell ends a sleep.
+    beyond: Option<Beyond>,
+}
+
+/// Devices that are waited for by descriptors.
+struct Beyond {
+    sources: Sources,
+    fabric: &'static Fabric,
 }
 
 impl Patience {
     /// `crowded`: there are more ranks than cores.
-    pub fn new(crowded: bool, bell: Doorbell, record: WaitRecord) -> Result<Patience> {
+    pub fn new(crowded: bool, bell: Doorbell, record: WaitRecord, fabric: &'static Fabric) -> Result<Patience> {
         let spin = if crowded && !SPIN.is_set() { 0 } else { SPIN.number()? as u32 };
         let yields = YIELD.number_or(if crowded { YIELDS_CROWDED } else { YIELDS })? as u32;
-        Ok(Patience { spin, yields, bell, record, polling: Polling::default() })
+        Ok(Patience { spin, yields, record, polling: Polling::default(), beyond: Beyond::of(&bell, fabric)?, bell })
     }
 
     /// Begins a wait.
@@ -77,6 +86,34 @@ impl Patience {
     /// No turn is spent spinning: somebody else needs the core.
     pub fn is_crowded(&self) -> bool {
         self.spin == 0
+    }
+}
+
+impl Beyond {
+    /// None where no device has descriptors.
+    fn of(bell: &Doorbell, fabric: &'static Fabric) -> Result<Option<Beyond>> {
+        let mut count = 0;
+        fabric.descriptors(&mut |_| count += 1);
+        if count == 0 {
+            return Ok(None);
+        }
+        let failed = |error: std::io::Error| Error::new(Class::Other, format!("waiting for the network: {error}"));
+        let mut sources = bell.wait_for_descriptors().map_err(failed)?;
+        let mut added = Ok(());
+        fabric.descriptors(&mut |source| {
+            if added.is_ok() {
+                added = sources.add(source);
+            }
+        });
+        added.map_err(failed)?;
+        Ok(Some(Beyond { sources, fabric }))
+    }
+
+    fn sleep(&self, bell: &Doorbell, armed: Armed, limit_ns: u64) {
+        // A ring wakes but one of several threads here: the others look for themselves soon.
+        let limit_ns = if threads::multiple() { limit_ns.min(NAP_NS) } else { limit_ns };
+        let limit_ns = self.fabric.before_sleep().map_or(limit_ns, |ns| ns.min(limit_ns));
+        bell.sleep_for(&self.sources, armed, Some(limit_ns));
     }
 }
 
@@ -132,7 +169,10 @@ impl Idle<'_> {
             extra: reason.extra,
         });
         let limit_ns = if std::mem::take(&mut self.nap) { NAP_NS } else { SLEEP_NS };
-        self.patience.bell.sleep(armed, Some(limit_ns));
+        match &self.patience.beyond {
+            None => drop(self.patience.bell.sleep(armed, Some(limit_ns))),
+            Some(beyond) => beyond.sleep(&self.patience.bell, armed, limit_ns),
+        }
         // A few turns more before the next sleep: what woke us may come in pieces.
         self.turns = self.turns.saturating_sub(4);
     }
@@ -199,7 +239,7 @@ mod tests {
 
     fn patience() -> Patience {
         let (bell, record) = (Doorbell::private(), WaitRecord::private());
-        Patience { spin: SPIN_TURNS, yields: YIELD_TURNS, bell, record, polling: Polling::default() }
+        Patience { spin: SPIN_TURNS, yields: YIELD_TURNS, bell, record, polling: Polling::default(), beyond: None }
     }
 
     fn reason() -> Waiting {

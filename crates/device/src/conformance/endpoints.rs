@@ -16,6 +16,14 @@ impl Net {
         Endpoint { device: self.devices[rank].clone(), port: self.devices[rank].port(Lane(lane)) }
     }
 
+    /// Until nothing is on its way any more: who has got all may still be needed for what others have not.
+    pub fn settle(&self) {
+        // Each is worked on, quiet or not.
+        while self.devices.iter().filter(|device| !device.flush()).count() > 0 {
+            std::thread::yield_now();
+        }
+    }
+
     /// The rank that rank 0 sends to: the last, which may be itself.
     pub fn last(&self) -> usize {
         self.devices.len() - 1
@@ -86,6 +94,7 @@ impl Endpoint {
     pub fn poll_until(&mut self, record: &mut Record, done: impl Fn(&Record) -> bool, promise: &str) {
         let start = std::time::Instant::now();
         while !done(record) {
+            self.device.flush();
             if self.port.poll(record) == 0 {
                 assert!(
                     start.elapsed().as_secs() < 60,

@@ -15,10 +15,12 @@ pub fn many_to_one(net: &Net, packets: u32) {
                     for sender in &mut senders {
                         let len = [0, 8, 100, short, short + 1, 5000][seed as usize % 6].min(sender.limits(0).packet);
                         while sender.send(0, seed, len, 0, Form::Mem).is_err() {
+                            sender.device.flush();
                             thread::yield_now();
                         }
                     }
                 }
+                net.settle();
             });
         }
         let mut receiver = net.endpoint(0, 0);
@@ -42,6 +44,7 @@ pub fn talkers_take_turns(net: &Net, rounds: u32) {
             for rank in [1 + round as usize % (count - 1), 1 + (round as usize * 7 + burst / 13) % (count - 1)] {
                 senders[rank - 1].send(0, sent[rank], 20, 0, Form::Mem).expect("a drained device takes a packet");
                 sent[rank] += 1;
+                senders[rank - 1].device.flush();
             }
             let expected = sent.iter().sum::<u32>() as usize;
             receiver.poll_until(&mut record, |record| record.arrived.len() >= expected, "every talker is heard");
@@ -59,6 +62,7 @@ pub fn lanes_are_independent(net: &Net, packets: u32) {
                     let mut end = net.endpoint(me, lane);
                     // Seeds name the lane.
                     converse(&mut end, peer, packets, u32::from(lane) * 1_000_000, 7 + u64::from(lane));
+                    net.settle();
                 });
             }
         }
@@ -68,8 +72,12 @@ pub fn lanes_are_independent(net: &Net, packets: u32) {
 /// Two peers send each other packets of random kinds and lengths for a while. The seed repeats a run.
 pub fn soak(net: &Net, packets: u32, seed: u64) {
     thread::scope(|scope| {
-        scope.spawn(|| converse(&mut net.endpoint(0, 0), 1, packets, 0, seed));
+        scope.spawn(|| {
+            converse(&mut net.endpoint(0, 0), 1, packets, 0, seed);
+            net.settle();
+        });
         converse(&mut net.endpoint(1, 0), 0, packets, 0, seed ^ 0x5555);
+        net.settle();
     });
 }
 

@@ -26,9 +26,20 @@ impl Wire {
         self.sender.send(self.to, seed, len, prefix, form)
     }
 
-    /// Polls until nothing comes any more. What has been sent in this thread is there to be seen.
+    /// Until what has been sent in this thread is there to be seen.
+    fn settle(&self) {
+        let others = || self.receiver.as_ref().is_none_or(|receiver| receiver.device.flush());
+        while !(self.sender.device.flush() & others()) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Polls until nothing comes any more.
     fn drain(&mut self, record: &mut Record) {
-        while self.receiver().poll(record) > 0 {}
+        while {
+            self.settle();
+            self.receiver().poll(record) > 0
+        } {}
     }
 }
 
@@ -184,6 +195,7 @@ fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
         } else {
             refused += 1;
             // What is full, and how, is left as it is for some turns.
+            wire.settle();
             for _ in 0..below(8) {
                 wire.receiver().poll_from(Peer(0), &mut record);
             }
@@ -193,7 +205,7 @@ fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
         }
     }
     wire.drain(&mut record);
-    assert!(refused > 100, "the device was full at times");
+    assert!(refused > 20, "the device was full at times");
     record.expect_seeds(0, 0..seed, "asking for room sends nothing");
 }
 
@@ -204,6 +216,7 @@ fn poll_from_takes_at_most_one(net: &Net) {
     for seed in 0..10 {
         wire.send(seed, 100 * seed as usize, 0, Form::Mem).unwrap();
     }
+    wire.settle();
     for seed in 0..10 {
         assert!(wire.receiver().poll_from(Peer(0), &mut record));
         record.expect_seeds(0, 0..=seed, "poll_from takes one packet");
@@ -253,6 +266,7 @@ fn a_full_device_works_again_when_drained(net: &Net) {
         let len = [3, limits.short, limits.packet, 300][round % 4];
         seed += wire.sender.fill(wire.to, seed, len);
         // A few out, as many in: the ends of rings and pools pass at every offset.
+        wire.settle();
         for _ in 0..round {
             wire.receiver().poll_from(Peer(0), &mut record);
         }

@@ -141,9 +141,4 @@ impl Venue<'_> {
         one.get(&mut word);
         Ok(word[0])
     }
-
-    /// Nobody leaves before all have come.
-    pub fn meet(&self, process: &'static Process, name: &'static str) -> Result<()> {
-        self.execute(process, name, &Call::Barrier, Job::default())
-    }
 }

@@ -1,0 +1,128 @@
+//! The raw floors of a network: what each frame port does between two processes on two hosts of our own, which a cable (veth)
+//! joins. No protocol: what is lost is counted.
+//!
+//! The near process, in one network namespace, measures; the far one (`far`), in the other, answers. They agree by lines over a
+//! pipe; the namespaces vanish with them, however they end.
+
+mod bulk;
+mod far;
+mod near;
+mod pingpong;
+
+pub use far::run as far;
+pub use near::run as near;
+
+use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PortRange, StreamPort, UdpPort};
+use hawser_os::epoll::{Epoll, Event, Interest};
+use hawser_os::interfaces::{self, Interface, Network};
+use std::io;
+
+/// What is measured: a row of the table. By name, since the far process has to make the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    pub name: &'static str,
+    /// Ranks that listen on the far NIC.
+    ranks: u16,
+    way: Way,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Packet,
+    /// All ranks' sockets in one group.
+    PacketGroup,
+    Udp {
+        v6: bool,
+    },
+    Stream {
+        v6: bool,
+    },
+}
+
+pub const ROWS: &[Row] = &[
+    Row { name: "packet", ranks: 1, way: Way::Packet },
+    Row { name: "udp", ranks: 1, way: Way::Udp { v6: false } },
+    Row { name: "udp-v6", ranks: 1, way: Way::Udp { v6: true } },
+    Row { name: "stream", ranks: 1, way: Way::Stream { v6: false } },
+    Row { name: "stream-v6", ranks: 1, way: Way::Stream { v6: true } },
+    Row { name: "packet-16", ranks: 16, way: Way::Packet },
+    Row { name: "packet-64", ranks: 64, way: Way::Packet },
+    Row { name: "group-1", ranks: 1, way: Way::PacketGroup },
+    Row { name: "group-16", ranks: 16, way: Way::PacketGroup },
+    Row { name: "group-64", ranks: 64, way: Way::PacketGroup },
+];
+
+const JOB: u32 = 0x6265_6e63;
+const PASS: [u8; 16] = *b"hawser-bench net";
+
+impl Row {
+    /// The ports of the far host's ranks, or of the near host's one. The last one is used: whoever is looked at first, it is not.
+    fn open(&self, near: bool) -> io::Result<Vec<Box<dyn FramePort>>> {
+        let interface = end_of_cable()?;
+        let ranks = if near { 1 } else { self.ranks };
+        let packet = |member: Member, selector| -> io::Result<Box<dyn FramePort>> {
+            Ok(Box::new(PacketPort::over(member, &interface, JOB, selector)?))
+        };
+        match self.way {
+            Way::Packet => {
+                let open = |selector| -> io::Result<Box<dyn FramePort>> {
+                    Ok(Box::new(PacketPort::open(&interface, JOB, selector)?))
+                };
+                (0..ranks).map(open).collect()
+            }
+            Way::PacketGroup => {
+                let members = Member::group(&interface, JOB, ranks)?;
+                members.into_iter().zip(0..).map(|(member, selector)| packet(member, selector)).collect()
+            }
+            Way::Udp { v6 } => {
+                let local = local(&interface, v6)?;
+                Ok(vec![Box::new(UdpPort::open(&interface, &local, PortRange::ANY, 0)?)])
+            }
+            Way::Stream { v6 } => {
+                let local = local(&interface, v6)?;
+                Ok(vec![Box::new(StreamPort::open(&interface, &local, PortRange::ANY, 0, PASS)?)])
+            }
+        }
+    }
+}
+
+fn end_of_cable() -> io::Result<Interface> {
+    let found = interfaces::all()?.into_iter().find(|interface| interface.name == "e0");
+    found.ok_or_else(|| io::Error::other("the cable has no end here"))
+}
+
+fn local(interface: &Interface, v6: bool) -> io::Result<Network> {
+    let found = interface.addresses.iter().find(|local| local.ip.is_ipv6() == v6 && local.scope == 0);
+    found.copied().ok_or_else(|| io::Error::other("the cable has no such address"))
+}
+
+/// Sleeping until a port has something to do.
+struct Sleep {
+    epoll: Epoll,
+    events: Vec<Event>,
+}
+
+impl Sleep {
+    fn on(port: &dyn FramePort) -> io::Result<Sleep> {
+        let mut epoll = Epoll::new()?;
+        epoll.add(port.as_fd(), 0, Interest::Read)?;
+        Ok(Sleep { epoll, events: Vec::new() })
+    }
+
+    /// At most 20 ms: what was lost is sent again, and orders are looked for.
+    fn until_something_comes(&mut self) {
+        let _ = self.epoll.wait(&mut self.events, Some(20));
+    }
+}
+
+fn written(address: &Address) -> String {
+    let mut bytes = Vec::new();
+    address.encode(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read(text: &str) -> Option<Address> {
+    let bytes: Option<Vec<u8>> =
+        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
+    Address::decode(&bytes?).ok().map(|(address, _)| address)
+}

@@ -1,0 +1,85 @@
+//! A stream of long frames one way, within the room that the receiver's port says it has; the receiver says now and then how many came.
+
+use hawser_dev_ether::port::{Address, FramePort, Refused};
+use std::time::{Duration, Instant};
+
+/// Length of the memory that is sent again and again: more than the nearest cache, as an application's buffer is.
+const SOURCE_BYTES: usize = 1 << 20;
+/// Frames that are handed over at once.
+const RUN: usize = 264;
+/// After so long without a word what is open was lost.
+const LOST: Duration = Duration::from_millis(20);
+/// First byte of a word about what came.
+const WORD: u8 = b'!';
+
+/// What the far side counts.
+#[derive(Default)]
+pub struct Counter {
+    frames: u64,
+    /// Bytes of which it has said nothing.
+    silent: usize,
+}
+
+impl Counter {
+    pub fn count(&mut self, frame: &[u8]) {
+        self.frames += 1;
+        self.silent += frame.len();
+    }
+
+    /// What is to be said now: after an eighth of the room, or when nothing comes any more.
+    pub fn word(&mut self, room: usize, idle: bool) -> Option<[u8; 64]> {
+        if self.silent < room / 8 && !(idle && self.silent > 0) {
+            return None;
+        }
+        self.silent = 0;
+        let mut word = [WORD; 64];
+        word[8..16].copy_from_slice(&self.frames.to_le_bytes());
+        Some(word)
+    }
+}
+
+/// What became of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flow {
+    pub gbyte_s: f64,
+    pub gbytes: f64,
+    pub lost_frames: u64,
+}
+
+/// Sends for `time`; the rate of what came, until the last word about it.
+pub fn run(port: &mut dyn FramePort, far: &Address, time: Duration) -> Result<Flow, Refused> {
+    let size = port.frame_max();
+    let window = (port.room() / 2 / size).max(2) as u64;
+    let run = (window as usize / 4).clamp(1, RUN);
+    let source = vec![0xa5_u8; (SOURCE_BYTES / size).max(1).next_multiple_of(run) * size];
+    let (mut sent, mut came, mut lost, mut at) = (0, 0, 0, 0);
+    let (start, mut heard) = (Instant::now(), Instant::now());
+    while start.elapsed() < time || sent > came + lost {
+        if start.elapsed() < time && sent + run as u64 <= came + lost + window {
+            match port.send_run(far, &source[at..at + run * size], size) {
+                Ok(count) => sent += count as u64,
+                Err(Refused::Full) => {}
+                Err(refused) => return Err(refused),
+            }
+            at = (at + run * size) % source.len();
+        }
+        if let Some(frames) = hear(port) {
+            (came, heard) = (frames, Instant::now());
+        } else if heard.elapsed() > LOST {
+            (lost, heard) = (sent - came, Instant::now());
+        }
+    }
+    let gbytes = (came * size as u64) as f64 / 1e9;
+    Ok(Flow { gbyte_s: gbytes / start.elapsed().as_secs_f64(), gbytes, lost_frames: sent - came })
+}
+
+/// The last word that has come.
+fn hear(port: &mut dyn FramePort) -> Option<u64> {
+    let mut told = None;
+    port.receive(&mut |frame| {
+        if let (Some(&WORD), Some(frames)) = (frame.first(), frame.get(8..16)) {
+            told = Some(u64::from_le_bytes(frames.try_into().expect("eight bytes")));
+        }
+    });
+    told
+}

@@ -1,0 +1,43 @@
+//! One short frame there and back, halved: spinning, or sleeping until it comes.
+
+use super::Sleep;
+use crate::sample;
+use hawser_dev_ether::port::{Address, FramePort};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// A frame of `link` with a few words: its header, and what a short message of MPI takes.
+const FRAME_BYTES: usize = 64;
+/// After so long it was lost. Longer than any scheduler's slice.
+const LOST: Duration = Duration::from_millis(200);
+
+/// Half round trips in microseconds, sorted: one for each repetition of `rounds`.
+pub fn run(
+    port: &mut dyn FramePort,
+    far: &Address,
+    sleeps: bool,
+    repetitions: usize,
+    rounds: u32,
+) -> io::Result<Vec<f64>> {
+    let mut sleep = Sleep::on(port)?;
+    let mut frame = [b'?'; FRAME_BYTES];
+    let mut number = 0_u32;
+    let mut turn = || {
+        number += 1;
+        frame[4..8].copy_from_slice(&number.to_le_bytes());
+        let mut back = false;
+        while !back {
+            let _ = port.send(far, &frame);
+            let sent = Instant::now();
+            let mut turns = 0_u32;
+            while !back && (!turns.is_multiple_of(1024) || sent.elapsed() < LOST) {
+                if port.receive(&mut |bytes| back |= bytes.get(4..8) == Some(&number.to_le_bytes())) == 0 && sleeps {
+                    sleep.until_something_comes();
+                }
+                turns += 1;
+            }
+        }
+    };
+    (0..rounds / 10).for_each(|_| turn());
+    Ok(sample::times(repetitions, 2 * rounds as usize, || (0..rounds).for_each(|_| turn())))
+}

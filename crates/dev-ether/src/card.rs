@@ -1,0 +1,79 @@
+//! A rank's card: where its ports are reached, as other ranks get it through their agents.
+//!
+//! What it says is believed no further than that frames are sent there. Before it: `device`, which publishes its own and
+//! looks up others'; after it: `port::Address`.
+
+use crate::port::Address;
+
+/// Ports of a rank at most: link::Route names one by a byte, and a card holds no more.
+pub const PORTS: usize = 8;
+
+/// The longest card, in bytes.
+pub const CARD: usize = 1 + PORTS * (2 + Address::ENCODED_MAX);
+
+const _: () = assert!(CARD <= 256, "a card is what is known of a peer never spoken to (DESIGN.md, Targets)");
+
+/// One port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct End {
+    pub address: Address,
+    /// The longest frame that it takes, in bytes.
+    pub frame_max: u16,
+}
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Card(Vec<End>);
+
+impl Card {
+    /// Of at most `PORTS` ports.
+    pub fn new(ends: Vec<End>) -> Card {
+        assert!(ends.len() <= PORTS);
+        Card(ends)
+    }
+
+    pub fn ends(&self) -> &[End] {
+        &self.0
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![self.0.len() as u8];
+        for end in &self.0 {
+            bytes.extend(end.frame_max.to_le_bytes());
+            end.address.encode(&mut bytes);
+        }
+        bytes
+    }
+
+    /// None: it is none.
+    pub fn decode(bytes: &[u8]) -> Option<Card> {
+        let (&count, mut rest) = bytes.split_first()?;
+        let mut ends = Vec::new();
+        for _ in 0..count {
+            let (frame_max, address) = rest.split_first_chunk::<2>()?;
+            let (address, len) = Address::decode(address).ok()?;
+            ends.push(End { address, frame_max: u16::from_le_bytes(*frame_max) });
+            rest = &rest[2 + len..];
+        }
+        (usize::from(count) <= PORTS).then_some(Card(ends))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_comes_back_and_a_cut_one_is_none() {
+        let ip = |text: &str| Address::Ip(text.parse().unwrap());
+        let ether = Address::Ether { mac: [2, 3, 4, 5, 6, 7], selector: 9 };
+        let end = |address| End { address, frame_max: 1472 };
+        let card = Card::new(vec![end(ether), end(ip("[2001:db8::1]:65535")), end(ip("10.0.0.1:5"))]);
+        let bytes = card.encode();
+        assert!(bytes.len() <= CARD);
+        assert_eq!(Card::decode(&bytes), Some(card));
+        assert!((0..bytes.len()).all(|cut| Card::decode(&bytes[..cut]).is_none()));
+        assert_eq!(Card::decode(&[PORTS as u8 + 1; 300]), None);
+        assert_eq!(Card::decode(&[0]), Some(Card::default()));
+    }
+}

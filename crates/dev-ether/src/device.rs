@@ -1,0 +1,313 @@
+//! The device: packets of the lanes as messages of `link`, over the ports of this rank.
+//!
+//! A NIC is one, so all lanes share one endpoint and its lock; what comes for another lane waits in that lane's inbox. It
+//! must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
+
+use crate::ends::{Cards, Ends};
+use crate::inbox::{Inbox, View};
+use crate::port::FramePort;
+use hawser_base::{LANES, Lane, Peer, SharedMem};
+use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Port, Refusal, Source};
+use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
+use hawser_link::record::RECORD;
+use hawser_link::{Config, Endpoint, Message, Refused};
+use hawser_os::clock;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Bytes of a packet's header in a message.
+pub(crate) const HEADER: usize = 12;
+
+/// Longest packet, prefix included, in bytes: with the shortest frames (548 bytes) still within link's fragments.
+const PACKET: usize = (16 << 10) + PREFIX_MAX;
+
+/// Longest message worth pushing without asking, in bytes: what shared memory takes too, so that one figure suits all.
+const EAGER: usize = 64 << 10;
+
+/// Frames for all peers together, to be sent and to be kept in order (P21: what is granted fits the kernel's buffers, which
+/// hold some hundred of these).
+const SENDING: usize = 1024;
+const HOLDING: usize = 1024;
+
+/// Who a rank's device is made for.
+pub struct Setup {
+    pub me: u32,
+    pub ranks: u32,
+    pub key: Key,
+    /// For numbers that others shall not guess.
+    pub seed: u64,
+    pub ports: Vec<Box<dyn FramePort>>,
+    pub cards: Cards,
+    /// Whether a rank is reached by this device and no better one.
+    pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
+}
+
+struct State {
+    endpoint: Endpoint,
+    ends: Ends,
+    inboxes: [Inbox; LANES],
+    /// Those that were reported lost.
+    lost: Vec<Peer>,
+    connected: usize,
+}
+
+/// See the module.
+pub struct EtherDevice {
+    state: Arc<Mutex<State>>,
+    /// Longest payload of one frame.
+    short: usize,
+    serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
+}
+
+impl EtherDevice {
+    pub const NAME: &'static str = "ether";
+
+    /// With at least one port.
+    pub fn new(setup: Setup) -> EtherDevice {
+        let Setup { me, ranks, key, seed, ports, cards, serves } = setup;
+        let longest = |of: fn(usize, usize) -> usize| ports.iter().map(|port| port.frame_max()).reduce(of);
+        let (most, least) = (longest(usize::max).expect("a port"), longest(usize::min).expect("a port"));
+        let config = Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, checked: true };
+        let mut state = State {
+            endpoint: Endpoint::new(config, seed),
+            ends: Ends::new(ports, cards),
+            inboxes: Default::default(),
+            lost: Vec::new(),
+            connected: 0,
+        };
+        state.share_room();
+        let short = least.min(PACKET) - FRAME_HEADER - RECORD - HEADER;
+        EtherDevice { state: Arc::new(Mutex::new(state)), short, serves }
+    }
+
+    /// This rank's card, for its peers.
+    pub fn card(&self) -> Vec<u8> {
+        lock(&self.state).ends.card().encode()
+    }
+
+    /// A peer is gone, by word of its host's agent.
+    pub fn lose(&self, peer: Peer) {
+        let mut state = lock(&self.state);
+        if !state.lost.contains(&peer) {
+            state.lost.push(peer);
+            state.endpoint.forget(peer.0);
+            state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
+        }
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Device for EtherDevice {
+    fn name(&self) -> &'static str {
+        EtherDevice::NAME
+    }
+
+    fn limits(&self, peer: Peer) -> Option<Limits> {
+        (self.serves)(peer).then_some(Limits {
+            short: self.short,
+            packet: PACKET,
+            piece: |_| PACKET,
+            eager: EAGER,
+            read_from: None,
+        })
+    }
+
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
+        lock(&self.state).ends.ports.iter().for_each(|port| each(port.as_fd()));
+    }
+
+    fn before_sleep(&self) -> Option<u64> {
+        let mut state = lock(&self.state);
+        // Else the peer would be kept waiting for as long as this rank sleeps.
+        state.endpoint.acknowledge();
+        state.transmit();
+        state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(clock::now_ns()))
+    }
+
+    fn flush(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.receive(None, &mut Nobody);
+        state.endpoint.is_quiet()
+    }
+
+    fn port(&self, lane: Lane) -> Box<dyn Port> {
+        Box::new(LanePort { state: self.state.clone(), lane })
+    }
+}
+
+impl State {
+    /// What the kernel keeps for us, shared among the peers that may send.
+    fn share_room(&mut self) {
+        let rooms = self.ends.ports.iter().map(|port| port.room() / port.frame_max().max(1));
+        let frames = rooms.min().unwrap_or(1) / self.connected.max(1);
+        self.endpoint.set_credit(frames.clamp(2, usize::from(u16::MAX)) as u16);
+    }
+
+    /// Begins to connect, if that can be done by now.
+    fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
+        let routes = self.ends.routes_to(peer.0).ok_or(Refusal::Full)?;
+        for (route, frame) in routes {
+            self.endpoint.open(peer.0, route, frame);
+        }
+        self.connected += 1;
+        self.share_room();
+        Ok(())
+    }
+
+    fn send(&mut self, lane: Lane, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+        if self.lost.contains(&to) {
+            return Err(Refusal::Lost);
+        }
+        if !self.endpoint.is_connected(to.0) {
+            self.connect(to)?;
+        }
+        let control = matches!(source, Source::None);
+        let mut writer = Writer::new(header, prefix, source);
+        let total = writer.total();
+        let sent = self.endpoint.send(to.0, lane.0, total, control, |at, into| writer.write(at, into));
+        match sent {
+            Ok(()) => {
+                self.transmit();
+                Ok(())
+            }
+            Err(Refused::Full) => Err(Refusal::Full),
+            Err(Refused::NotConnected) => Err(Refusal::Lost),
+        }
+    }
+
+    fn transmit(&mut self) {
+        if self.endpoint.is_active() {
+            self.endpoint.transmit(clock::now_ns(), &mut self.ends);
+        }
+    }
+
+    /// Takes what has come: packets of one lane, and if so of one peer and only one, are delivered, all others wait. How many
+    /// were delivered.
+    fn receive(&mut self, to: Option<(Lane, Option<Peer>)>, delivery: &mut dyn Delivery) -> usize {
+        let State { endpoint, ends, inboxes, lost, .. } = self;
+        let (mut count, mut now_ns) = (0, 0);
+        for at in 0..ends.ports.len() {
+            ends.ports[at].receive(&mut |frame| {
+                if now_ns == 0 {
+                    now_ns = clock::now_ns();
+                }
+                let mut deliver = |from: u32, channel: u8, message: Message<'_>| {
+                    let from = Peer(from);
+                    let Some(inbox) = inboxes.get_mut(usize::from(channel)) else { return };
+                    let Some((header, mut bytes)) = unpack(message, inbox.memory()) else { return };
+                    let wanted = to.is_some_and(|(lane, only)| {
+                        lane.0 == channel && only.is_none_or(|only| only == from && count == 0)
+                    });
+                    if wanted && !lost.contains(&from) {
+                        delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: HEADER });
+                        inbox.spare(bytes);
+                        count += 1;
+                    } else {
+                        inbox.push(from, header, bytes);
+                    }
+                };
+                // What is wrong with a frame is counted there.
+                let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
+            });
+        }
+        self.transmit();
+        count
+    }
+}
+
+/// Gets nothing delivered.
+struct Nobody;
+
+impl Delivery for Nobody {
+    fn deliver(&mut self, _: Peer, _: Header, _: &mut dyn hawser_device::Payload) {
+        unreachable!("all wait in their inboxes")
+    }
+
+    fn lost(&mut self, _: Peer) {
+        unreachable!("losses wait in the inboxes")
+    }
+}
+
+/// One lane's end.
+struct LanePort {
+    state: Arc<Mutex<State>>,
+    lane: Lane,
+}
+
+impl Port for LanePort {
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+        lock(&self.state).send(self.lane, to, header, prefix, source)
+    }
+
+    fn has_room(&mut self, to: Peer, len: usize) -> bool {
+        let mut state = lock(&self.state);
+        if !state.endpoint.is_connected(to.0) && (state.lost.contains(&to) || state.connect(to).is_err()) {
+            return false;
+        }
+        state.endpoint.has_room(to.0, HEADER + len, false).is_ok()
+    }
+
+    fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let mut state = lock(&self.state);
+        let waited = state.inboxes[self.lane.index()].deliver_all(delivery);
+        waited + state.receive(Some((self.lane, None)), delivery)
+    }
+
+    fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
+        let mut state = lock(&self.state);
+        state.inboxes[self.lane.index()].deliver_from(from, delivery)
+            || state.receive(Some((self.lane, Some(from))), delivery) > 0
+    }
+}
+
+/// A packet as a message: header, prefix, payload, written front to back.
+struct Writer<'a> {
+    front: [u8; HEADER + PREFIX_MAX],
+    front_len: usize,
+    source: Source<'a>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(header: Header, prefix: &[u8], source: Source<'a>) -> Writer<'a> {
+        let mut front = [0; HEADER + PREFIX_MAX];
+        front[0] = header.kind;
+        front[2..4].copy_from_slice(&header.aux.to_le_bytes());
+        front[4..8].copy_from_slice(&header.a.to_le_bytes());
+        front[8..HEADER].copy_from_slice(&header.b.to_le_bytes());
+        front[HEADER..HEADER + prefix.len()].copy_from_slice(prefix);
+        Writer { front, front_len: HEADER + prefix.len(), source }
+    }
+
+    fn total(&self) -> usize {
+        self.front_len + self.source.len()
+    }
+
+    /// Bytes `at` and following.
+    fn write(&mut self, at: usize, into: &mut [u8]) {
+        let front = self.front_len.saturating_sub(at).min(into.len());
+        let (head, body) = into.split_at_mut(front);
+        head.copy_from_slice(&self.front[at.min(self.front_len)..][..front]);
+        let from = at.max(self.front_len) - self.front_len;
+        match &mut self.source {
+            _ if body.is_empty() => {}
+            Source::None => {}
+            Source::Mem(mem) => mem.slice(from, body.len()).read(body),
+            Source::Pack { pack, .. } => pack(SharedMem::of_slice(body)),
+        }
+    }
+}
+
+/// The header of a message, and all of it. None: it is no packet.
+fn unpack(mut message: Message<'_>, mut bytes: Vec<u8>) -> Option<(Header, Vec<u8>)> {
+    bytes.reserve(message.len());
+    while let Some(piece) = message.next(usize::MAX) {
+        bytes.extend_from_slice(piece);
+    }
+    let head: [u8; HEADER] = *bytes.first_chunk()?;
+    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let header = Header { kind: head[0], aux: u16::from_le_bytes([head[2], head[3]]), a: word(4), b: word(8) };
+    Some((header, bytes))
+}

@@ -1,0 +1,98 @@
+//! Packets that came while another lane was polled, or for another peer than was polled for.
+//!
+//! Before it: `device`; after it: `device::Delivery`.
+
+use crate::device::HEADER;
+use hawser_base::{Peer, SharedMem};
+use hawser_device::{Delivery, Header, Payload};
+use std::collections::VecDeque;
+
+/// Emptied memory that is kept, in packets.
+const SPARE: usize = 16;
+
+/// One lane's.
+#[derive(Default)]
+pub struct Inbox {
+    /// With their headers as they came, before their payload.
+    queue: VecDeque<(Peer, Header, Vec<u8>)>,
+    spare: Vec<Vec<u8>>,
+    /// Peers to be reported lost.
+    lost: Vec<Peer>,
+}
+
+impl Inbox {
+    /// Empty memory for a packet.
+    pub fn memory(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Takes back memory.
+    pub fn spare(&mut self, mut bytes: Vec<u8>) {
+        if self.spare.len() < SPARE {
+            bytes.clear();
+            self.spare.push(bytes);
+        }
+    }
+
+    pub fn push(&mut self, from: Peer, header: Header, bytes: Vec<u8>) {
+        self.queue.push_back((from, header, bytes));
+    }
+
+    pub fn lose(&mut self, peer: Peer) {
+        self.lost.push(peer);
+    }
+
+    /// Delivers everything. How many packets.
+    pub fn deliver_all(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let mut count = 0;
+        while let Some(packet) = self.queue.pop_front() {
+            self.deliver(packet, delivery);
+            count += 1;
+        }
+        self.report(delivery);
+        count
+    }
+
+    /// Delivers the first packet of `from`, if there is one.
+    pub fn deliver_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
+        let Some(at) = self.queue.iter().position(|(peer, ..)| *peer == from) else {
+            self.report(delivery);
+            return false;
+        };
+        let packet = self.queue.remove(at).expect("it is there");
+        self.deliver(packet, delivery);
+        true
+    }
+
+    fn deliver(&mut self, (from, header, mut bytes): (Peer, Header, Vec<u8>), delivery: &mut dyn Delivery) {
+        delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: HEADER });
+        self.spare(bytes);
+    }
+
+    /// What came before a peer's end is delivered before its end.
+    fn report(&mut self, delivery: &mut dyn Delivery) {
+        let waiting = |queue: &VecDeque<(Peer, Header, Vec<u8>)>, peer| queue.iter().any(|&(from, ..)| from == peer);
+        while let Some(at) = self.lost.iter().position(|&peer| !waiting(&self.queue, peer)) {
+            delivery.lost(self.lost.swap_remove(at));
+        }
+    }
+}
+
+/// A packet in memory of our own.
+pub struct View<'a> {
+    pub bytes: &'a mut [u8],
+    pub at: usize,
+}
+
+impl Payload for View<'_> {
+    fn len(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    fn next(&mut self, max: usize) -> Option<SharedMem> {
+        let len = self.len().min(max);
+        let piece = SharedMem::of_slice(&mut self.bytes[self.at..self.at + len]);
+        self.at += len;
+        (len > 0).then_some(piece)
+    }
+}

@@ -1,0 +1,21 @@
+//! Floor 3: the device of Ethernets, between ranks of different hosts.
+//!
+//! The walk of a packet: `device` (packets as messages of `link`) -> `ends` (which port, which address) -> `port` (frames over one
+//! rail, by raw Ethernet, UDP or TCP). `card` is what others know of a rank's ports, `rails` finds the rails. It must never trust
+//! what comes: whoever can reach a port can send it anything. Before it: `transport`. After it: `link`, `os`.
+
+#![forbid(unsafe_code)]
+
+pub mod card;
+mod device;
+mod ends;
+mod inbox;
+pub mod port;
+pub mod rails;
+
+pub use device::{EtherDevice, Setup};
+pub use ends::Cards;
+
+use hawser_base::param::Param;
+
+pub static PARAMS: &[Param] = &[rails::RAILS, port::PORT_RANGE];

@@ -1,0 +1,82 @@
+//! Frame ports: whole frames between this rank and others over one rail, in three ways, one file each.
+//!
+//! A port may lose frames, double and reorder them (`link` mends that), and hands over whatever comes: rubbish and forgeries
+//! too, which `link` tells by their tags. It must never wait, and never end for what others send. A rank has one port for each
+//! rail and way, and for each flow where one address may not use a whole network (`udp`).
+
+mod address;
+mod packet;
+mod range;
+mod stream;
+mod udp;
+
+pub use address::{Address, MalformedAddress};
+pub use packet::{Member, PacketPort};
+pub use range::{PORT_RANGE, PortRange};
+pub use stream::{Pass, StreamPort};
+pub use udp::UdpPort;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
+/// them, never split or change them knowingly.
+pub trait FramePort: Send {
+    /// As in HAWSER_PORT: "packet", "udp" or "stream".
+    fn name(&self) -> &'static str;
+
+    /// Longest frame, header of `link` included, in bytes.
+    fn frame_max(&self) -> usize;
+
+    /// Bytes of frames of full length that are really kept for us before some are dropped.
+    fn room(&self) -> usize;
+
+    /// Where others reach it: goes into the rank's card.
+    fn address(&self) -> Address;
+
+    /// Sends one frame at once.
+    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused>;
+
+    /// Sends frames of `size` bytes each, at least one (the last frame may be shorter) that lie one behind the other, to one peer, with as few system
+    /// calls as can be. How many went; refused only if none did.
+    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused>;
+
+    /// Hands over each frame that has come, a bounded number of them, and sends on what it holds back. How many. Costs next
+    /// to nothing when nothing has come: a load (packet) or one system call.
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
+
+    /// What to sleep on: readable when `receive` has something to do.
+    fn as_fd(&self) -> BorrowedFd<'_>;
+
+    /// To be called when `as_fd` has ended a sleep and `receive` found nothing: takes away an error that waits on the
+    /// descriptor (the interface went down), which would end every later sleep at once.
+    fn take_error(&mut self);
+}
+
+/// Why a frame was not sent. It left nothing behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// No room now: it may be tried again later.
+    Full,
+    /// The rail is down or nobody is there, as far as this host can know; the system's error number.
+    Unreachable(i32),
+    /// Longer than the rail takes now.
+    TooLong,
+}
+
+impl Refused {
+    /// What the system's refusal means. linux/errno-base.h, errno.h: ENOBUFS 105, EMSGSIZE 90.
+    fn of(error: &io::Error) -> Refused {
+        const ENOBUFS: i32 = 105;
+        const EMSGSIZE: i32 = 90;
+        match error.raw_os_error() {
+            Some(ENOBUFS) => Refused::Full,
+            Some(EMSGSIZE) => Refused::TooLong,
+            _ if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory) => Refused::Full,
+            number => Refused::Unreachable(number.unwrap_or(0)),
+        }
+    }
+}
+
+/// For an address that is not of this port's kind: EAFNOSUPPORT.
+const FOREIGN_KIND: Refused = Refused::Unreachable(97);

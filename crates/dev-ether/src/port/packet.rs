@@ -1,0 +1,210 @@
+//! The port `packet`: frames of Ethernet itself, of our EtherType alone, beside all else that the NIC does (AF_PACKET).
+//!
+//! Between Ethernet's header and the frame stand the job's number and the selector of the receiving rank on its NIC, six bytes, big-endian as
+//! BPF reads them: by these the kernel drops what is not for this rank, before it copies it. Both are no secret;
+//! who sent a frame only `link` can tell.
+//!
+//! Each socket of an interface looks at each frame (one filter a rank). Where one process, the host's agent, makes the
+//! sockets of all ranks of a job (`Member`) they are a fanout group: the selector is the place in it, and each frame is looked at by one.
+
+use super::{Address, FOREIGN_KIND, FramePort, Refused};
+use hawser_os::bpf::{self, Field};
+use hawser_os::interfaces::Interface;
+use hawser_os::packet::{RUN_MAX, Shape, Socket};
+use hawser_os::packet_ring::{Ring, SLOT_HEAD};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// IEEE 802 "local experimental EtherType 1".
+const ETHER_TYPE: u16 = 0x88B5;
+
+/// Where things lie in front of a frame.
+const SOURCE: usize = 6;
+const TYPE: usize = 12;
+const JOB: usize = 14;
+const SELECTOR: usize = 18;
+const HEAD: usize = 20;
+/// Bytes of Ethernet's own header, which the MTU does not count and a fanout program does not see.
+const ETHER_HEAD: usize = 14;
+
+/// A ring's memory: 164 frames of 1500 bytes or 28 of 9000, 64 MiB for 64 ranks on 4 NICs.
+const RING_BYTES: usize = 256 << 10;
+/// The kernel allocates a ring in blocks that must be contiguous; those of 64 KiB are easily had.
+const BLOCK_BYTES: usize = 64 << 10;
+/// Slots that one `receive` empties at most.
+const RECEIVE_MAX: usize = 64;
+
+/// A socket for the rank `selector` of job `job` on an interface, made by one process for another, which gets the
+/// descriptor. As long as their maker keeps the sockets of a group, the places in it do not move.
+pub struct Member(Socket);
+
+impl Member {
+    /// A group of `count` sockets, for selectors 0 to `count` - 1: at most 256 (PACKET_FANOUT_MAX_DEFAULT). The interface must be up.
+    pub fn group(interface: &Interface, job: u32, count: u16) -> io::Result<Vec<Member>> {
+        let mut group = None;
+        let member = |selector| {
+            let socket = bound(interface, job, selector)?;
+            match group {
+                Some(group) => socket.join(group)?,
+                None => {
+                    let place = bpf::value_of(Field::Half((SELECTOR - ETHER_HEAD) as u32));
+                    group = Some(socket.found(&place)?);
+                }
+            }
+            Ok(Member(socket))
+        };
+        (0..count).map(member).collect()
+    }
+}
+
+impl AsFd for Member {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl From<OwnedFd> for Member {
+    fn from(fd: OwnedFd) -> Member {
+        Member(fd.into())
+    }
+}
+
+pub struct PacketPort {
+    ring: Ring,
+    mac: [u8; 6],
+    selector: u16,
+    frame_max: usize,
+    room: usize,
+    /// The header of the frame that is sent, and room for the frame behind it.
+    out: Vec<u8>,
+}
+
+impl PacketPort {
+    /// A port with a socket of its own.
+    pub fn open(interface: &Interface, job: u32, selector: u16) -> io::Result<PacketPort> {
+        PacketPort::over(Member(bound(interface, job, selector)?), interface, job, selector)
+    }
+
+    /// A port over a socket that was made for the same interface, job and selector.
+    pub fn over(member: Member, interface: &Interface, job: u32, selector: u16) -> io::Result<PacketPort> {
+        let shape = shape(interface.mtu);
+        let ring = Ring::map(member.0, shape)?;
+        let (mac, frame_max) = (mac(interface)?, frame_max(interface.mtu));
+        let mut out = vec![0; HEAD + frame_max];
+        out[SOURCE..TYPE].copy_from_slice(&mac);
+        out[TYPE..JOB].copy_from_slice(&ETHER_TYPE.to_be_bytes());
+        out[JOB..SELECTOR].copy_from_slice(&job.to_be_bytes());
+        Ok(PacketPort { ring, mac, selector, frame_max, room: shape.slots as usize * frame_max, out })
+    }
+
+    /// Addresses the header; refuses what cannot be sent.
+    fn address_to(&mut self, to: &Address, size: usize) -> Result<(), Refused> {
+        let Address::Ether { mac, selector } = to else { return Err(FOREIGN_KIND) };
+        if size > self.frame_max {
+            return Err(Refused::TooLong);
+        }
+        self.out[..SOURCE].copy_from_slice(mac);
+        self.out[SELECTOR..HEAD].copy_from_slice(&selector.to_be_bytes());
+        Ok(())
+    }
+}
+
+impl FramePort for PacketPort {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
+    fn frame_max(&self) -> usize {
+        self.frame_max
+    }
+
+    fn room(&self) -> usize {
+        self.room
+    }
+
+    fn address(&self) -> Address {
+        Address::Ether { mac: self.mac, selector: self.selector }
+    }
+
+    #[inline]
+    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
+        self.address_to(to, frame.len())?;
+        let end = HEAD + frame.len();
+        self.out[HEAD..end].copy_from_slice(frame);
+        self.ring.socket().send(&self.out[..end]).map_err(|error| Refused::of(&error))
+    }
+
+    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
+        self.address_to(to, size)?;
+        let mut sent = 0;
+        for run in frames.chunks(size * RUN_MAX) {
+            match self.ring.socket().send_run(&self.out[..HEAD], run, size) {
+                Ok(count) => sent += count,
+                Err(error) if sent == 0 => return Err(Refused::of(&error)),
+                Err(_) => break,
+            }
+            if !sent.is_multiple_of(RUN_MAX) {
+                break;
+            }
+        }
+        Ok(sent)
+    }
+
+    #[inline]
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut count = 0;
+        self.ring.receive(RECEIVE_MAX, |frame| {
+            if let Some(frame) = frame.get(HEAD..) {
+                take(frame);
+                count += 1;
+            }
+        });
+        count
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ring.socket().as_fd()
+    }
+
+    fn take_error(&mut self) {
+        self.ring.socket().take_error();
+    }
+}
+
+/// A socket to which frames for this selector of this job come that are addressed to this interface.
+fn bound(interface: &Interface, job: u32, selector: u16) -> io::Result<Socket> {
+    mac(interface)?;
+    let socket = Socket::deaf()?;
+    socket.filter(&bpf::all_of(&[
+        (Field::Half(SELECTOR as u32), selector.into()),
+        (Field::Word(JOB as u32), job),
+        (Field::PacketType, 0),
+    ]))?;
+    socket.set_ring(shape(interface.mtu))?;
+    socket.bypass_queue()?;
+    socket.bind(interface.index, ETHER_TYPE)?;
+    Ok(socket)
+}
+
+fn mac(interface: &Interface) -> io::Result<[u8; 6]> {
+    interface.mac.ok_or_else(|| {
+        io::Error::new(io::ErrorKind::Unsupported, format!("interface {} is no Ethernet", interface.name))
+    })
+}
+
+fn frame_max(mtu: usize) -> usize {
+    mtu.saturating_sub(HEAD - ETHER_HEAD)
+}
+
+/// A ring for frames of this MTU.
+fn shape(mtu: usize) -> Shape {
+    let slot_bytes = (SLOT_HEAD + mtu).next_multiple_of(16);
+    let block_bytes = slot_bytes.next_power_of_two().max(BLOCK_BYTES);
+    let blocks = RING_BYTES.div_ceil(block_bytes);
+    Shape {
+        block_bytes: block_bytes as u32,
+        blocks: blocks as u32,
+        slot_bytes: slot_bytes as u32,
+        slots: (block_bytes / slot_bytes * blocks) as u32,
+    }
+}

@@ -1,0 +1,86 @@
+//! Which UDP and TCP ports may be used: HAWSER_PORT_RANGE, for firewalls.
+
+use hawser_base::param::{Kind, Param};
+use hawser_base::{Class, Error, Result};
+use std::io;
+
+pub static PORT_RANGE: Param = Param {
+    name: "HAWSER_PORT_RANGE",
+    kind: Kind::Text,
+    default: "",
+    help: "first and last UDP and TCP port that ranks use, as in 40000-40999; empty: any",
+};
+
+/// Ports from the first to the last; without bounds the kernel chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortRange(Option<(u16, u16)>);
+
+impl PortRange {
+    pub const ANY: PortRange = PortRange(None);
+
+    /// What HAWSER_PORT_RANGE says.
+    pub fn from_environment() -> Result<PortRange> {
+        let text = PORT_RANGE.text();
+        PortRange::parse(&text).ok_or_else(|| {
+            Error::new(
+                Class::Arg,
+                format!("HAWSER_PORT_RANGE={text} is not FIRST-LAST, two ports from 1 to 65535; unset it for any port"),
+            )
+        })
+    }
+
+    /// `None` if these are no two ports in order.
+    pub fn between(first: u16, last: u16) -> Option<PortRange> {
+        (0 < first && first <= last).then_some(PortRange(Some((first, last))))
+    }
+
+    fn parse(text: &str) -> Option<PortRange> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Some(PortRange::ANY);
+        }
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        PortRange::between(first.trim().parse().ok()?, last.trim().parse().ok()?)
+    }
+
+    /// Binds what `bind` makes of a free port. The `nth` socket of a host begins to look at its own place, so that many
+    /// ranks do not try the same ports in turn.
+    pub(super) fn bind<T>(self, nth: usize, bind: impl Fn(u16) -> io::Result<T>) -> io::Result<T> {
+        let Some((first, last)) = self.0 else { return bind(0) };
+        let count = usize::from(last - first) + 1;
+        for i in 0..count {
+            match bind(first + ((nth + i) % count) as u16) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+                result => return result,
+            }
+        }
+        let text =
+            format!("all ports of HAWSER_PORT_RANGE={first}-{last} are in use: widen it to one for each rank and rail");
+        Err(io::Error::new(io::ErrorKind::AddrInUse, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_and_wrong_ones_refused() {
+        assert_eq!(PortRange::parse(" "), Some(PortRange::ANY));
+        assert_eq!(PortRange::parse("40000-40002"), Some(PortRange(Some((40000, 40002)))));
+        assert_eq!(PortRange::parse("7"), Some(PortRange(Some((7, 7)))));
+        for wrong in ["0-5", "9-8", "x", "1-65536", "-", "1-2-3"] {
+            assert_eq!(PortRange::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_port_in_use_is_passed_over_until_all_are() {
+        let range = PortRange(Some((10, 12)));
+        let taken = |port: u16| if port == 12 { Ok(port) } else { Err(io::ErrorKind::AddrInUse.into()) };
+        assert_eq!(range.bind(1, taken).unwrap(), 12);
+        let text = range.bind::<u16>(0, |_| Err(io::ErrorKind::AddrInUse.into())).unwrap_err().to_string();
+        assert!(text.contains("HAWSER_PORT_RANGE=10-12"), "{text}");
+        assert_eq!(range.bind(4, Ok).unwrap(), 11);
+    }
+}

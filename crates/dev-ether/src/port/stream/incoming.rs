@@ -1,0 +1,100 @@
+//! A connection that somebody opened to us. Until it has said the pass it is a stranger and has no buffer at all;
+//! then it keeps at most the part of one frame.
+
+use super::outgoing::PREFIX;
+use super::{FRAME_MAX, Pass};
+use hawser_os::tcp::Stream;
+
+pub(super) struct Incoming {
+    stream: Stream,
+    state: State,
+}
+
+enum State {
+    /// What it said so far of the pass.
+    Stranger { said: Pass, len: usize },
+    /// The beginning of a frame whose rest has not come.
+    Friend { rest: Vec<u8> },
+}
+
+impl Incoming {
+    pub(super) fn new(stream: Stream) -> Incoming {
+        Incoming { stream, state: State::Stranger { said: Pass::default(), len: 0 } }
+    }
+
+    pub(super) fn greeted(&self) -> bool {
+        matches!(self.state, State::Friend { .. })
+    }
+
+    /// Reads once and hands over the frames that are whole. How many; `None` if the connection is of no more use: it
+    /// ended, does not know the pass, or sends what cannot be a frame.
+    pub(super) fn serve(&mut self, pass: &Pass, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Option<usize> {
+        if let State::Stranger { said, len } = &mut self.state {
+            let Some(got) = self.stream.receive(&mut said[*len..]).ok()? else { return Some(0) };
+            *len += got;
+            if got == 0 || *len == said.len() && !same(said, pass) {
+                return None;
+            }
+            if *len < said.len() {
+                return Some(0);
+            }
+            self.state = State::Friend { rest: Vec::new() };
+        }
+        let State::Friend { rest } = &mut self.state else { return Some(0) };
+        scratch[..rest.len()].copy_from_slice(rest);
+        let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).ok()? else { return Some(0) };
+        let come = &scratch[..rest.len() + got];
+        let (count, used) = frames(come, take)?;
+        rest.clear();
+        rest.extend_from_slice(&come[used..]);
+        (got > 0).then_some(count)
+    }
+}
+
+/// Without saying by its time how much was right.
+fn same(said: &Pass, pass: &Pass) -> bool {
+    said.iter().zip(pass).fold(0, |difference, (a, b)| difference | a ^ b) == 0
+}
+
+/// Hands over the whole frames at the front of `come`: how many, and in how many bytes. `None` if a length is none.
+fn frames(come: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
+    let (mut count, mut at) = (0, 0);
+    while let Some((prefix, behind)) = come[at..].split_first_chunk::<PREFIX>() {
+        let len = usize::from(u16::from_le_bytes(*prefix));
+        if len == 0 || len > FRAME_MAX {
+            return None;
+        }
+        let Some(frame) = behind.get(..len) else { break };
+        take(frame);
+        count += 1;
+        at += PREFIX + len;
+    }
+    Some((count, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(come: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
+        let mut taken = Vec::new();
+        let (count, used) = frames(come, &mut |frame| taken.push(frame.to_vec()))?;
+        assert_eq!(count, taken.len());
+        Some((taken, used))
+    }
+
+    #[test]
+    fn whole_frames_are_taken_and_a_part_is_left() {
+        assert_eq!(parse(b""), Some((vec![], 0)));
+        assert_eq!(parse(b"\x03"), Some((vec![], 0)));
+        assert_eq!(parse(b"\x03\0ab"), Some((vec![], 0)));
+        let two = parse(b"\x03\0abc\x01\0x\x09\0part").unwrap();
+        assert_eq!(two, (vec![b"abc".to_vec(), b"x".to_vec()], 8));
+    }
+
+    #[test]
+    fn a_length_that_no_frame_has_ends_it() {
+        assert_eq!(parse(b"\x01\0x\0\0"), None);
+        assert_eq!(parse(b"\xff\xff"), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! The port `stream`: frames over TCP, where nothing else passes, and for bulk where it measures best.
+//!
+//! A connection carries frames one way, from who opened it: nobody can take a peer's place by claiming its address, and
+//! no two ends meet half-way. It begins with the job's pass, then each frame has its length in front, two bytes, little-endian. What was under
+//! way when a connection broke is lost; the next frame is refused, and the one after that opens a new connection.
+//!
+//! `outgoing` sends, `incoming` receives, this file knows which is which and sleeps on all of them.
+
+mod incoming;
+mod outgoing;
+
+use super::udp::socket_address;
+use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused};
+use hawser_os::epoll::{Epoll, Event, Interest};
+use hawser_os::interfaces::{Interface, Network};
+use hawser_os::tcp::{Listener, Stream};
+use incoming::Incoming;
+use outgoing::Outgoing;
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Longest frame: the longest payload of `link` and its header.
+const FRAME_MAX: usize = 65_507;
+/// Nothing is dropped: what has no room waits at its sender. A bound all the same: net.ipv4.tcp_rmem's usual maximum, 6 MiB.
+const ROOM: usize = 6 << 20;
+/// What a read takes at most: several of the longest frames.
+const SCRATCH_BYTES: usize = 256 << 10;
+/// Callers that have not said the pass yet; of more, the one that waits longest goes.
+const STRANGERS_MAX: usize = 64;
+const LISTENER: u64 = 0;
+
+/// What a caller says first: derived from the job's secret, and never part of what `link` computes with it.
+pub type Pass = [u8; 16];
+
+/// A connection, at a place that its events name.
+enum Connection {
+    Out(Outgoing),
+    In(Incoming),
+}
+
+/// The way to a peer.
+enum Way {
+    At(usize),
+    /// It broke, with this error number: told once.
+    Broken(i32),
+}
+
+pub struct StreamPort {
+    listener: Listener,
+    address: SocketAddr,
+    /// Where connections come from: the rail's own address, any port.
+    from: SocketAddr,
+    scope: u32,
+    interface: String,
+    pass: Pass,
+    epoll: Epoll,
+    events: Vec<Event>,
+    connections: Vec<Option<Connection>>,
+    ways: HashMap<SocketAddr, Way>,
+    /// Places of callers that have not said the pass, in order of their coming.
+    strangers: Vec<usize>,
+    scratch: Box<[u8]>,
+}
+
+impl StreamPort {
+    /// A port at one address of an interface, as the `nth` of its host.
+    pub fn open(
+        interface: &Interface,
+        local: &Network,
+        range: PortRange,
+        nth: usize,
+        pass: Pass,
+    ) -> io::Result<StreamPort> {
+        let listener = range.bind(nth, |port| Listener::bind(&socket_address(local, port)))?;
+        let mut epoll = Epoll::new()?;
+        epoll.add(listener.as_fd(), LISTENER, Interest::Read)?;
+        Ok(StreamPort {
+            address: listener.local()?,
+            listener,
+            from: socket_address(local, 0),
+            scope: local.scope,
+            interface: interface.name.clone(),
+            pass,
+            epoll,
+            events: Vec::new(),
+            connections: Vec::new(),
+            ways: HashMap::new(),
+            strangers: Vec::new(),
+            scratch: vec![0; SCRATCH_BYTES].into(),
+        })
+    }
+
+    /// The place of the connection to `to`, which is opened if there is none.
+    fn way_to(&mut self, to: &Address) -> Result<usize, Refused> {
+        let to = to.on_interface(self.scope).ok_or(FOREIGN_KIND)?;
+        match self.ways.get(&to) {
+            Some(Way::At(place)) => return Ok(*place),
+            Some(&Way::Broken(number)) => {
+                self.ways.remove(&to);
+                return Err(Refused::Unreachable(number));
+            }
+            None => {}
+        }
+        let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
+        let place = self.free_place();
+        self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
+        self.connections[place] = Some(Connection::Out(Outgoing::new(stream, to, &self.pass)));
+        self.ways.insert(to, Way::At(place));
+        Ok(place)
+    }
+
+    fn free_place(&mut self) -> usize {
+        self.connections.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        })
+    }
+
+    fn outgoing(&mut self, place: usize) -> &mut Outgoing {
+        match &mut self.connections[place] {
+            Some(Connection::Out(outgoing)) => outgoing,
+            _ => unreachable!("a way leads to an outgoing connection"),
+        }
+    }
+
+    /// After a send at `place`: wakes up for room if something waits, or lets the broken connection go.
+    fn sent<T>(&mut self, place: usize, result: Result<T, Refused>) -> Result<T, Refused> {
+        if let Err(Refused::Unreachable(number)) = result {
+            let to = self.outgoing(place).to();
+            self.close(place, number);
+            // Told here and now: the next frame may try again.
+            self.ways.remove(&to);
+        } else {
+            self.watch(place);
+        }
+        result
+    }
+
+    /// Tells epoll what an outgoing connection waits for: room, or only its end.
+    fn watch(&mut self, place: usize) {
+        let Some(Connection::Out(outgoing)) = &mut self.connections[place] else { return };
+        let interest = if outgoing.waits() { Interest::Write } else { Interest::Read };
+        if outgoing.watched_for != interest {
+            outgoing.watched_for = interest;
+            let _ = self.epoll.change(outgoing.stream().as_fd(), token(place), interest);
+        }
+    }
+
+    fn close(&mut self, place: usize, number: i32) {
+        if let Some(Connection::Out(outgoing)) = self.connections[place].take() {
+            self.ways.insert(outgoing.to(), Way::Broken(number));
+        }
+        self.strangers.retain(|&stranger| stranger != place);
+    }
+
+    /// Lets callers in, and hears at once what each has said: who knows the pass says it with the call, and is no stranger that
+    /// later ones push out. How many frames came.
+    fn accept(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut count = 0;
+        for _ in 0..STRANGERS_MAX {
+            let Ok(Some(stream)) = self.listener.accept() else { break };
+            if self.strangers.len() >= STRANGERS_MAX {
+                self.close(self.strangers[0], 0);
+            }
+            let place = self.free_place();
+            if self.epoll.add(stream.as_fd(), token(place), Interest::Read).is_ok() {
+                self.connections[place] = Some(Connection::In(Incoming::new(stream)));
+                self.strangers.push(place);
+                count += self.serve(place, false, take);
+            }
+        }
+        count
+    }
+
+    /// Does what an event at `place` asks for. How many frames came.
+    fn serve(&mut self, place: usize, readable: bool, take: &mut dyn FnMut(&[u8])) -> usize {
+        match self.connections.get_mut(place) {
+            Some(Some(Connection::Out(outgoing))) => {
+                match outgoing.serve(readable) {
+                    Ok(()) => self.watch(place),
+                    Err(number) => self.close(place, number),
+                }
+                0
+            }
+            Some(Some(Connection::In(incoming))) => {
+                let served = incoming.serve(&self.pass, &mut self.scratch, take);
+                if served.is_none() {
+                    self.close(place, 0);
+                } else if incoming.greeted() {
+                    self.strangers.retain(|&stranger| stranger != place);
+                }
+                served.unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+}
+
+fn token(place: usize) -> u64 {
+    LISTENER + 1 + place as u64
+}
+
+impl FramePort for StreamPort {
+    fn name(&self) -> &'static str {
+        "stream"
+    }
+
+    fn frame_max(&self) -> usize {
+        FRAME_MAX
+    }
+
+    fn room(&self) -> usize {
+        ROOM
+    }
+
+    fn address(&self) -> Address {
+        Address::Ip(self.address)
+    }
+
+    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
+        self.send_run(to, frame, frame.len().max(1)).map(drop)
+    }
+
+    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
+        if size > FRAME_MAX {
+            return Err(Refused::TooLong);
+        }
+        let place = self.way_to(to)?;
+        let result = self.outgoing(place).send(frames, size);
+        self.sent(place, result)
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut events = std::mem::take(&mut self.events);
+        let mut count = 0;
+        if self.epoll.wait(&mut events, Some(0)).is_ok() {
+            for event in &events {
+                match event.token.checked_sub(LISTENER + 1) {
+                    None => count += self.accept(take),
+                    Some(place) => count += self.serve(place as usize, event.readable || event.hung_up, take),
+                }
+            }
+        }
+        self.events = events;
+        count
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// Errors of connections are taken by `receive`.
+    fn take_error(&mut self) {}
+}

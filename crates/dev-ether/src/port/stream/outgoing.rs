@@ -1,0 +1,128 @@
+//! A connection that carries our frames to one peer. What TCP does not take at once waits here, a bounded part of it.
+
+use super::{FRAME_MAX, Pass};
+use crate::port::Refused;
+use hawser_os::epoll::Interest;
+use hawser_os::tcp::{PIECES_MAX, Stream};
+use std::io;
+use std::net::SocketAddr;
+
+/// With more than this waiting no further frame is taken: enough for the pass and a first message before the connection stands.
+const WAITING_MAX: usize = 4 << 10;
+/// Bytes of a frame's length, in front of it.
+pub(super) const PREFIX: usize = 2;
+/// A frame takes two pieces.
+const RUN_MAX: usize = PIECES_MAX / 2;
+/// ECONNRESET, for an end that came without an error number.
+const RESET: i32 = 104;
+
+pub(super) struct Outgoing {
+    stream: Stream,
+    to: SocketAddr,
+    /// Bytes that TCP has not taken, from `taken` on: at most WAITING_MAX and one frame.
+    waiting: Vec<u8>,
+    taken: usize,
+    pub(super) watched_for: Interest,
+}
+
+impl Outgoing {
+    pub(super) fn new(stream: Stream, to: SocketAddr, pass: &Pass) -> Outgoing {
+        Outgoing { stream, to, waiting: pass.to_vec(), taken: 0, watched_for: Interest::Write }
+    }
+
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub(super) fn to(&self) -> SocketAddr {
+        self.to
+    }
+
+    /// Whether something waits for room.
+    pub(super) fn waits(&self) -> bool {
+        self.taken < self.waiting.len()
+    }
+
+    /// Sends frames, each of `size` bytes but the last. How many are taken.
+    pub(super) fn send(&mut self, frames: &[u8], size: usize) -> Result<usize, Refused> {
+        let mut taken = 0;
+        self.flush().map_err(|error| Refused::of(&error))?;
+        for run in frames.chunks(size * RUN_MAX) {
+            if self.waits() {
+                break;
+            }
+            match self.send_some(run, size) {
+                Ok(count) => taken += count,
+                Err(error) if taken == 0 => return Err(Refused::of(&error)),
+                // The next call finds it too.
+                Err(_) => return Ok(taken),
+            }
+        }
+        if taken == 0 && !frames.is_empty() {
+            if self.waiting.len() - self.taken > WAITING_MAX {
+                return Err(Refused::Full);
+            }
+            let frame = &frames[..size.min(frames.len())];
+            self.keep(&prefix(frame), frame);
+            taken = 1;
+        }
+        Ok(taken)
+    }
+
+    /// Sends what one call can; the rest of a frame that was cut waits. How many frames went.
+    fn send_some(&mut self, run: &[u8], size: usize) -> io::Result<usize> {
+        let mut prefixes = [[0; PREFIX]; RUN_MAX];
+        prefixes.iter_mut().zip(run.chunks(size)).for_each(|(to, frame)| *to = prefix(frame));
+        let pieces = prefixes.iter().zip(run.chunks(size)).flat_map(|(prefix, frame)| [&prefix[..], frame]);
+        let Some(mut sent) = self.stream.send(pieces)? else { return Ok(0) };
+        let mut count = 0;
+        for (prefix, frame) in prefixes.iter().zip(run.chunks(size)) {
+            if sent == 0 {
+                break;
+            }
+            let whole = PREFIX + frame.len();
+            if sent < whole {
+                self.keep(&prefix[sent.min(PREFIX)..], &frame[sent.saturating_sub(PREFIX)..]);
+            }
+            sent = sent.saturating_sub(whole);
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn keep(&mut self, prefix: &[u8], frame: &[u8]) {
+        self.waiting.drain(..std::mem::take(&mut self.taken));
+        self.waiting.extend_from_slice(prefix);
+        self.waiting.extend_from_slice(frame);
+        debug_assert!(self.waiting.len() <= WAITING_MAX + PREFIX + FRAME_MAX);
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while self.waits() {
+            let Some(sent) = self.stream.send([&self.waiting[self.taken..]])? else { return Ok(()) };
+            self.taken += sent;
+        }
+        self.waiting.clear();
+        self.taken = 0;
+        Ok(())
+    }
+
+    /// Sends on what waits. The error number if the connection has ended; `looked_at`: there is something to read, though the
+    /// peer sends nothing here, or an error.
+    pub(super) fn serve(&mut self, looked_at: bool) -> Result<(), i32> {
+        let number = |error: io::Error| error.raw_os_error().unwrap_or(RESET);
+        if looked_at {
+            let mut nothing = [0; 16];
+            match self.stream.receive(&mut nothing) {
+                Ok(None) => {}
+                Ok(Some(_)) => return Err(RESET),
+                Err(error) => return Err(number(error)),
+            }
+        }
+        self.flush().map_err(number)
+    }
+}
+
+fn prefix(frame: &[u8]) -> [u8; PREFIX] {
+    (frame.len() as u16).to_le_bytes()
+}

@@ -1,0 +1,148 @@
+//! The port `udp`: frames as datagrams of an ordinary socket; needs no privilege, and routers pass them on.
+//!
+//! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
+//! way (GRO): that is what makes bulk fast. A network that gives each flow a share only gets several ports of this kind.
+
+use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused};
+use hawser_os::interfaces::{Interface, Network};
+use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
+use std::io;
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// What is asked of the kernel for each direction; without privilege it gives what net.core.rmem_max and wmem_max allow.
+const BUFFER_BYTES: usize = 4 << 20;
+/// Headers of IP and UDP.
+const HEADERS_V4: usize = 20 + 8;
+const HEADERS_V6: usize = 40 + 8;
+/// Calls that one `receive` makes at most: of joined datagrams, up to 256 KiB.
+const RECEIVE_MAX: usize = 4;
+/// EIO: the interface cannot check sums, so nothing may be left to be cut later; EINVAL: a segment is longer than the MTU now.
+const EIO: i32 = 5;
+const EINVAL: i32 = 22;
+
+pub struct UdpPort {
+    socket: Socket,
+    address: SocketAddr,
+    scope: u32,
+    frame_max: usize,
+    room: usize,
+    /// Whether the kernel cuts runs for us here.
+    segments: bool,
+    buffer: Box<[u8]>,
+}
+
+impl UdpPort {
+    /// A port at one address of an interface, as the `nth` of its host.
+    pub fn open(interface: &Interface, local: &Network, range: PortRange, nth: usize) -> io::Result<UdpPort> {
+        let socket = range.bind(nth, |port| Socket::bind(&socket_address(local, port)))?;
+        let address = socket.local()?;
+        // Else the routes choose the interface, and two rails of one network become one. Refused to some: then they do.
+        let _ = socket.keep_to(&interface.name);
+        // Before Linux 5.0 there is nothing to join.
+        let _ = socket.join_segments();
+        let granted = socket.set_buffers(BUFFER_BYTES)?.receive;
+        let headers = if address.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
+        let frame_max = interface.mtu.saturating_sub(headers).min(LONGEST);
+        let buffer = vec![0; 1 << 16].into();
+        Ok(UdpPort { socket, address, scope: local.scope, frame_max, room: room(granted), segments: true, buffer })
+    }
+
+    fn check(&self, to: &Address, size: usize) -> Result<SocketAddr, Refused> {
+        let to = to.on_interface(self.scope).ok_or(FOREIGN_KIND)?;
+        if size > self.frame_max { Err(Refused::TooLong) } else { Ok(to) }
+    }
+
+    /// Sends what one call can. How many frames went.
+    fn send_some(&mut self, to: &SocketAddr, frames: &[u8], size: usize) -> io::Result<usize> {
+        if self.segments {
+            match self.socket.send_segments(to, frames, size as u16) {
+                Ok(()) => return Ok(frames.len().div_ceil(size)),
+                Err(error) if error.raw_os_error() == Some(EIO) => self.segments = false,
+                Err(error) if error.raw_os_error() == Some(EINVAL) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.socket.send_run(to, frames, size)
+    }
+}
+
+/// What the kernel counts for a full frame is at most twice its bytes (its buffers are powers of two and have heads), and
+/// what was read counts until a quarter of the whole was.
+fn room(granted: usize) -> usize {
+    granted / 2 * 3 / 4
+}
+
+pub(super) fn socket_address(local: &Network, port: u16) -> SocketAddr {
+    match local.ip {
+        IpAddr::V4(ip) => (ip, port).into(),
+        IpAddr::V6(ip) => SocketAddrV6::new(ip, port, 0, local.scope).into(),
+    }
+}
+
+impl FramePort for UdpPort {
+    fn name(&self) -> &'static str {
+        "udp"
+    }
+
+    fn frame_max(&self) -> usize {
+        self.frame_max
+    }
+
+    fn room(&self) -> usize {
+        self.room
+    }
+
+    fn address(&self) -> Address {
+        Address::Ip(self.address)
+    }
+
+    #[inline]
+    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
+        let to = self.check(to, frame.len())?;
+        self.socket.send(&to, frame).map_err(|error| Refused::of(&error))
+    }
+
+    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
+        let to = self.check(to, size)?;
+        let frames_a_call = (LONGEST / size).clamp(1, RUN_MAX);
+        let mut sent = 0;
+        for run in frames.chunks(size * frames_a_call) {
+            match self.send_some(&to, run, size) {
+                Ok(count) => sent += count,
+                Err(error) if sent == 0 => return Err(Refused::of(&error)),
+                Err(_) => break,
+            }
+            if !sent.is_multiple_of(frames_a_call) {
+                break;
+            }
+        }
+        Ok(sent)
+    }
+
+    #[inline]
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut count = 0;
+        for _ in 0..RECEIVE_MAX {
+            // An error is what ICMP said of something sent: to have been told is all that is needed.
+            let Ok(Some(received)) = self.socket.receive(&mut self.buffer) else { break };
+            for frame in self.buffer[..received.bytes].chunks(received.size.max(1)) {
+                take(frame);
+                count += 1;
+            }
+            // What came alone was probably all.
+            if received.bytes == received.size {
+                break;
+            }
+        }
+        count
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn take_error(&mut self) {
+        self.socket.take_error();
+    }
+}

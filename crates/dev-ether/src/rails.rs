@@ -1,0 +1,211 @@
+//! Rails: the interfaces of this host over which ranks may reach others, and what speaks against the rest.
+//!
+//! Real hosts have decoys: bridges of containers without carrier, tunnels that swallow everything, parts of bonds. Here they
+//! are recognised by what the kernel says of them; whether two rails reach each other only a probe between peers can say.
+
+use hawser_base::param::{Kind, Param};
+use hawser_base::{Class, Error, Result};
+use hawser_os::interfaces::{Interface, Network};
+use std::net::IpAddr;
+
+pub static RAILS: Param = Param {
+    name: "HAWSER_RAILS",
+    kind: Kind::Text,
+    default: "",
+    help: "interfaces and networks between hosts that ranks use, as in eth0,10.1.0.0/16; empty: all that may serve",
+};
+
+/// What HAWSER_RAILS wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted(Vec<Wish>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wish {
+    Name(String),
+    Network(Network),
+}
+
+/// What is to be said of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may serve; probing shows.
+    Rail,
+    /// HAWSER_RAILS names others.
+    NotWanted,
+    /// Switched off.
+    Down,
+    /// Nothing is plugged in; or a bridge to which nothing is connected.
+    NoCarrier,
+    /// It leads back to this host.
+    Loopback,
+    /// A tunnel, or another link without neighbours.
+    Tunnel,
+    /// A part of a bridge or bond: that one serves.
+    Enslaved,
+    /// Neither Ethernet nor an address.
+    Nothing,
+}
+
+/// An interface of this host and what is said of it.
+#[derive(Clone, Debug)]
+pub struct Rail {
+    pub interface: Interface,
+    pub verdict: Verdict,
+}
+
+impl Verdict {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Verdict::Rail => "a rail",
+            Verdict::NotWanted => "not named in HAWSER_RAILS",
+            Verdict::Down => "is down",
+            Verdict::NoCarrier => "has no carrier",
+            Verdict::Loopback => "leads back to this host",
+            Verdict::Tunnel => "is a tunnel (name it in HAWSER_RAILS to use it)",
+            Verdict::Enslaved => "is part of a bridge or bond",
+            Verdict::Nothing => "has no address",
+        }
+    }
+}
+
+impl Wanted {
+    /// What HAWSER_RAILS says.
+    pub fn from_environment() -> Result<Wanted> {
+        let text = RAILS.text();
+        Wanted::parse(&text).map_err(|wrong| {
+            Error::new(
+                Class::Arg,
+                format!(
+                    "HAWSER_RAILS={text}: {wrong} is neither an interface's name nor a network as in 10.1.0.0/16; unset it \
+                     for all interfaces"
+                ),
+            )
+        })
+    }
+
+    /// The wishes, or the one that is none.
+    fn parse(text: &str) -> std::result::Result<Wanted, String> {
+        let wishes = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        wishes.map(|word| wish(word).ok_or_else(|| word.to_owned())).collect::<std::result::Result<_, _>>().map(Wanted)
+    }
+
+    fn names(&self, interface: &Interface) -> bool {
+        self.0.iter().any(|wish| match wish {
+            Wish::Name(name) => *name == interface.name,
+            Wish::Network(network) => interface.addresses.iter().any(|own| network.contains(&own.ip)),
+        })
+    }
+
+    /// Whether this address of an interface that is wanted is: if networks name it and not its name, those within them.
+    pub fn allows(&self, interface: &Interface, address: &Network) -> bool {
+        let by_name = self.0.iter().any(|wish| matches!(wish, Wish::Name(name) if *name == interface.name));
+        let within = |wish: &Wish| matches!(wish, Wish::Network(network) if network.contains(&address.ip));
+        self.0.is_empty() || by_name || self.0.iter().any(within)
+    }
+}
+
+fn wish(word: &str) -> Option<Wish> {
+    if let Some((ip, prefix)) = word.split_once('/') {
+        let (ip, prefix) = (ip.parse::<IpAddr>().ok()?, prefix.parse().ok()?);
+        let longest = if ip.is_ipv4() { 32 } else { 128 };
+        return (prefix <= longest).then_some(Wish::Network(Network { ip, prefix, scope: 0 }));
+    }
+    if let Ok(ip) = word.parse::<IpAddr>() {
+        return Some(Wish::Network(Network { ip, prefix: if ip.is_ipv4() { 32 } else { 128 }, scope: 0 }));
+    }
+    // What the kernel takes for a name (dev_valid_name): up to 15 bytes without white space and '/'.
+    let valid = word.len() < 16 && !word.contains(char::is_whitespace);
+    valid.then(|| Wish::Name(word.to_owned()))
+}
+
+/// Judges interfaces. What is named is used whatever it is, but if it cannot work.
+pub fn judge(interfaces: Vec<Interface>, wanted: &Wanted) -> Vec<Rail> {
+    let judged = |interface: Interface| Rail { verdict: verdict(&interface, wanted), interface };
+    interfaces.into_iter().map(judged).collect()
+}
+
+fn verdict(interface: &Interface, wanted: &Wanted) -> Verdict {
+    let flags = interface.flags;
+    let named = wanted.names(interface);
+    match () {
+        _ if !wanted.0.is_empty() && !named => Verdict::NotWanted,
+        _ if !flags.up => Verdict::Down,
+        _ if !flags.running => Verdict::NoCarrier,
+        // A bridge that never had a part says that it is running.
+        _ if interface.driver.as_deref() == Some("bridge") && interface.parts == 0 => Verdict::NoCarrier,
+        _ if interface.enslaved => Verdict::Enslaved,
+        _ if interface.mac.is_none() && interface.addresses.is_empty() => Verdict::Nothing,
+        _ if named => Verdict::Rail,
+        _ if flags.loopback => Verdict::Loopback,
+        _ if flags.point_to_point || flags.no_arp || interface.driver.as_deref() == Some("tun") => Verdict::Tunnel,
+        _ => Verdict::Rail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_os::interfaces::Flags;
+
+    fn interface(name: &str, address: &str) -> Interface {
+        let flags = Flags { up: true, running: true, ..Flags::default() };
+        let addresses = vec![Network { ip: address.parse().unwrap(), prefix: 24, scope: 0 }];
+        Interface { name: name.into(), mac: Some([2; 6]), flags, addresses, ..Interface::default() }
+    }
+
+    fn of(interface: &Interface, wanted: &str) -> Verdict {
+        verdict(interface, &Wanted::parse(wanted).unwrap())
+    }
+
+    #[test]
+    fn decoys_are_recognised() {
+        let nic = interface("eth0", "10.0.0.1");
+        let with = |flags: Flags| Interface { flags, ..nic.clone() };
+        let up = nic.flags;
+        assert_eq!(of(&nic, ""), Verdict::Rail);
+        assert_eq!(of(&with(Flags { up: false, ..up }), ""), Verdict::Down);
+        assert_eq!(of(&with(Flags { running: false, ..up }), ""), Verdict::NoCarrier);
+        assert_eq!(of(&with(Flags { loopback: true, ..up }), ""), Verdict::Loopback);
+        assert_eq!(of(&with(Flags { point_to_point: true, ..up }), ""), Verdict::Tunnel);
+        assert_eq!(of(&with(Flags { no_arp: true, ..up }), ""), Verdict::Tunnel);
+        assert_eq!(of(&Interface { driver: Some("tun".into()), ..nic.clone() }, ""), Verdict::Tunnel);
+        let bridge = Interface { driver: Some("bridge".into()), ..nic.clone() };
+        assert_eq!(
+            (of(&bridge, ""), of(&Interface { parts: 1, ..bridge.clone() }, "")),
+            (Verdict::NoCarrier, Verdict::Rail)
+        );
+        assert_eq!(of(&Interface { enslaved: true, ..nic.clone() }, ""), Verdict::Enslaved);
+        assert_eq!(of(&Interface { mac: None, addresses: vec![], ..nic }, ""), Verdict::Nothing);
+    }
+
+    #[test]
+    fn wishes_choose_by_name_and_by_network() {
+        let (one, two) = (interface("eth0", "10.1.5.1"), interface("ib0", "fd00::7"));
+        assert_eq!((of(&one, "eth0"), of(&two, "eth0")), (Verdict::Rail, Verdict::NotWanted));
+        assert_eq!((of(&one, "x, 10.1.0.0/16"), of(&two, "10.1.0.0/16")), (Verdict::Rail, Verdict::NotWanted));
+        assert_eq!((of(&two, "fd00::/16"), of(&one, "10.1.5.2")), (Verdict::Rail, Verdict::NotWanted));
+        let tunnel = Interface { flags: Flags { point_to_point: true, ..one.flags }, ..one.clone() };
+        assert_eq!(of(&tunnel, "10.1.5.1"), Verdict::Rail);
+        let down = Interface { flags: Flags::default(), ..one };
+        assert_eq!(of(&down, "eth0"), Verdict::Down);
+    }
+
+    #[test]
+    fn of_an_interface_named_by_its_network_other_addresses_stay_out() {
+        let mut nic = interface("eth0", "10.1.5.1");
+        nic.addresses.push(Network { ip: "192.168.0.1".parse().unwrap(), prefix: 24, scope: 0 });
+        let allowed = |text: &str| {
+            let wanted = Wanted::parse(text).unwrap();
+            nic.addresses.iter().filter(|address| wanted.allows(&nic, address)).count()
+        };
+        assert_eq!((allowed(""), allowed("eth0"), allowed("10.1.0.0/16"), allowed("eth1")), (2, 2, 1, 0));
+    }
+
+    #[test]
+    fn a_wish_that_is_none_is_named() {
+        for wrong in ["10.1.0.0/33", "10.1.0/16", "a b", "a_name_that_is_too_long", "/"] {
+            assert_eq!(Wanted::parse(&format!("eth0,{wrong}")), Err(wrong.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,673 @@
+//! The conformance suite of all frame ports, each between two hosts: network namespaces with a cable (veth) between.
+//!
+//! One case after the other, hence its own `main`: it enters namespaces, and a namespace of users wants a single thread.
+//! Without the privilege for either it says so and tests nothing. What hangs is a failure.
+
+use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PortRange, Refused, StreamPort, UdpPort};
+use hawser_dev_ether::rails::{self, Verdict, Wanted};
+use hawser_os::cable::{Cable, Host};
+use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::packet::Socket;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+const JOB: u32 = 0x0bad_cafe;
+const PASS: [u8; 16] = *b"from the secret!";
+/// The shortest frame of `link`: its header.
+const SHORTEST: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Packet,
+    /// With sockets that one process made for all.
+    PacketGroup,
+    Udp4,
+    Udp6,
+    UdpLinkLocal,
+    Stream4,
+    Stream6,
+}
+use Kind::*;
+
+const ALL: &[Kind] = &[Packet, PacketGroup, Udp4, Udp6, UdpLinkLocal, Stream4, Stream6];
+
+type Port = Box<dyn FramePort>;
+/// What is said of which ports, and how it is tried.
+type Case = (&'static str, &'static [Kind], fn(Kind));
+
+fn main() {
+    if let Err(error) = hawser_os::netns::become_root().and_then(|()| Cable::new(1500).map(drop)) {
+        return println!("ports: NOT TESTED, namespaces are refused here: {error}");
+    }
+    let suite: &[Case] = &[
+        ("frames of every length pass both ways", ALL, every_length_passes),
+        ("runs of frames pass whole", ALL, runs_pass),
+        ("what is too long is refused", ALL, too_long_is_refused),
+        ("an interface may get a shorter mtu", &[Packet, Udp4, Udp6], a_shorter_mtu),
+        ("as much as is promised is kept, and more does not hurt", ALL, a_full_buffer),
+        ("a sleeper wakes when a frame has come", ALL, a_sleeper_wakes),
+        ("an interface goes down and up", &[Packet, PacketGroup, Udp4, Stream4], down_and_up),
+        ("what others send does no harm", ALL, rubbish),
+        ("an address of another kind is refused", ALL, foreign_address),
+        ("nobody there does no harm", ALL, nobody_there),
+        ("a peer that comes again is reached again", &[Udp4, Stream4, Stream6], a_peer_comes_again),
+        ("many selectors share a nic", &[Packet, PacketGroup], many_selectors),
+        ("a frame whose connection is not yet open waits", &[Stream4], first_frames_wait),
+        ("strangers are bounded", &[Stream4], strangers_are_bounded),
+        ("decoys are told from rails", &[Packet], decoys),
+    ];
+    let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
+    for (name, kinds, case) in suite {
+        for &kind in kinds.iter().filter(|kind| format!("{name} {kind:?}").contains(&filter)) {
+            end_in_time(name);
+            case(kind);
+            println!("test {name}: {kind:?} ... ok");
+        }
+    }
+}
+
+/// A case that has not ended after this time, and none after it begun, ends everything.
+fn end_in_time(case: &'static str) {
+    static CASES: AtomicUsize = AtomicUsize::new(0);
+    let mine = CASES.fetch_add(1, SeqCst) + 1;
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(100));
+        if CASES.load(SeqCst) == mine {
+            eprintln!("test {case} hangs");
+            std::process::abort();
+        }
+    });
+}
+
+/// A port of this kind on a host, as its `nth`.
+fn open(kind: Kind, host: &Host, nth: u16) -> Port {
+    host.within(|| {
+        let interface = host.interface();
+        let local = |wanted: fn(&IpAddr) -> bool| *interface.addresses.iter().find(|a| wanted(&a.ip)).unwrap();
+        let any = PortRange::ANY;
+        let v6 = |ip: &IpAddr| matches!(ip, IpAddr::V6(ip) if !ip.is_unicast_link_local());
+        let link = |ip: &IpAddr| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        let udp = |local| Box::new(UdpPort::open(&interface, &local, any, 0).unwrap()) as Port;
+        let stream = |local| {
+            let port = StreamPort::open(&interface, &local, any, 0, PASS).unwrap();
+            Box::new(Resident { host: host.clone(), port }) as Port
+        };
+        match kind {
+            Packet => Box::new(PacketPort::open(&interface, JOB, nth).unwrap()),
+            PacketGroup => {
+                let member = Member::group(&interface, JOB, nth + 1).unwrap().pop().unwrap();
+                Box::new(PacketPort::over(member, &interface, JOB, nth).unwrap())
+            }
+            Udp4 => udp(local(IpAddr::is_ipv4)),
+            Udp6 => udp(local(v6)),
+            UdpLinkLocal => udp(local(link)),
+            Stream4 => stream(local(IpAddr::is_ipv4)),
+            Stream6 => stream(local(v6)),
+        }
+    })
+}
+
+/// A port that makes sockets while it sends: it does so on its host, as a rank would that lives there.
+struct Resident<P> {
+    host: Host,
+    port: P,
+}
+
+impl<P: FramePort> FramePort for Resident<P> {
+    fn name(&self) -> &'static str {
+        self.port.name()
+    }
+    fn frame_max(&self) -> usize {
+        self.port.frame_max()
+    }
+    fn room(&self) -> usize {
+        self.port.room()
+    }
+    fn address(&self) -> Address {
+        self.port.address()
+    }
+    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
+        self.host.within(|| self.port.send(to, frame))
+    }
+    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
+        self.host.within(|| self.port.send_run(to, frames, size))
+    }
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        self.port.receive(take)
+    }
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.port.as_fd()
+    }
+    fn take_error(&mut self) {
+        self.port.take_error();
+    }
+}
+
+struct Pair {
+    cable: Cable,
+    a: Port,
+    b: Port,
+}
+
+fn pair(kind: Kind, mtu: usize) -> Pair {
+    thread_local!(static CABLES: RefCell<HashMap<usize, Cable>> = RefCell::default());
+    let shared = CABLES.with_borrow_mut(|all| all.entry(mtu).or_insert_with(|| Cable::new(mtu).unwrap()).clone());
+    over(shared, kind)
+}
+
+/// For a case that does something to the cable: it has one of its own.
+fn pair_apart(kind: Kind) -> Pair {
+    over(Cable::new(1500).unwrap(), kind)
+}
+
+fn over(cable: Cable, kind: Kind) -> Pair {
+    let (a, b) = (open(kind, &cable.a, 0), open(kind, &cable.b, 0));
+    Pair { cable, a, b }
+}
+
+/// A frame of `len` bytes that is like no other one: by its length, its number and in each byte.
+fn frame(len: usize, number: u32) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..len).map(|i| (i * 7 + len + number as usize * 13) as u8).collect();
+    bytes[..4].copy_from_slice(&(len as u32).to_le_bytes());
+    bytes[4..8].copy_from_slice(&number.to_le_bytes());
+    bytes
+}
+
+/// Whether `bytes` is `frame(len, number)` for some.
+fn is_whole(bytes: &[u8]) -> bool {
+    bytes.len() >= SHORTEST && {
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        word(0) as usize == bytes.len() && frame(bytes.len(), word(4)) == bytes
+    }
+}
+
+/// Sends a frame, again while there is no room; `to` takes meanwhile what comes.
+fn insist(from: &mut Port, to: &mut Port, bytes: &[u8], got: &mut Vec<Vec<u8>>) {
+    let address = to.address();
+    loop {
+        match from.send(&address, bytes) {
+            Ok(()) => return,
+            Err(Refused::Full) => drop(receive(from, to, got)),
+            Err(refused) => panic!("{} to {address}: {refused:?}", from.name()),
+        }
+    }
+}
+
+/// One look at what has come; the sender sends on what it held back.
+fn receive(from: &mut Port, to: &mut Port, got: &mut Vec<Vec<u8>>) -> usize {
+    from.receive(&mut |_| panic!("a frame came to its sender"));
+    to.receive(&mut |bytes| got.push(bytes.to_vec()))
+}
+
+/// Sends frames one by one, each when the one before has come, and sees that they come whole.
+fn pass(from: &mut Port, to: &mut Port, lengths: impl Iterator<Item = usize>) {
+    for (number, len) in lengths.enumerate() {
+        let mut got = Vec::new();
+        let sent = frame(len, number as u32);
+        insist(from, to, &sent, &mut got);
+        while got.is_empty() {
+            receive(from, to, &mut got);
+        }
+        assert!(
+            got.len() == 1 && got[0] == sent,
+            "{}: {len} bytes came as {} x {}",
+            from.name(),
+            got.len(),
+            got[0].len()
+        );
+    }
+}
+
+/// Both ways work: after whatever happened before.
+fn works(pair: &mut Pair) {
+    pass(&mut pair.a, &mut pair.b, [SHORTEST, 500].into_iter());
+    pass(&mut pair.b, &mut pair.a, [SHORTEST, 500].into_iter());
+}
+
+fn every_length_passes(kind: Kind) {
+    for mtu in [1500, 9000, 1280] {
+        let mut pair = pair(kind, mtu);
+        let longest = pair.a.frame_max();
+        assert!(matches!(kind, Stream4 | Stream6) || (mtu - 48..mtu).contains(&longest), "{longest} of {mtu}");
+        // Of TCP's long frames some.
+        let lengths = || (SHORTEST..=longest).filter(|&len| len <= 9000 || len % 211 == 0 || len + 3 > longest);
+        pass(&mut pair.a, &mut pair.b, lengths());
+        pass(&mut pair.b, &mut pair.a, lengths());
+    }
+}
+
+fn runs_pass(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    let longest = pair.a.frame_max().min(4000);
+    for (size, count, last) in [(longest, 50, longest), (longest, 7, SHORTEST), (SHORTEST, 120, SHORTEST), (999, 1, 40)]
+    {
+        let mut run: Vec<u8> = (0..count - 1).flat_map(|number| frame(size, number)).collect();
+        run.extend(frame(last, count));
+        let (mut done, mut got) = (0, Vec::new());
+        while done < count as usize {
+            match pair.a.send_run(&pair.b.address(), &run[done * size..], size) {
+                Ok(sent) => done += sent,
+                Err(refused) => assert_eq!(refused, Refused::Full),
+            }
+            receive(&mut pair.a, &mut pair.b, &mut got);
+        }
+        while got.len() < count as usize {
+            receive(&mut pair.a, &mut pair.b, &mut got);
+        }
+        got.sort_by_key(|bytes| u32::from_le_bytes(bytes[4..8].try_into().unwrap()));
+        assert_eq!(got.concat(), run, "{count} frames of {size} bytes");
+    }
+}
+
+fn too_long_is_refused(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    let (to, len) = (pair.b.address(), pair.a.frame_max() + 1);
+    assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(Refused::TooLong));
+    assert_eq!(pair.a.send_run(&to, &vec![0; 3 * len], len), Err(Refused::TooLong));
+    works(&mut pair);
+}
+
+fn a_shorter_mtu(kind: Kind) {
+    let mut pair = pair_apart(kind);
+    pair.cable.a.ip("link set e0 mtu 1300").unwrap();
+    let (to, len) = (pair.b.address(), pair.a.frame_max());
+    assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(Refused::TooLong));
+    assert_eq!(pair.a.send_run(&to, &vec![0; 3 * len], len), Err(Refused::TooLong));
+    works(&mut pair);
+}
+
+fn a_full_buffer(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    let (to, len) = (pair.b.address(), pair.a.frame_max());
+    let (mut sent, mut got) = (0, Vec::new());
+    // A connection stands first: what is promised is promised for one.
+    works(&mut pair);
+    while sent * len < 4 * pair.b.room() {
+        match pair.a.send(&to, &frame(len, sent as u32)) {
+            Ok(()) => sent += 1,
+            Err(refused) => {
+                assert_eq!(refused, Refused::Full);
+                break;
+            }
+        }
+    }
+    let loses_nothing = matches!(kind, Stream4 | Stream6);
+    let promised = if loses_nothing { sent } else { pair.b.room() / len };
+    while got.len() < promised || receive(&mut pair.a, &mut pair.b, &mut got) > 0 {
+        receive(&mut pair.a, &mut pair.b, &mut got);
+    }
+    assert!(got.len() <= sent && got.iter().all(|bytes| is_whole(bytes)), "{} of {sent}", got.len());
+    println!("     {kind:?}: {promised} promised, {} of {sent} kept", got.len());
+    works(&mut pair);
+}
+
+/// Whether the port's descriptor says that something is there, within `wait_ms`.
+fn reports(port: &Port, wait_ms: u64) -> bool {
+    let mut epoll = Epoll::new().unwrap();
+    let mut events = Vec::new();
+    epoll.add(port.as_fd(), 1, Interest::Read).unwrap();
+    epoll.wait(&mut events, Some(wait_ms)).unwrap();
+    !events.is_empty()
+}
+
+/// Empties the port and its errors, as one who goes to sleep does, until nothing is reported.
+fn hush(port: &mut Port) {
+    while reports(port, 0) {
+        if port.receive(&mut |_| {}) == 0 {
+            port.take_error();
+        }
+    }
+}
+
+fn a_sleeper_wakes(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    works(&mut pair);
+    hush(&mut pair.a);
+    hush(&mut pair.b);
+    for number in 0..300 {
+        assert!(!reports(&pair.b, 0));
+        pair.a.send(&pair.b.address(), &frame(100, number)).unwrap();
+        let mut got = Vec::new();
+        while got.is_empty() {
+            assert!(reports(&pair.b, 10_000), "nobody woke for frame {number}");
+            pair.b.receive(&mut |bytes| got.push(bytes.to_vec()));
+        }
+        assert_eq!(got, [frame(100, number)]);
+    }
+}
+
+fn down_and_up(kind: Kind) {
+    let mut pair = pair_apart(kind);
+    works(&mut pair);
+    pair.cable.a.ip("link set e0 down").unwrap();
+    let to = pair.b.address();
+    let down = (0..3).map(|number| pair.a.send(&to, &frame(64, number)));
+    let down: Vec<_> = down.collect();
+    // TCP keeps it for better days; a network that is not there is known.
+    let expected = |result: &Result<(), Refused>| matches!(result, Err(Refused::Unreachable(number)) if *number > 0);
+    assert!(kind == Stream4 || down.iter().all(expected), "{down:?}");
+    hush(&mut pair.a);
+    pair.cable.a.ip("link set e0 up").unwrap();
+    // It takes the kernel a moment to see the carrier; frames may be lost meanwhile, and old ones come.
+    for (from, to) in [(0, 1), (1, 0)] {
+        let ports = [&mut pair.a, &mut pair.b];
+        let address = ports[to].address();
+        let mut back = false;
+        for number in 0.. {
+            let _ = ports[from].send(&address, &frame(64, number));
+            ports[from].receive(&mut |_| {});
+            ports[to].receive(&mut |bytes| back |= is_whole(bytes));
+            if back {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    while pair.a.receive(&mut |_| {}) + pair.b.receive(&mut |_| {}) > 0 || reports(&pair.a, 5) || reports(&pair.b, 5) {}
+    works(&mut pair);
+}
+
+fn rubbish(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    works(&mut pair);
+    let mut delivered = Vec::new();
+    match pair.b.address() {
+        Address::Ether { mac, selector } => {
+            let stranger = pair.cable.a.within(|| {
+                let socket = Socket::deaf().unwrap();
+                socket.bind(pair.cable.a.interface().index, 0).unwrap();
+                socket
+            });
+            let good = |ether_type: u16, job: u32, selector: u16, mac: [u8; 6]| {
+                let head = [
+                    &mac[..],
+                    &[2, 0, 0, 0, 0, 7],
+                    &ether_type.to_be_bytes(),
+                    &job.to_be_bytes(),
+                    &selector.to_be_bytes(),
+                ];
+                head.concat()
+            };
+            for head in [
+                good(0x0800, JOB, selector, mac),
+                good(0x88b6, JOB, selector, mac),
+                good(0x88b5, JOB, selector + 1, mac),
+                good(0x88b5, JOB, u16::MAX, mac),
+                good(0x88b5, JOB + 1, selector, mac),
+                good(0x88b5, JOB, selector, [0xff; 6]),
+                good(0x88b5, JOB, selector, [2, 1, 1, 1, 1, 1]),
+                good(0x88b5, JOB, selector, mac)[..19].to_vec(),
+                good(0x88b5, JOB, selector, mac)[..14].to_vec(),
+            ] {
+                let mut whole = head.clone();
+                if head.len() == 20 {
+                    whole.extend(frame(100, 0));
+                }
+                stranger.send(&whole).unwrap();
+            }
+            // What a stranger addresses rightly comes, and its padding too: link tells it by its tag.
+            let forged = [good(0x88b5, JOB, selector, mac), b"forged".to_vec()].concat();
+            stranger.send(&forged).unwrap();
+            while delivered.is_empty() {
+                pair.b.receive(&mut |bytes| delivered.push(bytes.to_vec()));
+            }
+            assert_eq!(delivered, [b"forged"]);
+        }
+        Address::Ip(to) if pair.b.name() == "udp" => {
+            let to = near(to, &pair.cable.a);
+            let local = match kind {
+                Udp4 => "0.0.0.0:0",
+                _ => "[::]:0",
+            };
+            let stranger = pair.cable.a.within(|| UdpSocket::bind(local).unwrap());
+            let all = [0, 1, 31, 1400, 30_000].map(|len| vec![0xa5; len]);
+            for bytes in &all {
+                stranger.send_to(bytes, to).unwrap();
+            }
+            while delivered.len() < 4 {
+                pair.b.receive(&mut |bytes| delivered.push(bytes.to_vec()));
+            }
+            assert_eq!(delivered, all[1..]);
+        }
+        Address::Ip(to) => {
+            let call = || pair.cable.a.within(|| TcpStream::connect(to).unwrap());
+            let whole = |bytes: &[u8]| [&(bytes.len() as u16).to_le_bytes()[..], bytes].concat();
+            let said = |rest: &[u8]| [&PASS[..], rest].concat();
+            let hung_up = |mut stranger: TcpStream, port: &mut Port| {
+                stranger.set_nonblocking(true).unwrap();
+                let mut got = Vec::new();
+                while matches!(stranger.read(&mut [0; 1]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+                {
+                    port.receive(&mut |bytes| got.push(bytes.to_vec()));
+                }
+                got
+            };
+            for (words, comes) in [
+                (b"GET / HTTP/1.1\r\nHost: you\r\n\r\n".to_vec(), 0),
+                (said(&[0, 0, 1, 2, 3]), 0),
+                (said(&u16::MAX.to_le_bytes()), 0),
+                (said(&[whole(b"a"), whole(b"frame"), vec![0xff; 70_000]].concat()), 2),
+            ] {
+                let mut stranger = call();
+                let _ = stranger.write_all(&words);
+                assert_eq!(hung_up(stranger, &mut pair.b).len(), comes);
+            }
+            // One that knows the pass and stops within a frame, one that says half the pass: they are kept, and leave again.
+            let stay: Vec<TcpStream> = [said(&[9, 0, 1]), PASS[..9].to_vec()]
+                .map(|words| {
+                    let mut stranger = call();
+                    stranger.write_all(&words).unwrap();
+                    stranger
+                })
+                .into();
+            works(&mut pair);
+            drop(stay);
+            hush(&mut pair.b);
+        }
+    }
+    works(&mut pair);
+}
+
+/// The address as host `from` has to write it.
+fn near(to: SocketAddr, from: &Host) -> SocketAddr {
+    let SocketAddr::V6(mut v6) = to else { return to };
+    if v6.ip().is_unicast_link_local() {
+        v6.set_scope_id(from.interface().index);
+    }
+    v6.into()
+}
+
+fn foreign_address(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    let foreign = match pair.a.address() {
+        Address::Ether { .. } => Address::Ip("10.77.0.2:9".parse().unwrap()),
+        Address::Ip(_) => Address::Ether { mac: [2; 6], selector: 0 },
+    };
+    assert!(matches!(pair.a.send(&foreign, &frame(64, 0)), Err(Refused::Unreachable(_))));
+    assert!(matches!(pair.a.send_run(&foreign, &frame(64, 0), 64), Err(Refused::Unreachable(_))));
+    works(&mut pair);
+}
+
+fn nobody_there(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    let gone = open(kind, &pair.cable.b, 1).address();
+    for number in 0..20 {
+        // Nobody answers, or ICMP or a reset does: the port may say so, and lives.
+        let result = pair.a.send(&gone, &frame(64, number));
+        assert!(!matches!(result, Err(Refused::TooLong)), "{result:?}");
+        works(&mut pair);
+        hush(&mut pair.a);
+    }
+    let unknown = match gone {
+        Address::Ether { selector, .. } => Address::Ether { mac: [2, 9, 9, 9, 9, 9], selector },
+        Address::Ip(SocketAddr::V4(_)) => Address::Ip("192.0.2.1:9".parse().unwrap()),
+        Address::Ip(SocketAddr::V6(_)) => Address::Ip("[2001:db8::9]:9".parse().unwrap()),
+    };
+    let result = pair.a.send(&unknown, &frame(64, 0));
+    // Bound to its interface a socket takes everybody for a neighbour, or knows no route.
+    assert!(matches!(result, Ok(()) | Err(Refused::Unreachable(_))), "{result:?}");
+    works(&mut pair);
+}
+
+fn a_peer_comes_again(kind: Kind) {
+    let Pair { cable, mut a, b } = pair(kind, 1500);
+    let Address::Ip(address) = b.address() else { panic!("an address of IP") };
+    let mut pair = Pair { cable, a, b };
+    for _ in 0..5 {
+        works(&mut pair);
+        drop(std::mem::replace(&mut pair.b, open(kind, &pair.cable.a, 9)));
+        for number in 0..3 {
+            let _ = pair.a.send(&Address::Ip(address), &frame(64, number));
+            hush(&mut pair.a);
+        }
+        pair.b = reopen(kind, &pair.cable.b, address.port());
+        assert_eq!(pair.b.address(), Address::Ip(address));
+        a = pair.a;
+        let mut back = false;
+        while !back {
+            // The first may still be told how the last connection ended.
+            let _ = a.send(&Address::Ip(address), &frame(64, 0));
+            a.receive(&mut |_| {});
+            pair.b.receive(&mut |bytes| back |= is_whole(bytes));
+        }
+        pair.a = a;
+        while pair.b.receive(&mut |_| {}) > 0 || reports(&pair.b, 5) {}
+    }
+}
+
+/// A port of this kind at this very port number.
+fn reopen(kind: Kind, host: &Host, port: u16) -> Port {
+    host.within(|| {
+        let interface = host.interface();
+        let wanted = |ip: &IpAddr| match kind {
+            Stream6 => matches!(ip, IpAddr::V6(ip) if !ip.is_unicast_link_local()),
+            _ => ip.is_ipv4(),
+        };
+        let local = interface.addresses.iter().find(|address| wanted(&address.ip)).unwrap();
+        let range = PortRange::between(port, port).unwrap();
+        match kind {
+            Udp4 => Box::new(UdpPort::open(&interface, local, range, 3).unwrap()) as Port,
+            _ => {
+                let port = StreamPort::open(&interface, local, range, 3, PASS).unwrap();
+                Box::new(Resident { host: host.clone(), port })
+            }
+        }
+    })
+}
+
+fn many_selectors(kind: Kind) {
+    const RANKS: u16 = 9;
+    let cable = Cable::new(1500).unwrap();
+    let mut a = open(Packet, &cable.a, 0);
+    let mut all: Vec<Port> = cable.b.within(|| {
+        let interface = cable.b.interface();
+        let alone = |selector| Box::new(PacketPort::open(&interface, JOB, selector).unwrap()) as Port;
+        if kind == Packet {
+            return (0..RANKS).map(alone).collect();
+        }
+        let members = Member::group(&interface, JOB, RANKS).unwrap();
+        // Another job has a group of its own on the same NIC.
+        let others = Member::group(&interface, JOB + 1, RANKS).unwrap();
+        let over = |(member, selector)| Box::new(PacketPort::over(member, &interface, JOB, selector).unwrap()) as Port;
+        let ports = members.into_iter().zip(0..).map(over).collect();
+        drop(others);
+        ports
+    });
+    for round in 0..3 {
+        for (at, port) in all.iter().enumerate() {
+            a.send(&port.address(), &frame(100 + at, round)).unwrap();
+        }
+        for (at, port) in all.iter_mut().enumerate() {
+            let mut got = Vec::new();
+            port.receive(&mut |bytes| got.push(bytes.to_vec()));
+            assert_eq!(got, [frame(100 + at, round)], "selector {at}");
+        }
+        // Down and up again the places in the group are the same.
+        cable.b.ip("link set e0 down").unwrap();
+        cable.b.ip("link set e0 up").unwrap();
+        while a.send(&all[0].address(), &frame(40, 0)).is_err() || all[0].receive(&mut |_| {}) == 0 {}
+        for port in &mut all {
+            hush(port);
+        }
+    }
+}
+
+fn first_frames_wait(kind: Kind) {
+    let mut pair = pair_apart(kind);
+    let to = pair.b.address();
+    let mut sent = 0;
+    // Before the three-way handshake was answered: what waits is bounded.
+    pair.cable.b.ip("link set e0 down").unwrap();
+    while pair.a.send(&to, &frame(1000, sent)).is_ok() {
+        sent += 1;
+        assert!(sent <= 6, "{sent} frames wait");
+    }
+    assert!(sent > 0);
+    assert_eq!(pair.a.send_run(&to, &frame(1000, sent), 1000), Err(Refused::Full));
+    pair.cable.b.ip("link set e0 up").unwrap();
+    let mut got = Vec::new();
+    while got.len() < sent as usize {
+        receive(&mut pair.a, &mut pair.b, &mut got);
+    }
+    assert_eq!(got, (0..sent).map(|number| frame(1000, number)).collect::<Vec<_>>());
+    works(&mut pair);
+}
+
+fn strangers_are_bounded(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    works(&mut pair);
+    let Address::Ip(to) = pair.b.address() else { panic!("an address of IP") };
+    let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open_files();
+    let mut strangers = Vec::new();
+    for _ in 0..200 {
+        strangers.push(pair.cable.a.within(|| TcpStream::connect(to).unwrap()));
+        hush(&mut pair.b);
+    }
+    let held = open_files() - before - strangers.len();
+    assert!((1..=64).contains(&held), "{held} strangers are kept");
+    works(&mut pair);
+    drop(strangers);
+    hush(&mut pair.b);
+    assert_eq!(open_files(), before);
+}
+
+fn decoys(_: Kind) {
+    let cable = Cable::new(1500).unwrap();
+    let host = &cable.a;
+    for command in [
+        "link set lo up",
+        "link add docker0 type bridge",
+        "addr add 172.17.0.1/16 dev docker0",
+        "link set docker0 up",
+        "link add off0 type veth peer name off1",
+        "link add br0 type bridge",
+        "link add part0 type veth peer name part1",
+        "link set part0 master br0",
+        "link set part0 up",
+        "link set part1 up",
+        "link set br0 up",
+    ] {
+        host.ip(command).unwrap();
+    }
+    let verdicts = |wanted: &Wanted| -> Vec<(String, Verdict)> {
+        let all = host.within(|| hawser_os::interfaces::all().unwrap());
+        rails::judge(all, wanted).into_iter().map(|rail| (rail.interface.name, rail.verdict)).collect()
+    };
+    let of = |name: &str| verdicts(&Wanted::default()).into_iter().find(|(n, _)| n == name).map(|(_, v)| v);
+    assert_eq!(of("e0"), Some(Verdict::Rail));
+    assert_eq!(of("lo"), Some(Verdict::Loopback));
+    assert_eq!(of("docker0"), Some(Verdict::NoCarrier));
+    assert_eq!(of("off0"), Some(Verdict::Down));
+    // It takes the kernel a moment to see the carrier.
+    while of("br0") != Some(Verdict::Rail) || of("part0") != Some(Verdict::Enslaved) {}
+    let e0 = host.interface();
+    assert_eq!((e0.mtu, e0.driver.as_deref(), e0.mac.is_some()), (1500, Some("veth"), true));
+    assert!(e0.addresses.iter().any(|a| a.ip.to_string() == "10.77.0.1" && a.prefix == 24 && a.scope == 0));
+    assert!(e0.addresses.iter().any(|a| a.ip.to_string().starts_with("fe80::") && a.scope == e0.index));
+}

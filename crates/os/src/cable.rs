@@ -1,0 +1,77 @@
+//! Two hosts of our own with a cable (veth) between, for benchmarks and tests: network namespaces, which vanish with the value.
+//! Needs ip(8), and the privilege for namespaces (`netns::become_root`).
+
+use crate::interfaces::{self, Interface, Network};
+use crate::netns::Namespace;
+use std::io;
+use std::net::{IpAddr, SocketAddrV6, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A host; clones are the same one.
+#[derive(Clone)]
+pub struct Host(Arc<Namespace>);
+
+/// Hosts 10.77.0.1, fd77::1 and 10.77.0.2, fd77::2, joined by their interfaces `e0`; clones are the same ones.
+#[derive(Clone)]
+pub struct Cable {
+    pub a: Host,
+    pub b: Host,
+}
+
+impl Host {
+    fn new() -> io::Result<Host> {
+        Namespace::new().map(|namespace| Host(Arc::new(namespace)))
+    }
+
+    /// Runs `f` on this host.
+    pub fn within<T>(&self, f: impl FnOnce() -> T) -> T {
+        self.0.within(f).unwrap()
+    }
+
+    /// Runs ip(8) on this host.
+    pub fn ip(&self, arguments: &str) -> io::Result<()> {
+        let output = self.within(|| Command::new("ip").args(arguments.split(' ')).output())?;
+        let text = || format!("ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        if output.status.success() { Ok(()) } else { Err(io::Error::other(text())) }
+    }
+
+    /// Its end of the cable.
+    pub fn interface(&self) -> Interface {
+        let all = self.within(|| interfaces::all().unwrap());
+        all.into_iter().find(|interface| interface.name == "e0").expect("an end of the cable")
+    }
+
+    fn is_ready(&self) -> bool {
+        let end = self.interface();
+        let usable = |own: &Network| match own.ip {
+            IpAddr::V6(ip) => UdpSocket::bind(SocketAddrV6::new(ip, 0, 0, own.scope)).is_ok(),
+            IpAddr::V4(_) => true,
+        };
+        end.flags.running && end.addresses.len() == 3 && self.within(|| end.addresses.iter().all(usable))
+    }
+}
+
+impl Cable {
+    /// It takes up to a second, at which pace the kernel looks at carriers.
+    pub fn new(mtu: usize) -> io::Result<Cable> {
+        let cable = Cable { a: Host::new()?, b: Host::new()? };
+        let far = format!("/proc/{}/fd/{}", std::process::id(), cable.b.0.as_fd().as_raw_fd());
+        let end = format!("name e0 mtu {mtu} numtxqueues 2 numrxqueues 2");
+        cable.a.ip(&format!("link add {end} type veth peer {end} netns {far}"))?;
+        for (host, number) in [(&cable.a, 1), (&cable.b, 2)] {
+            // Addresses of IPv6 are good at once.
+            host.within(|| std::fs::write("/proc/sys/net/ipv6/conf/e0/accept_dad", "0"))?;
+            host.ip(&format!("addr add 10.77.0.{number}/24 dev e0"))?;
+            host.ip(&format!("addr add fd77::{number}/64 dev e0"))?;
+            host.ip("link set e0 up")?;
+        }
+        // Only with carrier there are addresses of IPv6.
+        while !cable.a.is_ready() || !cable.b.is_ready() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(cable)
+    }
+}

@@ -1,0 +1,207 @@
+//! The network interfaces of this process's network namespace, as the kernel describes them (getifaddrs(3), netdevice(7), rtnetlink(7), the
+//! queries of ethtool). What is chosen among them is others' business.
+
+use crate::errno::checked;
+use crate::{During, inet, masters, sockopt};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::io;
+use std::mem::zeroed;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interface {
+    pub name: String,
+    pub index: u32,
+    /// Its address on an Ethernet; none where it is no Ethernet.
+    pub mac: Option<[u8; 6]>,
+    /// Longest packet behind the Ethernet header, in bytes.
+    pub mtu: usize,
+    pub flags: Flags,
+    pub addresses: Vec<Network>,
+    /// In Mbit/s, where the driver knows it.
+    pub speed_mbit: Option<u32>,
+    pub driver: Option<String>,
+    /// It is a part of a bridge or bond, which has the addresses.
+    pub enslaved: bool,
+    /// How many interfaces are parts of it.
+    pub parts: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Switched on.
+    pub up: bool,
+    /// With carrier.
+    pub running: bool,
+    pub loopback: bool,
+    pub point_to_point: bool,
+    /// Without address resolution: no neighbours.
+    pub no_arp: bool,
+}
+
+/// An address and how many of its leading bits its network has in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    pub ip: IpAddr,
+    pub prefix: u8,
+    /// The interface's number where the address holds only there (fe80::/10), else 0.
+    pub scope: u32,
+}
+
+impl Network {
+    pub fn contains(&self, ip: &IpAddr) -> bool {
+        match (self.ip, ip) {
+            (IpAddr::V4(own), IpAddr::V4(ip)) => {
+                let shift = 32 - u32::from(self.prefix.min(32));
+                (u32::from(own) ^ u32::from(*ip)).checked_shr(shift).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(own), IpAddr::V6(ip)) => {
+                let shift = 128 - u32::from(self.prefix.min(128));
+                (u128::from(own) ^ u128::from(*ip)).checked_shr(shift).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+/// All interfaces, by number.
+pub fn all() -> io::Result<Vec<Interface>> {
+    let mut found = BTreeMap::new();
+    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: a place for the list, which is freed below.
+    checked(unsafe { libc::getifaddrs(&mut first) }).during(|| "asking for the network interfaces".into())?;
+    let mut next = first;
+    // SAFETY: the list and all that it points to live until freeifaddrs.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        // SAFETY: as above.
+        unsafe { add(&mut found, entry) };
+        next = entry.ifa_next;
+    }
+    // SAFETY: what getifaddrs gave, once.
+    unsafe { libc::freeifaddrs(first) };
+    let asker = sockopt::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
+        .or_else(|_| sockopt::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0))
+        .during(|| "making a socket to ask for interfaces by".into())?;
+    let mut list: Vec<Interface> = found.into_values().filter(|i: &Interface| i.index > 0).collect();
+    let masters = masters::all()?;
+    for interface in &mut list {
+        interface.enslaved = masters.contains_key(&interface.index);
+        interface.parts = masters.values().filter(|&&master| master == interface.index).count();
+        describe(&asker, interface);
+    }
+    list.sort_by_key(|interface| interface.index);
+    Ok(list)
+}
+
+/// # Safety
+/// `entry` is of a list of getifaddrs that lives.
+unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
+    // SAFETY: a C string of the list.
+    let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
+    let interface = found.entry(name.clone()).or_insert_with(|| Interface { name, ..Interface::default() });
+    let has = |flag: i32| entry.ifa_flags & flag as u32 != 0;
+    interface.flags = Flags {
+        up: has(libc::IFF_UP),
+        running: has(libc::IFF_RUNNING),
+        loopback: has(libc::IFF_LOOPBACK),
+        point_to_point: has(libc::IFF_POINTOPOINT),
+        no_arp: has(libc::IFF_NOARP),
+    };
+    // SAFETY: null or a whole address of the family that it names.
+    let address = unsafe { entry.ifa_addr.as_ref() };
+    if address.is_some_and(|a| i32::from(a.sa_family) == libc::AF_PACKET) {
+        // SAFETY: the family says that it is this structure.
+        let link = unsafe { entry.ifa_addr.cast::<libc::sockaddr_ll>().read_unaligned() };
+        interface.index = link.sll_ifindex as u32;
+        if link.sll_hatype == libc::ARPHRD_ETHER && link.sll_halen == 6 {
+            interface.mac = link.sll_addr[..6].try_into().ok();
+        }
+        return;
+    }
+    // SAFETY: null or whole addresses.
+    let (ip, mask) = unsafe { (inet::read(entry.ifa_addr), inet::read(entry.ifa_netmask)) };
+    if let Some(ip) = ip {
+        let ones = match mask.map(|m| m.ip()) {
+            Some(IpAddr::V4(mask)) => mask.to_bits().leading_ones(),
+            Some(IpAddr::V6(mask)) => mask.to_bits().leading_ones(),
+            None => 0,
+        };
+        let scope = if let std::net::SocketAddr::V6(v6) = ip { v6.scope_id() } else { 0 };
+        interface.addresses.push(Network { ip: ip.ip(), prefix: ones as u8, scope });
+    }
+}
+
+/// linux/ethtool.h: numbers and lengths of two queries, and where their answers lie.
+const GET_SETTINGS: u32 = 1;
+const GET_DRIVER: u32 = 3;
+const ANSWER_BYTES: usize = 256;
+const SPEED_LOW: usize = 12;
+const SPEED_HIGH: usize = 28;
+const DRIVER: std::ops::Range<usize> = 4..36;
+
+/// What getifaddrs does not tell; it is left out where the kernel does not know it.
+fn describe(asker: &OwnedFd, interface: &mut Interface) {
+    if let Some(request) = ask(asker, &interface.name, libc::SIOCGIFMTU, std::ptr::null_mut()) {
+        // SAFETY: the kernel has written this member.
+        interface.mtu = unsafe { request.ifr_ifru.ifru_mtu }.max(0) as usize;
+    }
+    if let Some(answer) = ethtool(asker, &interface.name, GET_DRIVER) {
+        let text: Vec<u8> = answer[DRIVER].iter().copied().take_while(|&b| b != 0).collect();
+        interface.driver = Some(String::from_utf8_lossy(&text).into_owned()).filter(|t| !t.is_empty());
+    }
+    if let Some(answer) = ethtool(asker, &interface.name, GET_SETTINGS) {
+        let half = |at: usize| u32::from(u16::from_ne_bytes([answer[at], answer[at + 1]]));
+        let speed = half(SPEED_HIGH) << 16 | half(SPEED_LOW);
+        // 0xffff and SPEED_UNKNOWN (-1) mean: nobody knows.
+        interface.speed_mbit = Some(speed).filter(|s| !matches!(*s, 0 | 0xffff | u32::MAX));
+    }
+}
+
+fn ethtool(asker: &OwnedFd, name: &str, query: u32) -> Option<[u8; ANSWER_BYTES]> {
+    #[repr(C, align(8))]
+    struct Answer([u8; ANSWER_BYTES]);
+    let mut answer = Answer([0; ANSWER_BYTES]);
+    answer.0[..4].copy_from_slice(&query.to_ne_bytes());
+    ask(asker, name, libc::SIOCETHTOOL, (&raw mut answer.0).cast())?;
+    Some(answer.0)
+}
+
+/// One of the requests about interfaces (netdevice(7)); `data` is null or has room for the answer to it.
+fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mut libc::c_char) -> Option<libc::ifreq> {
+    // SAFETY: a plain structure, for which zeroes are valid.
+    let mut question: libc::ifreq = unsafe { zeroed() };
+    if name.len() >= question.ifr_name.len() {
+        return None;
+    }
+    for (to, from) in question.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    question.ifr_ifru.ifru_data = data;
+    // SAFETY: a whole request; the answers to our queries of ethtool have fixed lengths below ANSWER_BYTES.
+    checked(unsafe { libc::ioctl(asker.as_raw_fd(), request as _, &mut question) }).ok()?;
+    Some(question)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_found() {
+        let all = all().unwrap();
+        let lo = all.iter().find(|interface| interface.flags.loopback).expect("a loopback interface");
+        assert!(lo.index > 0 && lo.mtu >= 1280 && lo.mac.is_none(), "{lo:?}");
+    }
+
+    #[test]
+    fn a_network_has_its_addresses_and_no_others() {
+        let network = |text: &str, prefix| Network { ip: text.parse().unwrap(), prefix, scope: 0 };
+        let inside = |network: Network, text: &str| network.contains(&text.parse().unwrap());
+        assert!(inside(network("10.1.0.0", 16), "10.1.255.3") && !inside(network("10.1.0.0", 16), "10.2.0.1"));
+        assert!(inside(network("0.0.0.0", 0), "1.2.3.4") && !inside(network("1.2.3.4", 32), "1.2.3.5"));
+        assert!(inside(network("fd00:1::", 32), "fd00:1:9::4") && !inside(network("fd00:1::", 32), "fd00:2::4"));
+        assert!(inside(network("::", 0), "fd00::1") && !inside(network("::", 0), "10.0.0.1"));
+    }
+}

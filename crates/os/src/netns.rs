@@ -1,0 +1,71 @@
+//! Network namespaces: hosts of our own on one machine, for benchmarks and tests (namespaces(7)).
+//!
+//! A namespace, with all that was made in it, vanishes with its last descriptor, socket and process: nothing is left behind,
+//! not even by kill -9.
+
+use crate::During;
+use crate::errno::checked;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+pub struct Namespace(OwnedFd);
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Namespace {
+    /// The one that this thread is in.
+    pub fn current() -> io::Result<Namespace> {
+        File::open("/proc/thread-self/ns/net").map(|file| Namespace(file.into()))
+    }
+
+    /// A new one, empty but for a loopback interface that is down. Needs CAP_SYS_ADMIN (`become_root`).
+    pub fn new() -> io::Result<Namespace> {
+        let home = Namespace::current()?;
+        // SAFETY: moves this thread alone.
+        checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }).during(|| "making a network namespace".into())?;
+        let made = Namespace::current();
+        home.enter()?;
+        made
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        // SAFETY: a live descriptor; moves this thread alone.
+        checked(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) })
+            .map(drop)
+            .during(|| "entering a network namespace".into())
+    }
+
+    /// Runs `f` inside: sockets that it makes and processes that it starts stay there.
+    pub fn within<T>(&self, f: impl FnOnce() -> T) -> io::Result<T> {
+        struct Home(Namespace);
+        impl Drop for Home {
+            fn drop(&mut self) {
+                self.0.enter().expect("the way back home");
+            }
+        }
+        let home = Namespace::current()?;
+        self.enter()?;
+        let _home = Home(home);
+        Ok(f())
+    }
+}
+
+/// Makes this process, which must have one thread, root in a user namespace of its own, unless it is root already: so may users
+/// make network namespaces where the system lets them. It leaves its own for an empty one, to which alone it may come back.
+pub fn become_root() -> io::Result<()> {
+    let (user, group) = (crate::host::user(), crate::host::group());
+    if user == 0 {
+        return Ok(());
+    }
+    // SAFETY: fails where there are several threads, else moves this process.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })
+        .during(|| "making a user namespace".into())?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+}

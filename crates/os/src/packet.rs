@@ -1,0 +1,176 @@
+//! Sockets of raw Ethernet frames (packet(7)). Needs CAP_NET_RAW in the network namespace.
+//!
+//! A socket is made deaf: it gets its filter, ring and group first, and `bind` at last lets frames in, so that none comes
+//! that was not asked for. After it: `packet_ring`, through which they are received.
+
+use crate::bpf::Step;
+use crate::errno::{checked, restarted};
+use crate::{During, sockopt};
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// linux/if_packet.h.
+mod option {
+    pub const RX_RING: i32 = 5;
+    pub const STATISTICS: i32 = 6;
+    pub const VERSION: i32 = 10;
+    pub const FANOUT: i32 = 18;
+    pub const QDISC_BYPASS: i32 = 20;
+    pub const FANOUT_DATA: i32 = 22;
+    pub const TPACKET_V2: i32 = 1;
+    pub const FANOUT_CBPF: u32 = 6;
+    /// The kernel chooses a group that nobody has.
+    pub const FANOUT_FLAG_UNIQUEID: u32 = 0x2000;
+}
+
+/// Frames that one call sends at most: the vectors for them lie on the stack.
+pub const RUN_MAX: usize = 64;
+
+/// The shape of a ring: linux/if_packet.h `struct tpacket_req`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Shape {
+    /// A power of two of pages.
+    pub block_bytes: u32,
+    pub blocks: u32,
+    /// A multiple of 16.
+    pub slot_bytes: u32,
+    pub slots: u32,
+}
+
+/// What a ring has done since it was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Statistics {
+    /// Frames that passed the filter, those that were dropped included.
+    pub frames: u32,
+    /// Frames for which no slot was free.
+    pub drops: u32,
+}
+
+/// A group of sockets of which each frame goes to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group(u16);
+
+pub struct Socket(OwnedFd);
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A socket that another process made and passed on.
+impl From<OwnedFd> for Socket {
+    fn from(fd: OwnedFd) -> Socket {
+        Socket(fd)
+    }
+}
+
+impl From<Socket> for OwnedFd {
+    fn from(socket: Socket) -> OwnedFd {
+        socket.0
+    }
+}
+
+impl Socket {
+    /// A socket to which nothing comes.
+    pub fn deaf() -> io::Result<Socket> {
+        sockopt::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)
+            .map(Socket)
+            .during(|| "making a packet socket (needs CAP_NET_RAW)".into())
+    }
+
+    /// Drops every frame of which `program` takes nothing.
+    pub fn filter(&self, program: &[Step]) -> io::Result<()> {
+        self.set_program(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program).during(|| "filtering frames".into())
+    }
+
+    fn set_program(&self, level: i32, option: i32, program: &[Step]) -> io::Result<()> {
+        let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+        sockopt::set(self.as_fd(), level, option, &program)
+    }
+
+    /// Has frames received into a ring, which `packet_ring` maps.
+    pub fn set_ring(&self, shape: Shape) -> io::Result<()> {
+        let doing = || format!("making a ring of {} KiB for frames", shape.block_bytes / 1024 * shape.blocks);
+        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::VERSION, &option::TPACKET_V2).during(doing)?;
+        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::RX_RING, &shape).during(doing)
+    }
+
+    /// Sends past the queueing discipline: what the NIC does not take at once is refused.
+    pub fn bypass_queue(&self) -> io::Result<()> {
+        sockopt::enable(self.as_fd(), libc::SOL_PACKET, option::QDISC_BYPASS)
+    }
+
+    /// Lets frames of `protocol` in that come by the interface of number `index`, and sends by it.
+    pub fn bind(&self, index: u32, protocol: u16) -> io::Result<()> {
+        // SAFETY: a plain structure, for which zeroes are valid.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as _;
+        address.sll_protocol = protocol.to_be();
+        address.sll_ifindex = index as i32;
+        let len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: a valid address of that length.
+        checked(unsafe { libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), len) })
+            .map(drop)
+            .during(|| format!("binding a packet socket to interface {index}"))
+    }
+
+    /// Makes a group with this bound socket as its first; `program` gives the place in the group (modulo its size), in the
+    /// order of joining, to which a frame goes. It sees the frame without its Ethernet header. As long as nobody leaves, places stay.
+    pub fn found(&self, program: &[Step]) -> io::Result<Group> {
+        let doing = || "founding a group of packet sockets".into();
+        let kind = (option::FANOUT_CBPF | option::FANOUT_FLAG_UNIQUEID) << 16;
+        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &kind).during(doing)?;
+        self.set_program(libc::SOL_PACKET, option::FANOUT_DATA, program).during(doing)?;
+        let group = sockopt::get(self.as_fd(), libc::SOL_PACKET, option::FANOUT).during(doing)?;
+        Ok(Group(group as u16))
+    }
+
+    /// Takes the next place of a group.
+    pub fn join(&self, group: Group) -> io::Result<()> {
+        let value = u32::from(group.0) | option::FANOUT_CBPF << 16;
+        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &value)
+            .during(|| "joining a group of packet sockets".into())
+    }
+
+    /// What came and was dropped since the last call.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::default();
+        let mut len = size_of::<Statistics>() as libc::socklen_t;
+        let place = (&raw mut statistics).cast();
+        // SAFETY: room for `len` bytes of plain numbers; a failure leaves them zero.
+        unsafe { libc::getsockopt(self.0.as_raw_fd(), libc::SOL_PACKET, option::STATISTICS, place, &mut len) };
+        statistics
+    }
+
+    /// Takes the error that waits (the interface went down), 0 for none.
+    pub fn take_error(&self) -> i32 {
+        sockopt::take_error(self.as_fd())
+    }
+
+    /// Sends one whole frame. The error keeps its number.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        // SAFETY: `frame` is readable for its length.
+        restarted(|| unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) as i64 }).map(drop)
+    }
+
+    /// Sends frames of `header` and `size` bytes each of `bodies` (the last may be shorter), at most RUN_MAX. How many
+    /// went; an error only if none did.
+    pub fn send_run(&self, header: &[u8], bodies: &[u8], size: usize) -> io::Result<usize> {
+        // SAFETY: plain structures, for which zeroes are valid.
+        let mut messages: [libc::mmsghdr; RUN_MAX] = unsafe { zeroed() };
+        let mut parts = [[libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 2]; RUN_MAX];
+        let mut count = 0;
+        for ((body, message), parts) in bodies.chunks(size).zip(&mut messages).zip(&mut parts) {
+            *parts = [header, body].map(|b| libc::iovec { iov_base: b.as_ptr().cast_mut().cast(), iov_len: b.len() });
+            message.msg_hdr.msg_iov = parts.as_mut_ptr();
+            message.msg_hdr.msg_iovlen = 2;
+            count += 1;
+        }
+        // SAFETY: `count` messages whose parts are alive and readable.
+        restarted(|| unsafe { libc::sendmmsg(self.0.as_raw_fd(), messages.as_mut_ptr(), count, 0) }).map(|n| n as usize)
+    }
+}

@@ -1,0 +1,92 @@
+//! The ring through which a packet socket hands over its frames (TPACKET_V2): mapped memory, one load to see that nothing came.
+//!
+//! Each slot begins with a status word by which kernel and process pass it to and fro; while it is ours the kernel
+//! does not touch it, and nobody else maps it: only so is lending out its bytes as a slice sound. What the slot's header says is
+//! checked all the same.
+
+use crate::map;
+use crate::packet::{Shape, Socket};
+use hawser_base::Region;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// linux/if_packet.h: TP_STATUS_KERNEL and the bit TP_STATUS_USER.
+const KERNEL: u32 = 0;
+const USER: u32 = 1;
+
+/// Where the fields of `struct tpacket2_hdr` lie.
+const STATUS: usize = 0;
+const LENGTH: usize = 4;
+const CAPTURED: usize = 8;
+/// Two halves: where the Ethernet header begins and where what is behind it does.
+const OFFSETS: usize = 12;
+
+/// Bytes of a slot in front of a frame's Ethernet header at most: TPACKET2_HDRLEN (52), room for 16 bytes of header, to 16.
+pub const SLOT_HEAD: usize = 80;
+
+pub struct Ring {
+    socket: Socket,
+    region: Region,
+    shape: Shape,
+    /// Slot that comes next: which one of its block, and where that and the block begin.
+    nth: u32,
+    slot_at: usize,
+    block_at: usize,
+}
+
+impl Ring {
+    /// Maps the ring that `socket` was given by `set_ring` with the same shape. It takes the socket: a second ring over the same
+    /// slots would take them away under the first one's loans.
+    pub fn map(socket: Socket, shape: Shape) -> io::Result<Ring> {
+        let slots_a_block = shape.block_bytes.checked_div(shape.slot_bytes).unwrap_or(0);
+        assert!(slots_a_block > 0 && shape.slots == slots_a_block * shape.blocks, "a ring of shape {shape:?}");
+        assert!(shape.slot_bytes as usize >= SLOT_HEAD && shape.slot_bytes.is_multiple_of(16));
+        let region = map::shared(socket.as_fd(), 0, shape.block_bytes as usize * shape.blocks as usize)?;
+        Ok(Ring { socket, region, shape, nth: 0, slot_at: 0, block_at: 0 })
+    }
+
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Lends each frame that has come, at most `limit`, with its Ethernet header; those that were cut are skipped. How
+    /// many slots were taken.
+    #[inline]
+    pub fn receive(&mut self, limit: usize, mut take: impl FnMut(&[u8])) -> usize {
+        let mut count = 0;
+        while count < limit && self.region.u32(self.slot_at + STATUS).load(Acquire) & USER != 0 {
+            if let Some(range) = self.frame() {
+                // SAFETY: inside the mapping (checked by `frame`); the slot is ours until its status changes below.
+                take(unsafe { std::slice::from_raw_parts(self.region.as_ptr().add(range.start), range.len()) });
+            }
+            self.region.u32(self.slot_at + STATUS).store(KERNEL, Release); // partner: the kernel's look at the status
+            self.advance();
+            count += 1;
+        }
+        count
+    }
+
+    /// Where the frame in this slot lies, if it is whole and inside the slot.
+    fn frame(&self) -> Option<std::ops::Range<usize>> {
+        let word = |at: usize| self.region.u32(self.slot_at + at).load(Relaxed);
+        let length = word(LENGTH) as usize;
+        let offsets = word(OFFSETS).to_ne_bytes();
+        let begin = usize::from(u16::from_ne_bytes([offsets[0], offsets[1]]));
+        let fits = word(CAPTURED) as usize == length && begin + length <= self.shape.slot_bytes as usize;
+        fits.then(|| self.slot_at + begin..self.slot_at + begin + length)
+    }
+
+    fn advance(&mut self) {
+        self.nth += 1;
+        self.slot_at += self.shape.slot_bytes as usize;
+        if (self.nth + 1) * self.shape.slot_bytes > self.shape.block_bytes {
+            self.nth = 0;
+            self.block_at += self.shape.block_bytes as usize;
+            if self.block_at == self.region.len() {
+                self.block_at = 0;
+            }
+            self.slot_at = self.block_at;
+        }
+    }
+}

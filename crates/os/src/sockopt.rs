@@ -1,0 +1,72 @@
+//! Options of sockets (setsockopt(2)), for the files of this room that make sockets.
+
+use crate::errno::checked;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A new socket that a child does not inherit and whose calls never block.
+pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain numbers; gives a new descriptor or -1.
+    let fd = checked(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// Sets an option to a value of plain data: a number or one of the kernel's structures.
+pub(crate) fn set<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    let len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` is `len` readable bytes, and the kernel looks at no more.
+    checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), len) }).map(drop)
+}
+
+/// Switches an option on.
+pub(crate) fn enable(fd: BorrowedFd, level: i32, name: i32) -> io::Result<()> {
+    set(fd, level, name, &1_i32)
+}
+
+/// Reads an option that is a number.
+pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32) -> io::Result<i32> {
+    let mut value = 0_i32;
+    let mut len = size_of::<i32>() as libc::socklen_t;
+    let place = (&raw mut value).cast();
+    // SAFETY: room for `len` bytes.
+    checked(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, place, &mut len) })?;
+    Ok(value)
+}
+
+/// Takes the error that waits on a socket, 0 for none; until then the socket polls as ready.
+pub(crate) fn take_error(fd: BorrowedFd) -> i32 {
+    get(fd, libc::SOL_SOCKET, libc::SO_ERROR).unwrap_or(libc::EBADF)
+}
+
+/// What the kernel really keeps, in bytes of its own accounting (truesize), not of payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    pub receive: usize,
+    pub send: usize,
+}
+
+/// Asks for buffers of `bytes`: beyond net.core.{r,w}mem_max where this process may (CAP_NET_ADMIN), else up to it.
+pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<Buffers> {
+    let wanted = bytes.min(i32::MAX as usize / 2) as i32;
+    let ask = |force: i32, plain: i32, name: i32| -> io::Result<usize> {
+        if set(fd, libc::SOL_SOCKET, force, &wanted).is_err() {
+            set(fd, libc::SOL_SOCKET, plain, &wanted)?;
+        }
+        Ok(get(fd, libc::SOL_SOCKET, name)?.max(0) as usize)
+    };
+    Ok(Buffers {
+        receive: ask(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, libc::SO_RCVBUF)?,
+        send: ask(libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, libc::SO_SNDBUF)?,
+    })
+}
+
+/// Keeps what a socket sends on one interface, whatever the routes say (SO_BINDTODEVICE, without privilege since Linux 5.7).
+pub(crate) fn bind_to_interface(fd: BorrowedFd, name: &str) -> io::Result<()> {
+    let mut padded = [0_u8; libc::IFNAMSIZ];
+    if name.len() >= padded.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    padded[..name.len()].copy_from_slice(name.as_bytes());
+    set(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, &padded)
+}

@@ -1,0 +1,159 @@
+//! TCP connections that never block (tcp(7)). A broken one is an error, never a signal: the process is the application's.
+//! Errors of connecting, sending and receiving keep their numbers.
+
+use crate::errno::{checked, restarted};
+use crate::inet::{self, Sockaddr};
+use crate::{During, sockopt};
+use std::io;
+use std::mem::zeroed;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Pieces that one call sends at most: the vectors for them lie on the stack.
+pub const PIECES_MAX: usize = 64;
+
+pub struct Listener(OwnedFd);
+
+pub struct Stream(OwnedFd);
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Listener {
+    /// Listens at `address` (port 0: any).
+    pub fn bind(address: &SocketAddr) -> io::Result<Listener> {
+        let fd = sockopt::socket(inet::family(address), libc::SOCK_STREAM, 0)?;
+        // A port whose last owner's connections still linger can be had.
+        sockopt::enable(fd.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR)?;
+        if address.is_ipv6() {
+            sockopt::enable(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY)?;
+        }
+        inet::bind(fd.as_fd(), address)?;
+        // SAFETY: plain numbers; the kernel cuts the backlog to net.core.somaxconn.
+        checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) }).during(|| format!("listening at {address}"))?;
+        Ok(Listener(fd))
+    }
+
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        inet::local(self.as_fd())
+    }
+
+    /// The next caller, if one waits.
+    pub fn accept(&self) -> io::Result<Option<Stream>> {
+        let (flags, null) = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, std::ptr::null_mut());
+        // SAFETY: no wish for the address; gives a new descriptor or -1.
+        match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
+            // SAFETY: the descriptor is new and nobody else's.
+            Ok(fd) => Ok(Some(Stream(unsafe { OwnedFd::from_raw_fd(fd as i32) }))),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Stream {
+    /// Begins to connect from `from` (port 0: any), by one interface, to `to`; `take_error` says later how it went. What is sent is not held back (TCP_NODELAY).
+    pub fn connect(from: &SocketAddr, to: &SocketAddr, interface: &str) -> io::Result<Stream> {
+        let fd = sockopt::socket(inet::family(to), libc::SOCK_STREAM, 0)?;
+        sockopt::enable(fd.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
+        // Else the routes choose the interface; refused to some: then they do.
+        let _ = sockopt::bind_to_interface(fd.as_fd(), interface);
+        // The port is chosen when the peer is known: as many connections as ports, each peer.
+        let _ = sockopt::enable(fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+        inet::bind(fd.as_fd(), from)?;
+        let raw = Sockaddr::new(to);
+        // SAFETY: a valid address of that length. Not restarted: interrupted, it goes on by itself.
+        match checked(unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.len()) }) {
+            Err(error) if !matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => Err(error),
+            _ => Ok(Stream(fd)),
+        }
+    }
+
+    /// The error that waits on the connection, 0 for none.
+    pub fn take_error(&self) -> i32 {
+        sockopt::take_error(self.as_fd())
+    }
+
+    /// Sends the pieces, at most PIECES_MAX, one behind the other as far as there is room. How many bytes went, `None` for no room or not connected yet.
+    pub fn send<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> io::Result<Option<usize>> {
+        let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PIECES_MAX];
+        let mut count = 0;
+        for (piece, part) in pieces.into_iter().zip(&mut parts) {
+            *part = libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() };
+            count += 1;
+        }
+        // SAFETY: a plain structure, for which zeroes are valid.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        message.msg_iov = parts.as_mut_ptr();
+        message.msg_iovlen = count;
+        // SAFETY: all parts of `message` are alive and readable; MSG_NOSIGNAL, since the process is the application's.
+        let sent = restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 });
+        unless_blocked(sent)
+    }
+
+    /// Receives to the front of `to`. How many bytes, 0 at the end, `None` if nothing has come.
+    pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<usize>> {
+        let (fd, place, len) = (self.0.as_raw_fd(), to.as_mut_ptr().cast(), to.len());
+        // SAFETY: `to` is valid for writes for its length.
+        unless_blocked(restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 }))
+    }
+}
+
+fn unless_blocked(result: io::Result<i64>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(bytes) => Ok(Some(bytes as usize)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_pass_and_an_end_is_seen() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let listener = Listener::bind(&any).unwrap();
+        assert!(listener.accept().unwrap().is_none());
+        let client = Stream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
+        let server = loop {
+            if let Some(server) = listener.accept().unwrap() {
+                break server;
+            }
+        };
+        let mut buffer = [0; 16];
+        assert_eq!(server.receive(&mut buffer).unwrap(), None);
+        assert_eq!(client.send([&b"one"[..], b"", b"three"]).unwrap(), Some(8));
+        while server.receive(&mut buffer[..8]).unwrap().is_none() {}
+        assert_eq!(&buffer[..8], b"onethree");
+        drop(client);
+        while server.receive(&mut buffer).unwrap() != Some(0) {}
+        // Nobody is there any more: an error at last, and no signal.
+        while server.send([&buffer[..]]).is_ok() {}
+    }
+
+    #[test]
+    fn nobody_there_is_an_error_number() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let gone = Listener::bind(&any).unwrap().local().unwrap();
+        let number = match Stream::connect(&any, &gone, "lo") {
+            Ok(stream) => loop {
+                if let Err(error) = stream.send([&b"x"[..]]) {
+                    break error.raw_os_error();
+                }
+            },
+            Err(error) => error.raw_os_error(),
+        };
+        assert!(matches!(number, Some(libc::ECONNREFUSED | libc::EPIPE)), "{number:?}");
+    }
+}

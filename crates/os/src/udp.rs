@@ -1,0 +1,223 @@
+//! Sockets of UDP datagrams (udp(7)), many in one call: segments cut by the kernel or the NIC on the way out (UDP_SEGMENT), and
+//! joined on the way in (UDP_GRO). Errors of sending and receiving keep their numbers.
+
+use crate::During;
+use crate::errno::restarted;
+use crate::inet::{self, Sockaddr};
+use crate::sockopt::{self, Buffers};
+use std::io;
+use std::mem::zeroed;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Datagrams that one call sends at most: UDP_MAX_SEGMENTS of Linux before 6.9, and the vectors of `send_run` on the stack.
+pub const RUN_MAX: usize = 64;
+/// The longest datagram over IPv4, and the longest run of segments: 65535 less the headers of IP and UDP.
+pub const LONGEST: usize = 65_507;
+
+/// What one call received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    pub bytes: usize,
+    /// Length of each datagram of these; the last may be shorter.
+    pub size: usize,
+}
+
+pub struct Socket(OwnedFd);
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Room for one control message with a number.
+#[repr(C, align(8))]
+struct Control([u8; 32]);
+
+impl Socket {
+    /// A socket of one address (port 0: any), whose datagrams are never cut on their way: what is too long for it is refused, and
+    /// what ICMP says about the way is not believed (IP_PMTUDISC_PROBE), since anybody can say it.
+    pub fn bind(address: &SocketAddr) -> io::Result<Socket> {
+        let fd = sockopt::socket(inet::family(address), libc::SOCK_DGRAM, 0)?;
+        if address.is_ipv4() {
+            sockopt::set(fd.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_PROBE)?;
+        } else {
+            sockopt::enable(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY)?;
+            sockopt::set(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, &libc::IPV6_PMTUDISC_PROBE)?;
+        }
+        inet::bind(fd.as_fd(), address)?;
+        Ok(Socket(fd))
+    }
+
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        inet::local(self.as_fd())
+    }
+
+    pub fn set_buffers(&self, bytes: usize) -> io::Result<Buffers> {
+        sockopt::set_buffers(self.as_fd(), bytes).during(|| "sizing the buffers of a UDP socket".into())
+    }
+
+    /// Sends and receives by one interface alone.
+    pub fn keep_to(&self, interface: &str) -> io::Result<()> {
+        sockopt::bind_to_interface(self.as_fd(), interface)
+    }
+
+    /// Lets the kernel join datagrams of one length that come one behind the other (Linux 5.0).
+    pub fn join_segments(&self) -> io::Result<()> {
+        sockopt::enable(self.as_fd(), libc::SOL_UDP, libc::UDP_GRO)
+    }
+
+    pub fn take_error(&self) -> i32 {
+        sockopt::take_error(self.as_fd())
+    }
+
+    /// Sends one datagram.
+    pub fn send(&self, to: &SocketAddr, bytes: &[u8]) -> io::Result<()> {
+        let raw = Sockaddr::new(to);
+        let (fd, flags) = (self.0.as_raw_fd(), libc::MSG_NOSIGNAL);
+        // SAFETY: `bytes` is readable for its length, and the address is valid.
+        restarted(|| unsafe {
+            libc::sendto(fd, bytes.as_ptr().cast(), bytes.len(), flags, raw.as_ptr(), raw.len()) as i64
+        })
+        .map(drop)
+    }
+
+    /// Sends `bytes`, at most LONGEST and RUN_MAX datagrams, as datagrams of `size` bytes (the last may be shorter) that the kernel
+    /// or the NIC cuts (Linux 4.18). All or nothing.
+    pub fn send_segments(&self, to: &SocketAddr, bytes: &[u8], size: u16) -> io::Result<()> {
+        let raw = Sockaddr::new(to);
+        let mut part = vector(bytes);
+        let mut control = Control([0; 32]);
+        let mut message = addressed(&raw, &mut part);
+        message.msg_control = control.0.as_mut_ptr().cast();
+        // SAFETY: the control buffer is aligned and has room for CMSG_SPACE(2) bytes.
+        unsafe {
+            message.msg_controllen = libc::CMSG_SPACE(2) as _;
+            let first = libc::CMSG_FIRSTHDR(&message);
+            (*first).cmsg_level = libc::SOL_UDP;
+            (*first).cmsg_type = libc::UDP_SEGMENT;
+            (*first).cmsg_len = libc::CMSG_LEN(2) as _;
+            libc::CMSG_DATA(first).cast::<u16>().write_unaligned(size);
+        }
+        // SAFETY: all parts of `message` are alive.
+        restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
+    }
+
+    /// The same where segments cannot be cut: a datagram each in one call. How many went; an error only if none did.
+    pub fn send_run(&self, to: &SocketAddr, bytes: &[u8], size: usize) -> io::Result<usize> {
+        let raw = Sockaddr::new(to);
+        // SAFETY: plain structures, for which zeroes are valid.
+        let mut messages: [libc::mmsghdr; RUN_MAX] = unsafe { zeroed() };
+        let mut parts = [vector(&[]); RUN_MAX];
+        let mut count = 0;
+        for ((piece, message), part) in bytes.chunks(size).zip(&mut messages).zip(&mut parts) {
+            *part = vector(piece);
+            message.msg_hdr = addressed(&raw, part);
+            count += 1;
+        }
+        let (fd, flags) = (self.0.as_raw_fd(), libc::MSG_NOSIGNAL);
+        // SAFETY: `count` messages whose parts are alive and readable.
+        restarted(|| unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, flags) }).map(|n| n as usize)
+    }
+
+    /// Receives what has come to the front of `to`, several datagrams if the kernel joined them; `None` if nothing has.
+    #[inline]
+    pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<Received>> {
+        let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+        let mut control = Control([0; 32]);
+        // SAFETY: a plain structure, for which zeroes are valid.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        message.msg_iov = &mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = control.0.len() as _;
+        // SAFETY: all parts of `message` are alive and valid for writes.
+        let got = restarted(|| unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, 0) as i64 });
+        let bytes = match got {
+            Ok(bytes) => bytes as usize,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Received { bytes, size: segment_size(&message).unwrap_or(bytes) }))
+    }
+}
+
+/// The length of the datagrams that the kernel joined, if it did.
+fn segment_size(message: &libc::msghdr) -> Option<usize> {
+    // SAFETY: the kernel filled the control buffer with whole headers.
+    unsafe {
+        let mut at = libc::CMSG_FIRSTHDR(message);
+        while let Some(head) = at.as_ref() {
+            if head.cmsg_level == libc::SOL_UDP && head.cmsg_type == libc::UDP_GRO {
+                return usize::try_from(libc::CMSG_DATA(at).cast::<i32>().read_unaligned())
+                    .ok()
+                    .filter(|&size| size > 0);
+            }
+            at = libc::CMSG_NXTHDR(message, at);
+        }
+    }
+    None
+}
+
+fn vector(bytes: &[u8]) -> libc::iovec {
+    libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() }
+}
+
+fn addressed(to: &Sockaddr, part: &mut libc::iovec) -> libc::msghdr {
+    // SAFETY: a plain structure, for which zeroes are valid.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_name = to.as_ptr().cast_mut().cast();
+    message.msg_namelen = to.len();
+    message.msg_iov = part;
+    message.msg_iovlen = 1;
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Socket, Socket, SocketAddr) {
+        let bind = || Socket::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let (from, to) = (bind(), bind());
+        let address = to.local().unwrap();
+        (from, to, address)
+    }
+
+    fn all(to: &Socket, count: usize) -> Vec<Vec<u8>> {
+        let (mut got, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+        while got.len() < count {
+            if let Some(Received { bytes, size }) = to.receive(&mut buffer).unwrap() {
+                got.extend(buffer[..bytes].chunks(size).map(<[u8]>::to_vec));
+            }
+        }
+        got
+    }
+
+    #[test]
+    fn runs_come_as_their_datagrams_whoever_cuts_and_joins_them() {
+        let bytes: Vec<u8> = (0..2900).map(|i| i as u8).collect();
+        let whole: Vec<Vec<u8>> = bytes.chunks(1000).map(<[u8]>::to_vec).collect();
+        for joined in [false, true] {
+            let (from, to, address) = pair();
+            assert_eq!(to.receive(&mut [0; 9]).unwrap(), None);
+            if joined {
+                to.join_segments().unwrap();
+            }
+            from.send_segments(&address, &bytes, 1000).unwrap();
+            assert_eq!(all(&to, 3), whole);
+            assert_eq!(from.send_run(&address, &bytes, 1000).unwrap(), 3);
+            assert_eq!(all(&to, 3), whole);
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_keeps_its_error_number() {
+        let (from, _to, address) = pair();
+        let number = |result: io::Result<()>| result.unwrap_err().raw_os_error();
+        assert_eq!(number(from.send(&address, &vec![0; LONGEST + 1])), Some(libc::EMSGSIZE));
+        let granted = from.set_buffers(1 << 16).unwrap();
+        assert!(granted.receive >= 1 << 16 && granted.send >= 1 << 16, "{granted:?}");
+    }
+}
