@@ -5,7 +5,7 @@
 
 use crate::ends::{Cards, Ends};
 use crate::inbox::{Inbox, View};
-use crate::port::FramePort;
+use crate::open::Opened;
 use hawser_base::{LANES, Lane, Peer, SharedMem};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Port, Refusal, Source};
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
@@ -36,7 +36,7 @@ pub struct Setup {
     pub key: Key,
     /// For numbers that others shall not guess.
     pub seed: u64,
-    pub ports: Vec<Box<dyn FramePort>>,
+    pub ports: Vec<Opened>,
     pub cards: Cards,
     /// Whether a rank is reached by this device and no better one.
     pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
@@ -65,9 +65,12 @@ impl EtherDevice {
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
         let Setup { me, ranks, key, seed, ports, cards, serves } = setup;
+        let grades = ports.iter().map(|opened| opened.grade).collect();
+        let ports: Vec<_> = ports.into_iter().map(|opened| opened.port).collect();
         let longest = |of: fn(usize, usize) -> usize| ports.iter().map(|port| port.frame_max()).reduce(of);
         let (most, least) = (longest(usize::max).expect("a port"), longest(usize::min).expect("a port"));
-        let config = Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, checked: true };
+        let config =
+            Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, checked: true, grades };
         let mut state = State {
             endpoint: Endpoint::new(config, seed),
             ends: Ends::new(ports, cards),

@@ -10,12 +10,10 @@ pub mod card;
 mod device;
 mod ends;
 mod inbox;
+mod open;
 pub mod port;
 pub mod rails;
 
 pub use device::{EtherDevice, Setup};
 pub use ends::Cards;
-
-use hawser_base::param::Param;
-
-pub static PARAMS: &[Param] = &[rails::RAILS, port::PORT_RANGE];
+pub use open::{Opened, PARAMS, Who, ports};

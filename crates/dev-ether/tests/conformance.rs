@@ -1,10 +1,11 @@
 //! The Ethernet device under the suite of every device, by UDP over the loopback interface; threads stand for processes.
 
 use hawser_base::Peer;
-use hawser_dev_ether::port::{FramePort, PortRange, UdpPort};
-use hawser_dev_ether::{EtherDevice, Setup};
+use hawser_dev_ether::port::{PortRange, UdpPort};
+use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_device::Device;
 use hawser_device::conformance::{self, Net};
+use hawser_link::Grade;
 use hawser_link::frame::Key;
 use hawser_os::interfaces::{self, Interface};
 use std::sync::{Arc, Mutex};
@@ -21,14 +22,14 @@ fn net(ranks: usize, mtu: usize) -> Net {
     let local = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
     let cards = Arc::new(Mutex::new(vec![None; ranks]));
     let device = |rank: usize| {
-        let port = UdpPort::open(&interface, local, PortRange::between(0, 0).unwrap_or_default(), rank).unwrap();
+        let port = UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap();
         let theirs = cards.clone();
         let device = EtherDevice::new(Setup {
             me: rank as u32,
             ranks: ranks as u32,
             key: Key::new([5; 16]),
             seed: rank as u64,
-            ports: vec![Box::new(port) as Box<dyn FramePort>],
+            ports: vec![Opened { port: Box::new(port), grade: Grade::Bulk }],
             cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });

@@ -40,6 +40,9 @@ const ABORTED: u32 = 1 << 31;
 /// In the same line, for the same readers.
 const ENDED: usize = 260;
 
+/// In the same line: every rank of the job has come to the end of MPI_Finalize.
+const ALL_FINALIZED: usize = 264;
+
 const ELSEWHERE: u32 = u32::MAX;
 
 /// What a segment is made for.
@@ -279,6 +282,16 @@ impl Segment {
         let mut card = vec![0; (len as usize).min(CARD_MAX)];
         self.region.bytes(self.plan.card(rank), card.len()).read(&mut card);
         Some(card)
+    }
+
+    /// Says that every rank of the job has come to the end of MPI_Finalize. For the agent, which then rings.
+    pub fn set_all_finalized(&self) {
+        // Pairs with the Acquire in `all_finalized`; nothing else is read by its leave.
+        self.region.u32(ALL_FINALIZED).store(1, Release);
+    }
+
+    pub fn all_finalized(&self) -> bool {
+        self.region.u32(ALL_FINALIZED).load(Acquire) != 0
     }
 
     /// Says that the job is being ended; the first code stays.

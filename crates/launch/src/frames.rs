@@ -72,6 +72,8 @@ pub enum Down {
     Cards(Vec<Card>),
     /// A rank of another host has called MPI_Init.
     Attached,
+    /// Every rank has come to the end of MPI_Finalize: nobody needs an answer of anybody any more.
+    AllFinalized,
     /// Asks for `Up::Counts`.
     Counts,
     /// Asks for `Up::Info`, measured for so many ranks.
@@ -150,6 +152,8 @@ pub enum Up {
     Card(Card),
     /// The first rank of this host has called MPI_Init.
     Attached,
+    /// A rank has come to the end of MPI_Finalize.
+    Finalized,
     /// What was detected on this host.
     Info(String),
 }
@@ -165,6 +169,7 @@ impl Down {
             Down::End { signal, code } => to.u8(4).u32(*signal as u32).u32(*code as u32).done(),
             Down::Cards(cards) => to.u8(5).list(cards, put_card).done(),
             Down::Attached => to.u8(6).done(),
+            Down::AllFinalized => to.u8(20).done(),
             Down::Counts => to.u8(7).done(),
             Down::Info(ranks) => to.u8(8).u32(*ranks).done(),
         }
@@ -181,6 +186,7 @@ impl Down {
             4 => Down::End { signal: from.u32()? as i32, code: from.u32()? as i32 },
             5 => Down::Cards(from.list(get_card)?),
             6 => Down::Attached,
+            20 => Down::AllFinalized,
             7 => Down::Counts,
             8 => Down::Info(from.u32()?),
             _ => return None,
@@ -212,6 +218,7 @@ impl Up {
             Up::Ready { version, pid } => to.u8(9).text(version).u32(*pid as u32).done(),
             Up::Card(card) => put_card(to.u8(10), card),
             Up::Attached => to.u8(11).done(),
+            Up::Finalized => to.u8(20).done(),
             Up::Info(text) => to.u8(12).text(text).done(),
         }
         to.0
@@ -239,6 +246,7 @@ impl Up {
             9 => Up::Ready { version: from.text()?, pid: from.u32()? as i32 },
             10 => Up::Card(get_card(from)?),
             11 => Up::Attached,
+            20 => Up::Finalized,
             12 => Up::Info(from.text()?),
             _ => return None,
         })
@@ -444,6 +452,7 @@ mod tests {
             Down::End { signal: 15, code: -1 },
             Down::Cards(vec![(1, vec![0xff]), (0, Vec::new())]),
             Down::Attached,
+            Down::AllFinalized,
             Down::Counts,
             Down::Info(4),
         ];

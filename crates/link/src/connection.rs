@@ -10,7 +10,7 @@ use crate::path::{Due, Fate, Numbers, Path, Word};
 use crate::pool::{Pool, Queue, Slot};
 use crate::record::{FRAGMENTS, RECORD, Record};
 use crate::seq::Seq;
-use crate::strand::{Hello, Route, Strand};
+use crate::strand::{Grade, Hello, Route, Strand};
 use std::io::IoSlice;
 
 /// Who carries frames. They may be lost, doubled and reordered.
@@ -21,6 +21,10 @@ pub trait Wire {
 
 /// Frames that are handed to a wire at once, at most: what UDP's segmentation offload takes (64) and more.
 const RUN: usize = 64;
+
+/// Frames that wait at once from which on they are bulk: a message of 8 KiB in frames of 1500 bytes. Raw frames cost 1.7 us
+/// each, a run of UDP segments about 5 us and little for each (docs/performance.md, Frame ports).
+const BULK: usize = 6;
 
 /// What of the endpoint every connection needs.
 pub struct Shared {
@@ -485,7 +489,8 @@ impl Connection {
     fn send_run(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) -> bool {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
-        let Some(at) = self.pick(len) else { return self.cut(shared, first) };
+        let wanted = if self.is_bulk(&shared.sending) { Grade::Bulk } else { Grade::Quick };
+        let Some(at) = self.pick(len, wanted) else { return self.cut(shared, first) };
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
@@ -520,11 +525,16 @@ impl Connection {
         taken == count
     }
 
-    /// The path with the most room for a frame of `len` bytes.
-    fn pick(&self, len: usize) -> Option<usize> {
+    /// Whether so much waits that a way of few system calls pays.
+    fn is_bulk(&self, sending: &Pool) -> bool {
+        sending.each(&self.waiting).nth(BULK - 1).is_some()
+    }
+
+    /// The path with the most room for a frame of `len` bytes, of those of a grade if one of them has any.
+    fn pick(&self, len: usize, wanted: Grade) -> Option<usize> {
         let room = |strand: &Strand| {
             let path = strand.path().filter(|path| path.has_room() && strand.frame() >= len)?;
-            Some(path.frames() - path.under_way())
+            Some((strand.grade == wanted, path.frames().saturating_sub(path.under_way())))
         };
         let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(strand)?)));
         rooms.max_by_key(|&(at, room)| (room, usize::MAX - at)).map(|(at, _)| at)

@@ -9,7 +9,7 @@ use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
 use crate::pool::Pool;
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
-use crate::strand::{HELLO, Hello, Route, Strand};
+use crate::strand::{Grade, HELLO, Hello, Route, Strand};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
@@ -29,6 +29,8 @@ pub struct Config {
     pub holding: usize,
     /// Payloads have a CRC; not where the medium checks them.
     pub checked: bool,
+    /// What each of our rails is good for.
+    pub grades: Vec<Grade>,
 }
 
 /// Why a message was not taken.
@@ -47,6 +49,7 @@ pub type Drops = [u64; Dropped::ALL.len()];
 pub struct Endpoint {
     shared: Shared,
     ranks: u32,
+    grades: Vec<Grade>,
     peers: Box<[Option<Box<Connection>>]>,
     /// By the low half of our number of a path: whose it is, and which.
     paths: Vec<(u32, u8)>,
@@ -59,7 +62,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn new(config: Config, seed: u64) -> Endpoint {
-        let Config { me, ranks, key, frame_max, sending, holding, checked } = config;
+        let Config { me, ranks, key, frame_max, sending, holding, checked, grades } = config;
         assert!(sending > 2 * CONTROL && holding > 4 * RESERVE && frame_max > HEADER + RECORD);
         let shared = Shared {
             key,
@@ -73,6 +76,7 @@ impl Endpoint {
         Endpoint {
             shared,
             ranks,
+            grades,
             peers: (0..ranks).map(|_| None).collect(),
             paths: Vec::new(),
             active: Vec::new(),
@@ -101,7 +105,8 @@ impl Endpoint {
         assert!(self.paths.len() <= usize::from(u16::MAX), "a rank has 65536 paths at most");
         // 31 bits, so that no path begins near the end of all numbers by design.
         let first = Seq((random >> 33) as u32);
-        let at = connection.add(Strand::new(route, number, first, frame));
+        let grade = self.grades.get(usize::from(route.ours)).copied().unwrap_or_default();
+        let at = connection.add(Strand::new(route, grade, number, first, frame));
         self.paths.push((peer, at as u8));
         self.activate(peer);
     }

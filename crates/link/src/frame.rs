@@ -96,6 +96,14 @@ impl Key {
         Key(secret)
     }
 
+    /// A number made of the secret for some other purpose, from which the secret is not to be had.
+    pub fn derive(&self, purpose: &[u8]) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.0);
+        hasher.write(b"hawser derives ");
+        hasher.write(purpose);
+        hasher.finish()
+    }
+
     /// The keyed tag of a header between two ranks (P5).
     fn tag(&self, header: &[u8], ends: Ends) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.0);

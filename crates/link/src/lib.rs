@@ -27,4 +27,4 @@ mod window;
 pub use connection::{Message, Wire};
 pub use endpoint::{Config, Endpoint, Refused};
 pub use seq::{Seq, WINDOW};
-pub use strand::Route;
+pub use strand::{Grade, Route};

@@ -66,6 +66,16 @@ impl Hello {
     }
 }
 
+/// What a path is good for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Grade {
+    /// Single frames: the shortest way.
+    Quick,
+    /// Many frames at once, with few system calls.
+    #[default]
+    Bulk,
+}
+
 #[derive(Clone, Debug)]
 enum State {
     /// HELLO goes out again at this time.
@@ -78,6 +88,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct Strand {
     pub route: Route,
+    pub grade: Grade,
     /// Our number for the path.
     pub ours: u32,
     first: Seq,
@@ -90,9 +101,9 @@ pub struct Strand {
 
 impl Strand {
     /// A path to be opened. `frame`: the longest frame that the two ends can send, in bytes.
-    pub fn new(route: Route, ours: u32, first: Seq, frame: usize) -> Strand {
+    pub fn new(route: Route, grade: Grade, ours: u32, first: Seq, frame: usize) -> Strand {
         assert!(frame >= HEADER + HELLO);
-        Strand { route, ours, first, frame, welcome: None, state: State::Opening { at_ns: 0, tries: 0 } }
+        Strand { route, grade, ours, first, frame, welcome: None, state: State::Opening { at_ns: 0, tries: 0 } }
     }
 
     /// The longest frame, header included.
@@ -183,7 +194,7 @@ mod tests {
     const ROUTE: Route = Route { ours: 1, theirs: 2, flow: 3 };
 
     fn strand() -> Strand {
-        Strand::new(ROUTE, 77, Seq(5), 9000)
+        Strand::new(ROUTE, Grade::Quick, 77, Seq(5), 9000)
     }
 
     /// P7

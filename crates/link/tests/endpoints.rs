@@ -6,7 +6,7 @@
 
 use hawser_link::endpoint::Drops;
 use hawser_link::frame::{Dropped, Key};
-use hawser_link::{Config, Endpoint, Message, Route, Wire};
+use hawser_link::{Config, Endpoint, Grade, Message, Route, Wire};
 use hawser_sim::{Dice, Faults, Network};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::IoSlice;
@@ -85,6 +85,7 @@ impl World {
                 sending: SLOTS,
                 holding: SLOTS,
                 checked: true,
+                grades: (0..rails).map(|rail| if rail % 2 == 0 { Grade::Quick } else { Grade::Bulk }).collect(),
             };
             let mut endpoint = Endpoint::new(config, seed);
             endpoint.set_credit(dice.one_of(&[1, 8, 64, 500]));

@@ -21,9 +21,21 @@ pub fn finalize() -> Result<()> {
     drain(process);
     let page = process.segment().rank(process.job().local_rank() as usize);
     page.set_phase(Phase::Finalized);
-    process.finish();
     process.job().finalize();
+    see_off(process);
+    process.finish();
     Ok(())
+}
+
+/// Waits until what this rank sent has arrived, or nobody needs it any more: all ranks have come so far. A peer that has may be
+/// gone, and its last acknowledgement lost.
+fn see_off(process: &'static Process) {
+    let reason = || Waiting { call: "MPI_Finalize".to_owned(), ..Waiting::default() };
+    let world = process.world().lane();
+    process.wait_until(world, reason, |_| {
+        let done = process.fabric().flush() || process.segment().all_finalized();
+        done.then_some(())
+    });
 }
 
 /// Waits until all that this rank has to send is with the devices, sends whose requests were freed too.

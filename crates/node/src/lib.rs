@@ -12,9 +12,11 @@ pub use params::{all as params, check as check_params};
 
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_boot::World;
+use hawser_dev_ether::{EtherDevice, Setup, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
 use hawser_job::{Phase, Segment};
+use hawser_link::frame::Key;
 use hawser_mpi::counters;
 use hawser_mpi::matching::Limits;
 use hawser_mpi::process::{self, Parts, Process};
@@ -58,7 +60,10 @@ fn join(world: &mut World) -> Result<Joined> {
     let segment = segment(world)?;
     let page = segment.rank(world.local_rank() as usize);
     segment.name_counters(counters::NAMES);
-    let devices = DEVICES.iter().map(|(_, make)| make(world, &segment)).collect();
+    let mut devices = Vec::new();
+    for (_, make) in &DEVICES {
+        devices.extend(make(world, &segment)?);
+    }
     let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
     let crowded = world.local_size() > segment.facts().cores;
     let patience = Patience::new(crowded, page.doorbell(), page.wait(), fabric)?;
@@ -75,14 +80,41 @@ fn segment(world: &mut World) -> Result<Segment> {
     }
 }
 
-/// A device's name, and how a rank makes its own.
-type Row = (&'static str, fn(&World, &Segment) -> Box<dyn Device>);
+/// A device's name, and how a rank makes its own, where the job needs it.
+type Row = (&'static str, fn(&World, &Segment) -> Result<Option<Box<dyn Device>>>);
 
 /// All devices, the best first: a peer is reached by the first one that can.
-static DEVICES: [Row; 2] = [
-    (Loopback::NAME, |world, _| Box::new(Loopback::new(Peer(world.rank())))),
-    (ShmDevice::NAME, |world, segment| Box::new(ShmDevice::new(segment.clone(), world.local_rank() as usize))),
+static DEVICES: [Row; 3] = [
+    (Loopback::NAME, |world, _| Ok(Some(Box::new(Loopback::new(Peer(world.rank())))))),
+    (ShmDevice::NAME, |world, segment| {
+        Ok(Some(Box::new(ShmDevice::new(segment.clone(), world.local_rank() as usize))))
+    }),
+    (EtherDevice::NAME, |world, segment| if world.is_spread() { ethernet(world, segment).map(Some) } else { Ok(None) }),
 ];
+
+/// The device between hosts, with the rails of this one; its card goes to all ranks.
+fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
+    let secret = world.secret().0;
+    // Who knows one of these knows none of the others, nor the secret.
+    let derive = |purpose: &[u8]| Key::new(secret).derive(purpose);
+    let [job, low, high] = ["job", "low", "high"].map(|purpose| derive(purpose.as_bytes()));
+    let mut pass = [0; 16];
+    pass[..8].copy_from_slice(&low.to_le_bytes());
+    pass[8..].copy_from_slice(&high.to_le_bytes());
+    let ports = hawser_dev_ether::ports(&Who { job: job as u32, local_rank: world.local_rank() as u16, pass })?;
+    let (cards, hosts) = (segment.clone(), segment.clone());
+    let device = EtherDevice::new(Setup {
+        me: world.rank(),
+        ranks: world.size(),
+        key: Key::new(secret),
+        seed: derive(b"numbers"),
+        ports,
+        cards: Box::new(move |peer| cards.card(peer)),
+        serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
+    });
+    world.publish(&device.card())?;
+    Ok(Box::new(device))
+}
 
 /// The names of all devices, in the order in which they are tried.
 pub fn devices() -> impl Iterator<Item = &'static str> {
@@ -130,7 +162,10 @@ mod tests {
     fn every_row_makes_the_device_that_it_names() {
         let mut world = hawser_boot::attach().unwrap();
         let segment = segment(&mut world).unwrap();
-        let made: Vec<_> = DEVICES.iter().map(|(_, make)| make(&world, &segment).name()).collect();
-        assert_eq!(made, devices().collect::<Vec<_>>());
+        let made = DEVICES.iter().map(|(name, make)| (name, make(&world, &segment).unwrap()));
+        for (name, device) in made {
+            let needed = *name != EtherDevice::NAME;
+            assert_eq!(device.map(|device| device.name()), needed.then_some(*name), "alone no other host is reached");
+        }
     }
 }

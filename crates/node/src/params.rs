@@ -24,7 +24,8 @@ pub static WINDOW: Param = Param {
 /// Every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
     let own = [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD, &hawser_dev_shm::PROCESS_VM_FROM];
-    own.into_iter().chain(hawser_coll::PARAMS.iter()).collect()
+    let ether = hawser_dev_ether::PARAMS.iter().copied();
+    own.into_iter().chain(ether).chain(hawser_coll::PARAMS.iter()).collect()
 }
 
 /// Checks every value that the environment sets.

@@ -180,6 +180,10 @@ impl Run {
             Down::Input(bytes) => self.streams.input(desk, &bytes),
             Down::Signal(signal) => self.signal_all(signal),
             Down::Counts => desk.up(&Up::Counts(gather::counts(&self.segment, &self.ranks))),
+            Down::AllFinalized => {
+                self.segment.set_all_finalized();
+                self.segment.ring_all();
+            }
             Down::Attached => {
                 self.attached_elsewhere = true;
                 self.judge_absent(desk);
@@ -333,6 +337,9 @@ impl Run {
                 (Message::Finalize, Some(local)) => {
                     if let Some(attached) = &mut self.ranks[local].attached {
                         attached.finalized = true;
+                        if self.segment.world_size() > self.segment.local_size() {
+                            desk.up(&Up::Finalized);
+                        }
                     }
                 }
                 (Message::Card(card), Some(local)) => {

@@ -78,6 +78,8 @@ struct Conductor<'a> {
     cards: Vec<Card>,
     /// A rank has called MPI_Init, and all hosts know.
     attached: bool,
+    /// Ranks that have come to the end of MPI_Finalize.
+    finalized: u32,
     /// The exit code, once something decided it.
     code: Option<i32>,
     ending: bool,
@@ -118,6 +120,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
         questions: Questions::default(),
         cards: Vec::new(),
         attached: false,
+        finalized: 0,
         code: None,
         ending: false,
         lost: false,
@@ -377,6 +380,12 @@ impl Conductor<'_> {
             Up::Attached => {
                 if !std::mem::replace(&mut self.attached, true) {
                     self.down_all(&Down::Attached);
+                }
+            }
+            Up::Finalized => {
+                self.finalized += 1;
+                if self.finalized == self.hosts[0].job.size {
+                    self.down_all(&Down::AllFinalized);
                 }
             }
             Up::Info(text) => self.hosts[number].info = Some(text),
