@@ -39,6 +39,22 @@ pub struct Shared {
     pub credit: u16,
     /// Whether payloads have a CRC (P6).
     pub checked: bool,
+    pub counts: Counts,
+}
+
+/// What the protocol did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Frames with payload, those that were lost and went out again included.
+    pub frames: u64,
+    pub lost: u64,
+    /// Runs of frames that were handed over at once.
+    pub runs: u64,
+    /// Acknowledgements that went alone.
+    pub acks: u64,
+    /// Questions after a silence, and timeouts.
+    pub asked: u64,
+    pub timeouts: u64,
 }
 
 /// Slots of `holding` that are kept for the next message of one peer, so that what is held can always end.
@@ -438,8 +454,13 @@ impl Connection {
             slot.into_iter().for_each(|slot| shared.sending.push(&mut lost, slot));
         });
         self.send_again(shared, lost);
-        if due == Due::Probe {
-            self.ask(shared, at, now_ns, wire);
+        match due {
+            Due::Nothing => {}
+            Due::Probe => {
+                shared.counts.asked += 1;
+                self.ask(shared, at, now_ns, wire);
+            }
+            Due::Timeout => shared.counts.timeouts += 1,
         }
     }
 
@@ -449,6 +470,7 @@ impl Connection {
         let number = |sending: &Pool, slot: Slot| frame_record(sending.frame(slot)).message;
         let mut last = None;
         while let Some(slot) = sending.pop(&mut lost) {
+            shared.counts.lost += 1;
             let message = number(sending, slot);
             // Behind the one before it, if that is where it belongs, or else from the front.
             let mut behind = last.filter(|&last| number(sending, last).is_by(message));
@@ -522,6 +544,8 @@ impl Connection {
             let slot = path.take_back().flatten().expect("it was numbered just now");
             shared.sending.push_front(&mut self.waiting, slot);
         }
+        shared.counts.frames += taken as u64;
+        shared.counts.runs += 1;
         taken == count
     }
 
@@ -567,6 +591,7 @@ impl Connection {
         let route = strand.route;
         let Some((theirs, path)) = strand.open_mut() else { return };
         let Some(reply) = path.poll_reply(now_ns) else { return };
+        shared.counts.acks += 1;
         let mut payload = [0; ACK_MAX];
         let len = ack::write(&reply.ack, &mut payload);
         let head = Head {

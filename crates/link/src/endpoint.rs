@@ -4,7 +4,7 @@
 //! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Before it: `dev-ether`; after it:
 //! `connection`.
 
-use crate::connection::{Connection, Deliver, RESERVE, Shared, Wire};
+use crate::connection::{Connection, Counts, Deliver, RESERVE, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
 use crate::pool::Pool;
 use crate::record::{FRAGMENTS, RECORD};
@@ -72,6 +72,7 @@ impl Endpoint {
             urgent: None,
             credit: 1,
             checked,
+            counts: Counts::default(),
         };
         Endpoint {
             shared,
@@ -262,6 +263,11 @@ impl Endpoint {
     /// Free slots of the memory for sending and for holding.
     pub fn left(&self) -> (usize, usize) {
         (self.shared.sending.left(), self.shared.holding.left())
+    }
+
+    /// What the protocol did so far.
+    pub fn counts(&self) -> &Counts {
+        &self.shared.counts
     }
 
     pub fn drops(&self) -> &Drops {

@@ -24,7 +24,7 @@ mod seq;
 mod strand;
 mod window;
 
-pub use connection::{Message, Wire};
+pub use connection::{Counts, Message, Wire};
 pub use endpoint::{Config, Endpoint, Refused};
 pub use seq::{Seq, WINDOW};
 pub use strand::{Grade, Route};
