@@ -75,7 +75,7 @@ pub struct Host {
 
 /// What a host has that a remote shell leads to.
 pub struct Far {
-    /// The shell, for people.
+    /// The remote shell with its options.
     shell: String,
     /// The mpiexec that it is to start.
     program: PathBuf,
@@ -88,12 +88,16 @@ pub struct Far {
 
 impl Host {
     /// Starts the agent, or the shell that will.
-    pub fn call(job: HostJob, launcher: &Launcher, signals: &Signals) -> io::Result<Host> {
+    pub fn call(mut job: HostJob, launcher: &Launcher, signals: &Signals) -> io::Result<Host> {
         let name = if job.host.is_empty() { host::name() } else { job.host.clone() };
         let shell = if job.host.is_empty() { None } else { launcher.shell(&job.host) };
         let (process, channel, far) = match shell {
             None => start_here(signals)?,
-            Some(shell) => start_there(&name, &shell, launcher, signals)?,
+            Some(shell) => {
+                // Only true here.
+                job.apps.iter_mut().for_each(|app| app.environment.retain(|(name, _)| name != b"HOSTNAME"));
+                start_there(&name, &shell, launcher, signals)?
+            }
         };
         Ok(Host {
             name,
@@ -116,6 +120,12 @@ impl Host {
     pub fn down(&mut self, down: &Down) {
         // That the agent is gone shows when its side is read.
         let _ = self.channel.send(&down.encode());
+    }
+
+    /// How another host is called, for -v.
+    pub fn call_line(&self) -> Option<String> {
+        let far = self.far.as_ref()?;
+        Some(format!("host {0}: {1} {0} {2} {3}", self.name, far.shell, far.program.display(), guard::SUBCOMMAND))
     }
 
     /// Whether its agent can still say something.
@@ -210,7 +220,7 @@ impl Host {
         match &self.far {
             None => format!("the agent on host {name} (pid {}) {}; the job is ended", self.agent, how(self.end)),
             Some(far) if self.was_ready => {
-                let shell = format!("{} {}", far.shell, how(self.end));
+                let shell = format!("{} {}", far.shell(), how(self.end));
                 match &far.last_line {
                     Some(line) => format!("host {name} is lost: {line} ({shell}); the job is ended"),
                     None => format!("host {name} is lost: {shell}; the job is ended"),
@@ -244,9 +254,14 @@ impl Far {
         self.errors.as_ref().map(AsFd::as_fd)
     }
 
+    /// Its shell, for people.
+    fn shell(&self) -> &str {
+        self.shell.split(' ').next().unwrap_or_default()
+    }
+
     /// Why a shell has ended before there was an agent.
     fn no_agent(&self, name: &str, end: Option<End>, chatter: &[u8]) -> String {
-        let (shell, program, last) = (&self.shell, self.program.display(), self.last_words(chatter));
+        let (shell, program, last) = (self.shell(), self.program.display(), self.last_words(chatter));
         match end {
             // As shells have it: not found, not to be executed.
             Some(End::Exited(127)) => format!(
