@@ -68,6 +68,30 @@ static void handlers(void)
     OK(MPI_Comm_free(&split));
 }
 
+/* Errors of calls without a communicator are MPI_COMM_SELF's; MPI_COMM_WORLD's as long as that has no handler. */
+static void of_no_object(void)
+{
+    MPI_Errhandler mine, got;
+    int bytes;
+    called = 0;
+    OK(MPI_Comm_create_errhandler(handle, &mine));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &bytes), MPI_ERR_TYPE);
+    FAILS(MPI_Comm_size(MPI_COMM_NULL, &bytes), MPI_ERR_COMM);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine));
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &bytes), MPI_ERR_TYPE);
+    EQUAL(called, 1);
+    CHECK(last_comm == MPI_COMM_WORLD);
+    OK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &got));
+    CHECK(got == MPI_ERRORS_ARE_FATAL);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, mine));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &bytes), MPI_ERR_TYPE);
+    EQUAL(called, 2);
+    CHECK(last_comm == MPI_COMM_SELF);
+    OK(MPI_Errhandler_free(&mine));
+}
+
 /* An error of a request is its communicator's. */
 static void of_a_request(void)
 {
