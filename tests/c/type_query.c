@@ -144,7 +144,17 @@ static void names(void)
     SAME(name, "MPI_INT");
     EQUAL(length, 7);
     OK(MPI_Type_get_name(MPI_C_FLOAT_COMPLEX, name, &length));
-    CHECK(!strcmp(name, "MPI_C_FLOAT_COMPLEX") || !strcmp(name, "MPI_C_COMPLEX"));
+    SAME(name, "MPI_C_COMPLEX");
+    OK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length));
+    SAME(name, "MPI_DATATYPE_NULL");
+    EQUAL(length, 17);
+    OK(MPI_Win_get_name(MPI_WIN_NULL, name, &length));
+    SAME(name, "MPI_WIN_NULL");
+    EQUAL(length, 12);
+    OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &type));
+    CHECK(type == MPI_DOUBLE_INT);
+    OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_DOUBLE, &type)); /* an index is an integer */
+    CHECK(type == MPI_DATATYPE_NULL);
     OK(MPI_Type_contiguous(2, MPI_INT, &type));
     OK(MPI_Type_get_name(type, name, &length));
     SAME(name, "");

@@ -183,7 +183,8 @@ pub unsafe fn get_info<A: Abi>(comm: A::Comm, info: *mut A::Info) -> Result {
 /// # Safety
 /// The contract of MPI_Comm_get_name.
 pub unsafe fn get_name<A: Abi>(comm: A::Comm, name: *mut c_char, length: *mut c_int) -> Result {
-    let text = self::comm::<A>(comm)?.name();
+    let (process, comm) = (process::get()?, handle(comm)?);
+    let text = if comm.is_null() { b"MPI_COMM_NULL".to_vec() } else { process.comm(comm)?.name() };
     // SAFETY: the caller's arguments; the standard gives `name` that much room.
     Ok(unsafe { arg::put_text(&text, name, MAX_OBJECT_NAME, length, "comm_name") }?)
 }
