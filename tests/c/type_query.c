@@ -181,6 +181,12 @@ static int copy(MPI_Datatype type, int keyval, void *extra, void *in, void *out,
     return MPI_SUCCESS;
 }
 
+static int refuse(MPI_Datatype type, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)type, (void)keyval, (void)extra, (void)in, (void)out, (void)flag;
+    return MPI_ERR_OTHER;
+}
+
 static int delete(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     (void)type, (void)keyval, (void)value;
@@ -210,6 +216,16 @@ static void attributes(void)
     CHECK(keyval == MPI_KEYVAL_INVALID);
     OK(MPI_Type_free(&type));
     EQUAL(deleted, 3);
+    /* Of a refused copy nothing is left. */
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    OK(MPI_Type_create_keyval(refuse, MPI_TYPE_NULL_DELETE_FN, &keyval, NULL));
+    OK(MPI_Type_contiguous(2, MPI_INT, &type));
+    OK(MPI_Type_set_attr(type, keyval, text));
+    dup = MPI_INT;
+    FAILS(MPI_Type_dup(type, &dup), MPI_ERR_OTHER);
+    CHECK(dup == MPI_DATATYPE_NULL);
+    OK(MPI_Type_free(&type));
+    OK(MPI_Type_free_keyval(&keyval));
 }
 
 int main(int argc, char **argv)
