@@ -184,12 +184,22 @@ static void codes(void)
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     OK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, codes[0]));
     FAILS(MPI_Error_class(-77, &class), MPI_ERR_ARG);
+    /* A string goes before its code, codes before their class. */
+    OK(MPI_Add_error_string(classes[0], "boilers"));
+    FAILS(MPI_Remove_error_class(classes[0]), MPI_ERR_ARG);
+    FAILS(MPI_Remove_error_code(codes[0]), MPI_ERR_ARG);
+    OK(MPI_Remove_error_string(codes[0]));
+    OK(MPI_Remove_error_code(codes[0]));
+    FAILS(MPI_Remove_error_class(classes[0]), MPI_ERR_ARG);
+    OK(MPI_Remove_error_string(classes[0]));
+    OK(MPI_Remove_error_class(classes[0]));
 }
 
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
     handlers();
+    of_no_object();
     of_a_request();
     of_a_freed_communicator();
     codes();
