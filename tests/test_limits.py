@@ -152,7 +152,17 @@ def test_little_stack(session, build, abi):
 
 
 def test_no_room_for_files(session, build, abi):
-    works_or_is_explained(limited(session, "-f 0", 4, build("traffic.c", abi)), "File size limit")
+    works_or_is_explained(limited(session, "-f 0", 4, build("traffic.c", abi)), "RLIMIT_FSIZE")
+
+
+@pytest.mark.parametrize("lacks, words", [("dev", "its standard input, /dev/null: No such file"), ("proc", "is /proc mounted?")])
+def test_a_host_without_dev_or_proc(session, build, lacks, words):
+    program = build("hello.c")
+    wrapper = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none /{lacks} && exec "$@"', "sh"]
+    if session.call([*wrapper, "true"]).code:
+        pytest.skip(f"hiding /{lacks} needs the right to mount: run as root")
+    result = under(session, wrapper, 2, program)
+    assert result.code != 0 and words in result.err and len(result.err.splitlines()) == 1, result
 
 
 def test_another_user_without_home_or_tmp(session, build, abi):

@@ -33,6 +33,12 @@ static int refuse(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_ERR_OTHER;
 }
 
+static int refuse_copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)keyval, (void)extra, (void)in, (void)out, (void)flag;
+    return MPI_ERR_OTHER;
+}
+
 static void callbacks(void)
 {
     MPI_Comm comm, dup;
@@ -116,6 +122,19 @@ static void refused(void)
     CHECK(MPI_Comm_delete_attr(comm, key) != MPI_SUCCESS);
     OK(MPI_Comm_get_attr(comm, key, &got, &flag));
     CHECK(flag && got == &value);
+    OK(MPI_Comm_free_keyval(&key));
+    /* A copy callback that fails: there is no new communicator. */
+    MPI_Comm old, new = MPI_COMM_WORLD;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &old));
+    OK(MPI_Comm_set_errhandler(old, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_create_keyval(refuse_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL));
+    OK(MPI_Comm_set_attr(old, key, &value));
+    FAILS(MPI_Comm_dup(old, &new), MPI_ERR_OTHER);
+    CHECK(new == MPI_COMM_NULL);
+    new = MPI_COMM_WORLD;
+    FAILS(MPI_Comm_dup_with_info(old, MPI_INFO_NULL, &new), MPI_ERR_OTHER);
+    CHECK(new == MPI_COMM_NULL);
+    OK(MPI_Comm_free(&old));
     OK(MPI_Comm_free_keyval(&key));
 }
 

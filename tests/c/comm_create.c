@@ -131,6 +131,9 @@ static void names(void)
     OK(MPI_Comm_get_name(MPI_COMM_WORLD, name, &length));
     SAME(name, "MPI_COMM_WORLD");
     EQUAL(length, 14);
+    OK(MPI_Comm_get_name(MPI_COMM_NULL, name, &length));
+    SAME(name, "MPI_COMM_NULL");
+    EQUAL(length, 13);
     OK(MPI_Comm_get_name(MPI_COMM_SELF, name, &length));
     SAME(name, "MPI_COMM_SELF");
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));

@@ -68,6 +68,30 @@ static void handlers(void)
     OK(MPI_Comm_free(&split));
 }
 
+/* Errors of calls without a communicator are MPI_COMM_SELF's; MPI_COMM_WORLD's as long as that has no handler. */
+static void of_no_object(void)
+{
+    MPI_Errhandler mine, got;
+    int bytes;
+    called = 0;
+    OK(MPI_Comm_create_errhandler(handle, &mine));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &bytes), MPI_ERR_TYPE);
+    FAILS(MPI_Comm_size(MPI_COMM_NULL, &bytes), MPI_ERR_COMM);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine));
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &bytes), MPI_ERR_TYPE);
+    EQUAL(called, 1);
+    CHECK(last_comm == MPI_COMM_WORLD);
+    OK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &got));
+    CHECK(got == MPI_ERRORS_ARE_FATAL);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, mine));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    FAILS(MPI_Type_size(MPI_DATATYPE_NULL, &bytes), MPI_ERR_TYPE);
+    EQUAL(called, 2);
+    CHECK(last_comm == MPI_COMM_SELF);
+    OK(MPI_Errhandler_free(&mine));
+}
+
 /* An error of a request is its communicator's. */
 static void of_a_request(void)
 {
@@ -160,12 +184,22 @@ static void codes(void)
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     OK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, codes[0]));
     FAILS(MPI_Error_class(-77, &class), MPI_ERR_ARG);
+    /* A string goes before its code, codes before their class. */
+    OK(MPI_Add_error_string(classes[0], "boilers"));
+    FAILS(MPI_Remove_error_class(classes[0]), MPI_ERR_ARG);
+    FAILS(MPI_Remove_error_code(codes[0]), MPI_ERR_ARG);
+    OK(MPI_Remove_error_string(codes[0]));
+    OK(MPI_Remove_error_code(codes[0]));
+    FAILS(MPI_Remove_error_class(classes[0]), MPI_ERR_ARG);
+    OK(MPI_Remove_error_string(classes[0]));
+    OK(MPI_Remove_error_class(classes[0]));
 }
 
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
     handlers();
+    of_no_object();
     of_a_request();
     of_a_freed_communicator();
     codes();

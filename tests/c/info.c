@@ -87,10 +87,30 @@ static void how_started(int argc, char **argv)
     OK(MPI_Info_free(&info));
 }
 
+/* What it said before MPI_Init it says now. */
+static void same(MPI_Info before)
+{
+    int keys, n;
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+    OK(MPI_Info_get_nkeys(MPI_INFO_ENV, &keys));
+    OK(MPI_Info_get_nkeys(before, &n));
+    EQUAL(n, keys);
+    for (int i = 0; i < keys; i++) {
+        int flag = 0;
+        OK(MPI_Info_get_nthkey(before, i, key));
+        OK(MPI_Info_get(before, key, MPI_MAX_INFO_VAL, value, &flag));
+        CHECK(flag);
+        is(MPI_INFO_ENV, key, value);
+    }
+    OK(MPI_Info_free(&before));
+}
+
 int main(int argc, char **argv)
 {
+    MPI_Info info, dup, before;
+    OK(MPI_Info_create_env(argc, argv, &before));
     start(&argc, &argv);
-    MPI_Info info, dup;
+    same(before);
     char value[MPI_MAX_INFO_VAL + 1], key[MPI_MAX_INFO_KEY + 1];
     int flag, n, length;
     OK(MPI_Info_create(&info));

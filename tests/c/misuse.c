@@ -36,6 +36,25 @@ static MPI_Datatype freed_type(void)
     return copy;
 }
 
+/* With a gap. */
+static MPI_Datatype gapped(void)
+{
+    static MPI_Datatype type = MPI_DATATYPE_NULL;
+    if (type == MPI_DATATYPE_NULL) {
+        OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
+        OK(MPI_Type_commit(&type));
+    }
+    return type;
+}
+
+/* An array with one entry for each of a few ranks. */
+static MPI_Datatype *each(MPI_Datatype type)
+{
+    static MPI_Datatype types[4];
+    for (int i = 0; i < 4; i++) types[i] = type;
+    return types;
+}
+
 static MPI_Datatype committed(void)
 {
     static MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -58,6 +77,13 @@ static MPI_Op freed_op(void)
     copy = op;
     OK(MPI_Op_free(&op));
     return copy;
+}
+
+static MPI_Op summing(void)
+{
+    static MPI_Op op = MPI_OP_NULL;
+    if (op == MPI_OP_NULL) OK(MPI_Op_create(sum, 1, &op));
+    return op;
 }
 
 static MPI_Group freed_group(void)
@@ -146,6 +172,13 @@ static int attach_twice(void)
     return code;
 }
 
+static int pack_in_place(int unpacks)
+{
+    int position = 0;
+    return unpacks ? MPI_Unpack(MPI_IN_PLACE, 8, &position, values, 1, MPI_INT, MPI_COMM_WORLD)
+                   : MPI_Pack(values, 1, MPI_INT, MPI_IN_PLACE, 8, &position, MPI_COMM_WORLD);
+}
+
 static int null_message(void)
 {
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -211,7 +244,7 @@ static MPI_Datatype type;
 static MPI_Op op;
 static MPI_Group group;
 static int ranges[1][3];
-static int indices[4], negative[] = {-7, -7};
+static int indices[4], negative[] = {-7, -7}, ones[] = {1, 1, 1, 1}, zeros[4];
 static void *address;
 static const int far = 1 << 20;
 
@@ -250,11 +283,18 @@ static const int far = 1 << 20;
     _(size_of_freed, MPI_ERR_COMM, 0, MPI_Comm_size(freed_comm(), &value)) \
     _(send_buffer_null, MPI_ERR_BUFFER, 0, MPI_Send(NULL, 1, MPI_INT, me, 0, MPI_COMM_WORLD)) \
     _(recv_buffer_null, MPI_ERR_BUFFER, 0, MPI_Irecv(NULL, 1, MPI_INT, me, 0, MPI_COMM_WORLD, &request)) \
+    _(send_null_with_gaps, MPI_ERR_BUFFER, 0, MPI_Send(NULL, 1, gapped(), me, 0, MPI_COMM_WORLD)) \
+    _(recv_null_with_gaps, MPI_ERR_BUFFER, 0, MPI_Irecv(NULL, 1, gapped(), me, 0, MPI_COMM_WORLD, &request)) \
+    _(allgatherv_null_with_gaps, MPI_ERR_BUFFER, 0, MPI_Allgatherv(values, 2, MPI_INT, NULL, ones, zeros, gapped(), MPI_COMM_WORLD)) \
     _(send_in_place, MPI_ERR_BUFFER, 0, MPI_Send(MPI_IN_PLACE, 1, MPI_INT, me, 0, MPI_COMM_WORLD)) \
     _(bsend_without_buffer, MPI_ERR_BUFFER, 0, MPI_Bsend(&value, 1, MPI_INT, me, 0, MPI_COMM_WORLD)) \
     _(bsend_too_long, MPI_ERR_BUFFER, 0, bsend_too_long()) \
     _(attach_twice, MPI_ERR_BUFFER, 0, attach_twice()) \
     _(attach_negative, MPI_ERR_ARG, MPI_ERR_SIZE, MPI_Buffer_attach(values, -1)) \
+    _(attach_null, MPI_ERR_BUFFER, 0, MPI_Buffer_attach(NULL, 1000)) \
+    _(attach_in_place, MPI_ERR_BUFFER, 0, MPI_Buffer_attach(MPI_IN_PLACE, 1000)) \
+    _(pack_in_place, MPI_ERR_BUFFER, 0, pack_in_place(0)) \
+    _(unpack_in_place, MPI_ERR_BUFFER, 0, pack_in_place(1)) \
     _(truncation, MPI_ERR_TRUNCATE, 0, truncated()) \
     _(wait_completed_request, MPI_ERR_REQUEST, 0, MPI_Wait(completed(), MPI_STATUS_IGNORE)) \
     _(test_foreign_request, MPI_ERR_REQUEST, 0, (request = FOREIGN(MPI_Request), MPI_Test(&request, &value, MPI_STATUS_IGNORE))) \
@@ -296,6 +336,21 @@ static const int far = 1 << 20;
     _(allgather_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Allgather(&value, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, MPI_COMM_WORLD)) \
     _(alltoall_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Alltoall(values, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, MPI_COMM_WORLD)) \
     _(scan_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Scan(&value, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)) \
+    _(reduce_local_in_place, MPI_ERR_BUFFER, 0, MPI_Reduce_local(MPI_IN_PLACE, values, 1, MPI_INT, MPI_SUM)) \
+    _(reduce_local_in_place_inout, MPI_ERR_BUFFER, 0, MPI_Reduce_local(values, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM)) \
+    _(gather_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Gather(values, 2, MPI_INT, MPI_IN_PLACE, 1, gapped(), 0, MPI_COMM_SELF)) \
+    _(gatherv_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Gatherv(values, 2, MPI_INT, MPI_IN_PLACE, ones, zeros, gapped(), 0, MPI_COMM_SELF)) \
+    _(scatter_in_place_send, MPI_ERR_BUFFER, 0, MPI_Scatter(MPI_IN_PLACE, 1, gapped(), values, 2, MPI_INT, 0, MPI_COMM_SELF)) \
+    _(scatterv_in_place_send, MPI_ERR_BUFFER, 0, MPI_Scatterv(MPI_IN_PLACE, ones, zeros, gapped(), values, 2, MPI_INT, 0, MPI_COMM_SELF)) \
+    _(allgather_in_place_gapped, MPI_ERR_BUFFER, 0, MPI_Allgather(values, 2, MPI_INT, MPI_IN_PLACE, 1, gapped(), MPI_COMM_WORLD)) \
+    _(allgatherv_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Allgatherv(values, 2, MPI_INT, MPI_IN_PLACE, ones, zeros, gapped(), MPI_COMM_WORLD)) \
+    _(alltoallv_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Alltoallv(values, ones, zeros, gapped(), MPI_IN_PLACE, ones, zeros, gapped(), MPI_COMM_WORLD)) \
+    _(alltoallw_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Alltoallw(values, ones, zeros, each(gapped()), MPI_IN_PLACE, ones, zeros, each(gapped()), MPI_COMM_WORLD)) \
+    _(reduce_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Reduce(values, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_SELF)) \
+    _(allreduce_in_place_gapped, MPI_ERR_BUFFER, 0, MPI_Allreduce(values, MPI_IN_PLACE, 1, gapped(), summing(), MPI_COMM_WORLD)) \
+    _(exscan_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Exscan(values, MPI_IN_PLACE, 1, gapped(), summing(), MPI_COMM_WORLD)) \
+    _(reduce_scatter_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Reduce_scatter(values, MPI_IN_PLACE, ones, gapped(), summing(), MPI_COMM_SELF)) \
+    _(reduce_scatter_block_in_place_receive, MPI_ERR_BUFFER, 0, MPI_Reduce_scatter_block(values, MPI_IN_PLACE, 1, gapped(), summing(), MPI_COMM_SELF)) \
     _(op_free_predefined, MPI_ERR_OP, 0, free_op(MPI_SUM)) \
     _(op_free_null, MPI_ERR_OP, 0, free_op(MPI_OP_NULL)) \
     _(op_create_null, MPI_ERR_ARG, MPI_ERR_OP, MPI_Op_create(NULL, 1, &op)) \

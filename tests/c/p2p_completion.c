@@ -30,6 +30,39 @@ static void no_status(int n, const MPI_Request *requests)
     CHECK(flag);
 }
 
+/* The datatype of nothing may be none, as in MPICH. */
+static void nothing_to_send(void)
+{
+    MPI_Request requests[4];
+    MPI_Status status;
+    OK(MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, TAG, MPI_COMM_WORLD));
+    OK(MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &status));
+    OK(MPI_Irecv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[0]));
+    OK(MPI_Isend(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[1]));
+    OK(MPI_Irecv(NULL, 0, MPI_DATATYPE_NULL, PREV, TAG, MPI_COMM_WORLD, &requests[2]));
+    OK(MPI_Isend(NULL, 0, MPI_DATATYPE_NULL, NEXT, TAG, MPI_COMM_WORLD, &requests[3]));
+    OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+}
+
+/* MPI_ERROR is left alone where one operation completes, and is MPI_SUCCESS in all statuses of MPI_Waitall. */
+static void the_error_field(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    for (int form = 0; form < 2; form++) {
+        int in = 0;
+        OK(MPI_Irecv(&in, 1, MPI_INT, PREV, TAG, MPI_COMM_WORLD, &requests[0]));
+        OK(MPI_Isend(&me, 1, MPI_INT, NEXT, TAG, MPI_COMM_WORLD, &requests[1]));
+        for (int i = 0; i < 2; i++) statuses[i].MPI_ERROR = 77;
+        if (form == 0)
+            for (int i = 0; i < 2; i++) OK(MPI_Wait(&requests[i], &statuses[i]));
+        else
+            OK(MPI_Waitall(2, requests, statuses));
+        for (int i = 0; i < 2; i++) EQUAL(statuses[i].MPI_ERROR, form == 0 ? 77 : MPI_SUCCESS);
+        EQUAL(in, PREV);
+    }
+}
+
 static void nothing_to_wait_for(void)
 {
     MPI_Request none = MPI_REQUEST_NULL, nones[N];
@@ -327,6 +360,8 @@ int main(int argc, char **argv)
 {
     start(&argc, &argv);
     nothing_to_wait_for();
+    nothing_to_send();
+    the_error_field();
     inactive();
     every_form();
     looked_at();

@@ -131,7 +131,7 @@ static void test_status(const char *file, int line, const MPI_Status *status, in
 }
 
 /* The empty status (MPI-5.0 3.7.3). */
-#define EMPTY(status) STATUS(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0)
+#define EMPTY(status) do { STATUS(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0); EQUAL((status).MPI_ERROR, MPI_SUCCESS); } while (0)
 
 /* Sets a status to what no call returns. */
 __attribute__((unused))

@@ -144,7 +144,17 @@ static void names(void)
     SAME(name, "MPI_INT");
     EQUAL(length, 7);
     OK(MPI_Type_get_name(MPI_C_FLOAT_COMPLEX, name, &length));
-    CHECK(!strcmp(name, "MPI_C_FLOAT_COMPLEX") || !strcmp(name, "MPI_C_COMPLEX"));
+    SAME(name, "MPI_C_COMPLEX");
+    OK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length));
+    SAME(name, "MPI_DATATYPE_NULL");
+    EQUAL(length, 17);
+    OK(MPI_Win_get_name(MPI_WIN_NULL, name, &length));
+    SAME(name, "MPI_WIN_NULL");
+    EQUAL(length, 12);
+    OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &type));
+    CHECK(type == MPI_DOUBLE_INT);
+    OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_DOUBLE, &type)); /* an index is an integer */
+    CHECK(type == MPI_DATATYPE_NULL);
     OK(MPI_Type_contiguous(2, MPI_INT, &type));
     OK(MPI_Type_get_name(type, name, &length));
     SAME(name, "");
@@ -169,6 +179,12 @@ static int copy(MPI_Datatype type, int keyval, void *extra, void *in, void *out,
     *(void **)out = (char *)in + 1;
     *flag = 1;
     return MPI_SUCCESS;
+}
+
+static int refuse(MPI_Datatype type, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)type, (void)keyval, (void)extra, (void)in, (void)out, (void)flag;
+    return MPI_ERR_OTHER;
 }
 
 static int delete(MPI_Datatype type, int keyval, void *value, void *extra)
@@ -200,6 +216,16 @@ static void attributes(void)
     CHECK(keyval == MPI_KEYVAL_INVALID);
     OK(MPI_Type_free(&type));
     EQUAL(deleted, 3);
+    /* Of a refused copy nothing is left. */
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    OK(MPI_Type_create_keyval(refuse, MPI_TYPE_NULL_DELETE_FN, &keyval, NULL));
+    OK(MPI_Type_contiguous(2, MPI_INT, &type));
+    OK(MPI_Type_set_attr(type, keyval, text));
+    dup = MPI_INT;
+    FAILS(MPI_Type_dup(type, &dup), MPI_ERR_OTHER);
+    CHECK(dup == MPI_DATATYPE_NULL);
+    OK(MPI_Type_free(&type));
+    OK(MPI_Type_free_keyval(&keyval));
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 
 use crate::abi::Abi;
 use crate::arg::{Int, Out};
+use crate::p2p::not_in_place;
 use crate::raise::Result;
 use hawser_base::{Class, Error};
 use hawser_mpi::{bsend, process};
@@ -17,6 +18,10 @@ pub unsafe fn attach<A: Abi>(buffer: *mut c_void, size: impl Int) -> Result {
     let automatic = buffer.addr() == A::SENTINELS.buffer_automatic;
     let negative = || Error::new(Class::Arg, format!("the buffer's size is {}; it must not be negative", size.wide()));
     let size = u64::try_from(size.wide()).map_err(|_| negative())?;
+    not_in_place::<A>(buffer)?;
+    if buffer.is_null() && size > 0 {
+        return Err(Error::new(Class::Buffer, format!("the buffer is a null pointer, but its size is {size}")).into());
+    }
     Ok(process.attached().attach(buffer.expose_provenance(), size, automatic)?)
 }
 

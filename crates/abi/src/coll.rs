@@ -7,7 +7,7 @@
 use crate::abi::{Abi, CHandle};
 use crate::arg::{Handles, Int, array, handle, ints};
 use crate::comm::comm;
-use crate::p2p::buf;
+use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::Handle;
 use hawser_coll::Ints;
@@ -40,16 +40,26 @@ unsafe fn unless_in_place<A: Abi>(
 ///
 /// # Safety
 /// As for `buf`, at the root.
-unsafe fn at_root<A: Abi>(at: *const c_void, count: impl Int, datatype: A::Datatype) -> Buf {
+unsafe fn at_root<A: Abi>(
+    at: *const c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    root: c_int,
+    on: A::Comm,
+) -> hawser_base::Result<Buf> {
+    not_in_place_at_root::<A>(at, root, on)?;
     // SAFETY: the caller's promise.
-    let at = unsafe { UserPtr::new(plain::<A>(at)) };
-    Buf { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) }
+    let at = unsafe { UserPtr::new(at.cast()) };
+    Ok(Buf { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) })
 }
 
-/// An address that may not be MPI_IN_PLACE where it matters: there `mpi` refuses the null pointer.
+/// For an address that matters at the root alone and may not be MPI_IN_PLACE there.
 #[inline(always)]
-fn plain<A: Abi>(at: *const c_void) -> *const u8 {
-    if in_place::<A>(at) { std::ptr::null() } else { at.cast() }
+fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> hawser_base::Result<()> {
+    match not_in_place::<A>(at) {
+        Err(refused) if comm::<A>(on)?.rank() as c_int == A::rank_in(root) => Err(refused),
+        _ => Ok(()),
+    }
 }
 
 /// A buffer with a count and a displacement for each of `ranks` ranks.
@@ -63,11 +73,12 @@ unsafe fn vector<'a, A: Abi>(
     datatype: A::Datatype,
     ranks: usize,
 ) -> hawser_base::Result<VectorBuf<'a>> {
+    not_in_place::<A>(at)?;
     // SAFETY: the caller's promise.
     unsafe {
         let (counts, displs) = (array(counts, ranks, "counts")?, array(displs, ranks, "displs")?);
         Ok(VectorBuf {
-            at: UserPtr::new(plain::<A>(at)),
+            at: UserPtr::new(at.cast()),
             counts: ints(counts),
             displs: ints(displs),
             datatype: handle(datatype)?,
@@ -118,12 +129,12 @@ pub unsafe fn gather<A: Abi>(
     root: c_int,
     on: A::Comm,
 ) -> Result {
-    let on = handle(on)?;
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
-        (unless_in_place::<A>(send_at, send_count, send_type)?, at_root::<A>(recv_at, recv_count, recv_type))
+        let recv = at_root::<A>(recv_at, recv_count, recv_type, root, on)?;
+        (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
     };
-    Ok(collective::gather(send.as_ref(), &recv, A::rank_in(root), on)?)
+    Ok(collective::gather(send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
@@ -166,12 +177,12 @@ pub unsafe fn scatter<A: Abi>(
     root: c_int,
     on: A::Comm,
 ) -> Result {
-    let on = handle(on)?;
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
-        (at_root::<A>(send_at, send_count, send_type), unless_in_place::<A>(recv_at, recv_count, recv_type)?)
+        let send = at_root::<A>(send_at, send_count, send_type, root, on)?;
+        (send, unless_in_place::<A>(recv_at, recv_count, recv_type)?)
     };
-    Ok(collective::scatter(&send, recv.as_ref(), A::rank_in(root), on)?)
+    Ok(collective::scatter(&send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
@@ -301,11 +312,12 @@ pub unsafe fn alltoallw<A: Abi>(
 ) -> Result {
     let found = comm::<A>(on)?;
     let (ranks, on) = (found.size() as usize, handle(on)?);
+    not_in_place::<A>(recv_at)?;
     // SAFETY: the caller's buffers and arrays of `ranks` entries.
     unsafe {
         let mut taken = Handles::read(recv_types, ranks as c_int, "recvtypes")?;
         let (counts, displs) = (array(recv_counts, ranks, "recvcounts")?, array(recv_displs, ranks, "rdispls")?);
-        let at = UserPtr::new(plain::<A>(recv_at));
+        let at = UserPtr::new(recv_at.cast());
         let recv = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: taken.as_slice() };
         if in_place::<A>(send_at) {
             return Ok(collective::alltoallw(None, &recv, on)?);
@@ -332,7 +344,7 @@ unsafe fn vectors<A: Abi>(
 ) -> hawser_base::Result<Vectors> {
     // SAFETY: the caller's promise.
     let (send, recv) =
-        unsafe { ((!in_place::<A>(send)).then(|| UserPtr::new(send.cast())), UserPtr::new(plain::<A>(recv))) };
+        unsafe { ((!in_place::<A>(send)).then(|| UserPtr::new(send.cast())), UserPtr::new(recv.cast())) };
     Ok(Vectors { send, recv, count: count.wide(), datatype: handle(datatype)?, op: handle(op)? })
 }
 
@@ -347,10 +359,11 @@ pub unsafe fn reduce<A: Abi>(
     root: c_int,
     on: A::Comm,
 ) -> Result {
-    let on = handle(on)?;
+    let house = handle(on)?;
+    not_in_place_at_root::<A>(recv, root, on)?;
     // SAFETY: the caller's buffers.
     let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
-    Ok(collective::reduce(&vectors, A::rank_in(root), on)?)
+    Ok(collective::reduce(&vectors, A::rank_in(root), house)?)
 }
 
 macro_rules! reductions {
@@ -362,6 +375,7 @@ macro_rules! reductions {
                 send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op, on: A::Comm,
             ) -> Result {
                 let on = handle(on)?;
+                not_in_place::<A>(recv)?;
                 // SAFETY: the caller's buffers.
                 let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
                 Ok(collective::$name(&vectors, on)?)
@@ -388,6 +402,7 @@ pub unsafe fn reduce_scatter<A: Abi>(
     on: A::Comm,
 ) -> Result {
     let ranks = comm::<A>(on)?.size() as usize;
+    not_in_place::<A>(recv)?;
     // SAFETY: the caller's buffers and array.
     let (vectors, counts) =
         unsafe { (vectors::<A>(send, recv, 0, datatype, op)?, array(counts, ranks, "recvcounts")?) };

@@ -92,8 +92,7 @@ pub unsafe fn topo_test<A: Abi>(comm: A::Comm, status: *mut c_int) -> Result {
 pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
-    newcomm.set(comm_create::dup(handle(comm)?)?);
-    Ok(())
+    set_or_null::<A>(newcomm, comm_create::dup(handle(comm)?))
 }
 
 /// # Safety
@@ -101,8 +100,13 @@ pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {
 pub unsafe fn dup_with_info<A: Abi>(comm: A::Comm, info: A::Info, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
-    newcomm.set(comm_create::dup_with_info(handle(comm)?, handle(info)?)?);
-    Ok(())
+    set_or_null::<A>(newcomm, comm_create::dup_with_info(handle(comm)?, handle(info)?))
+}
+
+/// MPI_COMM_NULL is what a duplication gives that a copy function refused (MPI-5.0 §7.7.2).
+fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, made: hawser_base::Result<Handle>) -> Result {
+    newcomm.set(*made.as_ref().unwrap_or(&Handle::NULL));
+    Ok(made.map(drop)?)
 }
 
 /// # Safety
@@ -183,7 +187,8 @@ pub unsafe fn get_info<A: Abi>(comm: A::Comm, info: *mut A::Info) -> Result {
 /// # Safety
 /// The contract of MPI_Comm_get_name.
 pub unsafe fn get_name<A: Abi>(comm: A::Comm, name: *mut c_char, length: *mut c_int) -> Result {
-    let text = self::comm::<A>(comm)?.name();
+    let (process, comm) = (process::get()?, handle(comm)?);
+    let text = if comm.is_null() { b"MPI_COMM_NULL".to_vec() } else { process.comm(comm)?.name() };
     // SAFETY: the caller's arguments; the standard gives `name` that much room.
     Ok(unsafe { arg::put_text(&text, name, MAX_OBJECT_NAME, length, "comm_name") }?)
 }

@@ -336,8 +336,10 @@ pub unsafe fn get_value_index<A: Abi>(value: A::Datatype, index: A::Datatype, pa
 pub unsafe fn dup<A: Abi>(old: A::Datatype, newtype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
     let newtype = unsafe { Out::handle(newtype, "newtype") }?;
-    newtype.set(types::dup(handle(old)?)?);
-    Ok(())
+    // MPI_DATATYPE_NULL is what it gives when a copy function refused (MPI-5.0 §7.7.4).
+    let made = types::dup(handle(old)?);
+    newtype.set(*made.as_ref().unwrap_or(&Handle::NULL));
+    Ok(made.map(drop)?)
 }
 
 /// # Safety

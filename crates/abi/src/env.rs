@@ -5,7 +5,7 @@
 use crate::abi::{Abi, CHandle, MAX_LIBRARY_VERSION_STRING};
 use crate::arg::{Out, put_text};
 use crate::callback::Argv;
-use crate::raise::Result;
+use crate::raise::{Fault, Object, Result};
 use hawser_base::value::{Set, THREAD_SINGLE};
 use hawser_base::{Class, Error};
 use hawser_mpi::process;
@@ -88,7 +88,10 @@ pub unsafe fn finalized<A: Abi>(flag: *mut c_int) -> Result {
 /// # Safety
 /// None is asked.
 pub unsafe fn finalize<A: Abi>() -> Result {
-    Ok(hawser_mpi::env::finalize()?)
+    match hawser_mpi::env::finalize()? {
+        None => Ok(()),
+        Some(error) => Err(Fault::of(Object::Told, error)),
+    }
 }
 
 /// MPI_Abort: the whole job ends, whatever the communicator is.

@@ -47,6 +47,7 @@ pub mod raise;
 pub mod request;
 pub mod status;
 pub mod table;
+pub mod win;
 
 pub use abi::{
     Abi, CHandle, CStatus, Limits, MAX_DATAREP_STRING, MAX_ERROR_STRING, MAX_INFO_VAL, MAX_LIBRARY_VERSION_STRING,

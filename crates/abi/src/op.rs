@@ -5,6 +5,7 @@
 use crate::abi::{Abi, CHandle};
 use crate::arg::{InOut, Int, Out, handle, null};
 use crate::callback::{UserFunction, UserFunctionC};
+use crate::p2p::buf;
 use crate::raise::Result;
 use hawser_base::Handle;
 use hawser_datatype::UserPtr;
@@ -76,6 +77,6 @@ pub unsafe fn reduce_local<A: Abi>(
     op: A::Op,
 ) -> Result {
     // SAFETY: the caller's buffers, of `count` elements each.
-    let (input, inout) = unsafe { (UserPtr::new(input.cast()), UserPtr::new(inout.cast())) };
-    Ok(ops::reduce_local(input, inout, count.wide(), handle(datatype)?, handle(op)?)?)
+    let (input, inout) = unsafe { (buf::<A>(input, count, datatype)?, buf::<A>(inout, count, datatype)?) };
+    Ok(ops::reduce_local(input.at, inout.at, input.count, input.datatype, handle(op)?)?)
 }

@@ -24,12 +24,16 @@ pub(crate) unsafe fn buf<A: Abi>(
     count: impl Int,
     datatype: A::Datatype,
 ) -> hawser_base::Result<Buf> {
-    if at.addr() == A::SENTINELS.in_place {
-        return Err(in_place_refused());
-    }
+    not_in_place::<A>(at)?;
     // SAFETY: the caller's promise, which is the application's (MPI-5.0 §3.7.2).
     let at = unsafe { UserPtr::new(at.cast()) };
     Ok(Buf { at, count: count.wide(), datatype: handle(datatype)? })
+}
+
+/// For an address that may not be MPI_IN_PLACE (MPI_ERR_BUFFER).
+#[inline(always)]
+pub(crate) fn not_in_place<A: Abi>(at: *const c_void) -> hawser_base::Result<()> {
+    if at.addr() == A::SENTINELS.in_place { Err(in_place_refused()) } else { Ok(()) }
 }
 
 #[cold]

@@ -6,7 +6,7 @@ use crate::abi::Abi;
 use crate::arg::{self, Int, Out, entries, length, null};
 use crate::comm::comm;
 use crate::datatype::get;
-use crate::p2p::buf;
+use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::{Class, Error, UserMem};
 use hawser_datatype::{Datatype, UserPtr};
@@ -34,7 +34,12 @@ unsafe fn user<A: Abi>(
 ///
 /// # Safety
 /// `size` bytes at `at` may be used as the call does; `position` is null or may be read.
-unsafe fn packed<N: Int>(at: *mut c_void, size: impl Int, position: *mut N) -> hawser_base::Result<(UserMem, usize)> {
+unsafe fn packed<A: Abi, N: Int>(
+    at: *mut c_void,
+    size: impl Int,
+    position: *mut N,
+) -> hawser_base::Result<(UserMem, usize)> {
+    not_in_place::<A>(at)?;
     let size = entries(size, "the size of the pack buffer")?;
     if at.is_null() && size > 0 {
         return Err(Error::new(Class::Buffer, "the pack buffer is a null pointer"));
@@ -78,7 +83,7 @@ pub unsafe fn pack<A: Abi>(
     // SAFETY: the caller's buffers.
     unsafe {
         let (at, count, datatype) = user::<A>(inbuf, incount, datatype)?;
-        let (out, from) = packed(outbuf, outsize, position)?;
+        let (out, from) = packed::<A, _>(outbuf, outsize, position)?;
         advance(position, datatype.pack_at(at, count, out, from)?)
     }
 }
@@ -98,7 +103,7 @@ pub unsafe fn unpack<A: Abi>(
     // SAFETY: the caller's buffers; the packed one is only read.
     unsafe {
         let (at, count, datatype) = user::<A>(outbuf, outcount, datatype)?;
-        let (from, start) = packed(inbuf.cast_mut(), insize, position)?;
+        let (from, start) = packed::<A, _>(inbuf.cast_mut(), insize, position)?;
         advance(position, datatype.unpack_at(from, start, at, count)?)
     }
 }
@@ -143,7 +148,7 @@ pub unsafe fn pack_external<A: Abi>(
     unsafe {
         external32(datarep)?;
         let (at, count, datatype) = user::<A>(inbuf, incount, datatype)?;
-        let (out, from) = packed(outbuf, outsize, position)?;
+        let (out, from) = packed::<A, _>(outbuf, outsize, position)?;
         advance(position, datatype.pack_external(at, count, out, from)?)
     }
 }
@@ -163,7 +168,7 @@ pub unsafe fn unpack_external<A: Abi>(
     unsafe {
         external32(datarep)?;
         let (at, count, datatype) = user::<A>(outbuf, outcount, datatype)?;
-        let (from, start) = packed(inbuf.cast_mut(), insize, position)?;
+        let (from, start) = packed::<A, _>(inbuf.cast_mut(), insize, position)?;
         advance(position, datatype.unpack_external(from, start, at, count)?)
     }
 }

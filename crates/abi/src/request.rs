@@ -23,6 +23,11 @@ use std::ffi::c_int;
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
 pub unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
+    if completed.empty {
+        // SAFETY: the caller's promise.
+        unsafe { status::write_empty::<A>(status) };
+        return Ok(());
+    }
     // SAFETY: the caller's promise.
     unsafe { status::finish::<A>(status, &completed.status) }
         .map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
@@ -48,12 +53,20 @@ impl<A: Abi> Ends<A> {
 
     fn add(&mut self, completed: Completed) {
         self.statuses.write(self.ended, &completed.status);
+        if completed.empty {
+            self.statuses.write_error(self.ended, Class::Success);
+        }
         if let Some(class) = completed.status.error {
             self.failed = self.failed.take().or(completed.comm);
             self.classes.resize(self.ended, Class::Success);
             self.classes.push(class);
         }
         self.ended += 1;
+    }
+
+    /// MPI_ERROR of each, until `result` finds that one failed.
+    fn all_well(&self) {
+        (0..self.ended).for_each(|i| self.statuses.write_error(i, Class::Success));
     }
 
     fn result(mut self) -> Result {
@@ -178,6 +191,8 @@ pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses:
     unsafe {
         let mut ends = Ends::<A>::new(statuses);
         over(count, requests, Then::End, |all| wait::waitall(all, |_, completed| ends.add(completed)))?;
+        // As in MPICH: programs look here without asking whether the call failed.
+        ends.all_well();
         ends.result()
     }
 }
@@ -208,7 +223,7 @@ unsafe fn finish_any<A: Abi>(any: Any, index: Out<c_int>, status: *mut A::Status
         Any::NoneActive => {
             index.put(UNDEFINED);
             // SAFETY: the caller's promise.
-            unsafe { status::write::<A>(status, &hawser_mpi::status::Status::EMPTY) };
+            unsafe { status::write_empty::<A>(status) };
             Ok(())
         }
         Any::NotYet => {

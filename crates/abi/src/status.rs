@@ -1,7 +1,7 @@
 //! MPI_Status between its C layout and what `mpi` says of a completed operation.
 //!
-//! MPI_ERROR is written only where the standard says so (functions that complete several operations), so
-//! `write` leaves it alone.
+//! MPI_ERROR is written only where the standard says so (the empty status, functions that complete several
+//! operations), so `write` leaves it alone.
 
 use crate::abi::{Abi, CStatus};
 use crate::arg::{Out, null};
@@ -25,6 +25,20 @@ pub unsafe fn write<A: Abi>(to: *mut A::Status, status: &Status) {
         A::Status::set_source(to, A::rank_out(status.source));
         A::Status::set_tag(to, A::tag_out(status.tag));
         A::Status::set_amount(to, status.bytes as i64, status.cancelled);
+    }
+}
+
+/// Writes the empty status, of which MPI_ERROR is a part (MPI-5.0 §3.7.3).
+///
+/// # Safety
+/// As `write`.
+pub unsafe fn write_empty<A: Abi>(to: *mut A::Status) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        write::<A>(to, &Status::EMPTY);
+        if to.addr() != A::SENTINELS.status_ignore && !to.is_null() {
+            A::Status::set_error(to, A::code_out(Class::Success as c_int));
+        }
     }
 }
 
@@ -56,7 +70,7 @@ impl<A: Abi> Statuses<A> {
         }
     }
 
-    /// The error field, which is written where one of several operations failed.
+    /// The error field, which is written where one of several operations failed, or where there was none.
     pub fn write_error(&self, i: usize, class: Class) {
         if !self.0.is_null() {
             // SAFETY: as in `write`.

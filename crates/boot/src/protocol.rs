@@ -11,6 +11,9 @@ pub const VERSION: u32 = 3;
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
 
+/// How many ranks run this rank's program, for MPI_Info_create_env before MPI_Init.
+pub const PROGRAM_SIZE_VARIABLE: &str = "HAWSER_PROGRAM_SIZE";
+
 /// How the names of all agents' sockets begin; a user's number and the job's name follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
 

@@ -3,7 +3,9 @@
 //! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
 //! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
 
-use crate::protocol::{ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, Secret, VERSION, Welcome};
+use crate::protocol::{
+    ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, Secret, VERSION, Welcome,
+};
 use crate::{foreign, mapped};
 use hawser_base::{Class, Error, Result};
 use hawser_os::unix::Packets;
@@ -42,6 +44,14 @@ pub fn abort_outside(code: i32, text: &str) {
 pub fn attach() -> Result<World> {
     mapped::refuse_beside_another(attach as *const () as usize)?;
     attach_by(|variable| std::env::var(variable).ok())
+}
+
+/// How many ranks run this program, as far as that is known before `attach`.
+pub fn program_size_before() -> Option<u32> {
+    if std::env::var_os(ADDRESS_VARIABLE).is_none() {
+        return Some(1);
+    }
+    std::env::var(PROGRAM_SIZE_VARIABLE).ok()?.parse().ok()
 }
 
 fn attach_by(environment: impl Fn(&str) -> Option<String>) -> Result<World> {

@@ -150,7 +150,7 @@ basics! {
     CFloat16 = "MPIX_C_FLOAT16", F16, FloatingPoint, 2;
     Bfloat16 = "MPIX_BFLOAT16", Bf16, FloatingPoint, 2;
     CBool = "MPI_C_BOOL", U8, Logical, 1;
-    CFloatComplex = "MPI_C_FLOAT_COMPLEX", ComplexF32, Complex, 8;
+    CFloatComplex = "MPI_C_COMPLEX", ComplexF32, Complex, 8;
     CDoubleComplex = "MPI_C_DOUBLE_COMPLEX", ComplexF64, Complex, 16;
     CLongDoubleComplex = "MPI_C_LONG_DOUBLE_COMPLEX", ComplexX87, Complex, 32;
     // C++.

@@ -16,7 +16,7 @@ fn handles(file: &str) -> Vec<(String, i64)> {
 fn row(name: &str) -> Basic {
     let name = match name {
         "MPI_LONG_LONG" => "MPI_LONG_LONG_INT",
-        "MPI_C_COMPLEX" => "MPI_C_FLOAT_COMPLEX",
+        "MPI_C_FLOAT_COMPLEX" => "MPI_C_COMPLEX",
         name => name,
     };
     *Basic::ALL.iter().find(|b| b.name() == name).unwrap_or_else(|| panic!("{name} has no row"))

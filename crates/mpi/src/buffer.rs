@@ -54,6 +54,10 @@ impl Buffer {
         if buf.count < 0 {
             return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
         }
+        // The datatype of nothing is not looked at, as in MPICH: programs pass none to MPI_PROC_NULL.
+        if buf.count == 0 && buf.datatype.is_null() {
+            return Ok(Buffer::EMPTY);
+        }
         types::with(process, buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?
     }
 
@@ -72,6 +76,7 @@ impl Buffer {
         match datatype.memory(at, count) {
             Some(mem) if mem.as_ptr().is_null() && !mem.is_empty() => Err(null_buffer(count)),
             Some(mem) => Ok(Buffer::Dense(mem)),
+            None if is_nowhere(at, datatype) => Err(null_buffer(count)),
             None if datatype.packed_size(count) >= i64::MAX as u64 => {
                 Err(Error::new(Class::Count, format!("{count} elements are more bytes than memory can hold")))
             }
@@ -176,6 +181,11 @@ impl Buffer {
         }
         bytes
     }
+}
+
+/// Whether the null pointer is meant for memory: a type with absolute addresses, for MPI_BOTTOM, begins elsewhere.
+pub fn is_nowhere(at: UserPtr, datatype: &Datatype) -> bool {
+    at.addr() == 0 && datatype.true_lb() == 0 && datatype.size() > 0
 }
 
 #[cold]

@@ -2,29 +2,35 @@
 //!
 //! Before it: `abi::env`; after it: everything, for the last time.
 
+use crate::errhandler::Object;
 use crate::process::{self, Process};
-use crate::{bsend, collective};
-use hawser_base::{Lane, Result, handle};
+use crate::{bsend, collective, errhandler};
+use hawser_base::{Error, Lane, Result, handle};
 use hawser_job::{Phase, Waiting};
 
 /// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
 ///
-/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4).
-pub fn finalize() -> Result<()> {
+/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). MPI ends even if one of the
+/// delete functions fails: that is the error given here, and its handler has been called.
+pub fn finalize() -> Result<Option<Error>> {
+    const NAME: &str = "MPI_Finalize";
     let process = process::get()?;
-    process.self_comm().attributes.delete_all(handle::comm::SELF)?;
+    let refused = process.self_comm().attributes.delete_all(handle::comm::SELF).err();
+    if let Some(error) = &refused {
+        errhandler::raise(&Object::Default, NAME, error);
+    }
     bsend::flush(process);
     drain(process);
     // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
     // or an answer that it waits for.
-    collective::barrier_of("MPI_Finalize", handle::comm::WORLD)?;
+    collective::barrier_of(NAME, handle::comm::WORLD)?;
     drain(process);
     let page = process.segment().rank(process.job().local_rank() as usize);
     page.set_phase(Phase::Finalized);
     process.job().finalize();
     see_off(process);
     process.finish();
-    Ok(())
+    Ok(refused)
 }
 
 /// Waits until what this rank sent has arrived, or nobody needs it any more: all ranks have come so far. A peer that has may be

@@ -6,7 +6,7 @@
 //!
 //! Before it: `abi::raise`; after it: `boot::World`, which ends the job.
 
-use crate::comm::CommRef;
+use crate::comm::{Comm, CommRef};
 use crate::process::{self, Process};
 use crate::registry::Registry;
 use crate::{env, errors};
@@ -50,22 +50,33 @@ static CREATED: Registry<Arc<Created>> = Registry::new("error handlers");
 /// The handler for calls on files when there is no file, and the one that new files get (§14.7).
 static NO_FILE: ErrhandlerCell = ErrhandlerCell::holding(Errhandler::Return);
 
-/// The error handler of one object.
+/// The handler for errors that another one was told.
+static TOLD: ErrhandlerCell = ErrhandlerCell::holding(Errhandler::Return);
+
+/// The error handler of one object; none until one is set.
 #[derive(Default)]
-pub struct ErrhandlerCell(Mutex<Errhandler>);
+pub struct ErrhandlerCell(Mutex<Option<Errhandler>>);
 
 impl ErrhandlerCell {
     const fn holding(handler: Errhandler) -> ErrhandlerCell {
-        ErrhandlerCell(Mutex::new(handler))
+        ErrhandlerCell(Mutex::new(Some(handler)))
     }
 
     pub fn get(&self) -> Errhandler {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.held().clone().unwrap_or_default()
+    }
+
+    fn is_set(&self) -> bool {
+        self.held().is_some()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Errhandler>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     pub fn set(&self, handler: Errhandler) {
-        let mut held = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let before = std::mem::replace(&mut *held, handler);
+        let mut held = self.held();
+        let before = held.replace(handler);
         // Its destructor may be the application's: not under the lock.
         drop(held);
         drop(before);
@@ -80,9 +91,10 @@ impl ErrhandlerCell {
 /// The object that a failed call is about.
 #[derive(Clone)]
 pub enum Object {
-    /// None, or none that is valid: MPI_COMM_SELF stands for it; before MPI_Init and after MPI_Finalize the
-    /// initial handler (§9.3).
+    /// None, or none that is valid: `stand_in`; before MPI_Init and after MPI_Finalize the initial handler (§9.3).
     Default,
+    /// None any more: the handler was called already.
+    Told,
     Comm(Handle),
     /// A communicator in use by an operation, freed by the application or not.
     Held(CommRef),
@@ -180,7 +192,8 @@ pub fn call(object: &Object, function: &'static str, code: i32) -> Result<()> {
 /// Calls `f` with the cell of an object that exists.
 fn with_cell<R>(object: &Object, f: impl FnOnce(Kind, &ErrhandlerCell) -> R) -> Result<R> {
     match object {
-        Object::Default => Ok(f(Kind::Comm, &process::of_handlers()?.self_comm().errhandler)),
+        Object::Default => Ok(f(Kind::Comm, &stand_in()?.errhandler)),
+        Object::Told => Ok(f(Kind::Comm, &TOLD)),
         Object::Comm(handle) => Ok(f(Kind::Comm, &process::of_handlers()?.comm(*handle)?.errhandler)),
         Object::Held(comm) => Ok(f(Kind::Comm, &comm.errhandler)),
         Object::File(handle) if handle.is_null() => Ok(f(Kind::File, &NO_FILE)),
@@ -188,6 +201,13 @@ fn with_cell<R>(object: &Object, f: impl FnOnce(Kind, &ErrhandlerCell) -> R) -> 
         Object::Win(handle) => Err(dead(Class::Win, "window", *handle)),
         Object::Session(handle) => Err(dead(Class::Session, "session", *handle)),
     }
+}
+
+/// The communicator for errors of no object: MPI_COMM_SELF (§9.3). As long as the program has set no handler there it is
+/// MPI_COMM_WORLD, which MPI-3 said, so that programs written for that need to set theirs on it alone; so does MPICH.
+fn stand_in() -> Result<&'static Comm> {
+    let process = process::of_handlers()?;
+    Ok(if process.self_comm().errhandler.is_set() { process.self_comm() } else { process.world() })
 }
 
 /// Ends a failed call of the application: its object's error handler is called. The code is what the call
@@ -200,7 +220,7 @@ pub fn raise(object: &Object, function: &'static str, error: &Error) -> i32 {
 }
 
 /// The handler for a failed call, and the object that it is told: the call's own; if that is none,
-/// MPI_COMM_SELF and its handler; outside of MPI_Init and MPI_Finalize the initial handler.
+/// `stand_in` and its handler; outside of MPI_Init and MPI_Finalize the initial handler.
 fn responsible(object: &Object) -> (Errhandler, Handle) {
     match with_cell(object, |_, cell| cell.get()) {
         Ok(handler) => (handler, object.handle()),
@@ -215,7 +235,8 @@ fn responsible(object: &Object) -> (Errhandler, Handle) {
 impl Object {
     fn handle(&self) -> Handle {
         match self {
-            Object::Default => comm::SELF,
+            Object::Default => stand_in().map_or(comm::SELF, Comm::handle),
+            Object::Told => Handle::NULL,
             Object::Held(comm) => comm.handle(),
             Object::Comm(handle) | Object::Win(handle) | Object::File(handle) | Object::Session(handle) => *handle,
         }

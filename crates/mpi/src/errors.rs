@@ -55,12 +55,12 @@ pub fn add_string(code: i32, text: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Remove_error_class. Its codes have to be removed before.
+/// MPI_Remove_error_class. Its codes and its string have to be removed before.
 pub fn remove_class(class: i32) -> Result<()> {
     added().remove_class(class)
 }
 
-/// MPI_Remove_error_code.
+/// MPI_Remove_error_code. Its string has to be removed before.
 pub fn remove_code(code: i32) -> Result<()> {
     added().remove_code(code)
 }
@@ -156,23 +156,26 @@ impl Added {
                 format!("error class {class} still has {codes} codes; call MPI_Remove_error_code for them first");
             return Err(Error::new(Class::Arg, text));
         }
-        self.remove(class);
-        Ok(())
+        self.remove(class)
     }
 
     fn remove_code(&mut self, code: i32) -> Result<()> {
         if self.get(code).is_none_or(|entry| entry.class == code) {
             return Err(Error::new(Class::Arg, format!("{code} is no error code that MPI_Add_error_code gave out")));
         }
-        self.remove(code);
-        Ok(())
+        self.remove(code)
     }
 
-    fn remove(&mut self, code: i32) {
+    fn remove(&mut self, code: i32) -> Result<()> {
+        if self.entry(code)?.text.is_some() {
+            let text = format!("{code} still has a string; call MPI_Remove_error_string for it first");
+            return Err(Error::new(Class::Arg, text));
+        }
         self.entries[(code - FIRST_ADDED) as usize] = None;
         while let Some(None) = self.entries.last() {
             self.entries.pop();
         }
+        Ok(())
     }
 }
 
@@ -233,6 +236,22 @@ mod tests {
         added.remove_class(class).unwrap();
         assert_eq!(refused(added.remove_class(class)), Class::Arg);
         assert!(added.entries.is_empty());
+    }
+
+    #[test]
+    fn a_string_goes_before_its_class_or_code() {
+        let mut added = empty();
+        let class = added.add(None).unwrap();
+        let code = added.add(Some(class)).unwrap();
+        for number in [code, class] {
+            added.entry(number).unwrap().text = Some(b"text".to_vec());
+        }
+        assert_eq!(refused(added.remove_code(code)), Class::Arg);
+        added.entry(code).unwrap().text = None;
+        added.remove_code(code).unwrap();
+        assert_eq!(refused(added.remove_class(class)), Class::Arg);
+        added.entry(class).unwrap().text = None;
+        added.remove_class(class).unwrap();
     }
 
     #[test]

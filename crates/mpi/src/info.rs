@@ -7,6 +7,7 @@ use crate::process;
 use crate::registry::Registry;
 use hawser_base::handle::info;
 use hawser_base::{Class, Error, Handle, Result};
+use hawser_boot::world::program_size_before;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -187,9 +188,11 @@ fn environment(argv: &[Vec<u8>]) -> Info {
     if let Some(directory) = START_DIRECTORY.get_or_init(|| std::env::current_dir().ok()) {
         info.set(b"wdir", directory.as_os_str().as_bytes());
     }
-    if let Some(process) = process::any() {
+    // Before MPI_Init it is what the launcher says in the environment.
+    let processes = process::any().map(|process| process.job().program_size()).or_else(program_size_before);
+    if let Some(processes) = processes {
         // Less than what was asked for is never started.
-        let processes = process.job().program_size().to_string();
+        let processes = processes.to_string();
         info.set(b"maxprocs", processes.as_bytes());
         info.set(b"soft", processes.as_bytes());
     }

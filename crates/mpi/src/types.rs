@@ -161,7 +161,7 @@ pub fn dup(handle: Handle) -> Result<Handle> {
     process::get()?.types.dup(handle)
 }
 
-/// MPI_Type_get_name: a predefined type is called like its constant, others are not until they are named.
+/// MPI_Type_get_name: a predefined type and MPI_DATATYPE_NULL are called like their constants, others are not until they are named.
 pub fn name(handle: Handle) -> Result<Vec<u8>> {
     process::get()?.types.name(handle)
 }
@@ -253,6 +253,9 @@ impl Types {
     }
 
     fn name(&self, handle: Handle) -> Result<Vec<u8>> {
+        if handle.is_null() {
+            return Ok(b"MPI_DATATYPE_NULL".to_vec());
+        }
         let default = basic(handle).map_or("", Basic::name);
         self.extras(handle, |extras| extras.name().clone().unwrap_or_else(|| default.into()))
     }

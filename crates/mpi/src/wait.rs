@@ -23,10 +23,16 @@ pub struct Completed {
     pub status: Status,
     /// The communicator, which the application may have freed by now; none where there was no operation.
     pub comm: Option<CommRef>,
+    /// There was no operation: the status is the empty one, of which MPI_ERROR is a part (MPI-5.0 §3.7.3).
+    pub empty: bool,
 }
 
 impl Completed {
-    const NOTHING: Completed = Completed { status: Status::EMPTY, comm: None };
+    const NOTHING: Completed = Completed { status: Status::EMPTY, comm: None, empty: true };
+
+    fn of(status: Status, comm: Option<CommRef>) -> Completed {
+        Completed { status, comm, empty: false }
+    }
 }
 
 impl Process {
@@ -195,15 +201,15 @@ fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
     let status = request.status()?;
     if then == Then::Stay {
-        return Some((Completed { status, comm: Some(request.comm.clone()) }, false));
+        return Some((Completed::of(status, Some(request.comm.clone())), false));
     }
     if request.recipe.is_some() {
         request.state = State::Inactive;
         request.cancel = false;
-        return Some((Completed { status, comm: Some(request.comm.clone()) }, false));
+        return Some((Completed::of(status, Some(request.comm.clone())), false));
     }
     let comm = Some(lane.core.requests.remove(index).comm);
-    Some((Completed { status, comm }, true))
+    Some((Completed::of(status, comm), true))
 }
 
 /// What a handle is before anybody waits for it.
@@ -220,8 +226,8 @@ enum Found {
 fn find(process: &'static Process, handle: Handle) -> Result<Found> {
     match handle {
         Handle::NULL => Ok(Found::Nothing),
-        SENT => Ok(Found::Now(Completed::NOTHING)),
-        NOTHING_RECEIVED => Ok(Found::Now(Completed { status: Status::PROC_NULL, comm: None })),
+        SENT => Ok(Found::Now(Completed::of(Status::EMPTY, None))),
+        NOTHING_RECEIVED => Ok(Found::Now(Completed::of(Status::PROC_NULL, None))),
         _ => {
             let lane = lane_of(handle)?;
             let mut guard = process.lane(lane).enter();

@@ -76,7 +76,7 @@ fn the_default_handler_ends_the_process_with_one_line() {
 fn errors_abort_ends_the_process_too() {
     if is_own_process() {
         start();
-        handlers::set(&Object::Default, errhandler::ERRORS_ABORT).unwrap();
+        handlers::set(&Object::Comm(comm::SELF), errhandler::ERRORS_ABORT).unwrap();
         handlers::raise(&Object::Default, "MPI_Op_create", &error());
         unreachable!("the handler returned");
     }
@@ -125,7 +125,7 @@ fn attributes_of_mpi_comm_self_are_deleted_first_when_mpi_ends() {
             let key = attributes::create_keyval(Kind::Comm, Copy::Null, Delete::Call(Box::new(delete))).unwrap();
             attributes::comm_set(comm::SELF, key, 1).unwrap();
         }
-        env::finalize().unwrap();
+        assert!(env::finalize().unwrap().is_none());
         assert!(process::was_finalized());
         return;
     }
@@ -167,7 +167,11 @@ fn handlers_are_set_got_called_and_freed() {
     let (again, more) = (handlers::get(&world).unwrap(), handlers::get(&world).unwrap());
     assert_eq!(again, more, "one handler has one handle");
     handlers::free(again).unwrap();
-    handlers::set(&Object::Default, more).unwrap();
+    seen.lock().unwrap().clear();
+    // A communicator that is none, and MPI_COMM_SELF has no handler yet: MPI_COMM_WORLD's.
+    handlers::raise(&Object::Comm(Handle::dynamic(300, 0)), "MPI_Send", &error());
+    assert_eq!(*seen.lock().unwrap(), [(comm::WORLD, Class::Rank as i32)]);
+    handlers::set(&Object::Comm(comm::SELF), more).unwrap();
     handlers::free(more).unwrap();
     assert_eq!(class(handlers::free(more)), Class::Errhandler);
     seen.lock().unwrap().clear();
@@ -176,7 +180,7 @@ fn handlers_are_set_got_called_and_freed() {
     assert_eq!(*seen.lock().unwrap(), [(comm::SELF, Class::Rank as i32)]);
     assert!(Arc::strong_count(&seen) > 1);
     handlers::set(&world, errhandler::ERRORS_RETURN).unwrap();
-    handlers::set(&Object::Default, errhandler::ERRORS_RETURN).unwrap();
+    handlers::set(&Object::Comm(comm::SELF), errhandler::ERRORS_RETURN).unwrap();
     assert_eq!(Arc::strong_count(&seen), 1, "the handler is gone with its last use");
 }
 

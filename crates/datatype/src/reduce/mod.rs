@@ -127,11 +127,9 @@ pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
 
 /// Whether MPI_MINLOC and MPI_MAXLOC know this pair (MPI_Type_get_value_index).
 pub(crate) fn has_pair(value: Basic, index: Basic) -> bool {
-    let real = |b: Basic| {
-        let ranked = [Group::CInteger, Group::FortranInteger, Group::MultiLanguage, Group::FloatingPoint];
-        ranked.contains(&b.group())
-    };
-    real(value) && real(index) && pair::locate(Op::Minloc, value.repr(), index.repr()).is_some()
+    let integer = |b: Basic| [Group::CInteger, Group::FortranInteger, Group::MultiLanguage].contains(&b.group());
+    let real = |b: Basic| integer(b) || b.group() == Group::FloatingPoint;
+    real(value) && integer(index) && pair::locate(Op::Minloc, value.repr(), index.repr()).is_some()
 }
 
 /// An operation made ready for one datatype.

@@ -142,6 +142,7 @@ fn named_pairs_come_from_value_and_index() {
     assert_eq!(pair.as_basic(), Some(Basic::DoubleInt));
     assert!(Datatype::value_index(Basic::CFloatComplex, Basic::Int).is_none());
     assert!(Datatype::value_index(Basic::Int, Basic::Byte).is_none());
+    assert!(Datatype::value_index(Basic::Float, Basic::Float).is_none(), "an index is an integer");
 }
 
 #[test]

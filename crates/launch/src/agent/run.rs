@@ -14,7 +14,7 @@ use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
 use hawser_boot::mapped;
 use hawser_boot::protocol::{Inspect, Message, VERSION, Welcome};
-use hawser_job::plan::CARD_MAX;
+use hawser_job::plan::{CARD_MAX, Plan};
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
 use hawser_os::epoll::{Event, Interest};
 use hawser_os::limits::{self, Resource};
@@ -75,7 +75,7 @@ impl Run {
         let before = limits::get(Resource::Descriptors);
         raise_descriptors(job.ranks.len() as u64)?;
         let file_size = limits::get(Resource::FileSize);
-        limits::raise(Resource::FileSize, u64::MAX);
+        raise_file_size(Plan { local: job.ranks.len(), world: job.size as usize }.file_bytes())?;
         let facts = facts::measure(job.ranks.len(), job.membarrier);
         let world_ranks = job.ranks.iter().map(|(world, _)| *world).collect();
         let segment = Segment::create(&Spec {
@@ -511,6 +511,18 @@ impl Run {
         }
         desk.up(&Up::Finished { clean });
     }
+}
+
+/// For the job's segment, which would be refused with a signal that kills.
+fn raise_file_size(needed: u64) -> io::Result<()> {
+    let limit = limits::raise(Resource::FileSize, u64::MAX).soft;
+    if limit >= needed {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the job's shared segment is a file of {needed} bytes, and the limit on file sizes (RLIMIT_FSIZE) is {limit}; \
+         raise it (ulimit -f unlimited)"
+    )))
 }
 
 fn raise_descriptors(ranks: u64) -> io::Result<()> {

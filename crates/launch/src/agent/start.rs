@@ -3,10 +3,11 @@
 use super::needs::{self, Other};
 use crate::frames::{App, HostJob};
 use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
-use hawser_boot::protocol::{ADDRESS_VARIABLE, Address};
+use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE};
 use hawser_os::pipe;
 use hawser_os::spawn::{self, Terms};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -113,7 +114,8 @@ fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, wo
         let (input_end, input) = pipe::pipe()?;
         (Some(input), Stdio::from(input_end))
     } else {
-        (None, Stdio::null())
+        let null = File::open("/dev/null");
+        (None, null.map_err(|error| io::Error::other(format!("its standard input, /dev/null: {error}")))?.into())
     };
     command.args(app.args.iter().map(|arg| OsStr::from_bytes(arg)));
     command.current_dir(directory).stdin(stdin).stdout(out_end).stderr(err_end).env_clear();
@@ -135,6 +137,7 @@ fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsStrin
         ("HAWSER_JOB", place.job.id.clone().into()),
         ("HAWSER_RANK", world.to_string().into()),
         ("HAWSER_SIZE", place.job.size.to_string().into()),
+        (PROGRAM_SIZE_VARIABLE, app.ranks.to_string().into()),
         ("HAWSER_LOCAL_RANK", local.clone().into()),
         ("HAWSER_LOCAL_SIZE", local_size.clone().into()),
         ("MPI_LOCALRANKID", local.into()),

@@ -4,7 +4,7 @@
 //! words of `coll::call`.
 
 use super::movement::{TypedBuf, VectorBuf};
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::{Buf, Buffer, is_nowhere};
 use crate::comm::Comm;
 use crate::process::Process;
 use crate::types;
@@ -102,8 +102,7 @@ fn committed(datatype: &Datatype) -> Result<()> {
 }
 
 fn not_null(at: UserPtr, datatype: &Datatype, some: bool) -> Result<()> {
-    let null = some && datatype.memory(at, 1).is_some_and(|mem| mem.as_ptr().is_null() && !mem.is_empty());
-    if null {
+    if some && is_nowhere(at, datatype) {
         return Err(Error::new(Class::Buffer, "the buffer is a null pointer, but not all counts are zero"));
     }
     Ok(())

@@ -62,9 +62,10 @@ fn a_freed_type_is_gone_but_what_was_made_of_it_works() {
         assert_eq!(class(types.get(dead)), Class::Type);
         assert_eq!(class(types.free(dead)), Class::Type);
         assert_eq!(class(types.dup(dead)), Class::Type);
-        assert_eq!(class(types.name(dead)), Class::Type);
         assert_eq!(class(types.contents(dead)), Class::Type);
     }
+    assert_eq!(class(types.name(old)), Class::Type);
+    assert_eq!(types.name(Handle::NULL).unwrap(), b"MPI_DATATYPE_NULL");
     assert_eq!(types.get(new).unwrap().size(), 24);
 }
 
