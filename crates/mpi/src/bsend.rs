@@ -2,16 +2,15 @@
 //! the buffer that the application attached.
 //!
 //! The copy lies in our own memory, not in the attached one: the attached size is the limit that the
-//! program asked for, and its memory is never written. Before it: `pt2pt`; after it: `lane`.
+//! program asked for, and its memory is never written. Before it: `pt2pt`; after it: `outgoing`.
 
 use crate::buffer::Buffer;
 use crate::comm::CommRef;
-use crate::lane::Lane;
-use crate::matching::{SendSpec, Start};
+use crate::lane::Body;
+use crate::outgoing::Outgoing;
 use crate::process::Process;
 use crate::pt2pt::Target;
-use crate::request::{Kind, Request, State};
-use crate::wire;
+use crate::request::{Kind, Request};
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_job::Waiting;
 use std::sync::Mutex;
@@ -86,7 +85,7 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     process.attached().charge(process, bytes)?;
     let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0, to.tag))?;
-    start_copy(&mut lane, to, buffer.to_vec(), request);
+    lane.start(Outgoing { to: *to, body: Body::Held(buffer.to_vec()), sync: false, request });
     if let Some(status) = lane.core.requests.get(request).status() {
         lane.core.requests.remove(request);
         return status.check();
@@ -95,28 +94,6 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     drop(lane);
     process.attached().opened(handle, bytes);
     Ok(())
-}
-
-/// Starts a standard send of bytes that are ours. Whatever comes of it, it ends by its request.
-pub fn start_copy(lane: &mut Lane, to: &Target, bytes: Vec<u8>, request: u32) {
-    let len = bytes.len() as u64;
-    let packet = lane.core.engine.limits().packet;
-    let eager = lane.channel.has_room(to.peer, len.min(packet) as usize + hawser_device::PREFIX_MAX);
-    let spec = SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes: len, sync: false, eager, key: None };
-    let (control, op, front) = match lane.core.engine.start_send(spec) {
-        Start::Eager => (wire::encode(&crate::matching::Packet::Eager { context: to.context, tag: to.tag }), None, len),
-        Start::Begin { op, packet, front } => (wire::encode(&packet), Some(op), front),
-        Start::Lost => return lane.core.end_send_now(request, to, len, Some(Class::ProcAborted)),
-    };
-    lane.send_copy(to.peer, &control, &bytes[..front as usize]);
-    match op {
-        Some(op) => {
-            lane.core.requests.get(request).state = State::Active(Some(op));
-            lane.core.bind_copy(op, bytes, Some(request));
-        }
-        None => lane.core.end_send_now(request, to, len, None),
-    }
-    lane.settle();
 }
 
 /// MPI_Buffer_flush: waits until every buffered send has ended.

@@ -23,7 +23,8 @@ counters! {
     Offers = "offers made (RTR)";
     StaleOffers = "offers refused as stale";
     Grants = "rendezvous granted";
-    NoCredit = "eager messages without credit or room";
+    NoCredit = "eager messages without credit";
+    Waited = "messages that waited for room";
     Unexpected = "messages that came before their receive";
     Strays = "packets that fitted nothing";
     HostSteps = "collective steps through flags";

@@ -5,11 +5,13 @@
 //! buffers happen inside the delivery, in order; those that send wait in the outbox until the device has
 //! returned, because a delivery must not send (`device::Delivery`).
 //!
-//! Before it: `pt2pt` and `request`; after it: `transport::Channel`.
+//! Before it: `pt2pt`, `outgoing` and `request`; after it: `transport::Channel`.
 
 use crate::buffer::Buffer;
+use crate::by_peer::ByPeer;
 use crate::counters::Counter;
 use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place};
+use crate::outgoing::Outgoing;
 use crate::pt2pt::Target;
 use crate::request::Requests;
 use crate::wire;
@@ -18,7 +20,7 @@ use hawser_base::{Class, Context, Lane as LaneId, Peer, SharedMem, UserMem};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Source};
 use hawser_job::counters::Counters;
 use hawser_os::map::PAGE;
-use hawser_transport::{Channel, Control, Fabric};
+use hawser_transport::{Channel, Fabric};
 use std::collections::VecDeque;
 
 /// Packets of one peer that are taken before all is looked at.
@@ -28,6 +30,8 @@ const BURST: u32 = 16;
 pub struct Lane {
     pub channel: Channel,
     pub core: Core,
+    /// Sends that wait for room at their devices.
+    pub(crate) due: ByPeer<Outgoing>,
 }
 
 /// All of a lane but its ports, so that a port can deliver to it.
@@ -37,7 +41,7 @@ pub struct Core {
     pub counters: Counters,
     slots: Vec<Slot>,
     outbox: VecDeque<Effect>,
-    streams: VecDeque<Stream>,
+    streams: ByPeer<Stream>,
     fabric: &'static Fabric,
     id: LaneId,
 }
@@ -49,7 +53,7 @@ struct Slot {
     request: Option<u32>,
 }
 
-enum Body {
+pub enum Body {
     None,
     /// A receive's or a send's memory.
     Buffer(Buffer),
@@ -75,11 +79,11 @@ impl Lane {
             counters,
             slots: Vec::new(),
             outbox: VecDeque::new(),
-            streams: VecDeque::new(),
+            streams: ByPeer::default(),
             fabric,
             id,
         };
-        Lane { channel: fabric.channel(id), core }
+        Lane { channel: fabric.channel(id), core, due: ByPeer::default() }
     }
 
     /// Takes what has arrived, sends what can be sent. Whether anything moved.
@@ -101,17 +105,26 @@ impl Lane {
         packets > 0
     }
 
-    /// Carries out what is to be sent. Whether a stream moved.
+    /// Carries out what is to be sent. Whether a send or a stream moved.
     #[inline]
     pub fn settle(&mut self) -> bool {
+        self.carry_out();
+        if !self.channel.is_flushed() {
+            self.channel.flush();
+        }
+        // Envelopes first: a stream would take all the room.
+        let began = !self.due.is_empty() && self.start_due();
+        let moved = !self.core.streams.is_empty() && self.pump();
+        began || moved
+    }
+
+    /// Carries out what the engine says.
+    #[inline]
+    pub fn carry_out(&mut self) {
         self.core.take_effects();
         while let Some(effect) = self.core.outbox.pop_front() {
             self.send_effect(effect);
         }
-        if !self.channel.is_flushed() {
-            self.channel.flush();
-        }
-        !self.core.streams.is_empty() && self.pump()
     }
 
     /// A context is no more: messages that nobody received go with it.
@@ -125,28 +138,12 @@ impl Lane {
     /// Nothing is on its way out and nothing is half done: the leanest receive may poll one ring alone.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
-        self.core.streams.is_empty() && self.channel.is_flushed()
+        self.core.streams.is_empty() && self.due.is_empty() && self.channel.is_flushed()
     }
 
     /// All that this rank has to send was handed to the devices.
     pub fn is_drained(&self) -> bool {
         self.is_quiet() && self.core.outbox.is_empty() && !self.core.engine.has_open_sends()
-    }
-
-    /// Sends a packet with bytes of ours; the device had room for them.
-    pub fn send_copy(&mut self, to: Peer, control: &Control, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return self.channel.control(to, *control);
-        }
-        let mut rest = bytes;
-        let mut pack = |piece: SharedMem| {
-            let (front, behind) = rest.split_at(piece.len());
-            piece.write(front);
-            rest = behind;
-        };
-        let source = Source::Pack { len: bytes.len(), pack: &mut pack };
-        let sent = self.channel.send(to, control.header, control.prefix(), source);
-        assert!(sent, "the device refused {} bytes after it had room for them", bytes.len());
     }
 
     fn send_effect(&mut self, effect: Effect) {
@@ -158,7 +155,7 @@ impl Lane {
             Effect::Stream { op, to, message, from, until } => {
                 let limits = &self.core.fabric.route(to).limits;
                 let piece = piece_of(limits, until, (until - from) as usize);
-                self.core.streams.push_back(Stream { op, to, message, at: from, until, piece });
+                self.core.streams.push(to, Stream { op, to, message, at: from, until, piece });
             }
             Effect::Pull { op, peer, key, from, until } => {
                 let read = self.core.pull(op, peer, &key.0, from, until);
@@ -180,19 +177,22 @@ impl Lane {
         }
     }
 
-    /// Hands pieces of open streams to the devices until one refuses; streams take turns.
+    /// Hands pieces of open streams to the devices until they refuse. Streams to one peer go in their order: the later
+    /// ones would find no room where the first found none.
     fn pump(&mut self) -> bool {
         let mut moved = false;
-        for _ in 0..self.core.streams.len() {
-            let Some(mut stream) = self.core.streams.pop_front() else { break };
+        let mut streams = std::mem::take(&mut self.core.streams);
+        streams.drain(|mut stream| {
             moved |= self.push_pieces(&mut stream);
-            if stream.at == stream.until {
-                self.core.engine.streamed(stream.op);
-                self.core.take_effects();
-            } else {
-                self.core.streams.push_back(stream);
+            if stream.at < stream.until {
+                return Err(stream);
             }
-        }
+            self.core.engine.streamed(stream.op);
+            self.core.take_effects();
+            Ok(())
+        });
+        debug_assert!(self.core.streams.is_empty(), "a stream began within another's packet");
+        self.core.streams = streams;
         moved
     }
 
@@ -222,15 +222,39 @@ fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
     rest.div_ceil(count).next_multiple_of(PAGE).min(most)
 }
 
-impl Core {
-    /// The request that ends with `op`, and the memory that it speaks of.
-    pub fn bind(&mut self, op: Op, buffer: Buffer, request: Option<u32>) {
-        *self.slot(op) = Slot { body: Body::Buffer(buffer), request };
+impl Body {
+    /// Bytes of the message.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Body::None => 0,
+            Body::Buffer(buffer) => buffer.len(),
+            Body::Held(bytes) => bytes.len() as u64,
+        }
     }
 
-    /// The same for a send that keeps a copy of its bytes.
-    pub fn bind_copy(&mut self, op: Op, bytes: Vec<u8>, request: Option<u32>) {
-        *self.slot(op) = Slot { body: Body::Held(bytes), request };
+    /// Calls `f` with the bytes `at .. at + len` as a device takes them.
+    pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
+        match self {
+            Body::Buffer(buffer) => buffer.source(at, len, f),
+            Body::Held(_) if len == 0 => f(Source::None),
+            Body::Held(bytes) => {
+                let mut rest = &bytes[at as usize..at as usize + len];
+                let mut pack = |piece: SharedMem| {
+                    let (front, behind) = rest.split_at(piece.len());
+                    piece.write(front);
+                    rest = behind;
+                };
+                f(Source::Pack { len, pack: &mut pack })
+            }
+            Body::None => unreachable!("an operation without bytes sends some"),
+        }
+    }
+}
+
+impl Core {
+    /// The request that ends with `op`, and the memory that it speaks of.
+    pub fn bind(&mut self, op: Op, body: Body, request: Option<u32>) {
+        *self.slot(op) = Slot { body, request };
     }
 
     fn slot(&mut self, op: Op) -> &mut Slot {
@@ -243,20 +267,7 @@ impl Core {
 
     /// Calls `f` with the bytes `at .. at + len` of a send.
     pub fn with_source<R>(&mut self, op: Op, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
-        match &self.slot(op).body {
-            Body::Buffer(buffer) => buffer.source(at, len, f),
-            Body::Held(_) if len == 0 => f(Source::None),
-            Body::Held(bytes) => {
-                let mut rest = &bytes[at as usize..at as usize + len];
-                let mut pack = |piece: SharedMem| {
-                    let (front, behind) = rest.split_at(piece.len());
-                    piece.write(front);
-                    rest = behind;
-                };
-                f(Source::Pack { len, pack: &mut pack })
-            }
-            Body::None => unreachable!("{op:?} has no bytes to send"),
-        }
+        self.slot(op).body.source(at, len, f)
     }
 
     /// Names a send's memory for remote reading, if the device prefers that.
@@ -402,7 +413,7 @@ impl Delivery for Core {
 
     fn lost(&mut self, peer: Peer) {
         // Their operations end below: nothing of theirs is carried out any more.
-        self.streams.retain(|stream| stream.to != peer);
+        self.streams.forget(peer);
         self.outbox.retain(|effect| !effect.is_with(peer));
         self.engine.lost(peer);
         self.take_effects();

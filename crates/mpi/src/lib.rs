@@ -1,6 +1,6 @@
 //! Floor 5: the semantics of MPI, without an ABI and without a device's name.
 //!
-//! The way down: `pt2pt` (checked) → `matching` (which method) → `lane` → `transport`. The way up:
+//! The way down: `pt2pt` (checked) → `outgoing` (room) → `matching` (which method) → `lane` → `transport`. The way up:
 //! `lane` (delivered) → `matching` → `request` → `wait`. Objects with handles: `comm`, `group`, `types`,
 //! `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init are in a `registry`. All
 //! arguments and results are house values: `base::value`, `base::handle`, `base::error::Class`.
@@ -10,6 +10,7 @@
 pub mod attributes;
 pub mod bsend;
 pub mod buffer;
+mod by_peer;
 pub mod collective;
 pub mod comm;
 pub mod comm_create;
@@ -27,6 +28,9 @@ pub mod lane;
 pub mod matching;
 pub mod memory;
 pub mod ops;
+/// Likewise.
+#[doc(hidden)]
+pub mod outgoing;
 pub mod persistent;
 pub mod probe;
 pub mod process;

@@ -1,9 +1,11 @@
 //! Persistent requests (MPI-5.0 §3.9): the arguments of a call, kept to be started again and again.
 //!
-//! Before it: `abi::p2p`; after it: `pt2pt::start` and `pt2pt::post`.
+//! Before it: `abi::p2p`; after it: `outgoing` and `pt2pt::post`.
 
 use crate::bsend;
 use crate::buffer::{Buf, Buffer};
+use crate::lane::Body;
+use crate::outgoing::Outgoing;
 use crate::process;
 use crate::pt2pt::{self, Mode, Target};
 use crate::request::{Kind, Request, State, lane_of};
@@ -92,7 +94,8 @@ pub fn start(handle: Handle) -> Result<()> {
             started
         }
         Recipe::Send { buffer, to, mode } => {
-            pt2pt::start(&mut lane, to, buffer.clone(), *mode == Mode::Synchronous, index);
+            let (to, body, sync) = (*to, Body::Buffer(buffer.clone()), *mode == Mode::Synchronous);
+            lane.start(Outgoing { to, body, sync, request: index });
             Ok(())
         }
     };

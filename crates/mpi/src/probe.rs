@@ -4,7 +4,7 @@
 
 use crate::buffer::{Buf, Buffer};
 use crate::comm::{Comm, CommRef};
-use crate::lane::Lane;
+use crate::lane::{Body, Lane};
 use crate::matching::{Envelope, Op, Want};
 use crate::process;
 use crate::pt2pt;
@@ -122,7 +122,7 @@ pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
         return Err(Error::new(Class::Request, "the message was received before"));
     };
     lane.core.requests.get(request).state = State::Active(Some(op));
-    lane.core.bind(op, buffer, Some(request));
+    lane.core.bind(op, Body::Buffer(buffer), Some(request));
     lane.settle();
     Ok(lane.core.requests.handle(request))
 }

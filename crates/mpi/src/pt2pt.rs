@@ -3,14 +3,15 @@
 //! The leanest paths are here: a short standard send is one line written by the device, a receive from a
 //! known source with empty queues polls that one ring. Everything else goes through the matching engine.
 //!
-//! Before it: `abi::p2p`; after it: `lane` and `matching`; `wait` when it cannot end at once.
+//! Before it: `abi::p2p`; after it: `outgoing`, `lane` and `matching`; `wait` when it cannot end at once.
 
 use crate::bsend;
 use crate::buffer::{Buf, Buffer};
 use crate::comm::{Comm, CommRef};
 use crate::counters::Counter;
-use crate::lane::{Core, Lane};
-use crate::matching::{self, Packet, Posted, SendSpec, Start, Want};
+use crate::lane::{Body, Core, Lane};
+use crate::matching::{Posted, Want};
+use crate::outgoing::Outgoing;
 use crate::process::{self, Process};
 use crate::request::{self, Kind, NOTHING_RECEIVED, Request, SENT, State};
 use crate::status::Status;
@@ -142,7 +143,8 @@ fn begin_send(
         return Ok(None);
     }
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
-    start(&mut lane, &target, buffer, mode == Mode::Synchronous, request);
+    let sync = mode == Mode::Synchronous;
+    lane.start(Outgoing { to: target, body: Body::Buffer(buffer), sync, request });
     Ok(Some(Begun { lane: lane_id, request, handle: lane.core.requests.handle(request) }))
 }
 
@@ -150,7 +152,10 @@ fn begin_send(
 #[inline(always)]
 pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
     let bytes = mem.len() as u64;
-    if bytes > lane.core.engine.limits().packet || !lane.core.engine.quick_send(target.peer, bytes) {
+    if bytes > lane.core.engine.limits().packet || !lane.due.is_empty() {
+        return false;
+    }
+    if !lane.core.engine.quick_send(target.peer, bytes) {
         return false;
     }
     if lane.channel.send_short(target.peer, wire::eager(target.context, target.tag), mem) {
@@ -160,66 +165,6 @@ pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool
     }
     lane.core.engine.undo_quick_send(target.peer, bytes);
     false
-}
-
-/// Starts a send in its lane. Whatever comes of it, it ends by its request.
-pub fn start(lane: &mut Lane, to: &Target, buffer: Buffer, sync: bool, request: u32) {
-    let bytes = buffer.len();
-    if bytes > lane.core.engine.limits().eager {
-        // The offer of a receive that waits already may be there: then nobody has to ask (85 % of a ping-pong's did).
-        lane.progress_with(to.peer);
-    }
-    let key = match &buffer {
-        Buffer::Dense(mem) if bytes > lane.core.engine.limits().packet => lane.core.expose(to.peer, *mem),
-        _ => None,
-    };
-    let first = bytes.min(lane.core.engine.limits().packet);
-    let eager = lane.channel.has_room(to.peer, first as usize + hawser_device::PREFIX_MAX);
-    let spec =
-        SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, key: key.map(matching::Key) };
-    lane.core.counters.add(Counter::BytesSent as usize, bytes);
-    match lane.core.engine.start_send(spec) {
-        Start::Eager => send_eager(lane, to, &buffer, request),
-        Start::Begin { op, packet, front } => {
-            lane.core.count_method(&packet, eager);
-            lane.core.bind(op, buffer, Some(request));
-            lane.core.requests.get(request).state = State::Active(Some(op));
-            let control = wire::encode(&packet);
-            if front == 0 {
-                lane.channel.control(to.peer, control);
-            } else {
-                let Lane { channel, core } = lane;
-                let sent = core.with_source(op, 0, front as usize, |source| {
-                    channel.send(to.peer, control.header, control.prefix(), source)
-                });
-                assert!(sent, "the device refused {front} bytes after it had room for them");
-            }
-            lane.settle();
-        }
-        Start::Lost => lane.core.end_send_now(request, to, bytes, Some(Class::ProcAborted)),
-    }
-}
-
-fn send_eager(lane: &mut Lane, to: &Target, buffer: &Buffer, request: u32) {
-    let header = wire::eager(to.context, to.tag);
-    let bytes = buffer.len();
-    let channel = &mut lane.channel;
-    let sent = buffer.source(0, bytes as usize, |source| channel.send(to.peer, header, &[], source));
-    assert!(sent, "the device refused {bytes} bytes after it had room for them");
-    lane.core.counters.add(Counter::Eager as usize, 1);
-    lane.core.end_send_now(request, to, bytes, None);
-}
-
-impl Core {
-    fn count_method(&mut self, packet: &Packet, eager: bool) {
-        let counter = match packet {
-            Packet::Push { .. } => Counter::Pushed,
-            Packet::Answer { .. } => Counter::Answered,
-            _ => Counter::Asked,
-        };
-        self.counters.add(counter as usize, 1);
-        self.counters.add(Counter::NoCredit as usize, !eager as u64);
-    }
 }
 
 /// MPI_Isend and its modes.
@@ -251,7 +196,7 @@ pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
     let (op, posted) =
         if shared { engine.post_shared(want, buffer.len()) } else { engine.post_recv(want, buffer.len()) };
     lane.core.requests.get(request).state = State::Active(Some(op));
-    lane.core.bind(op, buffer, Some(request));
+    lane.core.bind(op, Body::Buffer(buffer), Some(request));
     if posted == Posted::Matched || lane.core.engine.has_effects() {
         lane.settle();
     }
@@ -307,7 +252,7 @@ pub(crate) fn recv_direct(
         return None;
     }
     let mut turns = direct_turns(process);
-    let Lane { channel, core } = &mut *lane;
+    let Lane { channel, core, .. } = &mut *lane;
     let mut direct = Direct { core, want, mem, got: None };
     while !channel.poll_from(peer, &mut direct) {
         turns -= 1;
@@ -423,7 +368,7 @@ pub fn sendrecv_replace(
     if let Some(to) = to {
         let mut lane = process.lane(found.lane()).enter();
         let request = lane.core.requests.insert(Request::new(Kind::Send, found.clone(), dest, send_tag))?;
-        bsend::start_copy(&mut lane, &to, buffer.to_vec(), request);
+        lane.start(Outgoing { to, body: Body::Held(buffer.to_vec()), sync: false, request });
         send = lane.core.requests.handle(request);
     }
     let mut recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
@@ -456,6 +401,7 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
                 lane.progress();
             }
         }
+        (Kind::Send, State::Active(None)) => lane.take_back(index),
         _ => {}
     }
     lane.settle();
@@ -477,6 +423,3 @@ pub fn request_free(handle: Handle) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

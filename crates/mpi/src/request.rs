@@ -17,7 +17,7 @@ pub const SENT: Handle = Handle::predefined(1);
 pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
 
 const LANE_BITS: u32 = LANES.trailing_zeros();
-const _: () = assert!(LANES.is_power_of_two());
+const _: () = assert!(LANES.is_power_of_two() && (Handle::FIRST_DYNAMIC as usize).is_multiple_of(LANES));
 
 /// What kind of operation it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +81,30 @@ impl Request {
     }
 }
 
+/// Requests of a lane whose numbers have generations: half of the slots of all handles.
+const GUARDED: u32 = (Handle::SLOTS / 2 - Handle::FIRST_DYNAMIC) >> LANE_BITS;
+/// Requests behind them that each generation has room for: there it counts as a part of the number. So there can be
+/// millions, of which those that come when there are many already do not notice a handle that was used too long.
+const PAGE: u32 = (Handle::SLOTS / 2) >> LANE_BITS;
+/// Requests that a lane can have.
+const MOST: u32 = GUARDED + (PAGE << Handle::GENERATION_BITS);
+
+/// The slot, but for the lane, of a request's number, and the generation in which it is used first.
+#[inline]
+const fn place(index: u32) -> (u32, u32) {
+    if index < GUARDED {
+        return (Handle::FIRST_DYNAMIC + (index << LANE_BITS), 0);
+    }
+    (Handle::SLOTS / 2 + (((index - GUARDED) % PAGE) << LANE_BITS), (index - GUARDED) / PAGE)
+}
+
+/// The number that a handle names.
+#[inline]
+fn number(handle: Handle) -> u32 {
+    let index = (handle.slot().wrapping_sub(Handle::FIRST_DYNAMIC)) >> LANE_BITS;
+    if index < GUARDED { index } else { index + handle.generation() * PAGE }
+}
+
 struct Entry {
     generation: u32,
     request: Option<Request>,
@@ -91,11 +115,13 @@ pub struct Requests {
     lane: Lane,
     entries: Vec<Entry>,
     free: Vec<u32>,
+    /// Numbers beyond GUARDED, which are used when there is no other.
+    free_beyond: Vec<u32>,
 }
 
 impl Requests {
     pub fn new(lane: Lane) -> Requests {
-        Requests { lane, entries: Vec::new(), free: Vec::new() }
+        Requests { lane, entries: Vec::new(), free: Vec::new(), free_beyond: Vec::new() }
     }
 
     /// A new request's number.
@@ -105,12 +131,21 @@ impl Requests {
             self.entries[index as usize].request = Some(request);
             return Ok(index);
         }
+        self.insert_beyond(request)
+    }
+
+    #[inline(never)]
+    fn insert_beyond(&mut self, request: Request) -> Result<u32> {
+        if let Some(index) = self.free_beyond.pop() {
+            self.entries[index as usize].request = Some(request);
+            return Ok(index);
+        }
         let index = self.entries.len() as u32;
-        if Handle::FIRST_DYNAMIC + (index << LANE_BITS) + (LANES as u32 - 1) >= Handle::SLOTS {
+        if index == MOST {
             let text = format!("{index} requests are open on one communicator's lane; complete some of them first");
             return Err(Error::new(Class::Other, text));
         }
-        self.entries.push(Entry { generation: 0, request: Some(request) });
+        self.entries.push(Entry { generation: place(index).1, request: Some(request) });
         Ok(index)
     }
 
@@ -121,20 +156,23 @@ impl Requests {
 
     pub fn remove(&mut self, index: u32) -> Request {
         let entry = &mut self.entries[index as usize];
-        entry.generation = (entry.generation + 1) & ((1 << Handle::GENERATION_BITS) - 1);
-        self.free.push(index);
+        if index < GUARDED {
+            entry.generation = (entry.generation + 1) & ((1 << Handle::GENERATION_BITS) - 1);
+            self.free.push(index);
+        } else {
+            self.free_beyond.push(index);
+        }
         entry.request.take().expect("a request's number is used while it lives")
     }
 
     pub fn handle(&self, index: u32) -> Handle {
-        let slot = Handle::FIRST_DYNAMIC + (index << LANE_BITS | self.lane.0 as u32);
-        Handle::dynamic(slot, self.entries[index as usize].generation)
+        Handle::dynamic(place(index).0 | self.lane.0 as u32, self.entries[index as usize].generation)
     }
 
     /// The number of a live request of this lane.
     #[inline]
     pub fn find(&self, handle: Handle) -> Result<u32> {
-        let index = (handle.slot().wrapping_sub(Handle::FIRST_DYNAMIC)) >> LANE_BITS;
+        let index = number(handle);
         match self.entries.get(index as usize) {
             Some(Entry { generation, request: Some(request) })
                 if *generation == handle.generation() && !request.orphan =>
@@ -173,4 +211,43 @@ pub fn lane_of(handle: Handle) -> Result<Lane> {
 #[cold]
 fn dead(handle: Handle) -> Error {
     Error::new(Class::Request, format!("request {handle:?} does not exist; it was completed or freed before"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Comm;
+    use crate::group::Group;
+    use hawser_base::Context;
+    use std::sync::Arc;
+
+    #[test]
+    fn each_of_millions_of_requests_has_a_handle_of_its_own() {
+        const { assert!(MOST > 4_000_000) };
+        for index in (0..MOST).step_by(7).chain([GUARDED - 1, GUARDED, GUARDED + PAGE, MOST - 1]) {
+            let (slot, generation) = place(index);
+            let handle = Handle::dynamic(slot | 5, generation);
+            assert_eq!((number(handle), lane_of(handle).unwrap()), (index, Lane(5)));
+            assert_eq!(Handle::from_bits(handle.bits()), Some(handle));
+        }
+    }
+
+    #[test]
+    fn a_request_that_has_gone_is_not_found_and_low_numbers_are_used_first() {
+        let group = Arc::new(Group::world(1, Peer(0)));
+        let comm = CommRef::Predefined(Box::leak(Box::new(Comm::new(Context(0), group))));
+        let mut all = Requests::new(Lane(3));
+        let insert = |all: &mut Requests| all.insert(Request::new(Kind::Recv, comm.clone(), 0, 0)).unwrap();
+        for index in 0..GUARDED + PAGE + 10 {
+            assert_eq!(insert(&mut all), index);
+        }
+        for index in [7, GUARDED + PAGE + 3] {
+            let handle = all.handle(index);
+            assert_eq!(all.find(handle).unwrap(), index);
+            all.remove(index);
+            assert!(all.find(handle).is_err());
+        }
+        assert_eq!((insert(&mut all), all.handle(7).generation()), (7, 1));
+        assert_eq!(insert(&mut all), GUARDED + PAGE + 3);
+    }
 }

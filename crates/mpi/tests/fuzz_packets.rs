@@ -16,13 +16,13 @@ use hawser_device::{
     Delivery, Device, Header, Limits as Figures, PREFIX_MAX, Payload, Port, Refusal, RemoteKey, Source,
 };
 use hawser_job::counters::Counters;
-use hawser_mpi::bsend;
 use hawser_mpi::buffer::Buffer;
 use hawser_mpi::comm::{Comm, CommRef};
 use hawser_mpi::counters::Counter;
 use hawser_mpi::group::Group;
-use hawser_mpi::lane::Lane;
+use hawser_mpi::lane::{Body, Lane};
 use hawser_mpi::matching::{Key, Limits, Op, Packet, Want};
+use hawser_mpi::outgoing::Outgoing;
 use hawser_mpi::pt2pt::{self, Target};
 use hawser_mpi::request::{Kind, Request, State};
 use hawser_mpi::wire;
@@ -364,12 +364,11 @@ impl Rank {
         let request = Request::new(Kind::Send, CommRef::Predefined(&COMM), 0, 0);
         let request = self.lane.core.requests.insert(request).expect("room for a request");
         self.requests.push(request);
-        if how == Sent::Buffered {
-            bsend::start_copy(&mut self.lane, target, vec![7; bytes], request);
-        } else {
-            let buffer = self.lend(bytes);
-            pt2pt::start(&mut self.lane, target, buffer, how == Sent::Synchronous, request);
-        }
+        let body = match how {
+            Sent::Buffered => Body::Held(vec![7; bytes]),
+            _ => Body::Buffer(self.lend(bytes)),
+        };
+        self.lane.start(Outgoing { to: *target, body, sync: how == Sent::Synchronous, request });
         assert!(self.is_done(request) || !self.lane.core.engine.is_lost(target.peer), "a send to nobody is open");
     }
 
@@ -416,7 +415,7 @@ impl Rank {
 
     fn bind(&mut self, op: Op, buffer: Buffer, request: u32) {
         self.lane.core.requests.get(request).state = State::Active(Some(op));
-        self.lane.core.bind(op, buffer, Some(request));
+        self.lane.core.bind(op, Body::Buffer(buffer), Some(request));
     }
 
     fn lose(&mut self, peer: Peer) {

@@ -33,9 +33,9 @@ struct Way {
     device: u8,
     /// Nothing reaches it any more.
     lost: bool,
-    /// Longest payload of the leanest send, in bytes; 0 while a backlog waits.
+    /// The leanest send is for payload shorter than this, in bytes; 0 while a backlog waits, so for none at all.
     short_now: u32,
-    short: u32,
+    below: u32,
     backlog: VecDeque<Control>,
 }
 
@@ -52,8 +52,8 @@ impl Channel {
         let way = |(device, short): (u8, usize)| Way {
             device,
             lost: false,
-            short_now: short as u32,
-            short: short as u32,
+            short_now: short as u32 + 1,
+            below: short as u32 + 1,
             backlog: VecDeque::new(),
         };
         Channel { ports, ways: ways.map(way).collect(), waiting: Vec::new() }
@@ -63,7 +63,7 @@ impl Channel {
     #[inline(always)]
     pub fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
         let way = &self.ways[to.index()];
-        bytes.len() <= way.short_now as usize && self.ports[way.device as usize].send_short(to, header, bytes).is_ok()
+        bytes.len() < way.short_now as usize && self.ports[way.device as usize].send_short(to, header, bytes).is_ok()
     }
 
     /// Sends a packet with payload. False: refused now, nothing was sent. To a lost peer it vanishes.
@@ -134,7 +134,7 @@ impl Channel {
                 }
             }
         }
-        way.short_now = way.short;
+        way.short_now = way.below;
         true
     }
 
@@ -212,6 +212,7 @@ mod tests {
         channel.control(Peer(0), Control::new(header(2), &[7; PREFIX_MAX]));
         far[0].lock().unwrap().refusal = None;
         assert!(!channel.is_flushed() && !channel.has_room(Peer(0), 0));
+        assert!(!channel.send_short(Peer(0), header(9), UserMem::EMPTY), "not even one without payload");
         assert!(!short(&mut channel, 0, 9) && !channel.send(Peer(0), header(9), &[], Source::None));
         assert!(short(&mut channel, 1, 5), "another peer is not held up");
         channel.control(Peer(0), Control::new(header(3), &[]));

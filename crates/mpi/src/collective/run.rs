@@ -18,9 +18,10 @@ use super::memory::Memory;
 use crate::buffer::Buffer;
 use crate::comm::CommRef;
 use crate::group::Group;
-use crate::lane::Lane;
+use crate::lane::{Body, Lane};
 use crate::matching::Want;
 use crate::ops::Reducer;
+use crate::outgoing::Outgoing;
 use crate::process::Process;
 use crate::pt2pt::{self, Target};
 use crate::request::{Kind as RequestKind, Request};
@@ -374,7 +375,7 @@ impl Starting<'_> {
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
                 self.open.push(Open { request, rank, receives: None });
-                pt2pt::start(self.lane, &to, buffer, false, request);
+                self.lane.start(Outgoing { to, body: Body::Buffer(buffer), sync: false, request });
             }
             Err(error) => keep_first(self.failure, error),
         }

@@ -108,11 +108,11 @@ impl Engine {
             Kind::Asked { send, key } => Body::Asked { request: Request { message, send }, first: payload, key },
         };
         let room = if matches!(kind, Kind::Asked { .. }) { payload } else { envelope.bytes };
-        let op = self.new_op(State::Held(Held { envelope, body, claimed: false, cost }));
+        let order = self.tick();
+        let op = self.new_op(State::Held(Held { envelope, body, claimed: false, order, cost }));
         if let Body::Pushed { message, .. } = body {
             self.lead(from, message, op);
         }
-        let order = self.tick();
         self.matchbox(envelope.context).hold(op, from, envelope.tag, order);
         Place::Hold { op, bytes: room }
     }

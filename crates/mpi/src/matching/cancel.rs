@@ -9,7 +9,7 @@ impl Engine {
     pub fn cancel_recv(&mut self, op: Op) -> bool {
         let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return false };
         let want = waiting.want;
-        self.matchbox(want.context).unpost(op, &want);
+        self.matchbox(want.context).unpost(&want, waiting.order);
         if let (Some(number), Some(to)) = (self.forget_offer(op, &waiting), want.source) {
             let accepted = self.peers[to.index()].accepted;
             self.transmit(to, Packet::Withdraw { number, accepted });
@@ -45,10 +45,10 @@ impl Engine {
 
     /// Takes a held message out of its queue and forgets it.
     fn drop_held(&mut self, op: Op) {
-        let State::Held(Held { envelope, cost, .. }) = self.free_op(op) else {
+        let State::Held(Held { envelope, order, cost, .. }) = self.free_op(op) else {
             unreachable!("dropped operation {op:?} was not a held message")
         };
-        self.matchbox(envelope.context).unhold(envelope.source, op);
+        self.matchbox(envelope.context).unhold(envelope.source, order);
         self.give_back(envelope.source, cost);
         self.effects.push_back(Effect::Discard { held: op });
     }
@@ -83,7 +83,7 @@ impl Engine {
                 }
                 State::Recv(Receiving::Posted(waiting)) if waiting.want.source == Some(peer) => {
                     let waiting = *waiting;
-                    self.matchbox(waiting.want.context).unpost(op, &waiting.want);
+                    self.matchbox(waiting.want.context).unpost(&waiting.want, waiting.order);
                     self.forget_offer(op, &waiting);
                     self.fail_recv(op, &waiting.want);
                 }

@@ -23,6 +23,7 @@ mod cancel;
 mod offers;
 mod packet;
 mod post;
+mod queue;
 mod queues;
 mod streams;
 
@@ -179,8 +180,8 @@ struct Waiting {
     room: u64,
     /// When it was posted, by the engine's clock.
     order: u64,
-    /// An offer of it stands at its source.
-    offered: bool,
+    /// The number of its offer, if one stands at its source.
+    offered: Option<u32>,
 }
 
 /// A message on its way into a buffer.
@@ -213,6 +214,8 @@ struct Held {
     body: Body,
     /// Taken out of the queue by a matched probe.
     claimed: bool,
+    /// When it arrived, by the engine's clock.
+    order: u64,
     /// What its acceptance gives back to the sender's window.
     cost: u64,
 }
@@ -359,6 +362,12 @@ impl Engine {
         peer.sent = peer.sent.wrapping_sub(1);
     }
 
+    /// Whether there is window left for a message of `bytes` bytes to `to`.
+    #[inline]
+    pub fn has_credit(&self, to: Peer, bytes: u64) -> bool {
+        self.peers[to.index()].credit >= cost(bytes)
+    }
+
     /// Whether the next eager message of `context` from `from` with a fitting tag belongs to whoever asks
     /// now: nothing is posted, nothing is queued that could come first.
     #[inline(always)]
@@ -463,8 +472,10 @@ impl Engine {
         let Some(Some(found)) = self.boxes.get_mut(slot).map(Option::take) else { return Vec::new() };
         let held = found.held();
         for &op in &held {
-            if let State::Held(Held { envelope, cost, .. }) = self.free_op(op) {
-                self.peers[envelope.source.index()].inbound.forget(op);
+            if let State::Held(Held { envelope, body, cost, .. }) = self.free_op(op) {
+                if let Body::Pushed { message, .. } = body {
+                    self.peers[envelope.source.index()].inbound.end(message);
+                }
                 self.give_back(envelope.source, cost);
             }
         }

@@ -9,7 +9,8 @@
 //! that a receive can be cancelled at once and locally (MPI-5.0 §3.8.4) while an answer is under way. Then the
 //! answer is held; it is never longer than what was offered, so that nobody can ask for any memory that he likes.
 
-use super::queues::{slot, tags_meet};
+use super::queue::tags_meet;
+use super::queues::slot;
 use super::{Engine, Op, Packet, Receiving, State, Waiting};
 use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
@@ -63,7 +64,7 @@ impl Engine {
         peer.offers.made.push_back(Offered { number, op });
         peer.offers.unoffered -= 1;
         let accepted = peer.accepted;
-        self.ops[op.0 as usize] = State::Recv(Receiving::Posted(Waiting { offered: true, ..waiting }));
+        self.ops[op.0 as usize] = State::Recv(Receiving::Posted(Waiting { offered: Some(number), ..waiting }));
         self.transmit(to, Packet::Offer { context: want.context, tag: want.tag, room, number, accepted });
     }
 
@@ -85,7 +86,7 @@ impl Engine {
     }
 
     fn is_offered(&self, op: Op) -> bool {
-        matches!(self.ops[op.0 as usize], State::Recv(Receiving::Posted(Waiting { offered: true, .. })))
+        matches!(self.ops[op.0 as usize], State::Recv(Receiving::Posted(Waiting { offered: Some(_), .. })))
     }
 
     /// The peer offers room for a message of ours.
@@ -136,7 +137,7 @@ impl Engine {
         offers.unoffered += again.len() as u32;
         for &Offered { op, .. } in &again {
             if let State::Recv(Receiving::Posted(waiting)) = &mut self.ops[op.0 as usize] {
-                waiting.offered = false;
+                waiting.offered = None;
             }
         }
         for Offered { op, .. } in again {
@@ -147,11 +148,12 @@ impl Engine {
     /// The receive `op` no longer waits: its offer, if one stands, is forgotten here. Its number, if so.
     pub(super) fn forget_offer(&mut self, op: Op, waiting: &Waiting) -> Option<u32> {
         let offers = &mut self.peers[waiting.want.source?.index()].offers;
-        if !waiting.offered {
+        let Some(number) = waiting.offered else {
             offers.unoffered -= 1;
             return None;
-        }
-        let at = offers.made.iter().position(|o| o.op == op)?;
+        };
+        let at = offers.made.partition_point(|o| is_before(o.number, number));
+        debug_assert_eq!(offers.made[at], Offered { number, op });
         offers.made.remove(at).map(|o| o.number)
     }
 }

@@ -116,12 +116,11 @@ impl Engine {
     }
 
     fn post(&mut self, want: Want, room: u64, offers: bool) -> (Op, Posted) {
-        if let Some((source, held)) = self.matchbox(want.context).find_held(&want) {
-            self.matchbox(want.context).unhold(source, held);
+        if let Some(held) = self.matchbox(want.context).take_held(&want) {
             return (self.take_held(held, room), Posted::Matched);
         }
         let order = self.tick();
-        let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order, offered: false })));
+        let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order, offered: None })));
         let Some(source) = want.source else {
             self.matchbox(want.context).post(op, &want, order);
             return (op, Posted::Waits);
@@ -140,14 +139,13 @@ impl Engine {
 
     /// The message that a receive like this would get now; it stays queued (MPI_Iprobe).
     pub fn probe(&mut self, want: &Want) -> Option<Envelope> {
-        let (_, held) = self.matchbox(want.context).find_held(want)?;
-        Some(self.held(held).envelope)
+        let (_, first) = self.matchbox(want.context).find_held(want)?;
+        Some(self.held(first.op).envelope)
     }
 
     /// Takes that message out of the queue for `recv_claimed` (MPI_Improbe).
     pub fn claim(&mut self, want: &Want) -> Option<(Op, Envelope)> {
-        let (source, held) = self.matchbox(want.context).find_held(want)?;
-        self.matchbox(want.context).unhold(source, held);
+        let held = self.matchbox(want.context).take_held(want)?;
         let state = self.held(held);
         state.claimed = true;
         Some((held, state.envelope))

@@ -4,8 +4,8 @@
 //! running number restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5).
 
 use super::Op;
+use super::queue::{Entry, Queue, tags_meet};
 use hawser_base::{Context, LANES, Peer};
-use std::collections::VecDeque;
 
 /// What a receive or a probe asks for. `None` is MPI_ANY_SOURCE, MPI_ANY_TAG.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,37 +15,22 @@ pub struct Want {
     pub tag: Option<i32>,
 }
 
-/// Some message could have both tags.
-pub fn tags_meet(a: Option<i32>, b: Option<i32>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => a == b,
-        _ => true,
-    }
-}
-
 /// Where a context's queues lie in its lane's vector: every lane has each 2 * LANES-th pair of contexts.
 #[inline(always)]
 pub fn slot(context: Context) -> usize {
     (context.number() as usize / LANES) * 2 + (context.0 & 1) as usize
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Entry {
-    op: Op,
-    tag: Option<i32>,
-    order: u64,
-}
-
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 struct BySource {
-    posted: VecDeque<Entry>,
-    held: VecDeque<Entry>,
+    posted: Queue,
+    held: Queue,
 }
 
 /// The queues of one context.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Matchbox {
-    any_source: VecDeque<Entry>,
+    any_source: Queue,
     sources: Vec<BySource>,
     /// Messages that are held in all: when there are none, nobody looks through the sources.
     held: usize,
@@ -69,38 +54,37 @@ impl Matchbox {
     pub fn post(&mut self, op: Op, want: &Want, order: u64) {
         let entry = Entry { op, tag: want.tag, order };
         match want.source {
-            Some(peer) => self.source(peer).posted.push_back(entry),
-            None => self.any_source.push_back(entry),
+            Some(peer) => self.source(peer).posted.push(entry),
+            None => self.any_source.push(entry),
         }
     }
 
     /// Takes the receive that was posted first of those that fit a message of `peer` with `tag`.
     pub fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<Op> {
-        let fits = |e: &Entry| tags_meet(e.tag, Some(tag));
-        let named = self.sources.get(peer.index()).and_then(|s| find(&s.posted, fits));
-        let any = find(&self.any_source, fits);
-        let (queue, at) = match (named, any) {
-            (Some((at, a)), Some((_, b))) if a < b => (&mut self.source(peer).posted, at),
-            (Some((at, _)), None) => (&mut self.source(peer).posted, at),
-            (_, Some((at, _))) => (&mut self.any_source, at),
-            (None, None) => return None,
+        let named = self.sources.get_mut(peer.index()).and_then(|s| s.posted.first(Some(tag)));
+        let any = self.any_source.first(Some(tag));
+        let (queue, first) = match (named, any) {
+            (Some(named), any) if any.is_none_or(|any| named.order < any.order) => {
+                (&mut self.source(peer).posted, named)
+            }
+            (_, Some(any)) => (&mut self.any_source, any),
+            _ => return None,
         };
-        queue.remove(at).map(|e| e.op)
+        queue.remove(first.order);
+        Some(first.op)
     }
 
-    /// Takes a posted receive back; false if it was matched before.
-    pub fn unpost(&mut self, op: Op, want: &Want) -> bool {
-        let queue = match want.source {
-            Some(peer) => &mut self.source(peer).posted,
-            None => &mut self.any_source,
-        };
-        let at = queue.iter().position(|e| e.op == op);
-        at.is_some_and(|at| queue.remove(at).is_some())
+    /// Takes the receive that was posted as `order` back; false if it was matched before.
+    pub fn unpost(&mut self, want: &Want, order: u64) -> bool {
+        match want.source {
+            Some(peer) => self.source(peer).posted.remove(order),
+            None => self.any_source.remove(order),
+        }
     }
 
     /// Receives posted for `peer` by name earlier than `order`.
     pub fn posted_for(&self, peer: Peer, order: u64) -> impl Iterator<Item = (Op, Option<i32>)> + '_ {
-        let posted = self.sources.get(peer.index()).into_iter().flat_map(|s| &s.posted);
+        let posted = self.sources.get(peer.index()).into_iter().flat_map(|s| s.posted.iter());
         posted.take_while(move |e| e.order < order).map(|e| (e.op, e.tag))
     }
 
@@ -110,41 +94,38 @@ impl Matchbox {
     }
 
     pub fn hold(&mut self, op: Op, peer: Peer, tag: i32, order: u64) {
-        self.source(peer).held.push_back(Entry { op, tag: Some(tag), order });
+        self.source(peer).held.push(Entry { op, tag: Some(tag), order });
         self.held += 1;
     }
 
     /// The message that arrived first of those that fit; it stays queued.
-    pub fn find_held(&self, want: &Want) -> Option<(Peer, Op)> {
-        let fits = |e: &Entry| tags_meet(want.tag, e.tag);
-        let first = |index: usize| {
-            let source = self.sources.get(index)?;
-            let (at, order) = find(&source.held, fits)?;
-            Some((order, Peer(index as u32), source.held[at].op))
-        };
-        match want.source {
-            _ if self.held == 0 => None,
-            Some(peer) => first(peer.index()),
-            None => (0..self.sources.len()).filter_map(first).min_by_key(|&(order, ..)| order),
+    pub fn find_held(&mut self, want: &Want) -> Option<(Peer, Entry)> {
+        if self.held == 0 {
+            return None;
         }
-        .map(|(_, peer, op)| (peer, op))
+        let first = |(index, source): (usize, &mut BySource)| Some((Peer(index as u32), source.held.first(want.tag)?));
+        match want.source {
+            Some(peer) => self.sources.get_mut(peer.index()).and_then(|source| first((peer.index(), source))),
+            None => self.sources.iter_mut().enumerate().filter_map(first).min_by_key(|(_, entry)| entry.order),
+        }
     }
 
-    /// Takes a held message out of the queue.
-    pub fn unhold(&mut self, peer: Peer, op: Op) {
-        let held = &mut self.source(peer).held;
-        if let Some(at) = held.iter().position(|e| e.op == op) {
-            held.remove(at);
+    /// Takes the message that arrived as `order` out of the queue.
+    pub fn unhold(&mut self, peer: Peer, order: u64) {
+        if self.source(peer).held.remove(order) {
             self.held -= 1;
         }
+    }
+
+    /// Takes the message that arrived first of those that fit.
+    pub fn take_held(&mut self, want: &Want) -> Option<Op> {
+        let (peer, first) = self.find_held(want)?;
+        self.unhold(peer, first.order);
+        Some(first.op)
     }
 
     /// All messages that nobody received.
     pub fn held(&self) -> Vec<Op> {
         self.sources.iter().flat_map(|s| s.held.iter().map(|e| e.op)).collect()
     }
-}
-
-fn find(queue: &VecDeque<Entry>, fits: impl Fn(&Entry) -> bool) -> Option<(usize, u64)> {
-    queue.iter().position(fits).map(|at| (at, queue[at].order))
 }

@@ -1,0 +1,131 @@
+//! Sends on their way into the matching engine: at once, or behind those that wait for room.
+//!
+//! An eager message that its device has no room for waits here whole, as if the call had come later: it leaves as one
+//! packet when there is room, where a rendezvous takes three. Only room is waited for, which the peer makes by polling
+//! alone. Credit is not: it may come back only when a later message is matched, so without it a message asks. No
+//! message passes an earlier one to its peer. Before it: `pt2pt`, `persistent`, `bsend`, `collective`; after it:
+//! `matching` and `transport::Channel`.
+
+use crate::buffer::Buffer;
+use crate::counters::Counter;
+use crate::lane::{Body, Core, Lane};
+use crate::matching::{Envelope, Key, Outcome, Packet, SendSpec, Start};
+use crate::pt2pt::Target;
+use crate::request::State;
+use crate::wire;
+use hawser_base::{Class, Peer};
+use hawser_device::PREFIX_MAX;
+use hawser_transport::Control;
+
+/// A send that the engine does not know yet.
+pub struct Outgoing {
+    pub to: Target,
+    pub body: Body,
+    /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
+    pub sync: bool,
+    /// What ends with it.
+    pub request: u32,
+}
+
+impl Lane {
+    /// Starts a send. Whatever comes of it, it ends by its request.
+    pub fn start(&mut self, send: Outgoing) {
+        let (peer, bytes) = (send.to.peer, send.body.bytes());
+        if bytes > self.core.engine.limits().eager {
+            // The offer of a receive that waits already may be there: then nobody has to ask (85 % of a ping-pong's did).
+            self.progress_with(peer);
+        } else {
+            while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
+        }
+        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        let is_behind = self.due.has(peer) && !self.core.engine.is_lost(peer);
+        let waits = if is_behind { Err(send) } else { self.begin(send) };
+        if let Err(send) = waits {
+            self.core.counters.add(Counter::Waited as usize, 1);
+            self.due.push(peer, send);
+        }
+        if self.core.engine.has_effects() {
+            self.settle();
+        }
+    }
+
+    /// Starts sends that wait, as far as there is room. Whether there was any.
+    pub fn start_due(&mut self) -> bool {
+        let mut began = false;
+        let mut due = std::mem::take(&mut self.due);
+        due.drain(|send| self.begin(send).inspect(|()| began = true));
+        self.due = due;
+        self.carry_out();
+        began
+    }
+
+    /// Takes back a send that waits (MPI_Cancel).
+    pub fn take_back(&mut self, request: u32) {
+        let Some(peer) = self.core.requests.get(request).named_peer() else { return };
+        if let Some(Outgoing { to, body, .. }) = self.due.take(peer, |send| send.request == request) {
+            let envelope = Envelope { context: to.context, source: to.peer, tag: to.tag, bytes: body.bytes() };
+            self.core.requests.complete(request, Outcome { envelope, error: None, cancelled: true });
+        }
+    }
+
+    /// Hands a send to the engine and its first packet to the device. `Err`: it has to wait for room.
+    fn begin(&mut self, send: Outgoing) -> Result<(), Outgoing> {
+        let limits = *self.core.engine.limits();
+        let (to, bytes) = (send.to, send.body.bytes());
+        let key = match &send.body {
+            Body::Buffer(Buffer::Dense(mem)) if bytes > limits.packet => self.core.expose(to.peer, *mem),
+            _ => None,
+        };
+        let eager = self.channel.has_room(to.peer, bytes.min(limits.packet) as usize + PREFIX_MAX);
+        let asks = send.sync || key.is_some() || bytes > limits.eager;
+        if !eager && !asks && !self.core.engine.is_lost(to.peer) {
+            return Err(send);
+        }
+        let Outgoing { body, sync, request, .. } = send;
+        let key = key.map(Key);
+        let spec = SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, key };
+        match self.core.engine.start_send(spec) {
+            Start::Eager => {
+                let packet = Packet::Eager { context: to.context, tag: to.tag };
+                self.send_front(to.peer, &wire::encode(&packet), &body, bytes);
+                self.core.counters.add(Counter::Eager as usize, 1);
+                self.core.end_send_now(request, &to, bytes, None);
+            }
+            Start::Begin { op, packet, front } => {
+                self.core.count_method(&packet, asks);
+                self.send_front(to.peer, &wire::encode(&packet), &body, front);
+                self.core.bind(op, body, Some(request));
+                self.core.requests.get(request).state = State::Active(Some(op));
+            }
+            Start::Lost => self.core.end_send_now(request, &to, bytes, Some(Class::ProcAborted)),
+        }
+        Ok(())
+    }
+
+    /// Sends a packet with the first `front` bytes, for which the device has room.
+    fn send_front(&mut self, to: Peer, control: &Control, body: &Body, front: u64) {
+        if front == 0 {
+            return self.channel.control(to, *control);
+        }
+        let channel = &mut self.channel;
+        let sent = body.source(0, front as usize, |source| channel.send(to, control.header, control.prefix(), source));
+        assert!(sent, "the device refused {front} bytes after it had room for them");
+    }
+}
+
+impl Core {
+    fn count_method(&mut self, packet: &Packet, asks: bool) {
+        let counter = match packet {
+            Packet::Push { .. } => Counter::Pushed,
+            Packet::Answer { .. } => Counter::Answered,
+            _ => Counter::Asked,
+        };
+        self.counters.add(counter as usize, 1);
+        if !asks && counter == Counter::Asked {
+            self.counters.add(Counter::NoCredit as usize, 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Sends in a lane whose devices are queues of this process: those that wait for room, and those whose peer is gone.
+
+use super::*;
+use crate::comm::{Comm, CommRef};
+use crate::group::Group;
+use crate::matching::{Limits, Want};
+use crate::pt2pt::{post, send_short};
+use crate::request::{Kind, Request};
+use hawser_base::{Context, Lane as LaneId, UserMem};
+use hawser_device::{Delivery, Loopback};
+use hawser_job::counters::Counters;
+use hawser_transport::Fabric;
+use std::sync::Arc;
+
+const ME: Peer = Peer(0);
+const GONE: Peer = Peer(1);
+const LIMITS: Limits = Limits { packet: 64, eager: 256, first: 32, offer: 300, window: 1 << 20 };
+/// More messages than the self device takes.
+const MANY: u32 = 1000;
+
+fn lane() -> Lane {
+    let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);
+    let fabric = Box::leak(Box::new(Fabric::new(devices.into(), 2).unwrap()));
+    Lane::new(LaneId(0), fabric, LIMITS, Counters::private())
+}
+
+/// MPI_COMM_WORLD's number, so that it is never given back.
+fn comm() -> CommRef {
+    CommRef::Predefined(Box::leak(Box::new(Comm::new(Context(0), Arc::new(Group::world(2, ME))))))
+}
+
+fn target(peer: Peer) -> Target {
+    Target { peer, context: Context(0), tag: 3 }
+}
+
+fn insert(lane: &mut Lane, kind: Kind, comm: &CommRef, peer: Peer) -> u32 {
+    lane.core.requests.insert(Request::new(kind, comm.clone(), peer.0 as i32, 3)).unwrap()
+}
+
+fn count(lane: &Lane, counter: Counter) -> u64 {
+    lane.core.counters.get(counter as usize)
+}
+
+/// The only request of the lane: its class if it has ended, and it goes.
+fn ended(lane: &mut Lane, request: u32) -> Option<Class> {
+    let status = lane.core.requests.get(request).status().expect("the send has ended");
+    lane.core.requests.remove(request);
+    assert_eq!(lane.core.requests.open(), 0, "a request is left");
+    status.error
+}
+
+/// Memory of message `i`, and how long it is: every third has no bytes, some are pushed in pieces.
+fn message(i: u32) -> Vec<u8> {
+    let bytes = [0, 8, 64, 0, 200, 1][i as usize % 6];
+    vec![i as u8; bytes]
+}
+
+/// Sends all messages to ourselves without polling; their requests.
+fn send_all(lane: &mut Lane, comm: &CommRef, sent: &mut [Vec<u8>]) -> Vec<Option<u32>> {
+    let to = target(ME);
+    let mut send = |memory: &mut Vec<u8>| {
+        let mem = UserMem::of_slice(memory);
+        if send_short(lane, &to, mem) {
+            return None;
+        }
+        let request = insert(lane, Kind::Send, comm, ME);
+        lane.start(Outgoing { to, body: Body::Buffer(Buffer::Dense(mem)), sync: false, request });
+        Some(request)
+    };
+    sent.iter_mut().map(&mut send).collect()
+}
+
+#[test]
+fn messages_that_wait_for_room_stay_eager_and_in_order() {
+    let (mut lane, comm) = (lane(), comm());
+    let mut sent: Vec<_> = (0..MANY).map(message).collect();
+    let requests = send_all(&mut lane, &comm, &mut sent);
+    assert!(lane.due.has(ME) && !lane.is_quiet(), "the device took all of it");
+    let mut got: Vec<_> = (0..MANY).map(|_| vec![0; 200]).collect();
+    for (i, memory) in got.iter_mut().enumerate() {
+        let request = insert(&mut lane, Kind::Recv, &comm, ME);
+        let want = Want { context: Context(0), source: (i % 2 == 0).then_some(ME), tag: None };
+        post(&mut lane, want, Buffer::Dense(UserMem::of_slice(memory)), request);
+        while lane.core.requests.get(request).status().is_none() {
+            assert!(lane.progress(), "message {i} does not come");
+        }
+        let status = lane.core.requests.remove(request).status().unwrap();
+        assert_eq!(memory[..status.bytes as usize], sent[i], "message {i}");
+    }
+    assert!(requests.iter().flatten().all(|&request| lane.core.requests.get(request).status().is_some()));
+    assert!(lane.is_drained() && lane.core.engine.is_idle());
+    assert!(count(&lane, Counter::Waited) > MANY as u64 / 2);
+    assert_eq!(count(&lane, Counter::Asked), 0, "a message asked that had only to wait");
+}
+
+#[test]
+fn a_send_that_waits_is_taken_back_at_once_and_the_others_go() {
+    let (mut lane, comm) = (lane(), comm());
+    let mut sent: Vec<_> = (0..MANY).map(message).collect();
+    let requests = send_all(&mut lane, &comm, &mut sent);
+    let waiting = |lane: &mut Lane, r: &u32| lane.core.requests.get(*r).status().is_none();
+    let last = requests.iter().flatten().rev().find(|r| waiting(&mut lane, r)).copied().expect("none waits");
+    lane.take_back(last);
+    assert!(lane.core.requests.get(last).status().is_some_and(|status| status.cancelled));
+    while !lane.is_drained() {
+        lane.progress();
+    }
+    let left = requests.iter().flatten().filter(|&&r| r != last);
+    assert!(left.map(|&r| lane.core.requests.get(r).status()).all(|s| s.is_some_and(|s| !s.cancelled)));
+}
+
+#[test]
+fn sends_that_wait_end_when_their_peer_is_lost() {
+    let (mut lane, comm) = (lane(), comm());
+    let mut sent: Vec<_> = (0..MANY).map(message).collect();
+    let requests = send_all(&mut lane, &comm, &mut sent);
+    lane.core.lost(ME);
+    lane.settle();
+    assert!(lane.due.is_empty() && lane.is_drained());
+    let last = requests.last().copied().flatten().expect("the last send waited");
+    assert_eq!(lane.core.requests.get(last).status().unwrap().error, Some(Class::ProcAborted));
+}
+
+#[test]
+fn a_send_to_a_peer_that_is_gone_ends_by_its_request() {
+    let (mut lane, comm) = (lane(), comm());
+    lane.core.lost(GONE);
+    let to = target(GONE);
+    for (bytes, sync) in [(0, false), (8, true), (100, false), (5000, false)] {
+        let mut memory = vec![7; bytes];
+        let mem = UserMem::of_slice(&mut memory);
+        assert!(!send_short(&mut lane, &to, mem));
+        for body in [Body::Buffer(Buffer::Dense(mem)), Body::Held(memory)] {
+            let request = insert(&mut lane, Kind::Send, &comm, GONE);
+            lane.start(Outgoing { to, body, sync, request });
+            assert_eq!(ended(&mut lane, request), Some(Class::ProcAborted), "{bytes} bytes");
+        }
+    }
+    assert!(lane.is_drained() && lane.core.engine.is_idle());
+}
+
+#[test]
+fn a_send_under_way_ends_when_its_peer_is_lost() {
+    let (mut lane, comm) = (lane(), comm());
+    let mut memory = vec![7; 5000];
+    let request = insert(&mut lane, Kind::Send, &comm, GONE);
+    let body = Body::Buffer(Buffer::Dense(UserMem::of_slice(&mut memory)));
+    lane.start(Outgoing { to: target(GONE), body, sync: false, request });
+    assert!(lane.core.requests.get(request).status().is_none());
+    lane.core.lost(GONE);
+    assert_eq!(ended(&mut lane, request), Some(Class::ProcAborted));
+}
