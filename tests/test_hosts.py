@@ -198,11 +198,3 @@ def test_kills_and_stops_at_random_moments_leave_nothing(make):
             # Another line where a remote shell says what was killed before it could be known.
             assert err.count("\n") <= 2, f"seed {seed}, turn {turn}: {err}"
             eventually(lambda: programs(lab) == {})
-
-
-def test_mpi_between_hosts_that_nothing_joins_says_so(make, build):
-    lab = make(hosts=2)
-    with mpiexec(lab, build("hello.c")) as job:
-        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
-    assert job.returncode != 0 and err.count("\n") == 1, err
-    assert "is reached by no device" in err and "on host node" in err

@@ -296,7 +296,9 @@ fn start_here(signals: &Signals) -> io::Result<Called> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("mpiexec").arg(SUBCOMMAND).stdin(Stdio::from(theirs.try_clone()?)).stdout(Stdio::from(theirs));
     let terms = Terms { mask: Some(signals.before()), own_group: true, at_terminal: true, ..Terms::default() };
-    let agent = spawn::spawn(&mut command, terms).during(|| "starting the agent of this host".into())?.id() as i32;
+    let agent = spawn::spawn(&mut command, terms)
+        .during(|| "starting the agent of this host from /proc/self/exe (is /proc mounted?)".into())?
+        .id() as i32;
     Ok((agent, Channel::new(ours.try_clone()?.into(), ours.into())?, None))
 }
 
