@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_whole_text_names_host_cores_and_parameters() {
         let text = text(2);
-        for part in [host::name().as_str(), "cores ", "memcpy", "devices     self, shm\n", "HAWSER_HANG_S=60"] {
+        for part in [host::name().as_str(), "cores ", "memcpy", "devices     self, shm, ether\n", "HAWSER_HANG_S=60"] {
             assert!(text.contains(part), "{part} in {text}");
         }
     }

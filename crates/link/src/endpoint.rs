@@ -51,6 +51,8 @@ pub struct Endpoint {
     ranks: u32,
     grades: Vec<Grade>,
     peers: Box<[Option<Box<Connection>>]>,
+    /// Those that are gone for good: a rank has one life, and what still comes from it opens nothing.
+    forgotten: Box<[bool]>,
     /// By the low half of our number of a path: whose it is, and which.
     paths: Vec<(u32, u8)>,
     /// Peers with something to do.
@@ -79,6 +81,7 @@ impl Endpoint {
             ranks,
             grades,
             peers: (0..ranks).map(|_| None).collect(),
+            forgotten: vec![false; ranks as usize].into_boxed_slice(),
             paths: Vec::new(),
             active: Vec::new(),
             drops: Drops::default(),
@@ -97,6 +100,7 @@ impl Endpoint {
 
     /// Begins to open a path; `frame`: the longest frame that both rails take, in bytes. Once for each route.
     pub fn open(&mut self, peer: u32, route: Route, frame: usize) {
+        assert!(!self.forgotten[peer as usize], "rank {peer} was forgotten");
         let random = self.random(self.paths.len() as u64);
         let number = self.paths.len() as u32 | (random as u32) << 16;
         let connection = self.peers[peer as usize].get_or_insert_with(|| Box::new(Connection::new(peer)));
@@ -189,7 +193,7 @@ impl Endpoint {
 
     fn handle_hello(&mut self, rail: u8, frame: &Frame<'_>) -> Result<(), Dropped> {
         let (peer, me) = (frame.path(), self.shared.me);
-        if peer >= self.ranks || peer == me {
+        if peer >= self.ranks || peer == me || self.forgotten[peer as usize] {
             return Err(Dropped::Path);
         }
         let (head, payload) = frame.check(&self.shared.key, Ends { from: peer, to: me })?;
@@ -250,6 +254,7 @@ impl Endpoint {
 
     /// The peer is gone: nothing is sent to it or taken from it any more.
     pub fn forget(&mut self, peer: u32) {
+        self.forgotten[peer as usize] = true;
         if let Some(connection) = self.peers[peer as usize].take() {
             connection.forget(&mut self.shared);
         }
