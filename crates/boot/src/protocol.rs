@@ -1,12 +1,12 @@
 //! The words between a rank and the agent of its host, over a local socket that keeps message bounds.
 //!
 //! The rank says Hello, the agent answers Welcome (with the segment's descriptor beside it) or Refused. The
-//! connection then stays open for the rank's life; the rank says Finalize or Abort on it. A tool
+//! connection then stays open for the rank's life; the rank says Card, Finalize or Abort on it. A tool
 //! (`hawser-info`) says Inspect instead of Hello and gets Text until the end of the stream.
 //! Decoding never trusts a length: whatever does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -49,6 +49,17 @@ impl Address {
     }
 }
 
+/// What proves that a frame on the network is of this job: random bytes of mpiexec's kernel. They travel in mpiexec's
+/// channel to each agent and from there over the local socket to each rank, never in an argument or a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Secret(pub [u8; 16]);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
 /// What a rank is told about itself and its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Welcome {
@@ -66,6 +77,7 @@ pub struct Welcome {
     pub membarrier: bool,
     /// All ranks of the host let their peers copy from their memory.
     pub process_vm: bool,
+    pub secret: Secret,
 }
 
 /// What a tool asks an agent.
@@ -79,26 +91,34 @@ pub enum Inspect {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    Hello { version: u32, rank: u32 },
+    Hello {
+        version: u32,
+        rank: u32,
+    },
     Welcome(Welcome),
     Refused(String),
     Finalize,
-    Abort { code: i32, text: String },
+    Abort {
+        code: i32,
+        text: String,
+    },
     Inspect(Inspect),
     Text(String),
+    /// What all ranks of the job are to know of this one.
+    Card(Vec<u8>),
 }
 
 impl Message {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut put = |kind: u8, words: &[u32], text: &str| {
+        let mut put = |kind: u8, words: &[u32], rest: &[u8]| {
             bytes.push(kind);
             words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
             // A cut text is better than none; the cut may fall within a character, which the reader replaces.
-            bytes.extend(&text.as_bytes()[..text.len().min(MESSAGE_MAX - 64)]);
+            bytes.extend(&rest[..rest.len().min(MESSAGE_MAX - 64)]);
         };
         match self {
-            Message::Hello { version, rank } => put(1, &[*version, *rank], ""),
+            Message::Hello { version, rank } => put(1, &[*version, *rank], &[]),
             Message::Welcome(w) => put(
                 2,
                 &[
@@ -112,13 +132,14 @@ impl Message {
                     u32::from(w.membarrier),
                     u32::from(w.process_vm),
                 ],
-                "",
+                &w.secret.0,
             ),
-            Message::Refused(text) => put(3, &[], text),
-            Message::Finalize => put(4, &[], ""),
-            Message::Abort { code, text } => put(5, &[*code as u32], text),
-            Message::Inspect(what) => put(6, &[*what as u32], ""),
-            Message::Text(text) => put(7, &[], text),
+            Message::Refused(text) => put(3, &[], text.as_bytes()),
+            Message::Finalize => put(4, &[], &[]),
+            Message::Abort { code, text } => put(5, &[*code as u32], text.as_bytes()),
+            Message::Inspect(what) => put(6, &[*what as u32], &[]),
+            Message::Text(text) => put(7, &[], text.as_bytes()),
+            Message::Card(bytes) => put(8, &[], bytes),
         }
         bytes
     }
@@ -139,6 +160,7 @@ impl Message {
                 universe: word(6)?,
                 membarrier: word(7)? == 1,
                 process_vm: word(8)? == 1,
+                secret: Secret(rest.get(36..)?.try_into().ok()?),
             }),
             3 => Message::Refused(text(0)?),
             4 => Message::Finalize,
@@ -149,6 +171,7 @@ impl Message {
                 _ => return None,
             }),
             7 => Message::Text(text(0)?),
+            8 => Message::Card(rest.to_vec()),
             _ => return None,
         })
     }
@@ -170,6 +193,7 @@ mod tests {
             universe: 9,
             membarrier: true,
             process_vm: false,
+            secret: Secret(*b"0123456789abcdef"),
         };
         for message in [
             Message::Hello { version: VERSION, rank: 7 },
@@ -180,6 +204,7 @@ mod tests {
             Message::Inspect(Inspect::Report),
             Message::Inspect(Inspect::Stats),
             Message::Text(String::new()),
+            Message::Card(vec![0xff; 256]),
         ] {
             let bytes = message.encode();
             assert_eq!(Message::decode(&bytes), Some(message));

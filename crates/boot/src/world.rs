@@ -3,7 +3,7 @@
 //! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
 //! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
 
-use crate::protocol::{ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, VERSION, Welcome};
+use crate::protocol::{ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, Secret, VERSION, Welcome};
 use crate::{foreign, mapped};
 use hawser_base::{Class, Error, Result};
 use hawser_os::unix::Packets;
@@ -153,6 +153,25 @@ impl World {
         self.segment.take()
     }
 
+    /// What all ranks of the job have and nobody else; zeroes alone.
+    pub fn secret(&self) -> Secret {
+        self.facts.secret
+    }
+
+    /// Lets every rank of the job know `card` (`job::Segment::card`), which is at most `job::plan::CARD_MAX` bytes. Once, and
+    /// only in a job of several hosts (`is_spread`).
+    pub fn publish(&self, card: &[u8]) -> Result<()> {
+        let Some(lifeline) = &self.lifeline else { return Ok(()) };
+        lifeline.send(&Message::Card(card.to_vec()).encode(), None).map_err(|error| {
+            Error::new(Class::Other, format!("the agent of this job's mpiexec is gone ({error}); the job is ending"))
+        })
+    }
+
+    /// Whether some rank of the job is on another host.
+    pub fn is_spread(&self) -> bool {
+        self.facts.local_size < self.facts.size
+    }
+
     /// Keeps the connection of a process that cannot go on, so that its end can be told by it.
     pub fn keep(self) {
         let _ = KEPT.set(self);
@@ -244,16 +263,29 @@ mod tests {
     #[test]
     fn a_rank_learns_who_it_is_and_says_when_it_leaves() {
         let name = format!("hawser-test-welcome-{}", host::pid());
-        let facts =
-            Welcome { rank: 3, size: 5, local_rank: 1, local_size: 2, appnum: 1, universe: 6, ..Welcome::default() };
+        let facts = Welcome {
+            rank: 3,
+            size: 5,
+            local_rank: 1,
+            local_size: 2,
+            appnum: 1,
+            universe: 6,
+            secret: Secret([9; 16]),
+            ..Welcome::default()
+        };
         let agent = agent(&name, Message::Welcome(facts), true);
         let mut world = attach_by(environment(&name)).unwrap();
         assert_eq!((world.rank(), world.size(), world.local_rank(), world.local_size()), (3, 5, 1, 2));
         assert_eq!((world.appnum(), world.universe_size(), world.is_alone()), (Some(1), 6, false));
+        assert_eq!((world.secret(), world.is_spread()), (Secret([9; 16]), true));
+        world.publish(b"card").unwrap();
         assert!(world.take_segment().is_some() && world.take_segment().is_none());
         world.finalize();
         drop(world);
-        assert_eq!(agent.join().unwrap(), [Message::Hello { version: VERSION, rank: 3 }, Message::Finalize]);
+        assert_eq!(
+            agent.join().unwrap(),
+            [Message::Hello { version: VERSION, rank: 3 }, Message::Card(b"card".to_vec()), Message::Finalize]
+        );
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Where everything lies in the segment: one place to read, one version to raise when it changes.
 //!
 //! ```text
-//! header page | counter names page | rank tables | a page for each local rank | flag area | device area | arenas
-//! `------------------- mapped by every rank in one go, touched sparsely ------------------------------' on demand
+//! header page | counter names page | rank tables | a page for each local rank | flag area | device area | cards | arenas
+//! `------------------- mapped by every rank in one go, touched sparsely --------------------------------------' on demand
 //! ```
 //! Room that nobody touches costs nothing: the file is sparse.
 
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
@@ -27,6 +27,9 @@ pub const FLAG_PAYLOAD: usize = 16 << 10;
 pub const ARENA_BYTES: u64 = 64 << 30;
 
 pub const LINE: usize = 64;
+
+/// The longest card: what a rank lets all ranks of a job of several hosts know about itself.
+pub const CARD_MAX: usize = 256;
 
 pub(crate) const COUNTER_NAMES: usize = PAGE;
 const TABLES: usize = 2 * PAGE;
@@ -75,9 +78,30 @@ impl Plan {
         self.local * self.local * DEVICE_BYTES_PER_PAIR + self.local * DEVICE_BYTES_PER_RANK
     }
 
+    /// The length of each world rank's card, then the cards. A job of one host has none.
+    pub(crate) fn cards(&self) -> usize {
+        self.device() + self.device_bytes()
+    }
+
+    /// The card of world rank `rank`.
+    pub(crate) fn card(&self, rank: usize) -> usize {
+        self.cards() + (self.world * 4).next_multiple_of(LINE) + rank * CARD_MAX
+    }
+
+    fn cards_bytes(&self) -> usize {
+        match self.has_cards() {
+            true => (self.card(self.world) - self.cards()).next_multiple_of(PAGE),
+            false => 0,
+        }
+    }
+
+    pub(crate) fn has_cards(&self) -> bool {
+        self.local < self.world
+    }
+
     /// What a rank maps at once: all before the arenas.
     pub fn mapped_bytes(&self) -> usize {
-        self.device() + self.device_bytes()
+        self.cards() + self.cards_bytes()
     }
 
     pub fn arena(&self, local: usize) -> u64 {
@@ -103,9 +127,11 @@ mod tests {
             let plan = Plan { local, world };
             let mut bounds = vec![plan.rank_page(0)];
             bounds.extend((1..local).map(|i| plan.rank_page(i)));
-            bounds.extend([plan.flags(), plan.device(), plan.mapped_bytes()]);
+            bounds.extend([plan.flags(), plan.device(), plan.cards(), plan.mapped_bytes()]);
             assert!(bounds.is_sorted() && bounds.iter().all(|b| b.is_multiple_of(PAGE)), "{plan:?}");
             assert!(plan.local_indices() + 4 * world <= plan.rank_page(0));
+            assert!(plan.cards() + 4 * world <= plan.card(0) || !plan.has_cards());
+            assert_eq!(plan.card(world) <= plan.mapped_bytes(), local < world, "{plan:?}");
             assert!(plan.world_ranks() + 4 * local <= plan.local_indices());
             assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
         }

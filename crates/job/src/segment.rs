@@ -8,7 +8,7 @@ use crate::doorbell::Fencing;
 use crate::facts::Facts;
 use crate::flags::{self, FlagBlock};
 use crate::page::{Phase, RankPage};
-use crate::plan::{ARENA_BYTES, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
+use crate::plan::{ARENA_BYTES, CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
 use crate::text;
 use hawser_base::{Class, Error, Region, Result};
 use hawser_os::map::{self, PAGE};
@@ -244,9 +244,41 @@ impl Segment {
         self.rank(local).set_phase(Phase::Ended);
         // Pairs with the Acquire of those who poll the word: who sees the count sees the phase.
         self.ended_word().fetch_add(1, Release);
+        self.ring_all();
+    }
+
+    /// Wakes every rank of the host. For the agent, after it has written what they are to see.
+    pub fn ring_all(&self) {
         // The agent is not registered for membarrier(2), on which its bells may rely: it runs the waker's barrier.
         fence(SeqCst);
-        (0..self.plan.local).for_each(|other| self.rank(other).doorbell().ring_after_barrier());
+        (0..self.plan.local).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
+    }
+
+    /// Lets the ranks of this host see the card of rank `world_rank`; once for each. For the agent, which then rings.
+    /// Whether there is room for it.
+    pub fn set_card(&self, world_rank: u32, card: &[u8]) -> bool {
+        let rank = world_rank as usize;
+        if !self.plan.has_cards() || rank >= self.plan.world || card.len() > CARD_MAX {
+            return false;
+        }
+        self.region.bytes(self.plan.card(rank), card.len()).write(card);
+        // Pairs with the Acquire in `card`: who sees the length sees the card.
+        self.region.u32(self.plan.cards() + 4 * rank).store(card.len() as u32 + 1, Release);
+        true
+    }
+
+    /// What rank `world_rank` has published (`boot::World::publish`), once it is known here. Who waits for it sleeps on the
+    /// doorbell, which then rings.
+    pub fn card(&self, world_rank: u32) -> Option<Vec<u8>> {
+        let rank = world_rank as usize;
+        if !self.plan.has_cards() || rank >= self.plan.world {
+            return None;
+        }
+        // Pairs with the Release in `set_card`.
+        let len = self.region.u32(self.plan.cards() + 4 * rank).load(Acquire).checked_sub(1)?;
+        let mut card = vec![0; (len as usize).min(CARD_MAX)];
+        self.region.bytes(self.plan.card(rank), card.len()).read(&mut card);
+        Some(card)
     }
 
     /// Says that the job is being ended; the first code stays.
@@ -324,6 +356,19 @@ mod tests {
     }
 
     #[test]
+    fn cards_are_seen_on_the_host_and_none_are_kept_for_a_job_of_one() {
+        let made = Segment::create(&spec()).unwrap();
+        let open = Segment::open(made.fd().try_clone_to_owned().unwrap()).unwrap();
+        assert_eq!((0..6).filter_map(|rank| open.card(rank)).count(), 0);
+        assert!(made.set_card(4, &[7; CARD_MAX]) && made.set_card(0, b"") && made.set_card(1, b"rails"));
+        assert_eq!(open.card(4), Some(vec![7; CARD_MAX]));
+        assert_eq!((open.card(0), open.card(1), open.card(2)), (Some(vec![]), Some(b"rails".to_vec()), None));
+        assert!(!made.set_card(5, b"x") && !made.set_card(2, &[0; CARD_MAX + 1]), "no such rank, no such room");
+        let host = Segment::create(&Spec { world: 3, world_ranks: vec![0, 1, 2], ..spec() }).unwrap();
+        assert!(!host.set_card(1, b"x") && host.card(1).is_none());
+    }
+
+    #[test]
     fn what_is_no_segment_of_this_version_is_refused() {
         let refused = |fd: OwnedFd| Segment::open(fd).err().unwrap().to_string();
         assert!(refused(memfd::create(c"test", 100).unwrap()).contains("segment of layout 0"));
@@ -333,10 +378,13 @@ mod tests {
         assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("segment of layout 99"));
         made.region.u32(VERSION).store(LAYOUT_VERSION, Relaxed);
         made.region.u32(LOCAL).store(4, Relaxed);
-        assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("layout 1"));
+        assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains(&format!("layout {LAYOUT_VERSION}")));
         made.region.u32(LOCAL).store(3, Relaxed);
         made.region.u32(made.plan.world_ranks() + 4).store(5, Relaxed);
-        assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("layout 1"), "there is no rank 5");
+        assert!(
+            refused(made.fd().try_clone_to_owned().unwrap()).contains(&format!("layout {LAYOUT_VERSION}")),
+            "there is no rank 5"
+        );
     }
 
     #[test]

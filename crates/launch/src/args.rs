@@ -4,12 +4,13 @@
 //! program's own arguments begin. Options that mean nothing here are taken silently. Nothing is started here.
 
 use crate::binding::{self, Binding};
+use crate::hosts::{self, Entry, Kind, Launcher};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
-use hawser_job::plan::MAX_LOCAL;
-use hawser_os::{cpus, host};
+use hawser_job::plan::MAX_WORLD;
+use hawser_os::cpus;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Start the ranks of an MPI program.
@@ -26,7 +27,7 @@ struct Raw {
     /// Number of ranks
     #[arg(short = 'n', short_alias = 'c', long = "np", alias = "n", value_name = "N")]
     ranks: Option<u32>,
-    /// Number of ranks on each host, where -n does not say how many there are
+    /// Number of ranks on each host before the next one's turn
     #[arg(short = 'N', long = "ppn", aliases = ["perhost", "npernode"], value_name = "N")]
     per_host: Option<u32>,
     /// ppr:N:WHAT: so many ranks for each host, socket, numa or core; other ways to map are taken silently
@@ -79,12 +80,21 @@ struct Raw {
     /// Ranks that read standard input: 0 (the default), 1,3-5, all or none
     #[arg(short = 's', long = "stdin", value_name = "RANKS")]
     stdin: Option<String>,
-    /// Hosts to run on: this one only, in this version
-    #[arg(short = 'H', long = "hosts", aliases = ["host"], value_name = "HOST,...")]
+    /// Hosts to run on, and how many ranks each takes before the next one's turn (1)
+    #[arg(short = 'H', long = "hosts", aliases = ["host"], value_name = "HOST[:N],...")]
     hosts: Option<String>,
-    /// A file of hosts
+    /// A file of hosts, one a line: HOST[:N] or HOST slots=N max_slots=N
     #[arg(short = 'f', long = "hostfile", aliases = ["machinefile", "default-hostfile"], value_name = "FILE")]
     host_file: Option<PathBuf>,
+    /// What starts the agents of other hosts: ssh (the default), rsh; fork for none, all run here
+    #[arg(long = "launcher", alias = "bootstrap", value_name = "WHICH")]
+    launcher: Option<String>,
+    /// The remote shell to use, with its options
+    #[arg(long = "launcher-exec", alias = "bootstrap-exec", value_name = "COMMAND")]
+    launcher_exec: Option<String>,
+    /// Where Hawser is installed on other hosts, if elsewhere than here
+    #[arg(long = "prefix", value_name = "DIR")]
+    installed: Option<PathBuf>,
     /// Print every rank's counters at the end
     #[arg(long = "stats")]
     stats: bool,
@@ -130,22 +140,7 @@ const SILENT: [&[&str]; 3] = [
         "localonly",
         "noprefix",
     ],
-    &[
-        "rank-by",
-        "order-nodes",
-        "rmk",
-        "launcher",
-        "bootstrap",
-        "launcher-exec",
-        "iface",
-        "usize",
-        "prefix",
-        "display",
-        "membind",
-        "topolib",
-        "runtime-options",
-        "ckpoint",
-    ],
+    &["rank-by", "order-nodes", "rmk", "iface", "usize", "display", "membind", "topolib", "runtime-options", "ckpoint"],
     &["mca", "gmca", "prtemca", "pmixmca", "omca"],
 ];
 
@@ -153,6 +148,8 @@ const SILENT: [&[&str]; 3] = [
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AppOptions {
     pub ranks: u32,
+    /// Its own hosts; none for the job's.
+    pub hosts: Vec<Entry>,
     pub directory: Option<PathBuf>,
     pub command: Vec<OsString>,
     /// Variables that are set, later ones over earlier ones; no value: passed on as it is.
@@ -171,6 +168,11 @@ pub enum Inherit {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
     pub apps: Vec<AppOptions>,
+    /// None: this one.
+    pub hosts: Vec<Entry>,
+    /// Ranks on each host before the next one's turn, instead of its slots.
+    pub per_host: Option<u32>,
+    pub launcher: Launcher,
     pub timeout: Option<Duration>,
     pub binding: Binding,
     /// The ranks that read standard input.
@@ -195,7 +197,6 @@ pub enum Stop {
 struct General {
     set: Vec<(OsString, Option<OsString>)>,
     inherit: Inherit,
-    per_host: Option<u32>,
     stdin: Option<String>,
 }
 
@@ -208,7 +209,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
         let raw = raw(&command, segment)?;
         take_options(&raw, &mut options, &mut general)?;
-        match app(raw, &general)? {
+        match app(raw, &options)? {
             Some(app) => options.apps.push(app),
             None if number == 0 && options.info && segment.len() == arguments.len() => {}
             None => return Err(Stop::Wrong("no program is given; mpiexec --help tells how".into())),
@@ -222,7 +223,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
         }
     }
     // A job of more is refused later (`conduct::plan`).
-    let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_LOCAL as u64);
+    let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_WORLD as u64);
     options.readers = readers(general.stdin.as_deref().unwrap_or("0"), size)?;
     Ok(options)
 }
@@ -351,36 +352,69 @@ fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Resu
     if let Some(what) = raw.bind_to.as_deref().or(old) {
         options.binding = binding::parse(what).map_err(Stop::Wrong)?;
     }
-    general.per_host = per_host(raw)?.or(general.per_host);
+    options.per_host = per_host(raw)?.or(options.per_host);
     general.stdin = raw.stdin.clone().or(general.stdin.take());
-    if let Some(hosts) = &raw.hosts {
-        hosts.split(',').try_for_each(this_host)?;
-    }
-    if let Some(file) = &raw.host_file {
-        read_host_file(file)?;
-    }
+    take_launcher(raw, &mut options.launcher)?;
     general.set.extend(pairs("-genv", &raw.genv)?);
     if options.apps.is_empty() {
         general.inherit = inherit(raw);
+        options.hosts = hosts(raw)?;
     }
     Ok(())
 }
 
-fn app(raw: Raw, general: &General) -> Result<Option<AppOptions>, Stop> {
+fn take_launcher(raw: &Raw, launcher: &mut Launcher) -> Result<(), Stop> {
+    if let Some(name) = &raw.launcher {
+        launcher.kind = match name.as_str() {
+            "ssh" => Kind::Ssh,
+            "rsh" => Kind::Rsh,
+            "fork" => Kind::Fork,
+            _ => {
+                let text = format!("--launcher {name} is not offered here: ssh, rsh and fork are");
+                return Err(Stop::Wrong(text));
+            }
+        };
+    }
+    if let Some(exec) = &raw.launcher_exec {
+        if exec.trim().is_empty() {
+            return Err(Stop::Wrong("--launcher-exec names no command".into()));
+        }
+        launcher.exec = Some(exec.clone());
+    }
+    launcher.prefix = raw.installed.clone().or(launcher.prefix.take());
+    Ok(())
+}
+
+/// The hosts that a segment names.
+fn hosts(raw: &Raw) -> Result<Vec<Entry>, Stop> {
+    match (&raw.hosts, &raw.host_file) {
+        (Some(_), Some(_)) => Err(Stop::Wrong("hosts are given twice; name them or their file, not both".into())),
+        (Some(list), None) => hosts::list(list).map_err(Stop::Wrong),
+        (None, Some(file)) => hosts::read(file).map_err(Stop::Wrong),
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+/// After `take_options` of the same segment.
+fn app(raw: Raw, options: &Options) -> Result<Option<AppOptions>, Stop> {
     if raw.command.is_empty() {
         return Ok(None);
     }
-    let ranks = raw.ranks.or(general.per_host).unwrap_or(1);
-    if ranks == 0 {
-        return Err(Stop::Wrong("-n 0: a program needs at least one rank".into()));
-    }
+    let own_hosts = if options.apps.is_empty() { Vec::new() } else { hosts(&raw)? };
+    let hosts = if own_hosts.is_empty() { &options.hosts } else { &own_hosts };
+    let ranks = match (raw.ranks, options.per_host) {
+        (Some(0), _) => return Err(Stop::Wrong("-n 0: a program needs at least one rank".into())),
+        (Some(ranks), _) => ranks,
+        (None, per_host) if hosts.is_empty() => per_host.unwrap_or(1),
+        (None, per_host) => hosts::slots(hosts, per_host),
+    };
     let inherit = inherit(&raw);
     let mut set = pairs("-env", &raw.env)?;
     for text in &raw.export {
         let (name, value) = assignment(text).map_or((text.clone(), None), |(name, value)| (name, Some(value)));
         set.push((named("-x", name)?, value));
     }
-    Ok(Some(AppOptions { ranks, directory: raw.directory, command: raw.command, set, inherit }))
+    Ok(Some(AppOptions { ranks, hosts: own_hosts, directory: raw.directory, command: raw.command, set, inherit }))
 }
 
 /// How many ranks each host is to have, in the words of either launcher.
@@ -449,27 +483,6 @@ fn inherit(raw: &Raw) -> Inherit {
         None if raw.env_none && !raw.env_all => Inherit::None,
         None => Inherit::All,
     }
-}
-
-fn this_host(entry: &str) -> Result<(), Stop> {
-    let own = host::name();
-    let short = own.split('.').next().unwrap_or_default();
-    let known = ["localhost", "127.0.0.1", "::1", &own, short];
-    let entry = entry.trim();
-    let name = if known.contains(&entry) { entry } else { entry.split(':').next().unwrap_or_default() };
-    if known.contains(&name) {
-        return Ok(());
-    }
-    Err(Stop::Wrong(format!(
-        "host {name} is not this one: several hosts come with a later version; leave the option out or say localhost"
-    )))
-}
-
-fn read_host_file(file: &Path) -> Result<(), Stop> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Stop::Wrong(format!("the file of hosts {} cannot be read: {error}", file.display())))?;
-    let names = text.lines().filter_map(|line| line.split('#').next()?.split_whitespace().next());
-    names.into_iter().try_for_each(this_host)
 }
 
 #[cfg(test)]

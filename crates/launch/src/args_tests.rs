@@ -134,17 +134,39 @@ fn options_without_meaning_here_are_taken_silently() {
 }
 
 #[test]
-fn this_host_may_be_named_and_others_are_refused() {
-    parsed(&format!("-hosts localhost,{}:4,127.0.0.1 ./a", host::name()));
-    parsed("--host localhost:2 ./a");
-    assert!(refused("-host localhost,far ./a").contains("host far is not this one"));
-    let file = std::env::temp_dir().join(format!("hawser-hosts-{}", host::pid()));
-    std::fs::write(&file, "# ours\nlocalhost slots=4\n\n").unwrap();
-    parsed(&format!("-f {} ./a", file.display()));
-    std::fs::write(&file, "localhost\nfar:2\n").unwrap();
-    assert!(refused(&format!("--hostfile {} ./a", file.display())).contains("host far"));
+fn hosts_are_named_in_both_launchers_ways() {
+    let names = |options: &Options| {
+        options.hosts.iter().map(|host| format!("{}:{} ", host.name, host.slots)).collect::<String>()
+    };
+    for option in ["-hosts", "-host", "--host", "-H", "--hosts"] {
+        let options = parsed(&format!("{option} a,b:2 ./a"));
+        assert_eq!((names(&options).as_str(), options.apps[0].ranks), ("a:1 b:2 ", 3), "{option}");
+    }
+    assert_eq!(parsed("-hosts a,b -ppn 4 ./a").apps[0].ranks, 8);
+    assert_eq!(parsed("-hosts a,b -ppn 4 -n 3 ./a").apps[0].ranks, 3);
+    let file = std::env::temp_dir().join(format!("hawser-hosts-{}", hawser_os::host::pid()));
+    std::fs::write(&file, "# ours\na slots=4\nb:2\n").unwrap();
+    for option in ["-f", "-hostfile", "--hostfile", "-machinefile", "--machinefile"] {
+        assert_eq!(names(&parsed(&format!("{option} {} ./a", file.display()))), "a:4 b:2 ", "{option}");
+    }
+    assert!(refused(&format!("-f {} -hosts a ./a", file.display())).contains("not both"));
     std::fs::remove_file(&file).unwrap();
     assert!(refused(&format!("-machinefile {} ./a", file.display())).contains("cannot be read"));
+    // A program may have hosts of its own; those of the first one are everybody's.
+    let options = parsed("-hosts a,b ./a : ./b : -host c:2 ./c");
+    let own: Vec<_> = options.apps.iter().map(|app| (app.ranks, app.hosts.len())).collect();
+    assert_eq!((names(&options).as_str(), own), ("a:1 b:1 ", vec![(2, 0), (2, 0), (2, 1)]));
+}
+
+#[test]
+fn the_remote_shell_is_chosen_in_both_launchers_ways() {
+    for line in ["-launcher rsh -launcher-exec lab-rsh", "-bootstrap rsh -bootstrap-exec lab-rsh"] {
+        let launcher = parsed(&format!("{line} --prefix /opt/h ./a")).launcher;
+        let expected = Launcher { kind: Kind::Rsh, exec: Some("lab-rsh".into()), prefix: Some("/opt/h".into()) };
+        assert_eq!(launcher, expected);
+    }
+    assert_eq!(parsed("-launcher fork ./a").launcher.kind, Kind::Fork);
+    assert!(refused("-launcher slurm ./a").contains("ssh, rsh and fork"));
 }
 
 #[test]
@@ -178,6 +200,10 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--output dir=x ./a", "--output dir=x is not offered"),
         ("-env ONE", "2 values required"),
         ("", "no program is given"),
+        ("-hosts a:x ./a", "no number of ranks"),
+        ("-hosts a,,b ./a", "is no host"),
+        ("--host=-oProxyCommand=x ./a", "is no host"),
+        ("-bootstrap moon ./a", "--launcher moon is not offered"),
     ] {
         let text = refused(line);
         assert!(text.contains(part) && !text.contains('\n'), "{line}: {text}");

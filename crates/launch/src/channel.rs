@@ -2,6 +2,10 @@
 //!
 //! Neither side ever blocks on the other: what cannot be written yet waits here, and whoever produces looks at
 //! `backlog` before it produces more.
+//!
+//! A frame travels in pieces, each behind a word: its length, and whether another piece follows. Where a process beside
+//! beats into the same output (`pulse`), each piece is one write that the kernel does not divide. An agent's stream begins
+//! with `MARK`: what a remote shell or a login script has printed before is no part of it.
 
 use hawser_os::pipe;
 use std::io;
@@ -9,14 +13,32 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The longest frame: a job's description with its environments is the longest we send.
 const FRAME_MAX: usize = 64 << 20;
+/// What a pipe or a local socket takes whole or not at all (PIPE_BUF), without the word before it.
+const WHOLE: usize = 4096 - 4;
+/// In a piece's word: another piece of the frame follows.
+const MORE: u32 = 1 << 31;
+/// A word that is no piece's: a sign of life.
+pub const BEAT: [u8; 4] = [0xff; 4];
+/// Where an agent's frames begin.
+pub const MARK: &[u8] = b"\n\x01Hawser's agent\x02\n";
+/// How much is kept of what came before the mark.
+const CHATTER: usize = 4096;
 
 pub struct Channel {
     input: OwnedFd,
     output: OwnedFd,
+    /// Not yet taken from `at` on.
     received: Vec<u8>,
-    /// Not yet written, from `sent` on.
+    at: usize,
+    /// Pieces of a frame whose last one has not come.
+    frame: Vec<u8>,
+    /// Not yet written from `sent` on; up to `whole` in one piece.
     outgoing: Vec<u8>,
     sent: usize,
+    whole: usize,
+    piece: usize,
+    marked: bool,
+    heard: bool,
 }
 
 /// What `Channel::receive` found.
@@ -33,7 +55,31 @@ impl Channel {
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Channel> {
         pipe::set_nonblocking(input.as_fd())?;
         pipe::set_nonblocking(output.as_fd())?;
-        Ok(Channel { input, output, received: Vec::new(), outgoing: Vec::new(), sent: 0 })
+        Ok(Channel {
+            input,
+            output,
+            received: Vec::new(),
+            at: 0,
+            frame: Vec::new(),
+            outgoing: Vec::new(),
+            sent: 0,
+            whole: 0,
+            piece: FRAME_MAX,
+            marked: true,
+            heard: false,
+        })
+    }
+
+    /// The other side is an agent, whose first frame comes behind its mark.
+    pub fn awaiting_mark(mut self) -> Channel {
+        self.marked = false;
+        self
+    }
+
+    /// Another process beats into the same output.
+    pub fn with_pulse(mut self) -> Channel {
+        self.piece = WHOLE;
+        self
     }
 
     pub fn input(&self) -> BorrowedFd<'_> {
@@ -49,18 +95,47 @@ impl Channel {
         self.outgoing.len() - self.sent
     }
 
+    /// Whether anything has come since this was asked last.
+    pub fn heard(&mut self) -> bool {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// The last words that came before the mark, if that has not come.
+    pub fn chatter(&self) -> &[u8] {
+        if self.marked { &[] } else { &self.received }
+    }
+
+    /// An agent's first frame.
+    pub fn announce(&mut self, body: &[u8]) -> io::Result<()> {
+        assert!(body.len() + MARK.len() <= WHOLE && self.backlog() == 0, "a first frame of {} bytes", body.len());
+        self.outgoing.extend(MARK);
+        self.whole = MARK.len() + 4 + body.len();
+        self.send(body)
+    }
+
     /// Queues a frame and writes what can be written. An error means that the other side is gone.
     pub fn send(&mut self, body: &[u8]) -> io::Result<()> {
         assert!(body.len() <= FRAME_MAX, "a frame of {} bytes", body.len());
-        self.outgoing.extend((body.len() as u32).to_le_bytes());
-        self.outgoing.extend(body);
-        self.flush()
+        let mut rest = body;
+        loop {
+            let (piece, after) = rest.split_at(rest.len().min(self.piece));
+            let more = if after.is_empty() { 0 } else { MORE };
+            self.outgoing.extend((piece.len() as u32 | more).to_le_bytes());
+            self.outgoing.extend(piece);
+            rest = after;
+            if rest.is_empty() {
+                return self.flush();
+            }
+        }
     }
 
     /// Writes what can be written.
     pub fn flush(&mut self) -> io::Result<()> {
         while self.backlog() > 0 {
-            match pipe::write(self.output.as_fd(), &self.outgoing[self.sent..]) {
+            if self.sent >= self.whole {
+                self.whole = self.sent + 4 + (word(&self.outgoing[self.sent..]).unwrap_or(0) & !MORE) as usize;
+            }
+            match pipe::write(self.output.as_fd(), &self.outgoing[self.sent..self.whole]) {
                 Ok(len) => self.sent += len,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
@@ -68,10 +143,10 @@ impl Channel {
         }
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();
-            self.sent = 0;
+            (self.sent, self.whole) = (0, 0);
         } else if self.sent > 1 << 20 {
             self.outgoing.drain(..self.sent);
-            self.sent = 0;
+            (self.sent, self.whole) = (0, self.whole - self.sent);
         }
         Ok(())
     }
@@ -82,10 +157,14 @@ impl Channel {
             if let Some(frame) = self.next_frame() {
                 return frame;
             }
+            self.received.drain(..std::mem::take(&mut self.at));
             let mut bytes = [0; 64 << 10];
             match pipe::read(self.input.as_fd(), &mut bytes) {
                 Ok(0) => return Received::End,
-                Ok(len) => self.received.extend(&bytes[..len]),
+                Ok(len) => {
+                    self.received.extend(&bytes[..len]);
+                    self.heard = true;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::Nothing,
                 Err(_) => return Received::End,
             }
@@ -93,14 +172,38 @@ impl Channel {
     }
 
     fn next_frame(&mut self) -> Option<Received> {
-        let len = u32::from_le_bytes(self.received.get(..4)?.try_into().ok()?) as usize;
-        if len > FRAME_MAX {
-            return Some(Received::End);
+        if !self.marked {
+            self.find_mark();
         }
-        let body = self.received.get(4..4 + len)?.to_vec();
-        self.received.drain(..4 + len);
-        Some(Received::Frame(body))
+        while self.marked {
+            let head = word(&self.received[self.at..])?;
+            if head.to_le_bytes() == BEAT {
+                self.at += BEAT.len();
+                continue;
+            }
+            let len = (head & !MORE) as usize;
+            if len + self.frame.len() > FRAME_MAX {
+                return Some(Received::End);
+            }
+            self.frame.extend(self.received.get(self.at + 4..self.at + 4 + len)?);
+            self.at += 4 + len;
+            if head & MORE == 0 {
+                return Some(Received::Frame(std::mem::take(&mut self.frame)));
+            }
+        }
+        None
     }
+
+    fn find_mark(&mut self) {
+        match self.received.windows(MARK.len()).position(|window| window == MARK) {
+            Some(before) => (self.at, self.marked) = (before + MARK.len(), true),
+            None => drop(self.received.drain(..self.received.len().saturating_sub(CHATTER))),
+        }
+    }
+}
+
+fn word(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?))
 }
 
 #[cfg(test)]
@@ -136,9 +239,45 @@ mod tests {
     }
 
     #[test]
+    fn beside_a_pulse_pieces_stay_whole() {
+        let (one, mut other) = pair();
+        let mut one = one.with_pulse();
+        let large: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
+        one.send(&large).unwrap();
+        let frame = loop {
+            // A beat wherever the writing stands.
+            let _ = pipe::write(one.output(), &BEAT);
+            one.flush().unwrap();
+            if let Received::Frame(frame) = other.receive() {
+                break frame;
+            }
+        };
+        assert!(frame == large && one.backlog() == 0);
+    }
+
+    #[test]
+    fn what_comes_before_the_mark_is_no_frame() {
+        for chatter in ["", "Welcome!\nYou have mail.\n", "\n\u{1}Hawser's agen", &"#".repeat(100_000)] {
+            let (mut one, other) = pair();
+            let mut other = other.awaiting_mark();
+            let mut chatter_sent = chatter.as_bytes();
+            while !chatter_sent.is_empty() {
+                let len = pipe::write(one.output(), chatter_sent).unwrap();
+                chatter_sent = &chatter_sent[len..];
+                assert_eq!(other.receive(), Received::Nothing);
+            }
+            assert!(other.chatter().len() <= CHATTER && chatter.as_bytes().ends_with(other.chatter()));
+            one.announce(b"hello").unwrap();
+            one.send(b"there").unwrap();
+            assert_eq!(other.receive(), Received::Frame(b"hello".to_vec()));
+            assert_eq!((other.receive(), other.chatter()), (Received::Frame(b"there".to_vec()), &b""[..]));
+        }
+    }
+
+    #[test]
     fn a_length_that_cannot_be_ends_the_connection() {
         let (one, mut other) = pair();
-        pipe::write(one.output(), &u32::MAX.to_le_bytes()).unwrap();
+        pipe::write(one.output(), &(FRAME_MAX as u32 + 1).to_le_bytes()).unwrap();
         assert_eq!(other.receive(), Received::End);
     }
 }

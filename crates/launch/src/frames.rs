@@ -1,13 +1,22 @@
 //! What mpiexec and an agent say to each other.
 //!
-//! `Down` goes to the agent, `Up` comes from it; a frame is its length, then its body (`channel`). Both ends are the
-//! same binary, so there are no versions to bridge; a frame that does not parse ends the connection.
+//! `Down` goes to the agent, `Up` comes from it; `channel` carries them. Both ends are of the same version, which the
+//! agent's first frame tells, so there are none to bridge; a frame that does not parse ends the connection.
 
 use crate::binding::Binding;
 use crate::trouble::Trouble;
 use crate::wire::{Reader, Writer};
+use hawser_boot::protocol::Secret;
 use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
+
+/// Raised with every change of a frame but the first, which all versions understand.
+const VERSION: u32 = 2;
+
+/// What both ends must have alike.
+pub fn version() -> String {
+    format!("{} (frames {VERSION})", env!("CARGO_PKG_VERSION"))
+}
 
 /// A program and how to start it; `ranks` of it are in the job.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -25,6 +34,10 @@ pub struct App {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct HostJob {
     pub id: String,
+    /// What the user calls the host; empty for its own name.
+    pub host: String,
+    /// Proof that a frame on the network is of this job. It travels here, and to the ranks when they are let in.
+    pub secret: Secret,
     pub size: u32,
     /// The world ranks of this host, and the app of each.
     pub ranks: Vec<(u32, u32)>,
@@ -34,7 +47,12 @@ pub struct HostJob {
     /// The world ranks that read mpiexec's standard input.
     pub readers: Vec<u32>,
     pub stats: bool,
+    /// HAWSER_MEMBARRIER where mpiexec runs.
+    pub membarrier: bool,
 }
+
+/// A rank and what it lets all others know.
+pub type Card = (u32, Vec<u8>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
@@ -50,6 +68,14 @@ pub enum Down {
         signal: i32,
         code: i32,
     },
+    /// What ranks of any host have published.
+    Cards(Vec<Card>),
+    /// A rank of another host has called MPI_Init.
+    Attached,
+    /// Asks for `Up::Counts`.
+    Counts,
+    /// Asks for `Up::Info`, measured for so many ranks.
+    Info(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,6 +114,11 @@ pub struct Counts {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Up {
+    /// An agent's first word, in every version.
+    Ready {
+        version: String,
+        pid: i32,
+    },
     /// The ranks are being started; what was detected and chosen.
     Started {
         host: String,
@@ -116,6 +147,11 @@ pub enum Up {
     Finished {
         clean: bool,
     },
+    Card(Card),
+    /// The first rank of this host has called MPI_Init.
+    Attached,
+    /// What was detected on this host.
+    Info(String),
 }
 
 impl Down {
@@ -127,6 +163,10 @@ impl Down {
             Down::Signal(signal) => to.u8(2).u32(*signal as u32).done(),
             Down::Snapshot => to.u8(3).done(),
             Down::End { signal, code } => to.u8(4).u32(*signal as u32).u32(*code as u32).done(),
+            Down::Cards(cards) => to.u8(5).list(cards, put_card).done(),
+            Down::Attached => to.u8(6).done(),
+            Down::Counts => to.u8(7).done(),
+            Down::Info(ranks) => to.u8(8).u32(*ranks).done(),
         }
         to.0
     }
@@ -139,6 +179,10 @@ impl Down {
             2 => Down::Signal(from.u32()? as i32),
             3 => Down::Snapshot,
             4 => Down::End { signal: from.u32()? as i32, code: from.u32()? as i32 },
+            5 => Down::Cards(from.list(get_card)?),
+            6 => Down::Attached,
+            7 => Down::Counts,
+            8 => Down::Info(from.u32()?),
             _ => return None,
         })
     }
@@ -165,6 +209,10 @@ impl Up {
             }
             Up::Note(text) => to.u8(7).text(text).done(),
             Up::Finished { clean } => to.u8(8).u8(u8::from(*clean)).done(),
+            Up::Ready { version, pid } => to.u8(9).text(version).u32(*pid as u32).done(),
+            Up::Card(card) => put_card(to.u8(10), card),
+            Up::Attached => to.u8(11).done(),
+            Up::Info(text) => to.u8(12).text(text).done(),
         }
         to.0
     }
@@ -188,25 +236,39 @@ impl Up {
             }),
             7 => Up::Note(from.text()?),
             8 => Up::Finished { clean: from.u8()? == 1 },
+            9 => Up::Ready { version: from.text()?, pid: from.u32()? as i32 },
+            10 => Up::Card(get_card(from)?),
+            11 => Up::Attached,
+            12 => Up::Info(from.text()?),
             _ => return None,
         })
     }
 }
 
+fn put_card(to: &mut Writer, (rank, bytes): &Card) {
+    to.u32(*rank).bytes(bytes).done();
+}
+
+fn get_card(from: &mut Reader) -> Option<Card> {
+    Some((from.u32()?, from.bytes()?))
+}
+
 fn put_job(to: &mut Writer, job: &HostJob) {
-    to.text(&job.id).u32(job.size);
+    to.text(&job.id).text(&job.host).bytes(&job.secret.0).u32(job.size);
     to.list(&job.ranks, |to, (rank, app)| to.u32(*rank).u32(*app).done());
     to.list(&job.apps, |to, app| {
         to.u32(app.ranks).bytes(&app.program).list(&app.args, |to, arg| to.bytes(arg).done()).bytes(&app.directory);
         to.list(&app.environment, |to, (name, value)| to.bytes(name).bytes(value).done());
     });
     put_binding(to.bytes(&job.directory), &job.binding);
-    to.list(&job.readers, |to, rank| to.u32(*rank).done()).u8(u8::from(job.stats));
+    to.list(&job.readers, |to, rank| to.u32(*rank).done()).u8(u8::from(job.stats)).u8(u8::from(job.membarrier));
 }
 
 fn get_job(from: &mut Reader) -> Option<HostJob> {
     Some(HostJob {
         id: from.text()?,
+        host: from.text()?,
+        secret: Secret(from.bytes()?.try_into().ok()?),
         size: from.u32()?,
         ranks: from.list(|from| Some((from.u32()?, from.u32()?)))?,
         apps: from.list(|from| {
@@ -222,6 +284,7 @@ fn get_job(from: &mut Reader) -> Option<HostJob> {
         binding: get_binding(from)?,
         readers: from.list(Reader::u32)?,
         stats: from.u8()? == 1,
+        membarrier: from.u8()? == 1,
     })
 }
 
@@ -363,6 +426,8 @@ mod tests {
         };
         let job = HostJob {
             id: "7.x".into(),
+            host: "far".into(),
+            secret: Secret([7; 16]),
             size: 3,
             ranks: vec![(0, 0), (2, 0)],
             apps: vec![app],
@@ -372,8 +437,16 @@ mod tests {
             ..HostJob::default()
         };
         let starts = bindings().into_iter().map(|binding| Down::Start(HostJob { binding, ..job.clone() }));
-        let others =
-            [Down::Input(b"line\n".to_vec()), Down::Signal(10), Down::Snapshot, Down::End { signal: 15, code: -1 }];
+        let others = [
+            Down::Input(b"line\n".to_vec()),
+            Down::Signal(10),
+            Down::Snapshot,
+            Down::End { signal: 15, code: -1 },
+            Down::Cards(vec![(1, vec![0xff]), (0, Vec::new())]),
+            Down::Attached,
+            Down::Counts,
+            Down::Info(4),
+        ];
         starts.chain(others).collect()
     }
 
@@ -415,6 +488,10 @@ mod tests {
             Up::Counts(Counts { names: vec!["n".into()], ranks: vec![(0, vec![u64::MAX])] }),
             Up::Note("n".into()),
             Up::Finished { clean: true },
+            Up::Ready { version: "1".into(), pid: 7 },
+            Up::Card((3, b"card".to_vec())),
+            Up::Attached,
+            Up::Info("i".into()),
         ];
         ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));
         ups

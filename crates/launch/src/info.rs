@@ -27,16 +27,26 @@ pub fn facts(facts: &Facts) -> String {
 
 /// Everything, as measured here for `ranks` ranks.
 pub fn text(ranks: usize) -> String {
+    of_host(ranks) + &parameters()
+}
+
+/// What this host has, as measured for `ranks` ranks.
+pub fn of_host(ranks: usize) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "Hawser {} (segment layout {LAYOUT_VERSION})", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "host        {}", host::name());
     let allowed = cpus::allowed().unwrap_or_default();
     let quota = cpus::quota().map_or_else(|| "no quota".into(), |quota| format!("quota {quota:.2}"));
     let _ = writeln!(text, "cores       {} allowed ({quota}), {} usable at once", allowed.len(), cpus::available());
-    let _ = writeln!(text, "measured    {}", self::facts(&facts::measure(ranks)));
+    let _ = writeln!(text, "measured    {}", self::facts(&facts::measure(ranks, params::may_membarrier())));
     let _ = writeln!(text, "libraries   {}", libraries());
     let _ = writeln!(text, "devices     {}", hawser_node::devices().collect::<Vec<_>>().join(", "));
-    let _ = writeln!(text, "parameters  (* set in the environment)");
+    text
+}
+
+/// The parameters in force, those of this process's environment.
+pub fn parameters() -> String {
+    let mut text = String::from("parameters  (* set in the environment)\n");
     let known = params::all();
     for param in &known {
         let mark = if param.is_set() { '*' } else { ' ' };

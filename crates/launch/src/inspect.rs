@@ -6,11 +6,18 @@ use hawser_os::unix::Packets;
 use std::collections::BTreeSet;
 use std::io;
 
-/// A job's agent: its socket and the job's name.
+/// Who answers for a job, or for this host's part of it: its socket and the job's name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Agent {
     pub job: String,
     pub socket: String,
+}
+
+/// How a host's part of a job of several hosts is called; the whole has the job's name.
+pub fn part(job: &str, host: &str) -> String {
+    // A socket's name is short.
+    let short: String = host.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+    format!("{job}@{short}")
 }
 
 /// Jobs on this host (in this network namespace) that `user` started.
@@ -30,10 +37,15 @@ fn agents_in(sockets: &str, user: u32) -> Vec<Agent> {
     found.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Those that `wanted` names: a job, or the process of its mpiexec; all without one.
+/// Those that `wanted` names: a job, or the process of its mpiexec; all without one. A part of a job is left out where
+/// the whole can be asked.
 pub fn select(agents: Vec<Agent>, wanted: Option<&str>) -> Vec<Agent> {
-    let named = |agent: &Agent, name: &str| agent.job == name || agent.job.split('-').next() == Some(name);
-    agents.into_iter().filter(|agent| wanted.is_none_or(|name| named(agent, name))).collect()
+    let whole = |agent: &Agent| agent.job.split('@').next().unwrap_or_default().to_owned();
+    let named = |agent: &Agent, name: &str| {
+        agent.job == name || whole(agent) == name || agent.job.split('-').next() == Some(name)
+    };
+    let is_best = |agent: &Agent| agent.job == whole(agent) || agents.iter().all(|other| other.job != whole(agent));
+    agents.iter().filter(|agent| is_best(agent) && wanted.is_none_or(|name| named(agent, name))).cloned().collect()
 }
 
 /// What an agent answers. Its end of the connection must be this user's, so that nobody else can answer for it.
@@ -75,5 +87,16 @@ mod tests {
         assert_eq!(select(agents.clone(), Some("79")), select(agents.clone(), Some("79-cc")));
         assert_eq!(select(agents.clone(), Some("7")).len(), 0);
         assert_eq!(select(agents, None).len(), 2);
+    }
+
+    #[test]
+    fn a_part_answers_where_the_whole_does_not() {
+        let agent = |job: &str| Agent { job: job.into(), socket: String::new() };
+        let parts = vec![agent(&part("7-aa", "node.0")), agent("7-aa@node1"), agent("8-bb@node0")];
+        assert_eq!(parts[0].job, "7-aa@node0");
+        assert_eq!(select(parts.clone(), Some("7")), parts[..2]);
+        let with_whole = [parts.clone(), vec![agent("7-aa")]].concat();
+        assert_eq!(select(with_whole.clone(), None), [agent("8-bb@node0"), agent("7-aa")]);
+        assert_eq!(select(with_whole, Some("7-aa")), [agent("7-aa")]);
     }
 }

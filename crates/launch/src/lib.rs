@@ -1,7 +1,7 @@
 //! Floor 7: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
 //!
-//! mpiexec (`conduct`) reads the command line (`args`), starts an agent, and speaks with it in frames (`frames`,
-//! `channel`) over the agent's standard input and output, as it will through ssh. The agent (`agent`) makes the job's
+//! mpiexec (`conduct`) reads the command line (`args`), starts an agent for each host (`hosts`), and speaks with it in frames
+//! (`frames`, `channel`) over the agent's standard input and output, through ssh too. The agent (`agent`) makes the job's
 //! segment, starts the ranks, answers them (`boot::protocol`), carries their output and tells how they end. Each of
 //! the two ends everything below it when the other is gone. Nothing here polls: every wait is an event or a deadline.
 #![forbid(unsafe_code)]
@@ -12,9 +12,11 @@ pub mod binding;
 pub mod channel;
 pub mod conduct;
 pub mod frames;
+pub mod hosts;
 pub mod info;
 pub mod inspect;
 pub mod params;
+pub mod pulse;
 pub mod report;
 pub mod stats;
 pub mod trouble;

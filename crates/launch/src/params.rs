@@ -31,6 +31,11 @@ pub static TIMEOUT: Param = Param {
     help: "seconds after which mpiexec reports and ends the job; 0 never does (--timeout)",
 };
 
+/// Whether ranks may use membarrier(2) where it is offered.
+pub fn may_membarrier() -> bool {
+    MEMBARRIER.flag().unwrap_or(true)
+}
+
 /// What the launcher reads from its environment.
 static PARAMS: [&Param; 4] = [&HANG, &STATS, &MEMBARRIER, &TIMEOUT];
 

@@ -4,7 +4,7 @@
 //! than its bytes warrant. A stream is cut into the same frames wherever the kernel cuts it.
 
 use bolero::check;
-use hawser_launch::channel::{Channel, Received};
+use hawser_launch::channel::{BEAT, Channel, Received};
 use hawser_launch::frames::{Down, Up};
 use hawser_launch::{report, stats};
 use std::io::Write;
@@ -90,14 +90,19 @@ fn streams_of_frames() {
     });
 }
 
-/// Frames of these lengths, one byte each: its low half is a length, and from 0xf0 on one that cannot be, or that is
-/// longer than what follows.
+/// Pieces of these lengths, one byte each: its low half is a length, and from 0xf0 on one that cannot be, or that is
+/// longer than what follows. 0xfe is a beat, and from 0xe0 on another piece follows.
 fn stream(lengths: &[u8]) -> Vec<u8> {
     let mut stream = Vec::new();
     for &byte in lengths {
         let said = match byte {
             0xff => FRAME_MAX + 1,
+            0xfe => {
+                stream.extend(BEAT);
+                continue;
+            }
             0xf0.. => usize::from(byte) * 16,
+            0xe0.. => usize::from(byte % 16) | 1 << 31,
             _ => usize::from(byte % 16),
         };
         stream.extend((said as u32).to_le_bytes());
@@ -109,14 +114,22 @@ fn stream(lengths: &[u8]) -> Vec<u8> {
 /// The frames of a whole stream, up to a length that cannot be.
 fn cut(mut stream: &[u8]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
-    while let Some((len, rest)) = stream.split_first_chunk() {
-        let len = u32::from_le_bytes(*len) as usize;
+    let mut frame = Vec::new();
+    while let Some((word, rest)) = stream.split_first_chunk() {
+        let len = (u32::from_le_bytes(*word) & !(1 << 31)) as usize;
+        if *word == BEAT {
+            stream = rest;
+            continue;
+        }
         if len > FRAME_MAX || len > rest.len() {
             break;
         }
-        let (frame, rest) = rest.split_at(len);
-        frames.push(frame.to_vec());
+        let (piece, rest) = rest.split_at(len);
+        frame.extend(piece);
         stream = rest;
+        if u32::from_le_bytes(*word) >> 31 == 0 {
+            frames.push(std::mem::take(&mut frame));
+        }
     }
     frames
 }

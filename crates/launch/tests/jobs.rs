@@ -198,7 +198,7 @@ fn a_program_of_the_working_directory_is_found() {
 
 #[test]
 fn a_wrong_command_line_is_one_line_and_code_2() {
-    for line in ["--frobnicate true", "-n 0 true", "-n 2", "-host far true"] {
+    for line in ["--frobnicate true", "-n 0 true", "-n 2", "-host a:x true"] {
         let outcome = run(line);
         assert_eq!((outcome.code, outcome.err.lines().count()), (2, 1), "{line}: {}", outcome.err);
         assert!(outcome.err.starts_with("mpiexec: "));

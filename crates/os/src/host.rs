@@ -31,6 +31,12 @@ pub fn pid() -> i32 {
     unsafe { libc::getpid() }
 }
 
+/// Who started this process, or adopted it since.
+pub fn parent() -> i32 {
+    // SAFETY: cannot fail.
+    unsafe { libc::getppid() }
+}
+
 /// Lets another process have the core.
 #[inline]
 pub fn yield_core() {

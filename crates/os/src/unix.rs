@@ -28,6 +28,19 @@ impl AsFd for Packets {
     }
 }
 
+/// One end of a pair that another process was started with.
+impl From<OwnedFd> for Packets {
+    fn from(fd: OwnedFd) -> Packets {
+        Packets(fd)
+    }
+}
+
+impl From<Packets> for OwnedFd {
+    fn from(packets: Packets) -> OwnedFd {
+        packets.0
+    }
+}
+
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

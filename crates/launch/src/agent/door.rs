@@ -78,6 +78,21 @@ impl Door {
         self.lines.get(&number).is_some_and(|line| line.send(&message.encode(), fd).is_ok())
     }
 
+    /// Answers a tool and ends the connection.
+    pub fn tell(&mut self, number: u32, text: &str) {
+        // As many whole lines as fit into a message, so that no character is cut.
+        let mut part = String::new();
+        for line in text.lines() {
+            if part.len() + line.len() > 8 << 10 {
+                self.say(number, &Message::Text(std::mem::take(&mut part)), None);
+            }
+            part.push_str(line);
+            part.push('\n');
+        }
+        self.say(number, &Message::Text(part), None);
+        self.hang_up(number);
+    }
+
     /// Ends the connection. Closing takes its descriptor out of every epoll set.
     pub fn hang_up(&mut self, number: u32) -> Heard {
         self.lines.remove(&number);

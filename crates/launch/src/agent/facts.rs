@@ -1,6 +1,5 @@
 //! What the agent finds out about its host before it starts ranks. Takes about two milliseconds.
 
-use crate::params;
 use hawser_job::{Facts, ProcessVm};
 use hawser_os::{clock, cpus, membarrier, process_vm};
 use std::hint::black_box;
@@ -10,12 +9,11 @@ use std::path::PathBuf;
 const PROBE_BYTES: usize = 1 << 20;
 const TRIES: u32 = 3;
 
-/// Measures for `local` ranks; a single rank has nobody to copy from.
-pub fn measure(local: usize) -> Facts {
+/// Measures for `local` ranks; a single rank has nobody to copy from. `may_membarrier`: the user does not mind.
+pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     let cores = cpus::available() as u32;
-    let wanted = params::MEMBARRIER.flag().unwrap_or(true);
     // With fewer cores than ranks they sleep often, and the sleeper's barrier would cost more than the wakers' fences.
-    let membarrier = wanted && local > 1 && local <= cores as usize && membarrier::offered();
+    let membarrier = may_membarrier && local > 1 && local <= cores as usize && membarrier::offered();
     let mut facts = Facts { cores, membarrier, ..Facts::default() };
     if local > 1 {
         let from = vec![1u8; PROBE_BYTES];
@@ -61,10 +59,10 @@ mod tests {
     #[test]
     fn facts_are_found_quickly() {
         let start_ns = clock::now_ns();
-        let facts = measure(2);
+        let facts = measure(2, true);
         assert!(facts.cores >= 1 && facts.memcpy_mb_s > 0);
         assert_eq!(facts.process_vm == ProcessVm::Allowed, facts.process_vm_mb_s > 0);
         assert!(clock::now_ns() - start_ns < 1_000_000_000);
-        assert_eq!(measure(1).memcpy_mb_s, 0);
+        assert_eq!(measure(1, true).memcpy_mb_s, 0);
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! It speaks with mpiexec in frames over its standard input and output. Its one rule of its own: when mpiexec is
 //! gone it ends every process below it and goes too. mpiexec does the same when the agent is gone, so nothing of a
-//! job outlives either. Before it: `conduct`; after it: the ranks.
+//! job outlives either. On another host than mpiexec's a `guard` stands for it, and the agent ends too when it has heard
+//! nothing from there for some seconds (`pulse`). Before it: `conduct`; after it: the ranks.
 
 pub mod door;
 pub mod facts;
 pub mod gather;
+pub mod guard;
 pub mod needs;
 pub mod ranks;
 pub mod run;
@@ -14,15 +16,17 @@ pub mod start;
 pub mod streams;
 
 use crate::channel::{Channel, Received};
-use crate::frames::{Down, Up};
+use crate::frames::{self, Down, Up};
+use crate::info;
+use crate::pulse::Silence;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::signals::{self, SIGCHLD, Signals};
-use hawser_os::{clock, spawn, tree};
+use hawser_os::{clock, host, pidfd, spawn, tree};
 use run::Run;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How the agent is asked for on mpiexec's command line.
+/// How the agent is asked for on mpiexec's command line; behind it the process that guards it, if one does.
 pub const SUBCOMMAND: &str = "__agent";
 
 /// How long ended processes may take to be gone, in which the kernel frees their memory.
@@ -43,6 +47,8 @@ pub enum Token {
     Line(u32),
     /// A rank's process that is not our child, by local rank.
     Process(u32),
+    /// The guard's process.
+    Guard,
 }
 
 impl Token {
@@ -56,6 +62,7 @@ impl Token {
             Token::Pipe(number) => (5, number),
             Token::Line(number) => (6, number),
             Token::Process(number) => (7, number),
+            Token::Guard => (8, 0),
         };
         kind << 32 | u64::from(number)
     }
@@ -70,7 +77,8 @@ impl Token {
             4 => Token::Input(number),
             5 => Token::Pipe(number),
             6 => Token::Line(number),
-            _ => Token::Process(number),
+            7 => Token::Process(number),
+            _ => Token::Guard,
         }
     }
 }
@@ -80,6 +88,26 @@ pub struct Desk {
     pub channel: Channel,
     pub epoll: Epoll,
     pub signals: Signals,
+    guard: Option<Guard>,
+}
+
+/// What an agent has that a remote shell has brought here.
+struct Guard {
+    /// A hold on its process, for as long as it is watched.
+    _process: OwnedFd,
+    /// mpiexec's.
+    silence: Silence,
+}
+
+impl Guard {
+    fn watch(pid: i32, epoll: &mut Epoll) -> io::Result<Guard> {
+        let process = pidfd::open(pid)?;
+        if host::parent() != pid {
+            return Err(io::Error::other(format!("its guard, process {pid}, is gone")));
+        }
+        epoll.add(process.as_fd(), Token::Guard.encode(), Interest::Read)?;
+        Ok(Guard { _process: process, silence: Silence::default() })
+    }
 }
 
 impl Desk {
@@ -90,9 +118,14 @@ impl Desk {
 }
 
 /// Runs the agent to its end and gives its exit code.
-pub fn main(input: BorrowedFd, output: BorrowedFd) -> i32 {
-    match Desk::open(input, output) {
-        Ok(desk) => serve(desk),
+pub fn main(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> i32 {
+    match Desk::open(input, output, guard) {
+        Ok(mut desk) => {
+            let ready = Up::Ready { version: frames::version(), pid: host::pid() };
+            // That mpiexec is gone shows when its side is read.
+            let _ = desk.channel.announce(&ready.encode());
+            serve(desk)
+        }
         Err(error) => {
             eprintln!("mpiexec's agent cannot start: {error}");
             1
@@ -101,16 +134,38 @@ pub fn main(input: BorrowedFd, output: BorrowedFd) -> i32 {
 }
 
 impl Desk {
-    fn open(input: BorrowedFd, output: BorrowedFd) -> io::Result<Desk> {
+    fn open(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> io::Result<Desk> {
         spawn::become_subreaper()?;
         signals::restore_default(SIGCHLD);
         let signals = Signals::take(&[SIGCHLD])?;
-        let channel = Channel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
+        let mut channel = Channel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
         let mut epoll = Epoll::new()?;
+        let guard = guard.map(|pid| Guard::watch(pid, &mut epoll)).transpose()?;
+        if guard.is_some() {
+            channel = channel.with_pulse();
+        }
         epoll.add(channel.input(), Token::ChannelIn.encode(), Interest::Read)?;
         epoll.add(channel.output(), Token::ChannelOut.encode(), Interest::Nothing)?;
         epoll.add(signals.as_fd(), Token::Signals.encode(), Interest::Read)?;
-        Ok(Desk { channel, epoll, signals })
+        Ok(Desk { channel, epoll, signals, guard })
+    }
+
+    /// Waits for events until `deadline_ns`, or until mpiexec's silence is to be looked at again.
+    fn wait(&mut self, events: &mut Vec<Event>, deadline_ns: Option<u64>) -> io::Result<()> {
+        let look_at_ns = self.guard.as_ref().map(|guard| guard.silence.look_at_ns());
+        let next_ns = deadline_ns.into_iter().chain(look_at_ns).min();
+        // Rounded up, so as not to wake before it.
+        let timeout_ms = next_ns.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
+        self.epoll.wait(events, timeout_ms)
+    }
+
+    /// Whether this host can still be taken for part of the job: its guard lives and mpiexec has been heard lately.
+    fn is_connected(&mut self, events: &[Event]) -> bool {
+        let Some(guard) = &mut self.guard else { return true };
+        if self.channel.heard() {
+            guard.silence.broken();
+        }
+        !guard.silence.is_death() && events.iter().all(|event| Token::decode(event.token) != Token::Guard)
     }
 
     /// Writes on as soon as it is possible.
@@ -138,7 +193,8 @@ impl Desk {
         let mut events = Vec::new();
         while self.channel.flush().is_ok() && self.channel.backlog() > 0 {
             self.watch_backlog();
-            if self.epoll.wait(&mut events, None).is_err() || !self.receive(&mut Vec::new()) {
+            let waited = self.wait(&mut events, None).is_ok();
+            if !waited || !self.receive(&mut Vec::new()) || !self.is_connected(&events) {
                 return;
             }
         }
@@ -150,10 +206,7 @@ fn serve(mut desk: Desk) -> i32 {
     let mut events: Vec<Event> = Vec::new();
     let mut downs = Vec::new();
     loop {
-        let deadline_ns = run.as_ref().and_then(Run::deadline_ns);
-        // Rounded up, so as not to wake before it.
-        let timeout_ms = deadline_ns.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
-        if desk.epoll.wait(&mut events, timeout_ms).is_err() {
+        if desk.wait(&mut events, run.as_ref().and_then(Run::deadline_ns)).is_err() {
             return abandon();
         }
         for event in &events {
@@ -175,8 +228,12 @@ fn serve(mut desk: Desk) -> i32 {
                 }
             }
         }
+        if !desk.is_connected(&events) {
+            return abandon();
+        }
         for down in downs.drain(..) {
             match (down, &mut run) {
+                (Down::Info(ranks), _) => desk.up(&Up::Info(info::of_host(ranks as usize))),
                 (Down::Start(job), None) => {
                     run = Run::start(&mut desk, job);
                     if run.is_none() {
@@ -221,6 +278,7 @@ mod tests {
             Token::Pipe(u32::MAX),
             Token::Line(7),
             Token::Process(0),
+            Token::Guard,
         ] {
             assert_eq!(Token::decode(token.encode()), token);
         }

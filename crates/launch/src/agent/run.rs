@@ -11,10 +11,10 @@ use super::streams::Streams;
 use super::{Desk, KILL_LIMIT_MS, Token, facts, gather};
 use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
-use crate::{report, stats};
+use crate::{inspect, report, stats};
 use hawser_boot::mapped;
 use hawser_boot::protocol::{Inspect, Message, VERSION, Welcome};
-use hawser_job::plan::Plan;
+use hawser_job::plan::{CARD_MAX, Plan};
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
 use hawser_os::epoll::{Event, Interest};
 use hawser_os::limits::{self, Resource};
@@ -50,12 +50,14 @@ pub struct Run {
     look: Option<(u64, u64)>,
     /// The job is being ended: when to kill.
     kill_at_ns: Option<u64>,
+    /// A rank of another host has called MPI_Init.
+    attached_elsewhere: bool,
 }
 
 impl Run {
     /// Makes the segment and starts the ranks. None if the host cannot: mpiexec has been told.
     pub fn start(desk: &mut Desk, job: HostJob) -> Option<Run> {
-        let host = host::name();
+        let host = if job.host.is_empty() { host::name() } else { job.host.clone() };
         match Run::prepare(desk, job, host.clone()) {
             Ok(mut run) => {
                 run.start_ranks(desk);
@@ -76,7 +78,7 @@ impl Run {
         raise_descriptors(job.ranks.len() as u64)?;
         let file_size = limits::get(Resource::FileSize);
         raise_file_size(Plan { local: job.ranks.len(), world: job.size as usize }.file_bytes())?;
-        let facts = facts::measure(job.ranks.len());
+        let facts = facts::measure(job.ranks.len(), job.membarrier);
         let world_ranks = job.ranks.iter().map(|(world, _)| *world).collect();
         let segment = Segment::create(&Spec {
             job_id: job.id.clone(),
@@ -87,13 +89,26 @@ impl Run {
         })?;
         // The ranks' limit stays the user's.
         let _ = limits::set(Resource::FileSize, file_size);
-        let door = Door::open(&job.id)?;
+        let is_part = job.ranks.len() < job.size as usize;
+        let door = Door::open(&if is_part { inspect::part(&job.id, &host) } else { job.id.clone() })?;
         desk.epoll.add(door.as_fd(), Token::Door.encode(), Interest::Read)?;
         let ranks = job.ranks.iter().map(|&(world, app)| Rank { world, app, ..Rank::default() }).collect();
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
         let libraries = facts::library_directory();
         let streams = Streams::new(before);
-        Ok(Run { job, host, facts, segment, door, libraries, ranks, streams, look, kill_at_ns: None })
+        Ok(Run {
+            job,
+            host,
+            facts,
+            segment,
+            door,
+            libraries,
+            ranks,
+            streams,
+            look,
+            kill_at_ns: None,
+            attached_elsewhere: false,
+        })
     }
 
     fn start_ranks(&mut self, desk: &mut Desk) {
@@ -155,15 +170,26 @@ impl Run {
             Token::Process(local) => self.process_ended(desk, local as usize),
             Token::Input(reader) => self.streams.input_event(desk, reader, event),
             Token::Pipe(number) => self.streams.read(desk, number),
-            Token::ChannelIn | Token::ChannelOut => {}
+            Token::ChannelIn | Token::ChannelOut | Token::Guard => {}
         }
     }
 
     pub fn down(&mut self, desk: &mut Desk, down: Down) {
         match down {
-            Down::Start(_) => {}
+            Down::Start(_) | Down::Info(_) => {}
             Down::Input(bytes) => self.streams.input(desk, &bytes),
             Down::Signal(signal) => self.signal_all(signal),
+            Down::Counts => desk.up(&Up::Counts(gather::counts(&self.segment, &self.ranks))),
+            Down::Attached => {
+                self.attached_elsewhere = true;
+                self.judge_absent(desk);
+            }
+            Down::Cards(cards) => {
+                for (rank, card) in cards {
+                    self.segment.set_card(rank, &card);
+                }
+                self.segment.ring_all();
+            }
             Down::Snapshot => desk.up(&Up::Snapshot(gather::states(&self.segment, &self.ranks))),
             Down::End { signal, code } => {
                 self.segment.set_aborted(code);
@@ -270,7 +296,7 @@ impl Run {
 
     /// Ranks that left without MPI_Init although others wait for them there.
     fn judge_absent(&mut self, desk: &mut Desk) {
-        let somebody_attached = self.ranks.iter().any(|rank| rank.attached.is_some());
+        let somebody_attached = self.attached_elsewhere || self.ranks.iter().any(|rank| rank.attached.is_some());
         if let Some(local) = self.ranks.iter().position(Rank::left_without_init).filter(|_| somebody_attached)
             && self.ranks[local].child > 0
             && self.kill_at_ns.is_none()
@@ -309,6 +335,13 @@ impl Run {
                         attached.finalized = true;
                     }
                 }
+                (Message::Card(card), Some(local)) => {
+                    let world = self.ranks[local].world;
+                    match card.len() <= CARD_MAX {
+                        true => desk.up(&Up::Card((world, card))),
+                        false => drop(self.door.hang_up(number)),
+                    }
+                }
                 (Message::Abort { code, text }, Some(local)) => {
                     self.ranks[local].judged = true;
                     self.segment.rank(local).set_phase(Phase::Aborted);
@@ -345,7 +378,11 @@ impl Run {
             universe: self.job.size,
             membarrier: self.facts.membarrier,
             process_vm: self.facts.process_vm == ProcessVm::Allowed,
+            secret: self.job.secret,
         };
+        if self.is_part() && self.ranks.iter().all(|rank| rank.attached.is_none()) {
+            desk.up(&Up::Attached);
+        }
         let process = if caller > 0 && caller != rank.child { pidfd::open(caller).ok() } else { None };
         if let Some(process) = &process {
             let _ = desk.epoll.add(process.as_fd(), Token::Process(local as u32).encode(), Interest::Read);
@@ -356,6 +393,11 @@ impl Run {
             Some(Attached { pid, line: number, process, finalized: false, gone: false, end: None });
         self.door.say(number, &Message::Welcome(welcome), Some(self.segment.fd()));
         self.judge_absent(desk);
+    }
+
+    /// Whether other hosts have ranks of the job, too.
+    fn is_part(&self) -> bool {
+        self.ranks.len() < self.job.size as usize
     }
 
     /// The local number of rank `world`, if a process may become it now.
@@ -397,17 +439,7 @@ impl Run {
                 report::report(&format!("job {} runs", self.job.id), &located)
             }
         };
-        // As many whole lines as fit into a message, so that no character is cut.
-        let mut part = String::new();
-        for line in text.lines() {
-            if part.len() + line.len() > 8 << 10 {
-                self.door.say(number, &Message::Text(std::mem::take(&mut part)), None);
-            }
-            part.push_str(line);
-            part.push('\n');
-        }
-        self.door.say(number, &Message::Text(part), None);
-        self.door.hang_up(number);
+        self.door.tell(number, &text);
     }
 
     /// The next moment at which something is to be done.

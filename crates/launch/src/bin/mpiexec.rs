@@ -4,7 +4,7 @@
 use hawser_launch::args::{self, Options, Stop};
 use hawser_launch::params;
 use hawser_launch::trouble::{EXIT_FAILURE, EXIT_USAGE};
-use hawser_launch::{agent, conduct, info};
+use hawser_launch::{agent, conduct, info, pulse};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -13,13 +13,25 @@ use std::time::Duration;
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == agent::SUBCOMMAND) {
-        exit(agent::main(io::stdin().as_fd(), io::stdout().as_fd()));
+    if let Some(code) = arguments.first().and_then(|first| part(first.to_str()?, &arguments[1..])) {
+        exit(code);
     }
     match args::parse(&arguments) {
         Ok(options) => exit(start(options)),
         Err(Stop::Print(text)) => print(&text),
         Err(Stop::Wrong(text)) => fail(&text, EXIT_USAGE),
+    }
+}
+
+/// What mpiexec starts of itself.
+fn part(subcommand: &str, rest: &[OsString]) -> Option<i32> {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let guard = || rest.first()?.to_str()?.parse().ok();
+    match subcommand {
+        agent::SUBCOMMAND => Some(agent::main(stdin.as_fd(), stdout.as_fd(), guard())),
+        agent::guard::SUBCOMMAND => Some(agent::guard::main(stdout.as_fd())),
+        pulse::SUBCOMMAND => Some(stdin.as_fd().try_clone_to_owned().map_or(EXIT_FAILURE, pulse::main)),
+        _ => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! mpiexec's standard input on its way to the ranks that read it, no faster than the slowest takes it.
+//! mpiexec's standard input on its way to the hosts whose ranks read it, no faster than the slowest takes it.
 //!
 //! In the background of a terminal it is left alone: reading would stop mpiexec, and with it the job.
 
@@ -10,28 +10,27 @@ const WINDOW: usize = 64 << 10;
 
 pub struct Input<'a> {
     fd: BorrowedFd<'a>,
-    on_the_way: usize,
     ended: bool,
 }
 
 impl<'a> Input<'a> {
     /// What no rank is to read is left to others.
     pub fn new(fd: BorrowedFd<'a>, is_read: bool) -> Input<'a> {
-        Input { fd, on_the_way: 0, ended: !is_read }
+        Input { fd, ended: !is_read }
     }
 
     pub fn fd(&self) -> BorrowedFd<'a> {
         self.fd
     }
 
-    /// Whether to read once there is something.
-    pub fn wants(&self) -> bool {
-        !self.ended && self.on_the_way < WINDOW && !tty::belongs_to_others(self.fd)
+    /// Whether to read once there is something; `on_the_way` is what the slowest host has not taken yet.
+    pub fn wants(&self, on_the_way: usize) -> bool {
+        !self.ended && on_the_way < WINDOW && !tty::belongs_to_others(self.fd)
     }
 
     /// The next piece, empty at the end of the input; nothing if it must not be read now.
-    pub fn read(&mut self) -> Option<Vec<u8>> {
-        if !self.wants() {
+    pub fn read(&mut self, on_the_way: usize) -> Option<Vec<u8>> {
+        if !self.wants(on_the_way) {
             return None;
         }
         let mut bytes = vec![0; 16 << 10];
@@ -39,11 +38,6 @@ impl<'a> Input<'a> {
         let len = pipe::read(self.fd, &mut bytes).unwrap_or(0);
         bytes.truncate(len);
         self.ended = len == 0;
-        self.on_the_way += len;
         Some(bytes)
-    }
-
-    pub fn taken(&mut self, len: usize) {
-        self.on_the_way = self.on_the_way.saturating_sub(len);
     }
 }

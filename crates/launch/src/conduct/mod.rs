@@ -1,122 +1,131 @@
-//! mpiexec itself: starts the agent, carries streams and signals, and decides when and how the job ends.
+//! mpiexec itself: starts the agents, carries streams and signals, and decides when and how the job ends.
 //!
-//! The first trouble ends the job and gives the exit code. When the agent is gone, whatever is left below mpiexec is
-//! ended here. Before it: `args`; after it: `agent`.
+//! No program is started before every host's agent is there. The first trouble ends the job and gives the exit code. When
+//! the agents are gone, whatever is left below mpiexec is ended here. Before it: `args`; after it: `agent`.
 
 pub mod clockwork;
+pub mod host;
 pub mod input;
 pub mod output;
 pub mod plan;
+pub mod questions;
 
-use crate::agent::{KILL_LIMIT_MS, SUBCOMMAND};
+use crate::agent::KILL_LIMIT_MS;
 use crate::args::Options;
-use crate::channel::{Channel, Received};
-use crate::frames::{Down, HostJob, RankState, Stream, Up};
+use crate::channel::Received;
+use crate::frames::{self, Card, Counts, Down, HostJob, RankState, Stream, Up};
 use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, Trouble};
-use crate::{info, report, stats};
+use crate::{info, pulse, report, stats};
 use clockwork::{Clockwork, Due};
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{
     self, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, Signals,
 };
-use hawser_os::spawn::{self, End, Terms};
-use hawser_os::{During, tree, tty};
+use hawser_os::spawn::{self, End, Reaped, Terms};
+use hawser_os::unix::Packets;
+use hawser_os::{During, clock, tree, tty};
+use host::{Host, Late, Stage};
 use input::Input;
 use output::{Lines, Sink};
-use std::collections::VecDeque;
+use questions::{Questions, Why};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 /// Signals that mpiexec reads; those that it was started to ignore stay ignored.
 const SIGNALS: [i32; 9] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD];
 
-/// What waits to be written before the agent is left unread.
+/// What waits to be written before the agents are left unread.
 const BACKLOG_MAX: usize = 1 << 20;
 
-/// Open files that mpiexec and its agent have before the agent sees to more, and some beside.
+/// Open files that mpiexec and its agent have before the agent sees to more, and some beside; and for each further host.
 const DESCRIPTORS: u64 = 16;
+const DESCRIPTORS_PER_HOST: u64 = 6;
 
-/// What an event is about.
+/// What an event is about: one of these, or `HOST` and more (`host_token`).
+const SIGNAL: u64 = 0;
+const INPUT: u64 = 1;
+const STDOUT: u64 = 2;
+const STDERR: u64 = 3;
+const HOST: u64 = 4;
+/// What an event of a host is about.
 const CHANNEL_IN: u64 = 0;
 const CHANNEL_OUT: u64 = 1;
-const SIGNAL: u64 = 2;
-const INPUT: u64 = 3;
-const STDOUT: u64 = 4;
-const STDERR: u64 = 5;
+const ERRORS: u64 = 2;
 
-/// Why the agent was asked what its ranks do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Why {
-    Timeout,
-    Asked,
-    IsItStuck,
+fn host_token(number: usize, what: u64) -> u64 {
+    HOST + 4 * number as u64 + what
 }
 
 struct Conductor<'a> {
     options: &'a Options,
     epoll: Epoll,
     signals: Signals,
-    channel: Channel,
-    agent: i32,
-    host: String,
+    hosts: Vec<Host>,
+    /// The line to the process that beats into the channels to other hosts.
+    pulse: Option<Packets>,
     input: Input<'a>,
     lines: Lines,
     out: Sink<'a>,
     err: Sink<'a>,
     /// What epoll was last told about the descriptors that are only watched at times.
-    watched: [bool; 6],
+    watched: [bool; HOST as usize],
     clockwork: Clockwork,
-    questions: VecDeque<Why>,
+    questions: Questions,
+    /// Published and not yet passed on.
+    cards: Vec<Card>,
+    /// A rank has called MPI_Init, and all hosts know.
+    attached: bool,
     /// The exit code, once something decided it.
     code: Option<i32>,
     ending: bool,
-    finished: bool,
-    /// The agent's side of the channel is closed.
-    agent_gone: bool,
+    /// An agent was lost: what it has left below mpiexec is ended at the end.
+    lost: bool,
 }
 
 /// Runs the job and gives mpiexec's exit code.
 pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
-    let descriptors = limits::get(Resource::Descriptors).soft;
-    if descriptors < DESCRIPTORS {
+    let jobs = plan::host_jobs(options, stats)?;
+    let descriptors = DESCRIPTORS + DESCRIPTORS_PER_HOST * (jobs.len() as u64 - 1);
+    let limit = limits::get(Resource::Descriptors).soft;
+    if limit < descriptors && (jobs.len() == 1 || limits::raise(Resource::Descriptors, descriptors).soft < descriptors)
+    {
         let text = format!(
-            "mpiexec needs {DESCRIPTORS} open files, and the limit is {descriptors}; raise it (ulimit -n {DESCRIPTORS})"
+            "mpiexec needs {descriptors} open files, and the limit is {limit}; raise it (ulimit -n {descriptors})"
         );
         return Err(io::Error::other(text));
     }
-    let job = plan::host_job(options, stats)?;
     spawn::become_subreaper()?;
     signals::restore_default(SIGCHLD);
     let taken: Vec<i32> = SIGNALS.into_iter().filter(|&signal| !signals::is_ignored(signal)).collect();
     let signals = Signals::take(&taken)?;
-    let (agent, channel) = start_agent(&signals)?;
+    let hosts = call(jobs, options, &signals)?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let mut conductor = Conductor {
         options,
         epoll: Epoll::new()?,
         signals,
-        channel,
-        agent,
-        host: hawser_os::host::name(),
+        hosts,
+        pulse: None,
         input: Input::new(stdin.as_fd(), !options.readers.is_empty()),
         lines: Lines::new(options.prefix),
         out: Sink::new(stdout.as_fd()),
         err: Sink::new(stderr.as_fd()),
-        watched: [false; 6],
+        watched: [false; HOST as usize],
         clockwork: Clockwork::new(options.timeout, hang_s),
-        questions: VecDeque::new(),
+        questions: Questions::default(),
+        cards: Vec::new(),
+        attached: false,
         code: None,
         ending: false,
-        finished: false,
-        agent_gone: false,
+        lost: false,
     };
-    conductor.begin(job)?;
+    conductor.begin()?;
     let result = conductor.conduct();
-    if !tree::await_children(if conductor.finished { KILL_LIMIT_MS } else { 0 }) {
+    conductor.pulse = None;
+    if !tree::await_children(if conductor.lost { 0 } else { KILL_LIMIT_MS }) {
         tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
     }
     // A job whose output is lost has not ended well.
@@ -124,28 +133,58 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
     result.map(|()| conductor.code.filter(|&code| code != 0).unwrap_or(well))
 }
 
-fn start_agent(signals: &Signals) -> io::Result<(i32, Channel)> {
-    let (ours, theirs) = UnixStream::pair().during(|| "making the channel to the agent".into())?;
-    let theirs: OwnedFd = theirs.into();
+/// Starts the agents, all at once. One that cannot be started takes the others with it.
+fn call(jobs: Vec<HostJob>, options: &Options, signals: &Signals) -> io::Result<Vec<Host>> {
+    let hosts: io::Result<Vec<Host>> =
+        jobs.into_iter().map(|job| Host::call(job, &options.launcher, signals)).collect();
+    if hosts.is_err() {
+        tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+    }
+    hosts
+}
+
+/// Starts the process that beats into the channels that are handed over on the line.
+fn start_pulse(signals: &Signals) -> io::Result<Packets> {
+    let (ours, theirs) = Packets::pair()?;
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("mpiexec").arg(SUBCOMMAND).stdin(Stdio::from(theirs.try_clone()?)).stdout(Stdio::from(theirs));
+    command.arg0("mpiexec").arg(pulse::SUBCOMMAND).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
     let terms = Terms { mask: Some(signals.before()), own_group: true, at_terminal: true, ..Terms::default() };
-    let agent = spawn::spawn(&mut command, terms)
-        .during(|| "starting the agent of this host from /proc/self/exe (is /proc mounted?)".into())?
-        .id() as i32;
-    Ok((agent, Channel::new(ours.try_clone()?.into(), ours.into())?))
+    spawn::spawn(&mut command, terms)
+        .during(|| "starting the process that shows other hosts that mpiexec lives".into())?;
+    Ok(ours)
+}
+
+/// Tells epoll what is wanted of a descriptor. One without interest is taken out: a hang-up would be told for ever.
+fn watch(
+    epoll: &mut Epoll,
+    watched: &mut bool,
+    fd: BorrowedFd,
+    token: u64,
+    interest: Interest,
+    wanted: bool,
+) -> io::Result<()> {
+    if wanted && !*watched {
+        epoll.add(fd, token, interest)?;
+    } else if !wanted && *watched {
+        epoll.remove(fd);
+    }
+    *watched = wanted;
+    Ok(())
+}
+
+fn note_end(hosts: &mut [Host], pid: i32, end: End) {
+    if let Some(host) = hosts.iter_mut().find(|host| host.process == pid && host.end.is_none()) {
+        host.end = Some(end);
+    }
 }
 
 impl Conductor<'_> {
-    fn begin(&mut self, job: HostJob) -> io::Result<()> {
+    fn begin(&mut self) -> io::Result<()> {
         if self.options.verbose {
-            self.say(&format!("job {} of {} ranks", job.id, job.size));
+            let (id, size) = (self.hosts[0].job.id.clone(), self.hosts[0].job.size);
+            self.say(&format!("job {id} of {size} ranks"));
         }
-        self.epoll.add(self.channel.input(), CHANNEL_IN, Interest::Read)?;
-        self.watched[CHANNEL_IN as usize] = true;
-        self.epoll.add(self.signals.as_fd(), SIGNAL, Interest::Read)?;
-        let _ = self.channel.send(&Down::Start(job).encode());
-        Ok(())
+        self.epoll.add(self.signals.as_fd(), SIGNAL, Interest::Read)
     }
 
     /// A line of mpiexec's own.
@@ -153,52 +192,68 @@ impl Conductor<'_> {
         self.err.pending.extend(format!("mpiexec: {text}\n").bytes());
     }
 
-    fn down(&mut self, down: Down) {
-        // That the agent is gone shows when its side is read.
-        let _ = self.channel.send(&down.encode());
+    /// To every host that runs.
+    fn down_all(&mut self, down: &Down) {
+        self.hosts.iter_mut().filter(|host| host.stage == Stage::Running).for_each(|host| host.down(down));
     }
 
-    /// Until the agent is gone and everything is written.
+    /// Until the agents are gone and everything is written.
     fn conduct(&mut self) -> io::Result<()> {
         let mut events = Vec::new();
         loop {
             self.watch()?;
-            if self.agent_gone && self.out.backlog() + self.err.backlog() == 0 {
+            let gone = self.hosts.iter().all(|host| host.stage == Stage::Gone);
+            if gone && self.out.backlog() + self.err.backlog() == 0 {
                 return Ok(());
             }
-            self.epoll.wait(&mut events, self.clockwork.timeout_ms())?;
+            let timeout_ms = self.timeout_ms();
+            self.epoll.wait(&mut events, timeout_ms)?;
             for event in &events {
                 self.event(*event);
             }
             self.timers();
+            self.pass_on();
         }
     }
 
-    /// Tells epoll what is wanted now. Descriptors without interest are taken out: a hang-up would be told for ever.
+    fn has_room(&self) -> bool {
+        self.out.backlog() + self.err.backlog() < BACKLOG_MAX
+    }
+
+    /// Input that the slowest host has still to take.
+    fn on_the_way(&self) -> usize {
+        self.hosts.iter().filter(|host| host.stage <= Stage::Running).map(|host| host.on_the_way).max().unwrap_or(0)
+    }
+
     fn watch(&mut self) -> io::Result<()> {
-        let room = self.out.backlog() + self.err.backlog() < BACKLOG_MAX;
-        let live = !self.agent_gone && !self.finished;
+        let room = self.has_room();
+        let runs = self.hosts.iter().any(|host| host.stage == Stage::Running);
+        let input = runs && !self.ending && self.input.wants(self.on_the_way());
+        for (number, host) in self.hosts.iter_mut().enumerate() {
+            let [listens, speaks, errs] = &mut host.watched;
+            let (reads, writes) = (room && host.stage <= Stage::Finished, host.stage <= Stage::Running);
+            let writes = writes && host.channel.backlog() > 0;
+            let (into, out) = (host_token(number, CHANNEL_IN), host_token(number, CHANNEL_OUT));
+            watch(&mut self.epoll, listens, host.channel.input(), into, Interest::Read, reads)?;
+            watch(&mut self.epoll, speaks, host.channel.output(), out, Interest::Write, writes)?;
+            match host.far.as_ref().and_then(host::Far::errors) {
+                Some(fd) => watch(&mut self.epoll, errs, fd, host_token(number, ERRORS), Interest::Read, room)?,
+                // Closed, it has left the set.
+                None => *errs = false,
+            }
+        }
         let wanted = [
-            (CHANNEL_IN, self.channel.input(), Interest::Read, room && !self.agent_gone),
-            (CHANNEL_OUT, self.channel.output(), Interest::Write, self.channel.backlog() > 0 && live),
-            (INPUT, self.input.fd(), Interest::Read, live && !self.ending && self.input.wants()),
+            (INPUT, self.input.fd(), Interest::Read, input),
             (STDOUT, self.out.fd(), Interest::Write, self.out.backlog() > 0),
             (STDERR, self.err.fd(), Interest::Write, self.err.backlog() > 0),
         ];
         for (token, fd, interest, wanted) in wanted {
-            let watched = &mut self.watched[token as usize];
-            if wanted && !*watched {
-                match self.epoll.add(fd, token, interest) {
-                    Ok(()) => *watched = true,
-                    // A standard descriptor that was closed before mpiexec began.
-                    Err(_) if token == INPUT => drop(self.input.read()),
-                    Err(_) if token == STDOUT => self.out.pending.clear(),
-                    Err(_) if token == STDERR => self.err.pending.clear(),
-                    Err(error) => return Err(error),
-                }
-            } else if !wanted && *watched {
-                self.epoll.remove(fd);
-                *watched = false;
+            match watch(&mut self.epoll, &mut self.watched[token as usize], fd, token, interest, wanted) {
+                // A standard descriptor that was closed before mpiexec began.
+                Err(_) if token == INPUT => drop(self.input.read(0)),
+                Err(_) if token == STDOUT => self.out.pending.clear(),
+                Err(_) if token == STDERR => self.err.pending.clear(),
+                result => result?,
             }
         }
         Ok(())
@@ -206,18 +261,12 @@ impl Conductor<'_> {
 
     fn event(&mut self, event: Event) {
         match event.token {
-            CHANNEL_IN => self.receive(),
-            CHANNEL_OUT => drop(self.channel.flush()),
             SIGNAL => {
                 while let Some(signal) = self.signals.next() {
                     self.signal(signal);
                 }
             }
-            INPUT => {
-                if let Some(bytes) = self.input.read() {
-                    self.down(Down::Input(bytes));
-                }
-            }
+            INPUT => self.pass_input(),
             STDOUT => {
                 if self.out.backlog() > 0
                     && let Err(error) = self.out.write_some()
@@ -225,13 +274,43 @@ impl Conductor<'_> {
                     self.output_lost(&error);
                 }
             }
-            _ => {
+            STDERR => {
                 if self.err.backlog() > 0 {
                     // There is nowhere to say it: the job goes on, but has not ended well (`Sink::lost`).
                     let _ = self.err.write_some();
                 }
             }
+            token => {
+                let number = ((token - HOST) / 4) as usize;
+                match (token - HOST) % 4 {
+                    CHANNEL_IN => self.receive(number),
+                    CHANNEL_OUT => drop(self.hosts[number].channel.flush()),
+                    _ => self.read_errors(number),
+                }
+            }
         }
+    }
+
+    fn pass_input(&mut self) {
+        let Some(bytes) = self.input.read(self.on_the_way()) else { return };
+        let down = Down::Input(bytes);
+        let Down::Input(bytes) = &down else { return };
+        for host in self.hosts.iter_mut().filter(|host| host.stage == Stage::Running && !host.job.readers.is_empty()) {
+            host.on_the_way += bytes.len();
+            host.down(&down);
+        }
+    }
+
+    /// What a remote shell has to say.
+    fn read_errors(&mut self, number: usize) {
+        for line in self.hosts[number].read_errors() {
+            self.say_for(number, &line);
+        }
+        self.settle(number);
+    }
+
+    fn say_for(&mut self, number: usize, line: &str) {
+        self.say(&format!("host {}: {line}", self.hosts[number].name));
     }
 
     /// The standard output takes no more.
@@ -247,27 +326,31 @@ impl Conductor<'_> {
         self.end(EXIT_FAILURE, SIGTERM);
     }
 
-    fn receive(&mut self) {
-        while self.out.backlog() + self.err.backlog() < BACKLOG_MAX {
-            match self.channel.receive() {
+    fn receive(&mut self, number: usize) {
+        while self.has_room() && self.hosts[number].is_open() {
+            let received = self.hosts[number].channel.receive();
+            if let Some(line) = self.hosts[number].heard() {
+                self.say_for(number, &line);
+            }
+            match received {
                 Received::Frame(body) => match Up::decode(&body) {
-                    Some(up) => self.up(up),
-                    None => return self.agent_ended(),
+                    Some(up) => self.up(number, up),
+                    None => return self.closed(number),
                 },
                 Received::Nothing => return,
-                Received::End => return self.agent_ended(),
+                Received::End => return self.closed(number),
             }
         }
     }
 
-    fn up(&mut self, up: Up) {
+    fn up(&mut self, number: usize, up: Up) {
         match up {
-            Up::Started { host, facts, notes } => {
-                self.host = host;
+            Up::Ready { version, pid } => self.ready(number, &version, pid),
+            Up::Started { facts, notes, .. } => {
                 notes.iter().for_each(|note| self.say(note));
                 if self.options.verbose {
                     let text = info::facts(&facts);
-                    self.say(&format!("started on host {}: {text}", self.host));
+                    self.say(&format!("started on host {}: {text}", self.hosts[number].name));
                 }
             }
             Up::Output { rank, stream, bytes } => {
@@ -277,31 +360,103 @@ impl Conductor<'_> {
                     self.clockwork.prompt_comes();
                 }
             }
-            Up::InputTaken(len) => self.input.taken(len as usize),
-            Up::Trouble(trouble) => self.trouble(&trouble),
+            Up::InputTaken(len) => {
+                let on_the_way = &mut self.hosts[number].on_the_way;
+                *on_the_way = on_the_way.saturating_sub(len as usize);
+            }
+            Up::Trouble(trouble) => self.trouble(number, &trouble),
             Up::RankEnded { rank, pid, code } => {
                 if self.options.verbose {
                     self.say(&format!("rank {rank} (pid {pid}) has ended with code {code}"));
                 }
             }
-            Up::Snapshot(states) => self.answer(&states),
-            Up::Counts(counts) => {
-                let text = stats::text(&counts);
-                self.say("what the ranks counted:");
-                self.err.pending.extend(text.bytes());
-            }
+            Up::Snapshot(states) => self.questions.answer(number, states),
+            Up::Counts(counts) => self.hosts[number].counts = Some(counts),
             Up::Note(text) => self.say(&text),
-            Up::Finished { clean } => {
-                self.finished = true;
-                self.clockwork.stop();
-                // It leaves now; should it not, it is ended.
-                self.clockwork.ending();
-                self.release_lines();
-                if !clean {
-                    self.say(&format!("some processes of the job on host {} do not end (in the kernel?)", self.host));
+            Up::Card(card) => self.cards.push(card),
+            Up::Attached => {
+                if !std::mem::replace(&mut self.attached, true) {
+                    self.down_all(&Down::Attached);
                 }
             }
+            Up::Info(text) => self.hosts[number].info = Some(text),
+            Up::Finished { clean } => self.finished(number, clean),
         }
+    }
+
+    /// An agent is there.
+    fn ready(&mut self, number: usize, version: &str, pid: i32) {
+        let host = &mut self.hosts[number];
+        if host.stage != Stage::Calling {
+            return;
+        }
+        (host.agent, host.stage, host.was_ready, host.due_ns) = (pid, Stage::Ready, true, None);
+        let name = &host.name;
+        if version != frames::version() {
+            let text = format!(
+                "host {name} has Hawser {version}, and this mpiexec is of {}; install the same on all hosts",
+                frames::version()
+            );
+            return self.lose(number, Some(text));
+        }
+        if host.far.is_some()
+            && let Err(error) = self.beat(number)
+        {
+            return self.lose(number, Some(error.to_string()));
+        }
+        if self.hosts.iter().all(|host| host.stage == Stage::Ready) {
+            self.start();
+        }
+    }
+
+    /// Lets the process beside beat into the channel.
+    fn beat(&mut self, number: usize) -> io::Result<()> {
+        if self.pulse.is_none() {
+            self.pulse = Some(start_pulse(&self.signals)?);
+        }
+        let channel = self.hosts[number].channel.output();
+        self.pulse.as_ref().map_or(Ok(()), |pulse| pulse.send(b"c", Some(channel)))
+    }
+
+    /// All agents are there.
+    fn start(&mut self) {
+        for host in &mut self.hosts {
+            host.stage = Stage::Running;
+            host.down(&Down::Start(host.job.clone()));
+            host.job.apps = Vec::new();
+        }
+    }
+
+    fn finished(&mut self, number: usize, clean: bool) {
+        let host = &mut self.hosts[number];
+        // It leaves now; should it not, it is ended.
+        host.finish();
+        self.questions.forget(number);
+        if !clean {
+            let text = format!("some processes of the job on host {} do not end (in the kernel?)", host.name);
+            self.say(&text);
+        }
+        if self.hosts.iter().all(|host| host.stage >= Stage::Finished) {
+            self.clockwork.stop();
+            self.release_lines();
+            self.tell_counts();
+        }
+    }
+
+    /// What all hosts' ranks counted.
+    fn tell_counts(&mut self) {
+        let counts = self.counts();
+        if self.hosts[0].job.stats && !counts.ranks.is_empty() {
+            self.say("what the ranks counted:");
+            self.err.pending.extend(stats::text(&counts).bytes());
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        let told: Vec<&Counts> = self.hosts.iter().filter_map(|host| host.counts.as_ref()).collect();
+        let names = told.iter().map(|counts| &counts.names).max_by_key(|names| names.len());
+        let ranks = told.iter().flat_map(|counts| counts.ranks.iter().cloned()).collect();
+        Counts { names: names.cloned().unwrap_or_default(), ranks }
     }
 
     fn release_lines(&mut self) {
@@ -309,10 +464,10 @@ impl Conductor<'_> {
         self.lines.finish(Stream::Err, &mut self.err.pending);
     }
 
-    fn trouble(&mut self, trouble: &Trouble) {
+    fn trouble(&mut self, number: usize, trouble: &Trouble) {
         // What follows from the end of the job is no news.
         if !self.ending {
-            self.say(&trouble.line(&self.host));
+            self.say(&trouble.line(&self.hosts[number].name));
             self.end(trouble.exit_code(), SIGTERM);
         }
     }
@@ -322,68 +477,123 @@ impl Conductor<'_> {
         let code = *self.code.get_or_insert(code);
         self.ending = true;
         self.clockwork.ending();
-        self.down(Down::End { signal, code });
+        self.down_all(&Down::End { signal, code });
+        for number in 0..self.hosts.len() {
+            // Where nothing has been started nothing needs time to end.
+            if self.hosts[number].stage < Stage::Running {
+                self.lose(number, None);
+            }
+        }
     }
 
-    fn agent_ended(&mut self) {
-        self.agent_gone = true;
-        if self.finished {
-            return;
+    /// A host's channel has ended. Should that be too early, how its process ended is waited for, to be told.
+    fn closed(&mut self, number: usize) {
+        self.hosts[number].close();
+        self.settle(number);
+    }
+
+    /// An early end of which all is known is told.
+    fn settle(&mut self, number: usize) {
+        let host = &self.hosts[number];
+        if host.is_told() {
+            self.lose(number, Some(host.loss()));
         }
-        let mut how = None;
-        tree::kill_descendants(KILL_LIMIT_MS, |pid, end| how = if pid == self.agent { Some(end) } else { how });
-        self.clockwork.stop();
-        self.release_lines();
-        if !self.ending {
-            let how = match how {
-                Some(End::Killed { signal, .. }) => {
-                    format!("was killed by signal {signal} ({})", signals::description(signal))
-                }
-                _ => "ended unexpectedly".into(),
-            };
-            self.say(&format!("the agent on host {} (pid {}) {how}; the job is ended", self.host, self.agent));
+    }
+
+    /// A host is no part of the job any more; `text` says why, if that is news.
+    fn lose(&mut self, number: usize, text: Option<String>) {
+        self.hosts[number].let_go();
+        self.lost = true;
+        self.questions.forget(number);
+        if self.hosts.iter().all(|host| host.stage == Stage::Gone) {
+            self.kill_all();
+            self.clockwork.stop();
+            self.release_lines();
+        }
+        if let Some(text) = text.filter(|_| !self.ending) {
+            self.say(&text);
+            self.end(EXIT_FAILURE, SIGTERM);
         }
         self.code.get_or_insert(EXIT_FAILURE);
+    }
+
+    /// How processes of ours have ended.
+    fn reap(&mut self) {
+        while let Reaped::Ended(pid, end) = spawn::reap() {
+            note_end(&mut self.hosts, pid, end);
+        }
+        (0..self.hosts.len()).for_each(|number| self.settle(number));
+    }
+
+    fn kill_all(&mut self) {
+        tree::kill_descendants(KILL_LIMIT_MS, |pid, end| note_end(&mut self.hosts, pid, end));
     }
 
     fn signal(&mut self, signal: i32) {
         match signal {
             SIGHUP | SIGINT | SIGTERM => {
                 if self.ending {
-                    return self.down(Down::End { signal: SIGKILL, code: EXIT_SIGNAL + signal });
+                    return self.down_all(&Down::End { signal: SIGKILL, code: EXIT_SIGNAL + signal });
                 }
                 self.say(&format!("signal {signal} ({}) ends the job", signals::description(signal)));
                 self.end(EXIT_SIGNAL + signal, signal);
             }
             SIGQUIT => self.ask(Why::Asked),
-            SIGUSR1 | SIGUSR2 | SIGCONT => self.down(Down::Signal(signal)),
+            SIGUSR1 | SIGUSR2 | SIGCONT => self.down_all(&Down::Signal(signal)),
             SIGTSTP => {
-                self.down(Down::Signal(signal));
+                self.down_all(&Down::Signal(signal));
                 signals::stop_self();
             }
+            SIGCHLD => self.reap(),
             _ => {}
         }
     }
 
     fn ask(&mut self, why: Why) {
-        self.questions.push_back(why);
-        self.down(Down::Snapshot);
+        let running = (0..self.hosts.len()).filter(|&number| self.hosts[number].stage == Stage::Running);
+        self.questions.ask(why, running.collect());
+        self.down_all(&Down::Snapshot);
     }
 
-    /// The agent has said what its ranks do.
-    fn answer(&mut self, states: &[RankState]) {
-        let why = match self.questions.pop_front() {
-            Some(Why::Timeout) => format!("the job's time (--timeout {}) is over", seconds(self.options)),
-            Some(Why::Asked) => "asked by signal 3 (Quit)".into(),
-            Some(Why::IsItStuck) => match self.clockwork.stuck(report::stuck_ns(states)) {
-                Some(hang_s) => format!("no rank has made progress for {hang_s} s"),
-                None => return,
-            },
-            None => return,
+    /// Passes on what has gathered: cards to all hosts, answers to those who asked.
+    fn pass_on(&mut self) {
+        if !self.cards.is_empty() {
+            let cards = std::mem::take(&mut self.cards);
+            self.down_all(&Down::Cards(cards));
+        }
+        while let Some((why, states)) = self.questions.answered() {
+            self.answer(why, &states);
+        }
+    }
+
+    /// The agents have said what their ranks do.
+    fn answer(&mut self, why: Why, states: &[(usize, RankState)]) {
+        let runs = self.hosts.iter().all(|host| host.stage >= Stage::Running);
+        let why = match why {
+            Why::Timeout => format!("the job's time (--timeout {}) is over", seconds(self.options)),
+            Why::Asked => "asked by signal 3 (Quit)".into(),
+            Why::IsItStuck => {
+                let stuck_ns = report::stuck_ns(states.iter().map(|(_, state)| state)).filter(|_| runs);
+                match self.clockwork.stuck(stuck_ns) {
+                    Some(hang_s) => format!("no rank has made progress for {hang_s} s"),
+                    None => return,
+                }
+            }
         };
-        let located: Vec<_> = states.iter().map(|state| (self.host.as_str(), state)).collect();
-        let text = report::report(&why, &located);
+        let text = self.report(&why, states);
         self.err.pending.extend(text.bytes());
+    }
+
+    fn report(&self, why: &str, states: &[(usize, RankState)]) -> String {
+        let located: Vec<_> = states.iter().map(|(host, state)| (self.hosts[*host].name.as_str(), state)).collect();
+        report::report(why, &located)
+    }
+
+    /// Until the next thing that is to be done at its time.
+    fn timeout_ms(&mut self) -> Option<u64> {
+        let hosts = self.hosts.iter().filter_map(Host::next_ns).min();
+        let hosts_ms = hosts.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
+        self.clockwork.timeout_ms().into_iter().chain(hosts_ms).min()
     }
 
     fn timers(&mut self) {
@@ -400,11 +610,24 @@ impl Conductor<'_> {
                         self.lines.release(rank, Stream::Err, &mut self.err.pending);
                     }
                 }
-                // The agent does not do what it was told: everything below is ended from here. What it had sent
+                // An agent does not do what it was told: everything below is ended from here. What it had sent
                 // is read on, to the end.
-                Due::Overdue => {
-                    tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+                Due::Overdue => self.kill_all(),
+            }
+        }
+        let listens = self.has_room();
+        for number in 0..self.hosts.len() {
+            match self.hosts[number].late(listens) {
+                Some(Late::Leaving) => self.hosts[number].let_go(),
+                Some(Late::Closed) => {
+                    let text = self.hosts[number].loss();
+                    self.lose(number, Some(text));
                 }
+                Some(Late::Silent) => {
+                    let text = self.hosts[number].silence();
+                    self.lose(number, Some(text));
+                }
+                None => {}
             }
         }
     }

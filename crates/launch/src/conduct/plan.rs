@@ -1,33 +1,80 @@
-//! From the command line to what an agent is told to run.
+//! From the command line to what each host's agent is told to run.
 
 use crate::args::{AppOptions, Inherit, Options};
 use crate::frames::{App, HostJob};
-use hawser_job::plan::MAX_LOCAL;
+use crate::hosts::Turns;
+use crate::params;
+use hawser_boot::protocol::Secret;
+use hawser_job::plan::{MAX_LOCAL, MAX_WORLD};
 use hawser_os::host;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-/// The whole job on this host.
-pub fn host_job(options: &Options, stats: bool) -> io::Result<HostJob> {
+/// The job of each host that has ranks, in the order of their first ones. Without hosts it is this one, by its own name.
+pub fn host_jobs(options: &Options, stats: bool) -> io::Result<Vec<HostJob>> {
     let size: u64 = options.apps.iter().map(|app| u64::from(app.ranks)).sum();
-    if size > MAX_LOCAL as u64 {
-        return Err(io::Error::other(format!("{size} ranks on one host are too many; {MAX_LOCAL} is the most")));
+    if size > MAX_WORLD as u64 {
+        return Err(io::Error::other(format!("{size} ranks are too many; {MAX_WORLD} are the most of a job")));
     }
+    let whole = whole_job(options, size as u32, stats)?;
+    let mut jobs: Vec<HostJob> = Vec::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for (rank, (host, app)) in (0..).zip(places(options)?) {
+        let number = *numbers.entry(host).or_insert_with(|| {
+            jobs.push(HostJob { host: host.into(), ..whole.clone() });
+            jobs.len() - 1
+        });
+        jobs[number].ranks.push((rank, app));
+    }
+    for job in &mut jobs {
+        if job.ranks.len() > MAX_LOCAL {
+            let (ranks, host) = (job.ranks.len(), if job.host.is_empty() { "one host" } else { &job.host });
+            return Err(io::Error::other(format!("{ranks} ranks on {host} are too many; {MAX_LOCAL} is the most")));
+        }
+        job.readers.retain(|reader| job.ranks.binary_search_by_key(reader, |(rank, _)| *rank).is_ok());
+    }
+    Ok(jobs)
+}
+
+/// What all hosts are told alike.
+fn whole_job(options: &Options, size: u32, stats: bool) -> io::Result<HostJob> {
     let directory = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    let of_app = options.apps.iter().enumerate().flat_map(|(number, app)| (0..app.ranks).map(move |_| number as u32));
     // Told apart by people by mpiexec's process, and by machines by the rest.
     let id = format!("{}-{:08x}", host::pid(), u32::from_ne_bytes(host::random()?));
     Ok(HostJob {
         id,
-        size: size as u32,
-        ranks: of_app.enumerate().map(|(rank, app)| (rank as u32, app)).collect(),
+        host: String::new(),
+        secret: Secret(host::random()?),
+        size,
+        ranks: Vec::new(),
         apps: options.apps.iter().map(|app| self::app(app, std::env::vars_os())).collect(),
         directory: directory.as_os_str().as_bytes().to_vec(),
         binding: options.binding.clone(),
         readers: options.readers.clone(),
         stats,
+        membarrier: params::may_membarrier(),
     })
+}
+
+/// The host and the program of each rank.
+fn places(options: &Options) -> io::Result<Vec<(&str, u32)>> {
+    let mut places = Vec::new();
+    let mut shared = Turns::new(&options.hosts, options.per_host);
+    for (number, app) in (0..).zip(&options.apps) {
+        let mut own = Turns::new(&app.hosts, options.per_host);
+        let turns = if app.hosts.is_empty() { &mut shared } else { &mut own };
+        for _ in 0..app.ranks {
+            let host = if options.hosts.is_empty() && app.hosts.is_empty() { Some("") } else { turns.next() };
+            let host = host.ok_or_else(|| {
+                let text = format!("the hosts' max_slots leave no room for more than {} ranks", places.len());
+                io::Error::other(text)
+            })?;
+            places.push((host, number));
+        }
+    }
+    Ok(places)
 }
 
 fn app(options: &AppOptions, ours: impl Iterator<Item = (OsString, OsString)>) -> App {
@@ -59,6 +106,7 @@ fn environment(options: &AppOptions, ours: Vec<(OsString, OsString)>) -> Vec<(Os
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hosts;
 
     fn pairs(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
         list.iter().map(|(n, v)| (OsString::from(n), OsString::from(v))).collect()
@@ -78,8 +126,28 @@ mod tests {
     #[test]
     fn ranks_are_numbered_through_the_apps() {
         let app = |ranks| AppOptions { ranks, command: vec!["a".into()], ..AppOptions::default() };
-        let job = host_job(&Options { apps: vec![app(2), app(1)], ..Options::default() }, false).unwrap();
-        assert_eq!((job.size, job.ranks), (3, vec![(0, 0), (1, 0), (2, 1)]));
-        assert!(host_job(&Options { apps: vec![app(5000)], ..Options::default() }, false).is_err());
+        let jobs = host_jobs(&Options { apps: vec![app(2), app(1)], ..Options::default() }, false).unwrap();
+        assert_eq!((jobs.len(), jobs[0].size, &jobs[0].ranks), (1, 3, &vec![(0, 0), (1, 0), (2, 1)]));
+        assert!(host_jobs(&Options { apps: vec![app(5000)], ..Options::default() }, false).is_err());
+    }
+
+    #[test]
+    fn each_host_is_told_its_ranks_and_readers() {
+        let app = |ranks| AppOptions { ranks, command: vec!["a".into()], ..AppOptions::default() };
+        let hosts = hosts::list("a,b:2").unwrap();
+        let readers = vec![0, 2];
+        let mut options = Options { apps: vec![app(3), app(2)], hosts, readers, ..Options::default() };
+        let jobs = host_jobs(&options, false).unwrap();
+        let told: Vec<_> = jobs.iter().map(|job| (job.host.as_str(), job.ranks.clone(), job.readers.clone())).collect();
+        // The second program goes on where the first one has ended.
+        assert_eq!(told, [("a", vec![(0, 0), (3, 1)], vec![0]), ("b", vec![(1, 0), (2, 0), (4, 1)], vec![2])]);
+        assert!(
+            jobs.iter().all(|job| job.secret == jobs[0].secret && job.secret != Secret::default() && job.size == 5)
+        );
+        options.apps[1].hosts = hosts::list("b").unwrap();
+        assert_eq!(host_jobs(&options, false).unwrap()[1].ranks, [(1, 0), (2, 0), (3, 1), (4, 1)]);
+        options.hosts[0].max = 1;
+        options.hosts[1].max = 1;
+        assert!(host_jobs(&options, false).is_err_and(|error| error.to_string().contains("more than 2 ranks")));
     }
 }

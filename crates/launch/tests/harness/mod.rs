@@ -5,7 +5,9 @@
 use hawser_os::{host, signals};
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -30,6 +32,15 @@ pub struct Outcome {
     pub out: String,
     pub err: String,
     pub took: Duration,
+}
+
+/// A remote shell that runs the command here, whatever the host is called. `before` is what it does first, as a login
+/// script would.
+pub fn remote_shell(name: &str, before: &str) -> PathBuf {
+    let file = std::env::temp_dir().join(format!("hawser-rsh-{name}-{}", host::pid()));
+    fs::write(&file, format!("#!/bin/sh\nhost=$1; shift\n{before}\nexec sh -c \"$*\"\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    file
 }
 
 /// Starts `mpiexec` with the words of `line`, RANK standing for the test's rank program.
@@ -164,9 +175,14 @@ pub fn command_line(pid: i32) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
-/// The agent of a job among its processes.
+/// An agent of a job among its processes.
 pub fn agent_of(processes: &[i32]) -> Option<i32> {
-    processes.iter().copied().find(|&pid| command_line(pid).contains("__agent"))
+    parts(processes, "__agent").first().copied()
+}
+
+/// The processes of mpiexec that have this part.
+pub fn parts(processes: &[i32], subcommand: &str) -> Vec<i32> {
+    processes.iter().copied().filter(|&pid| command_line(pid).contains(subcommand)).collect()
 }
 
 /// Programs (ranks and what they started) among a job's processes.

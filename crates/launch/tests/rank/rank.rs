@@ -75,6 +75,24 @@ impl Rank {
         self.world.finalize();
     }
 
+    /// Publishes a card, and sleeps until those of all ranks are there.
+    fn exchange(&self) -> Vec<String> {
+        let (world, me) = (&self.world, self.segment.rank(self.world.local_rank() as usize));
+        let card = format!("card {} of {}", world.rank(), self.segment.host());
+        world.publish(card.as_bytes()).unwrap_or_else(|error| fail(error.cause()));
+        let bell = me.doorbell();
+        let text = |card: Vec<u8>| String::from_utf8_lossy(&card).into_owned();
+        (0..world.size())
+            .map(|rank| loop {
+                let armed = bell.arm();
+                match self.segment.card(rank) {
+                    Some(card) => break text(card),
+                    None => bell.sleep(armed, None),
+                };
+            })
+            .collect()
+    }
+
     /// Sleeps in a call for ever.
     fn receive(&self, peer: WaitPeer, tag: i32) -> ! {
         let reason = WaitReason {
@@ -109,6 +127,13 @@ fn main() {
             let world = &rank.world;
             let (app, program) = (world.appnum(), world.program_size());
             println!("rank {} of {} app {app:?} of {program}", world.rank(), world.size());
+            rank.finalize();
+        }
+        // Everybody's card, and whether the secret is a secret that all have.
+        "cards" => {
+            let rank = Rank::init();
+            let secret = rank.world.secret();
+            println!("{} {:?} {}", rank.exchange().join(", "), secret, u128::from_ne_bytes(secret.0));
             rank.finalize();
         }
         "late" => {

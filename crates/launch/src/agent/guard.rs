@@ -1,0 +1,70 @@
+//! The guard of an agent on another host than mpiexec's: what mpiexec is to the agent of its own host.
+//!
+//! A remote shell starts it, it starts the agent, with the same streams. It does three things: it beats into the agent's
+//! output (`pulse`); when the agent is gone it ends every process that the agent has left; and it ends as the agent did,
+//! with a last word where that was killed. The agent does likewise when its guard is gone.
+
+use super::{KILL_LIMIT_MS, SUBCOMMAND as AGENT};
+use crate::pulse;
+use crate::trouble::EXIT_SIGNAL;
+use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::signals::{self, SIGCHLD, Signals};
+use hawser_os::spawn::{self, End, Reaped, Terms};
+use hawser_os::{clock, host, pipe, tree};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// How a remote shell asks for it.
+pub const SUBCOMMAND: &str = "__guard";
+
+/// Guards an agent to its end and gives its exit code.
+pub fn main(output: BorrowedFd) -> i32 {
+    match serve(output) {
+        Ok(End::Exited(code)) => code,
+        Ok(End::Killed { signal, .. }) => EXIT_SIGNAL + signal,
+        Err(error) => {
+            eprintln!("mpiexec's agent cannot start: {error}");
+            1
+        }
+    }
+}
+
+fn serve(output: BorrowedFd) -> io::Result<End> {
+    spawn::become_subreaper()?;
+    signals::restore_default(SIGCHLD);
+    let signals = Signals::take(&[SIGCHLD])?;
+    let mut epoll = Epoll::new()?;
+    epoll.add(signals.as_fd(), 0, Interest::Read)?;
+    let channel = output.try_clone_to_owned()?;
+    pipe::set_nonblocking(channel.as_fd())?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("mpiexec").args([AGENT, &host::pid().to_string()]);
+    let terms = Terms { mask: Some(signals.before()), own_group: true, ..Terms::default() };
+    let agent = spawn::spawn(&mut command, terms)?.id() as i32;
+    let mut events = Vec::new();
+    let mut last_ns = clock::now_ns();
+    loop {
+        epoll.wait(&mut events, Some(pulse::next_beat_ms(last_ns)))?;
+        while signals.next().is_some() {}
+        while let Reaped::Ended(pid, end) = spawn::reap() {
+            if pid == agent {
+                tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+                say(agent, end);
+                return Ok(end);
+            }
+        }
+        if pulse::next_beat_ms(last_ns) == 0 {
+            last_ns = clock::now_ns();
+            // That nobody hears it is the agent's business.
+            pulse::beat(&channel);
+        }
+    }
+}
+
+fn say(agent: i32, end: End) {
+    if let End::Killed { signal, .. } = end {
+        eprintln!("the agent (pid {agent}) was killed by signal {signal} ({})", signals::description(signal));
+    }
+}

@@ -1,0 +1,143 @@
+//! Signs of life between hosts, so that a silent network or a machine without power is told from a process that is
+//! merely stopped.
+//!
+//! Every second something beats into each channel to another host: beside mpiexec this process (`main`), beside a far
+//! agent its guard (`agent::guard`). A stopped mpiexec or agent is waited for, since what beats beside it goes on; only
+//! where that is stopped or gone too, or nothing gets through, there is silence. A beat is one write that the kernel never
+//! divides (`channel`), so it may fall between those of the process beside.
+
+use crate::channel::BEAT;
+use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::unix::Packets;
+use hawser_os::{clock, pipe};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// How mpiexec asks for the process that beats beside it.
+pub const SUBCOMMAND: &str = "__pulse";
+
+const BEAT_NS: u64 = 1_000_000_000;
+/// Seconds of silence after which the other side is lost: with the time that ends the rest it makes less than ten.
+pub const SILENCE_S: u32 = 7;
+
+/// How long the other side has been silent, counted in looks: whoever was stopped itself has looked once, however long
+/// that was.
+pub struct Silence {
+    look_at_ns: u64,
+    looks: u32,
+}
+
+impl Default for Silence {
+    fn default() -> Silence {
+        Silence { look_at_ns: clock::now_ns() + BEAT_NS, looks: 0 }
+    }
+}
+
+impl Silence {
+    /// Something has come, or nothing could have.
+    pub fn broken(&mut self) {
+        self.looks = 0;
+    }
+
+    /// When to look again.
+    pub fn look_at_ns(&self) -> u64 {
+        self.look_at_ns
+    }
+
+    /// To be asked when that time has come; whether the silence is too long.
+    pub fn is_death(&mut self) -> bool {
+        let now_ns = clock::now_ns();
+        if now_ns >= self.look_at_ns {
+            self.look_at_ns = now_ns + BEAT_NS;
+            self.looks += 1;
+        }
+        self.looks >= SILENCE_S
+    }
+}
+
+/// Until the next beat.
+pub fn next_beat_ms(last_ns: u64) -> u64 {
+    (last_ns + BEAT_NS).saturating_sub(clock::now_ns()).div_ceil(1_000_000)
+}
+
+/// One beat; whether there is still somebody to take it. Where there is no room, what fills it is a sign of life.
+pub fn beat(channel: &OwnedFd) -> bool {
+    match pipe::write(channel.as_fd(), &BEAT) {
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        Ok(_) => true,
+    }
+}
+
+/// Beats into every channel that mpiexec hands over on `line`, until mpiexec is gone.
+pub fn main(line: OwnedFd) -> i32 {
+    match serve(Packets::from(line)) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("mpiexec's pulse fails: {error}");
+            1
+        }
+    }
+}
+
+fn serve(line: Packets) -> io::Result<()> {
+    let mut epoll = Epoll::new()?;
+    epoll.add(line.as_fd(), 0, Interest::Read)?;
+    let (mut channels, mut events) = (Vec::new(), Vec::new());
+    let mut last_ns = clock::now_ns();
+    loop {
+        epoll.wait(&mut events, Some(next_beat_ms(last_ns)))?;
+        if !events.is_empty() {
+            match line.receive(&mut [0; 8])? {
+                (0, _) => return Ok(()),
+                (_, channel) => channels.extend(channel),
+            }
+        }
+        if next_beat_ms(last_ns) == 0 {
+            last_ns = clock::now_ns();
+            channels.retain(beat);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::{Channel, Received};
+    use std::time::Duration;
+
+    #[test]
+    fn silence_is_counted_in_looks_and_broken_by_any_sign() {
+        let mut silence = Silence { look_at_ns: 0, looks: 0 };
+        // Long ago: one look all the same.
+        assert!(!silence.is_death() && !silence.is_death());
+        for _ in 2..SILENCE_S {
+            silence.look_at_ns = 0;
+            assert!(!silence.is_death());
+        }
+        silence.broken();
+        silence.look_at_ns = 0;
+        assert!(!silence.is_death());
+        silence.looks = SILENCE_S - 1;
+        silence.look_at_ns = 0;
+        assert!(silence.is_death());
+    }
+
+    #[test]
+    fn beats_come_between_frames_and_are_none() {
+        let (ours, theirs) = Packets::pair().unwrap();
+        let (input, output) = pipe::pipe().unwrap();
+        let (_, unused) = pipe::pipe().unwrap();
+        let (reader, writer) = (unused.try_clone().unwrap(), output.try_clone().unwrap());
+        let mut sender = Channel::new(reader, writer).unwrap();
+        let mut receiver = Channel::new(input, unused).unwrap();
+        ours.send(b"c", Some(output.as_fd())).unwrap();
+        let pulse = std::thread::spawn(move || main(theirs.into()));
+        std::thread::sleep(Duration::from_millis(1300));
+        sender.send(b"frame").unwrap();
+        assert_eq!(receiver.receive(), Received::Frame(b"frame".to_vec()));
+        std::thread::sleep(Duration::from_millis(1000));
+        assert!(receiver.heard() && receiver.receive() == Received::Nothing && receiver.heard() && !receiver.heard());
+        drop(ours);
+        assert_eq!(pulse.join().unwrap(), 0);
+    }
+}
