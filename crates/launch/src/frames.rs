@@ -70,8 +70,6 @@ pub enum Down {
     },
     /// What ranks of any host have published.
     Cards(Vec<Card>),
-    /// A rank of another host has called MPI_Init.
-    Attached,
     /// Asks for `Up::Counts`.
     Counts,
     /// Asks for `Up::Info`, measured for so many ranks.
@@ -148,8 +146,13 @@ pub enum Up {
         clean: bool,
     },
     Card(Card),
-    /// The first rank of this host has called MPI_Init.
+    /// The first rank of this host has called MPI_Init. In a job of several hosts.
     Attached,
+    /// A rank has ended well without MPI_Init. In a job of several hosts.
+    Left {
+        rank: u32,
+        pid: i32,
+    },
     /// What was detected on this host.
     Info(String),
 }
@@ -164,9 +167,8 @@ impl Down {
             Down::Snapshot => to.u8(3).done(),
             Down::End { signal, code } => to.u8(4).u32(*signal as u32).u32(*code as u32).done(),
             Down::Cards(cards) => to.u8(5).list(cards, put_card).done(),
-            Down::Attached => to.u8(6).done(),
-            Down::Counts => to.u8(7).done(),
-            Down::Info(ranks) => to.u8(8).u32(*ranks).done(),
+            Down::Counts => to.u8(6).done(),
+            Down::Info(ranks) => to.u8(7).u32(*ranks).done(),
         }
         to.0
     }
@@ -180,9 +182,8 @@ impl Down {
             3 => Down::Snapshot,
             4 => Down::End { signal: from.u32()? as i32, code: from.u32()? as i32 },
             5 => Down::Cards(from.list(get_card)?),
-            6 => Down::Attached,
-            7 => Down::Counts,
-            8 => Down::Info(from.u32()?),
+            6 => Down::Counts,
+            7 => Down::Info(from.u32()?),
             _ => return None,
         })
     }
@@ -213,6 +214,7 @@ impl Up {
             Up::Card(card) => put_card(to.u8(10), card),
             Up::Attached => to.u8(11).done(),
             Up::Info(text) => to.u8(12).text(text).done(),
+            Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
         }
         to.0
     }
@@ -240,6 +242,7 @@ impl Up {
             10 => Up::Card(get_card(from)?),
             11 => Up::Attached,
             12 => Up::Info(from.text()?),
+            13 => Up::Left { rank: from.u32()?, pid: from.u32()? as i32 },
             _ => return None,
         })
     }
@@ -443,7 +446,6 @@ mod tests {
             Down::Snapshot,
             Down::End { signal: 15, code: -1 },
             Down::Cards(vec![(1, vec![0xff]), (0, Vec::new())]),
-            Down::Attached,
             Down::Counts,
             Down::Info(4),
         ];
@@ -491,6 +493,7 @@ mod tests {
             Up::Ready { version: "1".into(), pid: 7 },
             Up::Card((3, b"card".to_vec())),
             Up::Attached,
+            Up::Left { rank: 1, pid: 2 },
             Up::Info("i".into()),
         ];
         ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));

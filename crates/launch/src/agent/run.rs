@@ -50,8 +50,6 @@ pub struct Run {
     look: Option<(u64, u64)>,
     /// The job is being ended: when to kill.
     kill_at_ns: Option<u64>,
-    /// A rank of another host has called MPI_Init.
-    attached_elsewhere: bool,
 }
 
 impl Run {
@@ -96,19 +94,7 @@ impl Run {
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
         let libraries = facts::library_directory();
         let streams = Streams::new(before);
-        Ok(Run {
-            job,
-            host,
-            facts,
-            segment,
-            door,
-            libraries,
-            ranks,
-            streams,
-            look,
-            kill_at_ns: None,
-            attached_elsewhere: false,
-        })
+        Ok(Run { job, host, facts, segment, door, libraries, ranks, streams, look, kill_at_ns: None })
     }
 
     fn start_ranks(&mut self, desk: &mut Desk) {
@@ -180,10 +166,6 @@ impl Run {
             Down::Input(bytes) => self.streams.input(desk, &bytes),
             Down::Signal(signal) => self.signal_all(signal),
             Down::Counts => desk.up(&Up::Counts(gather::counts(&self.segment, &self.ranks))),
-            Down::Attached => {
-                self.attached_elsewhere = true;
-                self.judge_absent(desk);
-            }
             Down::Cards(cards) => {
                 for (rank, card) in cards {
                     self.segment.set_card(rank, &card);
@@ -288,6 +270,11 @@ impl Run {
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
         rank.judge_at_ns = (unclear && !final_word).then(|| clock::now_ns() + PATIENCE_NS);
         rank.judged = what.is_some() || rank.is_gone();
+        let rank = &self.ranks[local];
+        if self.is_part() && rank.left_without_init() && rank.child > 0 {
+            // Ranks of other hosts may wait for it: mpiexec knows.
+            desk.up(&Up::Left { rank: rank.world, pid: rank.pid() });
+        }
         if let Some(what) = what {
             self.trouble(desk, local, what);
         }
@@ -296,7 +283,7 @@ impl Run {
 
     /// Ranks that left without MPI_Init although others wait for them there.
     fn judge_absent(&mut self, desk: &mut Desk) {
-        let somebody_attached = self.attached_elsewhere || self.ranks.iter().any(|rank| rank.attached.is_some());
+        let somebody_attached = self.ranks.iter().any(|rank| rank.attached.is_some());
         if let Some(local) = self.ranks.iter().position(Rank::left_without_init).filter(|_| somebody_attached)
             && self.ranks[local].child > 0
             && self.kill_at_ns.is_none()

@@ -39,7 +39,8 @@ fn start(mut options: Options) -> i32 {
     if let Err(error) = params::check() {
         fail(error.cause(), EXIT_USAGE);
     }
-    if options.info {
+    // Other hosts are asked by `conduct`.
+    if options.info && options.hosts.is_empty() {
         let ranks = options.apps.iter().map(|app| app.ranks).sum::<u32>().max(2);
         let text = info::text(ranks as usize);
         if options.apps.is_empty() {

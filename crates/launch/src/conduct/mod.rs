@@ -9,14 +9,16 @@ pub mod input;
 pub mod output;
 pub mod plan;
 pub mod questions;
+pub mod visitors;
 
 use crate::agent::KILL_LIMIT_MS;
 use crate::args::Options;
 use crate::channel::Received;
 use crate::frames::{self, Card, Counts, Down, HostJob, RankState, Stream, Up};
-use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, Trouble};
+use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, Trouble, What};
 use crate::{info, pulse, report, stats};
 use clockwork::{Clockwork, Due};
+use hawser_boot::protocol::Inspect;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{
@@ -33,6 +35,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use visitors::Visitors;
 
 /// Signals that mpiexec reads; those that it was started to ignore stay ignored.
 const SIGNALS: [i32; 9] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD];
@@ -55,6 +58,9 @@ const CHANNEL_IN: u64 = 0;
 const CHANNEL_OUT: u64 = 1;
 const ERRORS: u64 = 2;
 
+/// From here on events are those of `visitors`.
+const VISITORS: u64 = 1 << 32;
+
 fn host_token(number: usize, what: u64) -> u64 {
     HOST + 4 * number as u64 + what
 }
@@ -64,8 +70,10 @@ struct Conductor<'a> {
     epoll: Epoll,
     signals: Signals,
     hosts: Vec<Host>,
-    /// The line to the process that beats into the channels to other hosts.
-    pulse: Option<Packets>,
+    /// The process that beats into the channels to other hosts, and the line to it.
+    pulse: Option<(i32, Packets)>,
+    /// Where tools ask about a job of several hosts.
+    visitors: Option<Visitors>,
     input: Input<'a>,
     lines: Lines,
     out: Sink<'a>,
@@ -76,8 +84,9 @@ struct Conductor<'a> {
     questions: Questions,
     /// Published and not yet passed on.
     cards: Vec<Card>,
-    /// A rank has called MPI_Init, and all hosts know.
+    /// In a job of several hosts: whether a rank has called MPI_Init, and who has left without, on which host.
     attached: bool,
+    left: Option<(usize, Trouble)>,
     /// The exit code, once something decided it.
     code: Option<i32>,
     ending: bool,
@@ -109,6 +118,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
         signals,
         hosts,
         pulse: None,
+        visitors: None,
         input: Input::new(stdin.as_fd(), !options.readers.is_empty()),
         lines: Lines::new(options.prefix),
         out: Sink::new(stdout.as_fd()),
@@ -118,6 +128,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
         questions: Questions::default(),
         cards: Vec::new(),
         attached: false,
+        left: None,
         code: None,
         ending: false,
         lost: false,
@@ -144,14 +155,14 @@ fn call(jobs: Vec<HostJob>, options: &Options, signals: &Signals) -> io::Result<
 }
 
 /// Starts the process that beats into the channels that are handed over on the line.
-fn start_pulse(signals: &Signals) -> io::Result<Packets> {
+fn start_pulse(signals: &Signals) -> io::Result<(i32, Packets)> {
     let (ours, theirs) = Packets::pair()?;
     let mut command = Command::new("/proc/self/exe");
     command.arg0("mpiexec").arg(pulse::SUBCOMMAND).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
     let terms = Terms { mask: Some(signals.before()), own_group: true, at_terminal: true, ..Terms::default() };
-    spawn::spawn(&mut command, terms)
-        .during(|| "starting the process that shows other hosts that mpiexec lives".into())?;
-    Ok(ours)
+    let pulse = spawn::spawn(&mut command, terms)
+        .during(|| "starting the process that tells other hosts that this one lives".into())?;
+    Ok((pulse.id() as i32, ours))
 }
 
 /// Tells epoll what is wanted of a descriptor. One without interest is taken out: a hang-up would be told for ever.
@@ -183,6 +194,10 @@ impl Conductor<'_> {
         if self.options.verbose {
             let (id, size) = (self.hosts[0].job.id.clone(), self.hosts[0].job.size);
             self.say(&format!("job {id} of {size} ranks"));
+        }
+        if self.hosts.len() > 1 {
+            let job = &self.hosts[0].job.id;
+            self.visitors = Some(Visitors::receive(job, &mut self.epoll, VISITORS)?);
         }
         self.epoll.add(self.signals.as_fd(), SIGNAL, Interest::Read)
     }
@@ -280,6 +295,13 @@ impl Conductor<'_> {
                     let _ = self.err.write_some();
                 }
             }
+            token @ VISITORS.. => {
+                let visitors = self.visitors.as_mut();
+                let wish = visitors.and_then(|v| v.hear(&mut self.epoll, VISITORS, token - VISITORS));
+                if let Some((number, what)) = wish {
+                    self.ask(Why::Tool(number, what));
+                }
+            }
             token => {
                 let number = ((token - HOST) / 4) as usize;
                 match (token - HOST) % 4 {
@@ -370,16 +392,27 @@ impl Conductor<'_> {
                     self.say(&format!("rank {rank} (pid {pid}) has ended with code {code}"));
                 }
             }
-            Up::Snapshot(states) => self.questions.answer(number, states),
-            Up::Counts(counts) => self.hosts[number].counts = Some(counts),
+            Up::Snapshot(states) => self.questions.answer(number, Some(states)),
+            Up::Counts(counts) => {
+                self.hosts[number].counts = Some(counts);
+                self.questions.answer(number, None);
+            }
             Up::Note(text) => self.say(&text),
             Up::Card(card) => self.cards.push(card),
             Up::Attached => {
-                if !std::mem::replace(&mut self.attached, true) {
-                    self.down_all(&Down::Attached);
+                self.attached = true;
+                self.judge_absent();
+            }
+            Up::Left { rank, pid } => {
+                self.left.get_or_insert((number, Trouble { rank, pid, what: What::NoInit }));
+                self.judge_absent();
+            }
+            Up::Info(text) => {
+                self.hosts[number].info = Some(text);
+                if self.hosts.iter().all(|host| host.info.is_some()) {
+                    self.tell_info();
                 }
             }
-            Up::Info(text) => self.hosts[number].info = Some(text),
             Up::Finished { clean } => self.finished(number, clean),
         }
     }
@@ -404,9 +437,29 @@ impl Conductor<'_> {
         {
             return self.lose(number, Some(error.to_string()));
         }
-        if self.hosts.iter().all(|host| host.stage == Stage::Ready) {
-            self.start();
+        if self.hosts.iter().any(|host| host.stage != Stage::Ready) {
+            return;
         }
+        match self.options.info && !self.options.hosts.is_empty() {
+            true => self.hosts.iter_mut().for_each(|host| host.down(&Down::Info(host.job.ranks.len().max(2) as u32))),
+            false => self.start(),
+        }
+    }
+
+    /// What all hosts have, and the parameters; then the job, if there is one.
+    fn tell_info(&mut self) {
+        let mut text = String::new();
+        for host in &self.hosts {
+            text += &format!("host {}\n{}\n", host.name, host.info.as_deref().unwrap_or_default());
+        }
+        text += &info::parameters();
+        if !self.options.apps.is_empty() {
+            self.err.pending.extend(text.bytes());
+            return self.start();
+        }
+        self.out.pending.extend(text.bytes());
+        self.code = Some(0);
+        (0..self.hosts.len()).for_each(|number| self.lose(number, None));
     }
 
     /// Lets the process beside beat into the channel.
@@ -415,7 +468,19 @@ impl Conductor<'_> {
             self.pulse = Some(start_pulse(&self.signals)?);
         }
         let channel = self.hosts[number].channel.output();
-        self.pulse.as_ref().map_or(Ok(()), |pulse| pulse.send(b"c", Some(channel)))
+        self.pulse.as_ref().map_or(Ok(()), |(_, pulse)| pulse.send(b"c", Some(channel)))
+    }
+
+    /// The process that beats is gone: another one takes its place.
+    fn mend_pulse(&mut self) {
+        self.pulse = None;
+        for number in 0..self.hosts.len() {
+            let host = &self.hosts[number];
+            if host.far.is_some() && (Stage::Ready..=Stage::Running).contains(&host.stage) {
+                // Where it cannot, the host will be lost by silence.
+                let _ = self.beat(number);
+            }
+        }
     }
 
     /// All agents are there.
@@ -472,6 +537,15 @@ impl Conductor<'_> {
         }
     }
 
+    /// A rank that left without MPI_Init although others wait for it there. Of one host its agent knows that.
+    fn judge_absent(&mut self) {
+        if self.attached
+            && let Some((number, trouble)) = self.left.take()
+        {
+            self.trouble(number, &trouble);
+        }
+    }
+
     /// Ends the job. The first code stays.
     fn end(&mut self, code: i32, signal: i32) {
         let code = *self.code.get_or_insert(code);
@@ -521,6 +595,9 @@ impl Conductor<'_> {
     fn reap(&mut self) {
         while let Reaped::Ended(pid, end) = spawn::reap() {
             note_end(&mut self.hosts, pid, end);
+            if self.pulse.as_ref().is_some_and(|(pulse, _)| *pulse == pid) {
+                self.mend_pulse();
+            }
         }
         (0..self.hosts.len()).for_each(|number| self.settle(number));
     }
@@ -552,7 +629,7 @@ impl Conductor<'_> {
     fn ask(&mut self, why: Why) {
         let running = (0..self.hosts.len()).filter(|&number| self.hosts[number].stage == Stage::Running);
         self.questions.ask(why, running.collect());
-        self.down_all(&Down::Snapshot);
+        self.down_all(if matches!(why, Why::Tool(_, Inspect::Stats)) { &Down::Counts } else { &Down::Snapshot });
     }
 
     /// Passes on what has gathered: cards to all hosts, answers to those who asked.
@@ -579,9 +656,21 @@ impl Conductor<'_> {
                     None => return,
                 }
             }
+            Why::Tool(number, what) => return self.tell(number, what, states),
         };
         let text = self.report(&why, states);
         self.err.pending.extend(text.bytes());
+    }
+
+    /// Answers a tool.
+    fn tell(&mut self, number: u32, what: Inspect, states: &[(usize, RankState)]) {
+        let text = match what {
+            Inspect::Stats => stats::text(&self.counts()),
+            Inspect::Report => self.report(&format!("job {} runs", self.hosts[0].job.id), states),
+        };
+        if let Some(visitors) = &mut self.visitors {
+            visitors.tell(number, &text);
+        }
     }
 
     fn report(&self, why: &str, states: &[(usize, RankState)]) -> String {

@@ -13,20 +13,29 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 /// The job of each host that has ranks, in the order of their first ones. Without hosts it is this one, by its own name.
-pub fn host_jobs(options: &Options, stats: bool) -> io::Result<Vec<HostJob>> {
+pub fn host_jobs<'a>(options: &'a Options, stats: bool) -> io::Result<Vec<HostJob>> {
     let size: u64 = options.apps.iter().map(|app| u64::from(app.ranks)).sum();
     if size > MAX_WORLD as u64 {
         return Err(io::Error::other(format!("{size} ranks are too many; {MAX_WORLD} are the most of a job")));
     }
     let whole = whole_job(options, size as u32, stats)?;
     let mut jobs: Vec<HostJob> = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    for (rank, (host, app)) in (0..).zip(places(options)?) {
-        let number = *numbers.entry(host).or_insert_with(|| {
+    let mut numbers: HashMap<&'a str, usize> = HashMap::new();
+    let mut number = |host: &'a str, jobs: &mut Vec<HostJob>| {
+        *numbers.entry(host).or_insert_with(|| {
             jobs.push(HostJob { host: host.into(), ..whole.clone() });
             jobs.len() - 1
-        });
+        })
+    };
+    for (rank, (host, app)) in (0..).zip(places(options)?) {
+        let number = number(host, &mut jobs);
         jobs[number].ranks.push((rank, app));
+    }
+    if options.apps.is_empty() {
+        // All are asked what they have.
+        for host in &options.hosts {
+            number(&host.name, &mut jobs);
+        }
     }
     for job in &mut jobs {
         if job.ranks.len() > MAX_LOCAL {

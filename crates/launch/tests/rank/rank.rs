@@ -83,12 +83,14 @@ impl Rank {
         let bell = me.doorbell();
         let text = |card: Vec<u8>| String::from_utf8_lossy(&card).into_owned();
         (0..world.size())
-            .map(|rank| loop {
-                let armed = bell.arm();
-                match self.segment.card(rank) {
-                    Some(card) => break text(card),
-                    None => bell.sleep(armed, None),
-                };
+            .map(|rank| {
+                loop {
+                    let armed = bell.arm();
+                    match self.segment.card(rank) {
+                        Some(card) => break text(card),
+                        None => bell.sleep(armed, None),
+                    };
+                }
             })
             .collect()
     }
