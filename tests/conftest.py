@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import harness  # noqa: E402
+import lab as laboratory  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +36,28 @@ def build(session):
 def run(session):
     """run(n, program, args=(), options=(), env=None, timeout=60): mpiexec's exit code and output."""
     return session.mpiexec
+
+
+@pytest.fixture(scope="module")
+def features():
+    """What this machine has of what a lab needs; skips aloud where there can be none."""
+    if lacking := laboratory.missing():
+        pytest.skip(f"NOTHING IS TESTED IN A LAB, this machine lacks: {lacking}")
+    return laboratory.features()
+
+
+@pytest.fixture
+def make(features, session):
+    """make(hosts=..., ...): a lab whose processes carry the suite's mark, ended with the test."""
+    labs = []
+
+    def make(**arguments):
+        labs.append(laboratory.Lab(env=session.environment(), **arguments))
+        return labs[-1]
+
+    yield make
+    for one in labs:
+        one.close()
 
 
 @pytest.fixture(autouse=True)

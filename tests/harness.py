@@ -20,6 +20,8 @@ SOURCES = HERE / "c"
 MARK = "HAWSER_E2E"
 # A job is allowed this long to take away what it used after mpiexec has ended.
 GRACE_S = 3.0
+# What a test waits for happens within this time on the slowest machine.
+GRACE_OF_LABS_S = 20.0
 
 
 def prefix() -> Path:
@@ -148,6 +150,15 @@ class Session:
                     path.unlink(missing_ok=True)
                 raise AssertionError(f"left behind: {left}")
             time.sleep(0.02)
+
+
+def eventually(condition):
+    """What the condition gives once it holds; fails where it does not within GRACE_OF_LABS_S."""
+    deadline = time.monotonic() + GRACE_OF_LABS_S
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"not within {GRACE_OF_LABS_S} s"
+        time.sleep(0.02)
+    return value
 
 
 def sockets():

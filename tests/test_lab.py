@@ -17,54 +17,24 @@ from pathlib import Path
 
 import lab as laboratory
 import pytest
-from harness import ROOT, command_line
+from harness import GRACE_OF_LABS_S as GRACE_S
+from harness import ROOT, command_line, eventually
 from lab import Lab, sshd
 
 TRAFFIC = [sys.executable, ROOT / "tests/python/traffic.py"]
 COMMAND = ROOT / "scripts/lab"
 PORT = 4000
 FRAMES = 8000
-GRACE_S = 20.0
 # Root without its privileges, but for the one that the kernel asks of root alone to make a user namespace of its own.
 UNPRIVILEGED = ["setpriv", "--bounding-set=-all,+setfcap"]
 # Whether a lab outlives its maker's kill is tried at so many moments of its life.
 KILLS = 60 if os.environ.get("HAWSER_LONG") else 12
 
 
-@pytest.fixture(scope="module")
-def features():
-    if lacking := laboratory.missing():
-        pytest.skip(f"THE LAB IS NOT TESTED, this machine lacks: {lacking}")
-    return laboratory.features()
-
-
-@pytest.fixture
-def make(features, session):
-    """make(hosts=..., ...): a lab whose processes carry the suite's mark, ended with the test."""
-    labs = []
-
-    def make(**arguments):
-        labs.append(Lab(env=session.environment(), **arguments))
-        return labs[-1]
-
-    yield make
-    for one in labs:
-        one.close()
-
-
 def needs(features, *names):
     for name in names:
         if error := features[name][0]:
             pytest.skip(f"not tested, {name} is missing: {error}")
-
-
-def eventually(condition):
-    """What the condition gives once it holds; fails where it does not within GRACE_S."""
-    deadline = time.monotonic() + GRACE_S
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"not within {GRACE_S} s"
-        time.sleep(0.02)
-    return value
 
 
 @contextmanager

@@ -75,7 +75,7 @@ pub struct Host {
 
 /// What a host has that a remote shell leads to.
 pub struct Far {
-    /// The shell, for people.
+    /// The remote shell with its options.
     shell: String,
     /// The mpiexec that it is to start.
     program: PathBuf,
@@ -210,7 +210,7 @@ impl Host {
         match &self.far {
             None => format!("the agent on host {name} (pid {}) {}; the job is ended", self.agent, how(self.end)),
             Some(far) if self.was_ready => {
-                let shell = format!("{} {}", far.shell, how(self.end));
+                let shell = format!("{} {}", far.shell(), how(self.end));
                 match &far.last_line {
                     Some(line) => format!("host {name} is lost: {line} ({shell}); the job is ended"),
                     None => format!("host {name} is lost: {shell}; the job is ended"),
@@ -244,9 +244,14 @@ impl Far {
         self.errors.as_ref().map(AsFd::as_fd)
     }
 
+    /// Its shell, for people.
+    fn shell(&self) -> &str {
+        self.shell.split(' ').next().unwrap_or_default()
+    }
+
     /// Why a shell has ended before there was an agent.
     fn no_agent(&self, name: &str, end: Option<End>, chatter: &[u8]) -> String {
-        let (shell, program, last) = (&self.shell, self.program.display(), self.last_words(chatter));
+        let (shell, program, last) = (self.shell(), self.program.display(), self.last_words(chatter));
         match end {
             // As shells have it: not found, not to be executed.
             Some(End::Exited(127)) => format!(

@@ -1,0 +1,208 @@
+"""Jobs on several hosts, started with remote shells in a lab: what users see, and that nothing is left on any host
+whatever fails.
+
+How ranks are placed, the words for each failure and what a shell may print are tested with the launcher (Rust).
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from harness import GRACE_OF_LABS_S, command_line, eventually
+from lab import sshd
+
+# The whole job is over within this time after a host, an agent or a network has failed.
+END_S = 10.0
+SLEEP = ["sleep", "1000"]
+KILLS = 60 if os.environ.get("HAWSER_LONG") else 15
+
+
+@contextmanager
+def mpiexec(lab, *words, shell="lab-rsh", hosts=None):
+    """mpiexec on the first host; a job that a test leaves behind is ended."""
+    names = ",".join(host.name for host in (hosts or lab.hosts))
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = ["mpiexec", "-launcher-exec", shell, "-hosts", names, *words]
+    with lab.hosts[0].start(command, **streams) as job:
+        try:
+            yield job
+        except BaseException:
+            job.kill()
+            raise
+
+
+def programs(lab):
+    """What runs on the lab's hosts, without sshd."""
+    return {pid: words for pid, words in lab.processes().items() if words and "sshd" not in words[0]}
+
+
+def running(lab, words, count):
+    return [*programs(lab).values()].count(words) == count
+
+
+def ended(lab, job, code, *parts):
+    """The job ends in time, with one line that has these parts, and nothing is left on any host that lives."""
+    begin = time.monotonic()
+    _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode == code and err.count("\n") == 1 and all(part in err for part in parts), err
+    eventually(lambda: programs(lab) == {})
+    assert time.monotonic() - begin < END_S, f"after {time.monotonic() - begin:.1f} s: {err}"
+
+
+def part(host, words):
+    """A process on a host, by what is in its command."""
+    return next(pid for pid, line in host.processes().items() if words in " ".join(line))
+
+
+def remote_shell(name):
+    """That of mpiexec to a host; the lab does not count it among the host's programs."""
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return next(pid for pid in pids if f"bin/lab-rsh {name} exec".encode() in command_line(pid))
+
+
+def with_sshd(make, tmp_path, **lab):
+    if os.geteuid() != 0:
+        pytest.skip("not tested, sshd wants to be root")
+    if sshd.program() is None:
+        pytest.skip("not tested, there is no sshd (scripts/sshd.sh)")
+    lab = make(**lab)
+    return lab, sshd.serve(lab, tmp_path)
+
+
+def test_a_job_of_four_hosts(make):
+    lab = make(hosts=4)
+    with mpiexec(lab, "-l", "-ppn", "2", "sh", "-c", "hostname; pwd") as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    lines = [f"[{rank}] {line}" for rank in range(8) for line in (f"node{rank // 2}", os.getcwd())]
+    assert (job.returncode, sorted(out.splitlines()), err) == (0, sorted(lines), "")
+    assert programs(lab) == {}
+
+
+def test_localhost_and_others_in_one_job(make):
+    lab = make(hosts=2)
+    done = lab.hosts[0].run(["mpiexec", "-launcher-exec", "lab-rsh", "-hosts", "localhost:2,node1", "sh", "-c",
+                             "echo $HAWSER_RANK $(hostname)"])
+    assert sorted(done.stdout.splitlines()) == ["0 node0", "1 node0", "2 node1"], done.stderr
+
+
+@pytest.mark.parametrize("victim, told", [
+    (lambda lab: part(lab.hosts[1], "__agent"), ["the agent (pid ", "was killed by signal 9 (Killed)"]),
+    (lambda lab: part(lab.hosts[1], "__guard"), ["lab-rsh ended with code 255"]),
+    (lambda lab: remote_shell("node1"), ["lab-rsh was killed by signal 9 (Killed)"]),
+], ids=["agent", "guard", "shell"])
+def test_what_is_killed_between_hosts_is_named(make, victim, told):
+    lab = make(hosts=3)
+    script = ["sh", "-c", "setsid sleep 1000 & sleep 1000"]
+    with mpiexec(lab, "-ppn", "2", *script) as job:
+        eventually(lambda: running(lab, SLEEP, 12))
+        os.kill(victim(lab), signal.SIGKILL)
+        ended(lab, job, 1, "host node1 is lost: ", *told, "; the job is ended")
+
+
+def test_a_rank_that_is_killed_is_named(make):
+    lab = make(hosts=3)
+    with mpiexec(lab, "-ppn", "2", *SLEEP) as job:
+        eventually(lambda: running(lab, SLEEP, 6))
+        os.kill(part(lab.hosts[2], "sleep 1000"), signal.SIGSEGV)
+        ended(lab, job, 139, "on host node2 (pid ", "was killed by signal 11 (Segmentation fault")
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_with_mpiexec_all_hosts_end(make, end):
+    lab = make(hosts=3)
+    script = ["sh", "-c", "setsid sleep 1000 & sleep 1000"]
+    with mpiexec(lab, *script) as job:
+        eventually(lambda: running(lab, SLEEP, 6))
+        os.kill(part(lab.hosts[0], "mpiexec -launcher-exec"), end)
+        assert job.wait(END_S) == (-end if end == signal.SIGKILL else 128 + end)
+        eventually(lambda: programs(lab) == {})
+
+
+def test_a_host_that_crashes_is_named(make):
+    lab = make(hosts=3)
+    with mpiexec(lab, *SLEEP) as job:
+        eventually(lambda: running(lab, SLEEP, 3))
+        lab.hosts[1].crash()
+        ended(lab, job, 1, "host node1 is lost: lab-rsh: connection to node1 closed (lab-rsh ended with code 255)")
+
+
+def test_through_a_real_sshd(make, tmp_path):
+    lab, ssh = with_sshd(make, tmp_path, hosts=3)
+    # the one that knows the lab's keys, by the name that mpiexec looks for
+    known = tmp_path / "bin" / "ssh"
+    known.parent.mkdir()
+    known.write_text(ssh.read_text().replace("exec ssh", f"exec {shutil.which('ssh')}"))
+    known.chmod(0o755)
+    path = f"{known.parent}:{lab.environment['PATH']}"
+    command = ["mpiexec", "-launcher", "ssh", "-hosts", "node0,node1,node2", "-s", "all", "sh", "-c", "hostname; cat"]
+    done = lab.hosts[0].run(command, input="through\n", env={"PATH": path})
+    assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (
+        0, ["node0", "node1", "node2", "through", "through", "through"], "")
+    done = lab.hosts[0].run(["mpiexec", "-hosts", "node9", "hostname"], env={"PATH": path})
+    assert done.returncode == 1 and done.stderr.startswith("mpiexec: host node9 cannot be reached: ssh ended with code 255")
+    assert done.stderr.count("\n") == 1, done.stderr
+    eventually(lambda: programs(lab) == {})
+
+
+@pytest.mark.parametrize("host", [0, 1])
+def test_a_host_that_falls_silent_is_named_and_ends_its_ranks(make, tmp_path, host):
+    """Its cable is pulled: nobody is told, TCP would wait for a quarter of an hour."""
+    lab, ssh = with_sshd(make, tmp_path, hosts=3)
+    with mpiexec(lab, *SLEEP, shell=ssh, hosts=lab.hosts[1:]) as job:
+        eventually(lambda: running(lab, SLEEP, 2))
+        lab.hosts[host].nics[0].unplug()
+        # The hosts on their side of the cable end by themselves.
+        ended(lab, job, 1, "node" if host == 0 else "host node1 has been silent for 7 s", "the job is ended")
+
+
+def test_mpiexec_and_agents_that_are_stopped_are_waited_for(make, tmp_path):
+    lab, ssh = with_sshd(make, tmp_path, hosts=3)
+    with mpiexec(lab, "sh", "-c", "sleep 11; hostname", shell=ssh, hosts=lab.hosts[1:]) as job:
+        eventually(lambda: running(lab, ["sleep", "11"], 2))
+        stopped = [part(lab.hosts[0], "mpiexec -launcher-exec"), part(lab.hosts[1], "__agent")]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(9)
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert (job.returncode, sorted(out.split()), err) == (0, ["node1", "node2"], "")
+
+
+def test_kills_and_stops_at_random_moments_leave_nothing(make):
+    lab = make(hosts=3)
+    seed = int(os.environ.get("HAWSER_TEST_SEED", time.time_ns()))
+    dice = random.Random(seed)
+    for turn in range(KILLS):
+        with mpiexec(lab, "-ppn", "2", "sh", "-c", "setsid sleep 1000 & sleep 1000") as job:
+            time.sleep(dice.uniform(0, 0.5))
+            found = eventually(lambda: list(programs(lab)))
+            victim, stopped = dice.choice(found), dice.choice(found)
+            for pid, sent in ((stopped, signal.SIGSTOP), (victim, signal.SIGKILL), (stopped, signal.SIGCONT)):
+                try:
+                    os.kill(pid, sent)
+                except ProcessLookupError:
+                    pass
+                time.sleep(dice.uniform(0, 0.05))
+            try:
+                job.send_signal(signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+            _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+            # Another line where a remote shell says what was killed before it could be known.
+            assert err.count("\n") <= 2, f"seed {seed}, turn {turn}: {err}"
+            eventually(lambda: programs(lab) == {})
+
+
+def test_mpi_between_hosts_that_nothing_joins_says_so(make, build):
+    lab = make(hosts=2)
+    with mpiexec(lab, build("hello.c")) as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode != 0 and err.count("\n") == 1, err
+    assert "is reached by no device" in err and "on host node" in err
