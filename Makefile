@@ -9,7 +9,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo test unit loom sim e2e check-long bench fmt lint clean
+.PHONY: all setup build stage install demo lab test unit loom sim e2e check-long bench fmt lint clean
 
 all: build
 
@@ -29,6 +29,11 @@ stage: build
 
 demo: stage
 	scripts/demo.sh $(STAGE)
+
+# A job on four hosts, in network namespaces of this machine (docs/lab.md).
+lab: stage
+	PATH="$(CURDIR)/$(STAGE)/bin:$$PATH" scripts/lab --hosts 4 -- \
+		mpiexec -l -launcher-exec lab-rsh -hosts node0,node1,node2,node3 -ppn 2 hostname
 
 test: unit loom e2e
 

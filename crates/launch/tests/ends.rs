@@ -201,23 +201,12 @@ fn files(temporary: &Path) -> BTreeSet<PathBuf> {
     named.chain(of(temporary)).collect()
 }
 
-/// A small generator, so that a failing run can be repeated by its number.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % below
-    }
-}
-
 #[test]
 fn two_hundred_kills_at_random_moments_leave_nothing() {
     let temporary = std::env::temp_dir().join(format!("hawser-kills-{}", hawser_os::host::pid()));
     fs::create_dir_all(&temporary).unwrap();
     let before = files(&temporary);
-    let seed = std::env::var("HAWSER_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20261121);
-    let mut dice = Dice(seed);
+    let (seed, mut dice) = Dice::seeded();
     for turn in 0..200 {
         let act = ["ring", "daemons", "hello", "compute"][dice.roll(4) as usize];
         let job = start_words(&["-n", "3", RANK, act, "1"], |command| command.env("TMPDIR", &temporary));

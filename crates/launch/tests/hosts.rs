@@ -4,7 +4,6 @@
 mod harness;
 
 use harness::*;
-use hawser_os::host;
 use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGKILL, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1};
 use std::fs;
 use std::path::PathBuf;
@@ -132,6 +131,22 @@ fn input_output_and_codes_are_those_of_one_host() {
     let outcome = shell.run("-hosts a,b hawser-no-such-program");
     assert_eq!(outcome.code, 127);
     one_line(&outcome, &["on host ", "found neither in PATH"]);
+}
+
+#[test]
+fn a_hosts_name_is_not_taken_to_another() {
+    let shell = Shell::new("hostname", "");
+    let words = [
+        "-launcher-exec",
+        &shell.0.display().to_string(),
+        "-hosts",
+        "a,localhost",
+        "sh",
+        "-c",
+        "env | grep -c HOSTNAME=here",
+    ];
+    let job = start_words(&words, |command| command.env("HOSTNAME", "here"));
+    assert_eq!(sorted(&job.finish().out), ["0", "1"]);
 }
 
 #[test]
@@ -354,16 +369,11 @@ fn info_is_of_each_host() {
 #[test]
 fn kills_at_random_moments_leave_nothing_of_two_hosts() {
     let shell = Shell::new("random", "");
-    let mut dice = hawser_os::clock::now_ns() | 1;
-    let seed = dice;
-    let mut roll = |below: u64| {
-        dice = dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (dice >> 33) % below
-    };
+    let (seed, mut dice) = Dice::seeded();
     for turn in 0..40 {
-        let act = ["ring 1", "daemons", "cards", "compute"][roll(4) as usize];
+        let act = ["ring 1", "daemons", "cards", "compute"][dice.roll(4) as usize];
         let job = shell.start(&format!("-hosts a,b -ppn 2 RANK {act}"));
-        std::thread::sleep(Duration::from_micros(roll(80_000)));
+        std::thread::sleep(Duration::from_micros(dice.roll(80_000)));
         let processes = job.processes();
         let victims = match turn % 5 {
             0 => vec![job.pid()],
@@ -372,7 +382,7 @@ fn kills_at_random_moments_leave_nothing_of_two_hosts() {
             3 => parts(&processes, "__pulse"),
             _ => programs(&processes),
         };
-        let victim = victims.get(roll(victims.len().max(1) as u64) as usize).copied().unwrap_or(job.pid());
+        let victim = victims.get(dice.roll(victims.len().max(1) as u64) as usize).copied().unwrap_or(job.pid());
         let _ = signals::send(victim, SIGKILL);
         let limit = Instant::now() + Duration::from_secs(2);
         while job.processes().len() > 1 && Instant::now() < limit {
@@ -380,6 +390,6 @@ fn kills_at_random_moments_leave_nothing_of_two_hosts() {
         }
         let _ = signals::send(job.pid(), SIGTERM);
         let outcome = job.finish();
-        assert!(outcome.err.lines().count() <= 2, "turn {turn}, seed {seed}, host {}: {}", host::name(), outcome.err);
+        assert!(outcome.err.lines().count() <= 2, "turn {turn}, seed {seed}: {}", outcome.err);
     }
 }

@@ -88,12 +88,16 @@ pub struct Far {
 
 impl Host {
     /// Starts the agent, or the shell that will.
-    pub fn call(job: HostJob, launcher: &Launcher, signals: &Signals) -> io::Result<Host> {
+    pub fn call(mut job: HostJob, launcher: &Launcher, signals: &Signals) -> io::Result<Host> {
         let name = if job.host.is_empty() { host::name() } else { job.host.clone() };
         let shell = if job.host.is_empty() { None } else { launcher.shell(&job.host) };
         let (process, channel, far) = match shell {
             None => start_here(signals)?,
-            Some(shell) => start_there(&name, &shell, launcher, signals)?,
+            Some(shell) => {
+                // Only true here.
+                job.apps.iter_mut().for_each(|app| app.environment.retain(|(name, _)| name != b"HOSTNAME"));
+                start_there(&name, &shell, launcher, signals)?
+            }
         };
         Ok(Host {
             name,
@@ -116,6 +120,12 @@ impl Host {
     pub fn down(&mut self, down: &Down) {
         // That the agent is gone shows when its side is read.
         let _ = self.channel.send(&down.encode());
+    }
+
+    /// How another host is called, for -v.
+    pub fn call_line(&self) -> Option<String> {
+        let far = self.far.as_ref()?;
+        Some(format!("host {0}: {1} {0} {2} {3}", self.name, far.shell, far.program.display(), guard::SUBCOMMAND))
     }
 
     /// Whether its agent can still say something.

@@ -194,6 +194,8 @@ impl Conductor<'_> {
         if self.options.verbose {
             let (id, size) = (self.hosts[0].job.id.clone(), self.hosts[0].job.size);
             self.say(&format!("job {id} of {size} ranks"));
+            let calls: Vec<String> = self.hosts.iter().filter_map(Host::call_line).collect();
+            calls.iter().for_each(|line| self.say(line));
         }
         if self.hosts.len() > 1 {
             let job = &self.hosts[0].job.id;

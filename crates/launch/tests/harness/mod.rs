@@ -149,6 +149,22 @@ impl Job {
     }
 }
 
+/// A small generator, so that a failing run can be repeated by its number.
+pub struct Dice(u64);
+
+impl Dice {
+    /// With its number.
+    pub fn seeded() -> (u64, Dice) {
+        let seed = std::env::var("HAWSER_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20261121);
+        (seed, Dice(seed))
+    }
+
+    pub fn roll(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % below
+    }
+}
+
 /// Living processes with the mark in their environment.
 fn marked(mark: &str) -> Vec<i32> {
     let wanted = format!("{MARK}={mark}");
