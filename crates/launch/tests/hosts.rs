@@ -143,7 +143,7 @@ fn a_hosts_name_is_not_taken_to_another() {
         "a,localhost",
         "sh",
         "-c",
-        "env | grep -c HOSTNAME=here",
+        "env | grep -c HOSTNAME=here; true",
     ];
     let job = start_words(&words, |command| command.env("HOSTNAME", "here"));
     assert_eq!(sorted(&job.finish().out), ["0", "1"]);
@@ -278,6 +278,17 @@ fn mpiexec_killed_leaves_nothing_on_any_host() {
 }
 
 #[test]
+fn an_agent_that_is_stopped_does_not_outlive_mpiexec() {
+    let shell = Shell::new("outlived", "");
+    let job = shell.start("-hosts a,b RANK compute");
+    job.until("start", |processes| ranks(processes, "compute").len() == 2);
+    parts(&job.processes(), "__agent").iter().for_each(|&pid| signals::send(pid, SIGSTOP).unwrap());
+    job.signal(SIGKILL);
+    job.until("the guards' part", |processes| processes.is_empty());
+    job.finish();
+}
+
+#[test]
 fn signals_reach_the_ranks_of_all_hosts() {
     let shell = Shell::new("signals", "");
     let job = shell.script("-hosts a,b -ppn 2", "trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.05; done");
@@ -345,6 +356,19 @@ fn reports_and_counts_are_of_all_hosts() {
     let err = mask(&job.finish().err);
     assert!(err.starts_with(&format!("mpiexec: asked by signal 3 (Quit); what each rank does:\n{expected}")), "{err}");
     assert!(err.ends_with("all ranks: bells rung 5, barriers 3\n"), "{err}");
+}
+
+#[test]
+fn one_host_elsewhere_is_asked_where_mpiexec_runs() {
+    let shell = Shell::new("elsewhere", "");
+    let job = shell.start("-hosts b -n 2 RANK ring 7");
+    job.until("the deadlock", |_| {
+        let output = Command::new(INFO).args(["--report", &job.pid().to_string()]).output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        out.contains("0 -> 1 -> 0") && out.matches("rank 1 on b").count() == 1
+    });
+    job.signal(SIGTERM);
+    job.finish();
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The guard of an agent on another host than mpiexec's: what mpiexec is to the agent of its own host.
 //!
 //! A remote shell starts it, it starts the agent, with the same streams. It does three things: it beats into the agent's
-//! output (`pulse`); when the agent is gone it ends every process that the agent has left; and it ends as the agent did,
-//! with a last word where that was killed. The agent does likewise when its guard is gone.
+//! output (`pulse`); when the agent is gone, or nobody hears the beats, it ends every process below it; and it ends as the
+//! agent did, with a last word where that was killed. The agent does likewise when its guard is gone.
 
 use super::{KILL_LIMIT_MS, SUBCOMMAND as AGENT};
 use crate::pulse;
-use crate::trouble::EXIT_SIGNAL;
+use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL};
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::signals::{self, SIGCHLD, Signals};
 use hawser_os::spawn::{self, End, Reaped, Terms};
@@ -57,8 +57,13 @@ fn serve(output: BorrowedFd) -> io::Result<End> {
         }
         if pulse::next_beat_ms(last_ns) == 0 {
             last_ns = clock::now_ns();
-            // That nobody hears it is the agent's business.
-            pulse::beat(&channel);
+            if !pulse::beat(&channel) {
+                // The agent has seen that mpiexec is gone, unless it is stopped.
+                if !tree::await_children(KILL_LIMIT_MS) {
+                    tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+                }
+                return Ok(End::Exited(EXIT_FAILURE));
+            }
         }
     }
 }

@@ -150,6 +150,11 @@ impl Desk {
         Ok(Desk { channel, epoll, signals, guard })
     }
 
+    /// Whether mpiexec is on another host.
+    pub fn is_far(&self) -> bool {
+        self.guard.is_some()
+    }
+
     /// Waits for events until `deadline_ns`, or until mpiexec's silence is to be looked at again.
     fn wait(&mut self, events: &mut Vec<Event>, deadline_ns: Option<u64>) -> io::Result<()> {
         let look_at_ns = self.guard.as_ref().map(|guard| guard.silence.look_at_ns());

@@ -87,7 +87,8 @@ impl Run {
         })?;
         // The ranks' limit stays the user's.
         let _ = limits::set(Resource::FileSize, file_size);
-        let is_part = job.ranks.len() < job.size as usize;
+        // Where mpiexec answers for the whole.
+        let is_part = job.ranks.len() < job.size as usize || desk.is_far();
         let door = Door::open(&if is_part { inspect::part(&job.id, &host) } else { job.id.clone() })?;
         desk.epoll.add(door.as_fd(), Token::Door.encode(), Interest::Read)?;
         let ranks = job.ranks.iter().map(|&(world, app)| Rank { world, app, ..Rank::default() }).collect();

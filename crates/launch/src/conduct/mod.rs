@@ -197,7 +197,7 @@ impl Conductor<'_> {
             let calls: Vec<String> = self.hosts.iter().filter_map(Host::call_line).collect();
             calls.iter().for_each(|line| self.say(line));
         }
-        if self.hosts.len() > 1 {
+        if self.hosts.len() > 1 || self.hosts[0].far.is_some() {
             let job = &self.hosts[0].job.id;
             self.visitors = Some(Visitors::receive(job, &mut self.epoll, VISITORS)?);
         }
