@@ -3,7 +3,9 @@
 //! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
 //! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
 
-use crate::protocol::{ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, Secret, VERSION, Welcome};
+use crate::protocol::{
+    ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, Secret, VERSION, Welcome,
+};
 use crate::{foreign, mapped};
 use hawser_base::{Class, Error, Result};
 use hawser_os::unix::Packets;
