@@ -256,6 +256,14 @@ def test_nobody_asks_for_a_receive_that_was_offered(run, build, abi):
     assert "rendezvous" not in total, total
 
 
+@pytest.mark.parametrize("case", ["posted", "unexpected"])
+def test_nobody_asks_for_want_of_room(run, build, abi, case):
+    """With credit for all of them, messages that find their ring full wait for their turn and stay one packet each."""
+    result = run(2, build("p2p_outstanding.c", abi), [case], options=["--stats"], env={"HAWSER_WINDOW": "16m"})
+    total = result.err.splitlines()[-1]
+    assert result.code == 0 and "messages that waited for room" in total and "rendezvous" not in total, result
+
+
 def test_kills_at_random_moments_leave_nothing(session, build, abi):
     """Ranks, the agent and mpiexec in turn, from their start on. Whatever dies, the job ends by itself."""
     program = build("endless.c", abi)

@@ -49,6 +49,7 @@ impl Queue {
         self.len == 0
     }
 
+    #[inline]
     pub fn push(&mut self, entry: Entry) {
         self.len += 1;
         match &mut self.index {
@@ -68,6 +69,22 @@ impl Queue {
             self.build_index();
         }
         found
+    }
+
+    /// Takes that entry out.
+    #[inline]
+    pub fn take(&mut self, tag: Option<i32>) -> Option<Entry> {
+        // Without an index, and mostly it is the first.
+        if let Some(&front) = self.line.front()
+            && tags_meet(front.tag, tag)
+        {
+            self.line.pop_front();
+            self.len -= 1;
+            return Some(front);
+        }
+        let found = self.first(tag)?;
+        self.remove(found.order);
+        Some(found)
     }
 
     /// Takes out the entry of this order. False if it is not here.
@@ -171,9 +188,8 @@ mod tests {
                     _ => {
                         let found = plain.first(tag);
                         assert_eq!(queue.first(tag), found);
-                        if let Some(found) = found {
-                            assert!(queue.remove(found.order) && plain.remove(found.order));
-                        }
+                        assert_eq!(queue.take(tag), found);
+                        found.map(|found| assert!(plain.remove(found.order)));
                     }
                 }
                 assert!(queue.iter().eq(&plain.0) && queue.is_empty() == plain.0.is_empty());
@@ -188,8 +204,8 @@ mod tests {
         let mut queue = Queue::default();
         (1..=10_000).for_each(|order| queue.push(entry(order, Some(1))));
         for order in 1..=10_000 {
-            assert_eq!(queue.first(Some(1)).map(|e| e.order), Some(order));
-            assert!(queue.remove(order) && queue.index.is_none());
+            assert_eq!(queue.take(Some(1)).map(|e| e.order), Some(order));
+            assert!(queue.index.is_none());
         }
     }
 

@@ -60,7 +60,16 @@ impl Matchbox {
     }
 
     /// Takes the receive that was posted first of those that fit a message of `peer` with `tag`.
+    #[inline]
     pub fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<Op> {
+        if self.any_source.is_empty() {
+            return self.sources.get_mut(peer.index())?.posted.take(Some(tag)).map(|e| e.op);
+        }
+        self.take_posted_by_any(peer, tag)
+    }
+
+    /// The same where receives from any source wait too.
+    fn take_posted_by_any(&mut self, peer: Peer, tag: i32) -> Option<Op> {
         let named = self.sources.get_mut(peer.index()).and_then(|s| s.posted.first(Some(tag)));
         let any = self.any_source.first(Some(tag));
         let (queue, first) = match (named, any) {
@@ -100,11 +109,9 @@ impl Matchbox {
 
     /// The message that arrived first of those that fit; it stays queued.
     pub fn find_held(&mut self, want: &Want) -> Option<(Peer, Entry)> {
-        if self.held == 0 {
-            return None;
-        }
         let first = |(index, source): (usize, &mut BySource)| Some((Peer(index as u32), source.held.first(want.tag)?));
         match want.source {
+            _ if self.held == 0 => None,
             Some(peer) => self.sources.get_mut(peer.index()).and_then(|source| first((peer.index(), source))),
             None => self.sources.iter_mut().enumerate().filter_map(first).min_by_key(|(_, entry)| entry.order),
         }
@@ -118,7 +125,11 @@ impl Matchbox {
     }
 
     /// Takes the message that arrived first of those that fit.
+    #[inline]
     pub fn take_held(&mut self, want: &Want) -> Option<Op> {
+        if self.held == 0 {
+            return None;
+        }
         let (peer, first) = self.find_held(want)?;
         self.unhold(peer, first.order);
         Some(first.op)
