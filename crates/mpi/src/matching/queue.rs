@@ -189,7 +189,7 @@ mod tests {
                         let found = plain.first(tag);
                         assert_eq!(queue.first(tag), found);
                         assert_eq!(queue.take(tag), found);
-                        found.map(|found| assert!(plain.remove(found.order)));
+                        assert!(found.is_none_or(|found| plain.remove(found.order)));
                     }
                 }
                 assert!(queue.iter().eq(&plain.0) && queue.is_empty() == plain.0.is_empty());
