@@ -21,7 +21,7 @@ from harness import GRACE_OF_LABS_S as GRACE_S
 from harness import ROOT, command_line, eventually
 from lab import Lab, sshd
 
-TRAFFIC = [sys.executable, ROOT / "tests/python/traffic.py"]
+TRAFFIC = [sys.executable, ROOT / "tests/lab/traffic.py"]
 COMMAND = ROOT / "scripts/lab"
 PORT = 4000
 FRAMES = 8000
