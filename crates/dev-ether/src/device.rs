@@ -4,10 +4,10 @@
 //! must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
 
 use crate::ends::{Cards, Ends};
-use crate::inbox::{Inbox, View};
+use crate::inbox::Inbox;
 use crate::open::Opened;
 use hawser_base::{LANES, Lane, Peer, SharedMem};
-use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Port, Refusal, Source};
+use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Port, Refusal, Source, View};
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
 use hawser_link::{Config, Endpoint, Message, Refused};

@@ -3,8 +3,8 @@
 //! Before it: `device`; after it: `device::Delivery`.
 
 use crate::device::HEADER;
-use hawser_base::{Peer, SharedMem};
-use hawser_device::{Delivery, Header, Payload};
+use hawser_base::Peer;
+use hawser_device::{Delivery, Header, View};
 use std::collections::VecDeque;
 
 /// Emptied memory that is kept, in packets.
@@ -75,24 +75,5 @@ impl Inbox {
         while let Some(at) = self.lost.iter().position(|&peer| !waiting(&self.queue, peer)) {
             delivery.lost(self.lost.swap_remove(at));
         }
-    }
-}
-
-/// A packet in memory of our own.
-pub struct View<'a> {
-    pub bytes: &'a mut [u8],
-    pub at: usize,
-}
-
-impl Payload for View<'_> {
-    fn len(&self) -> usize {
-        self.bytes.len() - self.at
-    }
-
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
-        let len = self.len().min(max);
-        let piece = SharedMem::of_slice(&mut self.bytes[self.at..self.at + len]);
-        self.at += len;
-        (len > 0).then_some(piece)
     }
 }

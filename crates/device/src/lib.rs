@@ -14,8 +14,10 @@
 
 pub mod conformance;
 mod loopback;
+mod view;
 
 pub use loopback::Loopback;
+pub use view::View;
 
 use hawser_base::{Lane, Peer, Region, SharedMem, UserMem};
 use std::os::fd::BorrowedFd;

@@ -3,7 +3,7 @@
 //! A message to oneself is rare and must only be right: payload is copied into a queue and out again.
 //! Before it: `transport` routes a rank's own number here.
 
-use crate::{Delivery, Device, Header, Limits, Payload, Port, Refusal, Source};
+use crate::{Delivery, Device, Header, Limits, Port, Refusal, Source, View};
 use hawser_base::{Lane, Peer, SharedMem};
 use std::collections::VecDeque;
 
@@ -99,25 +99,6 @@ impl Port for LoopbackPort {
 
     fn poll_from(&mut self, _from: Peer, delivery: &mut dyn Delivery) -> bool {
         self.deliver_one(delivery)
-    }
-}
-
-/// A packet in memory of our own.
-pub(crate) struct View<'a> {
-    pub bytes: &'a mut [u8],
-    pub at: usize,
-}
-
-impl Payload for View<'_> {
-    fn len(&self) -> usize {
-        self.bytes.len() - self.at
-    }
-
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
-        let len = self.len().min(max);
-        let piece = SharedMem::of_slice(&mut self.bytes[self.at..self.at + len]);
-        self.at += len;
-        (len > 0).then_some(piece)
     }
 }
 

@@ -150,11 +150,6 @@ impl<C> Path<C> {
         self.window.frames()
     }
 
-    /// The smoothed round trip, 0 before the first; and the wait for an answer that is none.
-    pub fn rtt_ns(&self) -> u64 {
-        self.rtt.smoothed_ns()
-    }
-
     /// Frames of which nothing is known.
     #[inline]
     pub fn under_way(&self) -> u32 {

@@ -7,7 +7,7 @@
 use hawser_link::endpoint::Drops;
 use hawser_link::frame::{Dropped, Key};
 use hawser_link::{Config, Endpoint, Grade, Message, Route, Wire};
-use hawser_sim::{Dice, Faults, Network};
+use hawser_sim::{Dice, Faults, Network, seeds};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::IoSlice;
 
@@ -248,17 +248,11 @@ impl World {
     }
 }
 
-fn seeds() -> std::ops::Range<u64> {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let first = number("SIM_SEED").unwrap_or(1);
-    first..first + number("SIM_SEEDS").unwrap_or(if number("SIM_SEED").is_some() { 1 } else { SEEDS })
-}
-
 /// P7, P8, P20 to P23, and all others together.
 #[test]
 fn every_message_arrives_once_whole_and_in_order_or_its_peer_is_lost() {
     let mut drops = Drops::default();
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut world = World::new(seed);
         let phases = 1 + world.dice.below(6);
         for _ in 0..phases {
@@ -276,7 +270,7 @@ fn every_message_arrives_once_whole_and_in_order_or_its_peer_is_lost() {
             drops.iter_mut().zip(node.endpoint.drops()).for_each(|(all, one)| *all += one);
         }
     }
-    if seeds().count() as u64 >= SEEDS {
+    if seeds(SEEDS).count() as u64 >= SEEDS {
         for reason in Dropped::ALL {
             // What only a peer that does not keep to the protocol sends is tried by hand.
             use Dropped::{Ack, Beyond, Hello, Nonsense, Record};

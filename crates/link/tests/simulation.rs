@@ -7,7 +7,7 @@ use hawser_link::ack::{self, ACK_MAX};
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::path::{Due, Fate, Numbers, Path, Word};
 use hawser_link::{Seq, WINDOW};
-use hawser_sim::{Arrival, Dice, Faults, Network};
+use hawser_sim::{Arrival, Dice, Faults, Network, seeds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const NODES: usize = 3;
@@ -211,17 +211,11 @@ impl World {
     }
 }
 
-fn seeds() -> std::ops::Range<u64> {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let first = number("SIM_SEED").unwrap_or(1);
-    first..first + number("SIM_SEEDS").unwrap_or(if number("SIM_SEED").is_some() { 1 } else { SEEDS })
-}
-
 /// P4, P10 to P18 together. P18: a path that was severed goes on when it is joined.
 #[test]
 fn all_arrives_whatever_the_network_does() {
     let mut dropped = BTreeMap::<String, u64>::new();
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let contents = 20 + Dice::new(seed).below(if seed % 200 == 0 { 3000 } else { 200 }) as u32;
         let mut world = World::new(seed, contents);
         let phases = 1 + world.dice.below(6);
@@ -242,7 +236,7 @@ fn all_arrives_whatever_the_network_does() {
         }
         world.dropped.into_iter().for_each(|(reason, count)| *dropped.entry(reason).or_default() += count);
     }
-    if seeds().count() as u64 >= SEEDS {
+    if seeds(SEEDS).count() as u64 >= SEEDS {
         for reason in ["Short", "Version", "Kind", "Flags", "Length", "Tag", "Crc", "Again"] {
             assert!(dropped.contains_key(reason), "no frame was dropped for {reason}: {dropped:?}");
         }

@@ -7,6 +7,8 @@
 
 mod dice;
 mod network;
+mod seeds;
 
 pub use dice::Dice;
 pub use network::{Arrival, Faults, Network};
+pub use seeds::seeds;

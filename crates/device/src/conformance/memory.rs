@@ -5,7 +5,7 @@ use super::{
     Net, a_peer_dies, a_peer_dies_while_it_is_polled, lanes_are_independent, many_to_one, soak, talkers_take_turns,
     wire,
 };
-use crate::loopback::View;
+use crate::View;
 use crate::{Delivery, Device, Header, Limits, Port, Refusal, Source};
 use hawser_base::{Lane, Peer, SharedMem};
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -1,0 +1,25 @@
+//! A packet that lies in memory of our own, as it is delivered.
+//!
+//! Before it: devices that copy what comes; after it: `Delivery`.
+
+use crate::Payload;
+use hawser_base::SharedMem;
+
+/// The bytes from `at` on are still to be consumed.
+pub struct View<'a> {
+    pub bytes: &'a mut [u8],
+    pub at: usize,
+}
+
+impl Payload for View<'_> {
+    fn len(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    fn next(&mut self, max: usize) -> Option<SharedMem> {
+        let len = self.len().min(max);
+        let piece = SharedMem::of_slice(&mut self.bytes[self.at..self.at + len]);
+        self.at += len;
+        (len > 0).then_some(piece)
+    }
+}
