@@ -97,6 +97,13 @@ fn prepare(terms: &Terms, parent: i32, shield: Shield) -> io::Result<()> {
     Ok(())
 }
 
+/// Takes back the wish to die with the parent, which this process may have inherited through `execve` from a shell that
+/// was started so (prctl(2): it outlives everything but a program with other rights).
+pub fn outlive_parent() -> io::Result<()> {
+    // SAFETY: a setting of this process.
+    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) }).map(drop)
+}
+
 /// Makes this process the one to which its orphaned descendants come back.
 pub fn become_subreaper() -> io::Result<()> {
     // SAFETY: a setting of this process.

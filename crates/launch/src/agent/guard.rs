@@ -32,6 +32,8 @@ pub fn main(output: BorrowedFd) -> i32 {
 }
 
 fn serve(output: BorrowedFd) -> io::Result<End> {
+    // A launcher that runs the command here may become this process, and mpiexec had it die with itself.
+    spawn::outlive_parent()?;
     spawn::become_subreaper()?;
     signals::restore_default(SIGCHLD);
     let signals = Signals::take(&[SIGCHLD])?;
