@@ -47,7 +47,7 @@ impl Player {
             }
             return;
         }
-        let piece = (self.limits.piece)(from.len());
+        let piece = self.limits.pieces.best(from.len());
         let mut at = 0;
         while at < from.len() {
             let part = from.slice(at, piece.min(from.len() - at));

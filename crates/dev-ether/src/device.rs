@@ -5,9 +5,10 @@
 
 use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
+use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
-use hawser_base::{LANES, Lane, Peer, SharedMem};
-use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Port, Refusal, Source, View};
+use hawser_base::{LANES, Lane, Peer};
+use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Pieces, Port, Refusal, Source};
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
 use hawser_link::{Config, Endpoint, Message, Refused};
@@ -15,14 +16,15 @@ use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Bytes of a packet's header in a message.
-pub(crate) const HEADER: usize = 12;
-
 /// Longest packet, prefix included, in bytes: with the shortest frames (548 bytes) still within link's fragments.
 const PACKET: usize = (16 << 10) + PREFIX_MAX;
 
 /// Longest message worth pushing without asking, in bytes: what shared memory takes too, so that one figure suits all.
 const EAGER: usize = 64 << 10;
+
+/// Pieces of streams that leave at once, in bytes: long enough for a call to be worth it, short enough for the peer to work
+/// on one while the next is made.
+const RUN_BYTES: usize = 32 << 10;
 
 /// Frames for all peers together, to be sent and to be kept in order (P21: what is granted fits the kernel's buffers, which
 /// hold some hundred of these).
@@ -49,6 +51,10 @@ struct State {
     /// Those that were reported lost.
     lost: Vec<Peer>,
     connected: usize,
+    /// What a packet's bytes are laid into where they are wanted piece by piece.
+    scratch: Vec<u8>,
+    /// Bytes of pieces that were taken and not yet sent.
+    kept_back: usize,
 }
 
 /// See the module.
@@ -77,6 +83,8 @@ impl EtherDevice {
             inboxes: Default::default(),
             lost: Vec::new(),
             connected: 0,
+            scratch: Vec::new(),
+            kept_back: 0,
         };
         state.share_room();
         let short = least.min(PACKET) - FRAME_HEADER - RECORD - HEADER;
@@ -112,7 +120,7 @@ impl Device for EtherDevice {
         (self.serves)(peer).then_some(Limits {
             short: self.short,
             packet: PACKET,
-            piece: |_| PACKET,
+            pieces: Pieces::Frames(self.short),
             eager: EAGER,
             read_from: None,
         })
@@ -127,6 +135,7 @@ impl Device for EtherDevice {
         // Else the peer would be kept waiting for as long as this rank sleeps.
         state.endpoint.acknowledge();
         state.transmit();
+        state.ends.look_anew();
         state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(clock::now_ns()))
     }
 
@@ -144,9 +153,10 @@ impl Device for EtherDevice {
 impl State {
     /// What the kernel keeps for us, shared among the peers that may send.
     fn share_room(&mut self) {
-        let rooms = self.ends.ports.iter().map(|port| port.room() / port.frame_max().max(1));
-        let frames = rooms.min().unwrap_or(1) / self.connected.max(1);
-        self.endpoint.set_credit(frames.clamp(2, usize::from(u16::MAX)) as u16);
+        for (rail, port) in self.ends.ports.iter().enumerate() {
+            let frames = port.room() / port.frame_max().max(1) / self.connected.max(1);
+            self.endpoint.set_credit(rail, frames.clamp(2, usize::from(u16::MAX)) as u16);
+        }
     }
 
     /// Begins to connect, if that can be done by now.
@@ -161,6 +171,20 @@ impl State {
     }
 
     fn send(&mut self, lane: Lane, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+        self.take(lane, to, header, prefix, source)?;
+        self.transmit();
+        Ok(())
+    }
+
+    /// Sends what was kept back.
+    fn push(&mut self) {
+        if std::mem::take(&mut self.kept_back) > 0 {
+            self.transmit();
+        }
+    }
+
+    /// Takes a packet, to be sent by `transmit`.
+    fn take(&mut self, lane: Lane, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
         if self.lost.contains(&to) {
             return Err(Refusal::Lost);
         }
@@ -168,17 +192,13 @@ impl State {
             self.connect(to)?;
         }
         let control = matches!(source, Source::None);
-        let mut writer = Writer::new(header, prefix, source);
+        let mut writer = Outgoing::new(header, prefix, source);
         let total = writer.total();
-        let sent = self.endpoint.send(to.0, lane.0, total, control, |at, into| writer.write(at, into));
-        match sent {
-            Ok(()) => {
-                self.transmit();
-                Ok(())
-            }
-            Err(Refused::Full) => Err(Refusal::Full),
-            Err(Refused::NotConnected) => Err(Refusal::Lost),
-        }
+        let taken = self.endpoint.send(to.0, lane.0, total, control, |at, into| writer.write(at, into));
+        taken.map_err(|refused| match refused {
+            Refused::Full => Refusal::Full,
+            Refused::NotConnected => Refusal::Lost,
+        })
     }
 
     fn transmit(&mut self) {
@@ -190,26 +210,25 @@ impl State {
     /// Takes what has come: packets of one lane, and if so of one peer and only one, are delivered, all others wait. How many
     /// were delivered.
     fn receive(&mut self, to: Option<(Lane, Option<Peer>)>, delivery: &mut dyn Delivery) -> usize {
-        let State { endpoint, ends, inboxes, lost, .. } = self;
+        let State { endpoint, ends, inboxes, lost, scratch, .. } = self;
         let (mut count, mut now_ns) = (0, 0);
         for at in 0..ends.ports.len() {
-            ends.ports[at].receive(&mut |frame| {
+            ends.receive(at, &mut |frame| {
                 if now_ns == 0 {
                     now_ns = clock::now_ns();
                 }
                 let mut deliver = |from: u32, channel: u8, message: Message<'_>| {
                     let from = Peer(from);
                     let Some(inbox) = inboxes.get_mut(usize::from(channel)) else { return };
-                    let Some((header, mut bytes)) = unpack(message, inbox.memory()) else { return };
+                    let Some((header, mut packet)) = Incoming::of(message, scratch) else { return };
                     let wanted = to.is_some_and(|(lane, only)| {
                         lane.0 == channel && only.is_none_or(|only| only == from && count == 0)
                     });
                     if wanted && !lost.contains(&from) {
-                        delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: HEADER });
-                        inbox.spare(bytes);
+                        delivery.deliver(from, header, &mut packet);
                         count += 1;
                     } else {
-                        inbox.push(from, header, bytes);
+                        inbox.push(from, header, packet);
                     }
                 };
                 // What is wrong with a frame is counted there.
@@ -245,6 +264,21 @@ impl Port for LanePort {
         lock(&self.state).send(self.lane, to, header, prefix, source)
     }
 
+    fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+        let mut state = lock(&self.state);
+        let bytes = source.len();
+        let taken = state.take(self.lane, to, header, prefix, source);
+        state.kept_back += bytes;
+        if taken.is_err() || state.kept_back >= RUN_BYTES {
+            state.push();
+        }
+        taken
+    }
+
+    fn push(&mut self) {
+        lock(&self.state).push();
+    }
+
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
         let mut state = lock(&self.state);
         if !state.endpoint.is_connected(to.0) && (state.lost.contains(&to) || state.connect(to).is_err()) {
@@ -264,53 +298,4 @@ impl Port for LanePort {
         state.inboxes[self.lane.index()].deliver_from(from, delivery)
             || state.receive(Some((self.lane, Some(from))), delivery) > 0
     }
-}
-
-/// A packet as a message: header, prefix, payload, written front to back.
-struct Writer<'a> {
-    front: [u8; HEADER + PREFIX_MAX],
-    front_len: usize,
-    source: Source<'a>,
-}
-
-impl<'a> Writer<'a> {
-    fn new(header: Header, prefix: &[u8], source: Source<'a>) -> Writer<'a> {
-        let mut front = [0; HEADER + PREFIX_MAX];
-        front[0] = header.kind;
-        front[2..4].copy_from_slice(&header.aux.to_le_bytes());
-        front[4..8].copy_from_slice(&header.a.to_le_bytes());
-        front[8..HEADER].copy_from_slice(&header.b.to_le_bytes());
-        front[HEADER..HEADER + prefix.len()].copy_from_slice(prefix);
-        Writer { front, front_len: HEADER + prefix.len(), source }
-    }
-
-    fn total(&self) -> usize {
-        self.front_len + self.source.len()
-    }
-
-    /// Bytes `at` and following.
-    fn write(&mut self, at: usize, into: &mut [u8]) {
-        let front = self.front_len.saturating_sub(at).min(into.len());
-        let (head, body) = into.split_at_mut(front);
-        head.copy_from_slice(&self.front[at.min(self.front_len)..][..front]);
-        let from = at.max(self.front_len) - self.front_len;
-        match &mut self.source {
-            _ if body.is_empty() => {}
-            Source::None => {}
-            Source::Mem(mem) => mem.slice(from, body.len()).read(body),
-            Source::Pack { pack, .. } => pack(SharedMem::of_slice(body)),
-        }
-    }
-}
-
-/// The header of a message, and all of it. None: it is no packet.
-fn unpack(mut message: Message<'_>, mut bytes: Vec<u8>) -> Option<(Header, Vec<u8>)> {
-    bytes.reserve(message.len());
-    while let Some(piece) = message.next(usize::MAX) {
-        bytes.extend_from_slice(piece);
-    }
-    let head: [u8; HEADER] = *bytes.first_chunk()?;
-    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    let header = Header { kind: head[0], aux: u16::from_le_bytes([head[2], head[3]]), a: word(4), b: word(8) };
-    Some((header, bytes))
 }

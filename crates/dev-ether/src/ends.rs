@@ -11,19 +11,36 @@ use std::io::IoSlice;
 /// Where the cards of other ranks come from: None as long as the rank has not published its own.
 pub type Cards = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
 
+/// How often a port is asked in vain before it is asked less often, if that is dear: what comes in runs comes closer.
+const PATIENCE: u32 = 64;
+
 /// See the module.
 pub struct Ends {
     pub ports: Vec<Box<dyn FramePort>>,
+    /// How often each was asked in vain since it had something.
+    in_vain: Vec<u32>,
     cards: Cards,
     /// Cards that were needed.
     known: HashMap<u32, Card>,
-    /// Where a run of frames is laid one behind the other.
-    run: Vec<u8>,
 }
 
 impl Ends {
     pub fn new(ports: Vec<Box<dyn FramePort>>, cards: Cards) -> Ends {
-        Ends { ports, cards, known: HashMap::new(), run: Vec::new() }
+        let in_vain = vec![0; ports.len()];
+        Ends { ports, in_vain, cards, known: HashMap::new() }
+    }
+
+    /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
+    pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) {
+        let in_vain = self.in_vain[at];
+        let is_skipped = in_vain > PATIENCE && !in_vain.is_multiple_of(self.ports[at].turns());
+        let came = if is_skipped { 0 } else { self.ports[at].receive(take) };
+        self.in_vain[at] = if came > 0 { 0 } else { in_vain.wrapping_add(1) };
+    }
+
+    /// All ports are asked again: somebody may have slept on them.
+    pub fn look_anew(&mut self) {
+        self.in_vain.fill(0);
     }
 
     /// Of this rank, for its peers.
@@ -78,8 +95,6 @@ impl Wire for Ends {
         if let [frame] = frames {
             return usize::from(port.send(&to, frame).is_ok());
         }
-        self.run.clear();
-        frames.iter().for_each(|frame| self.run.extend_from_slice(frame));
-        port.send_run(&to, &self.run, frames[0].len()).unwrap_or(0)
+        port.send_run(&to, frames).unwrap_or(0)
     }
 }

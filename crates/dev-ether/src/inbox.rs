@@ -2,7 +2,7 @@
 //!
 //! Before it: `device`; after it: `device::Delivery`.
 
-use crate::device::HEADER;
+use crate::message::Incoming;
 use hawser_base::Peer;
 use hawser_device::{Delivery, Header, View};
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ const SPARE: usize = 16;
 /// One lane's.
 #[derive(Default)]
 pub struct Inbox {
-    /// With their headers as they came, before their payload.
+    /// With their payload.
     queue: VecDeque<(Peer, Header, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
     /// Peers to be reported lost.
@@ -21,20 +21,16 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Empty memory for a packet.
-    pub fn memory(&mut self) -> Vec<u8> {
-        self.spare.pop().unwrap_or_default()
-    }
-
     /// Takes back memory.
-    pub fn spare(&mut self, mut bytes: Vec<u8>) {
+    fn spare(&mut self, mut bytes: Vec<u8>) {
         if self.spare.len() < SPARE {
             bytes.clear();
             self.spare.push(bytes);
         }
     }
 
-    pub fn push(&mut self, from: Peer, header: Header, bytes: Vec<u8>) {
+    pub fn push(&mut self, from: Peer, header: Header, packet: Incoming<'_>) {
+        let bytes = packet.keep(self.spare.pop().unwrap_or_default());
         self.queue.push_back((from, header, bytes));
     }
 
@@ -65,7 +61,7 @@ impl Inbox {
     }
 
     fn deliver(&mut self, (from, header, mut bytes): (Peer, Header, Vec<u8>), delivery: &mut dyn Delivery) {
-        delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: HEADER });
+        delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: 0 });
         self.spare(bytes);
     }
 

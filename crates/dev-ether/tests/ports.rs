@@ -10,7 +10,7 @@ use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::packet::Socket;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{IoSlice, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -134,8 +134,8 @@ impl<P: FramePort> FramePort for Resident<P> {
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
         self.host.within(|| self.port.send(to, frame))
     }
-    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
-        self.host.within(|| self.port.send_run(to, frames, size))
+    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+        self.host.within(|| self.port.send_run(to, frames))
     }
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         self.port.receive(take)
@@ -248,9 +248,10 @@ fn runs_pass(kind: Kind) {
     {
         let mut run: Vec<u8> = (0..count - 1).flat_map(|number| frame(size, number)).collect();
         run.extend(frame(last, count));
+        let frames: Vec<IoSlice> = run.chunks(size).map(IoSlice::new).collect();
         let (mut done, mut got) = (0, Vec::new());
         while done < count as usize {
-            match pair.a.send_run(&pair.b.address(), &run[done * size..], size) {
+            match pair.a.send_run(&pair.b.address(), &frames[done..]) {
                 Ok(sent) => done += sent,
                 Err(refused) => assert_eq!(refused, Refused::Full),
             }
@@ -268,7 +269,7 @@ fn too_long_is_refused(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let (to, len) = (pair.b.address(), pair.a.frame_max() + 1);
     assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(Refused::TooLong));
-    assert_eq!(pair.a.send_run(&to, &vec![0; 3 * len], len), Err(Refused::TooLong));
+    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&vec![0; len]); 3]), Err(Refused::TooLong));
     works(&mut pair);
 }
 
@@ -277,7 +278,7 @@ fn a_shorter_mtu(kind: Kind) {
     pair.cable.a.ip("link set e0 mtu 1300").unwrap();
     let (to, len) = (pair.b.address(), pair.a.frame_max());
     assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(Refused::TooLong));
-    assert_eq!(pair.a.send_run(&to, &vec![0; 3 * len], len), Err(Refused::TooLong));
+    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&vec![0; len]); 3]), Err(Refused::TooLong));
     works(&mut pair);
 }
 
@@ -489,7 +490,7 @@ fn foreign_address(kind: Kind) {
         Address::Ip(_) => Address::Ether { mac: [2; 6], selector: 0 },
     };
     assert!(matches!(pair.a.send(&foreign, &frame(64, 0)), Err(Refused::Unreachable(_))));
-    assert!(matches!(pair.a.send_run(&foreign, &frame(64, 0), 64), Err(Refused::Unreachable(_))));
+    assert!(matches!(pair.a.send_run(&foreign, &[IoSlice::new(&frame(64, 0))]), Err(Refused::Unreachable(_))));
     works(&mut pair);
 }
 
@@ -608,7 +609,7 @@ fn first_frames_wait(kind: Kind) {
         assert!(sent <= 6, "{sent} frames wait");
     }
     assert!(sent > 0);
-    assert_eq!(pair.a.send_run(&to, &frame(1000, sent), 1000), Err(Refused::Full));
+    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&frame(1000, sent))]), Err(Refused::Full));
     pair.cable.b.ip("link set e0 up").unwrap();
     let mut got = Vec::new();
     while got.len() < sent as usize {

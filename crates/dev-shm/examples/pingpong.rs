@@ -73,7 +73,7 @@ impl Player {
             }
             return;
         }
-        let piece = (self.limits.piece)(from.len());
+        let piece = self.limits.pieces.best(from.len());
         let mut at = 0;
         while at < from.len() {
             let part = piece.min(from.len() - at);

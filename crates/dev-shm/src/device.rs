@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
 use hawser_base::{Lane, Peer, Region, UserMem};
-use hawser_device::{Device, Limits, PREFIX_MAX, Port, RemoteKey, Source};
+use hawser_device::{Device, Limits, PREFIX_MAX, Pieces, Port, RemoteKey, Source};
 use hawser_job::Segment;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Device for ShmDevice {
         (local != self.me).then(|| Limits {
             short: SHORT,
             packet: longest + PREFIX_MAX,
-            piece,
+            pieces: Pieces::Pages(piece),
             eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
             read_from: Some(self.exposure.read_from()),
         })

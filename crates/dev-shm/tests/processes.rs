@@ -350,7 +350,7 @@ fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, 
         let mut moved = port.poll(counting);
         for peer in (1..ranks).map(|i| (me + i) % ranks) {
             while sent[peer] < len {
-                let part = (limits.piece)(len).min(len - sent[peer]);
+                let part = limits.pieces.best(len).min(len - sent[peer]);
                 let piece = UserMem::of_slice(&mut bytes[..part]);
                 if port.send(Peer(peer as u32), Header::default(), &[], Source::Mem(piece)).is_err() {
                     break;

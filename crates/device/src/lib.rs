@@ -78,13 +78,43 @@ pub struct Limits {
     pub short: usize,
     /// Longest payload (prefix included) of one packet, in bytes.
     pub packet: usize,
-    /// Piece in which a stream of `total` bytes is best cut, in bytes; at most `packet`. A function
-    /// because short streams want short pieces (both ends copy at once) and long ones long pieces.
-    pub piece: fn(total: usize) -> usize,
+    /// How streams are cut.
+    pub pieces: Pieces,
     /// Longest message worth pushing without asking, in bytes.
     pub eager: usize,
     /// Shortest exposed buffer that is better read remotely than streamed, in bytes, if any is.
     pub read_from: Option<usize>,
+}
+
+impl Limits {
+    /// Longest payload that is best sent in one packet, in bytes: both ends copy such a one in turn, not at once, but a
+    /// second packet costs more; unless a packet is itself cut into frames.
+    pub fn longest(&self) -> usize {
+        match self.pieces {
+            Pieces::Frames(frame) => frame,
+            Pieces::Pages(_) => self.packet - PREFIX_MAX,
+        }
+    }
+}
+
+/// How the bytes of a long message are cut into packets.
+#[derive(Clone, Copy, Debug)]
+pub enum Pieces {
+    /// Of this length each, in bytes: what a frame carries.
+    Frames(usize),
+    /// Of whole pages, about as long as this says, in bytes, for a stream of `total`; at most `Limits::packet`. Short
+    /// streams want short pieces (both ends copy at once) and long ones long pieces.
+    Pages(fn(total: usize) -> usize),
+}
+
+impl Pieces {
+    /// The best length of a piece of a stream of `total` bytes, in bytes.
+    pub fn best(&self, total: usize) -> usize {
+        match self {
+            Pieces::Frames(frame) => *frame,
+            Pieces::Pages(best) => best(total),
+        }
+    }
 }
 
 /// A payload as it lies at the receiver. It must be consumed before `deliver` returns, front to back;
@@ -141,6 +171,14 @@ pub trait Port: Send {
     fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
         self.send(to, header, &[], Source::Mem(bytes))
     }
+
+    /// Sends a piece of a stream, which may be kept back until `push`, so that several leave at once.
+    fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+        self.send(to, header, prefix, source)
+    }
+
+    /// Sends what `send_piece` has kept back.
+    fn push(&mut self) {}
 
     /// Whether a payload of `len` bytes, or of any fewer, would be taken now (prefixes included).
     fn has_room(&mut self, to: Peer, len: usize) -> bool;

@@ -3,7 +3,7 @@
 //! A message to oneself is rare and must only be right: payload is copied into a queue and out again.
 //! Before it: `transport` routes a rank's own number here.
 
-use crate::{Delivery, Device, Header, Limits, Port, Refusal, Source, View};
+use crate::{Delivery, Device, Header, Limits, Pieces, Port, Refusal, Source, View};
 use hawser_base::{Lane, Peer, SharedMem};
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ impl Device for Loopback {
         (peer == self.me).then_some(Limits {
             short: PACKET,
             packet: PACKET,
-            piece: |_| PACKET,
+            pieces: Pieces::Pages(|_| PACKET),
             eager: PACKET,
             read_from: None,
         })

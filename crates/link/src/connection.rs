@@ -35,8 +35,8 @@ pub struct Shared {
     pub holding: Pool,
     /// Whose next message may take the last slots of `holding`.
     pub urgent: Option<u32>,
-    /// Frames that we have room for on each path (P21).
-    pub credit: u16,
+    /// Frames that we have room for on a path of each of our rails (P21).
+    pub credits: Box<[u16]>,
     /// Whether payloads have a CRC (P6).
     pub checked: bool,
     pub counts: Counts,
@@ -122,6 +122,12 @@ pub struct Connection {
     have: usize,
     /// We have said STOP.
     stopping: bool,
+}
+
+impl Shared {
+    fn credit(&self, route: Route) -> u16 {
+        self.credits[usize::from(route.ours)]
+    }
 }
 
 fn ends(from: u32, to: u32) -> Ends {
@@ -217,15 +223,16 @@ impl Connection {
         // Without a slot it goes later: HELLO is repeated.
         let Some(slot) = shared.sending.take(len) else { return };
         let strand = &self.strands[at];
+        let credit = shared.credit(strand.route);
         let bytes = shared.sending.frame_mut(slot);
-        strand.hello(shared.credit).write(&mut bytes[HEADER..]);
+        strand.hello(credit).write(&mut bytes[HEADER..]);
         let head = Head {
             kind,
             flags: Flags::default(),
             path: shared.me,
             sequence: Seq(0),
             expected: Seq(0),
-            credit: shared.credit,
+            credit,
             open: 0,
         };
         let crc = frame::crc(&bytes[HEADER..]);
@@ -270,6 +277,7 @@ impl Connection {
         })?;
         let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
         let place = record.as_ref().map(|(record, fragment)| self.place(shared, record, fragment.len()));
+        let credit = shared.credit(self.strands[at].route);
         let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
@@ -279,6 +287,7 @@ impl Connection {
             }
             return Err(reason);
         }
+        path.set_credit(credit);
         path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
         if let (Some((record, fragment)), Some(Ok(place))) = (record, place) {
             self.take(shared, &record, fragment, payload, place, deliver);
@@ -495,7 +504,7 @@ impl Connection {
         let route = strand.route;
         let Some((theirs, path)) = strand.open_mut().filter(|(_, path)| path.may_ask()) else { return };
         let numbers = path.send(None, now_ns);
-        let head = data(shared, theirs, &numbers, Flags::ASK | stop);
+        let head = data(shared.credit(route), theirs, &numbers, Flags::ASK | stop);
         let header = head.write(&shared.key, ends(shared.me, peer), 0, Some(frame::crc(&[])));
         if wire.send(peer, route, &[IoSlice::new(&header)]) == 0 {
             path.take_back();
@@ -516,6 +525,7 @@ impl Connection {
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
+        let credit = shared.credit(route);
         let (theirs, path) = strand.open_mut().expect("it was picked");
         let mut run = [first; RUN];
         let mut count = 0;
@@ -527,7 +537,8 @@ impl Connection {
         {
             shared.sending.pop(&mut self.waiting);
             let numbers = path.send(Some(slot), now_ns);
-            write_data(shared, slot, theirs, &numbers, stop, ends(shared.me, peer));
+            let head = data(credit, theirs, &numbers, stop);
+            write_data(shared, slot, &head, ends(shared.me, peer));
             run[count] = slot;
             count += 1;
             // Segmentation offload takes a shorter one at the end alone.
@@ -554,10 +565,16 @@ impl Connection {
         sending.each(&self.waiting).nth(BULK - 1).is_some()
     }
 
-    /// The path with the most room for a frame of `len` bytes, of those of a grade if one of them has any.
+    /// The path with the most room for a frame of `len` bytes, of those of a grade if one of them has any. Bulk waits for
+    /// its own paths as long as one of them answers: by others each frame would cost a system call.
     fn pick(&self, len: usize, wanted: Grade) -> Option<usize> {
+        let takes = |strand: &Strand| strand.frame() >= len && strand.path().is_some_and(|path| !path.is_silent());
+        let waits = wanted == Grade::Bulk && self.strands.iter().any(|strand| strand.grade == wanted && takes(strand));
         let room = |strand: &Strand| {
             let path = strand.path().filter(|path| path.has_room() && strand.frame() >= len)?;
+            if waits && strand.grade != wanted {
+                return None;
+            }
             Some((strand.grade == wanted, path.frames().saturating_sub(path.under_way())))
         };
         let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(strand)?)));
@@ -600,7 +617,7 @@ impl Connection {
             path: theirs,
             sequence: Seq(0),
             expected: reply.ack.expected,
-            credit: shared.credit,
+            credit: shared.credit(route),
             open: 0,
         };
         let header = head.write(&shared.key, ends(shared.me, peer), len, Some(frame::crc(&payload[..len])));
@@ -646,14 +663,13 @@ fn frame_record(frame: &[u8]) -> Record {
     Record::read(&frame[HEADER..]).expect("we wrote it").0
 }
 
-fn data(shared: &Shared, path: u32, numbers: &Numbers, flags: Flags) -> Head {
+fn data(credit: u16, path: u32, numbers: &Numbers, flags: Flags) -> Head {
     let &Numbers { sequence, open, expected } = numbers;
-    Head { kind: Kind::Data, flags, path, sequence, expected, credit: shared.credit, open }
+    Head { kind: Kind::Data, flags, path, sequence, expected, credit, open }
 }
 
 /// Writes the header of a frame whose payload lies in its slot.
-fn write_data(shared: &mut Shared, slot: Slot, path: u32, numbers: &Numbers, flags: Flags, ends: Ends) {
-    let head = data(shared, path, numbers, flags);
+fn write_data(shared: &mut Shared, slot: Slot, head: &Head, ends: Ends) {
     let bytes = shared.sending.frame(slot);
     let crc = shared.checked.then(|| frame::kept_crc(bytes));
     let header = head.write(&shared.key, ends, bytes.len() - HEADER, crc);

@@ -72,7 +72,7 @@ impl Endpoint {
             sending: Pool::new(sending, frame_max),
             holding: Pool::new(holding, frame_max - HEADER),
             urgent: None,
-            credit: 1,
+            credits: vec![1; grades.len().max(1)].into_boxed_slice(),
             checked,
             counts: Counts::default(),
         };
@@ -89,9 +89,9 @@ impl Endpoint {
         }
     }
 
-    /// Frames that each peer may have under way to us on a path from now on (P21).
-    pub fn set_credit(&mut self, frames: u16) {
-        self.shared.credit = frames.max(1);
+    /// Frames that each peer may have under way to us on a path of our rail `rail` from now on (P21).
+    pub fn set_credit(&mut self, rail: usize, frames: u16) {
+        self.shared.credits[rail] = frames.max(1);
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {

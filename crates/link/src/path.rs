@@ -11,8 +11,10 @@ use crate::sent::Sent;
 use crate::seq::{Seq, WINDOW, WORDS};
 use crate::window::Window;
 
-/// Numbered frames that are taken before one is acknowledged without delay (P13).
-pub const ACK_EVERY: u32 = 16;
+/// Numbered frames that are taken before one is acknowledged without delay: a part of what the peer may have under way, and
+/// no more than one run of UDP segments (P13).
+const ACK_PART: u32 = 4;
+const ACK_EVERY_MAX: u32 = 64;
 
 /// Frames that may be under way to a peer that has said STOP: it has room for the fragments alone that it needs to
 /// go on, which are the oldest, and drops all others (P20).
@@ -107,8 +109,9 @@ pub struct Path<C> {
     granted: Seq,
     stopped: bool,
     owed: Owed,
-    /// Frames taken since an acknowledgement was sent, and whether the next one says LOSE.
+    /// Frames taken since an acknowledgement was sent, how many make one due, and whether the next one says LOSE.
     taken: u32,
+    ack_every: u32,
     lose: bool,
     wait: Wait,
 }
@@ -125,6 +128,7 @@ impl<C> Path<C> {
             stopped: false,
             owed: Owed::Nothing,
             taken: 0,
+            ack_every: 1,
             lose: false,
             wait: Wait::Idle,
         }
@@ -187,6 +191,17 @@ impl<C> Path<C> {
         }
     }
 
+    /// So many frames the peer may have under way to us, as our frames tell it.
+    #[inline]
+    pub fn set_credit(&mut self, frames: u16) {
+        self.ack_every = (u32::from(frames) / ACK_PART).clamp(1, ACK_EVERY_MAX);
+    }
+
+    /// A timeout went by since the peer was heard.
+    pub fn is_silent(&self) -> bool {
+        self.rtt.is_silent()
+    }
+
     /// There is news for the peer that it waits for: GO.
     pub fn tell(&mut self) {
         self.owed = Owed::Now;
@@ -222,7 +237,7 @@ impl<C> Path<C> {
     /// P13
     fn owe(&mut self, now_ns: u64) {
         self.taken += 1;
-        if self.taken >= ACK_EVERY {
+        if self.taken >= self.ack_every {
             self.owed = Owed::Now;
         } else if self.owed == Owed::Nothing {
             self.owed = Owed::By(now_ns + ACK_DELAY_NS);
@@ -355,13 +370,9 @@ mod tests {
 
     fn two() -> Two {
         let (ours, theirs) = (Seq(u32::MAX - 3), Seq(77));
-        Two {
-            a: Path::new(ours, theirs, ROOM),
-            b: Path::new(theirs, ours, ROOM),
-            now_ns: 1,
-            came: vec![],
-            lost: vec![],
-        }
+        let mut b = Path::new(theirs, ours, ROOM);
+        b.set_credit(4 * 16);
+        Two { a: Path::new(ours, theirs, ROOM), b, now_ns: 1, came: vec![], lost: vec![] }
     }
 
     impl Two {
@@ -397,7 +408,7 @@ mod tests {
         assert_eq!(two.reply(), None, "there may be an answer to send it with");
         two.now_ns += ACK_DELAY_NS;
         assert_eq!((two.reply(), &two.came[..]), (Some(Flags::default()), &[0][..]));
-        (1..=ACK_EVERY).for_each(|n| two.send(n, true));
+        (1..=16).for_each(|n| two.send(n, true));
         assert!(two.reply().is_some() && two.came.len() == 17 && two.a.deadline_ns().is_none());
         // With an answer it costs no frame of its own.
         two.send(99, true);

@@ -88,7 +88,7 @@ impl World {
                 grades: (0..rails).map(|rail| if rail % 2 == 0 { Grade::Quick } else { Grade::Bulk }).collect(),
             };
             let mut endpoint = Endpoint::new(config, seed);
-            endpoint.set_credit(dice.one_of(&[1, 8, 64, 500]));
+            (0..usize::from(rails)).for_each(|rail| endpoint.set_credit(rail, dice.one_of(&[1, 8, 64, 500])));
             let mut length = || {
                 let most = dice.one_of(&[1, 100, 1000, 17_000, 17_000]);
                 dice.index(most)

@@ -35,8 +35,16 @@ fn main() {
         e.took_directly(Peer(1), BYTES);
     });
     measure("sent, and its window comes back", |e| {
-        let spec =
-            SendSpec { to: Peer(1), context: CONTEXT, tag: 7, bytes: BYTES, sync: false, eager: true, key: None };
+        let spec = SendSpec {
+            to: Peer(1),
+            context: CONTEXT,
+            tag: 7,
+            bytes: BYTES,
+            sync: false,
+            eager: true,
+            packet: LIMITS.packet,
+            key: None,
+        };
         black_box(e.start_send(black_box(spec)));
         let _ = black_box(e.arrive(Peer(1), Packet::Credit { bytes: 64 }, 0));
     });

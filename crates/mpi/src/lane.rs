@@ -17,7 +17,7 @@ use crate::request::Requests;
 use crate::wire;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Lane as LaneId, Peer, SharedMem, UserMem};
-use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Source};
+use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Pieces, Source};
 use hawser_job::counters::Counters;
 use hawser_os::map::PAGE;
 use hawser_transport::{Channel, Fabric};
@@ -193,6 +193,7 @@ impl Lane {
         });
         debug_assert!(self.core.streams.is_empty(), "a stream began within another's packet");
         self.core.streams = streams;
+        self.channel.push();
         moved
     }
 
@@ -202,8 +203,9 @@ impl Lane {
             let len = ((stream.until - stream.at) as usize).min(stream.piece);
             let header = wire::data(stream.message, stream.at);
             let channel = &mut self.channel;
-            let sent =
-                self.core.with_source(stream.op, stream.at, len, |source| channel.send(stream.to, header, &[], source));
+            let sent = self
+                .core
+                .with_source(stream.op, stream.at, len, |source| channel.send_piece(stream.to, header, &[], source));
             if !sent {
                 break;
             }
@@ -216,7 +218,10 @@ impl Lane {
 /// How long the pieces of a stream are: `rest` bytes of a message of `total`. Of like length, for a short one that
 /// came last cost a packet more (17 KiB: 1.21 us, not 1.09), and of whole pages, as devices fill them.
 fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
-    let best = (limits.piece)(total as usize);
+    let best = match limits.pieces {
+        Pieces::Frames(piece) => return piece,
+        Pieces::Pages(best) => best(total as usize),
+    };
     let most = limits.packet - PREFIX_MAX;
     let count = ((rest + best / 2) / best).max(rest.div_ceil(most)).max(1);
     rest.div_ceil(count).next_multiple_of(PAGE).min(most)

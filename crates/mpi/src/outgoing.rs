@@ -15,7 +15,6 @@ use crate::request::State;
 use crate::wire;
 use hawser_base::{Class, Peer};
 use hawser_device::PREFIX_MAX;
-use hawser_transport::Control;
 
 /// A send that the engine does not know yet.
 pub struct Outgoing {
@@ -76,24 +75,25 @@ impl Lane {
             Body::Buffer(Buffer::Dense(mem)) if bytes > limits.packet => self.core.expose(to.peer, *mem),
             _ => None,
         };
-        let eager = self.channel.has_room(to.peer, bytes.min(limits.packet) as usize + PREFIX_MAX);
+        let packet = (self.channel.longest(to.peer) - wire::PUSH_PREFIX) as u64;
+        let eager = self.channel.has_room(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
         let asks = send.sync || key.is_some() || bytes > limits.eager;
         if !eager && !asks && !self.core.engine.is_lost(to.peer) {
             return Err(send);
         }
         let Outgoing { body, sync, request, .. } = send;
         let key = key.map(Key);
-        let spec = SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, key };
+        let spec = SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, packet, key };
         match self.core.engine.start_send(spec) {
             Start::Eager => {
                 let packet = Packet::Eager { context: to.context, tag: to.tag };
-                self.send_front(to.peer, &wire::encode(&packet), &body, bytes);
+                self.send_front(to.peer, &packet, &body, bytes);
                 self.core.counters.add(Counter::Eager as usize, 1);
                 self.core.end_send_now(request, &to, bytes, None);
             }
             Start::Begin { op, packet, front } => {
                 self.core.count_method(&packet, asks);
-                self.send_front(to.peer, &wire::encode(&packet), &body, front);
+                self.send_front(to.peer, &packet, &body, front);
                 self.core.bind(op, body, Some(request));
                 self.core.requests.get(request).state = State::Active(Some(op));
             }
@@ -102,13 +102,18 @@ impl Lane {
         Ok(())
     }
 
-    /// Sends a packet with the first `front` bytes, for which the device has room.
-    fn send_front(&mut self, to: Peer, control: &Control, body: &Body, front: u64) {
+    /// Sends a packet with the first `front` bytes, for which the device has room; what is pushed leaves with the next
+    /// pieces of its stream.
+    fn send_front(&mut self, to: Peer, packet: &Packet, body: &Body, front: u64) {
+        let control = wire::encode(packet);
         if front == 0 {
-            return self.channel.control(to, *control);
+            return self.channel.control(to, control);
         }
-        let channel = &mut self.channel;
-        let sent = body.source(0, front as usize, |source| channel.send(to, control.header, control.prefix(), source));
+        let (channel, header, prefix) = (&mut self.channel, control.header, control.prefix());
+        let sent = body.source(0, front as usize, |source| match packet {
+            Packet::Push { .. } => channel.send_piece(to, header, prefix, source),
+            _ => channel.send(to, header, prefix, source),
+        });
         assert!(sent, "the device refused {front} bytes after it had room for them");
     }
 }

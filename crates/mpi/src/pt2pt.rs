@@ -248,7 +248,8 @@ pub(crate) fn recv_direct(
 ) -> Option<Status> {
     let engine = &lane.core.engine;
     // A message of several packets wants its receive posted before the first one comes: it would be held.
-    if mem.len() as u64 > engine.limits().packet || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
+    let is_long = mem.len() as u64 > engine.limits().packet || mem.len() > lane.channel.longest(peer);
+    if is_long || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
         return None;
     }
     let mut turns = direct_turns(process);

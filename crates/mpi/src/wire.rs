@@ -63,6 +63,9 @@ impl Words {
     }
 }
 
+/// Bytes of the prefix of `Packet::Push`, which stands before the front of its message.
+pub const PUSH_PREFIX: usize = size_of::<u64>();
+
 /// A packet as it travels; its payload, if it has one, is put behind by the caller.
 pub fn encode(packet: &Packet) -> Control {
     let header = |kind, aux, a, b| Header { kind, aux, a, b };

@@ -13,7 +13,7 @@
 use bolero::{TypeGenerator, check};
 use hawser_base::{Context, LANES, Lane as LaneId, Peer, SharedMem, UserMem};
 use hawser_device::{
-    Delivery, Device, Header, Limits as Figures, PREFIX_MAX, Payload, Port, Refusal, RemoteKey, Source,
+    Delivery, Device, Header, Limits as Figures, PREFIX_MAX, Payload, Pieces, Port, Refusal, RemoteKey, Source,
 };
 use hawser_job::counters::Counters;
 use hawser_mpi::buffer::Buffer;
@@ -209,7 +209,13 @@ impl Device for Hostile {
 
     fn limits(&self, _peer: Peer) -> Option<Figures> {
         let packet = LIMITS.packet as usize + PREFIX_MAX;
-        Some(Figures { short: 8, packet, piece: |_| 8, eager: LIMITS.eager as usize, read_from: Some(16) })
+        Some(Figures {
+            short: 8,
+            packet,
+            pieces: Pieces::Pages(|_| 8),
+            eager: LIMITS.eager as usize,
+            read_from: Some(16),
+        })
     }
 
     fn port(&self, _lane: LaneId) -> Box<dyn Port> {

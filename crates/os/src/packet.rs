@@ -6,7 +6,7 @@
 use crate::bpf::Step;
 use crate::errno::{checked, restarted};
 use crate::{During, sockopt};
-use std::io;
+use std::io::{self, IoSlice};
 use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -157,14 +157,13 @@ impl Socket {
         restarted(|| unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) as i64 }).map(drop)
     }
 
-    /// Sends frames of `header` and `size` bytes each of `bodies` (the last may be shorter), at most RUN_MAX. How many
-    /// went; an error only if none did.
-    pub fn send_run(&self, header: &[u8], bodies: &[u8], size: usize) -> io::Result<usize> {
+    /// Sends frames of `header` and one of `bodies` each, at most RUN_MAX. How many went; an error only if none did.
+    pub fn send_run(&self, header: &[u8], bodies: &[IoSlice<'_>]) -> io::Result<usize> {
         // SAFETY: plain structures, for which zeroes are valid.
         let mut messages: [libc::mmsghdr; RUN_MAX] = unsafe { zeroed() };
         let mut parts = [[libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 2]; RUN_MAX];
         let mut count = 0;
-        for ((body, message), parts) in bodies.chunks(size).zip(&mut messages).zip(&mut parts) {
+        for ((body, message), parts) in bodies.iter().zip(&mut messages).zip(&mut parts) {
             *parts = [header, body].map(|b| libc::iovec { iov_base: b.as_ptr().cast_mut().cast(), iov_len: b.len() });
             message.msg_hdr.msg_iov = parts.as_mut_ptr();
             message.msg_hdr.msg_iovlen = 2;

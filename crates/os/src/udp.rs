@@ -5,7 +5,7 @@ use crate::During;
 use crate::errno::restarted;
 use crate::inet::{self, Sockaddr};
 use crate::sockopt::{self, Buffers};
-use std::io;
+use std::io::{self, IoSlice};
 use std::mem::zeroed;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -83,13 +83,13 @@ impl Socket {
         .map(drop)
     }
 
-    /// Sends `bytes`, at most LONGEST and RUN_MAX datagrams, as datagrams of `size` bytes (the last may be shorter) that the kernel
-    /// or the NIC cuts (Linux 4.18). All or nothing.
-    pub fn send_segments(&self, to: &SocketAddr, bytes: &[u8], size: u16) -> io::Result<()> {
+    /// Sends `datagrams` of one length (the last may be shorter), at most RUN_MAX and LONGEST bytes together, as one that
+    /// the kernel or the NIC cuts (Linux 4.18). All or nothing.
+    pub fn send_segments(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<()> {
         let raw = Sockaddr::new(to);
-        let mut part = vector(bytes);
+        let size = datagrams.first().map_or(0, |first| first.len()) as u16;
         let mut control = Control([0; 32]);
-        let mut message = addressed(&raw, &mut part);
+        let mut message = addressed(&raw, datagrams);
         message.msg_control = control.0.as_mut_ptr().cast();
         // SAFETY: the control buffer is aligned and has room for CMSG_SPACE(2) bytes.
         unsafe {
@@ -105,15 +105,13 @@ impl Socket {
     }
 
     /// The same where segments cannot be cut: a datagram each in one call. How many went; an error only if none did.
-    pub fn send_run(&self, to: &SocketAddr, bytes: &[u8], size: usize) -> io::Result<usize> {
+    pub fn send_run(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<usize> {
         let raw = Sockaddr::new(to);
         // SAFETY: plain structures, for which zeroes are valid.
         let mut messages: [libc::mmsghdr; RUN_MAX] = unsafe { zeroed() };
-        let mut parts = [vector(&[]); RUN_MAX];
         let mut count = 0;
-        for ((piece, message), part) in bytes.chunks(size).zip(&mut messages).zip(&mut parts) {
-            *part = vector(piece);
-            message.msg_hdr = addressed(&raw, part);
+        for (datagram, message) in datagrams.chunks(1).zip(&mut messages) {
+            message.msg_hdr = addressed(&raw, datagram);
             count += 1;
         }
         let (fd, flags) = (self.0.as_raw_fd(), libc::MSG_NOSIGNAL);
@@ -160,17 +158,14 @@ fn segment_size(message: &libc::msghdr) -> Option<usize> {
     None
 }
 
-fn vector(bytes: &[u8]) -> libc::iovec {
-    libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() }
-}
-
-fn addressed(to: &Sockaddr, part: &mut libc::iovec) -> libc::msghdr {
+/// To be sent: `parts` is only read. IoSlice is guaranteed to be laid out as iovec.
+fn addressed(to: &Sockaddr, parts: &[IoSlice<'_>]) -> libc::msghdr {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut message: libc::msghdr = unsafe { zeroed() };
     message.msg_name = to.as_ptr().cast_mut().cast();
     message.msg_namelen = to.len();
-    message.msg_iov = part;
-    message.msg_iovlen = 1;
+    message.msg_iov = parts.as_ptr().cast_mut().cast();
+    message.msg_iovlen = parts.len();
     message
 }
 
@@ -205,9 +200,10 @@ mod tests {
             if joined {
                 to.join_segments().unwrap();
             }
-            from.send_segments(&address, &bytes, 1000).unwrap();
+            let run: Vec<IoSlice> = bytes.chunks(1000).map(IoSlice::new).collect();
+            from.send_segments(&address, &run).unwrap();
             assert_eq!(all(&to, 3), whole);
-            assert_eq!(from.send_run(&address, &bytes, 1000).unwrap(), 3);
+            assert_eq!(from.send_run(&address, &run).unwrap(), 3);
             assert_eq!(all(&to, 3), whole);
         }
     }

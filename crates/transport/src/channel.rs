@@ -4,6 +4,7 @@
 //! an eager message becomes a rendezvous). Control packets always travel, in order: those that a device
 //! refuses wait in the peer's backlog, and nothing to that peer overtakes them.
 
+use crate::fabric::Route;
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Refusal, Source};
 use std::collections::VecDeque;
@@ -36,6 +37,8 @@ struct Way {
     /// The leanest send is for payload shorter than this, in bytes; 0 while a backlog waits, so for none at all.
     short_now: u32,
     below: u32,
+    /// Longest payload that is best sent in one packet, in bytes.
+    longest: u32,
     backlog: VecDeque<Control>,
 }
 
@@ -48,15 +51,22 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn new(ports: Vec<Box<dyn Port>>, ways: impl Iterator<Item = (u8, usize)>) -> Channel {
-        let way = |(device, short): (u8, usize)| Way {
+    pub(crate) fn new(ports: Vec<Box<dyn Port>>, routes: impl Iterator<Item = Route>) -> Channel {
+        let way = |Route { device, limits }: Route| Way {
             device,
             lost: false,
-            short_now: short as u32 + 1,
-            below: short as u32 + 1,
+            short_now: limits.short as u32 + 1,
+            below: limits.short as u32 + 1,
+            longest: limits.longest() as u32,
             backlog: VecDeque::new(),
         };
-        Channel { ports, ways: ways.map(way).collect(), waiting: Vec::new() }
+        Channel { ports, ways: routes.map(way).collect(), waiting: Vec::new() }
+    }
+
+    /// Longest payload that is best sent to the peer in one packet, in bytes.
+    #[inline(always)]
+    pub fn longest(&self, to: Peer) -> usize {
+        self.ways[to.index()].longest as usize
     }
 
     /// The leanest send. False: too long, refused, or something waits before it.
@@ -68,6 +78,10 @@ impl Channel {
 
     /// Sends a packet with payload. False: refused now, nothing was sent. To a lost peer it vanishes.
     pub fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> bool {
+        self.try_send(to, |port| port.send(to, header, prefix, source))
+    }
+
+    fn try_send(&mut self, to: Peer, send: impl FnOnce(&mut dyn Port) -> Result<(), Refusal>) -> bool {
         let way = &mut self.ways[to.index()];
         if way.lost {
             return true;
@@ -75,7 +89,7 @@ impl Channel {
         if !way.backlog.is_empty() {
             return false;
         }
-        match self.ports[way.device as usize].send(to, header, prefix, source) {
+        match send(&mut *self.ports[way.device as usize]) {
             Ok(()) => true,
             Err(Refusal::Full) => false,
             Err(Refusal::Lost) => {
@@ -83,6 +97,16 @@ impl Channel {
                 true
             }
         }
+    }
+
+    /// Sends a piece of a stream, which may wait for `push` at the device. False: refused now.
+    pub fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> bool {
+        self.try_send(to, |port| port.send_piece(to, header, prefix, source))
+    }
+
+    /// Sends the pieces that devices have kept back.
+    pub fn push(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.push());
     }
 
     /// Sends a packet without payload, now or as soon as there is room.
@@ -155,6 +179,7 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_device::{Limits, Pieces};
     use std::sync::{Arc, Mutex};
 
     /// What a peer of a test's port got, and what the port takes.
@@ -193,7 +218,8 @@ mod tests {
     fn channel() -> (Channel, [Arc<Mutex<Far>>; 2]) {
         let far: [Arc<Mutex<Far>>; 2] = Default::default();
         let ports = far.iter().map(|far| Box::new(TestPort(far.clone())) as Box<dyn Port>).collect();
-        (Channel::new(ports, [(0, 100), (1, 100)].into_iter()), far)
+        let limits = Limits { short: 100, packet: 200, pieces: Pieces::Pages(|_| 100), eager: 200, read_from: None };
+        (Channel::new(ports, [0, 1].into_iter().map(|device| Route { device, limits })), far)
     }
 
     fn header(a: u32) -> Header {

@@ -50,7 +50,7 @@ impl Fabric {
     /// This lane's ends of all devices.
     pub fn channel(&self, lane: Lane) -> Channel {
         let ports = self.devices.iter().map(|d| d.port(lane)).collect();
-        Channel::new(ports, self.routes.iter().map(|r| (r.device, r.limits.short)))
+        Channel::new(ports, self.routes.iter().copied())
     }
 
     /// Gives each descriptor that becomes readable when something comes.

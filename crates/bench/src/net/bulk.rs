@@ -1,6 +1,7 @@
 //! A stream of long frames one way, within the room that the receiver's port says it has; the receiver says now and then how many came.
 
 use hawser_dev_ether::port::{Address, FramePort, Refused};
+use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 /// Length of the memory that is sent again and again: more than the nearest cache, as an application's buffer is.
@@ -52,16 +53,17 @@ pub fn run(port: &mut dyn FramePort, far: &Address, time: Duration) -> Result<Fl
     let window = (port.room() / 2 / size).max(2) as u64;
     let run = (window as usize / 4).clamp(1, RUN);
     let source = vec![0xa5_u8; (SOURCE_BYTES / size).max(1).next_multiple_of(run) * size];
+    let frames: Vec<IoSlice> = source.chunks(size).map(IoSlice::new).collect();
     let (mut sent, mut came, mut lost, mut at) = (0, 0, 0, 0);
     let (start, mut heard) = (Instant::now(), Instant::now());
     while start.elapsed() < time || sent > came + lost {
         if start.elapsed() < time && sent + run as u64 <= came + lost + window {
-            match port.send_run(far, &source[at..at + run * size], size) {
+            match port.send_run(far, &frames[at..at + run]) {
                 Ok(count) => sent += count as u64,
                 Err(Refused::Full) => {}
                 Err(refused) => return Err(refused),
             }
-            at = (at + run * size) % source.len();
+            at = (at + run) % frames.len();
         }
         if let Some(frames) = hear(port) {
             (came, heard) = (frames, Instant::now());

@@ -16,7 +16,7 @@ pub use range::{PORT_RANGE, PortRange};
 pub use stream::{Pass, StreamPort};
 pub use udp::UdpPort;
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
 /// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
@@ -37,13 +37,18 @@ pub trait FramePort: Send {
     /// Sends one frame at once.
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused>;
 
-    /// Sends frames of `size` bytes each, at least one (the last frame may be shorter) that lie one behind the other, to one peer, with as few system
-    /// calls as can be. How many went; refused only if none did.
-    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused>;
+    /// Sends frames of one length (the last may be shorter), at least one, to one peer, with as few system calls as can
+    /// be. How many went; refused only if none did.
+    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused>;
 
     /// Hands over each frame that has come, a bounded number of them, and sends on what it holds back. How many. Costs next
     /// to nothing when nothing has come: a load (packet) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
+
+    /// How often it is asked while it has nothing: at one turn of so many, beside cheaper ports.
+    fn turns(&self) -> u32 {
+        1
+    }
 
     /// What to sleep on: readable when `receive` has something to do.
     fn as_fd(&self) -> BorrowedFd<'_>;
@@ -52,6 +57,9 @@ pub trait FramePort: Send {
     /// descriptor (the interface went down), which would end every later sleep at once.
     fn take_error(&mut self);
 }
+
+/// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.
+const SYSTEM_CALL_TURNS: u32 = 8;
 
 /// Why a frame was not sent. It left nothing behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

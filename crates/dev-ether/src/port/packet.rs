@@ -12,7 +12,7 @@ use hawser_os::bpf::{self, Field};
 use hawser_os::interfaces::Interface;
 use hawser_os::packet::{RUN_MAX, Shape, Socket};
 use hawser_os::packet_ring::{Ring, SLOT_HEAD};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// IEEE 802 "local experimental EtherType 1".
@@ -134,11 +134,11 @@ impl FramePort for PacketPort {
         self.ring.socket().send(&self.out[..end]).map_err(|error| Refused::of(&error))
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
-        self.address_to(to, size)?;
+    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+        self.address_to(to, frames[0].len())?;
         let mut sent = 0;
-        for run in frames.chunks(size * RUN_MAX) {
-            match self.ring.socket().send_run(&self.out[..HEAD], run, size) {
+        for run in frames.chunks(RUN_MAX) {
+            match self.ring.socket().send_run(&self.out[..HEAD], run) {
                 Ok(count) => sent += count,
                 Err(error) if sent == 0 => return Err(Refused::of(&error)),
                 Err(_) => break,

@@ -3,10 +3,10 @@
 //! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
 //! way (GRO): that is what makes bulk fast. A network that gives each flow a share only gets several ports of this kind.
 
-use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused};
+use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -54,16 +54,16 @@ impl UdpPort {
     }
 
     /// Sends what one call can. How many frames went.
-    fn send_some(&mut self, to: &SocketAddr, frames: &[u8], size: usize) -> io::Result<usize> {
+    fn send_some(&mut self, to: &SocketAddr, frames: &[IoSlice<'_>]) -> io::Result<usize> {
         if self.segments {
-            match self.socket.send_segments(to, frames, size as u16) {
-                Ok(()) => return Ok(frames.len().div_ceil(size)),
+            match self.socket.send_segments(to, frames) {
+                Ok(()) => return Ok(frames.len()),
                 Err(error) if error.raw_os_error() == Some(EIO) => self.segments = false,
                 Err(error) if error.raw_os_error() == Some(EINVAL) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.socket.send_run(to, frames, size)
+        self.socket.send_run(to, frames)
     }
 }
 
@@ -103,12 +103,13 @@ impl FramePort for UdpPort {
         self.socket.send(&to, frame).map_err(|error| Refused::of(&error))
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
+    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+        let size = frames[0].len();
         let to = self.check(to, size)?;
-        let frames_a_call = (LONGEST / size).clamp(1, RUN_MAX);
+        let frames_a_call = (LONGEST / size.max(1)).clamp(1, RUN_MAX);
         let mut sent = 0;
-        for run in frames.chunks(size * frames_a_call) {
-            match self.send_some(&to, run, size) {
+        for run in frames.chunks(frames_a_call) {
+            match self.send_some(&to, run) {
                 Ok(count) => sent += count,
                 Err(error) if sent == 0 => return Err(Refused::of(&error)),
                 Err(_) => break,
@@ -136,6 +137,10 @@ impl FramePort for UdpPort {
             }
         }
         count
+    }
+
+    fn turns(&self) -> u32 {
+        SYSTEM_CALL_TURNS
     }
 
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -72,6 +72,13 @@ impl Endpoint {
         }
     }
 
+    /// The same as a piece of a stream.
+    pub fn send_piece(&mut self, to: usize, seed: u32, len: usize, prefix: usize) -> Result<(), Refusal> {
+        let mut bytes = payload(seed, len);
+        let (front, rest) = bytes.split_at_mut(prefix);
+        self.port.send_piece(Peer(to as u32), head(seed), front, Source::Mem(UserMem::of_slice(rest)))
+    }
+
     pub fn send_control(&mut self, to: usize, seed: u32, prefix: usize) -> Result<(), Refusal> {
         self.port.send(Peer(to as u32), head(seed), &payload(seed, prefix), Source::None)
     }

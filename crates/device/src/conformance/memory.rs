@@ -6,7 +6,7 @@ use super::{
     wire,
 };
 use crate::View;
-use crate::{Delivery, Device, Header, Limits, Port, Refusal, Source};
+use crate::{Delivery, Device, Header, Limits, Pieces, Port, Refusal, Source};
 use hawser_base::{Lane, Peer, SharedMem};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -46,7 +46,8 @@ impl Device for Memory {
     }
 
     fn limits(&self, peer: Peer) -> Option<Limits> {
-        let limits = Limits { short: 100, packet: PACKET, piece: |_| PACKET, eager: PACKET, read_from: None };
+        let limits =
+            Limits { short: 100, packet: PACKET, pieces: Pieces::Pages(|_| PACKET), eager: PACKET, read_from: None };
         (peer.0 < self.ranks).then_some(limits)
     }
 

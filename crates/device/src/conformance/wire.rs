@@ -47,6 +47,7 @@ impl Wire {
 pub fn all(net: impl Fn() -> Net) {
     every_length_arrives_whole(&net());
     what_waits_is_delivered_in_order(&net());
+    pieces_come_in_order_once_they_are_pushed(&net());
     a_refusal_leaves_nothing_behind(&net());
     control_travels_when_payload_is_refused(&net());
     room_is_told_truly(&net());
@@ -60,13 +61,13 @@ pub fn all(net: impl Fn() -> Net) {
 fn lengths(wire: &Wire) -> Vec<usize> {
     let limits = wire.sender.limits(wire.to);
     assert!(limits.short <= limits.packet, "a short packet is a packet");
-    let edges = [limits.short, limits.packet, (limits.piece)(1), (limits.piece)(1 << 20), 4096, 8192, 16384];
+    let edges = [limits.short, limits.packet, limits.pieces.best(1), limits.pieces.best(1 << 20), 4096, 8192, 16384];
     let around = edges.iter().flat_map(|&edge| edge.saturating_sub(PREFIX_MAX + 1)..=edge + PREFIX_MAX + 1);
     let mut lengths: Vec<usize> = (0..1100).chain(around).filter(|&len| len <= limits.packet).collect();
     lengths.sort_unstable();
     lengths.dedup();
     for total in [1, 100, 5000, 1 << 17, 1 << 24] {
-        assert!((limits.piece)(total) > 0 && (limits.piece)(total) <= limits.packet, "a piece is a packet");
+        assert!(limits.pieces.best(total) > 0 && limits.pieces.best(total) <= limits.packet, "a piece is a packet");
     }
     lengths
 }
@@ -114,6 +115,31 @@ fn what_waits_is_delivered_in_order(net: &Net) {
     }
     wire.drain(&mut record);
     record.expect_seeds(0, 0..300 * lens.len() as u32, "packets of different kinds stay in order");
+}
+
+/// Streams of one piece and of many, of which the last is short or as long as all, and with another packet behind them.
+fn pieces_come_in_order_once_they_are_pushed(net: &Net) {
+    let mut wire = Wire::new(net);
+    let piece = wire.sender.limits(wire.to).pieces.best(1 << 20);
+    let mut record = Record::default();
+    let mut seed = 0;
+    for (count, last) in [(1, piece), (1, 1), (2, piece), (7, piece), (7, 3), (100, piece)] {
+        for i in 0..count {
+            let (len, prefix) = if i + 1 < count { (piece, 0) } else { (last, 1) };
+            while wire.sender.send_piece(wire.to, seed, len, prefix).is_err() {
+                wire.drain(&mut record);
+            }
+            seed += 1;
+        }
+        wire.sender.port.push();
+        wire.drain(&mut record);
+        record.expect_seeds(0, 0..seed, "nothing is kept back after a push");
+        wire.sender.send_piece(wire.to, seed, last, 0).expect("a drained device takes a piece");
+        wire.send(seed + 1, 8, 0, Form::Mem).expect("a drained device takes a packet");
+        seed += 2;
+        wire.drain(&mut record);
+        record.expect_seeds(0, 0..seed, "a packet takes along what was kept back before it");
+    }
 }
 
 fn a_refusal_leaves_nothing_behind(net: &Net) {
@@ -174,7 +200,7 @@ fn room_is_told_truly(net: &Net) {
 fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
     let mut wire = Wire::new(net);
     let (to, limits) = (Peer(wire.to as u32), wire.sender.limits(wire.to));
-    let edges = [1, PREFIX_MAX, limits.short, limits.short + 1, (limits.piece)(1), limits.packet];
+    let edges = [1, PREFIX_MAX, limits.short, limits.short + 1, limits.pieces.best(1), limits.packet];
     let mut random = 20_261_122_u64;
     let mut below = |bound: usize| {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

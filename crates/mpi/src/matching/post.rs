@@ -13,6 +13,8 @@ pub struct SendSpec {
     pub sync: bool,
     /// The device takes a payload now; if not, only the envelope travels and is queued.
     pub eager: bool,
+    /// Longest payload that is best sent in one packet on the way to the peer, in bytes.
+    pub packet: u64,
     /// Names the buffer if the peer would rather read it than be sent it.
     pub key: Option<Key>,
 }
@@ -45,7 +47,8 @@ impl Engine {
             return Start::Lost;
         }
         let given = self.take_given(to, context, tag);
-        let limits = self.limits;
+        let (limits, longest) = (self.limits, spec.packet.min(self.limits.packet));
+        let first = limits.first.min(longest);
         let peer = &mut self.peers[to.index()];
         peer.sent = peer.sent.wrapping_add(1);
         // To be read where it lies, once copied, is better than any stream.
@@ -53,17 +56,17 @@ impl Engine {
         let eager = spec.eager && streams && bytes <= limits.eager && peer.credit >= cost(bytes);
         if eager {
             peer.credit -= cost(bytes);
-            if bytes <= limits.packet {
+            if bytes <= longest {
                 return Start::Eager;
             }
             let packet = Packet::Push { context, tag, bytes };
-            return self.begin_stream(&spec, packet, limits.first);
+            return self.begin_stream(&spec, packet, first);
         }
         if let Some(given) = given.filter(|given| streams && bytes <= given.room) {
             let packet = Packet::Answer { context, tag, bytes, offer: given.number };
             return self.begin_stream(&spec, packet, 0);
         }
-        let wanted = if spec.key.is_some() { 0 } else { bytes.min(limits.first) };
+        let wanted = if spec.key.is_some() { 0 } else { bytes.min(first) };
         let front = if spec.eager && wanted > 0 && peer.credit >= cost(wanted) { wanted } else { 0 };
         peer.credit -= if front > 0 { cost(front) } else { 0 };
         let op = self.new_send(&spec, SendPhase::Waiting);

@@ -10,14 +10,14 @@ mod incoming;
 mod outgoing;
 
 use super::udp::socket_address;
-use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused};
+use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::tcp::{Listener, Stream};
 use incoming::Incoming;
 use outgoing::Outgoing;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -220,15 +220,15 @@ impl FramePort for StreamPort {
     }
 
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        self.send_run(to, frame, frame.len().max(1)).map(drop)
+        self.send_run(to, &[IoSlice::new(frame)]).map(drop)
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[u8], size: usize) -> Result<usize, Refused> {
-        if size > FRAME_MAX {
+    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+        if frames[0].len() > FRAME_MAX {
             return Err(Refused::TooLong);
         }
         let place = self.way_to(to)?;
-        let result = self.outgoing(place).send(frames, size);
+        let result = self.outgoing(place).send(frames);
         self.sent(place, result)
     }
 
@@ -245,6 +245,10 @@ impl FramePort for StreamPort {
         }
         self.events = events;
         count
+    }
+
+    fn turns(&self) -> u32 {
+        SYSTEM_CALL_TURNS
     }
 
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -4,7 +4,7 @@ use super::{FRAME_MAX, Pass};
 use crate::port::Refused;
 use hawser_os::epoll::Interest;
 use hawser_os::tcp::{PIECES_MAX, Stream};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 
 /// With more than this waiting no further frame is taken: enough for the pass and a first message before the connection stands.
@@ -43,40 +43,39 @@ impl Outgoing {
         self.taken < self.waiting.len()
     }
 
-    /// Sends frames, each of `size` bytes but the last. How many are taken.
-    pub(super) fn send(&mut self, frames: &[u8], size: usize) -> Result<usize, Refused> {
+    /// Sends frames. How many are taken.
+    pub(super) fn send(&mut self, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
         let mut taken = 0;
         self.flush().map_err(|error| Refused::of(&error))?;
-        for run in frames.chunks(size * RUN_MAX) {
+        for run in frames.chunks(RUN_MAX) {
             if self.waits() {
                 break;
             }
-            match self.send_some(run, size) {
+            match self.send_some(run) {
                 Ok(count) => taken += count,
                 Err(error) if taken == 0 => return Err(Refused::of(&error)),
                 // The next call finds it too.
                 Err(_) => return Ok(taken),
             }
         }
-        if taken == 0 && !frames.is_empty() {
+        if taken == 0 {
             if self.waiting.len() - self.taken > WAITING_MAX {
                 return Err(Refused::Full);
             }
-            let frame = &frames[..size.min(frames.len())];
-            self.keep(&prefix(frame), frame);
+            self.keep(&prefix(&frames[0]), &frames[0]);
             taken = 1;
         }
         Ok(taken)
     }
 
     /// Sends what one call can; the rest of a frame that was cut waits. How many frames went.
-    fn send_some(&mut self, run: &[u8], size: usize) -> io::Result<usize> {
+    fn send_some(&mut self, run: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut prefixes = [[0; PREFIX]; RUN_MAX];
-        prefixes.iter_mut().zip(run.chunks(size)).for_each(|(to, frame)| *to = prefix(frame));
-        let pieces = prefixes.iter().zip(run.chunks(size)).flat_map(|(prefix, frame)| [&prefix[..], frame]);
+        prefixes.iter_mut().zip(run).for_each(|(to, frame)| *to = prefix(frame));
+        let pieces = prefixes.iter().zip(run).flat_map(|(prefix, frame)| [&prefix[..], frame]);
         let Some(mut sent) = self.stream.send(pieces)? else { return Ok(0) };
         let mut count = 0;
-        for (prefix, frame) in prefixes.iter().zip(run.chunks(size)) {
+        for (prefix, frame) in prefixes.iter().zip(run) {
             if sent == 0 {
                 break;
             }

@@ -1,0 +1,105 @@
+//! How a packet stands in a message of `link`: its header, its prefix, its payload.
+//!
+//! Before it: `device`; after it: `link::Message`, `device::Payload`.
+
+use hawser_base::{SharedMem, UserMem};
+use hawser_device::{Header, PREFIX_MAX, Payload, Source};
+use hawser_link::Message;
+
+/// Bytes of a packet's header.
+pub const HEADER: usize = 12;
+
+/// A packet to be sent, written front to back.
+pub struct Outgoing<'a> {
+    front: [u8; HEADER + PREFIX_MAX],
+    front_len: usize,
+    source: Source<'a>,
+}
+
+impl<'a> Outgoing<'a> {
+    pub fn new(header: Header, prefix: &[u8], source: Source<'a>) -> Outgoing<'a> {
+        let mut front = [0; HEADER + PREFIX_MAX];
+        front[0] = header.kind;
+        front[2..4].copy_from_slice(&header.aux.to_le_bytes());
+        front[4..8].copy_from_slice(&header.a.to_le_bytes());
+        front[8..HEADER].copy_from_slice(&header.b.to_le_bytes());
+        front[HEADER..HEADER + prefix.len()].copy_from_slice(prefix);
+        Outgoing { front, front_len: HEADER + prefix.len(), source }
+    }
+
+    pub fn total(&self) -> usize {
+        self.front_len + self.source.len()
+    }
+
+    /// Bytes `at` and following.
+    pub fn write(&mut self, at: usize, into: &mut [u8]) {
+        let front = self.front_len.saturating_sub(at).min(into.len());
+        let (head, body) = into.split_at_mut(front);
+        head.copy_from_slice(&self.front[at.min(self.front_len)..][..front]);
+        let from = at.max(self.front_len) - self.front_len;
+        match &mut self.source {
+            _ if body.is_empty() => {}
+            Source::None => {}
+            Source::Mem(mem) => mem.slice(from, body.len()).read(body),
+            Source::Pack { pack, .. } => pack(SharedMem::of_slice(body)),
+        }
+    }
+}
+
+/// A packet that has come: what its header leaves of its message.
+pub struct Incoming<'a> {
+    rest: Message<'a>,
+    /// Memory of our own, for whoever wants pieces in memory and not copies.
+    scratch: &'a mut Vec<u8>,
+}
+
+impl<'a> Incoming<'a> {
+    /// None: it is no packet.
+    pub fn of(mut message: Message<'a>, scratch: &'a mut Vec<u8>) -> Option<(Header, Incoming<'a>)> {
+        let mut head = [0; HEADER];
+        let mut at = 0;
+        while at < HEADER {
+            let piece = message.next(HEADER - at)?;
+            head[at..at + piece.len()].copy_from_slice(piece);
+            at += piece.len();
+        }
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let header = Header { kind: head[0], aux: u16::from_le_bytes([head[2], head[3]]), a: word(4), b: word(8) };
+        Some((header, Incoming { rest: message, scratch }))
+    }
+
+    /// Lays its payload into `memory`.
+    pub fn keep(mut self, mut memory: Vec<u8>) -> Vec<u8> {
+        while let Some(piece) = self.rest.next(usize::MAX) {
+            memory.extend_from_slice(piece);
+        }
+        memory
+    }
+}
+
+impl Payload for Incoming<'_> {
+    fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    fn next(&mut self, max: usize) -> Option<SharedMem> {
+        let piece = self.rest.next(max)?;
+        self.scratch.clear();
+        self.scratch.extend_from_slice(piece);
+        Some(SharedMem::of_slice(self.scratch))
+    }
+
+    fn copy_to(&mut self, to: UserMem) -> bool {
+        let mut at = 0;
+        while at < to.len() {
+            let Some(piece) = self.rest.next(to.len() - at) else { return false };
+            to.slice(at, piece.len()).write(piece);
+            at += piece.len();
+        }
+        true
+    }
+
+    fn read(&mut self, to: &mut [u8]) -> bool {
+        self.copy_to(UserMem::of_slice(to))
+    }
+}
