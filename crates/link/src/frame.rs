@@ -164,7 +164,7 @@ pub fn kept_crc(frame: &[u8]) -> u32 {
 
 /// CRC32C of a payload (P6).
 pub fn crc(payload: &[u8]) -> u32 {
-    crc32c::crc32c(payload)
+    crc_fast::crc32_iscsi(payload)
 }
 
 /// Why a frame was dropped (P3). It has changed nothing.
