@@ -1,12 +1,17 @@
 """MPI between hosts over Ethernet, in a lab: C programs that check all their data, by every port, on good and on bad networks."""
 
 import re
+import subprocess
+import time
 
 import pytest
 from harness import GRACE_OF_LABS_S, eventually
+from lab.enter import await_links, ip
 from test_hosts import mpiexec, programs
 
 PORTS = ["", "packet", "udp", "stream"]
+# How long a network is away, and the CPU time of which a rank that waits for it stays below.
+OUTAGE_S, OUTAGE_CPU_MS = 1.0, 300
 
 
 def finished(lab, *words, env=None):
@@ -35,6 +40,42 @@ def test_more_hosts_and_several_nics(make, build):
 def test_a_bad_network_changes_nothing_but_speed(make, build, fault):
     lab = make(hosts=2, **{fault: 0.01})
     finished(lab, "-ppn", "1", build("random.c"), "3", "40")
+
+
+def switched(nic, way):
+    """The host itself switches its NIC off or on."""
+    ip(nic.host.pid, f"link set {nic.name} {way}")
+    if way == "up":
+        await_links(nic.host.pid, [nic.name])
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, build, port):
+    lab = make(hosts=2)
+    nics = lab.nics()
+    with mpiexec(lab, "-genv", "HAWSER_PORT", port, build("outage.c"), stdin=subprocess.PIPE) as job:
+
+        def say(line):
+            print(line, file=job.stdin, flush=True)
+
+        assert job.stdout.readline() == "all are there\n"
+        for number, (off, on, sending) in enumerate((
+            (lambda nic: switched(nic, "down"), lambda nic: switched(nic, "up"), False),
+            (lambda nic: switched(nic, "down"), lambda nic: switched(nic, "up"), True),
+            (lambda nic: nic.unplug(), lambda nic: nic.plug(), True),
+        )):
+            [off(nic) for nic in nics]
+            if sending:
+                say(number)
+            time.sleep(OUTAGE_S)
+            [on(nic) for nic in nics]
+            if not sending:
+                say(number)
+            assert job.stdout.readline() == "there and back\n"
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    used = re.findall(r"^cpu ms (\d+)$", out, re.MULTILINE)
+    assert (job.returncode, err, len(used)) == (0, "", 2), (out, err)
+    assert all(int(ms) < OUTAGE_CPU_MS for ms in used), out
 
 
 @pytest.mark.parametrize("mtu", [576, 9000])

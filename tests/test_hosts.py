@@ -24,10 +24,10 @@ KILLS = 60 if os.environ.get("HAWSER_LONG") else 15
 
 
 @contextmanager
-def mpiexec(lab, *words, shell="lab-rsh", hosts=None):
+def mpiexec(lab, *words, shell="lab-rsh", hosts=None, stdin=subprocess.DEVNULL):
     """mpiexec on the first host; a job that a test leaves behind is ended."""
     names = ",".join(host.name for host in (hosts or lab.hosts))
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    streams = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = ["mpiexec", "-launcher-exec", shell, "-hosts", names, *words]
     with lab.hosts[0].start(command, **streams) as job:
         try:

@@ -136,6 +136,8 @@ impl Device for EtherDevice {
         state.endpoint.acknowledge();
         state.transmit();
         state.ends.look_anew();
+        // An interface that goes down leaves one, which would end this sleep and every later one at once.
+        state.ends.ports.iter_mut().for_each(|port| port.take_error());
         state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(clock::now_ns()))
     }
 

@@ -625,7 +625,7 @@ impl Connection {
         bytes[..HEADER].copy_from_slice(&header);
         bytes[HEADER..HEADER + len].copy_from_slice(&payload[..len]);
         if wire.send(peer, route, &[IoSlice::new(&bytes[..HEADER + len])]) == 0 {
-            path.tell();
+            path.tell_soon(now_ns);
         }
     }
 

@@ -207,6 +207,11 @@ impl<C> Path<C> {
         self.owed = Owed::Now;
     }
 
+    /// An acknowledgement was not taken by the wire: it goes soon, not at once, for the rail may be down for long.
+    pub fn tell_soon(&mut self, now_ns: u64) {
+        self.owed = Owed::By(now_ns + ACK_DELAY_NS);
+    }
+
     /// An acknowledgement that is owed is due now.
     pub fn acknowledge(&mut self) {
         if self.owed != Owed::Nothing {

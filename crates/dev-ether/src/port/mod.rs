@@ -53,8 +53,8 @@ pub trait FramePort: Send {
     /// What to sleep on: readable when `receive` has something to do.
     fn as_fd(&self) -> BorrowedFd<'_>;
 
-    /// To be called when `as_fd` has ended a sleep and `receive` found nothing: takes away an error that waits on the
-    /// descriptor (the interface went down), which would end every later sleep at once.
+    /// To be called before a sleep: takes away an error that waits on the descriptor (the interface went down), which would
+    /// end this sleep and every later one at once.
     fn take_error(&mut self);
 }
 
