@@ -78,6 +78,22 @@ def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, bu
     assert all(int(ms) < OUTAGE_CPU_MS for ms in used), out
 
 
+@pytest.mark.parametrize("port", ["", "packet", "udp"])
+def test_with_one_of_two_rails_gone_the_job_goes_on(make, build, port):
+    lab = make(hosts=2, nics=2)
+    with mpiexec(lab, "-genv", "HAWSER_PORT", port, build("outage.c"), stdin=subprocess.PIPE) as job:
+        assert job.stdout.readline() == "all are there\n"
+        for off, on in (("down", "up"), ("unplug", "plug")):
+            for nic in lab.hosts[0].nics:
+                switched(nic, off) if off == "down" else nic.unplug()
+                for number in range(20):
+                    print(number, file=job.stdin, flush=True)
+                    assert job.stdout.readline() == "there and back\n"
+                switched(nic, on) if on == "up" else nic.plug()
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert (job.returncode, err) == (0, "")
+
+
 @pytest.mark.parametrize("mtu", [576, 9000])
 def test_every_mtu(make, build, mtu):
     lab = make(hosts=2, mtu=mtu)

@@ -451,9 +451,9 @@ impl Connection {
             self.reply(shared, at, now_ns, wire);
         }
         let nothing_moves = self.strands.iter().filter_map(Strand::path).all(|path| path.under_way() == 0);
-        if !self.waiting.is_empty() && nothing_moves {
-            self.strands.iter_mut().filter_map(Strand::path_mut).for_each(|path| path.blocked(now_ns));
-        }
+        let stuck = !self.waiting.is_empty() && nothing_moves;
+        let paths = self.strands.iter_mut().filter_map(Strand::path_mut);
+        paths.filter(|path| stuck || path.is_silent()).for_each(|path| path.ask_later(now_ns));
     }
 
     fn handle_timeout(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
@@ -565,8 +565,8 @@ impl Connection {
         sending.each(&self.waiting).nth(BULK - 1).is_some()
     }
 
-    /// The path with the most room for a frame of `len` bytes, of those of a grade if one of them has any. Bulk waits for
-    /// its own paths as long as one of them answers: by others each frame would cost a system call.
+    /// The path with the most room for a frame of `len` bytes: of those that answer (P24), and of those of a grade, if one of them
+    /// has any. Bulk waits for its own paths as long as one of them answers: by others each frame would cost a system call.
     fn pick(&self, len: usize, wanted: Grade) -> Option<usize> {
         let takes = |strand: &Strand| strand.frame() >= len && strand.path().is_some_and(|path| !path.is_silent());
         let waits = wanted == Grade::Bulk && self.strands.iter().any(|strand| strand.grade == wanted && takes(strand));
@@ -575,7 +575,7 @@ impl Connection {
             if waits && strand.grade != wanted {
                 return None;
             }
-            Some((strand.grade == wanted, path.frames().saturating_sub(path.under_way())))
+            Some((!path.is_silent(), strand.grade == wanted, path.frames().saturating_sub(path.under_way())))
         };
         let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(strand)?)));
         rooms.max_by_key(|&(at, room)| (room, usize::MAX - at)).map(|(at, _)| at)

@@ -184,8 +184,15 @@ impl<C> Path<C> {
         self.sent.take_back()
     }
 
-    /// Something waits that there is no room for: the peer is asked now and then, for its word of new room may be lost.
-    pub fn blocked(&mut self, now_ns: u64) {
+    /// Timeouts went by without a word of the peer: it computes, or the path is dead (P24).
+    #[inline]
+    pub fn is_silent(&self) -> bool {
+        self.rtt.is_silent()
+    }
+
+    /// The peer is asked now and then: something waits that there is no room for, and its word of new room may be lost; or the
+    /// path was dead, and only an answer can show that it is no more (P24).
+    pub fn ask_later(&mut self, now_ns: u64) {
         if self.wait == Wait::Idle {
             self.wait = Wait::Probe(now_ns + self.rtt.probe_ns());
         }
@@ -195,11 +202,6 @@ impl<C> Path<C> {
     #[inline]
     pub fn set_credit(&mut self, frames: u16) {
         self.ack_every = (u32::from(frames) / ACK_PART).clamp(1, ACK_EVERY_MAX);
-    }
-
-    /// A timeout went by since the peer was heard.
-    pub fn is_silent(&self) -> bool {
-        self.rtt.is_silent()
     }
 
     /// There is news for the peer that it waits for: GO.
@@ -513,7 +515,7 @@ mod tests {
         a.handle_ack(&ack, &Word { expected: ack.expected, credit: 0, stop: false }, 2, |_, _| {}).unwrap();
         assert!(!a.has_room() && a.under_way() == 0);
         // The word of new room was lost: the sender asks.
-        a.blocked(2);
+        a.ask_later(2);
         assert_eq!(a.handle_timeout(a.deadline_ns().unwrap(), drop), Due::Probe);
         let ack = deliver(&mut a, 7, 3);
         a.handle_ack(&ack, &Word { expected: ack.expected, credit: 2, stop: false }, 4, |_, _| {}).unwrap();

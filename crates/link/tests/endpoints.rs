@@ -15,6 +15,9 @@ const NODES: u32 = 3;
 const MS: u64 = 1_000_000;
 /// How long all that is left may take once the faults have ended: back-offs at their longest, and then all of it.
 const PATIENCE_NS: u64 = 60_000 * MS;
+/// In which all must have arrived by the other rails while one is gone, a tenth of what back-offs at their longest would take,
+/// and in which a rail that is back must have been asked.
+const OUTAGE_NS: u64 = 3_000 * MS;
 /// Seeds of a run that names none.
 const SEEDS: u64 = 3_000;
 /// Frames of each pool: few, so that they run out.
@@ -26,6 +29,7 @@ struct Cable<'a> {
     dice: &'a mut Dice,
     me: u32,
     rails: u8,
+    down: Option<u8>,
 }
 
 fn place(node: u32, rail: u8, rails: u8) -> usize {
@@ -36,6 +40,9 @@ impl Wire for Cable<'_> {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
         let lengths = frames.iter().map(|frame| frame.len());
         assert!(lengths.clone().max() == frames.first().map(|f| f.len()), "one length, the last may be shorter");
+        if self.down == Some(route.ours) {
+            return 0;
+        }
         let taken = if self.dice.one_in(50) { self.dice.index(frames.len() + 1) } else { frames.len() };
         for frame in &frames[..taken] {
             let (from, to) = (place(self.me, route.ours, self.rails), place(peer, route.theirs, self.rails));
@@ -63,6 +70,8 @@ struct World {
     dice: Dice,
     nodes: Vec<Node>,
     rails: u8,
+    /// A rail that takes no frame.
+    down: Option<u8>,
 }
 
 /// The bytes of message `n` from one to another, which no other has.
@@ -104,7 +113,7 @@ impl World {
             }
         });
         let nodes = nodes.collect();
-        World { seed, network: Network::new(seed, 30_000), dice, nodes, rails }
+        World { seed, network: Network::new(seed, 30_000), dice, nodes, rails, down: None }
     }
 
     fn open(&mut self, from: u32, to: u32, frame: usize) {
@@ -143,8 +152,8 @@ impl World {
                 node.sent[to as usize] += 1;
             }
         }
-        let World { network, dice, nodes, rails, .. } = self;
-        let mut cable = Cable { network, dice, me, rails: *rails };
+        let World { network, dice, nodes, rails, down, .. } = self;
+        let mut cable = Cable { network, dice, me, rails: *rails, down: *down };
         nodes[me as usize].endpoint.transmit(now_ns, &mut cable);
     }
 
@@ -176,15 +185,19 @@ impl World {
 
     fn run(&mut self, until_ns: u64) {
         while self.network.now_ns() < until_ns && !self.is_done() {
-            (0..NODES).for_each(|me| self.work(me));
-            let now_ns = self.network.now_ns();
-            let due = |node: &Node| node.endpoint.deadline_ns().map(|at_ns| at_ns.max(node.busy_until_ns));
-            let deadlines = self.nodes.iter().filter_map(due);
-            let next = deadlines.chain(self.network.next_at_ns()).min().unwrap_or(until_ns);
-            let next = next.max(now_ns + 1).min(now_ns + MS).min(until_ns);
-            if let Some(arrival) = self.network.next(next) {
-                self.receive(arrival.to, &arrival.bytes);
-            }
+            self.step(until_ns);
+        }
+    }
+
+    fn step(&mut self, until_ns: u64) {
+        (0..NODES).for_each(|me| self.work(me));
+        let now_ns = self.network.now_ns();
+        let due = |node: &Node| node.endpoint.deadline_ns().map(|at_ns| at_ns.max(node.busy_until_ns));
+        let deadlines = self.nodes.iter().filter_map(due);
+        let next = deadlines.chain(self.network.next_at_ns()).min().unwrap_or(until_ns);
+        let next = next.max(now_ns + 1).min(now_ns + MS).min(until_ns);
+        if let Some(arrival) = self.network.next(next) {
+            self.receive(arrival.to, &arrival.bytes);
         }
     }
 
@@ -230,7 +243,16 @@ impl World {
         }
     }
 
+    /// One rail of all nodes is gone: their wires refuse its frames, or take them and they are lost.
+    fn lose_rail(&mut self, rail: u8, refused: bool) {
+        self.down = refused.then_some(rail);
+        let of = |node| place(node, rail, self.rails);
+        let pairs = (0..NODES).flat_map(|from| (0..NODES).map(move |to| (from, to)));
+        pairs.for_each(|(from, to)| self.network.sever(of(from), of(to), true));
+    }
+
     fn heal(&mut self) {
+        self.down = None;
         self.network.set_faults(Faults::default());
         let places = NODES as usize * usize::from(self.rails);
         (0..places * places).for_each(|pair| self.network.sever(pair / places, pair % places, false));
@@ -245,6 +267,32 @@ impl World {
             }
             assert_eq!(node.endpoint.left(), (SLOTS, SLOTS), "seed {seed}: memory of {me} that came back");
         }
+    }
+}
+
+/// P24
+#[test]
+fn a_rail_that_is_gone_costs_little_and_is_used_again_when_it_is_back() {
+    for seed in seeds(SEEDS / 10) {
+        let mut world = World::new(seed);
+        if world.rails == 1 {
+            continue;
+        }
+        let open_ns = world.dice.below(5) * MS;
+        world.run(open_ns);
+        let (rail, refused) = (world.dice.index(usize::from(world.rails)) as u8, world.dice.one_in(2));
+        world.lose_rail(rail, refused);
+        world.run(world.network.now_ns() + OUTAGE_NS);
+        assert!(world.is_done(), "seed {seed}: without rail {rail} ({refused}) not all has arrived in {OUTAGE_NS} ns");
+        world.check();
+        // It is asked for ever, and answers when it is back: then nobody waits for anything.
+        world.heal();
+        let until_ns = world.network.now_ns() + OUTAGE_NS;
+        while world.network.now_ns() < until_ns {
+            world.step(until_ns);
+        }
+        let waits = world.nodes.iter().any(|node| node.endpoint.deadline_ns().is_some());
+        assert!(!waits, "seed {seed}: rail {rail} ({refused}) is back and still waited for");
     }
 }
 
