@@ -36,6 +36,25 @@ def test_more_hosts_and_several_nics(make, build):
     finished(lab, "-ppn", "2", build("random.c"), "2", "60")
 
 
+# Which addresses the NICs of each host lack.
+@pytest.mark.parametrize("lacking", [[["v4"], ["v4"]], [["v4", "v6"], ["v4", "v6"]], [["v4"], []]])
+@pytest.mark.parametrize("port", ["udp", "stream", "packet,udp"])
+def test_hosts_without_ipv4(make, build, port, lacking):
+    lab = make(hosts=2)
+    for host, families in zip(lab.hosts, lacking):
+        host.nics[0].drop_addresses(*families)
+    finished(lab, "-ppn", "2", build("random.c"), "4", "30", env={"HAWSER_PORT": port})
+
+
+@pytest.mark.parametrize("rails, used", [("fd77:0:0:1::/64", 1), ("eth0", 0), ("10.77.1.0/24", 1)])
+def test_the_rails_that_are_named_are_used_alone(make, build, rails, used):
+    lab = make(hosts=2, nics=2)
+    before = [nic.counters()["tx_bytes"] for nic in lab.hosts[0].nics]
+    finished(lab, "-ppn", "1", build("random.c"), "5", "30", env={"HAWSER_RAILS": rails})
+    sent = [nic.counters()["tx_bytes"] - was for nic, was in zip(lab.hosts[0].nics, before)]
+    assert sent[used] > 100_000 and sent[1 - used] < 5_000, sent
+
+
 @pytest.mark.parametrize("fault", ["loss", "corrupt", "duplicate", "reorder"])
 def test_a_bad_network_changes_nothing_but_speed(make, build, fault):
     lab = make(hosts=2, **{fault: 0.01})

@@ -74,6 +74,12 @@ class Nic:
             ip(self.network.pid, f"link set {self.port} mtu {switch or mtu}")
         self.mtu = mtu
 
+    def drop_addresses(self, *families):
+        """Takes the host's v4 or v6 address away, or both; what remains is fe80::/10 by its MAC."""
+        for family in families:
+            ip(self.host.pid, f"addr del {getattr(self, family)}/{24 if family == 'v4' else 64} dev {self.name}")
+            setattr(self, family, None)
+
     def counters(self):
         """The NIC's own: rx_bytes, rx_packets, rx_drop, tx_bytes, tx_packets and so on."""
         return self.host.counters(self.name)

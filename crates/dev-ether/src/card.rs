@@ -6,16 +6,18 @@
 use crate::port::Address;
 
 /// Ports of a rank at most: link::Route names one by a byte, and a card holds no more.
-pub const PORTS: usize = 8;
+pub const PORTS: usize = 11;
 
 /// The longest card, in bytes.
-pub const CARD: usize = 1 + PORTS * (2 + Address::ENCODED_MAX);
+pub const CARD: usize = 1 + PORTS * (3 + Address::ENCODED_MAX);
 
 const _: () = assert!(CARD <= 256, "a card is what is known of a peer never spoken to (DESIGN.md, Targets)");
 
 /// One port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
+    /// Which of its host's rails: only ends on one rail can take each other's place.
+    pub rail: u8,
     pub address: Address,
     /// The longest frame that it takes, in bytes.
     pub frame_max: u16,
@@ -39,6 +41,7 @@ impl Card {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![self.0.len() as u8];
         for end in &self.0 {
+            bytes.push(end.rail);
             bytes.extend(end.frame_max.to_le_bytes());
             end.address.encode(&mut bytes);
         }
@@ -50,10 +53,10 @@ impl Card {
         let (&count, mut rest) = bytes.split_first()?;
         let mut ends = Vec::new();
         for _ in 0..count {
-            let (frame_max, address) = rest.split_first_chunk::<2>()?;
+            let (&[rail, low, high], address) = rest.split_first_chunk::<3>()?;
             let (address, len) = Address::decode(address).ok()?;
-            ends.push(End { address, frame_max: u16::from_le_bytes(*frame_max) });
-            rest = &rest[2 + len..];
+            ends.push(End { rail, address, frame_max: u16::from_le_bytes([low, high]) });
+            rest = &rest[3 + len..];
         }
         (usize::from(count) <= PORTS).then_some(Card(ends))
     }
@@ -67,7 +70,7 @@ mod tests {
     fn a_card_comes_back_and_a_cut_one_is_none() {
         let ip = |text: &str| Address::Ip(text.parse().unwrap());
         let ether = Address::Ether { mac: [2, 3, 4, 5, 6, 7], selector: 9 };
-        let end = |address| End { address, frame_max: 1472 };
+        let end = |address| End { rail: 3, address, frame_max: 1472 };
         let card = Card::new(vec![end(ether), end(ip("[2001:db8::1]:65535")), end(ip("10.0.0.1:5"))]);
         let bytes = card.encode();
         assert!(bytes.len() <= CARD);

@@ -72,14 +72,14 @@ impl EtherDevice {
     pub fn new(setup: Setup) -> EtherDevice {
         let Setup { me, ranks, key, seed, ports, cards, serves } = setup;
         let grades = ports.iter().map(|opened| opened.grade).collect();
-        let ports: Vec<_> = ports.into_iter().map(|opened| opened.port).collect();
+        let (rails, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(|opened| (opened.rail, opened.port)).unzip();
         let longest = |of: fn(usize, usize) -> usize| ports.iter().map(|port| port.frame_max()).reduce(of);
         let (most, least) = (longest(usize::max).expect("a port"), longest(usize::min).expect("a port"));
         let config =
             Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, checked: true, grades };
         let mut state = State {
             endpoint: Endpoint::new(config, seed),
-            ends: Ends::new(ports, cards),
+            ends: Ends::new(ports, rails, cards),
             inboxes: Default::default(),
             lost: Vec::new(),
             connected: 0,

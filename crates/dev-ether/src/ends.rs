@@ -19,15 +19,17 @@ pub struct Ends {
     pub ports: Vec<Box<dyn FramePort>>,
     /// How often each was asked in vain since it had something.
     in_vain: Vec<u32>,
+    /// Of each port.
+    rails: Vec<u8>,
     cards: Cards,
     /// Cards that were needed.
     known: HashMap<u32, Card>,
 }
 
 impl Ends {
-    pub fn new(ports: Vec<Box<dyn FramePort>>, cards: Cards) -> Ends {
+    pub fn new(ports: Vec<Box<dyn FramePort>>, rails: Vec<u8>, cards: Cards) -> Ends {
         let in_vain = vec![0; ports.len()];
-        Ends { ports, in_vain, cards, known: HashMap::new() }
+        Ends { ports, rails, in_vain, cards, known: HashMap::new() }
     }
 
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
@@ -45,8 +47,12 @@ impl Ends {
 
     /// Of this rank, for its peers.
     pub fn card(&self) -> Card {
-        let end = |port: &dyn FramePort| End { address: port.address(), frame_max: port.frame_max() as u16 };
-        Card::new(self.ports.iter().map(|port| end(&**port)).collect())
+        let end = |(port, &rail): (&Box<dyn FramePort>, &u8)| End {
+            rail,
+            address: port.address(),
+            frame_max: port.frame_max() as u16,
+        };
+        Card::new(self.ports.iter().zip(&self.rails).map(end).collect())
     }
 
     /// A peer's card, if that is known by now.
@@ -63,17 +69,31 @@ impl Ends {
     pub fn routes_to(&mut self, peer: u32) -> Option<Vec<(Route, usize)>> {
         let own = self.card();
         let card = self.card_of(peer)?;
-        let mut routes = Vec::new();
-        for (ours, mine) in own.ends().iter().enumerate() {
-            for (theirs, other) in card.ends().iter().enumerate() {
-                if is_alike(&mine.address, &other.address) {
-                    let frame = usize::from(mine.frame_max.min(other.frame_max));
-                    routes.push((Route { ours: ours as u8, theirs: theirs as u8, flow: 0 }, frame));
-                }
+        Some(routes(&own, card))
+    }
+}
+
+fn routes(own: &Card, card: &Card) -> Vec<(Route, usize)> {
+    let mut routes = Vec::new();
+    for (ours, mine) in own.ends().iter().enumerate() {
+        for (theirs, other) in card.ends().iter().enumerate() {
+            let spare = is_v6(mine) && has_v4(own, mine.rail) && has_v4(card, other.rail);
+            if is_alike(&mine.address, &other.address) && !spare {
+                let frame = usize::from(mine.frame_max.min(other.frame_max));
+                routes.push((Route { ours: ours as u8, theirs: theirs as u8, flow: 0 }, frame));
             }
         }
-        Some(routes)
     }
+    routes
+}
+
+fn is_v6(end: &End) -> bool {
+    matches!(end.address, Address::Ip(ip) if ip.is_ipv6())
+}
+
+/// Whether a rail has an address of IPv4: between two that have, IPv6 would be a second way over the same wire.
+fn has_v4(card: &Card, rail: u8) -> bool {
+    card.ends().iter().any(|end| end.rail == rail && matches!(end.address, Address::Ip(ip) if ip.is_ipv4()))
 }
 
 /// Whether one may be reached from the other; only a probe can say that it is.
@@ -96,5 +116,34 @@ impl Wire for Ends {
             return usize::from(port.send(&to, frame).is_ok());
         }
         port.send_run(&to, frames).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A card of rails, each with its addresses.
+    fn card(rails: &[&[&str]]) -> Card {
+        let end = |rail: usize, text: &str| End {
+            rail: rail as u8,
+            address: Address::Ip(text.parse().unwrap()),
+            frame_max: 1452,
+        };
+        let of = |(rail, texts): (usize, &&[&str])| texts.iter().map(move |text| end(rail, text)).collect::<Vec<_>>();
+        Card::new(rails.iter().enumerate().flat_map(of).collect())
+    }
+
+    #[test]
+    fn ipv6_is_the_way_between_rails_of_which_one_has_no_ipv4() {
+        let both: &[&str] = &["10.0.0.1:1", "[fd77::1]:1"];
+        let (v4, v6) = (&both[..1], &both[1..]);
+        let pairs = |a: &[&[&str]], b: &[&[&str]]| -> Vec<(u8, u8)> {
+            routes(&card(a), &card(b)).into_iter().map(|(route, _)| (route.ours, route.theirs)).collect()
+        };
+        assert_eq!(pairs(&[both], &[both]), [(0, 0)]);
+        assert_eq!((pairs(&[both], &[v6]), pairs(&[v6], &[both])), (vec![(1, 0)], vec![(0, 1)]));
+        assert_eq!((pairs(&[v6], &[v6]), pairs(&[v4], &[v6])), (vec![(0, 0)], vec![]));
+        assert_eq!(pairs(&[v4, v6], &[v4, v6]), [(0, 0), (1, 1)], "a decoy with IPv4 hides nothing");
     }
 }

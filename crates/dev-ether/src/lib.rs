@@ -10,11 +10,16 @@ pub mod card;
 mod device;
 mod ends;
 mod inbox;
+mod info;
 mod message;
 mod open;
 pub mod port;
 pub mod rails;
+mod survey;
+mod wishes;
 
 pub use device::{EtherDevice, Setup};
 pub use ends::Cards;
-pub use open::{Opened, PARAMS, Who, ports};
+pub use info::describe;
+pub use open::{Opened, Who, ports};
+pub use wishes::{PARAMS, Wishes, check};

@@ -1,24 +1,16 @@
-//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP; TCP only if it is
-//! asked for.
+//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP with each family of
+//! addresses; TCP only if it is asked for.
 //!
-//! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `rails`, `port`.
+//! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
 
 use crate::card::PORTS;
-use crate::port::{FramePort, PORT_RANGE, PacketPort, PortRange, StreamPort, UdpPort};
-use crate::rails::{self, Verdict, Wanted};
-use hawser_base::param::{Kind, Param};
+use crate::port::FramePort;
+use crate::rails::{Verdict, Wanted};
+use crate::survey::{Attempt, Found, survey};
+use crate::wishes::Wishes;
 use hawser_base::{Class, Error, Result};
 use hawser_link::Grade;
-use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
-
-pub static PORT: Param = Param {
-    name: "HAWSER_PORT",
-    kind: Kind::Text,
-    default: "",
-    help: "how ranks of different hosts reach each other: packet (raw Ethernet), udp, stream (TCP), or several of them with \
-           commas; empty: packet where that is permitted, and udp",
-};
 
 /// Of which job and which rank of its host the ports are.
 #[derive(Clone, Copy)]
@@ -30,113 +22,64 @@ pub struct Who {
     pub pass: [u8; 16],
 }
 
-/// A port and what it is good for.
+/// A port, on which of its host's rails, and what it is good for.
 pub struct Opened {
     pub port: Box<dyn FramePort>,
+    pub rail: u8,
     pub grade: Grade,
 }
 
-/// Opens them. At least one, or an error that says what was tried.
+/// Opens them. At least one, and one of each kind that HAWSER_PORT names, or an error that says what was tried.
 pub fn ports(who: &Who) -> Result<Vec<Opened>> {
-    let wanted = Wanted::from_environment()?;
-    let methods = Methods::from_environment()?;
-    let range = PortRange::from_environment()?;
-    let all = interfaces::all().map_err(|error| Error::new(Class::Other, format!("listing interfaces: {error}")))?;
-    let mut opened = Vec::new();
-    let mut tried = Vec::new();
-    for rail in rails::judge(all, &wanted) {
-        if rail.verdict == Verdict::Rail {
-            open(&rail.interface, &wanted, &methods, range, who, &mut opened, &mut tried);
-        } else {
-            tried.push(format!("{} {}", rail.interface.name, rail.verdict.text()));
+    let wishes = Wishes::from_environment()?;
+    choose(survey(&wishes, &wishes.methods, who)?, &wishes)
+}
+
+fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
+    let told = tried(&found, &wishes.rails);
+    if let Some(error) = full_range(&found) {
+        return Err(Error::new(Class::Other, error.to_string()));
+    }
+    let (mut opened, mut spares) = (Vec::new(), Vec::new());
+    for (rail, found) in found.into_iter().enumerate() {
+        for Attempt { method, spare, made, .. } in found.attempts {
+            let Ok(port) = made else { continue };
+            let list = if spare { &mut spares } else { &mut opened };
+            list.push(Opened { port, rail: rail as u8, grade: method.grade() });
         }
     }
-    opened.truncate(PORTS);
-    if opened.is_empty() {
-        let text = format!("no interface of this host leads to others: {}", tried.join("; "));
+    let lacks = |name: &str| opened.iter().all(|opened: &Opened| opened.port.name() != name);
+    if let Some(method) = wishes.methods.iter().find(|method| wishes.named && lacks(method.name())) {
+        let text = format!("HAWSER_PORT names {}, which no rail of this host has: {told}", method.name());
         return Err(Error::new(Class::Other, text));
     }
+    if opened.is_empty() {
+        return Err(Error::new(Class::Other, format!("no interface of this host leads to others: {told}")));
+    }
+    // With more than a card holds, those that may not be needed are left out first.
+    opened.append(&mut spares);
+    opened.truncate(PORTS);
     Ok(opened)
 }
 
-fn open(
-    interface: &Interface,
-    wanted: &Wanted,
-    methods: &Methods,
-    range: PortRange,
-    who: &Who,
-    opened: &mut Vec<Opened>,
-    tried: &mut Vec<String>,
-) {
-    let mut keep = |method: &str, made: io::Result<Box<dyn FramePort>>, grade| match made {
-        Ok(port) => opened.push(Opened { port, grade }),
-        Err(error) => tried.push(format!("{} by {method}: {error}", interface.name)),
-    };
-    let (job, nth) = (who.job, usize::from(who.local_rank));
-    if methods.packet && interface.mac.is_some() {
-        let port = PacketPort::open(interface, job, who.local_rank).map(|port| Box::new(port) as _);
-        keep("packet", port, Grade::Quick);
-    }
-    let Some(local) = address(interface, wanted) else { return };
-    if methods.udp {
-        keep("udp", UdpPort::open(interface, local, range, nth).map(|port| Box::new(port) as _), Grade::Bulk);
-    }
-    if methods.stream {
-        let port = StreamPort::open(interface, local, range, nth, who.pass);
-        keep("stream", port.map(|port| Box::new(port) as _), Grade::Bulk);
-    }
+/// Each interface that is no rail and each port that could not be opened, with the reason.
+fn tried(found: &[Found], wanted: &Wanted) -> String {
+    let unnamed = found.iter().all(|found| found.rail.verdict == Verdict::NotWanted);
+    let nobody = unnamed.then(|| format!("HAWSER_RAILS={wanted} names none of its interfaces nor their networks"));
+    let each = found.iter().flat_map(|Found { rail, attempts }| {
+        let name = &rail.interface.name;
+        let verdict = (rail.verdict != Verdict::Rail).then(|| match unnamed {
+            true => rail.to_string(),
+            false => format!("{name} {}", rail.verdict.text()),
+        });
+        let failed = attempts.iter().filter_map(|attempt| Some((attempt.method, attempt.made.as_ref().err()?)));
+        verdict.into_iter().chain(failed.map(move |(method, error)| format!("{name} by {}: {error}", method.name())))
+    });
+    nobody.into_iter().chain(each).collect::<Vec<_>>().join("; ")
 }
 
-/// The address to use: IPv4 if there is one, else one that does not hold on its link alone.
-fn address<'a>(interface: &'a Interface, wanted: &Wanted) -> Option<&'a Network> {
-    let allowed = || interface.addresses.iter().filter(|address| wanted.allows(interface, address));
-    let v4 = allowed().find(|address| address.ip.is_ipv4());
-    v4.or_else(|| allowed().find(|address| address.scope == 0)).or_else(|| allowed().next())
-}
-
-/// What HAWSER_PORT says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Methods {
-    packet: bool,
-    udp: bool,
-    stream: bool,
-}
-
-impl Methods {
-    fn from_environment() -> Result<Methods> {
-        let text = PORT.text();
-        Methods::parse(&text).ok_or_else(|| {
-            let text = format!("HAWSER_PORT={text} is none of packet, udp and stream, nor some of them with commas");
-            Error::new(Class::Arg, text)
-        })
-    }
-
-    fn parse(text: &str) -> Option<Methods> {
-        let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-        if words.iter().any(|word| !["packet", "udp", "stream"].contains(word)) {
-            return None;
-        }
-        let has = |word: &str| words.contains(&word);
-        Some(match words.is_empty() {
-            true => Methods { packet: true, udp: true, stream: false },
-            false => Methods { packet: has("packet"), udp: has("udp"), stream: has("stream") },
-        })
-    }
-}
-
-/// Rows of this room.
-pub static PARAMS: &[&Param] = &[&PORT, &rails::RAILS, &PORT_RANGE];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn methods_are_chosen_by_name() {
-        let of = |packet, udp, stream| Some(Methods { packet, udp, stream });
-        assert_eq!(Methods::parse(""), of(true, true, false));
-        assert_eq!(Methods::parse("udp"), of(false, true, false));
-        assert_eq!(Methods::parse("stream, packet"), of(true, false, true));
-        assert_eq!(Methods::parse("tcp"), None);
-    }
+/// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do.
+fn full_range(found: &[Found]) -> Option<&io::Error> {
+    let errors = found.iter().flat_map(|found| &found.attempts).filter_map(|attempt| attempt.made.as_ref().err());
+    errors.into_iter().find(|error| error.kind() == io::ErrorKind::AddrInUse)
 }

@@ -6,6 +6,7 @@
 use hawser_base::param::{Kind, Param};
 use hawser_base::{Class, Error, Result};
 use hawser_os::interfaces::{Interface, Network};
+use std::fmt;
 use std::net::IpAddr;
 
 pub static RAILS: Param = Param {
@@ -69,11 +70,32 @@ impl Verdict {
     }
 }
 
+/// As in HAWSER_RAILS.
+impl fmt::Display for Wanted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, wish) in self.0.iter().enumerate() {
+            let comma = if nth > 0 { "," } else { "" };
+            match wish {
+                Wish::Name(name) => write!(out, "{comma}{name}")?,
+                Wish::Network(Network { ip, prefix, .. }) => write!(out, "{comma}{ip}/{prefix}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Its name and its addresses.
+impl fmt::Display for Rail {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.interface.name)?;
+        self.interface.addresses.iter().try_for_each(|own| write!(out, " {}/{}", own.ip, own.prefix))
+    }
+}
+
 impl Wanted {
     /// What HAWSER_RAILS says.
-    pub fn from_environment() -> Result<Wanted> {
-        let text = RAILS.text();
-        Wanted::parse(&text).map_err(|wrong| {
+    pub fn of_text(text: &str) -> Result<Wanted> {
+        Wanted::parse(text).map_err(|wrong| {
             Error::new(
                 Class::Arg,
                 format!(
@@ -85,7 +107,7 @@ impl Wanted {
     }
 
     /// The wishes, or the one that is none.
-    fn parse(text: &str) -> std::result::Result<Wanted, String> {
+    pub(crate) fn parse(text: &str) -> std::result::Result<Wanted, String> {
         let wishes = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         wishes.map(|word| wish(word).ok_or_else(|| word.to_owned())).collect::<std::result::Result<_, _>>().map(Wanted)
     }

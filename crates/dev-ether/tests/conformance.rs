@@ -29,7 +29,7 @@ fn net(ranks: usize, mtu: usize) -> Net {
             ranks: ranks as u32,
             key: Key::new([5; 16]),
             seed: rank as u64,
-            ports: vec![Opened { port: Box::new(port), grade: Grade::Bulk }],
+            ports: vec![Opened { port: Box::new(port), rail: 0, grade: Grade::Bulk }],
             cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });

@@ -74,8 +74,11 @@ pub enum Down {
     AllFinalized,
     /// Asks for `Up::Counts`.
     Counts,
-    /// Asks for `Up::Info`, measured for so many ranks.
-    Info(u32),
+    /// Asks for `Up::Info`, measured for so many ranks; `settings`: what of their environment is ours.
+    Info {
+        ranks: u32,
+        settings: Vec<(Vec<u8>, Vec<u8>)>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,7 +175,9 @@ impl Down {
             Down::End { signal, code } => to.u8(4).u32(*signal as u32).u32(*code as u32).done(),
             Down::Cards(cards) => to.u8(5).list(cards, put_card).done(),
             Down::Counts => to.u8(6).done(),
-            Down::Info(ranks) => to.u8(7).u32(*ranks).done(),
+            Down::Info { ranks, settings } => {
+                to.u8(7).u32(*ranks).list(settings, |to, (name, value)| to.bytes(name).bytes(value).done()).done();
+            }
             Down::AllFinalized => to.u8(8).done(),
         }
         to.0
@@ -188,7 +193,7 @@ impl Down {
             4 => Down::End { signal: from.u32()? as i32, code: from.u32()? as i32 },
             5 => Down::Cards(from.list(get_card)?),
             6 => Down::Counts,
-            7 => Down::Info(from.u32()?),
+            7 => Down::Info { ranks: from.u32()?, settings: from.list(|from| Some((from.bytes()?, from.bytes()?)))? },
             8 => Down::AllFinalized,
             _ => return None,
         })
@@ -456,7 +461,7 @@ mod tests {
             Down::Cards(vec![(1, vec![0xff]), (0, Vec::new())]),
             Down::AllFinalized,
             Down::Counts,
-            Down::Info(4),
+            Down::Info { ranks: 4, settings: vec![(b"A".to_vec(), b"1".to_vec())] },
         ];
         starts.chain(others).collect()
     }

@@ -2,10 +2,12 @@
 
 use crate::agent::facts;
 use crate::params;
+use hawser_base::param::Param;
 use hawser_job::plan::LAYOUT_VERSION;
 use hawser_job::{Facts, ProcessVm};
 use hawser_os::{cpus, host};
 use std::fmt::Write;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 /// The facts of a host in one line.
@@ -25,13 +27,26 @@ pub fn facts(facts: &Facts) -> String {
     format!("{} cores, {copy}, {process_vm}, doorbells by {bells}", facts.cores)
 }
 
+/// Names and values of an environment.
+pub type Environment = [(Vec<u8>, Vec<u8>)];
+
 /// Everything, as measured here for `ranks` ranks.
 pub fn text(ranks: usize) -> String {
-    of_host(ranks) + &parameters()
+    of_host(ranks, &own_settings()) + &parameters()
 }
 
-/// What this host has, as measured for `ranks` ranks.
-pub fn of_host(ranks: usize) -> String {
+/// What of this process's environment is ours.
+pub fn own_settings() -> Vec<(Vec<u8>, Vec<u8>)> {
+    settings(&std::env::vars_os().map(|(name, value)| (name.into_vec(), value.into_vec())).collect::<Vec<_>>())
+}
+
+/// What of an environment is ours.
+pub fn settings(environment: &Environment) -> Vec<(Vec<u8>, Vec<u8>)> {
+    environment.iter().filter(|(name, _)| name.starts_with(b"HAWSER_")).cloned().collect()
+}
+
+/// What this host has, as measured for `ranks` ranks with these settings.
+pub fn of_host(ranks: usize, settings: &Environment) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "Hawser {} (segment layout {LAYOUT_VERSION})", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "host        {}", host::name());
@@ -41,6 +56,9 @@ pub fn of_host(ranks: usize) -> String {
     let _ = writeln!(text, "measured    {}", self::facts(&facts::measure(ranks, params::may_membarrier())));
     let _ = writeln!(text, "libraries   {}", libraries());
     let _ = writeln!(text, "devices     {}", hawser_node::devices().collect::<Vec<_>>().join(", "));
+    let set = |param: &Param| settings.iter().find(|(name, _)| name == param.name.as_bytes());
+    let value = |param: &Param| set(param).map_or(String::new(), |(_, value)| String::from_utf8_lossy(value).into());
+    let _ = write!(text, "rails       to other hosts\n{}", hawser_node::rails(value));
     text
 }
 

@@ -46,5 +46,6 @@ pub fn all() -> Vec<&'static Param> {
 
 /// Refuses a wrong value once, before every rank does.
 pub fn check() -> Result<()> {
-    all().into_iter().filter(|param| param.is_set()).try_for_each(Param::check)
+    PARAMS.into_iter().filter(|param| param.is_set()).try_for_each(Param::check)?;
+    hawser_node::check_params()
 }

@@ -10,6 +10,7 @@ mod params;
 
 pub use params::{all as params, check as check_params};
 
+use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_boot::World;
 use hawser_dev_ether::{EtherDevice, Setup, Who};
@@ -119,6 +120,15 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
 /// The names of all devices, in the order in which they are tried.
 pub fn devices() -> impl Iterator<Item = &'static str> {
     DEVICES.iter().map(|&(name, _)| name)
+}
+
+/// The rails and ports of this host in lines for people, as a rank would have them in whose environment `text` finds these
+/// parameters; or what is wrong with one.
+pub fn rails(text: impl Fn(&Param) -> String) -> String {
+    match hawser_dev_ether::Wishes::of(text) {
+        Ok(wishes) => hawser_dev_ether::describe(&wishes),
+        Err(error) => format!("  {}\n", error.cause()),
+    }
 }
 
 /// Longest message that travels in one packet, in bytes. Both ends copy such a message in turn, not at once,

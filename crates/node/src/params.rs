@@ -30,5 +30,6 @@ pub fn all() -> Vec<&'static Param> {
 
 /// Checks every value that the environment sets.
 pub fn check() -> Result<()> {
-    all().into_iter().filter(|param| param.is_set()).try_for_each(Param::check)
+    all().into_iter().filter(|param| param.is_set()).try_for_each(Param::check)?;
+    hawser_dev_ether::check()
 }

@@ -19,9 +19,8 @@ impl PortRange {
     pub const ANY: PortRange = PortRange(None);
 
     /// What HAWSER_PORT_RANGE says.
-    pub fn from_environment() -> Result<PortRange> {
-        let text = PORT_RANGE.text();
-        PortRange::parse(&text).ok_or_else(|| {
+    pub fn of_text(text: &str) -> Result<PortRange> {
+        PortRange::parse(text).ok_or_else(|| {
             Error::new(
                 Class::Arg,
                 format!("HAWSER_PORT_RANGE={text} is not FIRST-LAST, two ports from 1 to 65535; unset it for any port"),

@@ -24,6 +24,7 @@ const EINVAL: i32 = 22;
 pub struct UdpPort {
     socket: Socket,
     address: SocketAddr,
+    /// Of peers' addresses that hold on one link: the interface.
     scope: u32,
     frame_max: usize,
     room: usize,
@@ -45,7 +46,7 @@ impl UdpPort {
         let headers = if address.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
         let frame_max = interface.mtu.saturating_sub(headers).min(LONGEST);
         let buffer = vec![0; 1 << 16].into();
-        Ok(UdpPort { socket, address, scope: local.scope, frame_max, room: room(granted), segments: true, buffer })
+        Ok(UdpPort { socket, address, scope: interface.index, frame_max, room: room(granted), segments: true, buffer })
     }
 
     fn check(&self, to: &Address, size: usize) -> Result<SocketAddr, Refused> {

@@ -238,7 +238,7 @@ fn serve(mut desk: Desk) -> i32 {
         }
         for down in downs.drain(..) {
             match (down, &mut run) {
-                (Down::Info(ranks), _) => desk.up(&Up::Info(info::of_host(ranks as usize))),
+                (Down::Info { ranks, settings }, _) => desk.up(&Up::Info(info::of_host(ranks as usize, &settings))),
                 (Down::Start(job), None) => {
                     run = Run::start(&mut desk, job);
                     if run.is_none() {

@@ -163,7 +163,7 @@ impl Run {
 
     pub fn down(&mut self, desk: &mut Desk, down: Down) {
         match down {
-            Down::Start(_) | Down::Info(_) => {}
+            Down::Start(_) | Down::Info { .. } => {}
             Down::Input(bytes) => self.streams.input(desk, &bytes),
             Down::Signal(signal) => self.signal_all(signal),
             Down::Counts => desk.up(&Up::Counts(gather::counts(&self.segment, &self.ranks))),

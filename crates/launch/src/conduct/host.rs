@@ -7,6 +7,7 @@ use crate::agent::{SUBCOMMAND, guard};
 use crate::channel::Channel;
 use crate::frames::{Counts, Down, HostJob};
 use crate::hosts::Launcher;
+use crate::info;
 use crate::pulse::{SILENCE_S, Silence};
 use hawser_os::signals::{self, SIGKILL, Signals};
 use hawser_os::spawn::{self, End, Terms};
@@ -120,6 +121,12 @@ impl Host {
     pub fn down(&mut self, down: &Down) {
         // That the agent is gone shows when its side is read.
         let _ = self.channel.send(&down.encode());
+    }
+
+    /// Asks what it has, as the job's first program would find it; without one with our own environment.
+    pub fn ask_info(&mut self) {
+        let settings = self.job.apps.first().map_or_else(info::own_settings, |app| info::settings(&app.environment));
+        self.down(&Down::Info { ranks: self.job.ranks.len().max(2) as u32, settings });
     }
 
     /// How another host is called, for -v.

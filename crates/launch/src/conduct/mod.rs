@@ -452,7 +452,7 @@ impl Conductor<'_> {
             return;
         }
         match self.options.info && !self.options.hosts.is_empty() {
-            true => self.hosts.iter_mut().for_each(|host| host.down(&Down::Info(host.job.ranks.len().max(2) as u32))),
+            true => self.hosts.iter_mut().for_each(Host::ask_info),
             false => self.start(),
         }
     }

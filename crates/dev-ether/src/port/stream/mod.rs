@@ -52,6 +52,7 @@ pub struct StreamPort {
     address: SocketAddr,
     /// Where connections come from: the rail's own address, any port.
     from: SocketAddr,
+    /// Of peers' addresses that hold on one link: the interface.
     scope: u32,
     interface: String,
     pass: Pass,
@@ -80,7 +81,7 @@ impl StreamPort {
             address: listener.local()?,
             listener,
             from: socket_address(local, 0),
-            scope: local.scope,
+            scope: interface.index,
             interface: interface.name.clone(),
             pass,
             epoll,

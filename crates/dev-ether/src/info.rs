@@ -1,0 +1,69 @@
+//! The rails and ports of this host in words, for `mpiexec --info`: what there is, what a rank would take, and why not the rest.
+//!
+//! Everything is really tried, with ports of a job that is none. Before it: `node`; after it: `survey`.
+
+use crate::open::Who;
+use crate::survey::{Attempt, Found, survey};
+use crate::wishes::{Method, Wishes};
+use hawser_os::interfaces::Interface;
+
+/// Lines, each with its end.
+pub fn describe(wishes: &Wishes) -> String {
+    let who = Who { job: 0, local_rank: 0, pass: [0; 16] };
+    match survey(wishes, &Method::ALL, &who) {
+        Ok(found) => found.iter().map(|found| lines(found, wishes)).collect(),
+        Err(error) => format!("  {}\n", error.cause()),
+    }
+}
+
+fn lines(Found { rail, attempts }: &Found, wishes: &Wishes) -> String {
+    let heading = format!("  {}: {} ({})\n", rail.interface.name, rail.verdict.text(), facts(&rail.interface));
+    attempts.iter().fold(heading, |text, attempt| text + &line(attempt, wishes))
+}
+
+fn facts(interface: &Interface) -> String {
+    let Interface { mtu, mac, speed_mbit, driver, addresses, .. } = interface;
+    let mac = mac.map(|mac| mac.map(|byte| format!("{byte:02x}")).join(":"));
+    let facts = [
+        Some(driver.clone().unwrap_or_else(|| "driver unknown".into())),
+        Some(format!("MTU {mtu}")),
+        Some(speed_mbit.map_or_else(|| "speed unknown".into(), |speed| format!("{speed} Mbit/s"))),
+        mac,
+    ];
+    let addresses = addresses.iter().map(|own| Some(format!("{}/{}", own.ip, own.prefix)));
+    facts.into_iter().chain(addresses).flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn line(attempt: &Attempt, wishes: &Wishes) -> String {
+    let wanted = wishes.methods.contains(&attempt.method);
+    let name = attempt.method.name();
+    let by = attempt.ip.map_or_else(String::new, |ip| format!(" over {ip}"));
+    let port = match &attempt.made {
+        Err(error) => return format!("    {name}{by}: cannot be used: {error}\n"),
+        Ok(port) => port,
+    };
+    let choice = match (wanted, attempt.spare) {
+        (false, _) => "can be used, but HAWSER_PORT does not ask for it",
+        (true, false) => "used",
+        (true, true) => "used with hosts that have no IPv4",
+    };
+    format!("    {name}{by}: {choice}; frames of {} bytes, room for {} KiB\n", port.frame_max(), port.room() >> 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_told_with_its_ports_and_the_rest_with_the_reason() {
+        let told = describe(&Wishes::parse("udp", "lo", "").unwrap());
+        assert!(told.contains("  lo: a rail (") && told.contains("    udp over 127.0.0.1: used; frames of "), "{told}");
+        assert!(told.contains("    packet: cannot be used: interface lo is no Ethernet\n"), "{told}");
+        assert!(
+            told.contains("    stream over 127.0.0.1: can be used, but HAWSER_PORT does not ask for it;"),
+            "{told}"
+        );
+        let told = describe(&Wishes::parse("", "nosuch0", "").unwrap());
+        assert!(told.contains("  lo: not named in HAWSER_RAILS (") && !told.contains("udp"), "{told}");
+    }
+}

@@ -1,0 +1,96 @@
+//! What this host has to reach others by: its interfaces, and on each rail the ports that could be opened or why not.
+//!
+//! A rank takes its ports from one, `mpiexec --info` shows one. Whether a port reaches a peer only the connection finds out.
+//! Before it: `open` and `info`; after it: `rails`, `port`.
+
+use crate::open::Who;
+use crate::port::{FramePort, PacketPort, PortRange, StreamPort, UdpPort};
+use crate::rails::{self, Rail, Verdict, Wanted};
+use crate::wishes::{Method, Wishes};
+use hawser_base::{Class, Error, Result};
+use hawser_os::interfaces::{self, Interface, Network};
+use std::io;
+use std::net::IpAddr;
+
+/// An attempt to open a port.
+pub struct Attempt {
+    pub method: Method,
+    /// The address that it is reached by, but of a NIC's own.
+    pub ip: Option<IpAddr>,
+    /// For peers alone that do not have the first of the rail's addresses: IPv6 beside IPv4.
+    pub spare: bool,
+    pub made: io::Result<Box<dyn FramePort>>,
+}
+
+/// An interface, and what was tried on it if it is a rail.
+pub struct Found {
+    pub rail: Rail,
+    pub attempts: Vec<Attempt>,
+}
+
+/// Looks at all interfaces and tries `methods` on each rail.
+pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Found>> {
+    let all = interfaces::all().map_err(|error| Error::new(Class::Other, format!("listing interfaces: {error}")))?;
+    let found = |rail: Rail| {
+        let is_rail = rail.verdict == Verdict::Rail;
+        let tried =
+            methods.iter().filter(|_| is_rail).flat_map(|&method| attempts(&rail.interface, method, wishes, who));
+        Found { attempts: tried.collect(), rail }
+    };
+    Ok(rails::judge(all, &wishes.rails).into_iter().map(found).collect())
+}
+
+fn attempts(interface: &Interface, method: Method, wishes: &Wishes, who: &Who) -> Vec<Attempt> {
+    if method == Method::Packet {
+        let made = PacketPort::open(interface, who.job, who.local_rank);
+        return vec![Attempt { method, ip: None, spare: false, made: made.map(|port| Box::new(port) as _) }];
+    }
+    let over = |(nth, local): (usize, &Network)| {
+        let made = open(interface, local, method, wishes.range, who);
+        Attempt { method, ip: Some(local.ip), spare: nth > 0, made }
+    };
+    addresses(interface, &wishes.rails).into_iter().enumerate().map(over).collect()
+}
+
+fn open(
+    interface: &Interface,
+    local: &Network,
+    method: Method,
+    range: PortRange,
+    who: &Who,
+) -> io::Result<Box<dyn FramePort>> {
+    let nth = usize::from(who.local_rank);
+    match method {
+        Method::Stream => StreamPort::open(interface, local, range, nth, who.pass).map(|port| Box::new(port) as _),
+        _ => UdpPort::open(interface, local, range, nth).map(|port| Box::new(port) as _),
+    }
+}
+
+/// One of each family, IPv4 first; of IPv6 rather one that does not hold on its link alone.
+fn addresses<'a>(interface: &'a Interface, wanted: &Wanted) -> Vec<&'a Network> {
+    let allowed = || interface.addresses.iter().filter(|address| wanted.allows(interface, address));
+    let v6 = || allowed().filter(|address| address.ip.is_ipv6());
+    let v4 = allowed().find(|address| address.ip.is_ipv4());
+    v4.into_iter().chain(v6().find(|address| address.scope == 0).or_else(|| v6().next())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_family_one_address_serves() {
+        let network = |text: &str, scope| Network { ip: text.parse().unwrap(), prefix: 64, scope };
+        let all = [network("fe80::1", 2), network("fd77::1", 0), network("10.0.0.1", 0), network("10.0.0.2", 0)];
+        let of = |addresses: &[Network], wanted: &str| -> Vec<String> {
+            let interface = Interface { addresses: addresses.into(), ..Interface::default() };
+            let chosen = super::addresses(&interface, &Wanted::parse(wanted).unwrap());
+            chosen.into_iter().map(|network| network.ip.to_string()).collect()
+        };
+        assert_eq!(of(&all, ""), ["10.0.0.1", "fd77::1"]);
+        assert_eq!(of(&all, "10.0.0.2"), ["10.0.0.2"]);
+        assert_eq!(of(&all, "fd00::/8"), ["fd77::1"]);
+        assert_eq!(of(&all, "fe80::/10"), ["fe80::1"]);
+        assert_eq!(of(&all[..1], ""), ["fe80::1"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the user asks of the ways between hosts: HAWSER_PORT, HAWSER_RAILS, HAWSER_PORT_RANGE.
+//!
+//! Before it: `open`, and `info`, for which mpiexec carries the texts to other hosts; after it: `rails`, `port`.
+
+use crate::port::{PORT_RANGE, PortRange};
+use crate::rails::{RAILS, Wanted};
+use hawser_base::param::{Kind, Param};
+use hawser_base::{Class, Error, Result};
+use hawser_link::Grade;
+
+pub static PORT: Param = Param {
+    name: "HAWSER_PORT",
+    kind: Kind::Text,
+    default: "",
+    help: "how ranks of different hosts reach each other: packet (raw Ethernet), udp, stream (TCP), or several of them with \
+           commas; empty: packet where that is permitted, and udp",
+};
+
+/// Rows of this room.
+pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE];
+
+/// A way to carry frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    Packet,
+    Udp,
+    Stream,
+}
+
+impl Method {
+    pub const ALL: [Method; 3] = [Method::Packet, Method::Udp, Method::Stream];
+
+    /// As in HAWSER_PORT.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Packet => "packet",
+            Method::Udp => "udp",
+            Method::Stream => "stream",
+        }
+    }
+
+    /// What it is good for.
+    pub fn grade(self) -> Grade {
+        if self == Method::Packet { Grade::Quick } else { Grade::Bulk }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Wishes {
+    pub methods: Vec<Method>,
+    /// The methods are those that HAWSER_PORT names.
+    pub named: bool,
+    pub rails: Wanted,
+    pub range: PortRange,
+}
+
+impl Wishes {
+    pub fn from_environment() -> Result<Wishes> {
+        Wishes::of(|param| param.text())
+    }
+
+    /// As `text` says what each parameter is.
+    pub fn of(text: impl Fn(&Param) -> String) -> Result<Wishes> {
+        Wishes::parse(&text(&PORT), &text(&RAILS), &text(&PORT_RANGE))
+    }
+
+    /// From the texts of HAWSER_PORT, HAWSER_RAILS and HAWSER_PORT_RANGE.
+    pub fn parse(port: &str, rails: &str, range: &str) -> Result<Wishes> {
+        let (methods, named) = methods(port)?;
+        Ok(Wishes { methods, named, rails: Wanted::of_text(rails)?, range: PortRange::of_text(range)? })
+    }
+}
+
+fn methods(text: &str) -> Result<(Vec<Method>, bool)> {
+    let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    if let Some(wrong) = words.iter().find(|word| Method::ALL.iter().all(|method| method.name() != **word)) {
+        let text =
+            format!("HAWSER_PORT={text}: {wrong} is none of packet, udp and stream; unset it for packet and udp");
+        return Err(Error::new(Class::Arg, text));
+    }
+    let wanted = |method: &Method| match words.is_empty() {
+        true => *method != Method::Stream,
+        false => words.contains(&method.name()),
+    };
+    Ok((Method::ALL.into_iter().filter(wanted).collect(), !words.is_empty()))
+}
+
+/// Refuses what cannot be meant.
+pub fn check() -> Result<()> {
+    Wishes::from_environment().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_chosen_by_name() {
+        use Method::*;
+        assert_eq!(methods("").unwrap(), (vec![Packet, Udp], false));
+        assert_eq!(methods("udp").unwrap(), (vec![Udp], true));
+        assert_eq!(methods("stream, packet").unwrap(), (vec![Packet, Stream], true));
+        let told = methods("udp,tcp").unwrap_err().to_string();
+        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of packet, udp and stream"), "{told}");
+    }
+}
