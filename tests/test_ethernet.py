@@ -52,7 +52,7 @@ def test_the_rails_that_are_named_are_used_alone(make, build, rails, used):
     before = [nic.counters()["tx_bytes"] for nic in lab.hosts[0].nics]
     finished(lab, "-ppn", "1", build("random.c"), "5", "30", env={"HAWSER_RAILS": rails})
     sent = [nic.counters()["tx_bytes"] - was for nic, was in zip(lab.hosts[0].nics, before)]
-    assert sent[used] > 100_000 and sent[1 - used] < 5_000, sent
+    assert sent[used] > 10_000 and sent[1 - used] < 1_000, sent
 
 
 @pytest.mark.parametrize("fault", ["loss", "corrupt", "duplicate", "reorder"])
@@ -119,9 +119,37 @@ def test_every_mtu(make, build, mtu):
     finished(lab, "-ppn", "1", build("p2p_order.c"))
 
 
-def test_who_has_no_rail_is_told_what_was_tried(make, build):
+FULL = "40000-40001"
+
+
+@pytest.mark.parametrize("name, value, told", [
+    ("HAWSER_RAILS", "nosuch0,10.9.0.0/16", r"HAWSER_RAILS=nosuch0,10.9.0.0/16 names none of this host's interfaces or "
+                                            r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
+    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of packet, udp and stream; unset it"),
+    ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
+    ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
+])
+def test_a_wish_that_cannot_be_met_is_one_line(make, build, name, value, told):
     lab = make(hosts=2)
-    with mpiexec(lab, "-genv", "HAWSER_RAILS", "nosuch0", build("hello.c")) as job:
+    with mpiexec(lab, "-ppn", "3", "-genv", name, value, build("hello.c")) as job:
         _, err = job.communicate(timeout=GRACE_OF_LABS_S)
-    assert job.returncode != 0 and err.count("\n") == 1, err
-    assert re.search(r"no interface of this host leads to others: .*not named in HAWSER_RAILS", err), err
+    assert job.returncode != 0 and err.count("\n") == 1 and re.search(told, err), err
+
+
+def test_info_tells_each_hosts_rails_and_ports(make):
+    lab = make(hosts=2)
+    lab.hosts[1].nics[0].drop_addresses("v4")
+    lab.hosts[1].nics[0].set_mtu(9000)
+    without_raw = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
+    with mpiexec(lab, "--info") as job:
+        first, second = job.communicate(timeout=GRACE_OF_LABS_S)[0].split("host node1\n")
+    for part in ("  lo: leads back to this host (", "  eth0: a rail (veth, MTU 1500, 10000 Mbit/s, 02:00:00:00:00:01, "
+                 "10.77.0.1/24, fd77::1/64, ", "    packet: used; frames of 1494 bytes, room for ",
+                 "    udp over 10.77.0.1: used; frames of 1472 bytes, ",
+                 "    udp over fd77::1: used with hosts that have no IPv4; frames of 1452 bytes, ",
+                 "    stream over 10.77.0.1: can be used, but HAWSER_PORT does not ask for it; "):
+        assert part in first, (part, first)
+    assert "    udp over fd77::2: used; frames of 8952 bytes, " in second and "udp over 10.77" not in second, second
+    told = lab.hosts[0].run([*without_raw, "mpiexec", "--info"], env={"HAWSER_RAILS": "10.77.0.0/16", "HAWSER_PORT": "udp"})
+    for part in ("packet: cannot be used: making a packet socket (needs CAP_NET_RAW): ", "docker0: not named in HAWSER_RAILS ("):
+        assert part in told.stdout, told

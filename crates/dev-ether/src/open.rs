@@ -5,7 +5,7 @@
 
 use crate::card::PORTS;
 use crate::port::FramePort;
-use crate::rails::{Verdict, Wanted};
+use crate::rails::Verdict;
 use crate::survey::{Attempt, Found, survey};
 use crate::wishes::Wishes;
 use hawser_base::{Class, Error, Result};
@@ -36,7 +36,8 @@ pub fn ports(who: &Who) -> Result<Vec<Opened>> {
 }
 
 fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
-    let told = tried(&found, &wishes.rails);
+    let told = tried(&found);
+    unnamed(&found, wishes)?;
     if let Some(error) = full_range(&found) {
         return Err(Error::new(Class::Other, error.to_string()));
     }
@@ -63,19 +64,25 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
 }
 
 /// Each interface that is no rail and each port that could not be opened, with the reason.
-fn tried(found: &[Found], wanted: &Wanted) -> String {
-    let unnamed = found.iter().all(|found| found.rail.verdict == Verdict::NotWanted);
-    let nobody = unnamed.then(|| format!("HAWSER_RAILS={wanted} names none of its interfaces nor their networks"));
+fn tried(found: &[Found]) -> String {
     let each = found.iter().flat_map(|Found { rail, attempts }| {
         let name = &rail.interface.name;
-        let verdict = (rail.verdict != Verdict::Rail).then(|| match unnamed {
-            true => rail.to_string(),
-            false => format!("{name} {}", rail.verdict.text()),
-        });
+        let verdict = (rail.verdict != Verdict::Rail).then(|| format!("{name} {}", rail.verdict.text()));
         let failed = attempts.iter().filter_map(|attempt| Some((attempt.method, attempt.made.as_ref().err()?)));
         verdict.into_iter().chain(failed.map(move |(method, error)| format!("{name} by {}: {error}", method.name())))
     });
-    nobody.into_iter().chain(each).collect::<Vec<_>>().join("; ")
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// HAWSER_RAILS has nothing to do with this host.
+fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
+    if found.iter().any(|found| found.rail.verdict != Verdict::NotWanted) {
+        return Ok(());
+    }
+    let all: Vec<_> = found.iter().map(|found| found.rail.to_string()).collect();
+    let (rails, all) = (&wishes.rails, all.join("; "));
+    let text = format!("HAWSER_RAILS={rails} names none of this host's interfaces or their networks, which are {all}");
+    Err(Error::new(Class::Other, text))
 }
 
 /// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do.
