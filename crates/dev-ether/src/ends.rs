@@ -47,12 +47,12 @@ impl Ends {
 
     /// Of this rank, for its peers.
     pub fn card(&self) -> Card {
-        let end = |(port, &rail): (&Box<dyn FramePort>, &u8)| End {
+        let ends = self.ports.iter().zip(&self.rails).map(|(port, &rail)| End {
             rail,
             address: port.address(),
             frame_max: port.frame_max() as u16,
-        };
-        Card::new(self.ports.iter().zip(&self.rails).map(end).collect())
+        });
+        Card::new(ends.collect())
     }
 
     /// A peer's card, if that is known by now.

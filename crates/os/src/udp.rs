@@ -46,6 +46,7 @@ impl Socket {
             sockopt::enable(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY)?;
             sockopt::set(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, &libc::IPV6_PMTUDISC_PROBE)?;
         }
+        sockopt::poll_driver(fd.as_fd());
         inet::bind(fd.as_fd(), address)?;
         Ok(Socket(fd))
     }
