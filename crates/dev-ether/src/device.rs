@@ -60,7 +60,7 @@ struct State {
 /// See the module.
 pub struct EtherDevice {
     state: Arc<Mutex<State>>,
-    /// Longest payload of one frame.
+    /// Longest payload of a frame on the rail with the longest.
     short: usize,
     serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
@@ -73,8 +73,7 @@ impl EtherDevice {
         let Setup { me, ranks, key, seed, ports, cards, serves } = setup;
         let grades = ports.iter().map(|opened| opened.grade).collect();
         let (rails, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(|opened| (opened.rail, opened.port)).unzip();
-        let longest = |of: fn(usize, usize) -> usize| ports.iter().map(|port| port.frame_max()).reduce(of);
-        let (most, least) = (longest(usize::max).expect("a port"), longest(usize::min).expect("a port"));
+        let most = ports.iter().map(|port| port.frame_max()).max().expect("a port");
         let config =
             Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, checked: true, grades };
         let mut state = State {
@@ -87,7 +86,7 @@ impl EtherDevice {
             kept_back: 0,
         };
         state.share_room();
-        let short = least.min(PACKET) - FRAME_HEADER - RECORD - HEADER;
+        let short = room_in(most.min(PACKET));
         EtherDevice { state: Arc::new(Mutex::new(state)), short, serves }
     }
 
@@ -105,6 +104,11 @@ impl EtherDevice {
             state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
         }
     }
+}
+
+/// Bytes of payload that a frame of `frame` bytes has room for.
+fn room_in(frame: usize) -> usize {
+    frame - FRAME_HEADER - RECORD - HEADER
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -264,6 +268,12 @@ struct LanePort {
 impl Port for LanePort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
         lock(&self.state).send(self.lane, to, header, prefix, source)
+    }
+
+    fn piece(&mut self, to: Peer) -> Option<usize> {
+        let state = lock(&self.state);
+        let least = || state.ends.ports.iter().map(|port| port.frame_max()).min();
+        state.endpoint.frame(to.0).or_else(least).map(|frame| room_in(frame.min(PACKET)))
     }
 
     fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {

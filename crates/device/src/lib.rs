@@ -100,7 +100,7 @@ impl Limits {
 /// How the bytes of a long message are cut into packets.
 #[derive(Clone, Copy, Debug)]
 pub enum Pieces {
-    /// Of this length each, in bytes: what a frame carries.
+    /// Of what a frame carries, in bytes: at most so much, and on the way to a peer what `Port::piece` says.
     Frames(usize),
     /// Of whole pages, about as long as this says, in bytes, for a stream of `total`; at most `Limits::packet`. Short
     /// streams want short pieces (both ends copy at once) and long ones long pieces.
@@ -170,6 +170,12 @@ pub trait Port: Send {
     /// The leanest send: contiguous bytes, at most `Limits::short`, no prefix.
     fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
         self.send(to, header, &[], Source::Mem(bytes))
+    }
+
+    /// How long the pieces of a stream to the peer are at best, in bytes, where frames say it.
+    fn piece(&mut self, to: Peer) -> Option<usize> {
+        let _ = to;
+        None
     }
 
     /// Sends a piece of a stream, which may be kept back until `push`, so that several leave at once.

@@ -163,9 +163,11 @@ impl Connection {
         &self.strands
     }
 
-    /// The longest frame that may be sent: the shortest of its paths'.
+    /// The longest frame that every path takes: of those that are open, or of all before one is. Hosts have NICs that lead
+    /// nowhere near the peer.
     pub fn frame(&self) -> Option<usize> {
-        self.strands.iter().map(Strand::frame).min()
+        let open = self.strands.iter().filter(|strand| strand.path().is_some());
+        open.map(Strand::frame).min().or_else(|| self.strands.iter().map(Strand::frame).min())
     }
 
     /// Slots that hold something for the peer.

@@ -98,6 +98,11 @@ impl Endpoint {
         self.peers[peer as usize].is_some()
     }
 
+    /// The longest frame that every path to a peer takes, in bytes, if there is a connection.
+    pub fn frame(&self, peer: u32) -> Option<usize> {
+        self.peers[peer as usize].as_ref()?.frame()
+    }
+
     /// Begins to open a path; `frame`: the longest frame that both rails take, in bytes. Once for each route.
     pub fn open(&mut self, peer: u32, route: Route, frame: usize) {
         assert!(!self.forgotten[peer as usize], "rank {peer} was forgotten");

@@ -17,7 +17,7 @@ use crate::request::Requests;
 use crate::wire;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Lane as LaneId, Peer, SharedMem, UserMem};
-use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Pieces, Source};
+use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Source};
 use hawser_job::counters::Counters;
 use hawser_os::map::PAGE;
 use hawser_transport::{Channel, Fabric};
@@ -154,7 +154,8 @@ impl Lane {
             }
             Effect::Stream { op, to, message, from, until } => {
                 let limits = &self.core.fabric.route(to).limits;
-                let piece = piece_of(limits, until, (until - from) as usize);
+                let frame = self.channel.piece(to);
+                let piece = frame.unwrap_or_else(|| piece_of(limits, until, (until - from) as usize));
                 self.core.streams.push(to, Stream { op, to, message, at: from, until, piece });
             }
             Effect::Pull { op, peer, key, from, until } => {
@@ -218,10 +219,7 @@ impl Lane {
 /// How long the pieces of a stream are: `rest` bytes of a message of `total`. Of like length, for a short one that
 /// came last cost a packet more (17 KiB: 1.21 us, not 1.09), and of whole pages, as devices fill them.
 fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
-    let best = match limits.pieces {
-        Pieces::Frames(piece) => return piece,
-        Pieces::Pages(best) => best(total as usize),
-    };
+    let best = limits.pieces.best(total as usize);
     let most = limits.packet - PREFIX_MAX;
     let count = ((rest + best / 2) / best).max(rest.div_ceil(most)).max(1);
     rest.div_ceil(count).next_multiple_of(PAGE).min(most)

@@ -69,6 +69,11 @@ impl Channel {
         self.ways[to.index()].longest as usize
     }
 
+    /// How long the pieces of a stream to the peer are at best, in bytes, where frames say it.
+    pub fn piece(&mut self, to: Peer) -> Option<usize> {
+        self.ports[self.ways[to.index()].device as usize].piece(to)
+    }
+
     /// The leanest send. False: too long, refused, or something waits before it.
     #[inline(always)]
     pub fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
