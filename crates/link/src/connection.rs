@@ -6,7 +6,9 @@
 
 use crate::ack::{self, ACK_MAX};
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
+use crate::marks::{Mark, mark};
 use crate::path::{Due, Fate, Numbers, Path, Word};
+use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::record::{FRAGMENTS, RECORD, Record};
 use crate::seq::Seq;
@@ -221,7 +223,7 @@ impl Connection {
 
     fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) {
         // Without a slot it goes later: HELLO is repeated.
-        let Some(slot) = shared.sending.take(len) else { return };
+        let Some(slot) = shared.sending.take(len) else { return mark(Mark::HelloWithoutMemory) };
         let strand = &self.strands[at];
         let credit = shared.credit(strand.route);
         let bytes = shared.sending.frame_mut(slot);
@@ -282,6 +284,7 @@ impl Connection {
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
             if reason == Dropped::NoRoom {
+                mark(Mark::StopSaid);
                 self.stopping = true;
                 path.tell();
             }
@@ -298,6 +301,7 @@ impl Connection {
     /// Where a fragment of `len` bytes belongs, if there is room for it.
     fn place(&self, shared: &Shared, record: &Record, len: usize) -> Result<Place, Dropped> {
         if !self.expected.is_by(record.message) {
+            mark(Mark::KnownMessage);
             return Ok(Place::Known);
         }
         let is_next = record.message == self.expected;
@@ -306,13 +310,18 @@ impl Connection {
         }
         let behind = self.find(&shared.holding, record, len)?;
         if let Place::Known = behind {
+            mark(Mark::KnownFragment);
             return Ok(Place::Known);
         }
         // Nobody's later messages take all, or what the next ones of others need.
+        let left = shared.holding.left();
+        if is_next && left <= RESERVE {
+            mark(if shared.urgent == Some(self.peer) { Mark::UrgentRoom } else { Mark::UrgentOther });
+        }
         let has_room = match is_next {
-            true if shared.urgent.is_none_or(|peer| peer == self.peer) => shared.holding.left() > 0,
-            true => shared.holding.left() > RESERVE,
-            false => shared.holding.left() > RESERVE && self.kept < shared.holding.slots() / 4,
+            true if shared.urgent.is_none_or(|peer| peer == self.peer) => left > 0,
+            true => left > RESERVE,
+            false => left > RESERVE && self.kept < shared.holding.slots() / 4,
         };
         if has_room { Ok(behind) } else { Err(Dropped::NoRoom) }
     }
@@ -333,6 +342,7 @@ impl Connection {
         if let Some(last) = self.held.last()
             && is_before(&of(last))
         {
+            mark(Mark::HeldLast);
             return Ok(Place::Hold(Some(last)));
         }
         let mut behind = None;
@@ -342,9 +352,10 @@ impl Connection {
                 behind = Some(slot);
                 continue;
             }
+            mark(if behind.is_some() { Mark::HeldBetween } else { Mark::HeldFirst });
             let (other, bytes) = found;
             let other_end = usize::from(other.offset) + bytes.len();
-            if other.message == record.message && usize::from(other.offset) < end.max(1) {
+            if other.message == record.message && usize::from(other.offset) < end.max(1) && !planted(Bug::OverlapHeld) {
                 let inside = other.offset <= record.offset && end <= other_end && other.total == record.total;
                 return if inside { Ok(Place::Known) } else { Err(Dropped::Record) };
             }
@@ -365,7 +376,11 @@ impl Connection {
         match place {
             Place::Known => {}
             Place::Now => {
+                mark(Mark::DeliveredAtOnce);
                 // Pieces of it may be held, if it was cut again on its way.
+                if self.have > 0 {
+                    mark(Mark::PiecesDropped);
+                }
                 self.drop_next(shared);
                 deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
                 self.pass(shared);
@@ -411,6 +426,7 @@ impl Connection {
             if record.message != self.expected || self.have < usize::from(record.total) {
                 return;
             }
+            mark(Mark::DeliveredHeld);
             let message = Message { piece: &[], rest: Some((&shared.holding, first)), left: self.have };
             deliver(self.peer, record.channel, message);
             self.drop_next(shared);
@@ -434,6 +450,7 @@ impl Connection {
     /// Sends what may be sent now: HELLOs, questions, fragments, acknowledgements.
     pub fn transmit(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
         if self.stopping && shared.holding.left() > 2 * RESERVE && self.kept <= shared.holding.slots() / 8 {
+            mark(Mark::GoSaid);
             self.stopping = false;
             self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
         }
@@ -494,6 +511,7 @@ impl Connection {
                 Some(before) => sending.insert_after(&mut self.waiting, before, slot),
                 None => sending.push_front(&mut self.waiting, slot),
             }
+            mark(if behind.is_some() { Mark::LostBehind } else { Mark::LostInFront });
             last = Some(slot);
         }
     }
@@ -552,6 +570,7 @@ impl Connection {
         }
         let taken = wire.send(peer, route, &frames[..count]);
         for _ in taken..count {
+            mark(Mark::WireFull);
             let slot = path.take_back().flatten().expect("it was numbered just now");
             shared.sending.push_front(&mut self.waiting, slot);
         }
@@ -587,14 +606,15 @@ impl Connection {
         let open = self.strands.iter().filter(|strand| strand.path().is_some());
         let Some(longest) = open.map(Strand::frame).max().filter(|&longest| longest < len) else { return false };
         let keep = longest - HEADER - RECORD;
-        let Some(rest) = shared.sending.take(len - keep) else { return false };
-        let whole = shared.sending.frame(slot).to_vec();
-        let (record, fragment) = Record::read(&whole[HEADER..]).expect("we wrote it");
+        let Some(rest) = shared.sending.take(len - keep) else {
+            mark(Mark::NotCut);
+            return false;
+        };
+        mark(Mark::Cut);
+        let (record, _) = Record::read(&shared.sending.frame(slot)[HEADER..]).expect("we wrote it");
         let tail = Record { offset: record.offset + keep as u16, ..record };
-        let bytes = shared.sending.frame_mut(rest);
-        tail.write(&mut bytes[HEADER..HEADER + RECORD]);
-        bytes[HEADER + RECORD..].copy_from_slice(&fragment[keep..]);
-        shared.sending.shorten(slot, longest);
+        shared.sending.move_end(slot, longest, rest, HEADER + RECORD);
+        tail.write(&mut shared.sending.frame_mut(rest)[HEADER..HEADER + RECORD]);
         shared.sending.insert_after(&mut self.waiting, slot, rest);
         self.slots += 1;
         self.seal(shared, slot);
@@ -625,6 +645,7 @@ impl Connection {
         bytes[..HEADER].copy_from_slice(&header);
         bytes[HEADER..HEADER + len].copy_from_slice(&payload[..len]);
         if wire.send(peer, route, &[IoSlice::new(&bytes[..HEADER + len])]) == 0 {
+            mark(Mark::AckRefused);
             path.tell_soon(now_ns);
         }
     }
@@ -641,6 +662,9 @@ impl Connection {
 
     /// Gives back all memory: the peer is gone.
     pub fn forget(mut self, shared: &mut Shared) {
+        if self.slots + self.kept > 0 {
+            mark(Mark::Forgotten);
+        }
         for strand in &mut self.strands {
             if let Some(path) = strand.path_mut() {
                 path.take_all(|slot: Option<Slot>| slot.into_iter().for_each(|slot| shared.sending.give(slot)));

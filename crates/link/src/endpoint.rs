@@ -6,6 +6,8 @@
 
 use crate::connection::{Connection, Counts, Deliver, RESERVE, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
+use crate::marks::{Mark, mark};
+use crate::planted::{Bug, planted};
 use crate::pool::Pool;
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
@@ -83,7 +85,7 @@ impl Endpoint {
             peers: (0..ranks).map(|_| None).collect(),
             forgotten: vec![false; ranks as usize].into_boxed_slice(),
             paths: Vec::new(),
-            active: Vec::new(),
+            active: Vec::with_capacity(ranks as usize),
             drops: Drops::default(),
             numbers: SipHasher24::new_with_keys(seed, u64::from(me)),
         }
@@ -136,8 +138,16 @@ impl Endpoint {
         let kept = if control { 0 } else { CONTROL };
         // Nobody takes all: another peer's messages pass one that does not answer.
         let fair = connection.slots() == 0 || connection.slots() + needed <= self.shared.sending.slots() / 2;
-        let fits = needed + kept <= self.shared.sending.left() && (fair || control);
-        if fits { Ok(()) } else { Err(Refused::Full) }
+        let left = self.shared.sending.left();
+        let fits = needed + kept <= left && (fair || control);
+        if fits && control && (!fair || needed + CONTROL > left) {
+            mark(Mark::ControlPassed);
+        }
+        if fits {
+            return Ok(());
+        }
+        mark(if needed + kept > left { Mark::SendingFull } else { Mark::SendingUnfair });
+        Err(Refused::Full)
     }
 
     /// The longest message: so many bytes that every path passes it in fragments.
@@ -183,7 +193,7 @@ impl Endpoint {
         }
         let &(peer, at) = self.paths.get(usize::from(frame.path() as u16)).ok_or(Dropped::Path)?;
         let connection = self.peers[peer as usize].as_mut().ok_or(Dropped::Path)?;
-        if connection.strands()[usize::from(at)].ours != frame.path() {
+        if connection.strands()[usize::from(at)].ours != frame.path() && !planted(Bug::StalePath) {
             return Err(Dropped::Path);
         }
         let handled = connection.handle_frame(&mut self.shared, usize::from(at), &frame, now_ns, deliver);
@@ -207,6 +217,7 @@ impl Endpoint {
             if head.kind == Kind::Welcome {
                 return Err(Dropped::Path);
             }
+            mark(Mark::OpenedByPeer);
             self.open(peer, route, len);
         }
         let connection = self.peers[peer as usize].as_mut().expect("it was opened");

@@ -4,6 +4,7 @@
 //! Before it: `connection`; after it: `path`.
 
 use crate::frame::{Dropped, HEADER, Kind};
+use crate::marks::{Mark, mark};
 use crate::path::Path;
 use crate::pool::Slot;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
@@ -143,6 +144,7 @@ impl Strand {
     pub fn handle_hello(&mut self, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
         match &self.state {
             State::Opening { .. } => {
+                mark(if kind == Kind::Hello { Mark::OpenedByHello } else { Mark::OpenedByWelcome });
                 let path = Box::new(Path::new(self.first, hello.first, hello.credit));
                 self.state = State::Open { theirs: hello.number, first: hello.first, path };
             }
@@ -150,7 +152,7 @@ impl Strand {
             State::Open { theirs, first, .. } if (*theirs, *first) != (hello.number, hello.first) => {
                 return Err(Dropped::Hello);
             }
-            State::Open { .. } => {}
+            State::Open { .. } => mark(Mark::OpenedAlready),
         }
         self.frame = self.frame.min(len);
         if kind == Kind::Hello {
@@ -174,6 +176,11 @@ impl Strand {
         *tries += 1;
         let shorter = SHORTER.get((((*tries - 1) / TRIES) as usize).wrapping_sub(1));
         let last = if *tries > TRIES { SHORTER.last() } else { None };
+        mark(match *tries {
+            ..=TRIES => Mark::HelloSent,
+            _ if shorter == SHORTER.first() => Mark::HelloShorter,
+            _ => Mark::HelloShortest,
+        });
         Some(shorter.or(last).map_or(self.frame, |&shorter| shorter.min(self.frame)))
     }
 
