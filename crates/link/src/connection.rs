@@ -11,7 +11,7 @@ use crate::path::{Due, Fate, Numbers, Path, Word};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::record::{FRAGMENTS, RECORD, Record};
-use crate::seq::Seq;
+use crate::seq::{Seq, WINDOW};
 use crate::strand::{Grade, Hello, Route, Strand};
 use std::io::IoSlice;
 
@@ -222,8 +222,7 @@ impl Connection {
     }
 
     fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) {
-        // Without a slot it goes later: HELLO is repeated.
-        let Some(slot) = shared.sending.take(len) else { return mark(Mark::HelloWithoutMemory) };
+        let slot = shared.sending.take(len).expect("one is always left");
         let strand = &self.strands[at];
         let credit = shared.credit(strand.route);
         let bytes = shared.sending.frame_mut(slot);
@@ -271,16 +270,24 @@ impl Connection {
             self.send_again(shared, lost);
             return Ok(());
         }
+        let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
+        let place = record.as_ref().map(|(record, fragment)| self.place(shared, record, fragment.len()));
+        // What breaks a rule has no effect, not that of its header either (P3).
+        if let Some(Err(Dropped::Record)) = place {
+            return Err(Dropped::Record);
+        }
+        if u32::from(head.open) >= WINDOW {
+            return Err(Dropped::Beyond);
+        }
+        let credit = shared.credit(self.strands[at].route);
+        let (sending, slots) = (&mut shared.sending, &mut self.slots);
+        let path = self.strands[at].path_mut().expect("it is open");
         path.handle_word(&word, now_ns, |slot| {
             if let Some(slot) = slot {
                 sending.give(slot);
                 *slots -= 1;
             }
         })?;
-        let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
-        let place = record.as_ref().map(|(record, fragment)| self.place(shared, record, fragment.len()));
-        let credit = shared.credit(self.strands[at].route);
-        let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
             if reason == Dropped::NoRoom {
@@ -339,15 +346,23 @@ impl Connection {
                 false => other.message.is_by(record.message),
             }
         };
+        let disagrees = |other: &Record| other.message == record.message && other.total != record.total;
         if let Some(last) = self.held.last()
-            && is_before(&of(last))
+            && let found = of(last)
+            && is_before(&found)
         {
+            if disagrees(&found.0) {
+                return Err(Dropped::Record);
+            }
             mark(Mark::HeldLast);
             return Ok(Place::Hold(Some(last)));
         }
         let mut behind = None;
         for slot in holding.each(&self.held) {
             let found = of(slot);
+            if disagrees(&found.0) {
+                return Err(Dropped::Record);
+            }
             if is_before(&found) {
                 behind = Some(slot);
                 continue;
@@ -356,7 +371,7 @@ impl Connection {
             let (other, bytes) = found;
             let other_end = usize::from(other.offset) + bytes.len();
             if other.message == record.message && usize::from(other.offset) < end.max(1) && !planted(Bug::OverlapHeld) {
-                let inside = other.offset <= record.offset && end <= other_end && other.total == record.total;
+                let inside = other.offset <= record.offset && end <= other_end;
                 return if inside { Ok(Place::Known) } else { Err(Dropped::Record) };
             }
             break;
@@ -378,9 +393,6 @@ impl Connection {
             Place::Now => {
                 mark(Mark::DeliveredAtOnce);
                 // Pieces of it may be held, if it was cut again on its way.
-                if self.have > 0 {
-                    mark(Mark::PiecesDropped);
-                }
                 self.drop_next(shared);
                 deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
                 self.pass(shared);
@@ -606,7 +618,8 @@ impl Connection {
         let open = self.strands.iter().filter(|strand| strand.path().is_some());
         let Some(longest) = open.map(Strand::frame).max().filter(|&longest| longest < len) else { return false };
         let keep = longest - HEADER - RECORD;
-        let Some(rest) = shared.sending.take(len - keep) else {
+        // One is left for HELLO.
+        let Some(rest) = (shared.sending.left() > 1).then(|| shared.sending.take(len - keep)).flatten() else {
             mark(Mark::NotCut);
             return false;
         };

@@ -23,7 +23,6 @@ marks! {
     HelloSent = "HELLO was sent";
     HelloShorter = "a shorter HELLO was sent, since longer ones were not answered";
     HelloShortest = "the shortest HELLO was sent";
-    HelloWithoutMemory = "there was no memory for a HELLO or WELCOME";
     OpenedByHello = "a path was opened by its peer's HELLO";
     OpenedByWelcome = "a path was opened by WELCOME";
     OpenedAlready = "HELLO or WELCOME came for a path that is open";
@@ -58,7 +57,6 @@ marks! {
     Shrinking = "the network's window shrank";
     DeliveredAtOnce = "a message of one fragment was delivered as it came";
     DeliveredHeld = "a message was delivered out of what was held";
-    PiecesDropped = "a whole message came of which pieces were held";
     HeldFirst = "a fragment was held in front of all others";
     HeldBetween = "a fragment was held between others";
     HeldLast = "a fragment was held behind all others";

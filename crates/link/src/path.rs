@@ -166,6 +166,11 @@ impl<C> Path<C> {
         self.window.frames()
     }
 
+    /// The round trip, smoothed; 0 before one was measured.
+    pub fn round_trip_ns(&self) -> u64 {
+        self.rtt.smoothed_ns()
+    }
+
     /// Frames of which nothing is known.
     #[inline]
     pub fn under_way(&self) -> u32 {

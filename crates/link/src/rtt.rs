@@ -39,6 +39,11 @@ impl Rtt {
         self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
     }
 
+    /// The estimate; 0 before the first sample.
+    pub fn smoothed_ns(&self) -> u64 {
+        self.smoothed_ns
+    }
+
     /// The peer was heard: it is there, and the back-off begins anew (P18).
     pub fn heard(&mut self) {
         self.silent = 0;
