@@ -11,7 +11,7 @@ use crate::planted::{Bug, planted};
 use crate::pool::Pool;
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
-use crate::strand::{Grade, HELLO, Hello, Route, Strand};
+use crate::strand::{Grade, HELLO, Hello, Route, SHORTEST, Strand};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
@@ -21,6 +21,9 @@ const CONTROL: usize = 64;
 /// Those that messages without payload leave too: to say HELLO, and to cut frames for shorter paths. Else memory that is full of
 /// what waits for a peer would keep its paths from being opened (found by the simulation, seed 16).
 const SPARE: usize = 8;
+
+/// Paths that a peer may open: more than all pairs of eight rails with three ports each. No peer takes all memory with HELLOs.
+const PATHS: usize = 256;
 
 /// What an endpoint is made for.
 pub struct Config {
@@ -71,7 +74,7 @@ pub struct Endpoint {
 impl Endpoint {
     pub fn new(config: Config, seed: u64) -> Endpoint {
         let Config { me, ranks, key, frame_max, sending, holding, checked, grades } = config;
-        assert!(sending > 2 * CONTROL && holding > 4 * RESERVE && frame_max > HEADER + RECORD);
+        assert!(sending > 2 * CONTROL && holding > 4 * RESERVE && frame_max > HEADER + RECORD.max(HELLO));
         let shared = Shared {
             key,
             me,
@@ -214,12 +217,18 @@ impl Endpoint {
         let hello = Hello::read(payload, head.credit)?;
         let len = HEADER + payload.len();
         let route = hello.route.reversed();
-        if route.ours != rail || len < HEADER + HELLO || len > self.shared.sending.stride() {
+        let longest = self.shared.sending.stride();
+        if route.ours != rail || len < SHORTEST.min(longest) || len > longest {
             return Err(Dropped::Hello);
         }
-        if self.peers[peer as usize].as_ref().is_none_or(|connection| connection.strand(route).is_none()) {
+        let connection = self.peers[peer as usize].as_ref();
+        if connection.is_none_or(|connection| connection.strand(route).is_none()) {
             if head.kind == Kind::Welcome {
                 return Err(Dropped::Path);
+            }
+            let count = connection.map_or(0, |connection| connection.strands().len());
+            if count >= PATHS || self.paths.len() > usize::from(u16::MAX) {
+                return Err(Dropped::Hello);
             }
             mark(Mark::OpenedByPeer);
             self.open(peer, route, len);

@@ -31,7 +31,9 @@ pub const HELLO: usize = 12;
 
 /// The longest frames that most networks pass (Ethernet's 1500 bytes), all of IPv6 (1280) and all of IPv4 (576), less IP and UDP
 /// headers.
-const SHORTER: [usize; 3] = [1452, 1232, 548];
+const SHORTER: [usize; 3] = [1452, 1232, SHORTEST];
+/// No HELLO is shorter, but of ends that have only shorter frames (P8).
+pub const SHORTEST: usize = 548;
 
 /// HELLOs of a length before a shorter one is tried.
 const TRIES: u32 = 3;

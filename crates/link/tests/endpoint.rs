@@ -125,6 +125,23 @@ fn a_path_is_opened_though_all_memory_is_taken() {
     assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Data));
 }
 
+/// P7, P8: a rank opens so many paths and no more, and none that is too short for anything.
+#[test]
+fn hellos_do_not_take_all_memory() {
+    let mut two = Two::new();
+    two.open(1);
+    let hello = |theirs: u8, flow: u8, len: usize| {
+        [&9_u32.to_le_bytes()[..], &[0; 4], &[theirs, 0, flow, 0], &vec![0; len - 44]].concat()
+    };
+    let head = Head { path: 1, ..two.head(Kind::Hello, 1) };
+    assert_eq!(two.receive(head, &hello(1, 0, 44)), Err(Dropped::Hello));
+    let mut taken = 0;
+    for (theirs, flow) in (0..4).flat_map(|theirs| (0..=255).map(move |flow| (theirs, flow))) {
+        taken += usize::from(two.receive(head, &hello(theirs, flow, FRAME)).is_ok());
+    }
+    assert_eq!((taken, two.endpoint.drops()[Dropped::Hello as usize]), (255, 4 * 256 - 255 + 1));
+}
+
 /// P3: a frame that breaks a rule is not heard in what else it says: here of room.
 #[test]
 fn what_breaks_a_rule_has_no_effect_at_all() {
