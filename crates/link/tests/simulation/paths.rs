@@ -79,7 +79,7 @@ impl World {
                 );
             }
         }
-        let burst = dice.one_of(&[10, 40, 200, WINDOW]);
+        let burst = if contents > WINDOW { WINDOW } else { dice.one_of(&[10, 40, 200, WINDOW]) };
         let network = Network::new(seed, LATENCY_NS);
         World { seed, network, dice, ends, burst, one_way, dropped: Drops::default() }
     }
@@ -222,7 +222,7 @@ impl World {
 
 /// P4, P10 to P18 together. P18: a path that was severed goes on when it is joined. What was dropped on the way.
 pub fn run(seed: u64) -> Drops {
-    let contents = 20 + Dice::new(seed).below(if seed.is_multiple_of(200) { 3000 } else { 200 }) as u32;
+    let contents = 20 + Dice::new(seed).below(if seed.is_multiple_of(100) { 3000 } else { 200 }) as u32;
     let mut world = World::new(seed, contents);
     let phases = 1 + world.dice.below(6);
     for _ in 0..phases {
