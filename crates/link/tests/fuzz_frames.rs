@@ -11,7 +11,7 @@ use allocation_counter::measure;
 use bolero::{TypeGenerator, check};
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
-use hawser_link::{Config, Endpoint, Message, Route, Seq, Wire};
+use hawser_link::{Config, Endpoint, Grade, Message, Route, Seq, Wire};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 
@@ -142,7 +142,10 @@ enum Call {
         never: u8,
     },
     Acknowledge,
-    Credit(u16),
+    Credit {
+        rail: u8,
+        frames: u16,
+    },
 }
 
 /// What an endpoint sends, without any memory that it asks for then.
@@ -198,10 +201,10 @@ fn endpoint(me: u32) -> Endpoint {
         sending: SLOTS,
         holding: SLOTS,
         checked: true,
-        grades: vec![],
+        grades: vec![Grade::Quick, Grade::Bulk],
     };
     let mut endpoint = Endpoint::new(config, 5);
-    endpoint.set_credit(100);
+    (0..usize::from(RAILS)).for_each(|rail| endpoint.set_credit(rail, 100));
     endpoint
 }
 
@@ -447,7 +450,7 @@ impl Test {
                 }
             }
             Call::Acknowledge => self.each(Endpoint::acknowledge),
-            Call::Credit(frames) => self.each(|it| it.set_credit(frames)),
+            Call::Credit { rail, frames } => self.each(|it| it.set_credit(usize::from(rail % RAILS), frames)),
         }
         assert_eq!(self.it.deadline_ns(), self.twin.deadline_ns(), "at {now_ns}");
     }
