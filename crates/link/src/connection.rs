@@ -222,7 +222,8 @@ impl Connection {
         self.strands[at].handle_hello(hello, kind, len)
     }
 
-    fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) {
+    /// Whether the wire took it.
+    fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) -> bool {
         let slot = shared.sending.take(len).expect("one is always left");
         let strand = &self.strands[at];
         let credit = shared.credit(strand.route);
@@ -240,8 +241,9 @@ impl Connection {
         let crc = frame::crc(&bytes[HEADER..]);
         let header = head.write(&shared.key, ends(shared.me, self.peer), len - HEADER, Some(crc));
         bytes[..HEADER].copy_from_slice(&header);
-        wire.send(self.peer, strand.route, &[IoSlice::new(shared.sending.frame(slot))]);
+        let taken = wire.send(self.peer, strand.route, &[IoSlice::new(shared.sending.frame(slot))]);
         shared.sending.give(slot);
+        taken > 0
     }
 
     /// A numbered frame or an acknowledgement of path `at` came.
@@ -471,8 +473,10 @@ impl Connection {
             if let Some(len) = self.strands[at].poll_hello(now_ns) {
                 self.write_hello(shared, at, Kind::Hello, len, wire);
             }
-            if let Some(len) = self.strands[at].poll_welcome() {
-                self.write_hello(shared, at, Kind::Welcome, len, wire);
+            if let Some(len) = self.strands[at].poll_welcome()
+                && !self.write_hello(shared, at, Kind::Welcome, len, wire)
+            {
+                self.strands[at].owe_welcome(len);
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }

@@ -23,6 +23,7 @@ marks! {
     HelloSent = "HELLO was sent";
     HelloShorter = "a shorter HELLO was sent, since longer ones were not answered";
     HelloShortest = "the shortest HELLO was sent";
+    WelcomeRefused = "the wire did not take WELCOME";
     OpenedByHello = "a path was opened by its peer's HELLO";
     OpenedByWelcome = "a path was opened by WELCOME";
     OpenedAlready = "HELLO or WELCOME came for a path that is open";

@@ -168,6 +168,12 @@ impl Strand {
         self.welcome.take()
     }
 
+    /// The wire did not take it: it is owed still.
+    pub fn owe_welcome(&mut self, len: usize) {
+        mark(Mark::WelcomeRefused);
+        self.welcome = Some(len);
+    }
+
     /// Whether HELLO is to be sent now; how long it is then, its header included.
     pub fn poll_hello(&mut self, now_ns: u64) -> Option<usize> {
         let State::Opening { at_ns, tries } = &mut self.state else { return None };

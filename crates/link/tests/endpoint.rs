@@ -14,6 +14,15 @@ const SLOTS: usize = 300;
 #[derive(Default)]
 struct Tape(Vec<Vec<u8>>);
 
+/// Takes nothing.
+struct Full;
+
+impl Wire for Full {
+    fn send(&mut self, _peer: u32, _route: Route, _frames: &[IoSlice<'_>]) -> usize {
+        0
+    }
+}
+
 impl Wire for Tape {
     fn send(&mut self, _peer: u32, _route: Route, frames: &[IoSlice<'_>]) -> usize {
         self.0.extend(frames.iter().map(|frame| frame.to_vec()));
@@ -128,6 +137,16 @@ fn a_path_is_opened_though_all_memory_is_taken() {
     two.open(1000);
     two.now_ns += 1;
     assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Data));
+}
+
+/// P7: a WELCOME that the wire does not take goes out when it does; the peer's next HELLO may be a second away.
+#[test]
+fn a_refused_welcome_is_sent_later() {
+    let mut two = Two::new();
+    two.greet(Head { path: 1, ..two.head(Kind::Hello, 1) }, FRAME);
+    two.endpoint.transmit(two.now_ns, &mut Full);
+    assert_eq!(two.endpoint.deadline_ns(), Some(0));
+    assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Welcome));
 }
 
 /// P8: pieces that were cut for a path are cut again when it turns out shorter still, with whatever memory is left.

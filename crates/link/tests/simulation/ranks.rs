@@ -15,8 +15,9 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 /// How long all that is left may take once the faults have ended: back-offs at their longest, and then all of it.
 const PATIENCE_NS: u64 = 60_000 * MS;
-/// How long a few messages more may take in a world where nothing is wrong any more.
-const CALM_NS: u64 = 2_000 * MS;
+/// How long a few messages more may take in a world where nothing is wrong any more: a HELLO's longest back-off, and that of
+/// what waits for its path.
+const CALM_NS: u64 = 4_000 * MS;
 /// A program that waits for something looks again after this time at most.
 const TICK_NS: u64 = MS;
 /// Messages that each sends to each at last.
