@@ -11,6 +11,8 @@ step "matching: four operations, every interleaving"
 cargo test --release -p hawser-mpi --test interleavings -- --ignored --nocapture four_operations
 step "matching: 10000 random runs"
 HAWSER_RUNS=10000 cargo test --release -p hawser-mpi --test random_runs -- --nocapture
+step "link: 100000 seeds of its simulation, behind those of every test"
+SIM_SEED=10001 SIM_SEEDS=100000 cargo test --release -p hawser-link --test simulation
 step "every decoder fuzzed, a minute each"
 scripts/fuzz.sh 60
 step "end to end, three times over"

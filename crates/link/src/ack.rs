@@ -3,6 +3,7 @@
 //! Before it: `frame`; after it: `path`.
 
 use crate::frame::Dropped;
+use crate::planted::{Bug, planted};
 use crate::received::Ack;
 use crate::seq::{Seq, WORDS};
 
@@ -13,7 +14,7 @@ pub const ACK_MAX: usize = WORDS * 8;
 pub fn write(ack: &Ack, into: &mut [u8; ACK_MAX]) -> usize {
     let words = ack.words();
     for (place, word) in into.chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&word.to_le_bytes());
+        place.copy_from_slice(&(word << u32::from(planted(Bug::BitsShifted))).to_le_bytes());
     }
     words.len() * 8
 }

@@ -6,15 +6,24 @@
 
 use crate::connection::{Connection, Counts, Deliver, RESERVE, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
+use crate::marks::{Mark, mark};
+use crate::planted::{Bug, planted};
 use crate::pool::Pool;
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
-use crate::strand::{Grade, HELLO, Hello, Route, Strand};
+use crate::strand::{Grade, HELLO, Hello, Route, SHORTEST, Strand};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
 /// Slots for sending that payload leaves to messages without: envelopes always travel (DESIGN.md, Credits).
 const CONTROL: usize = 64;
+
+/// Those that messages without payload leave too: to say HELLO, and to cut frames for shorter paths. Else memory that is full of
+/// what waits for a peer would keep its paths from being opened (found by the simulation, seed 16).
+pub(crate) const SPARE: usize = 16;
+
+/// Paths that a peer may open: more than all pairs of eight rails with three ports each. No peer takes all memory with HELLOs.
+const PATHS: usize = 256;
 
 /// What an endpoint is made for.
 pub struct Config {
@@ -65,7 +74,7 @@ pub struct Endpoint {
 impl Endpoint {
     pub fn new(config: Config, seed: u64) -> Endpoint {
         let Config { me, ranks, key, frame_max, sending, holding, checked, grades } = config;
-        assert!(sending > 2 * CONTROL && holding > 4 * RESERVE && frame_max > HEADER + RECORD);
+        assert!(sending > 2 * CONTROL && holding > 4 * RESERVE && frame_max > HEADER + RECORD.max(HELLO));
         let shared = Shared {
             key,
             me,
@@ -83,7 +92,7 @@ impl Endpoint {
             peers: (0..ranks).map(|_| None).collect(),
             forgotten: vec![false; ranks as usize].into_boxed_slice(),
             paths: Vec::new(),
-            active: Vec::new(),
+            active: Vec::with_capacity(ranks as usize),
             drops: Drops::default(),
             numbers: SipHasher24::new_with_keys(seed, u64::from(me)),
         }
@@ -138,11 +147,19 @@ impl Endpoint {
         let connection = self.peers[peer as usize].as_ref().ok_or(Refused::NotConnected)?;
         let frame = connection.frame().ok_or(Refused::NotConnected)?;
         let needed = total.div_ceil(frame - HEADER - RECORD).max(1);
-        let kept = if control { 0 } else { CONTROL };
+        let kept = if control { SPARE } else { CONTROL };
         // Nobody takes all: another peer's messages pass one that does not answer.
         let fair = connection.slots() == 0 || connection.slots() + needed <= self.shared.sending.slots() / 2;
-        let fits = needed + kept <= self.shared.sending.left() && (fair || control);
-        if fits { Ok(()) } else { Err(Refused::Full) }
+        let left = self.shared.sending.left();
+        let fits = needed + kept <= left && (fair || control);
+        if fits && control && (!fair || needed + CONTROL > left) {
+            mark(Mark::ControlPassed);
+        }
+        if fits {
+            return Ok(());
+        }
+        mark(if needed + kept > left { Mark::SendingFull } else { Mark::SendingUnfair });
+        Err(Refused::Full)
     }
 
     /// The longest message: so many bytes that every path passes it in fragments.
@@ -188,7 +205,7 @@ impl Endpoint {
         }
         let &(peer, at) = self.paths.get(usize::from(frame.path() as u16)).ok_or(Dropped::Path)?;
         let connection = self.peers[peer as usize].as_mut().ok_or(Dropped::Path)?;
-        if connection.strands()[usize::from(at)].ours != frame.path() {
+        if connection.strands()[usize::from(at)].ours != frame.path() && !planted(Bug::StalePath) {
             return Err(Dropped::Path);
         }
         let handled = connection.handle_frame(&mut self.shared, usize::from(at), &frame, now_ns, deliver);
@@ -205,13 +222,20 @@ impl Endpoint {
         let hello = Hello::read(payload, head.credit)?;
         let len = HEADER + payload.len();
         let route = hello.route.reversed();
-        if route.ours != rail || len < HEADER + HELLO || len > self.shared.sending.stride() {
+        let longest = self.shared.sending.stride();
+        if route.ours != rail || len < SHORTEST.min(longest) || len > longest {
             return Err(Dropped::Hello);
         }
-        if self.peers[peer as usize].as_ref().is_none_or(|connection| connection.strand(route).is_none()) {
+        let connection = self.peers[peer as usize].as_ref();
+        if connection.is_none_or(|connection| connection.strand(route).is_none()) {
             if head.kind == Kind::Welcome {
                 return Err(Dropped::Path);
             }
+            let count = connection.map_or(0, |connection| connection.strands().len());
+            if count >= PATHS || self.paths.len() > usize::from(u16::MAX) {
+                return Err(Dropped::Hello);
+            }
+            mark(Mark::OpenedByPeer);
             self.open(peer, route, len);
         }
         let connection = self.peers[peer as usize].as_mut().expect("it was opened");

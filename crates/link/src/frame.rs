@@ -3,6 +3,7 @@
 //! `Frame` looks at bytes that anybody may have written; only `Frame::check` says that a peer of this job wrote them. Every
 //! way to be wrong has a name of its own, by which it is counted (P3). Before it: frame ports; after it: `path`.
 
+use crate::planted::{Bug, planted};
 use crate::seq::Seq;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
@@ -265,7 +266,7 @@ impl<'a> Frame<'a> {
     /// What it says, if the peer at `ends` of this job wrote it, and its payload (P4).
     pub fn check(&self, key: &Key, ends: Ends) -> Result<(Head, &'a [u8]), Dropped> {
         let tag = u64::from_le_bytes(self.header[field::TAG].try_into().expect("a field of eight bytes"));
-        if key.tag(self.header, ends) != tag {
+        if key.tag(self.header, ends) != tag && !planted(Bug::TagUnchecked) {
             return Err(Dropped::Tag);
         }
         let flags = Flags(self.header[field::FLAGS]);

@@ -6,7 +6,8 @@
 //!
 //! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
 //! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt` and `window`; `frame`, `record`
-//! and `ack` are what stands in it, `pool` is where it lies. Before it: `dev-ether` with its frame ports.
+//! and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
+//! frame ports.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +15,9 @@ pub mod ack;
 mod connection;
 pub mod endpoint;
 pub mod frame;
+pub mod marks;
 pub mod path;
+pub mod planted;
 pub mod pool;
 pub mod received;
 pub mod record;

@@ -5,6 +5,8 @@
 //! caller knows of a frame's content. Before it: the connection; after it: `received`, `sent`, `rtt`.
 
 use crate::frame::{Dropped, Flags};
+use crate::marks::{Mark, mark};
+use crate::planted::{Bug, planted};
 use crate::received::{Ack, Arrival, Received};
 use crate::rtt::{ACK_DELAY_NS, Rtt};
 use crate::sent::Sent;
@@ -139,19 +141,34 @@ impl<C> Path<C> {
     #[inline]
     pub fn has_room(&self) -> bool {
         let window = if self.stopped { STOPPED } else { self.window.frames() };
-        self.sent.has_room() && self.under_way() < window && !self.granted.is_by(self.sent.next())
+        let full = if !self.sent.has_room() {
+            Mark::NumbersUsedUp
+        } else if self.under_way() >= window {
+            if self.stopped { Mark::HeldByStop } else { Mark::NetworkFull }
+        } else if self.granted.is_by(self.sent.next()) {
+            Mark::CreditUsedUp
+        } else {
+            return true;
+        };
+        mark(full);
+        false
     }
 
     /// Whether a question may be sent, which has no payload and needs no room at the peer.
     #[inline]
     pub fn may_ask(&self) -> bool {
-        self.sent.has_room()
+        self.sent.has_room() && !planted(Bug::ProbeNotSent)
     }
 
     /// Frames that may be under way by what the network has borne, for choosing among paths.
     #[inline]
     pub fn frames(&self) -> u32 {
         self.window.frames()
+    }
+
+    /// The round trip, smoothed; 0 before one was measured.
+    pub fn round_trip_ns(&self) -> u64 {
+        self.rtt.smoothed_ns()
     }
 
     /// Frames of which nothing is known.
@@ -169,7 +186,10 @@ impl<C> Path<C> {
         }
         // What came beyond a gap does not fit into a header: then the acknowledgement still goes alone.
         if !self.received.has_gap() && self.owed != Owed::Now {
+            mark(Mark::AckWithData);
             self.acknowledged();
+        } else {
+            mark(Mark::AckApart);
         }
         Numbers { sequence, open, expected: self.received.expected() }
     }
@@ -194,6 +214,7 @@ impl<C> Path<C> {
     /// path was dead, and only an answer can show that it is no more (P24).
     pub fn ask_later(&mut self, now_ns: u64) {
         if self.wait == Wait::Idle {
+            mark(Mark::Blocked);
             self.wait = Wait::Probe(now_ns + self.rtt.probe_ns());
         }
     }
@@ -227,15 +248,25 @@ impl<C> Path<C> {
 
     /// A numbered frame of the peer's came. An error: it is not to be looked at, but an acknowledgement may be owed.
     pub fn handle_numbered(&mut self, seq: Seq, open: u16, flags: Flags, now_ns: u64) -> Result<(), Dropped> {
-        let arrival = self.received.take(seq, u32::from(open));
+        let arrival = match self.received.take(seq, u32::from(open)) {
+            Arrival::Again if planted(Bug::TakenTwice) => Arrival::New,
+            arrival => arrival,
+        };
         match arrival {
             Arrival::Beyond => return Err(Dropped::Beyond),
             // The acknowledgement was lost: the sender waits for it (P11).
-            Arrival::Again => self.owed = Owed::Now,
-            Arrival::Lose => (self.owed, self.lose) = (Owed::Now, true),
+            Arrival::Again => {
+                mark(Mark::AckOfAgain);
+                self.owed = Owed::Now;
+            }
+            Arrival::Lose => {
+                mark(Mark::LoseSaid);
+                (self.owed, self.lose) = (Owed::Now, true);
+            }
             Arrival::New => self.owe(now_ns),
         }
         if flags.has(Flags::ASK) {
+            mark(Mark::AskedByPeer);
             self.owed = Owed::Now;
         }
         if arrival == Arrival::Again { Err(Dropped::Again) } else { Ok(()) }
@@ -245,6 +276,7 @@ impl<C> Path<C> {
     fn owe(&mut self, now_ns: u64) {
         self.taken += 1;
         if self.taken >= self.ack_every {
+            mark(Mark::AckOfMany);
             self.owed = Owed::Now;
         } else if self.owed == Owed::Nothing {
             self.owed = Owed::By(now_ns + ACK_DELAY_NS);
@@ -272,6 +304,9 @@ impl<C> Path<C> {
             fate(content, Fate::Lost);
         });
         if count > 0 {
+            if planted(Bug::CreditGivenBack) {
+                self.granted = self.granted + count;
+            }
             self.window.settled(0, count, false, ack.expected, self.sent.next());
         }
         if count > 0 || news {
@@ -295,7 +330,7 @@ impl<C> Path<C> {
         if self.granted.is_by(granted) {
             self.granted = granted;
         }
-        self.stopped = word.stop;
+        self.stopped = word.stop && !planted(Bug::StopIgnored);
         match newest {
             Some(at_ns) => {
                 self.rtt.sample(now_ns.saturating_sub(at_ns));
@@ -307,6 +342,7 @@ impl<C> Path<C> {
             // that says much would put it off for ever (found by the simulation, seed 76).
             None => {
                 if let Wait::Timeout(at_ns) = self.wait {
+                    mark(Mark::HeardAgain);
                     self.wait = Wait::Timeout(at_ns.min(now_ns + self.rtt.timeout_ns()));
                 }
             }
@@ -316,15 +352,23 @@ impl<C> Path<C> {
 
     /// Something moved: waiting begins anew, if there is something to wait for.
     fn wait_on(&mut self, now_ns: u64) {
-        self.wait = if self.sent.under_way() == 0 { Wait::Idle } else { Wait::Probe(now_ns + self.rtt.probe_ns()) };
+        let is_over = self.sent.under_way() == 0 || planted(Bug::TimerStopped);
+        self.wait = if is_over { Wait::Idle } else { Wait::Probe(now_ns + self.rtt.probe_ns()) };
     }
 
     /// The acknowledgement that is to go alone now.
     pub fn poll_reply(&mut self, now_ns: u64) -> Option<Reply> {
         self.owed.at_ns().filter(|&at_ns| at_ns <= now_ns)?;
         let flags = if self.lose { Flags::LOSE } else { Flags::default() };
+        if let Owed::By(_) = self.owed {
+            mark(Mark::AckLate);
+        }
         self.acknowledged();
-        Some(Reply { ack: self.received.ack(), flags })
+        let mut ack = self.received.ack();
+        if planted(Bug::AckTooFar) && self.received.has_gap() {
+            ack.expected = ack.expected.next();
+        }
+        Some(Reply { ack, flags })
     }
 
     /// When `poll_reply` or `handle_timeout` has something to do.
@@ -340,12 +384,17 @@ impl<C> Path<C> {
     pub fn handle_timeout(&mut self, now_ns: u64, lost: impl FnMut(C)) -> Due {
         match self.wait {
             Wait::Probe(at_ns) if at_ns <= now_ns => {
+                mark(Mark::Probe);
                 self.wait = Wait::Timeout(now_ns + self.rtt.timeout_ns());
                 Due::Probe
             }
             Wait::Timeout(at_ns) if at_ns <= now_ns => {
+                mark(Mark::Timeout);
                 self.rtt.unanswered();
-                self.sent.take_all(lost);
+                match planted(Bug::SilenceIsDeath) && self.rtt.silent() > 10 {
+                    true => self.sent.take_all(drop),
+                    false => self.sent.take_all(lost),
+                }
                 self.window.timed_out(self.sent.next());
                 self.wait = Wait::Idle;
                 Due::Timeout

@@ -112,11 +112,12 @@ impl Pool {
         &mut self.bytes[at..at + self.lengths[slot.0 as usize] as usize]
     }
 
-    /// Leaves the first `len` bytes of a frame.
-    pub fn shorten(&mut self, slot: Slot, len: usize) {
-        let length = &mut self.lengths[slot.0 as usize];
-        assert!(len <= *length as usize);
-        *length = len as u32;
+    /// Leaves the first `len` bytes of a frame; those behind go to another one, from `at` on to its end.
+    pub fn move_end(&mut self, slot: Slot, len: usize, other: Slot, at: usize) {
+        let length = std::mem::replace(&mut self.lengths[slot.0 as usize], len as u32) as usize;
+        assert!(length - len == self.frame(other).len() - at, "what is moved fits");
+        let from = slot.0 as usize * self.stride;
+        self.bytes.copy_within(from + len..from + length, other.0 as usize * self.stride + at);
     }
 
     pub fn push(&mut self, queue: &mut Queue, slot: Slot) {
@@ -180,6 +181,16 @@ mod tests {
         assert_eq!((pool.frame(slots[2]), pool.frame(slots[0])), (&b"ab"[..], &b""[..]));
         pool.give(slots[1]);
         assert_eq!((pool.left(), pool.take(10)), (1, Some(slots[1])));
+    }
+
+    #[test]
+    fn the_end_of_a_frame_moves_to_another() {
+        let mut pool = Pool::new(2, 10);
+        let (long, other) = (pool.take(8).unwrap(), pool.take(5).unwrap());
+        pool.frame_mut(long).copy_from_slice(b"HHabcdef");
+        pool.frame_mut(other).fill(b'-');
+        pool.move_end(long, 5, other, 2);
+        assert_eq!((pool.frame(long), pool.frame(other)), (&b"HHabc"[..], &b"--def"[..]));
     }
 
     proptest! {

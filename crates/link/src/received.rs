@@ -3,6 +3,7 @@
 //! Go-Back-N for PM discarded whatever came after a gap and answered LOSE; here it is kept, and LOSE names the gap (P12).
 //! Frames are not put in order here: that is the messages' numbers' business. Before it: `path`; after it: nothing.
 
+use crate::marks::{Mark, mark};
 use crate::seq::{Seq, WINDOW, WORDS};
 
 /// Frames that may overtake one before it counts as lost: what networks reorder is closer together (RFC 5681's three).
@@ -102,9 +103,11 @@ impl Received {
             return;
         }
         if self.expected.until(seq) > self.reach {
+            mark(Mark::ClosedFar);
             *self = Received { told: self.told, ..Received::new(seq) };
             return;
         }
+        mark(Mark::ClosedNear);
         while self.expected != seq {
             self.step();
         }

@@ -2,6 +2,8 @@
 //!
 //! It never looks at frames and reads no clock. Before it: `path`.
 
+use crate::marks::{Mark, mark};
+
 /// The shortest timeout: below it a peer that is descheduled for a tick would be taken for a loss (P16).
 pub const TIMEOUT_MIN_NS: u64 = 1_000_000;
 /// The longest: a peer that comes back is found within it even if it says nothing (P18).
@@ -37,6 +39,11 @@ impl Rtt {
         self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
     }
 
+    /// The estimate; 0 before the first sample.
+    pub fn smoothed_ns(&self) -> u64 {
+        self.smoothed_ns
+    }
+
     /// The peer was heard: it is there, and the back-off begins anew (P18).
     pub fn heard(&mut self) {
         self.silent = 0;
@@ -45,6 +52,14 @@ impl Rtt {
     /// A timeout went by.
     pub fn unanswered(&mut self) {
         self.silent = self.silent.saturating_add(1);
+        if self.silent == 5 {
+            mark(Mark::BackedOff);
+        }
+    }
+
+    /// Timeouts since the peer was last heard.
+    pub fn silent(&self) -> u32 {
+        self.silent
     }
 
     /// A timeout went by since the peer was heard.

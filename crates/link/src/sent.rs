@@ -4,6 +4,8 @@
 //! PM kept a send buffer for each frame; here a frame's content is the caller's few words (message, offset, length), and
 //! the bytes stay where they are. It reads no clock and sends nothing. Before it: `path`; after it: nothing.
 
+use crate::marks::{Mark, mark};
+use crate::planted::{Bug, planted};
 use crate::received::{Ack, REORDER};
 use crate::seq::{Seq, WINDOW};
 
@@ -63,6 +65,7 @@ impl<C> Sent<C> {
     pub fn take_back(&mut self) -> Option<C> {
         let last = Seq(self.next.0.wrapping_sub(1));
         let content = self.entries[last.slot()].content.take().filter(|_| self.first != self.next)?;
+        mark(Mark::TakenBack);
         self.next = last;
         self.under_way -= 1;
         Some(content)
@@ -94,6 +97,7 @@ impl<C> Sent<C> {
         let mut newest = None;
         if self.first.is_by(ack.expected) {
             for ahead in 0..self.first.until(ack.expected) {
+                mark(Mark::SettledInOrder);
                 self.settle(self.first + ahead, &mut newest, &mut came);
             }
         }
@@ -102,6 +106,7 @@ impl<C> Sent<C> {
             while left != 0 {
                 let ahead = 1 + 64 * w as u32 + left.trailing_zeros();
                 left &= left - 1;
+                mark(Mark::SettledBeyond);
                 self.settle(ack.expected + ahead, &mut newest, &mut came);
             }
         }
@@ -120,9 +125,13 @@ impl<C> Sent<C> {
         }
         let entry = &mut self.entries[seq.slot()];
         if let Some(content) = entry.content.take() {
-            *newest = (*newest).max(Some(entry.at_ns));
+            let at_ns = Some(entry.at_ns);
+            let oldest = planted(Bug::RoundTripOfOldest) && newest.is_some();
+            *newest = if oldest { (*newest).min(at_ns) } else { (*newest).max(at_ns) };
             self.under_way -= 1;
             came(content);
+        } else {
+            mark(Mark::SettledLate);
         }
     }
 
@@ -139,8 +148,10 @@ impl<C> Sent<C> {
         for ahead in 0..overtaken {
             let entry = &mut self.entries[(self.first + ahead).slot()];
             if overtaken - ahead > REORDER || entry.at_ns + slack_ns < self.newest_ns {
-                self.under_way -= u32::from(entry.content.is_some());
-                entry.content.take().into_iter().for_each(&mut lost);
+                let Some(content) = entry.content.take() else { continue };
+                mark(if overtaken - ahead > REORDER { Mark::LostByNumber } else { Mark::LostByTime });
+                self.under_way -= 1;
+                lost(content);
             }
         }
         self.pass_settled();

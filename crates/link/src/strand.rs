@@ -4,6 +4,7 @@
 //! Before it: `connection`; after it: `path`.
 
 use crate::frame::{Dropped, HEADER, Kind};
+use crate::marks::{Mark, mark};
 use crate::path::Path;
 use crate::pool::Slot;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
@@ -30,7 +31,9 @@ pub const HELLO: usize = 12;
 
 /// The longest frames that most networks pass (Ethernet's 1500 bytes), all of IPv6 (1280) and all of IPv4 (576), less IP and UDP
 /// headers.
-const SHORTER: [usize; 3] = [1452, 1232, 548];
+const SHORTER: [usize; 3] = [1452, 1232, SHORTEST];
+/// No HELLO is shorter, but of ends that have only shorter frames (P8).
+pub const SHORTEST: usize = 548;
 
 /// HELLOs of a length before a shorter one is tried.
 const TRIES: u32 = 3;
@@ -143,6 +146,7 @@ impl Strand {
     pub fn handle_hello(&mut self, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
         match &self.state {
             State::Opening { .. } => {
+                mark(if kind == Kind::Hello { Mark::OpenedByHello } else { Mark::OpenedByWelcome });
                 let path = Box::new(Path::new(self.first, hello.first, hello.credit));
                 self.state = State::Open { theirs: hello.number, first: hello.first, path };
             }
@@ -150,7 +154,7 @@ impl Strand {
             State::Open { theirs, first, .. } if (*theirs, *first) != (hello.number, hello.first) => {
                 return Err(Dropped::Hello);
             }
-            State::Open { .. } => {}
+            State::Open { .. } => mark(Mark::OpenedAlready),
         }
         self.frame = self.frame.min(len);
         if kind == Kind::Hello {
@@ -164,6 +168,12 @@ impl Strand {
         self.welcome.take()
     }
 
+    /// The wire did not take it: it is owed still.
+    pub fn owe_welcome(&mut self, len: usize) {
+        mark(Mark::WelcomeRefused);
+        self.welcome = Some(len);
+    }
+
     /// Whether HELLO is to be sent now; how long it is then, its header included.
     pub fn poll_hello(&mut self, now_ns: u64) -> Option<usize> {
         let State::Opening { at_ns, tries } = &mut self.state else { return None };
@@ -174,6 +184,11 @@ impl Strand {
         *tries += 1;
         let shorter = SHORTER.get((((*tries - 1) / TRIES) as usize).wrapping_sub(1));
         let last = if *tries > TRIES { SHORTER.last() } else { None };
+        mark(match *tries {
+            ..=TRIES => Mark::HelloSent,
+            _ if shorter == SHORTER.first() => Mark::HelloShorter,
+            _ => Mark::HelloShortest,
+        });
         Some(shorter.or(last).map_or(self.frame, |&shorter| shorter.min(self.frame)))
     }
 

@@ -3,6 +3,7 @@
 //!
 //! It knows nothing of frames but their numbers. Before it: `path`.
 
+use crate::marks::{Mark, mark};
 use crate::seq::{Seq, WINDOW};
 
 /// Before anything is known: what 10 Gbit/s carry in 40 us.
@@ -55,12 +56,14 @@ impl Window {
     }
 
     fn grow(&mut self, came: u32) {
+        mark(if self.doubling { Mark::Doubling } else { Mark::Growing });
         let by = if self.doubling { came * ONE } else { (came * ONE) / self.frames().max(1) };
         self.limit = (self.limit + by).min(WINDOW * ONE);
     }
 
     fn end_round(&mut self, next: Seq) {
         if 100 * self.lost > CHANCE_PERCENT * (self.came + self.lost) && self.lost > 1 {
+            mark(Mark::Shrinking);
             self.limit = (self.limit / 10 * 7).max(LEAST * ONE);
             self.doubling = false;
         }

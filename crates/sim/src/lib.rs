@@ -11,4 +11,4 @@ mod seeds;
 
 pub use dice::Dice;
 pub use network::{Arrival, Faults, Network};
-pub use seeds::seeds;
+pub use seeds::{asked, each_seed, failure, seeds};

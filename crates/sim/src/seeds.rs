@@ -1,10 +1,67 @@
-//! Which seeds a run tries: `SIM_SEED=N SIM_SEEDS=K` are K from N on; a seed alone is that one (`make sim`).
+//! Which seeds a run tries, and how: `SIM_SEED=N SIM_SEEDS=K` are K from N on; a seed alone is that one (`make sim`).
 
+use std::any::Any;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+/// A number that a run was given.
+pub fn asked(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
 
 /// `unasked`: how many from 1 on, of a run that names none.
 pub fn seeds(unasked: u64) -> Range<u64> {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let first = number("SIM_SEED").unwrap_or(1);
-    first..first + number("SIM_SEEDS").unwrap_or(if number("SIM_SEED").is_some() { 1 } else { unasked })
+    let first = asked("SIM_SEED").unwrap_or(1);
+    first..first + asked("SIM_SEEDS").unwrap_or(if asked("SIM_SEED").is_some() { 1 } else { unasked })
+}
+
+/// Tries every seed, on all cores. The first that fails ends it, and is named.
+pub fn each_seed(seeds: Range<u64>, one: impl Fn(u64) + Sync) {
+    let next = AtomicU64::new(seeds.start);
+    let work = || {
+        while let seed = next.fetch_add(1, Relaxed)
+            && seed < seeds.end
+        {
+            if let Err(why) = failure(seed, &one) {
+                next.store(seeds.end, Relaxed);
+                eprintln!("seed {seed} fails; `make sim SEED={seed}` repeats it");
+                resume_unwind(why);
+            }
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().for_each(|worker| worker.join().unwrap_or_else(|why| resume_unwind(why)));
+    });
+}
+
+/// Tries one seed: what it panics with is an error.
+pub fn failure(seed: u64, one: impl FnOnce(u64)) -> Result<(), Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(|| one(seed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn every_seed_is_tried_once_and_one_that_fails_fails_the_run() {
+        let sum = AtomicU64::new(0);
+        each_seed(5..105, |seed| _ = sum.fetch_add(seed, Relaxed));
+        assert_eq!(sum.into_inner(), (5..105).sum());
+        let tried = AtomicUsize::new(0);
+        let run = || {
+            each_seed(0..1_000_000, |seed| {
+                tried.fetch_add(1, Relaxed);
+                assert_ne!(seed, 100, "one hundred");
+            });
+        };
+        let why = catch_unwind(AssertUnwindSafe(run)).expect_err("a seed fails");
+        assert!(why.downcast_ref::<String>().is_some_and(|text| text.contains("one hundred")));
+        assert!(tried.into_inner() < 1_000_000);
+    }
 }

@@ -1,0 +1,98 @@
+//! Marks: the states and events that the simulator must have come by. One that no seed reaches is not tested, and is named
+//! by the test (`tests/simulation`). Reasons for dropping a frame are counted anyway (`Endpoint::drops`).
+//!
+//! Nothing of it is in a build without the feature `marks`, which tests alone turn on. After it: nothing.
+
+#[cfg(feature = "marks")]
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+macro_rules! marks {
+    ($($name:ident = $what:literal;)*) => {
+        /// Something that happens in this room.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Mark {
+            $(#[doc = $what] $name,)*
+        }
+
+        /// Every mark, in words.
+        pub const MARKS: &[(Mark, &str)] = &[$((Mark::$name, $what)),*];
+    };
+}
+
+marks! {
+    HelloSent = "HELLO was sent";
+    HelloShorter = "a shorter HELLO was sent, since longer ones were not answered";
+    HelloShortest = "the shortest HELLO was sent";
+    WelcomeRefused = "the wire did not take WELCOME";
+    OpenedByHello = "a path was opened by its peer's HELLO";
+    OpenedByWelcome = "a path was opened by WELCOME";
+    OpenedAlready = "HELLO or WELCOME came for a path that is open";
+    OpenedByPeer = "a path was begun by a peer that we had nothing for";
+    AckWithData = "an acknowledgement went with data";
+    AckApart = "an acknowledgement could not go with data, since there is a gap or it is due";
+    AckLate = "an acknowledgement went alone after its delay";
+    AckOfMany = "an acknowledgement went alone after many frames";
+    AckOfAgain = "a frame that had come before was acknowledged at once";
+    AckRefused = "the wire did not take an acknowledgement";
+    LoseSaid = "LOSE was said";
+    AskedByPeer = "the peer asked for an acknowledgement";
+    ClosedNear = "numbers were closed up to one that had come";
+    ClosedFar = "numbers were closed beyond all that had come";
+    SettledInOrder = "frames were settled by the number that the peer expects";
+    SettledBeyond = "frames were settled by bits of an acknowledgement";
+    SettledLate = "a frame had come after all that counted as lost";
+    LostByNumber = "a frame was lost, since later ones had overtaken it";
+    LostByTime = "a frame was lost, since a much later one had overtaken it";
+    TakenBack = "the wire did not take a frame that had its number";
+    Probe = "a silence brought a question";
+    Timeout = "a silence brought a timeout";
+    BackedOff = "the fifth timeout of a silence";
+    HeardAgain = "a word of the peer's ended a back-off";
+    Blocked = "something waited without room at the peer, and nothing was under way";
+    NumbersUsedUp = "a window of numbers was open";
+    NetworkFull = "as much was under way as the network bears";
+    CreditUsedUp = "as much was under way as the peer granted";
+    HeldByStop = "as much was under way as the peer takes after STOP";
+    Doubling = "the network's window doubled";
+    Growing = "the network's window grew a little";
+    Shrinking = "the network's window shrank";
+    DeliveredAtOnce = "a message of one fragment was delivered as it came";
+    DeliveredHeld = "a message was delivered out of what was held";
+    HeldFirst = "a fragment was held in front of all others";
+    HeldBetween = "a fragment was held between others";
+    HeldLast = "a fragment was held behind all others";
+    KnownMessage = "a fragment came of a message that was delivered";
+    KnownFragment = "a fragment came that was held";
+    UrgentRoom = "the next message of a peer took the last memory";
+    UrgentOther = "the next message of a peer found the last memory kept for another peer";
+    StopSaid = "STOP was said";
+    GoSaid = "GO was said";
+    LostBehind = "what was lost went behind others that wait";
+    LostInFront = "what was lost went in front of all that waits";
+    WireFull = "the wire did not take all frames of a run";
+    Cut = "a frame was cut in two for a shorter path";
+    NotCut = "there was no memory to cut a frame in two";
+    SendingFull = "a message was refused, since there was no memory";
+    SendingUnfair = "a message was refused, since its peer had half of the memory";
+    ControlPassed = "an envelope was taken where payload would have been refused";
+    Forgotten = "a peer was forgotten that something was held for";
+}
+
+#[cfg(feature = "marks")]
+static MET: [AtomicBool; MARKS.len()] = [const { AtomicBool::new(false) }; MARKS.len()];
+
+/// The walk comes by.
+#[inline(always)]
+pub(crate) fn mark(mark: Mark) {
+    #[cfg(feature = "marks")]
+    MET[mark as usize].store(true, Relaxed);
+    #[cfg(not(feature = "marks"))]
+    let _ = mark;
+}
+
+/// What this process never came by.
+#[cfg(feature = "marks")]
+pub fn unmet() -> Vec<&'static str> {
+    let unmet = MARKS.iter().filter(|&&(mark, _)| !MET[mark as usize].load(Relaxed));
+    unmet.map(|&(_, what)| what).collect()
+}

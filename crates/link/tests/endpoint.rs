@@ -1,0 +1,230 @@
+//! One endpoint against a peer that is written by hand, frame by frame: what seeds of the simulator come by too seldom, and
+//! what they have found.
+
+use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
+use hawser_link::record::{RECORD, Record};
+use hawser_link::{Config, Endpoint, Message, Refused, Route, Seq, Wire};
+use std::io::IoSlice;
+
+const ROUTE: Route = Route { ours: 0, theirs: 0, flow: 0 };
+const FRAME: usize = 1472;
+const SLOTS: usize = 300;
+
+/// What an endpoint has sent.
+#[derive(Default)]
+struct Tape(Vec<Vec<u8>>);
+
+/// Takes nothing.
+struct Full;
+
+impl Wire for Full {
+    fn send(&mut self, _peer: u32, _route: Route, _frames: &[IoSlice<'_>]) -> usize {
+        0
+    }
+}
+
+impl Wire for Tape {
+    fn send(&mut self, _peer: u32, _route: Route, frames: &[IoSlice<'_>]) -> usize {
+        self.0.extend(frames.iter().map(|frame| frame.to_vec()));
+        frames.len()
+    }
+}
+
+fn key() -> Key {
+    Key::new(*b"the job's secret")
+}
+
+/// Rank 0, and rank 1 by hand.
+struct Two {
+    endpoint: Endpoint,
+    now_ns: u64,
+    /// The number by which rank 0 knows the path, its next number and rank 1's.
+    path: u32,
+    first: Seq,
+    sequence: Seq,
+    came: Vec<Vec<u8>>,
+}
+
+impl Two {
+    fn new() -> Two {
+        let config = Config {
+            me: 0,
+            ranks: 2,
+            key: key(),
+            frame_max: FRAME,
+            sending: SLOTS,
+            holding: SLOTS,
+            checked: true,
+            grades: vec![],
+        };
+        let mut endpoint = Endpoint::new(config, 1);
+        endpoint.open(1, ROUTE, FRAME);
+        Two { endpoint, now_ns: 1, path: 0, first: Seq(0), sequence: Seq(0), came: vec![] }
+    }
+
+    /// What rank 0 sends now.
+    fn transmit(&mut self) -> Vec<(Head, Vec<u8>)> {
+        let mut tape = Tape::default();
+        self.endpoint.transmit(self.now_ns, &mut tape);
+        let check = |bytes: &Vec<u8>| {
+            let (head, payload) = Frame::of(bytes).unwrap().check(&key(), Ends { from: 0, to: 1 }).unwrap();
+            (head, payload.to_vec())
+        };
+        tape.0.iter().map(check).collect()
+    }
+
+    fn receive(&mut self, head: Head, payload: &[u8]) -> Result<(), Dropped> {
+        let header = head.write(&key(), Ends { from: 1, to: 0 }, payload.len(), Some(frame::crc(payload)));
+        let came = &mut self.came;
+        let mut deliver = |_: u32, _: u8, mut message: Message<'_>| {
+            let mut whole = vec![];
+            while let Some(piece) = message.next(usize::MAX) {
+                whole.extend(piece);
+            }
+            came.push(whole);
+        };
+        self.endpoint.handle_frame(0, &[&header, payload].concat(), self.now_ns, &mut deliver)
+    }
+
+    fn head(&self, kind: Kind, credit: u16) -> Head {
+        let (path, sequence) = (self.path, self.sequence);
+        Head { kind, flags: Flags::default(), path, sequence, expected: self.first, credit, open: 0 }
+    }
+
+    /// Opens the path, as the answer to its HELLO. Rank 1 has room for `credit` frames.
+    fn open(&mut self, credit: u16) {
+        let (head, hello) = self.transmit().into_iter().find(|(head, _)| head.kind == Kind::Hello).expect("HELLO");
+        assert_eq!(hello.len() + 32, FRAME);
+        self.path = u32::from_le_bytes(hello[..4].try_into().unwrap());
+        self.first = Seq(u32::from_le_bytes(hello[4..8].try_into().unwrap()));
+        // Rank 1 knows the path by 77, and begins with 0.
+        self.greet(Head { kind: Kind::Welcome, path: 1, credit, ..head }, FRAME);
+    }
+
+    /// HELLO or WELCOME of so many bytes comes.
+    fn greet(&mut self, head: Head, len: usize) {
+        let hello = [&77_u32.to_le_bytes()[..], &[0; 8], &vec![0; len - 44]].concat();
+        self.receive(head, &hello).unwrap();
+    }
+
+    /// A fragment of rank 1's comes; `said` changes what its header says.
+    fn fragment(&mut self, record: &Record, bytes: &[u8], said: impl FnOnce(&mut Head)) -> Result<(), Dropped> {
+        let mut payload = [0; RECORD].to_vec();
+        record.write(&mut payload);
+        payload.extend(bytes);
+        let mut head = self.head(Kind::Data, 1);
+        said(&mut head);
+        let result = self.receive(head, &payload);
+        if result.is_ok() {
+            self.sequence = self.sequence.next();
+        }
+        result
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&bytes[at..at + into.len()]);
+        self.endpoint.send(1, 0, bytes.len(), true, fill)
+    }
+}
+
+const PART: Record = Record { message: Seq(0), offset: 0, total: 8, channel: 0 };
+
+/// P7: what waits for a path cannot keep it from being opened, however much it is.
+#[test]
+fn a_path_is_opened_though_all_memory_is_taken() {
+    let mut two = Two::new();
+    while two.send(b"envelope").is_ok() {}
+    two.open(1000);
+    two.now_ns += 1;
+    assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Data));
+}
+
+/// P7: a WELCOME that the wire does not take goes out when it does; the peer's next HELLO may be a second away.
+#[test]
+fn a_refused_welcome_is_sent_later() {
+    let mut two = Two::new();
+    two.greet(Head { path: 1, ..two.head(Kind::Hello, 1) }, FRAME);
+    two.endpoint.transmit(two.now_ns, &mut Full);
+    assert_eq!(two.endpoint.deadline_ns(), Some(0));
+    assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Welcome));
+}
+
+/// P8: pieces that were cut for a path are cut again when it turns out shorter still, with whatever memory is left.
+#[test]
+fn frames_are_cut_twice_though_all_memory_is_taken() {
+    let mut two = Two::new();
+    (0..3).for_each(|_| two.send(&[7; 17_000]).unwrap());
+    while two.send(b"envelope").is_ok() {}
+    two.open(1000);
+    let mut longest = 0;
+    for len in [1232, 548] {
+        two.greet(Head { path: 1, ..two.head(Kind::Hello, 1000) }, len);
+        // Nothing is answered: all that is under way counts as lost.
+        for _ in 0..20 {
+            let data =
+                two.transmit().into_iter().filter(|(head, payload)| head.kind == Kind::Data && !payload.is_empty());
+            longest = data.map(|(_, payload)| payload.len() + 32).max().unwrap_or(longest);
+            two.now_ns += 30_000_000;
+        }
+        assert_eq!(longest, len);
+    }
+}
+
+/// P7, P8: a rank opens so many paths and no more, and none that is too short for anything.
+#[test]
+fn hellos_do_not_take_all_memory() {
+    let mut two = Two::new();
+    two.open(1);
+    let hello = |theirs: u8, flow: u8, len: usize| {
+        [&9_u32.to_le_bytes()[..], &[0; 4], &[theirs, 0, flow, 0], &vec![0; len - 44]].concat()
+    };
+    let head = Head { path: 1, ..two.head(Kind::Hello, 1) };
+    assert_eq!(two.receive(head, &hello(1, 0, 44)), Err(Dropped::Hello));
+    let mut taken = 0;
+    for (theirs, flow) in (0..4).flat_map(|theirs| (0..=255).map(move |flow| (theirs, flow))) {
+        taken += usize::from(two.receive(head, &hello(theirs, flow, FRAME)).is_ok());
+    }
+    assert_eq!((taken, two.endpoint.drops()[Dropped::Hello as usize]), (255, 4 * 256 - 255 + 1));
+}
+
+/// P3: a frame that breaks a rule is not heard in what else it says: here of room.
+#[test]
+fn what_breaks_a_rule_has_no_effect_at_all() {
+    let mut two = Two::new();
+    two.open(1);
+    two.send(b"first").unwrap();
+    two.send(b"second").unwrap();
+    let data = |sent: Vec<(Head, Vec<u8>)>| sent.iter().filter(|(head, _)| head.kind == Kind::Data).count();
+    assert_eq!(data(two.transmit()), 1, "there is room for one");
+    let more = |head: &mut Head| head.credit = 9;
+    assert_eq!(two.fragment(&Record { total: 3, ..PART }, b"long", more), Err(Dropped::Record));
+    let open = |head: &mut Head| (head.credit, head.open) = (9, 1024);
+    assert_eq!(two.fragment(&PART, b"whole...", open), Err(Dropped::Beyond));
+    assert_eq!((data(two.transmit()), two.came.len()), (0, 0));
+    two.fragment(&PART, b"whole...", more).unwrap();
+    assert_eq!((data(two.transmit()), two.came.len()), (1, 1));
+}
+
+/// P22: a message has one length.
+#[test]
+fn fragments_that_disagree_about_their_message_are_dropped() {
+    let mut two = Two::new();
+    two.open(1);
+    two.fragment(&PART, b"1234", |_| {}).unwrap();
+    assert_eq!(two.fragment(&Record { offset: 8, total: 12, ..PART }, b"9abc", |_| {}), Err(Dropped::Record));
+    two.fragment(&Record { offset: 4, ..PART }, b"5678", |_| {}).unwrap();
+    assert_eq!(two.came, [b"12345678"]);
+    assert_eq!(two.endpoint.left(), (SLOTS, SLOTS));
+}
+
+/// P22: it was cut again for a shorter path, and comes whole by a longer one.
+#[test]
+fn a_whole_message_takes_the_place_of_its_pieces() {
+    let mut two = Two::new();
+    two.open(1);
+    two.fragment(&PART, b"1234", |_| {}).unwrap();
+    two.fragment(&PART, b"12345678", |_| {}).unwrap();
+    two.fragment(&Record { offset: 4, ..PART }, b"5678", |_| {}).unwrap();
+    assert_eq!(two.came, [b"12345678"]);
+    assert_eq!(two.endpoint.left(), (SLOTS, SLOTS));
+}

@@ -1,0 +1,549 @@
+//! Whatever comes by the wire: any bytes, frames of two ranks of our own job that keep to no rule, frames that came before and
+//! our own ones, among sends of ours and time that passes. What must hold after every event:
+//! - nothing panics, and no memory is asked for but by HELLO, which opens a path;
+//! - what was dropped has changed nothing: a twin that never saw it sends the same from then on (P3);
+//! - a message that is delivered is made of the fragments that came.
+//!
+//! And at the end: a third rank, which keeps to the protocol, is served as if the others were not there once they are
+//! forgotten, and all memory has come back.
+
+use allocation_counter::measure;
+use bolero::{TypeGenerator, check};
+use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
+use hawser_link::record::{RECORD, Record};
+use hawser_link::{Config, Endpoint, Grade, Message, Route, Seq, Wire};
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+
+/// Us, two that the fuzzer speaks for, and one that keeps to the protocol.
+const RANKS: u32 = 4;
+const HONEST: u32 = 3;
+const RAILS: u8 = 2;
+/// The longest frame and the shortest HELLO, in bytes.
+const FRAME: usize = 1300;
+const SHORT: usize = 548;
+const SLOTS: usize = 260;
+/// The number of a hostile rank's first frame.
+const FIRST: u32 = u32::MAX - 20;
+/// What a path that is opened may ask for: its rings, and tables that double.
+const PATH: u64 = 64 << 10;
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Event {
+    /// Any bytes.
+    Raw {
+        rail: u8,
+        bytes: Vec<u8>,
+    },
+    /// A frame of a rank of this job.
+    Shaped(Shaped),
+    /// Frames of one, each with a message or a part of it, of which the first comes later.
+    Run {
+        from: bool,
+        rail: u8,
+        count: u8,
+        skip: u8,
+        part: bool,
+    },
+    /// It has all but our last frames, and of those these.
+    Acked {
+        from: bool,
+        rail: u8,
+        behind: u8,
+        bits: u16,
+    },
+    /// One that came before comes again, or one of ours comes back.
+    Again {
+        rail: u8,
+        number: u8,
+    },
+    Back {
+        rail: u8,
+        number: u8,
+    },
+    Call(Call),
+}
+
+/// Numbers are near those in use.
+#[derive(Clone, Debug, TypeGenerator)]
+struct Shaped {
+    from: bool,
+    rail: u8,
+    kind: u8,
+    flags: u8,
+    /// Of another path, if it is not 0.
+    path: u8,
+    sequence: i8,
+    expected: i8,
+    credit: u8,
+    /// Times eight, if it is far.
+    open: u8,
+    far: bool,
+    body: Body,
+    wrong: Option<Wrong>,
+}
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Body {
+    Nothing,
+    Hello { number: u8, first: u8, flow: u8, long: bool },
+    Record { message: i8, offset: u8, len: u8, total: u8, reserved: u8 },
+    Bits(Vec<u64>),
+    Any(Vec<u8>),
+}
+
+/// Numbered, next, and right.
+const PLAIN: Shaped = Shaped {
+    from: false,
+    rail: 0,
+    kind: 2,
+    flags: 0,
+    path: 0,
+    sequence: 0,
+    expected: 0,
+    credit: 200,
+    open: 0,
+    far: false,
+    body: Body::Nothing,
+    wrong: None,
+};
+
+/// What is wrong with a frame besides.
+#[derive(Clone, Copy, Debug, TypeGenerator)]
+enum Wrong {
+    Key,
+    Ends,
+    Crc,
+    Longer,
+    Bit(u16),
+}
+
+#[derive(Clone, Debug, TypeGenerator)]
+enum Call {
+    Send {
+        to: bool,
+        len: u16,
+        control: bool,
+    },
+    /// So many frames are taken of each run.
+    Transmit {
+        taken: u8,
+    },
+    Pass {
+        us: u16,
+    },
+    Open {
+        to: bool,
+        rail: u8,
+    },
+    /// If it is 0: else hardly one would stay.
+    Forget {
+        who: bool,
+        never: u8,
+    },
+    Acknowledge,
+    Credit {
+        rail: u8,
+        frames: u16,
+    },
+}
+
+/// What an endpoint sends, without any memory that it asks for then.
+struct Tape {
+    bytes: Vec<u8>,
+    frames: Vec<(u32, Route, usize)>,
+    taken: usize,
+}
+
+impl Tape {
+    fn new() -> Tape {
+        Tape { bytes: Vec::with_capacity(1 << 20), frames: Vec::with_capacity(1 << 12), taken: usize::MAX }
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.frames.clear();
+    }
+
+    /// By peer and path, each in order.
+    fn by_path(&self) -> BTreeMap<(u32, Route), Vec<Vec<u8>>> {
+        let mut all = BTreeMap::<_, Vec<_>>::new();
+        let mut at = 0;
+        for &(peer, route, len) in &self.frames {
+            all.entry((peer, route)).or_default().push(self.bytes[at..at + len].to_vec());
+            at += len;
+        }
+        all
+    }
+}
+
+impl Wire for Tape {
+    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
+        for frame in frames.iter().take(self.taken) {
+            assert!(frame.len() <= FRAME);
+            self.bytes.extend_from_slice(frame);
+            self.frames.push((peer, route, frame.len()));
+        }
+        frames.len().min(self.taken)
+    }
+}
+
+fn key() -> Key {
+    Key::new(*b"the job's secret")
+}
+
+fn endpoint(me: u32) -> Endpoint {
+    let config = Config {
+        me,
+        ranks: RANKS,
+        key: key(),
+        frame_max: FRAME,
+        sending: SLOTS,
+        holding: SLOTS,
+        checked: true,
+        grades: vec![Grade::Quick, Grade::Bulk],
+    };
+    let mut endpoint = Endpoint::new(config, 5);
+    (0..usize::from(RAILS)).for_each(|rail| endpoint.set_credit(rail, 100));
+    endpoint
+}
+
+fn byte(message: u32, at: usize) -> u8 {
+    (message as usize * 7 + at) as u8
+}
+
+/// What the fuzzer knows of a path: our number for it, our next frame's and that rank's next one.
+#[derive(Clone, Copy)]
+struct Known {
+    number: u32,
+    ours: Seq,
+    theirs: Seq,
+}
+
+struct Test {
+    it: Endpoint,
+    /// Never sees what is dropped.
+    twin: Endpoint,
+    now_ns: u64,
+    tape: Tape,
+    twins: Tape,
+    known: BTreeMap<(u32, Route), Known>,
+    came: Vec<Vec<u8>>,
+    sent: Vec<Vec<u8>>,
+    /// Messages of each rank, and whether their bytes may be any.
+    messages: [u32; RANKS as usize],
+    garbled: bool,
+    forgotten: [bool; RANKS as usize],
+    /// What is delivered, laid behind one another.
+    delivered: Vec<u8>,
+}
+
+fn who(which: bool) -> u32 {
+    1 + u32::from(which)
+}
+
+impl Test {
+    /// With a path of each rank: events may open others.
+    fn new() -> Test {
+        let mut test = Test {
+            it: endpoint(0),
+            twin: endpoint(0),
+            now_ns: 1,
+            tape: Tape::new(),
+            twins: Tape::new(),
+            known: BTreeMap::new(),
+            came: Vec::new(),
+            sent: Vec::new(),
+            messages: [0; RANKS as usize],
+            garbled: false,
+            forgotten: [false; RANKS as usize],
+            delivered: Vec::with_capacity(1 << 18),
+        };
+        for (from, rail) in [(false, 0), (true, 1)] {
+            let body = Body::Hello { number: 3, first: 0, flow: 0, long: true };
+            test.act(&Event::Shaped(Shaped { from, rail, kind: 0, body, ..PLAIN }));
+        }
+        test.transmit(usize::MAX);
+        test
+    }
+
+    fn act(&mut self, event: &Event) {
+        match event {
+            Event::Raw { rail, bytes } => self.receive(*rail % RAILS, bytes),
+            Event::Shaped(shaped) => {
+                let bytes = self.write(shaped);
+                // Any bits may be a fragment too, with any bytes in it.
+                self.garbled |= matches!(shaped.body, Body::Bits(_) | Body::Any(_)) && shaped.kind % 5 != 4;
+                self.receive(shaped.rail % RAILS, &bytes);
+            }
+            Event::Run { from, rail, count, skip, part } => {
+                for n in 0..i8::try_from(*count % 100).expect("it is small") {
+                    let (message, total) = (n.wrapping_add((*skip % 8) as i8), if *part { 20 } else { 10 });
+                    let body = Body::Record { message, offset: 0, len: 10, total, reserved: 0 };
+                    let (from, rail) = (*from, *rail);
+                    let frame = Shaped { from, rail, body, ..PLAIN };
+                    self.act(&Event::Shaped(frame));
+                }
+            }
+            Event::Acked { from, rail, behind, bits } => {
+                let (from, rail, expected) = (*from, *rail, -((*behind % 20) as i8));
+                let bits = Body::Bits(vec![u64::from(*bits) & (((1 << (behind % 20)) - 1) >> 1)]);
+                self.act(&Event::Shaped(Shaped { from, rail, kind: 4, expected, body: bits, ..PLAIN }));
+            }
+            Event::Again { rail, number } => self.repeat(*rail, *number, false),
+            Event::Back { rail, number } => self.repeat(*rail, *number, true),
+            Event::Call(call) => self.call(call),
+        }
+    }
+
+    fn repeat(&mut self, rail: u8, number: u8, ours: bool) {
+        let tape = if ours { &self.sent } else { &self.came };
+        if let Some(at) = tape.len().checked_sub(1 + usize::from(number)) {
+            let bytes = tape[at].clone();
+            self.receive(rail % RAILS, &bytes);
+        }
+    }
+
+    /// A frame of a hostile rank.
+    fn write(&mut self, shaped: &Shaped) -> Vec<u8> {
+        let (from, rail) = (who(shaped.from), shaped.rail % RAILS);
+        let route = Route { ours: rail, theirs: rail, flow: 0 };
+        let unknown = Known { number: 0, ours: Seq(0), theirs: Seq(FIRST) };
+        let known = self.known.get(&(from, route)).copied().unwrap_or(unknown);
+        let kind = [Kind::Hello, Kind::Welcome, Kind::Data, Kind::Data, Kind::Ack][usize::from(shaped.kind) % 5];
+        let near = |seq: Seq, by: i8| seq + i32::from(by) as u32;
+        let is_hello = matches!(kind, Kind::Hello | Kind::Welcome);
+        let flag = |bit: u8, flag: Flags| if shaped.flags & bit != 0 { flag } else { Flags::default() };
+        let head = Head {
+            kind,
+            flags: flag(1, Flags::LOSE) | flag(2, Flags::STOP) | flag(4, Flags::ASK),
+            path: if is_hello { from } else { known.number } ^ u32::from(shaped.path),
+            sequence: near(known.theirs, shaped.sequence),
+            expected: near(known.ours, shaped.expected),
+            credit: u16::from(shaped.credit),
+            open: u16::from(shaped.open) * if shaped.far { 8 } else { 1 },
+        };
+        let payload = self.payload(shaped, from, rail);
+        self.seal(&head, payload, shaped.wrong, from)
+    }
+
+    fn payload(&self, shaped: &Shaped, from: u32, rail: u8) -> Vec<u8> {
+        match shaped.body {
+            Body::Nothing => vec![],
+            Body::Bits(ref words) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            Body::Any(ref bytes) => bytes.clone(),
+            Body::Hello { number, first, flow, long } => {
+                let first = FIRST.wrapping_add(u32::from(first));
+                let head =
+                    [&u32::from(number).to_le_bytes()[..], &first.to_le_bytes(), &[rail, rail, flow, 0]].concat();
+                let rest = if long { FRAME } else { SHORT } - HEADER - head.len();
+                [head, vec![0; rest]].concat()
+            }
+            Body::Record { message, offset, len, total, reserved } => {
+                let message = Seq(self.messages[from as usize]) + i32::from(message) as u32;
+                let (offset, total) = (u16::from(offset), u16::from(total));
+                let mut payload = vec![0; RECORD];
+                Record { message, offset, total, channel: 3 }.write(&mut payload);
+                payload[RECORD - 1] = reserved & 1;
+                payload.extend((0..usize::from(len)).map(|at| byte(message.0, usize::from(offset) + at)));
+                payload
+            }
+        }
+    }
+
+    fn seal(&self, head: &Head, payload: Vec<u8>, wrong: Option<Wrong>, from: u32) -> Vec<u8> {
+        let mut key = key();
+        let mut ends = Ends { from, to: 0 };
+        let mut crc = Some(frame::crc(&payload));
+        let mut length = payload.len();
+        match wrong {
+            Some(Wrong::Key) => key = Key::new([9; 16]),
+            Some(Wrong::Ends) => ends = Ends { from: 0, to: from },
+            Some(Wrong::Crc) => crc = crc.map(|crc| !crc),
+            Some(Wrong::Longer) => length += 1,
+            _ => {}
+        }
+        let header = head.write(&key, ends, length, crc);
+        let mut bytes = [&header[..], &payload].concat();
+        if let Some(Wrong::Bit(bit)) = wrong {
+            let bit = usize::from(bit) % (8 * bytes.len());
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        bytes
+    }
+
+    /// A frame comes; to the twin only if it was taken, or has an effect that it is dropped with.
+    fn receive(&mut self, rail: u8, bytes: &[u8]) {
+        let Test { it, delivered, now_ns, .. } = self;
+        delivered.clear();
+        let mut messages = [(0, 0); 300];
+        let mut count = 0;
+        let mut result = Ok(());
+        let memory = measure(|| {
+            result = it.handle_frame(rail, bytes, *now_ns, &mut |from, _, mut message: Message<'_>| {
+                messages[count] = (from, message.len());
+                count += 1;
+                while let Some(piece) = message.next(usize::MAX) {
+                    delivered.extend_from_slice(piece);
+                }
+            });
+        });
+        let opens = Frame::of(bytes).is_ok_and(|frame| matches!(frame.kind(), Kind::Hello | Kind::Welcome));
+        let warranted = if opens && result.is_ok() { PATH } else { 0 };
+        assert!(memory.bytes_total <= warranted, "{} bytes for {bytes:?}", memory.bytes_total);
+        assert!(result.is_ok() || count == 0, "{bytes:?} was dropped and delivered");
+        if matches!(result, Ok(()) | Err(Dropped::Again | Dropped::NoRoom)) {
+            let also = self.twin.handle_frame(rail, bytes, *now_ns, &mut |_, _, _| {});
+            assert_eq!(also, result);
+            self.learn(rail, bytes, result.is_ok());
+        }
+        self.check_messages(&messages[..count]);
+        self.came.push(bytes.to_vec());
+    }
+
+    /// The rank that sent it goes on behind it.
+    fn learn(&mut self, rail: u8, bytes: &[u8], taken: bool) {
+        let said = Frame::of(bytes).expect("it was taken");
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        if said.kind() == Kind::Data && taken {
+            for ((_, route), known) in &mut self.known {
+                if known.number == said.path() && route.ours == rail {
+                    known.theirs = Seq(word(8)).next();
+                }
+            }
+        }
+    }
+
+    fn check_messages(&mut self, messages: &[(u32, usize)]) {
+        let mut at = 0;
+        for &(from, len) in messages {
+            let n = self.messages[from as usize];
+            let right = (0..len).all(|i| self.delivered[at + i] == byte(n, i));
+            assert!(right || self.garbled, "{n} of {from} is not what its fragments said");
+            self.messages[from as usize] += 1;
+            at += len;
+        }
+        assert_eq!(at, self.delivered.len());
+    }
+
+    fn call(&mut self, call: &Call) {
+        let now_ns = self.now_ns;
+        match *call {
+            Call::Send { to, len, control } => {
+                let total = usize::from(len) % Endpoint::message_max(FRAME);
+                let mut sent = vec![];
+                for it in [&mut self.it, &mut self.twin] {
+                    sent.push(it.send(who(to), 1, total, control, |_, into| into.fill(7)));
+                }
+                assert_eq!(sent[0], sent[1]);
+            }
+            Call::Transmit { taken } => self.transmit(usize::from(taken)),
+            Call::Pass { us } => self.now_ns += 1000 * u64::from(us),
+            Call::Open { to, rail } if !self.forgotten[who(to) as usize] => {
+                let route = Route { ours: rail % RAILS, theirs: rail % RAILS, flow: 0 };
+                self.each(|it| it.open(who(to), route, FRAME));
+            }
+            Call::Open { .. } => {}
+            Call::Forget { who: which, never } => {
+                if never == 0 {
+                    self.forget(who(which));
+                }
+            }
+            Call::Acknowledge => self.each(Endpoint::acknowledge),
+            Call::Credit { rail, frames } => self.each(|it| it.set_credit(usize::from(rail % RAILS), frames)),
+        }
+        assert_eq!(self.it.deadline_ns(), self.twin.deadline_ns(), "at {now_ns}");
+    }
+
+    fn each(&mut self, act: impl Fn(&mut Endpoint)) {
+        act(&mut self.it);
+        act(&mut self.twin);
+    }
+
+    fn forget(&mut self, peer: u32) {
+        self.forgotten[peer as usize] = true;
+        self.each(|it| it.forget(peer));
+    }
+
+    fn transmit(&mut self, taken: usize) {
+        let Test { it, twin, tape, twins, now_ns, .. } = self;
+        (tape.taken, twins.taken) = (taken, taken);
+        tape.clear();
+        twins.clear();
+        let memory = measure(|| it.transmit(*now_ns, tape));
+        assert_eq!(memory.bytes_total, 0, "sending asks for no memory");
+        twin.transmit(*now_ns, twins);
+        let sent = tape.by_path();
+        assert_eq!(sent, twins.by_path(), "what was dropped had an effect");
+        assert_eq!(it.left(), twin.left());
+        for ((peer, route), frames) in sent {
+            for bytes in frames {
+                self.overhear(peer, route, &bytes);
+                self.sent.push(bytes);
+            }
+        }
+    }
+
+    /// What the fuzzer sees of our frames.
+    fn overhear(&mut self, peer: u32, route: Route, bytes: &[u8]) {
+        let (head, payload) = Frame::of(bytes).unwrap().check(&key(), Ends { from: 0, to: peer }).expect("it is ours");
+        let word = |at: usize| u32::from_le_bytes(payload[at..at + 4].try_into().unwrap());
+        match head.kind {
+            Kind::Hello | Kind::Welcome => {
+                let known = Known { number: word(0), ours: Seq(word(4)), theirs: Seq(FIRST) };
+                self.known.entry((peer, route)).or_insert(known);
+            }
+            Kind::Data => {
+                if let Some(known) = self.known.get_mut(&(peer, route)) {
+                    known.ours = head.sequence.next();
+                }
+            }
+            Kind::Ack => {}
+        }
+    }
+
+    /// Who keeps to the protocol is served.
+    fn check_service(&mut self) {
+        (1..HONEST).for_each(|peer| self.forget(peer));
+        assert_eq!(self.it.left(), (SLOTS, SLOTS));
+        let mut honest = endpoint(HONEST);
+        let route = Route { ours: 1, theirs: 1, flow: 0 };
+        self.it.open(HONEST, route, FRAME);
+        let lengths = [0, 5, 1000, 40];
+        let (mut here, mut there) = (vec![], vec![]);
+        for len in lengths {
+            self.it.send(HONEST, 1, len, false, |at, into| into.fill(at as u8)).expect("there is room");
+        }
+        for _ in 0..100 {
+            self.now_ns += 200_000;
+            let mut tape = Tape::new();
+            self.it.transmit(self.now_ns, &mut tape);
+            for bytes in tape.by_path().into_values().flatten() {
+                let mut deliver = |_: u32, _: u8, message: Message<'_>| there.push(message.len());
+                honest.handle_frame(1, &bytes, self.now_ns, &mut deliver).expect("an honest frame");
+            }
+            while there.len() > here.len() && honest.send(0, 1, lengths[here.len()], false, |_, _| {}).is_ok() {
+                here.push(());
+            }
+            tape.clear();
+            honest.transmit(self.now_ns, &mut tape);
+            for bytes in tape.by_path().into_values().flatten() {
+                let mut deliver = |_: u32, _: u8, _: Message<'_>| self.messages[HONEST as usize] += 1;
+                self.it.handle_frame(1, &bytes, self.now_ns, &mut deliver).expect("an honest frame");
+            }
+        }
+        assert_eq!((&there[..], self.messages[HONEST as usize]), (&lengths[..], lengths.len() as u32));
+        assert!(self.it.is_quiet() && honest.is_quiet());
+        assert_eq!((self.it.left(), honest.left()), ((SLOTS, SLOTS), (SLOTS, SLOTS)));
+    }
+}
+
+#[test]
+fn frames_of_peers() {
+    check!().with_type::<Vec<Event>>().with_iterations(3000).for_each(|events| {
+        let mut test = Test::new();
+        events.iter().for_each(|event| test.act(event));
+        test.transmit(usize::MAX);
+        test.check_service();
+    });
+}

@@ -1,0 +1,149 @@
+//! What anybody on the wire can check: numbers without gaps (P10), never beyond the window (P11) or the peer's room (P21), and
+//! hardly anything after STOP (P20). It reads frames by docs/protocol.md, not by the code that wrote them.
+
+use hawser_link::frame::{Dropped, HEADER};
+use std::collections::{BTreeMap, BTreeSet};
+
+const HELLO: u8 = 1;
+const WELCOME: u8 = 2;
+const DATA: u8 = 3;
+const ACK: u8 = 4;
+const STOP: u8 = 2;
+
+/// A direction of a path: places (rank and rail) of its sender and its receiver.
+pub type Direction = (usize, usize);
+
+/// What a frame says.
+pub struct Said<'a> {
+    pub kind: u8,
+    flags: u8,
+    pub path: u32,
+    sequence: u32,
+    expected: u32,
+    credit: u16,
+    open: u16,
+    payload: &'a [u8],
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+fn half(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap())
+}
+
+impl Said<'_> {
+    /// Of a frame that is whole.
+    pub fn of(frame: &[u8]) -> Said<'_> {
+        Said {
+            kind: frame[0] & 15,
+            flags: frame[1],
+            path: word(frame, 4),
+            sequence: word(frame, 8),
+            expected: word(frame, 12),
+            credit: half(frame, 16),
+            open: half(frame, 18),
+            payload: &frame[HEADER..HEADER + usize::from(half(frame, 2))],
+        }
+    }
+
+    /// The number behind the last one that it names as come.
+    fn end(&self) -> u32 {
+        if self.kind != ACK {
+            return self.expected;
+        }
+        let last = self.payload.iter().rposition(|&byte| byte != 0);
+        let bits = last.map_or(0, |at| 8 * at as u32 + (8 - self.payload[at].leading_zeros()));
+        self.expected.wrapping_add(if bits > 0 { bits + 1 } else { 0 })
+    }
+}
+
+/// What is known of a direction.
+#[derive(Default)]
+struct Known {
+    next: Option<u32>,
+    /// What HELLO granted, as long as our first number is not known; and the first number that there is no room for.
+    first_credit: Option<u16>,
+    granted: Option<u32>,
+    stopped: bool,
+    /// Frames with payload since `begin`.
+    count: u32,
+}
+
+impl Known {
+    fn grant(&mut self, until: u32) {
+        let granted = self.granted.get_or_insert(until);
+        if until.wrapping_sub(*granted) as i32 > 0 {
+            *granted = until;
+        }
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Monitor {
+    known: BTreeMap<Direction, Known>,
+    /// By which paths of this world are known.
+    numbers: BTreeSet<u32>,
+}
+
+impl Monitor {
+    /// Whether a path of this world has this number.
+    pub fn is_path(&self, number: u32) -> bool {
+        self.numbers.contains(&number)
+    }
+
+    /// Whether a numbered frame or an acknowledgement was heard by whoever sends in this direction.
+    pub fn is_open(&self, direction: Direction) -> bool {
+        self.known.get(&direction).is_some_and(|known| known.granted.is_some())
+    }
+
+    /// A rank begins to transmit.
+    pub fn begin(&mut self) {
+        self.known.values_mut().for_each(|known| known.count = 0);
+    }
+
+    /// A frame goes out.
+    pub fn sent(&mut self, direction: Direction, frame: &[u8]) {
+        let said = Said::of(frame);
+        let known = self.known.entry(direction).or_default();
+        match said.kind {
+            HELLO | WELCOME => {
+                self.numbers.insert(word(said.payload, 0));
+                known.next.get_or_insert(word(said.payload, 4));
+            }
+            DATA => {
+                let next = *known.next.get_or_insert(said.sequence);
+                assert_eq!(said.sequence, next, "numbers of {direction:?} (P10)");
+                known.next = Some(next.wrapping_add(1));
+                assert!(said.open < 1024, "{} numbers of {direction:?} are open (P10)", said.open);
+                if let Some(credit) = known.first_credit.take() {
+                    known.grant(next.wrapping_add(u32::from(credit)));
+                }
+                if !said.payload.is_empty() {
+                    known.count += 1;
+                    let room = known.granted.expect("a path is open").wrapping_sub(next) as i32;
+                    assert!(room > 0, "{direction:?} sends {next} without room (P21)");
+                    assert!(!known.stopped || known.count <= 4, "{direction:?} sends on after STOP (P20)");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A frame came along `direction`, and this became of it.
+    pub fn heard(&mut self, direction: Direction, frame: &[u8], result: Result<(), Dropped>) {
+        if !matches!(result, Ok(()) | Err(Dropped::Again | Dropped::NoRoom)) {
+            return;
+        }
+        let said = Said::of(frame);
+        let known = self.known.entry((direction.1, direction.0)).or_default();
+        if matches!(said.kind, HELLO | WELCOME) {
+            known.first_credit = known.first_credit.max(Some(said.credit));
+        } else {
+            known.stopped = said.flags & STOP != 0;
+            known.grant(said.end().wrapping_add(u32::from(said.credit)));
+        }
+    }
+}
