@@ -11,10 +11,9 @@ import signal
 import time
 from pathlib import Path
 
-from harness import GRACE_OF_LABS_S, eventually, parent
+from harness import GRACE_OF_LABS_S, LONG, eventually, parent
 from test_hosts import END_S, mpiexec, programs
 
-LONG = bool(os.environ.get("HAWSER_LONG"))
 KILLS = 60 if LONG else 8
 ROUNDS = "20000" if LONG else "1500"
 # Longer than the longest timeout of link, which is 1 s.
