@@ -1,10 +1,12 @@
 """MPI between hosts over Ethernet, in a lab: programs that check all their data, by every port, on good and bad networks."""
 
 import re
+import signal
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -235,3 +237,32 @@ def test_nics_count_what_was_sent_and_little_more(make, features, build, env):
         assert 1 <= there < 1.5 and back < 0.1, share
         assert abs(of("node1", "rx_bytes") - there) < 0.01 and abs(of("node0", "rx_bytes") - back) < 0.01, share
         assert all(others < 0.01 for (_, nic, _), others in share.items() if nic not in nics), share
+
+
+# What takes CAP_NET_RAW from a program, also from root's.
+WITHOUT_RAW = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
+
+
+def sockets(lab, kind, of=r"\S+"):
+    """How many sockets of a kind that serve a protocol or port there are on all hosts, as in /proc/net."""
+    return sum(len(re.findall(of, Path(f"/proc/{host.pid}/net/{kind}").read_text())) for host in lab.hosts)
+
+
+@pytest.mark.parametrize("without", [[], WITHOUT_RAW], ids=["root", "without CAP_NET_RAW"])
+def test_without_cap_net_raw_all_goes_by_udp(make, build, without):
+    lab = make(hosts=2)
+    finished(lab, "-ppn", "2", *without, build("random.c"), "4", "60")
+    with mpiexec(lab, "-ppn", "2", *without, build("endless.c")) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        raw, udp = sockets(lab, "packet", r"\b88b5\b"), sockets(lab, "udp", r"\d+: \w{8}:")
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    assert udp >= 4 and (raw == 0 if without else raw >= 4), (raw, udp)
+
+
+def test_who_asks_for_raw_frames_without_cap_net_raw_is_told(make, build):
+    lab = make(hosts=2)
+    with mpiexec(lab, "-genv", "HAWSER_PORT", "packet", *WITHOUT_RAW, build("hello.c")) as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode != 0 and err.count("\n") == 1, err
+    assert re.search(r"eth0 by packet: .*needs CAP_NET_RAW.*: Operation not permitted", err), err
