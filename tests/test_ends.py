@@ -11,10 +11,12 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from harness import GRACE_OF_LABS_S, LONG, eventually, parent
 from test_hosts import END_S, mpiexec, programs
 
 KILLS = 60 if LONG else 8
+ENDS = 100 if LONG else 8
 ROUNDS = "20000" if LONG else "1500"
 # Longer than the longest timeout of link, which is 1 s.
 STOP_S = 2.5
@@ -112,3 +114,34 @@ def test_ranks_and_agents_that_are_stopped_under_traffic_lose_nothing(make, buil
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
     assert (job.returncode, out, err) == (0, "", "")
     eventually(lambda: programs(lab) == {})
+
+
+# How long a rank is silent.
+SILENCE_S = 60 if LONG else STOP_S
+
+
+@pytest.mark.timeout(60 + SILENCE_S)
+@pytest.mark.parametrize("how", ["compute", "stop", "finalize"])
+def test_a_rank_that_is_silent_with_traffic_under_way_is_waited_for(make, build, how):
+    """It computes or is stopped; or computes while what others sent waits in their MPI_Finalize."""
+    lab, program = make(hosts=2), build("silence.c")
+    with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_HANG_S", "0", program, how, str(SILENCE_S)) as job:
+        if how == "stop":
+            silent = eventually(lambda: [pid for pid in ranks(lab.hosts[0], program) if stopped(pid)])
+            time.sleep(SILENCE_S)
+            send(silent[0], signal.SIGCONT)
+        out, err = job.communicate(timeout=SILENCE_S + GRACE_OF_LABS_S)
+    assert (job.returncode, out, err) == (0, "", "")
+
+
+def stopped(pid):
+    return "State:\tT" in Path(f"/proc/{pid}/status").read_text()
+
+
+def test_who_ends_under_heavy_loss_is_never_taken_for_lost(make, build):
+    """What is lost at the end of a job is the last acknowledgement, again and again."""
+    lab = make(hosts=2, loss=0.3)
+    for _ in range(ENDS):
+        with mpiexec(lab, "-ppn", "2", build("hello.c"), "hello") as job:
+            out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+        assert (job.returncode, sorted(out.split("\n")), err) == (0, ["", *(f"{rank} of 4" for rank in range(4))], "")
