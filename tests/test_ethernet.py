@@ -10,9 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness import GRACE_OF_LABS_S, LONG, eventually
+from harness import GRACE_OF_LABS_S, HERE, LONG, eventually
 from lab import iperf3
 from lab.enter import await_links, ip
+from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
 from test_hosts import mpiexec, programs
 
 PORTS = ["", "packet", "udp", "stream"]
@@ -266,3 +267,21 @@ def test_who_asks_for_raw_frames_without_cap_net_raw_is_told(make, build):
         _, err = job.communicate(timeout=GRACE_OF_LABS_S)
     assert job.returncode != 0 and err.count("\n") == 1, err
     assert re.search(r"eth0 by packet: .*needs CAP_NET_RAW.*: Operation not permitted", err), err
+
+
+@pytest.mark.parametrize("names", [["PingPong", "Allreduce"], *([[name] for name in SINGLE + PARALLEL + COLLECTIVE] if LONG else [])],
+                         ids=" ".join)
+def test_imb_while_frames_are_lost(make, names):
+    """Two ranks on each of two hosts. (IMB checks no data.)"""
+    if not (IMB / "IMB-MPI1").exists():
+        pytest.skip("not tested, there is no IMB (scripts/e2e.sh)")
+    lab = make(hosts=2, loss=0.01)
+    out = finished(lab, "-ppn", "2", IMB / "IMB-MPI1", "-npmin", "4", "-msglog", "0:16", "-iter", "10", *names)
+    assert all(f"# Benchmarking {name}" in out for name in names), out
+    assert "Barrier" in names or len(rows(out)) >= 16 * len(names), out
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (HERE / "python").glob("*.py")))
+def test_mpi4py_while_frames_are_lost(make, script):
+    """Two ranks on each of two hosts; the programs check what they get."""
+    finished(make(hosts=2, loss=0.01), "-ppn", "2", sys.executable, HERE / "python" / script)
