@@ -29,14 +29,18 @@ def dice():
     return random.Random(seed)
 
 
+def started_by(host, parents, words):
+    """Not what they have forked themselves, which has the same words."""
+    return [pid for pid, line in host.processes().items() if line[:len(words)] == words and parent(pid) in parents]
+
+
 def agents(host):
-    return [pid for pid, words in host.processes().items() if words[1:2] == ["__agent"]]
+    guards = [pid for pid, words in host.processes().items() if words[1:2] == ["__guard"]]
+    return started_by(host, guards, ["mpiexec", "__agent"])
 
 
 def ranks(host, program):
-    """Those of them that the agent has started, not what they have started themselves."""
-    started = agents(host)
-    return [pid for pid, words in host.processes().items() if words[:1] == [str(program)] and parent(pid) in started]
+    return started_by(host, agents(host), [str(program)])
 
 
 def inside(pid):
@@ -67,6 +71,7 @@ def left(lab):
     return found
 
 
+@pytest.mark.timeout(60 + 5 * KILLS)
 def test_whoever_is_killed_under_traffic_is_named_in_one_line_and_nothing_is_left(make, build):
     """At any moment from the start on, whether or not another rank or agent is stopped at the time."""
     lab, program, chance = make(hosts=2), build("endless.c"), dice()
@@ -97,6 +102,7 @@ def test_whoever_is_killed_under_traffic_is_named_in_one_line_and_nothing_is_lef
             assert left(lab) == before, what
 
 
+@pytest.mark.timeout(300)
 def test_ranks_and_agents_that_are_stopped_under_traffic_lose_nothing(make, build):
     """One after the other while all talk, the first one for longer than every timeout of the protocol."""
     lab, program, chance = make(hosts=2), build("random.c"), dice()
