@@ -269,8 +269,10 @@ def test_who_asks_for_raw_frames_without_cap_net_raw_is_told(make, build):
     assert re.search(r"eth0 by packet: .*needs CAP_NET_RAW.*: Operation not permitted", err), err
 
 
-@pytest.mark.parametrize("names", [["PingPong", "Allreduce"], *([[name] for name in SINGLE + PARALLEL + COLLECTIVE] if LONG else [])],
-                         ids=" ".join)
+ALL_OF_IMB = [[name] for name in SINGLE + PARALLEL + COLLECTIVE]
+
+
+@pytest.mark.parametrize("names", [["PingPong", "Allreduce"], *(ALL_OF_IMB if LONG else [])], ids=" ".join)
 def test_imb_while_frames_are_lost(make, names):
     """Two ranks on each of two hosts. (IMB checks no data.)"""
     if not (IMB / "IMB-MPI1").exists():
