@@ -35,8 +35,8 @@ pub const TAG_UB: i32 = i32::MAX;
 
 /// Turns of polling one ring alone before a receive is posted and everything is looked at.
 const DIRECT_TURNS: u32 = 2000;
-/// The same of a rank of another host, where a turn asks the kernel and takes microseconds.
-const DIRECT_TURNS_FAR: u32 = 64;
+/// The same of a rank of another host, where a turn asks the kernel: some 30 us, as transport::idle spins.
+const DIRECT_TURNS_FAR: u32 = 16;
 /// The same while other threads may want the lane.
 const DIRECT_TURNS_SHARED: u32 = 20;
 
