@@ -30,10 +30,9 @@ stage: build
 demo: stage
 	scripts/demo.sh $(STAGE)
 
-# A job on four hosts, in network namespaces of this machine (docs/lab.md).
+# Jobs on four hosts, in network namespaces of this machine (docs/lab.md).
 lab: stage
-	PATH="$(CURDIR)/$(STAGE)/bin:$$PATH" scripts/lab --hosts 4 -- \
-		mpiexec -l -launcher-exec lab-rsh -hosts node0,node1,node2,node3 -ppn 2 hostname
+	scripts/demo-lab.sh $(STAGE)
 
 test: unit loom e2e
 

@@ -7,6 +7,9 @@ shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout mpi4py
 "$root/scripts/venv.sh" "$root/build/imb" impi-rt
-"$root/scripts/netpipe.sh" "$root/build/netpipe"
-"$root/scripts/sshd.sh" "$root/build/openssh"
+"$root/scripts/debian.sh" "$root/build/netpipe" usr/bin/NPmpich2 netpipe-mpich2
+# Where the system has none.
+debian() { PATH=$PATH:/usr/sbin:/sbin command -v "${2##*/}" >/dev/null || "$root/scripts/debian.sh" "$@"; }
+debian "$root/build/openssh" usr/sbin/sshd openssh-server libwrap0
+debian "$root/build/iperf3" usr/bin/iperf3 iperf3 libiperf0 libsctp1
 exec "$root/build/e2e/bin/python" -m pytest -q "$root/tests" "$@"

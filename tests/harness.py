@@ -18,6 +18,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SOURCES = HERE / "c"
 MARK = "HAWSER_E2E"
+# scripts/check-long.sh asks for all of it.
+LONG = bool(os.environ.get("HAWSER_LONG"))
 # A job is allowed this long to take away what it used after mpiexec has ended.
 GRACE_S = 3.0
 # What a test waits for happens within this time on the slowest machine.

@@ -66,7 +66,7 @@ def test_imb_p2p(run, name, n):
 def test_netpipe(run, session):
     """NPmpich2 of Debian asks for libmpich.so.12."""
     if not NETPIPE.exists():
-        pytest.skip("NetPIPE is not there: scripts/netpipe.sh unpacks it where apt-get is")
+        pytest.skip("NetPIPE is not there: scripts/e2e.sh unpacks it where apt-get is")
     output = session.scratch / "np.out"
     result = run(2, NETPIPE, ["-u", "66000", "-n", "5", "-o", output])
     assert result.code == 0, result
@@ -76,7 +76,7 @@ def test_netpipe(run, session):
 
 def test_netpipe_with_integrity_check_and_other_kinds_of_sending(run, session):
     if not NETPIPE.exists():
-        pytest.skip("NetPIPE is not there: scripts/netpipe.sh unpacks it where apt-get is")
+        pytest.skip("NetPIPE is not there: scripts/e2e.sh unpacks it where apt-get is")
     for options in (["-i"], ["-a"], ["-S"], ["-a", "-2"]):
         result = run(2, NETPIPE, [*options, "-u", "20000", "-n", "5", "-o", session.scratch / "np.out"])
         assert result.code == 0 and "ailed" not in result.out + result.err, result

@@ -9,11 +9,9 @@ import socket
 import time
 
 import pytest
-from harness import SOURCES
+from harness import LONG, SOURCES
 
 HOST = socket.gethostname()
-# scripts/check-long.sh asks for all of it.
-LONG = bool(os.environ.get("HAWSER_LONG"))
 KILLS = 200 if LONG else 30
 
 # A misuse of tests/c/misuse.c: function, communicator or none, error class.

@@ -1,13 +1,19 @@
-"""MPI between hosts over Ethernet, in a lab: C programs that check all their data, by every port, on good and on bad networks."""
+"""MPI between hosts over Ethernet, in a lab: programs that check all their data, by every port, on good and bad networks."""
 
 import re
+import signal
 import subprocess
+import sys
 import time
+from contextlib import ExitStack
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness import GRACE_OF_LABS_S, eventually
+from harness import GRACE_OF_LABS_S, HERE, LONG, eventually
+from lab import iperf3
 from lab.enter import await_links, ip
+from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
 from test_hosts import mpiexec, programs
 
 PORTS = ["", "packet", "udp", "stream"]
@@ -184,3 +190,100 @@ def test_info_tells_each_hosts_rails_and_ports(make):
     told = lab.hosts[0].run([*without_raw, "mpiexec", "--info"], env={"HAWSER_RAILS": "10.77.0.0/16", "HAWSER_PORT": "udp"})
     for part in ("packet: cannot be used: making a packet socket (needs CAP_NET_RAW): ", "docker0: not named in HAWSER_RAILS ("):
         assert part in told.stdout, told
+
+
+@pytest.mark.parametrize("port", PORTS if LONG else [""])
+def test_three_jobs_and_tcp_on_one_nic(make, build, port):
+    """Each job has its own data, and TCP its share of every second."""
+    if iperf3.program() is None:
+        pytest.skip("not tested, there is no iperf3 (scripts/e2e.sh)")
+    lab = make(hosts=2)
+    options = ["-ppn", "2", "-genv", "HAWSER_PORT", port, "-timeout", "60", build("random.c")]
+    with iperf3.stream(lab.hosts[0], lab.hosts[1].nics[0], 3) as rates, ExitStack() as jobs:
+        for job in [jobs.enter_context(mpiexec(lab, *options, seed, "400")) for seed in "123"]:
+            out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+            assert (job.returncode, out, err) == (0, "", ""), (out, err)
+    print(f"TCP, MB in each second: {[count / 1e6 for count in rates]}")
+    assert len(rates) >= 3 and all(rates), rates
+
+
+def counted(lab):
+    """Bytes that every interface of every host has sent and received, as {(host, interface, way): bytes}."""
+    read = ["sh", "-c", "cd /sys/class/net; grep . */statistics/[tr]x_bytes"]
+    lines = [(host.name, *re.split("/statistics/|:", line)) for host in lab.hosts for line in host.run(read).stdout.split()]
+    return {tuple(key): int(count) for *key, count in lines}
+
+
+@pytest.mark.parametrize("env", [*({"HAWSER_PORT": port} for port in PORTS), {"HAWSER_RAILS": "eth1"}], ids=repr)
+def test_nics_count_what_was_sent_and_little_more(make, features, build, env):
+    """The data goes once, over the NICs that it may take and no other way.
+
+    Headers take 7 % of frames of 1500 bytes; the rest of the bound is for what goes again because its receiver was not
+    given a core in time, which is some percent where the machine is busy.
+    """
+    if features["sysfs"][0]:
+        pytest.skip(f"not tested, hosts have no /sys of their own: {features['sysfs'][0]}")
+    lab, volume = make(hosts=2, nics=2), 32 << 20
+    for length in (4 << 10, 1 << 20):
+        before = counted(lab)
+        finished(lab, "-ppn", "1", build("volume.c"), str(length), str(volume // length), env=env)
+        share = {key: (count - before[key]) / volume for key, count in counted(lab).items()}
+        nics = {"eth1"} if env.get("HAWSER_RAILS") else {"eth0", "eth1"}
+
+        def of(host, way):
+            return sum(share[host, nic, way] for nic in nics)
+
+        there, back = of("node0", "tx_bytes"), of("node1", "tx_bytes")
+        print(f"messages of {length} bytes: {there:.4f} bytes there and {back:.4f} back for each byte")
+        assert 1 <= there < 1.5 and back < 0.1, share
+        assert abs(of("node1", "rx_bytes") - there) < 0.01 and abs(of("node0", "rx_bytes") - back) < 0.01, share
+        assert all(others < 0.01 for (_, nic, _), others in share.items() if nic not in nics), share
+
+
+# What takes CAP_NET_RAW from a program, also from root's.
+WITHOUT_RAW = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
+
+
+def sockets(lab, kind, of=r"\S+"):
+    """How many sockets of a kind that serve a protocol or port there are on all hosts, as in /proc/net."""
+    return sum(len(re.findall(of, Path(f"/proc/{host.pid}/net/{kind}").read_text())) for host in lab.hosts)
+
+
+@pytest.mark.parametrize("without", [[], WITHOUT_RAW], ids=["root", "without CAP_NET_RAW"])
+def test_without_cap_net_raw_all_goes_by_udp(make, build, without):
+    lab = make(hosts=2)
+    finished(lab, "-ppn", "2", *without, build("random.c"), "4", "60")
+    with mpiexec(lab, "-ppn", "2", *without, build("endless.c")) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        raw, udp = sockets(lab, "packet", r"\b88b5\b"), sockets(lab, "udp", r"\d+: \w{8}:")
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    assert udp >= 4 and (raw == 0 if without else raw >= 4), (raw, udp)
+
+
+def test_who_asks_for_raw_frames_without_cap_net_raw_is_told(make, build):
+    lab = make(hosts=2)
+    with mpiexec(lab, "-genv", "HAWSER_PORT", "packet", *WITHOUT_RAW, build("hello.c")) as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode != 0 and err.count("\n") == 1, err
+    assert re.search(r"eth0 by packet: .*needs CAP_NET_RAW.*: Operation not permitted", err), err
+
+
+ALL_OF_IMB = [[name] for name in SINGLE + PARALLEL + COLLECTIVE]
+
+
+@pytest.mark.parametrize("names", [["PingPong", "Allreduce"], *(ALL_OF_IMB if LONG else [])], ids=" ".join)
+def test_imb_while_frames_are_lost(make, names):
+    """Two ranks on each of two hosts. (IMB checks no data.)"""
+    if not (IMB / "IMB-MPI1").exists():
+        pytest.skip("not tested, there is no IMB (scripts/e2e.sh)")
+    lab = make(hosts=2, loss=0.01)
+    out = finished(lab, "-ppn", "2", IMB / "IMB-MPI1", "-npmin", "4", "-msglog", "0:16", "-iter", "10", *names)
+    assert all(f"# Benchmarking {name}" in out for name in names), out
+    assert "Barrier" in names or len(rows(out)) >= 16 * len(names), out
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (HERE / "python").glob("*.py")))
+def test_mpi4py_while_frames_are_lost(make, script):
+    """Two ranks on each of two hosts; the programs check what they get."""
+    finished(make(hosts=2, loss=0.01), "-ppn", "2", sys.executable, HERE / "python" / script)

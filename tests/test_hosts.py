@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import GRACE_OF_LABS_S, command_line, eventually
+from harness import GRACE_OF_LABS_S, LONG, command_line, eventually
 from lab import sshd
 
 # The whole job is over within this time after a host, an agent or a network has failed.
 END_S = 10.0
 SLEEP = ["sleep", "1000"]
-KILLS = 60 if os.environ.get("HAWSER_LONG") else 15
+KILLS = 60 if LONG else 15
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def with_sshd(make, tmp_path, **lab):
     if os.geteuid() != 0:
         pytest.skip("not tested, sshd wants to be root")
     if sshd.program() is None:
-        pytest.skip("not tested, there is no sshd (scripts/sshd.sh)")
+        pytest.skip("not tested, there is no sshd (scripts/e2e.sh)")
     lab = make(**lab)
     return lab, sshd.serve(lab, tmp_path)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import lab as laboratory
 import pytest
 from harness import GRACE_OF_LABS_S as GRACE_S
-from harness import ROOT, command_line, eventually
+from harness import LONG, ROOT, command_line, eventually
 from lab import Lab, sshd
 
 TRAFFIC = [sys.executable, ROOT / "tests/lab/traffic.py"]
@@ -28,7 +28,7 @@ FRAMES = 8000
 # Root without its privileges, but for the one that the kernel asks of root alone to make a user namespace of its own.
 UNPRIVILEGED = ["setpriv", "--bounding-set=-all,+setfcap"]
 # Whether a lab outlives its maker's kill is tried at so many moments of its life.
-KILLS = 60 if os.environ.get("HAWSER_LONG") else 12
+KILLS = 60 if LONG else 12
 
 
 def needs(features, *names):
@@ -375,7 +375,7 @@ def test_a_real_sshd_on_every_host(make, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("not tested, sshd wants to be root")
     if sshd.program() is None:
-        pytest.skip("not tested, there is no sshd (scripts/sshd.sh)")
+        pytest.skip("not tested, there is no sshd (scripts/e2e.sh)")
     home = Path("~/.ssh").expanduser()
     before = sorted((path, path.stat().st_mtime_ns) for path in [home, *home.rglob("*")] if path.exists())
     lab = make(hosts=3, nics=2)

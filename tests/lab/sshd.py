@@ -1,6 +1,6 @@
 """Real OpenSSH on the hosts of a lab: keys, configuration and logs are in one folder, nothing in anybody's ~/.ssh.
 
-sshd comes from the system or, where it is not installed, from what scripts/sshd.sh has unpacked beside it. Every host
+sshd comes from the system or, where it is not installed, from what scripts/debian.sh has unpacked beside it. Every host
 serves port 22 of its own network to the user of this process, by key. Needs root: sshd parts with its privileges.
 """
 

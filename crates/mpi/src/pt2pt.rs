@@ -35,6 +35,8 @@ pub const TAG_UB: i32 = i32::MAX;
 
 /// Turns of polling one ring alone before a receive is posted and everything is looked at.
 const DIRECT_TURNS: u32 = 2000;
+/// The same of a rank of another host, where a turn asks the kernel: some 30 us, as transport::idle spins.
+const DIRECT_TURNS_FAR: u32 = 16;
 /// The same while other threads may want the lane.
 const DIRECT_TURNS_SHARED: u32 = 20;
 
@@ -252,12 +254,13 @@ pub(crate) fn recv_direct(
     if is_long || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
         return None;
     }
-    let mut turns = direct_turns(process);
+    let turns = direct_turns(process);
+    let mut turn = 0;
     let Lane { channel, core, .. } = &mut *lane;
     let mut direct = Direct { core, want, mem, got: None };
     while !channel.poll_from(peer, &mut direct) {
-        turns -= 1;
-        if turns == 0 {
+        turn += 1;
+        if turn >= turns || turn == DIRECT_TURNS_FAR && process.segment().local_index(peer.0).is_none() {
             return None;
         }
         std::hint::spin_loop();

@@ -1,8 +1,10 @@
 //! mpiexec itself: starts the agents, carries streams and signals, and decides when and how the job ends.
 //!
 //! No program is started before every host's agent is there. The first trouble ends the job and gives the exit code. When
-//! the agents are gone, whatever is left below mpiexec is ended here. Before it: `args`; after it: `agent`.
+//! the agents are gone, whatever is left below mpiexec is ended here. What the agents say is heard in `agents`. Before it: `args`;
+//! after it: `agent`.
 
+mod agents;
 pub mod clockwork;
 pub mod host;
 pub mod input;
@@ -13,10 +15,9 @@ pub mod visitors;
 
 use crate::agent::KILL_LIMIT_MS;
 use crate::args::Options;
-use crate::channel::Received;
-use crate::frames::{self, Card, Counts, Down, HostJob, RankState, Stream, Up};
-use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, Trouble, What};
-use crate::{info, pulse, report, stats};
+use crate::frames::{Card, Down, HostJob, RankState, Stream};
+use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, Trouble};
+use crate::{pulse, report, stats};
 use clockwork::{Clockwork, Due};
 use hawser_boot::protocol::Inspect;
 use hawser_os::epoll::{Epoll, Event, Interest};
@@ -26,7 +27,7 @@ use hawser_os::signals::{
 };
 use hawser_os::spawn::{self, End, Reaped, Terms};
 use hawser_os::unix::Packets;
-use hawser_os::{During, clock, tree, tty};
+use hawser_os::{During, clock, tree};
 use host::{Host, Late, Stage};
 use input::Input;
 use output::{Lines, Sink};
@@ -353,126 +354,6 @@ impl Conductor<'_> {
         self.end(EXIT_FAILURE, SIGTERM);
     }
 
-    fn receive(&mut self, number: usize) {
-        while self.has_room() && self.hosts[number].is_open() {
-            let received = self.hosts[number].channel.receive();
-            if let Some(line) = self.hosts[number].heard() {
-                self.say_for(number, &line);
-            }
-            match received {
-                Received::Frame(body) => match Up::decode(&body) {
-                    Some(up) => self.up(number, up),
-                    None => return self.closed(number),
-                },
-                Received::Nothing => return,
-                Received::End => return self.closed(number),
-            }
-        }
-    }
-
-    fn up(&mut self, number: usize, up: Up) {
-        match up {
-            Up::Ready { version, pid } => self.ready(number, &version, pid),
-            Up::Started { facts, notes, .. } => {
-                notes.iter().for_each(|note| self.say(note));
-                if self.options.verbose {
-                    let text = info::facts(&facts);
-                    self.say(&format!("started on host {}: {text}", self.hosts[number].name));
-                }
-            }
-            Up::Output { rank, stream, bytes } => {
-                let sink = if stream == Stream::Out { &mut self.out } else { &mut self.err };
-                self.lines.push(rank, stream, &bytes, &mut sink.pending);
-                if self.options.readers.contains(&rank) && tty::is_terminal(self.input.fd()) {
-                    self.clockwork.prompt_comes();
-                }
-            }
-            Up::InputTaken(len) => {
-                let on_the_way = &mut self.hosts[number].on_the_way;
-                *on_the_way = on_the_way.saturating_sub(len as usize);
-            }
-            Up::Trouble(trouble) => self.trouble(number, &trouble),
-            Up::RankEnded { rank, pid, code } => {
-                if self.options.verbose {
-                    self.say(&format!("rank {rank} (pid {pid}) has ended with code {code}"));
-                }
-            }
-            Up::Snapshot(states) => self.questions.answer(number, Some(states)),
-            Up::Counts(counts) => {
-                self.hosts[number].counts = Some(counts);
-                self.questions.answer(number, None);
-            }
-            Up::Note(text) => self.say(&text),
-            Up::Card(card) => self.cards.push(card),
-            Up::Attached => {
-                self.attached = true;
-                self.judge_absent();
-            }
-            Up::Left { rank, pid } => {
-                self.left.get_or_insert((number, Trouble { rank, pid, what: What::NoInit }));
-                self.judge_absent();
-            }
-            Up::Info(text) => {
-                self.hosts[number].info = Some(text);
-                if self.hosts.iter().all(|host| host.info.is_some()) {
-                    self.tell_info();
-                }
-            }
-            Up::Finalized => {
-                self.finalized += 1;
-                if self.finalized == self.hosts[0].job.size {
-                    self.down_all(&Down::AllFinalized);
-                }
-            }
-            Up::Finished { clean } => self.finished(number, clean),
-        }
-    }
-
-    /// An agent is there.
-    fn ready(&mut self, number: usize, version: &str, pid: i32) {
-        let host = &mut self.hosts[number];
-        if host.stage != Stage::Calling {
-            return;
-        }
-        (host.agent, host.stage, host.was_ready, host.due_ns) = (pid, Stage::Ready, true, None);
-        let name = &host.name;
-        if version != frames::version() {
-            let text = format!(
-                "host {name} has Hawser {version}, and this mpiexec is of {}; install the same on all hosts",
-                frames::version()
-            );
-            return self.lose(number, Some(text));
-        }
-        if host.far.is_some()
-            && let Err(error) = self.beat(number)
-        {
-            return self.lose(number, Some(error.to_string()));
-        }
-        if self.hosts.iter().any(|host| host.stage != Stage::Ready) {
-            return;
-        }
-        match self.options.info && !self.options.hosts.is_empty() {
-            true => self.hosts.iter_mut().for_each(Host::ask_info),
-            false => self.start(),
-        }
-    }
-
-    /// What all hosts have, and the parameters; then the job, if there is one.
-    fn tell_info(&mut self) {
-        let mut text = String::new();
-        for host in &self.hosts {
-            text += &format!("host {}\n{}\n", host.name, host.info.as_deref().unwrap_or_default());
-        }
-        text += &info::parameters();
-        if !self.options.apps.is_empty() {
-            self.err.pending.extend(text.bytes());
-            return self.start();
-        }
-        self.out.pending.extend(text.bytes());
-        self.code = Some(0);
-        (0..self.hosts.len()).for_each(|number| self.lose(number, None));
-    }
-
     /// Lets the process beside beat into the channel.
     fn beat(&mut self, number: usize) -> io::Result<()> {
         if self.pulse.is_none() {
@@ -494,67 +375,9 @@ impl Conductor<'_> {
         }
     }
 
-    /// All agents are there.
-    fn start(&mut self) {
-        for host in &mut self.hosts {
-            host.stage = Stage::Running;
-            host.down(&Down::Start(host.job.clone()));
-            host.job.apps = Vec::new();
-        }
-    }
-
-    fn finished(&mut self, number: usize, clean: bool) {
-        let host = &mut self.hosts[number];
-        // It leaves now; should it not, it is ended.
-        host.finish();
-        self.questions.forget(number);
-        if !clean {
-            let text = format!("some processes of the job on host {} do not end (in the kernel?)", host.name);
-            self.say(&text);
-        }
-        if self.hosts.iter().all(|host| host.stage >= Stage::Finished) {
-            self.clockwork.stop();
-            self.release_lines();
-            self.tell_counts();
-        }
-    }
-
-    /// What all hosts' ranks counted.
-    fn tell_counts(&mut self) {
-        let counts = self.counts();
-        if self.hosts[0].job.stats && !counts.ranks.is_empty() {
-            self.say("what the ranks counted:");
-            self.err.pending.extend(stats::text(&counts).bytes());
-        }
-    }
-
-    fn counts(&self) -> Counts {
-        let told: Vec<&Counts> = self.hosts.iter().filter_map(|host| host.counts.as_ref()).collect();
-        let names = told.iter().map(|counts| &counts.names).max_by_key(|names| names.len());
-        let ranks = told.iter().flat_map(|counts| counts.ranks.iter().cloned()).collect();
-        Counts { names: names.cloned().unwrap_or_default(), ranks }
-    }
-
     fn release_lines(&mut self) {
         self.lines.finish(Stream::Out, &mut self.out.pending);
         self.lines.finish(Stream::Err, &mut self.err.pending);
-    }
-
-    fn trouble(&mut self, number: usize, trouble: &Trouble) {
-        // What follows from the end of the job is no news.
-        if !self.ending {
-            self.say(&trouble.line(&self.hosts[number].name));
-            self.end(trouble.exit_code(), SIGTERM);
-        }
-    }
-
-    /// A rank that left without MPI_Init although others wait for it there. Of one host its agent knows that.
-    fn judge_absent(&mut self) {
-        if self.attached
-            && let Some((number, trouble)) = self.left.take()
-        {
-            self.trouble(number, &trouble);
-        }
     }
 
     /// Ends the job. The first code stays.

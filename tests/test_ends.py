@@ -1,0 +1,153 @@
+"""Ranks and agents that die, stop or are silent while ranks of different hosts talk: what users see, what is lost, what is
+left.
+
+The programs check all their data. Moments and victims come from a seed, which every failure names; HAWSER_TEST_SEED sets it.
+"""
+
+import os
+import random
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from harness import GRACE_OF_LABS_S, LONG, eventually, parent
+from test_hosts import END_S, mpiexec, programs
+
+KILLS = 60 if LONG else 8
+ENDS = 100 if LONG else 8
+ROUNDS = "20000" if LONG else "1500"
+# Longer than the longest timeout of link, which is 1 s.
+STOP_S = 2.5
+
+
+def dice():
+    """What chance decides; where the test fails, what is printed is shown."""
+    seed = os.environ.get("HAWSER_TEST_SEED", str(time.time_ns()))
+    print(f"HAWSER_TEST_SEED={seed}")
+    return random.Random(seed)
+
+
+def started_by(host, parents, words):
+    """Not what they have forked themselves, which has the same words."""
+    return [pid for pid, line in host.processes().items() if line[:len(words)] == words and parent(pid) in parents]
+
+
+def agents(host):
+    guards = [pid for pid, words in host.processes().items() if words[1:2] == ["__guard"]]
+    return started_by(host, guards, ["mpiexec", "__agent"])
+
+
+def ranks(host, program):
+    return started_by(host, agents(host), [str(program)])
+
+
+def inside(pid):
+    """A process's number on its own host."""
+    return re.search(r"NSpid:.*\s(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1]
+
+
+def rank_of(pid):
+    return re.search(r"HAWSER_RANK=(\d+)", Path(f"/proc/{pid}/environ").read_text())[1]
+
+
+def send(pid, *signals):
+    for sent in signals:
+        try:
+            os.kill(pid, sent)
+        except ProcessLookupError:
+            pass
+
+
+def left(lab):
+    """What a job could leave on a host beside processes: sockets and files."""
+    found = {}
+    for host in lab.hosts:
+        root = Path(f"/proc/{host.pid}/root")
+        found[host.name, "sockets"] = re.findall(r"\S*hawser\S*", Path(f"/proc/{host.pid}/net/unix").read_text())
+        for place in ("dev/shm", "run"):
+            found[host.name, place] = sorted(os.listdir(root / place))
+    return found
+
+
+@pytest.mark.timeout(60 + 5 * KILLS)
+def test_whoever_is_killed_under_traffic_is_named_in_one_line_and_nothing_is_left(make, build):
+    """At any moment from the start on, whether or not another rank or agent is stopped at the time."""
+    lab, program, chance = make(hosts=2), build("endless.c"), dice()
+    before = left(lab)
+    for turn in range(KILLS):
+        with mpiexec(lab, "-ppn", "2", program) as job:
+            if turn % 2:
+                assert job.stdout.readline() == "all are there\n", job.communicate()
+                assert left(lab) != before, "what is looked for can be seen"
+            time.sleep(chance.uniform(0, 0.5))
+            home, other = chance.sample(lab.hosts, 2)
+            is_rank = chance.random() < 0.6
+            victim = chance.choice(eventually(lambda: ranks(home, program) if is_rank else agents(home)))
+            stopped = chance.choice([*ranks(home, program), *ranks(other, program), *agents(other), victim])
+            if is_rank:
+                told = rf"mpiexec: rank {rank_of(victim)} on host {home.name} .pid {inside(victim)}. was killed by signal 9 "
+            else:
+                told = rf"mpiexec: host {home.name} .*the agent .pid {inside(victim)}. was killed by signal 9 "
+            send(stopped, signal.SIGSTOP)
+            time.sleep(chance.uniform(0, 0.05))
+            begin = time.monotonic()
+            send(victim, signal.SIGKILL)
+            _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+            what = f"turn {turn}, {told}: {err}"
+            assert job.returncode == (137 if is_rank else 1) and err.count("\n") == 1 and re.match(told, err), what
+            eventually(lambda: programs(lab) == {})
+            assert time.monotonic() - begin < END_S, what
+            assert left(lab) == before, what
+
+
+@pytest.mark.timeout(300)
+def test_ranks_and_agents_that_are_stopped_under_traffic_lose_nothing(make, build):
+    """One after the other while all talk, the first one for longer than every timeout of the protocol."""
+    lab, program, chance = make(hosts=2), build("random.c"), dice()
+    with mpiexec(lab, "-ppn", "2", program, "5", ROUNDS) as job:
+        found = eventually(lambda: ranks(lab.hosts[1], program))
+        pause_s = STOP_S
+        while found:
+            stopped = chance.choice(found)
+            send(stopped, signal.SIGSTOP)
+            time.sleep(pause_s)
+            send(stopped, signal.SIGCONT)
+            time.sleep(chance.uniform(0, 0.2))
+            pause_s = chance.uniform(0, 0.3)
+            found = [pid for host in lab.hosts for pid in ranks(host, program) + agents(host)]
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert (job.returncode, out, err) == (0, "", "")
+    eventually(lambda: programs(lab) == {})
+
+
+# How long a rank is silent.
+SILENCE_S = 60 if LONG else STOP_S
+
+
+@pytest.mark.timeout(60 + SILENCE_S)
+@pytest.mark.parametrize("how", ["compute", "stop", "finalize"])
+def test_a_rank_that_is_silent_with_traffic_under_way_is_waited_for(make, build, how):
+    """It computes or is stopped; or computes while what others sent waits in their MPI_Finalize."""
+    lab, program = make(hosts=2), build("silence.c")
+    with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_HANG_S", "0", program, how, str(SILENCE_S)) as job:
+        if how == "stop":
+            silent = eventually(lambda: [pid for pid in ranks(lab.hosts[0], program) if stopped(pid)])
+            time.sleep(SILENCE_S)
+            send(silent[0], signal.SIGCONT)
+        out, err = job.communicate(timeout=SILENCE_S + GRACE_OF_LABS_S)
+    assert (job.returncode, out, err) == (0, "", "")
+
+
+def stopped(pid):
+    return "State:\tT" in Path(f"/proc/{pid}/status").read_text()
+
+
+def test_who_ends_under_heavy_loss_is_never_taken_for_lost(make, build):
+    """What is lost at the end of a job is the last acknowledgement, again and again."""
+    lab = make(hosts=2, loss=0.3)
+    for _ in range(ENDS):
+        with mpiexec(lab, "-ppn", "2", build("hello.c"), "hello") as job:
+            out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+        assert (job.returncode, sorted(out.split("\n")), err) == (0, ["", *(f"{rank} of 4" for rank in range(4))], "")
