@@ -267,6 +267,8 @@ def test_who_asks_for_raw_frames_without_cap_net_raw_is_told(make, build):
         _, err = job.communicate(timeout=GRACE_OF_LABS_S)
     assert job.returncode != 0 and err.count("\n") == 1, err
     assert re.search(r"eth0 by packet: .*needs CAP_NET_RAW.*: Operation not permitted", err), err
+    told = lab.hosts[0].run([*WITHOUT_RAW, "mpiexec", "--info"]).stdout
+    assert re.search(r"eth0: a rail.*\n +packet: cannot be used: .*needs CAP_NET_RAW.*\n +udp over 10.77.0.1: used", told), told
 
 
 ALL_OF_IMB = [[name] for name in SINGLE + PARALLEL + COLLECTIVE]
