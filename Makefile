@@ -46,7 +46,7 @@ loom: setup
 
 # The protocol over a faulty network: `make sim SEED=N` repeats a failure, `make sim SEED=N SEEDS=K` runs K seeds from N.
 sim: setup
-	SIM_SEED=$(or $(SEED),1) SIM_SEEDS=$(or $(SEEDS),1) $(if $(PLANTED),SIM_PLANTED=$(PLANTED)) $(CARGO) test --release -p hawser-link --test simulation --test endpoints
+	SIM_SEED=$(or $(SEED),1) SIM_SEEDS=$(or $(SEEDS),1) $(if $(PLANTED),SIM_PLANTED=$(PLANTED)) $(CARGO) test --release -p hawser-link --test simulation --test outage
 
 e2e: stage
 	scripts/e2e.sh $(STAGE)

@@ -1,17 +1,10 @@
 #!/bin/sh
 # demo-lab.sh PREFIX: other people's MPI programs, unmodified, on four hosts in network namespaces of this machine
-# (docs/lab.md), by the Hawser installed in PREFIX. The programs are those of demo.sh.
+# (docs/lab.md), by the Hawser installed in PREFIX.
 set -eu
-prefix=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
-imb=$root/build/imb
-python=$root/build/mpi4py
-"$root/scripts/venv.sh" "$imb" impi-rt
-"$root/scripts/venv.sh" "$python" mpi4py
-PATH=$prefix/bin:$PATH
-export PATH
+. "$root/scripts/demo-programs.sh"
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 # job "OPTIONS OF THE LAB" WORDS...: an mpiexec that knows all four hosts.
 job() {
     options=$1

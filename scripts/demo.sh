@@ -1,17 +1,8 @@
 #!/bin/sh
 # demo.sh PREFIX: other people's MPI programs, unmodified, on the Hawser installed in PREFIX.
-# Intel's IMB binaries come from the PyPI package impi-rt (nothing else of it is used), mpi4py from its wheel.
 set -eu
-prefix=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
-imb=$root/build/imb
-python=$root/build/mpi4py
-"$root/scripts/venv.sh" "$imb" impi-rt
-"$root/scripts/venv.sh" "$python" mpi4py
-PATH=$prefix/bin:$PATH
-export PATH
-
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+. "$root/scripts/demo-programs.sh"
 
 say "The machine, and what Hawser chose"
 mpiexec --info

@@ -5,7 +5,6 @@
 use crate::card::{Card, End};
 use crate::port::{Address, FramePort};
 use hawser_link::{Route, Wire};
-use std::collections::HashMap;
 use std::io::IoSlice;
 
 /// Where the cards of other ranks come from: None as long as the rank has not published its own.
@@ -22,14 +21,14 @@ pub struct Ends {
     /// Of each port.
     rails: Vec<u8>,
     cards: Cards,
-    /// Cards that were needed.
-    known: HashMap<u32, Card>,
+    /// Cards that were needed, by rank.
+    known: Vec<Option<Card>>,
 }
 
 impl Ends {
     pub fn new(ports: Vec<Box<dyn FramePort>>, rails: Vec<u8>, cards: Cards) -> Ends {
         let in_vain = vec![0; ports.len()];
-        Ends { ports, rails, in_vain, cards, known: HashMap::new() }
+        Ends { ports, rails, in_vain, cards, known: Vec::new() }
     }
 
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
@@ -57,11 +56,14 @@ impl Ends {
 
     /// A peer's card, if that is known by now.
     pub fn card_of(&mut self, peer: u32) -> Option<&Card> {
-        if !self.known.contains_key(&peer) {
-            let card = Card::decode(&(self.cards)(peer)?)?;
-            self.known.insert(peer, card);
+        let at = peer as usize;
+        if self.known.len() <= at {
+            self.known.resize_with(at + 1, || None);
         }
-        self.known.get(&peer)
+        if self.known[at].is_none() {
+            self.known[at] = Some(Card::decode(&(self.cards)(peer)?)?);
+        }
+        self.known[at].as_ref()
     }
 
     /// Between which ports paths to a peer are worth trying, with the longest frame that both take. None: nothing is

@@ -7,9 +7,21 @@
 #[cfg(feature = "planted")]
 use std::cell::Cell;
 
-/// A bug. By its number, from 1 on, it is chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bug {
+macro_rules! bugs {
+    ($($(#[$what:meta])* $name:ident $(= $number:literal)?,)*) => {
+        /// A bug. By its number, from 1 on, it is chosen.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Bug {
+            $($(#[$what])* $name $(= $number)?,)*
+        }
+
+        impl Bug {
+            pub const ALL: [Bug; 12] = [$(Bug::$name),*];
+        }
+    };
+}
+
+bugs! {
     /// With a gap the acknowledgement says that the missing frame has come (P12).
     AckTooFar = 1,
     /// The bits of an acknowledgement are one place off (P12).
@@ -34,26 +46,6 @@ pub enum Bug {
     TagUnchecked,
     /// After a number of timeouts the peer is given up: its last acknowledgement may have been lost (P18).
     SilenceIsDeath,
-}
-
-impl Bug {
-    pub const ALL: [Bug; 12] = {
-        use Bug::*;
-        [
-            AckTooFar,
-            BitsShifted,
-            CreditGivenBack,
-            TakenTwice,
-            StopIgnored,
-            StalePath,
-            OverlapHeld,
-            TimerStopped,
-            ProbeNotSent,
-            RoundTripOfOldest,
-            TagUnchecked,
-            SilenceIsDeath,
-        ]
-    };
 }
 
 #[cfg(feature = "planted")]

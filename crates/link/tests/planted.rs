@@ -5,7 +5,7 @@ mod monitor;
 #[path = "simulation/paths.rs"]
 mod paths;
 #[path = "simulation/ranks.rs"]
-#[allow(dead_code, reason = "what the simulation counts")]
+#[allow(dead_code, reason = "what the simulation counts, and outages")]
 mod ranks;
 #[path = "simulation/strangers.rs"]
 mod strangers;

@@ -6,6 +6,7 @@
 
 mod monitor;
 mod paths;
+#[allow(dead_code, reason = "outages")]
 mod ranks;
 mod strangers;
 

@@ -18,6 +18,9 @@ const PATIENCE_NS: u64 = 60_000 * MS;
 /// How long a few messages more may take in a world where nothing is wrong any more: a HELLO's longest back-off, and that of
 /// what waits for its path.
 const CALM_NS: u64 = 4_000 * MS;
+/// In which all must have arrived by the other rails while one is gone, a tenth of what back-offs at their longest would take,
+/// and in which a rail that is back must have been asked.
+const OUTAGE_NS: u64 = 3_000 * MS;
 /// A program that waits for something looks again after this time at most.
 const TICK_NS: u64 = MS;
 /// Messages that each sends to each at last.
@@ -31,12 +34,16 @@ struct Cable<'a> {
     dice: &'a mut Dice,
     me: u32,
     rails: &'a [usize],
+    down: Option<u8>,
 }
 
 impl Wire for Cable<'_> {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
         let lengths = frames.iter().map(|frame| frame.len());
         assert!(lengths.clone().max() == frames.first().map(|f| f.len()), "one length, the last may be shorter");
+        if self.down == Some(route.ours) {
+            return 0;
+        }
         let taken = if self.dice.one_in(50) { self.dice.index(frames.len() + 1) } else { frames.len() };
         let place = |node: u32, rail: u8| node as usize * self.rails.len() + usize::from(rail);
         let (from, to) = (place(self.me, route.ours), place(peer, route.theirs));
@@ -82,6 +89,8 @@ pub struct World {
     nodes: Vec<Node>,
     /// The longest frame that each rail carries.
     rails: Vec<usize>,
+    /// A rail that takes no frame.
+    down: Option<u8>,
     /// Frames of each pool of an endpoint.
     slots: usize,
 }
@@ -145,6 +154,7 @@ impl World {
             dice,
             nodes,
             rails,
+            down: None,
             slots,
         }
     }
@@ -181,9 +191,9 @@ impl World {
             self.nodes[me as usize].endpoint.acknowledge();
         }
         self.monitor.begin();
-        let World { network, monitor, strangers, dice, nodes, rails, .. } = self;
+        let World { network, monitor, strangers, dice, nodes, rails, down, .. } = self;
         let node = &mut nodes[me as usize];
-        node.endpoint.transmit(now_ns, &mut Cable { network, monitor, strangers, dice, me, rails });
+        node.endpoint.transmit(now_ns, &mut Cable { network, monitor, strangers, dice, me, rails, down: *down });
         // Whoever has sent all, or was refused, looks again when something comes or is due.
         let tick_ns = if goes_on { now_ns + 20 * US + dice.below(TICK_NS) } else { u64::MAX };
         let due_ns = node.endpoint.deadline_ns().unwrap_or(u64::MAX).max(now_ns + 10 * US);
@@ -242,24 +252,27 @@ impl World {
 
     fn run(&mut self, until_ns: u64) {
         while self.network.now_ns() < until_ns && !self.is_done() {
-            for me in 0..self.ranks() {
-                let node = &self.nodes[me as usize];
-                if !node.dead && node.next_ns.max(node.busy_until_ns) <= self.network.now_ns() {
-                    self.work(me);
-                }
+            self.step(until_ns);
+        }
+    }
+
+    fn step(&mut self, until_ns: u64) {
+        for me in 0..self.ranks() {
+            let node = &self.nodes[me as usize];
+            if !node.dead && node.next_ns.max(node.busy_until_ns) <= self.network.now_ns() {
+                self.work(me);
             }
-            let awake = self.nodes.iter().filter(|node| !node.dead);
-            let next = awake.map(|node| node.next_ns.max(node.busy_until_ns)).min().unwrap_or(until_ns);
-            let now_ns = self.network.now_ns();
-            let next =
-                next.min(self.network.next_at_ns().unwrap_or(u64::MAX)).clamp(now_ns + 1, until_ns.max(now_ns + 1));
-            while let Some(arrival) = self.network.next(next) {
-                let node = &mut self.nodes[arrival.to / self.rails.len()];
-                if node.socket.len() < node.socket_room {
-                    node.socket.push_back(arrival);
-                }
-                node.next_ns = 0;
+        }
+        let awake = self.nodes.iter().filter(|node| !node.dead);
+        let next = awake.map(|node| node.next_ns.max(node.busy_until_ns)).min().unwrap_or(until_ns);
+        let now_ns = self.network.now_ns();
+        let next = next.min(self.network.next_at_ns().unwrap_or(u64::MAX)).clamp(now_ns + 1, until_ns.max(now_ns + 1));
+        while let Some(arrival) = self.network.next(next) {
+            let node = &mut self.nodes[arrival.to / self.rails.len()];
+            if node.socket.len() < node.socket_room {
+                node.socket.push_back(arrival);
             }
+            node.next_ns = 0;
         }
     }
 
@@ -338,7 +351,17 @@ impl World {
         }
     }
 
+    /// One rail of all is gone: their wires refuse its frames, or take them and they are lost.
+    fn lose_rail(&mut self, rail: u8, refused: bool) {
+        self.down = refused.then_some(rail);
+        let (ranks, rails) = (self.nodes.len(), self.rails.len());
+        let of = |rank| rank * rails + usize::from(rail);
+        let pairs = (0..ranks * ranks).map(|pair| (pair / ranks, pair % ranks));
+        pairs.for_each(|(from, to)| self.network.sever(of(from), of(to), true));
+    }
+
     fn heal(&mut self) {
+        self.down = None;
         self.network.set_faults(Faults::default());
         let places = self.nodes.len() * self.rails.len();
         (0..places * places).for_each(|pair| self.network.sever(pair / places, pair % places, false));
@@ -432,6 +455,32 @@ pub fn run(seed: u64) -> Drops {
         drops.iter_mut().zip(node.endpoint.drops()).for_each(|(all, one)| *all += one);
     }
     drops
+}
+
+/// P24: a rail that is gone costs little, and is used again when it is back.
+pub fn outage(seed: u64) {
+    let mut world = World::new(seed, 1, false);
+    if world.rails.len() == 1 {
+        return;
+    }
+    // All rails carry what their ends think, else a path takes longer to open than all may take here.
+    let longest = world.nodes[0].endpoint.frame_max();
+    world.rails.fill(longest);
+    let open_ns = world.dice.below(5) * MS;
+    world.run(open_ns);
+    let (rail, refused) = (world.dice.index(world.rails.len()) as u8, world.dice.one_in(2));
+    world.lose_rail(rail, refused);
+    world.run(world.network.now_ns() + OUTAGE_NS);
+    assert!(world.is_done(), "seed {seed}: without rail {rail} ({refused}) not all has arrived in {OUTAGE_NS} ns");
+    world.check();
+    // It is asked for ever, and answers when it is back: then nobody waits for anything.
+    world.heal();
+    let until_ns = world.network.now_ns() + OUTAGE_NS;
+    while world.network.now_ns() < until_ns {
+        world.step(until_ns);
+    }
+    let waits = world.nodes.iter().any(|node| node.endpoint.deadline_ns().is_some());
+    assert!(!waits, "seed {seed}: rail {rail} ({refused}) is back and still waited for");
 }
 
 /// Reasons that were not met.
