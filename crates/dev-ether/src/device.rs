@@ -213,9 +213,8 @@ impl State {
         }
     }
 
-    /// Takes what has come: packets of one lane, and if so of one peer and only one, are delivered, all others wait. How many
-    /// were delivered.
-    fn receive(&mut self, to: Option<(Lane, Option<Peer>)>, delivery: &mut dyn Delivery) -> usize {
+    /// Takes what has come: packets of one lane are delivered, all others wait. How many were delivered.
+    fn receive(&mut self, to: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
         let State { endpoint, ends, inboxes, lost, scratch, .. } = self;
         let (mut count, mut now_ns) = (0, 0);
         for at in 0..ends.ports.len() {
@@ -227,10 +226,7 @@ impl State {
                     let from = Peer(from);
                     let Some(inbox) = inboxes.get_mut(usize::from(channel)) else { return };
                     let Some((header, mut packet)) = Incoming::of(message, scratch) else { return };
-                    let wanted = to.is_some_and(|(lane, only)| {
-                        lane.0 == channel && only.is_none_or(|only| only == from && count == 0)
-                    });
-                    if wanted && !lost.contains(&from) {
+                    if to.is_some_and(|lane| lane.0 == channel) && !lost.contains(&from) {
                         delivery.deliver(from, header, &mut packet);
                         count += 1;
                     } else {
@@ -302,12 +298,11 @@ impl Port for LanePort {
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut state = lock(&self.state);
         let waited = state.inboxes[self.lane.index()].deliver_all(delivery);
-        waited + state.receive(Some((self.lane, None)), delivery)
+        waited + state.receive(Some(self.lane), delivery)
     }
 
-    fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let mut state = lock(&self.state);
-        state.inboxes[self.lane.index()].deliver_from(from, delivery)
-            || state.receive(Some((self.lane, Some(from))), delivery) > 0
+    /// Frames of one peer do not come apart from those of others.
+    fn poll_from(&mut self, _: Peer, delivery: &mut dyn Delivery) -> bool {
+        self.poll(delivery) > 0
     }
 }

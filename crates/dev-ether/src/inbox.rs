@@ -1,4 +1,4 @@
-//! Packets that came while another lane was polled, or for another peer than was polled for.
+//! Packets that came while another lane was polled.
 //!
 //! Before it: `device`; after it: `device::Delivery`.
 
@@ -47,17 +47,6 @@ impl Inbox {
         }
         self.report(delivery);
         count
-    }
-
-    /// Delivers the first packet of `from`, if there is one.
-    pub fn deliver_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let Some(at) = self.queue.iter().position(|(peer, ..)| *peer == from) else {
-            self.report(delivery);
-            return false;
-        };
-        let packet = self.queue.remove(at).expect("it is there");
-        self.deliver(packet, delivery);
-        true
     }
 
     fn deliver(&mut self, (from, header, mut bytes): (Peer, Header, Vec<u8>), delivery: &mut dyn Delivery) {

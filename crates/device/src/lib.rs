@@ -192,7 +192,8 @@ pub trait Port: Send {
     /// Delivers what has arrived from anybody, a bounded number of packets. How many there were.
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize;
 
-    /// Delivers at most one packet of `from`: the leanest receive.
+    /// Looks for a packet of `from`, in the leanest way. Whether any was delivered: where frames come in runs all of a run are, and
+    /// those of others with it.
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool;
 }
 

@@ -89,6 +89,9 @@ impl Lane {
     /// Takes what has arrived, sends what can be sent. Whether anything moved.
     pub fn progress(&mut self) -> bool {
         let packets = self.channel.poll(&mut self.core);
+        if packets == 0 {
+            self.core.engine.pay_dues();
+        }
         self.settle() || packets > 0
     }
 

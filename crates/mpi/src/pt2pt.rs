@@ -301,7 +301,11 @@ impl Delivery for Direct<'_> {
     #[inline]
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
         let tag = header.b as i32;
-        if !wire::is_eager(&header, self.want.context) || self.want.tag.is_some_and(|wanted| wanted != tag) {
+        let is_another = self.got.is_some() || self.want.source != Some(from);
+        if is_another
+            || !wire::is_eager(&header, self.want.context)
+            || self.want.tag.is_some_and(|wanted| wanted != tag)
+        {
             return self.core.deliver(from, header, payload);
         }
         let bytes = payload.len();

@@ -436,7 +436,7 @@ impl Rank {
     fn check_accounts(&self) {
         for peer in (0..PEERS).map(Peer) {
             let ledger = self.lane.core.engine.ledger(peer);
-            assert!(ledger.credit <= LIMITS.window && ledger.owed < LIMITS.window / 4, "{ledger:?}");
+            assert!(ledger.credit <= LIMITS.window && ledger.owed < LIMITS.window / 2, "{ledger:?}");
             assert!(
                 !self.lane.core.engine.is_lost(peer) || (ledger.given.is_empty() && ledger.streams == 0),
                 "{ledger:?}"

@@ -255,7 +255,22 @@ mod window {
         e.post_recv(from(PEER, 1), 2);
         assert_eq!(e.ledger(PEER).held, 0);
         let credit = Effect::Transmit { to: PEER, packet: Packet::Credit { bytes: MESSAGE_COST } };
+        assert!(!effects(&mut e).contains(&credit), "the program waits for its message, not for this packet");
+        e.pay_dues();
+        assert_eq!(effects(&mut e), [credit]);
+    }
+
+    #[test]
+    fn half_of_the_window_goes_back_at_once_and_once() {
+        let mut e = engine();
+        for _ in 0..2 {
+            e.post_recv(from(PEER, 1), 2);
+            e.arrive(PEER, eager(1), 2).unwrap();
+        }
+        let credit = Effect::Transmit { to: PEER, packet: Packet::Credit { bytes: 2 * MESSAGE_COST } };
         assert!(effects(&mut e).contains(&credit));
+        e.pay_dues();
+        assert_eq!((effects(&mut e), e.ledger(PEER).owed), (vec![], 0));
     }
 
     #[test]
@@ -266,7 +281,7 @@ mod window {
         assert_eq!(e.close(CONTEXT).len(), 2);
         let account = e.ledger(PEER);
         assert_eq!((account.held, account.streams), (0, 0));
-        assert_eq!(packets(&mut e), [Packet::Credit { bytes: MESSAGE_COST }; 2]);
+        assert_eq!(packets(&mut e), [Packet::Credit { bytes: 2 * MESSAGE_COST }]);
         assert!(e.is_idle());
     }
 }
@@ -297,7 +312,8 @@ mod closing {
         }
         // What belongs to them is stray; their window is given back.
         assert_eq!(e.arrive(PEER, Packet::Data { message: 2, at: 2 }, 2), Err(Stray));
-        assert_eq!(packets(&mut e), [Packet::Credit { bytes: MESSAGE_COST }; 3]);
+        e.pay_dues();
+        assert_eq!(packets(&mut e), [2, 1].map(|n| Packet::Credit { bytes: n * MESSAGE_COST }));
         assert_eq!((e.ledger(PEER).accepted, e.ledger(PEER).streams), (4, 0));
         let place = e.arrive(PEER, Packet::Eager { context: NEW, tag: 1 }, 2);
         assert_eq!(place, Ok(Place::Into { op, at: 0, room: 2 }));

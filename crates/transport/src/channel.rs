@@ -173,7 +173,7 @@ impl Channel {
         self.ports.iter_mut().map(|port| port.poll(delivery)).sum()
     }
 
-    /// Delivers at most one packet of `from`.
+    /// Looks for a packet of `from`; others may be delivered with it (`Port::poll_from`).
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
         let device = self.ways[from.index()].device as usize;

@@ -296,6 +296,8 @@ pub struct Engine {
     least: Vec<u32>,
     peers: Vec<PeerState>,
     effects: VecDeque<Effect>,
+    /// Peers to which we owe a packet's worth of window.
+    due: Vec<Peer>,
     /// Orders posted receives, and arrived messages, among sources.
     clock: u64,
 }
@@ -320,6 +322,7 @@ impl Engine {
             least: Vec::new(),
             peers: vec![peer; peers],
             effects: VecDeque::new(),
+            due: Vec::new(),
             clock: 0,
         }
     }
@@ -443,14 +446,33 @@ impl Engine {
         }
     }
 
-    /// Owes `cost` to the peer's window and pays when it is worth a packet.
+    /// Owes `cost` to the peer's window. A quarter of it is worth a packet, which goes when there is nothing better to do: the
+    /// program waits for the message that was matched. Half of it goes at once, or the peer would soon have to ask.
     #[inline(always)]
     fn give_back(&mut self, to: Peer, cost: u64) {
         let peer = &mut self.peers[to.index()];
+        let was = peer.owed;
         peer.owed += cost;
-        if peer.owed > 0 && peer.owed >= self.limits.window / 4 {
-            let bytes = std::mem::take(&mut peer.owed);
-            self.transmit(to, Packet::Credit { bytes });
+        if peer.owed > 0 && peer.owed >= self.limits.window / 2 {
+            self.pay(to);
+        } else if peer.owed >= self.limits.window / 4 && was < self.limits.window / 4 {
+            self.due.push(to);
+        }
+    }
+
+    fn pay(&mut self, to: Peer) {
+        let bytes = std::mem::take(&mut self.peers[to.index()].owed);
+        self.transmit(to, Packet::Credit { bytes });
+    }
+
+    /// Pays what is worth a packet.
+    #[inline]
+    pub fn pay_dues(&mut self) {
+        while let Some(to) = self.due.pop() {
+            // It was paid meanwhile, if it came to half.
+            if self.peers[to.index()].owed >= self.limits.window / 4 {
+                self.pay(to);
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use hawser_mpi::matching::{Effect, Envelope, Key, Op, Outcome, Packet};
 impl World {
     /// All effects of the rank's engine, in order.
     pub fn settle(&mut self, setup: &Setup, index: usize) -> Verdict {
+        self.ranks[index].engine.pay_dues();
         while let Some(effect) = self.ranks[index].engine.next_effect() {
             match effect {
                 Effect::Transmit { to, packet } => self.transmit(setup, index, to, packet)?,
