@@ -71,11 +71,10 @@ impl EtherDevice {
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
         let Setup { me, ranks, key, seed, ports, cards, serves } = setup;
-        let grades = ports.iter().map(|opened| opened.grade).collect();
+        let traits = ports.iter().map(|opened| opened.traits).collect();
         let (rails, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(|opened| (opened.rail, opened.port)).unzip();
         let most = ports.iter().map(|port| port.frame_max()).max().expect("a port");
-        let config =
-            Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, checked: true, grades };
+        let config = Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, rails: traits };
         let mut state = State {
             endpoint: Endpoint::new(config, seed),
             ends: Ends::new(ports, rails, cards),

@@ -9,7 +9,6 @@ use crate::rails::Verdict;
 use crate::survey::{Attempt, Found, survey};
 use crate::wishes::Wishes;
 use hawser_base::{Class, Error, Result};
-use hawser_link::Grade;
 use std::io;
 
 /// Of which job and which rank of its host the ports are.
@@ -22,11 +21,11 @@ pub struct Who {
     pub pass: [u8; 16],
 }
 
-/// A port, on which of its host's rails, and what it is good for.
+/// A port, on which of its host's rails, and what it is to `link`.
 pub struct Opened {
     pub port: Box<dyn FramePort>,
     pub rail: u8,
-    pub grade: Grade,
+    pub traits: hawser_link::Rail,
 }
 
 /// Opens them. At least one, and one of each kind that HAWSER_PORT names, or an error that says what was tried.
@@ -46,7 +45,8 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
         for Attempt { method, spare, made, .. } in found.attempts {
             let Ok(port) = made else { continue };
             let list = if spare { &mut spares } else { &mut opened };
-            list.push(Opened { port, rail: rail as u8, grade: method.grade() });
+            let traits = hawser_link::Rail { grade: method.grade(), checked: method.is_checked()? };
+            list.push(Opened { port, rail: rail as u8, traits });
         }
     }
     let lacks = |name: &str| opened.iter().all(|opened: &Opened| opened.port.name() != name);

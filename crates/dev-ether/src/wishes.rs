@@ -16,8 +16,16 @@ pub static PORT: Param = Param {
            commas; empty: packet where that is permitted, and udp",
 };
 
+pub static CRC: Param = Param {
+    name: "HAWSER_CRC",
+    kind: Kind::Choice(&["auto", "on", "off"]),
+    default: "auto",
+    help: "whether payload between hosts has a CRC32C: on, off, or auto: by packet, where nothing else checks it from end to end; \
+           UDP and TCP have checksums of their own",
+};
+
 /// Rows of this room.
-pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE];
+pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC];
 
 /// A way to carry frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +50,15 @@ impl Method {
     /// What it is good for.
     pub fn grade(self) -> Grade {
         if self == Method::Packet { Grade::Quick } else { Grade::Bulk }
+    }
+
+    /// Whether payloads get a CRC32C (docs/protocol.md, P6), by HAWSER_CRC.
+    pub fn is_checked(self) -> Result<bool> {
+        Ok(match CRC.choice()? {
+            "on" => true,
+            "off" => false,
+            _ => self == Method::Packet,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use hawser_dev_ether::port::{PortRange, UdpPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_device::Device;
 use hawser_device::conformance::{self, Net};
-use hawser_link::Grade;
+use hawser_link::Rail;
 use hawser_link::frame::Key;
 use hawser_os::interfaces::{self, Interface};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ fn net(ranks: usize, mtu: usize) -> Net {
             ranks: ranks as u32,
             key: Key::new([5; 16]),
             seed: rank as u64,
-            ports: vec![Opened { port: Box::new(port), rail: 0, grade: Grade::Bulk }],
+            ports: vec![Opened { port: Box::new(port), rail: 0, traits: Rail::default() }],
             cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });

@@ -13,7 +13,7 @@ use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::record::{FRAGMENTS, RECORD, Record};
 use crate::seq::{Seq, WINDOW};
-use crate::strand::{Grade, Hello, Route, Strand};
+use crate::strand::{Grade, Hello, Rail, Route, Strand};
 use std::io::IoSlice;
 
 /// Who carries frames. They may be lost, doubled and reordered.
@@ -40,8 +40,8 @@ pub struct Shared {
     pub urgent: Option<u32>,
     /// Frames that we have room for on a path of each of our rails (P21).
     pub credits: Box<[u16]>,
-    /// Whether payloads have a CRC (P6).
-    pub checked: bool,
+    /// What each of our rails is.
+    pub rails: Box<[Rail]>,
     pub counts: Counts,
 }
 
@@ -131,6 +131,11 @@ impl Shared {
     fn credit(&self, route: Route) -> u16 {
         self.credits[usize::from(route.ours)]
     }
+
+    /// Of the rail that a route leaves by.
+    pub fn rail(&self, route: Route) -> Rail {
+        self.rails[usize::from(route.ours)]
+    }
 }
 
 fn ends(from: u32, to: u32) -> Ends {
@@ -199,7 +204,6 @@ impl Connection {
             let bytes = shared.sending.frame_mut(slot);
             record.write(&mut bytes[HEADER..HEADER + RECORD]);
             fill(offset, &mut bytes[HEADER + RECORD..]);
-            self.seal(shared, slot);
             shared.sending.push(&mut self.waiting, slot);
             self.slots += 1;
             offset += len;
@@ -208,15 +212,6 @@ impl Connection {
             }
         }
         self.next = self.next.next();
-    }
-
-    /// Puts the CRC of a frame's payload where its header will have it.
-    fn seal(&self, shared: &mut Shared, slot: Slot) {
-        if shared.checked {
-            let bytes = shared.sending.frame_mut(slot);
-            let crc = frame::crc(&bytes[HEADER..]);
-            frame::put_crc(bytes, crc);
-        }
     }
 
     /// A HELLO or WELCOME for this path came, `len` bytes long.
@@ -565,7 +560,7 @@ impl Connection {
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
-        let credit = shared.credit(route);
+        let (credit, checked) = (shared.credit(route), shared.rail(route).checked);
         let (theirs, path) = strand.open_mut().expect("it was picked");
         let mut run = [first; RUN];
         let mut count = 0;
@@ -578,7 +573,7 @@ impl Connection {
             shared.sending.pop(&mut self.waiting);
             let numbers = path.send(Some(slot), now_ns);
             let head = data(credit, theirs, &numbers, stop);
-            write_data(shared, slot, &head, ends(shared.me, peer));
+            write_data(shared, slot, &head, ends(shared.me, peer), checked);
             run[count] = slot;
             count += 1;
             // Segmentation offload takes a shorter one at the end alone.
@@ -642,8 +637,6 @@ impl Connection {
         tail.write(&mut shared.sending.frame_mut(rest)[HEADER..HEADER + RECORD]);
         shared.sending.insert_after(&mut self.waiting, slot, rest);
         self.slots += 1;
-        self.seal(shared, slot);
-        self.seal(shared, rest);
         true
     }
 
@@ -718,9 +711,9 @@ fn data(credit: u16, path: u32, numbers: &Numbers, flags: Flags) -> Head {
 }
 
 /// Writes the header of a frame whose payload lies in its slot.
-fn write_data(shared: &mut Shared, slot: Slot, head: &Head, ends: Ends) {
-    let bytes = shared.sending.frame(slot);
-    let crc = shared.checked.then(|| frame::kept_crc(bytes));
-    let header = head.write(&shared.key, ends, bytes.len() - HEADER, crc);
-    shared.sending.frame_mut(slot)[..HEADER].copy_from_slice(&header);
+fn write_data(shared: &mut Shared, slot: Slot, head: &Head, ends: Ends, checked: bool) {
+    let bytes = shared.sending.frame_mut(slot);
+    let (front, payload) = bytes.split_at_mut(HEADER);
+    let crc = checked.then(|| frame::crc(payload));
+    front.copy_from_slice(&head.write(&shared.key, ends, payload.len(), crc));
 }

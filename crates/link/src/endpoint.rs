@@ -11,7 +11,7 @@ use crate::planted::{Bug, planted};
 use crate::pool::Pool;
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
-use crate::strand::{Grade, HELLO, Hello, Route, SHORTEST, Strand};
+use crate::strand::{HELLO, Hello, Rail, Route, SHORTEST, Strand};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
@@ -36,10 +36,8 @@ pub struct Config {
     /// Frames that may wait or be under way, and fragments that may wait for those before them; for all peers together.
     pub sending: usize,
     pub holding: usize,
-    /// Payloads have a CRC; not where the medium checks them.
-    pub checked: bool,
-    /// What each of our rails is good for.
-    pub grades: Vec<Grade>,
+    /// What each of our rails is.
+    pub rails: Vec<Rail>,
 }
 
 /// Why a message was not taken.
@@ -58,7 +56,6 @@ pub type Drops = [u64; Dropped::ALL.len()];
 pub struct Endpoint {
     shared: Shared,
     ranks: u32,
-    grades: Vec<Grade>,
     peers: Box<[Option<Box<Connection>>]>,
     /// Those that are gone for good: a rank has one life, and what still comes from it opens nothing.
     forgotten: Box<[bool]>,
@@ -73,22 +70,26 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn new(config: Config, seed: u64) -> Endpoint {
-        let Config { me, ranks, key, frame_max, sending, holding, checked, grades } = config;
-        assert!(sending > 2 * CONTROL && holding > 4 * RESERVE && frame_max > HEADER + RECORD.max(HELLO));
+        let Config { me, ranks, key, frame_max, sending, holding, rails } = config;
+        assert!(
+            !rails.is_empty()
+                && sending > 2 * CONTROL
+                && holding > 4 * RESERVE
+                && frame_max > HEADER + RECORD.max(HELLO)
+        );
         let shared = Shared {
             key,
             me,
             sending: Pool::new(sending, frame_max),
             holding: Pool::new(holding, frame_max - HEADER),
             urgent: None,
-            credits: vec![1; grades.len().max(1)].into_boxed_slice(),
-            checked,
+            credits: vec![1; rails.len()].into_boxed_slice(),
+            rails: rails.into_boxed_slice(),
             counts: Counts::default(),
         };
         Endpoint {
             shared,
             ranks,
-            grades,
             peers: (0..ranks).map(|_| None).collect(),
             forgotten: vec![false; ranks as usize].into_boxed_slice(),
             paths: Vec::new(),
@@ -124,7 +125,7 @@ impl Endpoint {
         assert!(self.paths.len() <= usize::from(u16::MAX), "a rank has 65536 paths at most");
         // 31 bits, so that no path begins near the end of all numbers by design.
         let first = Seq((random >> 33) as u32);
-        let grade = self.grades.get(usize::from(route.ours)).copied().unwrap_or_default();
+        let grade = self.shared.rail(route).grade;
         let at = connection.add(Strand::new(route, grade, number, first, frame));
         self.paths.push((peer, at as u8));
         self.activate(peer);

@@ -155,16 +155,6 @@ impl Head {
     }
 }
 
-/// Keeps a payload's CRC where the header of its frame will have it.
-pub fn put_crc(frame: &mut [u8], crc: u32) {
-    frame[field::CRC].copy_from_slice(&crc.to_le_bytes());
-}
-
-/// What `put_crc` put there, or the header of an earlier transmission.
-pub fn kept_crc(frame: &[u8]) -> u32 {
-    word(frame, field::CRC)
-}
-
 /// CRC32C of a payload (P6).
 pub fn crc(payload: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(payload)

@@ -30,4 +30,4 @@ mod window;
 pub use connection::{Counts, Message, Wire};
 pub use endpoint::{Config, Endpoint, Refused};
 pub use seq::{Seq, WINDOW};
-pub use strand::{Grade, Route};
+pub use strand::{Grade, Rail, Route};

@@ -80,6 +80,20 @@ pub enum Grade {
     Bulk,
 }
 
+/// One of our rails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rail {
+    pub grade: Grade,
+    /// Payloads have a CRC; not where the medium checks them (P6).
+    pub checked: bool,
+}
+
+impl Default for Rail {
+    fn default() -> Rail {
+        Rail { grade: Grade::default(), checked: true }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum State {
     /// HELLO goes out again at this time.

@@ -3,7 +3,7 @@
 
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
-use hawser_link::{Config, Endpoint, Message, Refused, Route, Seq, Wire};
+use hawser_link::{Config, Endpoint, Message, Rail, Refused, Route, Seq, Wire};
 use std::io::IoSlice;
 
 const ROUTE: Route = Route { ours: 0, theirs: 0, flow: 0 };
@@ -54,8 +54,7 @@ impl Two {
             frame_max: FRAME,
             sending: SLOTS,
             holding: SLOTS,
-            checked: true,
-            grades: vec![],
+            rails: vec![Rail::default(); 2],
         };
         let mut endpoint = Endpoint::new(config, 1);
         endpoint.open(1, ROUTE, FRAME);

@@ -11,7 +11,7 @@ use allocation_counter::measure;
 use bolero::{TypeGenerator, check};
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
-use hawser_link::{Config, Endpoint, Grade, Message, Route, Seq, Wire};
+use hawser_link::{Config, Endpoint, Grade, Message, Rail, Route, Seq, Wire};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 
@@ -200,8 +200,7 @@ fn endpoint(me: u32) -> Endpoint {
         frame_max: FRAME,
         sending: SLOTS,
         holding: SLOTS,
-        checked: true,
-        grades: vec![Grade::Quick, Grade::Bulk],
+        rails: [Grade::Quick, Grade::Bulk].map(|grade| Rail { grade, checked: grade == Grade::Quick }).into(),
     };
     let mut endpoint = Endpoint::new(config, 5);
     (0..usize::from(RAILS)).for_each(|rail| endpoint.set_credit(rail, 100));

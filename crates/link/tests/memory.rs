@@ -3,7 +3,7 @@
 
 use allocation_counter::measure;
 use hawser_link::frame::Key;
-use hawser_link::{Config, Endpoint, Grade, Message, Route, Wire};
+use hawser_link::{Config, Endpoint, Message, Rail, Route, Wire};
 use hawser_sim::Dice;
 use std::io::IoSlice;
 
@@ -34,7 +34,6 @@ impl Wire for Line {
 }
 
 fn config(me: u32, ranks: u32) -> Config {
-    let grades = vec![Grade::Bulk];
     Config {
         me,
         ranks,
@@ -42,8 +41,7 @@ fn config(me: u32, ranks: u32) -> Config {
         frame_max: FRAME,
         sending: SLOTS,
         holding: SLOTS,
-        checked: true,
-        grades,
+        rails: vec![Rail::default()],
     }
 }
 

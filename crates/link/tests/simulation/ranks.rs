@@ -6,7 +6,7 @@ use crate::monitor::Monitor;
 use crate::strangers::Strangers;
 use hawser_link::endpoint::Drops;
 use hawser_link::frame::{Dropped, Ends, Key};
-use hawser_link::{Config, Endpoint, Grade, Message, Route, Wire};
+use hawser_link::{Config, Endpoint, Grade, Message, Rail, Route, Wire};
 use hawser_sim::{Arrival, Dice, Faults, Network};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::IoSlice;
@@ -123,8 +123,9 @@ impl World {
                 frame_max: *rails.iter().max().expect("there are rails"),
                 sending: slots,
                 holding: slots,
-                checked: true,
-                grades: (0..rails.len()).map(|rail| if rail % 2 == 0 { Grade::Quick } else { Grade::Bulk }).collect(),
+                rails: (0..rails.len())
+                    .map(|rail| Rail { grade: [Grade::Quick, Grade::Bulk][rail % 2], checked: true })
+                    .collect(),
             };
             let mut endpoint = Endpoint::new(config, seed.wrapping_add(life << 32));
             for rail in 0..rails.len() {
