@@ -8,7 +8,7 @@ use crate::ack::{self, ACK_MAX};
 use crate::endpoint::SPARE;
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
-use crate::path::{Due, Fate, Numbers, Path, Word};
+use crate::path::{Due, Numbers, Path, Word};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::record::{FRAGMENTS, RECORD, Record};
@@ -255,19 +255,11 @@ impl Connection {
         let (head, payload) = frame.check(&shared.key, ends(self.peer, shared.me))?;
         let path = self.strands[at].path_mut().ok_or(Dropped::Path)?;
         let word = Word { expected: head.expected, credit: head.credit, stop: head.flags.has(Flags::STOP) };
-        let (sending, slots) = (&mut shared.sending, &mut self.slots);
         if head.kind == Kind::Ack {
             let ack = ack::read(head.expected, payload)?;
-            let mut lost = Queue::default();
-            path.handle_ack(&ack, &word, now_ns, |slot, fate| match (slot, fate) {
-                (None, _) => {}
-                (Some(slot), Fate::Lost) => sending.push(&mut lost, slot),
-                (Some(slot), Fate::Came) => {
-                    sending.give(slot);
-                    *slots -= 1;
-                }
-            })?;
-            self.send_again(shared, lost);
+            let fates = path.handle_ack(&mut shared.sending, &ack, &word, now_ns)?;
+            self.slots -= shared.sending.give_all(fates.came);
+            self.send_again(shared, fates.lost);
             return Ok(());
         }
         let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
@@ -280,14 +272,9 @@ impl Connection {
             return Err(Dropped::Beyond);
         }
         let credit = shared.credit(self.strands[at].route);
-        let (sending, slots) = (&mut shared.sending, &mut self.slots);
         let path = self.strands[at].path_mut().expect("it is open");
-        path.handle_word(&word, now_ns, |slot| {
-            if let Some(slot) = slot {
-                sending.give(slot);
-                *slots -= 1;
-            }
-        })?;
+        let came = path.handle_word(&mut shared.sending, &word, now_ns)?;
+        self.slots -= shared.sending.give_all(came);
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
             if reason == Dropped::NoRoom {
@@ -492,18 +479,16 @@ impl Connection {
 
     fn handle_timeout(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
         let Some(path) = self.strands[at].path_mut() else { return };
-        let mut lost = Queue::default();
-        let due = path.handle_timeout(now_ns, |slot: Option<Slot>| {
-            slot.into_iter().for_each(|slot| shared.sending.push(&mut lost, slot));
-        });
-        self.send_again(shared, lost);
-        match due {
+        match path.handle_timeout(now_ns) {
             Due::Nothing => {}
             Due::Probe => {
                 shared.counts.asked += 1;
                 self.ask(shared, at, now_ns, wire);
             }
-            Due::Timeout => shared.counts.timeouts += 1,
+            Due::Timeout(lost) => {
+                shared.counts.timeouts += 1;
+                self.send_again(shared, lost);
+            }
         }
     }
 
@@ -538,11 +523,11 @@ impl Connection {
         let (peer, stop, strand) = (self.peer, self.stop(), &mut self.strands[at]);
         let route = strand.route;
         let Some((theirs, path)) = strand.open_mut().filter(|(_, path)| path.may_ask()) else { return };
-        let numbers = path.send(None, now_ns);
-        let head = data(shared.credit(route), theirs, &numbers, Flags::ASK | stop);
+        let head = data(shared.credit(route), theirs, &path.numbers(0), Flags::ASK | stop);
         let header = head.write(&shared.key, ends(shared.me, peer), 0, Some(frame::crc(&[])));
-        if wire.send(peer, route, &[IoSlice::new(&header)]) == 0 {
-            path.take_back();
+        match wire.send(peer, route, &[IoSlice::new(&header)]) {
+            0 => mark(Mark::QuestionRefused),
+            _ => path.asked(&shared.sending, now_ns),
         }
     }
 
@@ -555,50 +540,45 @@ impl Connection {
     fn send_run(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) -> bool {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
-        let wanted = if self.is_bulk(&shared.sending) { Grade::Bulk } else { Grade::Quick };
+        let wanted = if self.waiting.len() >= BULK { Grade::Bulk } else { Grade::Quick };
         let Some(at) = self.pick(len, wanted) else { return self.cut(shared, first) };
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
         let (credit, checked) = (shared.credit(route), shared.rail(route).checked);
         let (theirs, path) = strand.open_mut().expect("it was picked");
-        let mut run = [first; RUN];
-        let mut count = 0;
-        while count < RUN
-            && path.has_room()
-            && let Some(slot) = self.waiting.first()
+        let room = RUN.min(path.room() as usize);
+        let (mut run, mut count) = ([first; RUN], 0);
+        let mut next = Some(first);
+        while count < room
+            && let Some(slot) = next
             && let this = shared.sending.frame(slot).len()
             && this <= len
         {
-            shared.sending.pop(&mut self.waiting);
-            let numbers = path.send(Some(slot), now_ns);
-            let head = data(credit, theirs, &numbers, stop);
+            let head = data(credit, theirs, &path.numbers(count as u32), stop);
             write_data(shared, slot, &head, ends(shared.me, peer), checked);
             run[count] = slot;
             count += 1;
             // Segmentation offload takes a shorter one at the end alone.
-            if this < len {
-                break;
-            }
+            next = shared.sending.after(slot).filter(|_| this == len);
         }
         let mut frames = [IoSlice::new(&[]); RUN];
         for (frame, &slot) in frames.iter_mut().zip(&run[..count]) {
             *frame = IoSlice::new(shared.sending.frame(slot));
         }
         let taken = wire.send(peer, route, &frames[..count]);
-        for _ in taken..count {
+        for &slot in &run[..taken] {
+            shared.sending.pop(&mut self.waiting);
+            path.sent(&mut shared.sending, slot, now_ns);
+        }
+        if taken < count {
             mark(Mark::WireFull);
-            let slot = path.take_back().flatten().expect("it was numbered just now");
-            shared.sending.push_front(&mut self.waiting, slot);
+            // A rail that is down must fall silent, or its path would be tried for ever (P24).
+            path.ask_later(now_ns);
         }
         shared.counts.frames += taken as u64;
         shared.counts.runs += 1;
         taken == count
-    }
-
-    /// Whether so much waits that a way of few system calls pays.
-    fn is_bulk(&self, sending: &Pool) -> bool {
-        sending.each(&self.waiting).nth(BULK - 1).is_some()
     }
 
     /// The path with the most room for a frame of `len` bytes: of those that answer (P24), and of those of a grade, if one of them
@@ -607,7 +587,7 @@ impl Connection {
         let takes = |strand: &Strand| strand.frame() >= len && strand.path().is_some_and(|path| !path.is_silent());
         let waits = wanted == Grade::Bulk && self.strands.iter().any(|strand| strand.grade == wanted && takes(strand));
         let room = |strand: &Strand| {
-            let path = strand.path().filter(|path| path.has_room() && strand.frame() >= len)?;
+            let path = strand.path().filter(|path| path.room() > 0 && strand.frame() >= len)?;
             if waits && strand.grade != wanted {
                 return None;
             }
@@ -685,15 +665,11 @@ impl Connection {
         }
         for strand in &mut self.strands {
             if let Some(path) = strand.path_mut() {
-                path.take_all(|slot: Option<Slot>| slot.into_iter().for_each(|slot| shared.sending.give(slot)));
+                shared.sending.give_all(path.take_all());
             }
         }
-        while let Some(slot) = shared.sending.pop(&mut self.waiting) {
-            shared.sending.give(slot);
-        }
-        while let Some(slot) = shared.holding.pop(&mut self.held) {
-            shared.holding.give(slot);
-        }
+        shared.sending.give_all(self.waiting);
+        shared.holding.give_all(self.held);
         if shared.urgent == Some(self.peer) {
             shared.urgent = None;
         }

@@ -40,10 +40,11 @@ marks! {
     ClosedFar = "numbers were closed beyond all that had come";
     SettledInOrder = "frames were settled by the number that the peer expects";
     SettledBeyond = "frames were settled by bits of an acknowledgement";
-    SettledLate = "a frame had come after all that counted as lost";
+    QuestionAgain = "a question went out while an earlier one was not answered";
+    QuestionLost = "a question was lost";
+    QuestionRefused = "the wire did not take a question";
     LostByNumber = "a frame was lost, since later ones had overtaken it";
     LostByTime = "a frame was lost, since a much later one had overtaken it";
-    TakenBack = "the wire did not take a frame that had its number";
     Probe = "a silence brought a question";
     Timeout = "a silence brought a timeout";
     BackedOff = "the fifth timeout of a silence";

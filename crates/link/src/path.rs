@@ -1,15 +1,16 @@
 //! One path to a peer, (rail, port, flow): its numbers, acknowledgements and timers. `handle_*` takes what came, `poll_*`
 //! gives what is to be sent, `deadline_ns` says when to look again.
 //!
-//! It never decides what is sent on which path and never gives a peer up: silence only backs off (P18). `C` is what the
-//! caller knows of a frame's content. Before it: the connection; after it: `received`, `sent`, `rtt`.
+//! It never decides what is sent on which path and never gives a peer up: silence only backs off (P18). Frames are slots
+//! of the endpoint's pool. Before it: the connection; after it: `received`, `sent`, `rtt`.
 
 use crate::frame::{Dropped, Flags};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
+use crate::pool::{Pool, Queue, Slot};
 use crate::received::{Ack, Arrival, Received};
 use crate::rtt::{ACK_DELAY_NS, Rtt};
-use crate::sent::Sent;
+use crate::sent::{Came, Sent};
 use crate::seq::{Seq, WINDOW, WORDS};
 use crate::window::Window;
 
@@ -55,13 +56,13 @@ enum Wait {
 }
 
 /// What a deadline has brought.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub enum Due {
     Nothing,
     /// A numbered frame with `Flags::ASK` is to be sent (P17).
     Probe,
-    /// All that was under way was given back (P16).
-    Timeout,
+    /// All that was under way counts as lost (P16).
+    Timeout(Queue),
 }
 
 /// What any header of the peer's says: how far it has come, and what it has room for.
@@ -74,13 +75,13 @@ pub struct Word {
     pub stop: bool,
 }
 
-/// What became of a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
-    /// The peer has it.
-    Came,
-    /// It counts as lost: what it carried is to be sent again.
-    Lost,
+/// What became of frames.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub struct Fates {
+    /// The peer has them.
+    pub came: Queue,
+    /// They count as lost: what they carry is to be sent again.
+    pub lost: Queue,
 }
 
 /// An acknowledgement to send.
@@ -101,9 +102,9 @@ pub struct Numbers {
 const _: () = assert!(WINDOW <= u16::MAX as u32);
 
 /// See the module.
-#[derive(Clone, Debug)]
-pub struct Path<C> {
-    sent: Sent<C>,
+#[derive(Debug)]
+pub struct Path {
+    sent: Sent,
     received: Received,
     rtt: Rtt,
     window: Window,
@@ -118,9 +119,9 @@ pub struct Path<C> {
     wait: Wait,
 }
 
-impl<C> Path<C> {
+impl Path {
     /// A path whose two sides agreed on their first numbers when it was opened; the peer has room for `credit` frames.
-    pub fn new(ours: Seq, theirs: Seq, credit: u16) -> Path<C> {
+    pub fn new(ours: Seq, theirs: Seq, credit: u16) -> Path {
         Path {
             sent: Sent::new(ours),
             received: Received::new(theirs),
@@ -136,28 +137,28 @@ impl<C> Path<C> {
         }
     }
 
-    /// Whether a frame with payload may be sent: within the window of numbers (P10), the network's (P23) and the peer's
-    /// room (P20, P21).
-    #[inline]
-    pub fn has_room(&self) -> bool {
+    /// Frames with payload that may be sent: within the window of numbers (P10: S1 of PM's appendix B), the network's (P23) and
+    /// the peer's room (P20, P21).
+    pub fn room(&self) -> u32 {
+        let numbers = WINDOW - self.sent.open();
         let window = if self.stopped { STOPPED } else { self.window.frames() };
-        let full = if !self.sent.has_room() {
-            Mark::NumbersUsedUp
-        } else if self.under_way() >= window {
-            if self.stopped { Mark::HeldByStop } else { Mark::NetworkFull }
-        } else if self.granted.is_by(self.sent.next()) {
-            Mark::CreditUsedUp
-        } else {
-            return true;
-        };
-        mark(full);
-        false
+        let network = window.saturating_sub(self.under_way());
+        let next = self.sent.next();
+        let credit = if next.is_by(self.granted) { next.until(self.granted) } else { 0 };
+        if numbers == 0 {
+            mark(Mark::NumbersUsedUp);
+        } else if network == 0 {
+            mark(if self.stopped { Mark::HeldByStop } else { Mark::NetworkFull });
+        } else if credit == 0 {
+            mark(Mark::CreditUsedUp);
+        }
+        numbers.min(network).min(credit)
     }
 
     /// Whether a question may be sent, which has no payload and needs no room at the peer.
     #[inline]
     pub fn may_ask(&self) -> bool {
-        self.sent.has_room() && !planted(Bug::ProbeNotSent)
+        self.sent.open() < WINDOW && !planted(Bug::ProbeNotSent)
     }
 
     /// Frames that may be under way by what the network has borne, for choosing among paths.
@@ -177,10 +178,27 @@ impl<C> Path<C> {
         self.sent.under_way()
     }
 
-    /// Numbers a frame that is sent now, and says what its header is to say of the path (P13, P19).
-    pub fn send(&mut self, content: C, now_ns: u64) -> Numbers {
-        let open = self.sent.open() as u16;
-        let sequence = self.sent.record(content, now_ns);
+    /// What the header of the next frame is to say of the path, or of one that is `ahead` frames behind it (P13, P19).
+    #[inline]
+    pub fn numbers(&self, ahead: u32) -> Numbers {
+        let open = (self.sent.open() + ahead) as u16;
+        Numbers { sequence: self.sent.next() + ahead, open, expected: self.received.expected() }
+    }
+
+    /// The next frame was sent.
+    pub fn sent(&mut self, pool: &mut Pool, slot: Slot, now_ns: u64) {
+        self.sent.record(pool, slot, now_ns);
+        self.told(now_ns);
+    }
+
+    /// The next frame was sent, and it was a question.
+    pub fn asked(&mut self, pool: &Pool, now_ns: u64) {
+        self.sent.record_question(pool, now_ns);
+        self.told(now_ns);
+    }
+
+    /// The peer will hear a numbered frame's header, and answer it.
+    fn told(&mut self, now_ns: u64) {
         if self.wait == Wait::Idle {
             self.wait = Wait::Probe(now_ns + self.rtt.probe_ns());
         }
@@ -191,17 +209,11 @@ impl<C> Path<C> {
         } else {
             mark(Mark::AckApart);
         }
-        Numbers { sequence, open, expected: self.received.expected() }
     }
 
     /// Gives back all that is under way: the path is given up.
-    pub fn take_all(&mut self, back: impl FnMut(C)) {
-        self.sent.take_all(back);
-    }
-
-    /// Takes back what was numbered last: it could not be sent.
-    pub fn take_back(&mut self) -> Option<C> {
-        self.sent.take_back()
+    pub fn take_all(&mut self) -> Queue {
+        self.sent.take_all()
     }
 
     /// Timeouts went by without a word of the peer: it computes, or the path is dead (P24).
@@ -283,58 +295,48 @@ impl<C> Path<C> {
         }
     }
 
-    /// What the header of any frame says.
-    pub fn handle_word(&mut self, word: &Word, now_ns: u64, came: impl FnMut(C)) -> Result<(), Dropped> {
+    /// What the header of any frame says. What came by its word.
+    pub fn handle_word(&mut self, pool: &mut Pool, word: &Word, now_ns: u64) -> Result<Queue, Dropped> {
         let ack = Ack { expected: word.expected, bits: [0; WORDS] };
-        self.settle(&ack, word, now_ns, came).map(drop)
+        Ok(self.settle(pool, &ack, word, now_ns)?.slots)
     }
 
     /// An acknowledgement with its bits.
-    pub fn handle_ack(
-        &mut self,
-        ack: &Ack,
-        word: &Word,
-        now_ns: u64,
-        mut fate: impl FnMut(C, Fate),
-    ) -> Result<(), Dropped> {
-        let news = self.settle(ack, word, now_ns, |content| fate(content, Fate::Came))?;
-        let mut count = 0;
-        self.sent.take_lost(self.rtt.slack_ns(), |content| {
-            count += 1;
-            fate(content, Fate::Lost);
-        });
+    pub fn handle_ack(&mut self, pool: &mut Pool, ack: &Ack, word: &Word, now_ns: u64) -> Result<Fates, Dropped> {
+        let Came { slots: came, newest_ns } = self.settle(pool, ack, word, now_ns)?;
+        let was = self.under_way();
+        let lost = self.sent.take_lost(pool, self.rtt.slack_ns());
+        let count = was - self.under_way();
         if count > 0 {
             if planted(Bug::CreditGivenBack) {
                 self.granted = self.granted + count;
             }
             self.window.settled(0, count, false, ack.expected, self.sent.next());
         }
-        if count > 0 || news {
+        if count > 0 || newest_ns.is_some() {
             self.wait_on(now_ns);
         }
-        Ok(())
+        Ok(Fates { came, lost })
     }
 
-    /// Whether anything came that was not known of.
-    fn settle(&mut self, ack: &Ack, word: &Word, now_ns: u64, mut came: impl FnMut(C)) -> Result<bool, Dropped> {
-        let (was, mut count) = (self.sent.under_way(), 0);
-        let newest = self
-            .sent
-            .acknowledge(ack, |content| {
-                count += 1;
-                came(content);
-            })
-            .map_err(|_| Dropped::Nonsense)?;
+    fn settle(&mut self, pool: &mut Pool, ack: &Ack, word: &Word, now_ns: u64) -> Result<Came, Dropped> {
+        let end = ack.end();
+        if !end.is_by(self.sent.next()) {
+            return Err(Dropped::Nonsense);
+        }
+        let was = self.under_way();
+        let came = self.sent.acknowledge(pool, ack, end);
         self.rtt.heard();
-        let granted = ack.end() + u32::from(word.credit);
+        let granted = end + u32::from(word.credit);
         if self.granted.is_by(granted) {
             self.granted = granted;
         }
         self.stopped = word.stop && !planted(Bug::StopIgnored);
-        match newest {
+        match came.newest_ns {
             Some(at_ns) => {
                 self.rtt.sample(now_ns.saturating_sub(at_ns));
                 let full = 2 * was >= self.window.frames();
+                let count = was - self.under_way();
                 self.window.settled(count, 0, full, ack.expected, self.sent.next());
                 self.wait_on(now_ns);
             }
@@ -347,7 +349,7 @@ impl<C> Path<C> {
                 }
             }
         }
-        Ok(newest.is_some())
+        Ok(came)
     }
 
     /// Something moved: waiting begins anew, if there is something to wait for.
@@ -380,8 +382,8 @@ impl<C> Path<C> {
         self.owed.at_ns().into_iter().chain(wait).min()
     }
 
-    /// Time has passed. `lost` gets what is to be sent again.
-    pub fn handle_timeout(&mut self, now_ns: u64, lost: impl FnMut(C)) -> Due {
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now_ns: u64) -> Due {
         match self.wait {
             Wait::Probe(at_ns) if at_ns <= now_ns => {
                 mark(Mark::Probe);
@@ -391,13 +393,11 @@ impl<C> Path<C> {
             Wait::Timeout(at_ns) if at_ns <= now_ns => {
                 mark(Mark::Timeout);
                 self.rtt.unanswered();
-                match planted(Bug::SilenceIsDeath) && self.rtt.silent() > 10 {
-                    true => self.sent.take_all(drop),
-                    false => self.sent.take_all(lost),
-                }
+                let lost = self.sent.take_all();
                 self.window.timed_out(self.sent.next());
                 self.wait = Wait::Idle;
-                Due::Timeout
+                let is_forgotten = planted(Bug::SilenceIsDeath) && self.rtt.silent() > 10;
+                Due::Timeout(if is_forgotten { Queue::default() } else { lost })
             }
             _ => Due::Nothing,
         }
@@ -415,10 +415,11 @@ mod tests {
         Word { expected, credit: ROOM, stop: false }
     }
 
-    /// Two ends of a path, and what one of them heard back.
+    /// Two ends of a path, and what one of them heard back: contents, which lie in its pool.
     struct Two {
-        a: Path<u32>,
-        b: Path<u32>,
+        a: Path,
+        b: Path,
+        pool: Pool,
         now_ns: u64,
         came: Vec<u32>,
         lost: Vec<u32>,
@@ -428,31 +429,63 @@ mod tests {
         let (ours, theirs) = (Seq(u32::MAX - 3), Seq(77));
         let mut b = Path::new(theirs, ours, ROOM);
         b.set_credit(4 * 16);
-        Two { a: Path::new(ours, theirs, ROOM), b, now_ns: 1, came: vec![], lost: vec![] }
+        let pool = Pool::new(WINDOW as usize, 4);
+        Two { a: Path::new(ours, theirs, ROOM), b, pool, now_ns: 1, came: vec![], lost: vec![] }
+    }
+
+    fn send(path: &mut Path, pool: &mut Pool, content: u32, now_ns: u64) -> Numbers {
+        let numbers = path.numbers(0);
+        let slot = pool.take(4).unwrap();
+        pool.frame_mut(slot).copy_from_slice(&content.to_le_bytes());
+        path.sent(pool, slot, now_ns);
+        numbers
+    }
+
+    fn contents(pool: &mut Pool, queue: Queue) -> Vec<u32> {
+        let content = |slot| u32::from_le_bytes(pool.frame(slot).try_into().unwrap());
+        let contents = pool.each(&queue).map(content).collect();
+        pool.give_all(queue);
+        contents
     }
 
     impl Two {
-        fn send(&mut self, content: u32, arrives: bool) {
-            let Numbers { sequence, open, .. } = self.a.send(content, self.now_ns);
+        fn send(&mut self, content: u32, arrives: bool) -> Numbers {
+            let numbers = send(&mut self.a, &mut self.pool, content, self.now_ns);
             if arrives {
-                self.b.handle_numbered(sequence, open, Flags::default(), self.now_ns).unwrap();
+                self.b.handle_numbered(numbers.sequence, numbers.open, Flags::default(), self.now_ns).unwrap();
             }
+            numbers
+        }
+
+        fn hear(&mut self, word: &Word) -> Result<(), Dropped> {
+            let came = self.a.handle_word(&mut self.pool, word, self.now_ns)?;
+            self.came.extend(contents(&mut self.pool, came));
+            Ok(())
         }
 
         /// What b owes reaches a.
         fn reply(&mut self) -> Option<Flags> {
             let reply = self.b.poll_reply(self.now_ns)?;
-            let (came, lost) = (&mut self.came, &mut self.lost);
             let word = word(reply.ack.expected);
-            let fate = |content, fate| if fate == Fate::Came { came.push(content) } else { lost.push(content) };
-            self.a.handle_ack(&reply.ack, &word, self.now_ns, fate).unwrap();
+            let fates = self.a.handle_ack(&mut self.pool, &reply.ack, &word, self.now_ns).unwrap();
+            self.came.extend(contents(&mut self.pool, fates.came));
+            self.lost.extend(contents(&mut self.pool, fates.lost));
             Some(reply.flags)
         }
 
-        fn pass(&mut self) -> Due {
+        /// Whether all counts as lost now; if not, a question is due.
+        fn is_timeout(&mut self) -> bool {
             self.now_ns = self.a.deadline_ns().expect("something is under way").max(self.now_ns);
-            let lost = &mut self.lost;
-            self.a.handle_timeout(self.now_ns, |c| lost.push(c))
+            match self.a.handle_timeout(self.now_ns) {
+                Due::Timeout(lost) => {
+                    self.lost.extend(contents(&mut self.pool, lost));
+                    true
+                }
+                due => {
+                    assert_eq!(due, Due::Probe);
+                    false
+                }
+            }
         }
     }
 
@@ -464,15 +497,14 @@ mod tests {
         assert_eq!(two.reply(), None, "there may be an answer to send it with");
         two.now_ns += ACK_DELAY_NS;
         assert_eq!((two.reply(), &two.came[..]), (Some(Flags::default()), &[0][..]));
-        (1..=16).for_each(|n| two.send(n, true));
+        (1..=16).for_each(|n| _ = two.send(n, true));
         assert!(two.reply().is_some() && two.came.len() == 17 && two.a.deadline_ns().is_none());
         // With an answer it costs no frame of its own.
         two.send(99, true);
-        let Numbers { expected, .. } = two.b.send(5, two.now_ns);
+        let Numbers { expected, .. } = send(&mut two.b, &mut two.pool, 5, two.now_ns);
         two.now_ns += ACK_DELAY_NS;
         assert_eq!(two.b.poll_reply(two.now_ns), None);
-        let came = &mut two.came;
-        two.a.handle_word(&word(expected), two.now_ns, |c| came.push(c)).unwrap();
+        two.hear(&word(expected)).unwrap();
         assert_eq!((two.came.last(), two.a.under_way()), (Some(&99), 0));
     }
 
@@ -480,7 +512,7 @@ mod tests {
     #[test]
     fn a_gap_is_answered_at_once_with_lose_and_mended_at_once() {
         let mut two = two();
-        [true, false, true, true].into_iter().enumerate().for_each(|(n, arrives)| two.send(n as u32, arrives));
+        [true, false, true, true].into_iter().enumerate().for_each(|(n, arrives)| _ = two.send(n as u32, arrives));
         assert_eq!(two.reply(), None);
         two.send(4, true);
         assert_eq!(two.reply(), Some(Flags::LOSE));
@@ -494,13 +526,14 @@ mod tests {
         let mut two = two();
         two.send(0, true);
         two.send(1, false);
-        assert_eq!((two.pass(), two.now_ns), (Due::Probe, 1 + TIMEOUT_FIRST_NS / 2));
-        let Numbers { sequence, open, .. } = two.a.send(100, two.now_ns);
+        assert_eq!((two.is_timeout(), two.now_ns), (false, 1 + TIMEOUT_FIRST_NS / 2));
+        let Numbers { sequence, open, .. } = two.a.numbers(0);
+        two.a.asked(&two.pool, two.now_ns);
         two.b.handle_numbered(sequence, open, Flags::ASK, two.now_ns).unwrap();
         assert!(two.reply().is_some());
-        assert_eq!((&two.came[..], &two.lost[..], two.a.deadline_ns()), (&[0, 100][..], &[1][..], None));
+        assert_eq!((&two.came[..], &two.lost[..], two.a.deadline_ns()), (&[0][..], &[1][..], None));
         two.send(2, false);
-        assert_eq!((two.pass(), two.pass()), (Due::Probe, Due::Timeout));
+        assert_eq!((two.is_timeout(), two.is_timeout()), (false, true));
         assert_eq!((two.lost.last(), two.a.deadline_ns()), (Some(&2), None));
     }
 
@@ -511,13 +544,13 @@ mod tests {
         let (mut last, mut waits) = (two.now_ns, vec![]);
         for n in 0..40 {
             two.send(n, false);
-            assert_eq!((two.pass(), two.pass()), (Due::Probe, Due::Timeout));
+            assert_eq!((two.is_timeout(), two.is_timeout()), (false, true));
             waits.push(two.now_ns - last);
             last = two.now_ns;
         }
         assert!(waits.is_sorted() && waits[39] <= 2 * TIMEOUT_MAX_NS && two.lost.len() == 40);
         two.send(40, true);
-        (41..60).for_each(|n| two.send(n, true));
+        (41..60).for_each(|n| _ = two.send(n, true));
         assert!(two.reply().is_some());
         assert!(two.a.deadline_ns().unwrap_or(0) < two.now_ns + TIMEOUT_FIRST_NS);
     }
@@ -526,8 +559,7 @@ mod tests {
     #[test]
     fn a_doubled_frame_is_answered_for_its_answer_was_lost() {
         let mut two = two();
-        let seq = two.a.send(0, two.now_ns).sequence;
-        two.b.handle_numbered(seq, 0, Flags::default(), two.now_ns).unwrap();
+        let seq = two.send(0, true).sequence;
         two.now_ns += ACK_DELAY_NS;
         assert!(two.b.poll_reply(two.now_ns).is_some(), "lost on its way");
         assert_eq!(two.b.handle_numbered(seq, 0, Flags::default(), two.now_ns), Err(Dropped::Again));
@@ -541,52 +573,80 @@ mod tests {
 
     /// P14
     #[test]
-    fn an_acknowledgement_of_nothing_is_dropped() {
+    fn an_acknowledgement_of_what_was_never_sent_is_dropped_whole() {
         let mut two = two();
-        two.send(0, false);
-        assert_eq!(two.a.handle_word(&word(Seq(500)), two.now_ns, |_| panic!()), Err(Dropped::Nonsense));
-        assert_eq!(two.a.under_way(), 1);
+        let Seq(first) = two.send(0, false).sequence;
+        two.send(1, false);
+        let bits = |ahead: u32| {
+            let mut bits = [0; WORDS];
+            bits[ahead as usize / 64] |= 1 << (ahead % 64);
+            bits
+        };
+        let none = [0; WORDS];
+        for (ahead, bits) in [(3, none), (1, bits(0)), (0, bits(1)), (0, bits(900)), (u32::MAX / 2, none)] {
+            let ack = Ack { expected: Seq(first) + ahead, bits };
+            let result = two.a.handle_ack(&mut two.pool, &ack, &word(ack.expected), two.now_ns);
+            assert_eq!(result, Err(Dropped::Nonsense), "{ack:?}");
+        }
+        assert_eq!(two.hear(&word(Seq(500))), Err(Dropped::Nonsense));
+        assert_eq!(two.a.under_way(), 2);
+        two.hear(&word(Seq(first) + 2)).unwrap();
+        assert_eq!(two.came, [0, 1]);
     }
 
     /// P21
     #[test]
     fn payload_waits_for_room_at_the_peer_and_asks_for_it() {
-        let (ours, theirs) = (Seq(0), Seq(0));
-        let (mut a, mut b) = (Path::new(ours, theirs, 2), Path::<u32>::new(theirs, ours, 2));
-        let mut deliver = |a: &mut Path<u32>, content, now_ns| {
-            let Numbers { sequence, open, .. } = a.send(content, now_ns);
-            b.handle_numbered(sequence, open, Flags::ASK, now_ns).unwrap();
+        let mut pool = Pool::new(4, 4);
+        let (mut a, mut b) = (Path::new(Seq(0), Seq(0), 2), Path::new(Seq(0), Seq(0), 2));
+        let mut deliver = |numbers: Numbers, now_ns| {
+            b.handle_numbered(numbers.sequence, numbers.open, Flags::ASK, now_ns).unwrap();
             b.poll_reply(now_ns).unwrap().ack
         };
-        deliver(&mut a, 0, 1);
-        let ack = deliver(&mut a, 1, 1);
-        assert!(!a.has_room() && a.may_ask());
-        a.handle_ack(&ack, &Word { expected: ack.expected, credit: 0, stop: false }, 2, |_, _| {}).unwrap();
-        assert!(!a.has_room() && a.under_way() == 0);
+        deliver(send(&mut a, &mut pool, 0, 1), 1);
+        assert_eq!(a.room(), 1);
+        let ack = deliver(send(&mut a, &mut pool, 1, 1), 1);
+        assert!(a.room() == 0 && a.may_ask());
+        let word = Word { expected: ack.expected, credit: 0, stop: false };
+        assert_eq!(a.handle_ack(&mut pool, &ack, &word, 2).unwrap().came.len(), 2);
+        assert!(a.room() == 0 && a.under_way() == 0);
         // The word of new room was lost: the sender asks.
         a.ask_later(2);
-        assert_eq!(a.handle_timeout(a.deadline_ns().unwrap(), drop), Due::Probe);
-        let ack = deliver(&mut a, 7, 3);
-        a.handle_ack(&ack, &Word { expected: ack.expected, credit: 2, stop: false }, 4, |_, _| {}).unwrap();
-        a.send(8, 4);
-        assert!(a.has_room());
-        a.send(9, 4);
-        assert!(!a.has_room());
+        assert_eq!(a.handle_timeout(a.deadline_ns().unwrap()), Due::Probe);
+        let ack = deliver(a.numbers(0), 3);
+        a.asked(&pool, 3);
+        let word = Word { expected: ack.expected, credit: 2, stop: false };
+        assert_eq!(a.handle_ack(&mut pool, &ack, &word, 4), Ok(Fates::default()));
+        send(&mut a, &mut pool, 8, 4);
+        assert_eq!(a.room(), 1);
+        send(&mut a, &mut pool, 9, 4);
+        assert_eq!(a.room(), 0);
     }
 
     /// P20
     #[test]
     fn after_stop_few_frames_are_under_way_until_go() {
         let mut two = two();
-        let expected = two.a.send(0, 1).expected;
+        let expected = two.send(0, false).expected;
         let stop = |stop| Word { stop, ..word(Seq(u32::MAX - 3)) };
-        two.a.handle_word(&stop(true), 2, drop).unwrap();
+        two.hear(&stop(true)).unwrap();
         (1..STOPPED).for_each(|n| {
-            assert!(two.a.has_room());
-            two.a.send(n, 2);
+            assert_eq!(two.a.room(), STOPPED - n);
+            two.send(n, false);
         });
-        assert!(!two.a.has_room());
-        two.a.handle_word(&stop(false), 3, drop).unwrap();
-        assert!(two.a.has_room() && expected == Seq(77));
+        assert_eq!(two.a.room(), 0);
+        two.hear(&stop(false)).unwrap();
+        assert!(two.a.room() > 0 && expected == Seq(77));
+    }
+
+    /// P10
+    #[test]
+    fn no_more_numbers_than_a_window_are_open() {
+        let mut two = two();
+        (0..WINDOW).for_each(|n| _ = two.send(n, n > 0));
+        assert!(two.a.room() == 0 && !two.a.may_ask());
+        two.reply();
+        assert_eq!(two.lost, [0]);
+        assert!(two.a.room() > 0 && two.a.may_ask());
     }
 }

@@ -1,13 +1,23 @@
 //! Memory for frames, as many for all peers together: PM's buffers per channel instead of per peer (`pm_ethernet.txt`, 4.3).
-//! A slot holds one frame; slots stand in queues without any memory of their own.
+//! A slot holds one frame, and what its path must know of it while it is under way; slots stand in queues without any memory
+//! of their own.
 //!
-//! Nothing is allocated after `new`. Before it: `connection`; after it: nothing.
+//! Nothing is allocated after `new`. Before it: `connection` and `sent`; after it: nothing.
+
+use crate::seq::Seq;
 
 /// A frame's place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(u32);
 
 const NONE: u32 = u32::MAX;
+
+/// By which number a frame went out, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    pub number: Seq,
+    pub at_ns: u64,
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -17,24 +27,32 @@ pub struct Pool {
     lengths: Box<[u32]>,
     /// The next slot of the queue that a slot stands in.
     next: Box<[u32]>,
+    /// Of those that are under way. Tuples, for zeroes of them cost nothing but addresses.
+    stamps: Box<[(u32, u64)]>,
     free: Queue,
-    left: usize,
 }
 
 /// Slots one behind the other. What stands in it is of one pool.
-#[derive(Debug)]
+#[must_use = "its slots are to be given back"]
+#[derive(PartialEq, Eq, Debug)]
 pub struct Queue {
     first: u32,
     last: u32,
+    len: u32,
 }
 
 impl Default for Queue {
     fn default() -> Queue {
-        Queue { first: NONE, last: NONE }
+        Queue { first: NONE, last: NONE, len: 0 }
     }
 }
 
 impl Queue {
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
     pub fn is_empty(&self) -> bool {
         self.first == NONE
     }
@@ -57,8 +75,8 @@ impl Pool {
             stride,
             lengths: vec![0; slots].into_boxed_slice(),
             next: vec![NONE; slots].into_boxed_slice(),
+            stamps: vec![(0, 0); slots].into_boxed_slice(),
             free: Queue::default(),
-            left: slots,
         };
         let mut free = Queue::default();
         (0..slots as u32).for_each(|slot| pool.push(&mut free, Slot(slot)));
@@ -69,7 +87,7 @@ impl Pool {
     /// Free slots.
     #[inline]
     pub fn left(&self) -> usize {
-        self.left
+        self.free.len()
     }
 
     /// Bytes that a slot has room for.
@@ -88,7 +106,6 @@ impl Pool {
         let slot = self.pop(&mut free);
         self.free = free;
         if let Some(slot) = slot {
-            self.left -= 1;
             self.lengths[slot.0 as usize] = len as u32;
         }
         slot
@@ -99,7 +116,25 @@ impl Pool {
         let mut free = std::mem::take(&mut self.free);
         self.push_front(&mut free, slot);
         self.free = free;
-        self.left += 1;
+    }
+
+    /// Gives back all slots of a queue. How many they are.
+    pub fn give_all(&mut self, queue: Queue) -> usize {
+        if queue.last != NONE {
+            self.next[queue.last as usize] = self.free.first;
+            let last = if self.free.is_empty() { queue.last } else { self.free.last };
+            self.free = Queue { first: queue.first, last, len: queue.len + self.free.len };
+        }
+        queue.len()
+    }
+
+    pub fn set_stamp(&mut self, slot: Slot, stamp: Stamp) {
+        self.stamps[slot.0 as usize] = (stamp.number.0, stamp.at_ns);
+    }
+
+    pub fn stamp(&self, slot: Slot) -> Stamp {
+        let (number, at_ns) = self.stamps[slot.0 as usize];
+        Stamp { number: Seq(number), at_ns }
     }
 
     pub fn frame(&self, slot: Slot) -> &[u8] {
@@ -127,6 +162,7 @@ impl Pool {
             last => self.next[last as usize] = slot.0,
         }
         queue.last = slot.0;
+        queue.len += 1;
     }
 
     pub fn push_front(&mut self, queue: &mut Queue, slot: Slot) {
@@ -135,14 +171,25 @@ impl Pool {
         if queue.last == NONE {
             queue.last = slot.0;
         }
+        queue.len += 1;
     }
 
     pub fn pop(&mut self, queue: &mut Queue) -> Option<Slot> {
-        let slot = queue.first()?;
-        queue.first = self.next[slot.0 as usize];
-        if queue.first == NONE {
-            queue.last = NONE;
+        self.remove_behind(queue, None)
+    }
+
+    /// Takes out the slot behind `before`, which stands in the queue; the first one behind None.
+    pub fn remove_behind(&mut self, queue: &mut Queue, before: Option<Slot>) -> Option<Slot> {
+        let slot = self.behind(queue, before)?;
+        let next = self.next[slot.0 as usize];
+        match before {
+            Some(before) => self.next[before.0 as usize] = next,
+            None => queue.first = next,
         }
+        if next == NONE {
+            queue.last = before.map_or(NONE, |before| before.0);
+        }
+        queue.len -= 1;
         Some(slot)
     }
 
@@ -153,6 +200,12 @@ impl Pool {
         if queue.last == before.0 {
             queue.last = slot.0;
         }
+        queue.len += 1;
+    }
+
+    /// The slot behind `before`, the first one behind None.
+    pub fn behind(&self, queue: &Queue, before: Option<Slot>) -> Option<Slot> {
+        before.map_or(queue.first(), |before| self.after(before))
     }
 
     /// The slot behind `slot` in its queue.
@@ -181,6 +234,10 @@ mod tests {
         assert_eq!((pool.frame(slots[2]), pool.frame(slots[0])), (&b"ab"[..], &b""[..]));
         pool.give(slots[1]);
         assert_eq!((pool.left(), pool.take(10)), (1, Some(slots[1])));
+        let mut queue = Queue::default();
+        slots.iter().for_each(|&slot| pool.push(&mut queue, slot));
+        assert_eq!((pool.give_all(queue), pool.give_all(Queue::default()), pool.left()), (3, 0, 3));
+        assert_eq!((0..4).filter_map(|_| pool.take(1)).count(), 3);
     }
 
     #[test]
@@ -195,25 +252,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_queue_is_what_a_list_is(steps in prop::collection::vec(0..4u8, 0..200)) {
+        fn a_queue_is_what_a_list_is(steps in prop::collection::vec(0..30u8, 0..200)) {
             let mut pool = Pool::new(50, 1);
             let (mut queue, mut list) = (Queue::default(), std::collections::VecDeque::new());
             for step in steps {
                 match (step, pool.left()) {
-                    (0, 1..) => {
+                    (0..6, 1..) => {
                         let slot = pool.take(1).unwrap();
                         pool.push(&mut queue, slot);
                         list.push_back(slot);
                     }
-                    (1, 1..) => {
+                    (6..12, 1..) => {
                         let slot = pool.take(1).unwrap();
                         pool.push_front(&mut queue, slot);
                         list.push_front(slot);
                     }
-                    (2, 1..) => if let Some(&middle) = list.get(list.len() / 2) {
+                    (12..17, 1..) => if let Some(&middle) = list.get(list.len() / 2) {
                         let slot = pool.take(1).unwrap();
                         pool.insert_after(&mut queue, middle, slot);
                         list.insert(list.len() / 2 + 1, slot);
+                    }
+                    (17..21, _) => if let Some(&middle) = list.get(list.len() / 2) {
+                        let slot = pool.remove_behind(&mut queue, Some(middle));
+                        prop_assert_eq!(slot, list.remove(list.len() / 2 + 1));
+                        slot.into_iter().for_each(|slot| pool.give(slot));
+                    }
+                    (21, _) => {
+                        list.clear();
+                        pool.give_all(std::mem::take(&mut queue));
                     }
                     _ => {
                         let slot = pool.pop(&mut queue);
@@ -223,7 +289,7 @@ mod tests {
                 }
                 prop_assert_eq!(pool.each(&queue).collect::<Vec<_>>(), list.iter().copied().collect::<Vec<_>>());
                 prop_assert_eq!((queue.first(), queue.last()), (list.front().copied(), list.back().copied()));
-                prop_assert_eq!(pool.left() + list.len(), 50);
+                prop_assert_eq!((queue.len(), pool.left() + list.len()), (list.len(), 50));
             }
         }
     }

@@ -37,6 +37,17 @@ impl Ack {
         &self.bits[..used]
     }
 
+    /// Whether this number has come.
+    #[inline]
+    pub fn has(&self, seq: Seq) -> bool {
+        if !self.expected.is_by(seq) {
+            return true;
+        }
+        // `expected` itself becomes a place beyond all words.
+        let at = self.expected.until(seq).wrapping_sub(1) as usize;
+        self.bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
     /// The number behind the highest that has come.
     pub fn end(&self) -> Seq {
         let words = self.words();
@@ -220,10 +231,9 @@ mod tests {
             prop_assert_eq!(ack.expected, Seq(first) + expected);
             prop_assert_eq!(it.has_gap(), came.iter().any(|&n| n > expected));
             for ahead in 1..WINDOW {
-                let at = ahead as usize - 1;
-                let said = ack.bits[at / 64] >> (at % 64) & 1 == 1;
-                prop_assert_eq!(said, came.contains(&(expected + ahead)), "{}", ahead);
+                prop_assert_eq!(ack.has(ack.expected + ahead), came.contains(&(expected + ahead)), "{}", ahead);
             }
+            prop_assert!(ack.has(Seq(ack.expected.0.wrapping_sub(1))) && !ack.has(ack.expected));
             prop_assert!(ack.words().last().is_none_or(|&word| word != 0));
         }
     }

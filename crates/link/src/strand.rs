@@ -6,7 +6,6 @@
 use crate::frame::{Dropped, HEADER, Kind};
 use crate::marks::{Mark, mark};
 use crate::path::Path;
-use crate::pool::Slot;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
 use crate::seq::Seq;
 
@@ -94,16 +93,16 @@ impl Default for Rail {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum State {
     /// HELLO goes out again at this time.
     Opening { at_ns: u64, tries: u32 },
     /// `theirs`: the peer's number for the path.
-    Open { theirs: u32, first: Seq, path: Box<Path<Option<Slot>>> },
+    Open { theirs: u32, first: Seq, path: Box<Path> },
 }
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Strand {
     pub route: Route,
     pub grade: Grade,
@@ -129,14 +128,14 @@ impl Strand {
         self.frame
     }
 
-    pub fn path(&self) -> Option<&Path<Option<Slot>>> {
+    pub fn path(&self) -> Option<&Path> {
         match &self.state {
             State::Open { path, .. } => Some(path),
             State::Opening { .. } => None,
         }
     }
 
-    pub fn path_mut(&mut self) -> Option<&mut Path<Option<Slot>>> {
+    pub fn path_mut(&mut self) -> Option<&mut Path> {
         match &mut self.state {
             State::Open { path, .. } => Some(path),
             State::Opening { .. } => None,
@@ -144,7 +143,7 @@ impl Strand {
     }
 
     /// The path, and the peer's number for it.
-    pub fn open_mut(&mut self) -> Option<(u32, &mut Path<Option<Slot>>)> {
+    pub fn open_mut(&mut self) -> Option<(u32, &mut Path)> {
         match &mut self.state {
             State::Open { theirs, path, .. } => Some((*theirs, path)),
             State::Opening { .. } => None,

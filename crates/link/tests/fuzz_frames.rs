@@ -25,8 +25,8 @@ const SHORT: usize = 548;
 const SLOTS: usize = 260;
 /// The number of a hostile rank's first frame.
 const FIRST: u32 = u32::MAX - 20;
-/// What a path that is opened may ask for: its rings, and tables that double.
-const PATH: u64 = 64 << 10;
+/// What a path that is opened may ask for: tables that double.
+const PATH: u64 = 32 << 10;
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {

@@ -5,13 +5,16 @@
 use hawser_link::ack::{self, ACK_MAX};
 use hawser_link::endpoint::Drops;
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
-use hawser_link::path::{Due, Fate, Numbers, Path, Word};
+use hawser_link::path::{Due, Numbers, Path, Word};
+use hawser_link::pool::{Pool, Queue};
 use hawser_link::rtt::ACK_DELAY_NS;
 use hawser_link::{Seq, WINDOW};
 use hawser_sim::{Arrival, Dice, Faults, Network};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const NODES: usize = 3;
+/// Bytes of a content's number.
+const CONTENT: usize = 4;
 /// Frames that each side has room for: never the limit here.
 const ROOM: u16 = 2 * WINDOW as u16;
 const MS: u64 = 1_000_000;
@@ -22,19 +25,34 @@ const LATENCY_NS: u64 = 30_000;
 /// What a round trip may be measured as where one side alone sends and nothing is late: an acknowledgement is kept back.
 const ROUND_TRIP_NS: u64 = 2 * LATENCY_NS + ACK_DELAY_NS + 10_000;
 
-/// A content, or the question that a probe asks.
-type Content = Option<u32>;
-
 /// One node's side of a path.
 struct End {
-    path: Path<Content>,
+    path: Path,
+    /// What is under way: contents.
+    pool: Pool,
     /// What is to be sent, the lost ones again.
-    waiting: VecDeque<Content>,
+    waiting: VecDeque<u32>,
     /// What the peer has acknowledged, and what of the peer's was taken.
     settled: BTreeSet<u32>,
     taken: BTreeSet<u32>,
     /// The numbers that were taken.
     numbers: BTreeSet<u32>,
+}
+
+impl End {
+    fn new(path: Path, contents: u32) -> End {
+        let none = BTreeSet::new;
+        let pool = Pool::new(WINDOW as usize, CONTENT);
+        End { path, pool, waiting: (0..contents).collect(), settled: none(), taken: none(), numbers: none() }
+    }
+
+    /// Contents are under way no more.
+    fn take_back(&mut self, queue: Queue) -> Vec<u32> {
+        let content = |slot| u32::from_le_bytes(self.pool.frame(slot).try_into().unwrap());
+        let contents = self.pool.each(&queue).map(content).collect();
+        self.pool.give_all(queue);
+        contents
+    }
 }
 
 struct World {
@@ -72,11 +90,7 @@ impl World {
         for node in 0..NODES {
             for peer in (0..NODES).filter(|&peer| peer != node) {
                 let path = Path::new(first(node, peer), first(peer, node), ROOM);
-                let waiting = (0..if one_way && node > 0 { 0 } else { contents }).map(Some).collect();
-                ends.insert(
-                    (node, peer),
-                    End { path, waiting, settled: BTreeSet::new(), taken: BTreeSet::new(), numbers: BTreeSet::new() },
-                );
+                ends.insert((node, peer), End::new(path, if one_way && node > 0 { 0 } else { contents }));
             }
         }
         let burst = if contents > WINDOW { WINDOW } else { dice.one_of(&[10, 40, 200, WINDOW]) };
@@ -93,29 +107,43 @@ impl World {
         self.network.send(from, to, &[&header, payload].concat());
     }
 
-    fn transmit(&mut self, at: (usize, usize), content: Content, flags: Flags) {
+    fn transmit(&mut self, at: (usize, usize), content: u32) {
         let now_ns = self.network.now_ns();
-        let numbers = self.ends.get_mut(&at).unwrap().path.send(content, now_ns);
-        let payload = content.map_or(vec![], bytes_of);
-        self.write(at.0, at.1, Kind::Data, flags, numbers, &payload);
+        let End { path, pool, .. } = self.ends.get_mut(&at).unwrap();
+        let numbers = path.numbers(0);
+        let slot = pool.take(CONTENT).unwrap();
+        pool.frame_mut(slot).copy_from_slice(&content.to_le_bytes());
+        path.sent(pool, slot, now_ns);
+        self.write(at.0, at.1, Kind::Data, Flags::default(), numbers, &bytes_of(content));
+    }
+
+    fn ask(&mut self, at: (usize, usize)) {
+        let now_ns = self.network.now_ns();
+        let End { path, pool, .. } = self.ends.get_mut(&at).unwrap();
+        let numbers = path.numbers(0);
+        path.asked(pool, now_ns);
+        self.write(at.0, at.1, Kind::Data, Flags::ASK, numbers, &[]);
     }
 
     /// Everything that a node can do now.
     fn work(&mut self, at: (usize, usize)) {
         let now_ns = self.network.now_ns();
         let end = self.ends.get_mut(&at).unwrap();
-        let waiting = &mut end.waiting;
-        let due = end.path.handle_timeout(now_ns, |lost| waiting.extend(lost.map(Some)));
-        if due == Due::Probe && end.path.may_ask() {
-            self.transmit(at, None, Flags::ASK);
+        match end.path.handle_timeout(now_ns) {
+            Due::Probe if end.path.may_ask() => self.ask(at),
+            Due::Timeout(lost) => {
+                let lost = end.take_back(lost);
+                end.waiting.extend(lost);
+            }
+            _ => {}
         }
         let burst = self.dice.one_of(&[0, 1, 8, 40, 40, self.burst]);
         while let end = self.ends.get_mut(&at).unwrap()
-            && end.path.has_room()
+            && end.path.room() > 0
             && end.path.under_way() < burst
             && let Some(content) = end.waiting.pop_front()
         {
-            self.transmit(at, content, Flags::default());
+            self.transmit(at, content);
         }
         if let Some(reply) = self.ends.get_mut(&at).unwrap().path.poll_reply(now_ns) {
             let mut payload = [0; ACK_MAX];
@@ -128,7 +156,7 @@ impl World {
     fn receive(&mut self, arrival: &Arrival) {
         let (seed, from, to) = (self.seed, arrival.from, arrival.to);
         let mut came = Vec::new();
-        if let Err(reason) = self.try_receive(arrival, |content| came.extend(content)) {
+        if let Err(reason) = self.try_receive(arrival, &mut came) {
             self.dropped[reason as usize] += 1;
         }
         if self.one_way {
@@ -145,23 +173,24 @@ impl World {
     }
 
     /// `came` gets what its sender says that it has.
-    fn try_receive(&mut self, arrival: &Arrival, mut came: impl FnMut(Content)) -> Result<(), Dropped> {
+    fn try_receive(&mut self, arrival: &Arrival, came: &mut Vec<u32>) -> Result<(), Dropped> {
         let &Arrival { from, to, ref bytes } = arrival;
         let (seed, now_ns) = (self.seed, self.network.now_ns());
         let (head, payload) = Frame::of(bytes)?.check(&key(), Ends { from: from as u32, to: to as u32 })?;
         let end = self.ends.get_mut(&(to, from)).unwrap();
-        let waiting = &mut end.waiting;
         let word = Word { expected: head.expected, credit: head.credit, stop: false };
         match head.kind {
             Kind::Ack => {
                 let ack = ack::read(head.expected, payload)?;
-                end.path.handle_ack(&ack, &word, now_ns, |content, fate| match fate {
-                    Fate::Came => came(content),
-                    Fate::Lost => waiting.extend(content.map(Some)),
-                })
+                let fates = end.path.handle_ack(&mut end.pool, &ack, &word, now_ns)?;
+                came.extend(end.take_back(fates.came));
+                let lost = end.take_back(fates.lost);
+                end.waiting.extend(lost);
+                Ok(())
             }
             _ => {
-                end.path.handle_word(&word, now_ns, came)?;
+                let settled = end.path.handle_word(&mut end.pool, &word, now_ns)?;
+                came.extend(end.take_back(settled));
                 end.path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
                 assert!(
                     end.numbers.insert(head.sequence.0),
