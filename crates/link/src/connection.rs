@@ -5,6 +5,7 @@
 //! `pool`.
 
 use crate::ack::{self, ACK_MAX};
+use crate::bulk::{Bulk, Way};
 use crate::endpoint::SPARE;
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
@@ -14,6 +15,7 @@ use crate::pool::{Pool, Queue, Slot};
 use crate::record::{FRAGMENTS, RECORD, Record};
 use crate::seq::{Seq, WINDOW};
 use crate::strand::{Grade, Hello, Rail, Route, Strand};
+use std::cmp::Reverse;
 use std::io::IoSlice;
 
 /// Who carries frames. They may be lost, doubled and reordered.
@@ -25,9 +27,12 @@ pub trait Wire {
 /// Frames that are handed to a wire at once, at most: what UDP's segmentation offload takes (64) and more.
 const RUN: usize = 64;
 
-/// Frames that wait at once from which on they are bulk: a message of 8 KiB in frames of 1500 bytes. Raw frames cost 1.7 us
-/// each, a run of UDP segments about 5 us and little for each (docs/performance.md, Frame ports).
+/// Frames of the shortest length from which on what waits is bulk. Raw frames cost 1.7 us each, a run of UDP segments about 5 us and
+/// little for each (docs/performance.md, Frame ports).
 const BULK: usize = 6;
+
+/// Bulk that a peer was sent before the paths that were kept for it are opened, in bytes: a connection of TCP is dear for less.
+const CALL_BYTES: u64 = 1 << 20;
 
 /// What of the endpoint every connection needs.
 pub struct Shared {
@@ -111,6 +116,9 @@ enum Place {
 pub struct Connection {
     peer: u32,
     strands: Vec<Strand>,
+    /// Which of them carries bulk, for each of our NICs.
+    bulk: Vec<Bulk>,
+    bulk_bytes: u64,
     /// Frames to be sent, in order of their messages: what the peer needs first is first.
     waiting: Queue,
     /// Slots of `sending` that hold something for this peer.
@@ -138,6 +146,11 @@ impl Shared {
     }
 }
 
+/// Whether so many bytes are bulk on a connection whose shortest path has frames of this length.
+fn is_bulk(bytes: usize, shortest: usize) -> bool {
+    bytes > (BULK - 1) * shortest
+}
+
 fn ends(from: u32, to: u32) -> Ends {
     Ends { from, to }
 }
@@ -147,6 +160,8 @@ impl Connection {
         Connection {
             peer,
             strands: Vec::new(),
+            bulk: Vec::new(),
+            bulk_bytes: 0,
             waiting: Queue::default(),
             slots: 0,
             next: Seq(0),
@@ -163,6 +178,11 @@ impl Connection {
     }
 
     pub fn add(&mut self, strand: Strand) -> usize {
+        if self.bulk.iter().all(|bulk| bulk.nic != strand.rail.nic) {
+            // Most hosts have one NIC; there may be very many peers.
+            self.bulk.reserve_exact(1);
+            self.bulk.push(Bulk::new(strand.rail.nic));
+        }
         self.strands.push(strand);
         self.strands.len() - 1
     }
@@ -173,9 +193,18 @@ impl Connection {
 
     /// The longest frame that every path takes: of those that are open, or of all before one is. Hosts have NICs that lead
     /// nowhere near the peer.
-    pub fn frame(&self) -> Option<usize> {
+    fn shortest(&self) -> usize {
         let open = self.strands.iter().filter(|strand| strand.path().is_some());
-        open.map(Strand::frame).min().or_else(|| self.strands.iter().map(Strand::frame).min())
+        let shortest = open.map(Strand::frame).min().or_else(|| self.strands.iter().map(Strand::frame).min());
+        shortest.expect("a connection has paths")
+    }
+
+    /// The longest frame for a message of `total` bytes: what all ways take that bulk goes by, or all paths if it is none.
+    pub fn frame(&self, total: usize) -> usize {
+        let shortest = self.shortest();
+        let ways = self.bulk.iter().filter_map(Bulk::way);
+        let longest = ways.map(|way| self.strands[way].frame()).min();
+        longest.filter(|_| is_bulk(total, shortest)).unwrap_or(shortest)
     }
 
     /// Slots that hold something for the peer.
@@ -195,7 +224,7 @@ impl Connection {
 
     /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. There are slots enough.
     pub fn send(&mut self, shared: &mut Shared, channel: u8, total: usize, mut fill: impl FnMut(usize, &mut [u8])) {
-        let most = self.frame().expect("a connection has paths") - HEADER - RECORD;
+        let most = self.frame(total) - HEADER - RECORD;
         let mut offset = 0;
         loop {
             let len = most.min(total - offset);
@@ -216,7 +245,14 @@ impl Connection {
 
     /// A HELLO or WELCOME for this path came, `len` bytes long.
     pub fn handle_hello(&mut self, at: usize, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
-        self.strands[at].handle_hello(hello, kind, len)
+        let strand = &mut self.strands[at];
+        let was = strand.path().is_some();
+        strand.handle_hello(hello, kind, len)?;
+        if !was {
+            let nic = strand.rail.nic;
+            self.bulk.iter_mut().filter(|bulk| bulk.nic == nic).for_each(|bulk| bulk.widened(&mut self.strands));
+        }
+        Ok(())
     }
 
     /// Whether the wire took it.
@@ -258,7 +294,8 @@ impl Connection {
         if head.kind == Kind::Ack {
             let ack = ack::read(head.expected, payload)?;
             let fates = path.handle_ack(&mut shared.sending, &ack, &word, now_ns)?;
-            self.slots -= shared.sending.give_all(fates.came);
+            let more = path.under_way() > 0;
+            self.give(shared, at, fates.came, more, now_ns);
             self.send_again(shared, fates.lost);
             return Ok(());
         }
@@ -274,7 +311,9 @@ impl Connection {
         let credit = shared.credit(self.strands[at].route);
         let path = self.strands[at].path_mut().expect("it is open");
         let came = path.handle_word(&mut shared.sending, &word, now_ns)?;
-        self.slots -= shared.sending.give_all(came);
+        let more = path.under_way() > 0;
+        self.give(shared, at, came, more, now_ns);
+        let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
             if reason == Dropped::NoRoom {
@@ -290,6 +329,15 @@ impl Connection {
             self.take(shared, &record, fragment, payload, place, deliver);
         }
         Ok(())
+    }
+
+    /// Frames that were under way on path `at` have come; whether others still are.
+    fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, more: bool, now_ns: u64) {
+        if !came.is_empty() {
+            let count = shared.sending.give_all(came);
+            self.slots -= count;
+            self.strands[at].meter().came(count, more, now_ns);
+        }
     }
 
     /// Where a fragment of `len` bytes belongs, if there is room for it.
@@ -453,6 +501,7 @@ impl Connection {
             self.stopping = false;
             self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
         }
+        self.call_reserve();
         for at in 0..self.strands.len() {
             if let Some(len) = self.strands[at].poll_hello(now_ns) {
                 self.write_hello(shared, at, Kind::Hello, len, wire);
@@ -471,6 +520,18 @@ impl Connection {
         let stuck = !self.waiting.is_empty() && self.nothing_moves();
         let paths = self.strands.iter_mut().filter_map(Strand::path_mut);
         paths.filter(|path| stuck || path.is_silent()).for_each(|path| path.ask_later(now_ns));
+    }
+
+    /// Opens the paths that were kept in reserve, if there is bulk enough or nobody answers on any other.
+    fn call_reserve(&mut self) {
+        let is_alone = self.strands.iter().all(Strand::is_unanswered);
+        if is_alone || self.bulk_bytes >= CALL_BYTES {
+            for strand in &mut self.strands {
+                if strand.call() {
+                    mark(if is_alone { Mark::CalledAlone } else { Mark::CalledForBulk });
+                }
+            }
+        }
     }
 
     fn nothing_moves(&self) -> bool {
@@ -540,15 +601,18 @@ impl Connection {
     fn send_run(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) -> bool {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
-        let wanted = if self.waiting.len() >= BULK { Grade::Bulk } else { Grade::Quick };
-        let Some(at) = self.pick(len, wanted) else { return self.cut(shared, first) };
+        let bulk = self.is_bulk(&shared.sending);
+        if bulk {
+            self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
+        }
+        let Some(at) = self.pick(len, bulk) else { return self.cut(shared, first) };
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
         let (credit, checked) = (shared.credit(route), shared.rail(route).checked);
         let (theirs, path) = strand.open_mut().expect("it was picked");
         let room = RUN.min(path.room() as usize);
-        let (mut run, mut count) = ([first; RUN], 0);
+        let (mut run, mut count, mut bytes) = ([first; RUN], 0, 0);
         let mut next = Some(first);
         while count < room
             && let Some(slot) = next
@@ -568,6 +632,7 @@ impl Connection {
         }
         let taken = wire.send(peer, route, &frames[..count]);
         for &slot in &run[..taken] {
+            bytes += shared.sending.frame(slot).len();
             shared.sending.pop(&mut self.waiting);
             path.sent(&mut shared.sending, slot, now_ns);
         }
@@ -576,24 +641,41 @@ impl Connection {
             // A rail that is down must fall silent, or its path would be tried for ever (P24).
             path.ask_later(now_ns);
         }
+        if taken > 0 {
+            strand.meter().sent(taken, bytes, now_ns);
+        }
+        if bulk {
+            self.bulk_bytes += bytes as u64;
+            let taker = self.bulk.iter_mut().find(|bulk| bulk.way() == Some(at));
+            taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands));
+        }
         shared.counts.frames += taken as u64;
         shared.counts.runs += 1;
         taken == count
     }
 
-    /// The path with the most room for a frame of `len` bytes: of those that answer (P24), and of those of a grade, if one of them
-    /// has any. Bulk waits for its own paths as long as one of them answers: by others each frame would cost a system call.
-    fn pick(&self, len: usize, wanted: Grade) -> Option<usize> {
+    /// Whether so much waits that a way of few system calls pays.
+    fn is_bulk(&self, sending: &Pool) -> bool {
+        let waiting = sending.each(&self.waiting).take(BULK);
+        self.waiting.len() >= BULK || is_bulk(waiting.map(|slot| sending.frame(slot).len()).sum(), self.shortest())
+    }
+
+    /// The path for a frame of `len` bytes: of those that answer (P24), of bulk one that was chosen for it and else of the first
+    /// grade, the one with the most room. Bulk waits for its own paths as long as one of them answers: by others each frame would
+    /// cost a system call.
+    fn pick(&self, len: usize, bulk: bool) -> Option<usize> {
+        let is_way = |at: usize| self.bulk.iter().any(|bulk| bulk.way() == Some(at));
         let takes = |strand: &Strand| strand.frame() >= len && strand.path().is_some_and(|path| !path.is_silent());
-        let waits = wanted == Grade::Bulk && self.strands.iter().any(|strand| strand.grade == wanted && takes(strand));
-        let room = |strand: &Strand| {
+        let waits = bulk && self.strands.iter().enumerate().any(|(at, strand)| is_way(at) && takes(strand));
+        let room = |at: usize, strand: &Strand| {
             let path = strand.path().filter(|path| path.room() > 0 && strand.frame() >= len)?;
-            if waits && strand.grade != wanted {
+            if waits && !is_way(at) {
                 return None;
             }
-            Some((!path.is_silent(), strand.grade == wanted, path.frames().saturating_sub(path.under_way())))
+            let grade = if bulk { Grade::Quick } else { strand.rail.grade };
+            Some((!path.is_silent(), Reverse(grade), path.frames().saturating_sub(path.under_way())))
         };
-        let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(strand)?)));
+        let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(at, strand)?)));
         rooms.max_by_key(|&(at, room)| (room, usize::MAX - at)).map(|(at, _)| at)
     }
 

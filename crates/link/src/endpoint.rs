@@ -108,9 +108,9 @@ impl Endpoint {
         self.peers[peer as usize].is_some()
     }
 
-    /// The longest frame that every path to a peer takes, in bytes, if there is a connection.
-    pub fn frame(&self, peer: u32) -> Option<usize> {
-        self.peers[peer as usize].as_ref()?.frame()
+    /// The longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
+    pub fn frame(&self, peer: u32, total: usize) -> Option<usize> {
+        Some(self.peers[peer as usize].as_ref()?.frame(total))
     }
 
     /// Begins to open a path; `frame`: the longest frame that both rails take, in bytes. Once for each route.
@@ -125,8 +125,8 @@ impl Endpoint {
         assert!(self.paths.len() <= usize::from(u16::MAX), "a rank has 65536 paths at most");
         // 31 bits, so that no path begins near the end of all numbers by design.
         let first = Seq((random >> 33) as u32);
-        let grade = self.shared.rail(route).grade;
-        let at = connection.add(Strand::new(route, grade, number, first, frame));
+        let rail = self.shared.rail(route);
+        let at = connection.add(Strand::new(route, rail, number, first, frame));
         self.paths.push((peer, at as u8));
         self.activate(peer);
     }
@@ -146,8 +146,7 @@ impl Endpoint {
     /// Whether a message of `total` bytes would be taken; `control`: it is an envelope alone.
     pub fn has_room(&self, peer: u32, total: usize, control: bool) -> Result<(), Refused> {
         let connection = self.peers[peer as usize].as_ref().ok_or(Refused::NotConnected)?;
-        let frame = connection.frame().ok_or(Refused::NotConnected)?;
-        let needed = total.div_ceil(frame - HEADER - RECORD).max(1);
+        let needed = total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1);
         let kept = if control { SPARE } else { CONTROL };
         // Nobody takes all: another peer's messages pass one that does not answer.
         let fair = connection.slots() == 0 || connection.slots() + needed <= self.shared.sending.slots() / 2;

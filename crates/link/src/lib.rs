@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ack;
+mod bulk;
 mod connection;
 pub mod endpoint;
 pub mod frame;

@@ -68,6 +68,9 @@ marks! {
     UrgentOther = "the next message of a peer found the last memory kept for another peer";
     StopSaid = "STOP was said";
     GoSaid = "GO was said";
+    BulkTried = "the ways over a NIC were tried with bulk";
+    CalledForBulk = "a path that was kept in reserve was opened, since there is much bulk";
+    CalledAlone = "a path that was kept in reserve was opened, since no other answers";
     LostBehind = "what was lost went behind others that wait";
     LostInFront = "what was lost went in front of all that waits";
     WireFull = "the wire did not take all frames of a run";

@@ -3,6 +3,7 @@
 //!
 //! Before it: `connection`; after it: `path`.
 
+use crate::bulk::{Meter, Way};
 use crate::frame::{Dropped, HEADER, Kind};
 use crate::marks::{Mark, mark};
 use crate::path::Path;
@@ -69,32 +70,40 @@ impl Hello {
     }
 }
 
-/// What a path is good for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// What a path is good for; short messages take the first that answers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Grade {
     /// Single frames: the shortest way.
     Quick,
-    /// Many frames at once, with few system calls.
+    /// Many frames at once, with few system calls; single ones take longer.
     #[default]
     Bulk,
+    /// The same, and single ones take longest.
+    BulkAlone,
 }
 
 /// One of our rails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rail {
     pub grade: Grade,
+    /// The NIC that it is a way over: of the ways over one NIC the best carries all bulk.
+    pub nic: u8,
     /// Payloads have a CRC; not where the medium checks them (P6).
     pub checked: bool,
+    /// Its paths are opened when there is much bulk, or no other way answers.
+    pub reserved: bool,
 }
 
 impl Default for Rail {
     fn default() -> Rail {
-        Rail { grade: Grade::default(), checked: true }
+        Rail { grade: Grade::default(), nic: 0, checked: true, reserved: false }
     }
 }
 
 #[derive(Debug)]
 enum State {
+    /// HELLO goes out only when there is bulk.
+    Reserved,
     /// HELLO goes out again at this time.
     Opening { at_ns: u64, tries: u32 },
     /// `theirs`: the peer's number for the path.
@@ -105,7 +114,7 @@ enum State {
 #[derive(Debug)]
 pub struct Strand {
     pub route: Route,
-    pub grade: Grade,
+    pub rail: Rail,
     /// Our number for the path.
     pub ours: u32,
     first: Seq,
@@ -113,14 +122,34 @@ pub struct Strand {
     frame: usize,
     /// A WELCOME of this length is owed.
     welcome: Option<usize>,
+    meter: Meter,
     state: State,
 }
 
 impl Strand {
     /// A path to be opened. `frame`: the longest frame that the two ends can send, in bytes.
-    pub fn new(route: Route, grade: Grade, ours: u32, first: Seq, frame: usize) -> Strand {
+    pub fn new(route: Route, rail: Rail, ours: u32, first: Seq, frame: usize) -> Strand {
         assert!(frame >= HEADER + HELLO);
-        Strand { route, grade, ours, first, frame, welcome: None, state: State::Opening { at_ns: 0, tries: 0 } }
+        let state = if rail.reserved { State::Reserved } else { State::Opening { at_ns: 0, tries: 0 } };
+        Strand { route, rail, ours, first, frame, welcome: None, meter: Meter::default(), state }
+    }
+
+    /// A path that was kept in reserve is wanted. Whether it was.
+    pub fn call(&mut self) -> bool {
+        let was = matches!(self.state, State::Reserved);
+        if was {
+            self.state = State::Opening { at_ns: 0, tries: 0 };
+        }
+        was
+    }
+
+    /// HELLO has gone out so often that somebody would have answered.
+    pub fn is_unanswered(&self) -> bool {
+        match &self.state {
+            State::Reserved => true,
+            State::Opening { tries, .. } => *tries > TRIES,
+            State::Open { path, .. } => path.is_silent(),
+        }
     }
 
     /// The longest frame, header included.
@@ -131,14 +160,14 @@ impl Strand {
     pub fn path(&self) -> Option<&Path> {
         match &self.state {
             State::Open { path, .. } => Some(path),
-            State::Opening { .. } => None,
+            State::Reserved | State::Opening { .. } => None,
         }
     }
 
     pub fn path_mut(&mut self) -> Option<&mut Path> {
         match &mut self.state {
             State::Open { path, .. } => Some(path),
-            State::Opening { .. } => None,
+            State::Reserved | State::Opening { .. } => None,
         }
     }
 
@@ -146,7 +175,7 @@ impl Strand {
     pub fn open_mut(&mut self) -> Option<(u32, &mut Path)> {
         match &mut self.state {
             State::Open { theirs, path, .. } => Some((*theirs, path)),
-            State::Opening { .. } => None,
+            State::Reserved | State::Opening { .. } => None,
         }
     }
 
@@ -158,7 +187,7 @@ impl Strand {
     /// The peer's HELLO or WELCOME came, `len` bytes long with its header; HELLO is answered by WELCOME of its length.
     pub fn handle_hello(&mut self, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
         match &self.state {
-            State::Opening { .. } => {
+            State::Reserved | State::Opening { .. } => {
                 mark(if kind == Kind::Hello { Mark::OpenedByHello } else { Mark::OpenedByWelcome });
                 let path = Box::new(Path::new(self.first, hello.first, hello.credit));
                 self.state = State::Open { theirs: hello.number, first: hello.first, path };
@@ -210,9 +239,20 @@ impl Strand {
             return Some(0);
         }
         match &self.state {
+            State::Reserved => None,
             State::Opening { at_ns, .. } => Some(*at_ns),
             State::Open { path, .. } => path.deadline_ns(),
         }
+    }
+}
+
+impl Way for Strand {
+    fn is_usable(&self, nic: u8) -> bool {
+        self.rail.nic == nic && self.path().is_some_and(|path| !path.is_silent())
+    }
+
+    fn meter(&mut self) -> &mut Meter {
+        &mut self.meter
     }
 }
 
@@ -223,7 +263,7 @@ mod tests {
     const ROUTE: Route = Route { ours: 1, theirs: 2, flow: 3 };
 
     fn strand() -> Strand {
-        Strand::new(ROUTE, Grade::Quick, 77, Seq(5), 9000)
+        Strand::new(ROUTE, Rail::default(), 77, Seq(5), 9000)
     }
 
     /// P7

@@ -200,7 +200,9 @@ fn endpoint(me: u32) -> Endpoint {
         frame_max: FRAME,
         sending: SLOTS,
         holding: SLOTS,
-        rails: [Grade::Quick, Grade::Bulk].map(|grade| Rail { grade, checked: grade == Grade::Quick }).into(),
+        rails: [Grade::Quick, Grade::Bulk]
+            .map(|grade| Rail { grade, checked: grade == Grade::Quick, ..Rail::default() })
+            .into(),
     };
     let mut endpoint = Endpoint::new(config, 5);
     (0..usize::from(RAILS)).for_each(|rail| endpoint.set_credit(rail, 100));

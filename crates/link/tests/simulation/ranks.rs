@@ -124,7 +124,12 @@ impl World {
                 sending: slots,
                 holding: slots,
                 rails: (0..rails.len())
-                    .map(|rail| Rail { grade: [Grade::Quick, Grade::Bulk][rail % 2], checked: true })
+                    .map(|rail| Rail {
+                        grade: [Grade::Quick, Grade::Bulk][rail % 2],
+                        nic: rail as u8 / 2,
+                        reserved: rail == 2,
+                        ..Rail::default()
+                    })
                     .collect(),
             };
             let mut endpoint = Endpoint::new(config, seed.wrapping_add(life << 32));
