@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_card_comes_back_and_a_cut_one_is_none() {
-        let ip = |text: &str| Address::Ip(text.parse().unwrap());
+        let ip = |text: &str| Address::Udp(text.parse().unwrap());
         let ether = Address::Ether { mac: [2, 3, 4, 5, 6, 7], selector: 9 };
         let end = |address| End { rail: 3, address, frame_max: 1472 };
         let card = Card::new(vec![end(ether), end(ip("[2001:db8::1]:65535")), end(ip("10.0.0.1:5"))]);

@@ -90,19 +90,19 @@ fn routes(own: &Card, card: &Card) -> Vec<(Route, usize)> {
 }
 
 fn is_v6(end: &End) -> bool {
-    matches!(end.address, Address::Ip(ip) if ip.is_ipv6())
+    end.address.ip().is_some_and(|ip| ip.is_ipv6())
 }
 
 /// Whether a rail has an address of IPv4: between two that have, IPv6 would be a second way over the same wire.
 fn has_v4(card: &Card, rail: u8) -> bool {
-    card.ends().iter().any(|end| end.rail == rail && matches!(end.address, Address::Ip(ip) if ip.is_ipv4()))
+    card.ends().iter().any(|end| end.rail == rail && end.address.ip().is_some_and(|ip| ip.is_ipv4()))
 }
 
 /// Whether one may be reached from the other; only a probe can say that it is.
 fn is_alike(a: &Address, b: &Address) -> bool {
     match (a, b) {
         (Address::Ether { .. }, Address::Ether { .. }) => true,
-        (Address::Ip(a), Address::Ip(b)) => a.is_ipv4() == b.is_ipv4(),
+        (Address::Udp(a), Address::Udp(b)) | (Address::Tcp(a), Address::Tcp(b)) => a.is_ipv4() == b.is_ipv4(),
         _ => false,
     }
 }
@@ -129,7 +129,7 @@ mod tests {
     fn card(rails: &[&[&str]]) -> Card {
         let end = |rail: usize, text: &str| End {
             rail: rail as u8,
-            address: Address::Ip(text.parse().unwrap()),
+            address: Address::Udp(text.parse().unwrap()),
             frame_max: 1452,
         };
         let of = |(rail, texts): (usize, &&[&str])| texts.iter().map(move |text| end(rail, text)).collect::<Vec<_>>();
@@ -141,11 +141,28 @@ mod tests {
         let both: &[&str] = &["10.0.0.1:1", "[fd77::1]:1"];
         let (v4, v6) = (&both[..1], &both[1..]);
         let pairs = |a: &[&[&str]], b: &[&[&str]]| -> Vec<(u8, u8)> {
-            routes(&card(a), &card(b)).into_iter().map(|(route, _)| (route.ours, route.theirs)).collect()
+            routes(&card(a), &card(b)).into_iter().map(|(route, _)| (route.ours, route.theirs)).collect::<Vec<_>>()
         };
         assert_eq!(pairs(&[both], &[both]), [(0, 0)]);
         assert_eq!((pairs(&[both], &[v6]), pairs(&[v6], &[both])), (vec![(1, 0)], vec![(0, 1)]));
         assert_eq!((pairs(&[v6], &[v6]), pairs(&[v4], &[v6])), (vec![(0, 0)], vec![]));
         assert_eq!(pairs(&[v4, v6], &[v4, v6]), [(0, 0), (1, 1)], "a decoy with IPv4 hides nothing");
+    }
+
+    #[test]
+    fn only_ports_of_one_kind_meet() {
+        let ip = "10.0.0.1:1".parse().unwrap();
+        let kinds = [Address::Ether { mac: [2; 6], selector: 0 }, Address::Udp(ip), Address::Tcp(ip)];
+        let card = |kinds: &[Address]| {
+            Card::new(kinds.iter().map(|&address| End { rail: 0, address, frame_max: 1452 }).collect())
+        };
+        let pairs = |own: &[Address]| {
+            routes(&card(own), &card(&kinds))
+                .into_iter()
+                .map(|(route, _)| (route.ours, route.theirs))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!([&kinds[..1], &kinds[1..2], &kinds[2..]].map(pairs), [vec![(0, 0)], vec![(0, 1)], vec![(0, 2)]]);
+        assert_eq!(routes(&card(&kinds[..1]), &card(&kinds[1..])), []);
     }
 }

@@ -9,6 +9,7 @@
 mod incoming;
 mod outgoing;
 
+use super::address::on_interface;
 use super::udp::socket_address;
 use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::epoll::{Epoll, Event, Interest};
@@ -95,7 +96,8 @@ impl StreamPort {
 
     /// The place of the connection to `to`, which is opened if there is none.
     fn way_to(&mut self, to: &Address) -> Result<usize, Refused> {
-        let to = to.on_interface(self.scope).ok_or(FOREIGN_KIND)?;
+        let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
+        let to = on_interface(to, self.scope);
         match self.ways.get(&to) {
             Some(Way::At(place)) => return Ok(*place),
             Some(&Way::Broken(number)) => {
@@ -217,7 +219,7 @@ impl FramePort for StreamPort {
     }
 
     fn address(&self) -> Address {
-        Address::Ip(self.address)
+        Address::Tcp(self.address)
     }
 
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
