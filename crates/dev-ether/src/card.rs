@@ -8,6 +8,8 @@ use crate::port::Address;
 /// Ports of a rank at most: link::Route names one by a byte, and a card holds no more.
 pub const PORTS: usize = 11;
 
+const _: () = assert!(PORTS <= 32, "a port is a bit of a word (`Ends`)");
+
 /// The longest card, in bytes.
 pub const CARD: usize = 1 + PORTS * (3 + Address::ENCODED_MAX);
 

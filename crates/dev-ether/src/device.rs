@@ -7,6 +7,7 @@ use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
+use crate::unanswered::{Openings, Tell};
 use hawser_base::{LANES, Lane, Peer};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Pieces, Port, Refusal, Source};
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
@@ -40,6 +41,10 @@ pub struct Setup {
     pub seed: u64,
     pub ports: Vec<Opened>,
     pub cards: Cards,
+    /// Told whenever all ports were asked for what has come: who looks at them answers HELLO.
+    pub looked: Box<dyn Fn() + Send>,
+    /// Who is told of peers that do not answer.
+    pub tell: Tell,
     /// Whether a rank is reached by this device and no better one.
     pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
@@ -47,6 +52,8 @@ pub struct Setup {
 struct State {
     endpoint: Endpoint,
     ends: Ends,
+    openings: Openings,
+    looked: Box<dyn Fn() + Send>,
     inboxes: [Inbox; LANES],
     /// Those that were reported lost.
     lost: Vec<Peer>,
@@ -70,15 +77,18 @@ impl EtherDevice {
 
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
-        let Setup { me, ranks, key, seed, ports, cards, serves } = setup;
+        let Setup { me, ranks, key, seed, ports, cards, looked, tell, serves } = setup;
         let grades = ports.iter().map(|opened| opened.grade).collect();
-        let (rails, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(|opened| (opened.rail, opened.port)).unzip();
+        let split = |opened: Opened| ((opened.rail, opened.interface), opened.port);
+        let (places, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(split).unzip();
         let most = ports.iter().map(|port| port.frame_max()).max().expect("a port");
         let config =
             Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, checked: true, grades };
         let mut state = State {
             endpoint: Endpoint::new(config, seed),
-            ends: Ends::new(ports, rails, cards),
+            ends: Ends::new(ports, places, cards),
+            openings: Openings::new(tell),
+            looked,
             inboxes: Default::default(),
             lost: Vec::new(),
             connected: 0,
@@ -168,6 +178,11 @@ impl State {
     /// Begins to connect, if that can be done by now.
     fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
         let routes = self.ends.routes_to(peer.0).ok_or(Refusal::Full)?;
+        if routes.is_empty() {
+            self.openings.give_up(peer.0, &mut self.ends);
+            return Err(Refusal::Full);
+        }
+        self.openings.begin(peer.0);
         for (route, frame) in routes {
             self.endpoint.open(peer.0, route, frame);
         }
@@ -211,6 +226,7 @@ impl State {
         if self.endpoint.is_active() {
             self.endpoint.transmit(clock::now_ns(), &mut self.ends);
         }
+        self.openings.look(&self.endpoint, &mut self.ends);
     }
 
     /// Takes what has come: packets of one lane, and if so of one peer and only one, are delivered, all others wait. How many
@@ -240,6 +256,9 @@ impl State {
                 // What is wrong with a frame is counted there.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
+        }
+        if self.ends.has_looked() {
+            (self.looked)();
         }
         self.transmit();
         count

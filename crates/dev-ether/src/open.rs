@@ -22,10 +22,11 @@ pub struct Who {
     pub pass: [u8; 16],
 }
 
-/// A port, on which of its host's rails, and what it is good for.
+/// A port, on which of its host's rails, how that is called, and what it is good for.
 pub struct Opened {
     pub port: Box<dyn FramePort>,
     pub rail: u8,
+    pub interface: String,
     pub grade: Grade,
 }
 
@@ -43,10 +44,11 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     }
     let (mut opened, mut spares) = (Vec::new(), Vec::new());
     for (rail, found) in found.into_iter().enumerate() {
+        let name = &found.rail.interface.name;
         for Attempt { method, spare, made, .. } in found.attempts {
             let Ok(port) = made else { continue };
             let list = if spare { &mut spares } else { &mut opened };
-            list.push(Opened { port, rail: rail as u8, grade: method.grade() });
+            list.push(Opened { port, rail: rail as u8, interface: name.clone(), grade: method.grade() });
         }
     }
     let lacks = |name: &str| opened.iter().all(|opened: &Opened| opened.port.name() != name);

@@ -73,6 +73,26 @@ impl Address {
         }
     }
 
+    /// Of which kind of port, as in HAWSER_PORT.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Address::Ether { .. } => "packet",
+            Address::Udp(_) => "udp",
+            Address::Tcp(_) => "stream",
+        }
+    }
+
+    /// Why the other one cannot be reached from this one, whatever lies between. None: only a probe can say that it is.
+    pub fn obstacle(&self, other: &Address) -> Option<&'static str> {
+        match (self, other) {
+            (Address::Ether { .. }, Address::Ether { .. }) => None,
+            (Address::Udp(a), Address::Udp(b)) | (Address::Tcp(a), Address::Tcp(b)) => {
+                (a.is_ipv4() != b.is_ipv4()).then_some("IPv4 and IPv6 do not meet")
+            }
+            _ => Some("ports of different kinds do not meet"),
+        }
+    }
+
     /// The address of IP, of UDP or TCP.
     pub fn ip(&self) -> Option<IpAddr> {
         match self {
