@@ -1,12 +1,12 @@
 //! The words between a rank and the agent of its host, over a local socket that keeps message bounds.
 //!
 //! The rank says Hello, the agent answers Welcome (with the segment's descriptor beside it) or Refused. The
-//! connection then stays open for the rank's life; the rank says Card, Finalize or Abort on it. A tool
+//! connection then stays open for the rank's life; the rank says Card, Unanswered, Finalize or Abort on it. A tool
 //! (`hawser-info`) says Inspect instead of Hello and gets Text until the end of the stream.
 //! Decoding never trusts a length: whatever does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -89,6 +89,16 @@ pub enum Inspect {
     Stats,
 }
 
+/// What a rank says of its ways to a peer on another host.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Unanswered {
+    pub peer: u32,
+    /// There is nothing to try.
+    pub hopeless: bool,
+    /// A line for each pair of ports; empty once one of them was answered.
+    pub pairs: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     Hello {
@@ -106,6 +116,7 @@ pub enum Message {
     Text(String),
     /// What all ranks of the job are to know of this one.
     Card(Vec<u8>),
+    Unanswered(Unanswered),
 }
 
 impl Message {
@@ -140,6 +151,9 @@ impl Message {
             Message::Inspect(what) => put(6, &[*what as u32], &[]),
             Message::Text(text) => put(7, &[], text.as_bytes()),
             Message::Card(bytes) => put(8, &[], bytes),
+            Message::Unanswered(Unanswered { peer, hopeless, pairs }) => {
+                put(9, &[*peer, u32::from(*hopeless)], pairs.as_bytes())
+            }
         }
         bytes
     }
@@ -172,6 +186,7 @@ impl Message {
             }),
             7 => Message::Text(text(0)?),
             8 => Message::Card(rest.to_vec()),
+            9 => Message::Unanswered(Unanswered { peer: word(0)?, hopeless: word(1)? == 1, pairs: text(2)? }),
             _ => return None,
         })
     }
@@ -205,6 +220,7 @@ mod tests {
             Message::Inspect(Inspect::Stats),
             Message::Text(String::new()),
             Message::Card(vec![0xff; 256]),
+            Message::Unanswered(Unanswered { peer: 7, hopeless: true, pairs: "eth0".into() }),
         ] {
             let bytes = message.encode();
             assert_eq!(Message::decode(&bytes), Some(message));

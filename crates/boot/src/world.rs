@@ -4,7 +4,7 @@
 //! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
 
 use crate::protocol::{
-    ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, Secret, VERSION, Welcome,
+    ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, Secret, Unanswered, VERSION, Welcome,
 };
 use crate::{foreign, mapped};
 use hawser_base::{Class, Error, Result};
@@ -12,7 +12,7 @@ use hawser_os::unix::Packets;
 use hawser_os::{host, membarrier, process_vm};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Who this process is among the job's.
 pub struct World {
@@ -20,7 +20,7 @@ pub struct World {
     /// The job's shared segment of this host (`job::Segment::open`); none alone, and none once taken.
     segment: Option<OwnedFd>,
     /// The connection to the agent; none alone.
-    lifeline: Option<Packets>,
+    lifeline: Option<Arc<Packets>>,
     /// Who attached: a forked child is not the rank.
     pid: i32,
 }
@@ -78,7 +78,7 @@ fn join(address: &Address) -> Result<World> {
     match Message::decode(&bytes[..len]) {
         Some(Message::Welcome(facts)) if segment.is_some() => {
             accept(&facts)?;
-            Ok(World { facts, segment, lifeline: Some(lifeline), pid: host::pid() })
+            Ok(World { facts, segment, lifeline: Some(Arc::new(lifeline)), pid: host::pid() })
         }
         Some(Message::Welcome(_)) => Err(Error::new(
             Class::Other,
@@ -167,6 +167,12 @@ impl World {
         lifeline.send(&Message::Card(card.to_vec()).encode(), None).map_err(|error| {
             Error::new(Class::Other, format!("the agent of this job's mpiexec is gone ({error}); the job is ending"))
         })
+    }
+
+    /// Who tells the agent of peers that do not answer, from anywhere in the process and without waiting; whether it was told.
+    pub fn teller(&self) -> impl Fn(Unanswered) -> bool + Send + 'static {
+        let lifeline = self.lifeline.clone();
+        move |what| lifeline.as_ref().is_none_or(|line| line.send_now(&Message::Unanswered(what).encode()).is_ok())
     }
 
     /// Whether some rank of the job is on another host.
@@ -281,12 +287,19 @@ mod tests {
         assert_eq!((world.appnum(), world.universe_size(), world.is_alone()), (Some(1), 6, false));
         assert_eq!((world.secret(), world.is_spread()), (Secret([9; 16]), true));
         world.publish(b"card").unwrap();
+        let unanswered = Unanswered { peer: 4, hopeless: false, pairs: "eth0".into() };
+        assert!(world.teller()(unanswered.clone()));
         assert!(world.take_segment().is_some() && world.take_segment().is_none());
         world.finalize();
         drop(world);
         assert_eq!(
             agent.join().unwrap(),
-            [Message::Hello { version: VERSION, rank: 3 }, Message::Card(b"card".to_vec()), Message::Finalize]
+            [
+                Message::Hello { version: VERSION, rank: 3 },
+                Message::Card(b"card".to_vec()),
+                Message::Unanswered(unanswered),
+                Message::Finalize
+            ]
         );
     }
 

@@ -5,13 +5,14 @@
 
 use crate::port::Address;
 
-/// Ports of a rank at most: link::Route names one by a byte, and a card holds no more.
-pub const PORTS: usize = 11;
+/// Ports of a rank at most: one is a bit of a word (`Ends`).
+pub const PORTS: usize = 32;
 
-/// The longest card, in bytes.
-pub const CARD: usize = 1 + PORTS * (3 + Address::ENCODED_MAX);
+/// The longest card, in bytes: it is what is known of a peer never spoken to (DESIGN.md, Targets), and has room for the ports
+/// `packet` and `udp` of eleven rails.
+pub const CARD: usize = 256;
 
-const _: () = assert!(CARD <= 256, "a card is what is known of a peer never spoken to (DESIGN.md, Targets)");
+const _: () = assert!(11 * (2 * 3 + 9 + 7) < CARD);
 
 /// One port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,10 +29,23 @@ pub struct End {
 pub struct Card(Vec<End>);
 
 impl Card {
-    /// Of at most `PORTS` ports.
+    /// Of ports that it has room for.
     pub fn new(ends: Vec<End>) -> Card {
         assert!(ends.len() <= PORTS);
-        Card(ends)
+        let card = Card(ends);
+        assert!(card.encode().len() <= CARD);
+        card
+    }
+
+    /// How many of these ports, the first ones, a card has room for.
+    pub fn room_for(addresses: impl Iterator<Item = Address>) -> usize {
+        let mut bytes = vec![0];
+        let fits = addresses.take(PORTS).take_while(|address| {
+            bytes.extend([0; 3]);
+            address.encode(&mut bytes);
+            bytes.len() <= CARD
+        });
+        fits.count()
     }
 
     pub fn ends(&self) -> &[End] {
@@ -68,15 +82,22 @@ mod tests {
 
     #[test]
     fn a_card_comes_back_and_a_cut_one_is_none() {
-        let ip = |text: &str| Address::Ip(text.parse().unwrap());
+        let ip = |text: &str| Address::Udp(text.parse().unwrap());
         let ether = Address::Ether { mac: [2, 3, 4, 5, 6, 7], selector: 9 };
         let end = |address| End { rail: 3, address, frame_max: 1472 };
         let card = Card::new(vec![end(ether), end(ip("[2001:db8::1]:65535")), end(ip("10.0.0.1:5"))]);
         let bytes = card.encode();
-        assert!(bytes.len() <= CARD);
         assert_eq!(Card::decode(&bytes), Some(card));
         assert!((0..bytes.len()).all(|cut| Card::decode(&bytes[..cut]).is_none()));
         assert_eq!(Card::decode(&[PORTS as u8 + 1; 300]), None);
         assert_eq!(Card::decode(&[0]), Some(Card::default()));
+    }
+
+    #[test]
+    fn a_card_has_room_for_as_many_ports_as_its_bytes() {
+        let of = |text: &str| Card::room_for(std::iter::repeat_n(Address::Udp(text.parse().unwrap()), 100));
+        assert_eq!((of("10.0.0.1:5"), of("[2001:db8::1]:65535")), (25, 11));
+        let end = End { rail: 1, address: Address::Udp("10.0.0.1:5".parse().unwrap()), frame_max: 1 };
+        assert!(Card::new(vec![end; 25]).encode().len() <= CARD);
     }
 }

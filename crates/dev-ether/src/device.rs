@@ -7,11 +7,13 @@ use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
+use crate::port::FramePort;
+use crate::unanswered::{Openings, Tell};
 use hawser_base::{LANES, Lane, Peer};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Pieces, Port, Refusal, Source};
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
-use hawser_link::{Config, Endpoint, Message, Refused};
+use hawser_link::{Config, Endpoint, Message, Rail, Refused};
 use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -40,6 +42,10 @@ pub struct Setup {
     pub seed: u64,
     pub ports: Vec<Opened>,
     pub cards: Cards,
+    /// Told whenever all ports were asked for what has come: who looks at them answers HELLO.
+    pub looked: Box<dyn Fn() + Send>,
+    /// Who is told of peers that do not answer.
+    pub tell: Tell,
     /// Whether a rank is reached by this device and no better one.
     pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
@@ -47,6 +53,8 @@ pub struct Setup {
 struct State {
     endpoint: Endpoint,
     ends: Ends,
+    openings: Openings,
+    looked: Box<dyn Fn() + Send>,
     inboxes: [Inbox; LANES],
     /// Those that were reported lost.
     lost: Vec<Peer>,
@@ -60,7 +68,7 @@ struct State {
 /// See the module.
 pub struct EtherDevice {
     state: Arc<Mutex<State>>,
-    /// Longest payload of a frame on the rail with the longest.
+    /// Longest payload of a frame by which short messages go.
     short: usize,
     serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
@@ -70,14 +78,18 @@ impl EtherDevice {
 
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
-        let Setup { me, ranks, key, seed, ports, cards, serves } = setup;
-        let traits = ports.iter().map(|opened| opened.traits).collect();
-        let (rails, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(|opened| (opened.rail, opened.port)).unzip();
+        let Setup { me, ranks, key, seed, ports, cards, looked, tell, serves } = setup;
+        let traits: Vec<Rail> = ports.iter().map(|opened| opened.traits).collect();
+        let split = |opened: Opened| ((opened.rail, opened.interface), opened.port);
+        let (places, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(split).unzip();
         let most = ports.iter().map(|port| port.frame_max()).max().expect("a port");
+        let short = short(&ports, &traits);
         let config = Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, rails: traits };
         let mut state = State {
             endpoint: Endpoint::new(config, seed),
-            ends: Ends::new(ports, rails, cards),
+            ends: Ends::new(ports, places, cards),
+            openings: Openings::new(tell),
+            looked,
             inboxes: Default::default(),
             lost: Vec::new(),
             connected: 0,
@@ -85,7 +97,6 @@ impl EtherDevice {
             kept_back: 0,
         };
         state.share_room();
-        let short = room_in(most.min(PACKET));
         EtherDevice { state: Arc::new(Mutex::new(state)), short, serves }
     }
 
@@ -103,6 +114,13 @@ impl EtherDevice {
             state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
         }
     }
+}
+
+/// The longest payload of a frame of the grade that short messages take.
+fn short(ports: &[Box<dyn FramePort>], traits: &[Rail]) -> usize {
+    let first = traits.iter().map(|rail| rail.grade).min().expect("a port");
+    let frames = ports.iter().zip(traits).filter(|(_, rail)| rail.grade == first).map(|(port, _)| port.frame_max());
+    room_in(frames.max().expect("a port").min(PACKET))
 }
 
 /// Bytes of payload that a frame of `frame` bytes has room for.
@@ -167,6 +185,11 @@ impl State {
     /// Begins to connect, if that can be done by now.
     fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
         let routes = self.ends.routes_to(peer.0).ok_or(Refusal::Full)?;
+        if routes.is_empty() {
+            self.openings.give_up(peer.0, &mut self.ends);
+            return Err(Refusal::Full);
+        }
+        self.openings.begin(peer.0);
         for (route, frame) in routes {
             self.endpoint.open(peer.0, route, frame);
         }
@@ -210,6 +233,7 @@ impl State {
         if self.endpoint.is_active() {
             self.endpoint.transmit(clock::now_ns(), &mut self.ends);
         }
+        self.openings.look(&self.endpoint, &mut self.ends);
     }
 
     /// Takes what has come: packets of one lane are delivered, all others wait. How many were delivered.
@@ -235,6 +259,9 @@ impl State {
                 // What is wrong with a frame is counted there.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
+        }
+        if self.ends.has_looked() {
+            (self.looked)();
         }
         self.transmit();
         count
@@ -265,10 +292,10 @@ impl Port for LanePort {
         lock(&self.state).send(self.lane, to, header, prefix, source)
     }
 
-    fn piece(&mut self, to: Peer) -> Option<usize> {
+    fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
         let state = lock(&self.state);
         let least = || state.ends.ports.iter().map(|port| port.frame_max()).min();
-        state.endpoint.frame(to.0).or_else(least).map(|frame| room_in(frame.min(PACKET)))
+        state.endpoint.frame(to.0, total).or_else(least).map(|frame| room_in(frame.min(PACKET)))
     }
 
     fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {

@@ -3,8 +3,9 @@
 //! Before it: `device`; after it: `port`.
 
 use crate::card::{Card, End};
-use crate::port::{Address, FramePort};
+use crate::port::{FramePort, Refused};
 use hawser_link::{Route, Wire};
+use std::collections::HashMap;
 use std::io::IoSlice;
 
 /// Where the cards of other ranks come from: None as long as the rank has not published its own.
@@ -18,17 +19,22 @@ pub struct Ends {
     pub ports: Vec<Box<dyn FramePort>>,
     /// How often each was asked in vain since it had something.
     in_vain: Vec<u32>,
-    /// Of each port.
-    rails: Vec<u8>,
+    /// Those that were asked since the last look, a bit each.
+    asked: u32,
+    /// Of each port its rail, and how that is called.
+    places: Vec<(u8, String)>,
     cards: Cards,
     /// Cards that were needed, by rank.
     known: Vec<Option<Card>>,
+    /// The system's error number of ways that it refused when they were last used, by rank.
+    refused: HashMap<(u32, Route), i32>,
 }
 
 impl Ends {
-    pub fn new(ports: Vec<Box<dyn FramePort>>, rails: Vec<u8>, cards: Cards) -> Ends {
+    /// `places`: of each port its rail, and how that is called.
+    pub fn new(ports: Vec<Box<dyn FramePort>>, places: Vec<(u8, String)>, cards: Cards) -> Ends {
         let in_vain = vec![0; ports.len()];
-        Ends { ports, rails, in_vain, cards, known: Vec::new() }
+        Ends { ports, places, in_vain, asked: 0, cards, known: Vec::new(), refused: HashMap::new() }
     }
 
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
@@ -36,7 +42,18 @@ impl Ends {
         let in_vain = self.in_vain[at];
         let is_skipped = in_vain > PATIENCE && !in_vain.is_multiple_of(self.ports[at].turns());
         let came = if is_skipped { 0 } else { self.ports[at].receive(take) };
+        self.asked |= u32::from(!is_skipped) << at;
         self.in_vain[at] = if came > 0 { 0 } else { in_vain.wrapping_add(1) };
+    }
+
+    /// Whether every port was asked since this was last so.
+    #[inline]
+    pub fn has_looked(&mut self) -> bool {
+        let all = self.asked.count_ones() as usize == self.ports.len();
+        if all {
+            self.asked = 0;
+        }
+        all
     }
 
     /// All ports are asked again: somebody may have slept on them.
@@ -46,7 +63,7 @@ impl Ends {
 
     /// Of this rank, for its peers.
     pub fn card(&self) -> Card {
-        let ends = self.ports.iter().zip(&self.rails).map(|(port, &rail)| End {
+        let ends = self.ports.iter().zip(&self.places).map(|(port, &(rail, _))| End {
             rail,
             address: port.address(),
             frame_max: port.frame_max() as u16,
@@ -66,6 +83,26 @@ impl Ends {
         self.known[at].as_ref()
     }
 
+    /// A port of this rank, and how its rail is called.
+    pub fn port(&self, at: u8) -> (&str, &dyn FramePort) {
+        (&self.places[usize::from(at)].1, &*self.ports[usize::from(at)])
+    }
+
+    /// The error number of a way that the system refused when it was last used.
+    pub fn refused(&self, peer: u32, route: Route) -> Option<i32> {
+        self.refused.get(&(peer, route)).copied()
+    }
+
+    /// Keeps in mind what the system says of a way. How many frames it took.
+    fn note(&mut self, peer: u32, route: Route, sent: Result<usize, Refused>) -> usize {
+        match sent {
+            Err(Refused::Unreachable(number)) => drop(self.refused.insert((peer, route), number)),
+            Ok(_) if !self.refused.is_empty() => drop(self.refused.remove(&(peer, route))),
+            _ => {}
+        }
+        sent.unwrap_or(0)
+    }
+
     /// Between which ports paths to a peer are worth trying, with the longest frame that both take. None: nothing is
     /// known of it yet.
     pub fn routes_to(&mut self, peer: u32) -> Option<Vec<(Route, usize)>> {
@@ -80,7 +117,7 @@ fn routes(own: &Card, card: &Card) -> Vec<(Route, usize)> {
     for (ours, mine) in own.ends().iter().enumerate() {
         for (theirs, other) in card.ends().iter().enumerate() {
             let spare = is_v6(mine) && has_v4(own, mine.rail) && has_v4(card, other.rail);
-            if is_alike(&mine.address, &other.address) && !spare {
+            if mine.address.obstacle(&other.address).is_none() && !spare {
                 let frame = usize::from(mine.frame_max.min(other.frame_max));
                 routes.push((Route { ours: ours as u8, theirs: theirs as u8, flow: 0 }, frame));
             }
@@ -90,21 +127,12 @@ fn routes(own: &Card, card: &Card) -> Vec<(Route, usize)> {
 }
 
 fn is_v6(end: &End) -> bool {
-    matches!(end.address, Address::Ip(ip) if ip.is_ipv6())
+    end.address.ip().is_some_and(|ip| ip.is_ipv6())
 }
 
 /// Whether a rail has an address of IPv4: between two that have, IPv6 would be a second way over the same wire.
 fn has_v4(card: &Card, rail: u8) -> bool {
-    card.ends().iter().any(|end| end.rail == rail && matches!(end.address, Address::Ip(ip) if ip.is_ipv4()))
-}
-
-/// Whether one may be reached from the other; only a probe can say that it is.
-fn is_alike(a: &Address, b: &Address) -> bool {
-    match (a, b) {
-        (Address::Ether { .. }, Address::Ether { .. }) => true,
-        (Address::Ip(a), Address::Ip(b)) => a.is_ipv4() == b.is_ipv4(),
-        _ => false,
-    }
+    card.ends().iter().any(|end| end.rail == rail && end.address.ip().is_some_and(|ip| ip.is_ipv4()))
 }
 
 impl Wire for Ends {
@@ -114,22 +142,24 @@ impl Wire for Ends {
         };
         let to = end.address;
         let port = &mut self.ports[usize::from(route.ours)];
-        if let [frame] = frames {
-            return usize::from(port.send(&to, frame).is_ok());
-        }
-        port.send_run(&to, frames).unwrap_or(0)
+        let sent = match frames {
+            [frame] => port.send(&to, frame).map(|()| 1),
+            frames => port.send_run(&to, frames),
+        };
+        self.note(peer, route, sent)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::port::Address;
 
     /// A card of rails, each with its addresses.
     fn card(rails: &[&[&str]]) -> Card {
         let end = |rail: usize, text: &str| End {
             rail: rail as u8,
-            address: Address::Ip(text.parse().unwrap()),
+            address: Address::Udp(text.parse().unwrap()),
             frame_max: 1452,
         };
         let of = |(rail, texts): (usize, &&[&str])| texts.iter().map(move |text| end(rail, text)).collect::<Vec<_>>();
@@ -141,11 +171,28 @@ mod tests {
         let both: &[&str] = &["10.0.0.1:1", "[fd77::1]:1"];
         let (v4, v6) = (&both[..1], &both[1..]);
         let pairs = |a: &[&[&str]], b: &[&[&str]]| -> Vec<(u8, u8)> {
-            routes(&card(a), &card(b)).into_iter().map(|(route, _)| (route.ours, route.theirs)).collect()
+            routes(&card(a), &card(b)).into_iter().map(|(route, _)| (route.ours, route.theirs)).collect::<Vec<_>>()
         };
         assert_eq!(pairs(&[both], &[both]), [(0, 0)]);
         assert_eq!((pairs(&[both], &[v6]), pairs(&[v6], &[both])), (vec![(1, 0)], vec![(0, 1)]));
         assert_eq!((pairs(&[v6], &[v6]), pairs(&[v4], &[v6])), (vec![(0, 0)], vec![]));
         assert_eq!(pairs(&[v4, v6], &[v4, v6]), [(0, 0), (1, 1)], "a decoy with IPv4 hides nothing");
+    }
+
+    #[test]
+    fn only_ports_of_one_kind_meet() {
+        let ip = "10.0.0.1:1".parse().unwrap();
+        let kinds = [Address::Ether { mac: [2; 6], selector: 0 }, Address::Udp(ip), Address::Tcp(ip)];
+        let card = |kinds: &[Address]| {
+            Card::new(kinds.iter().map(|&address| End { rail: 0, address, frame_max: 1452 }).collect())
+        };
+        let pairs = |own: &[Address]| {
+            routes(&card(own), &card(&kinds))
+                .into_iter()
+                .map(|(route, _)| (route.ours, route.theirs))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!([&kinds[..1], &kinds[1..2], &kinds[2..]].map(pairs), [vec![(0, 0)], vec![(0, 1)], vec![(0, 2)]]);
+        assert_eq!(routes(&card(&kinds[..1]), &card(&kinds[1..])), []);
     }
 }

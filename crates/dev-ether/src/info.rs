@@ -44,8 +44,13 @@ fn line(attempt: &Attempt, wishes: &Wishes) -> String {
     };
     let choice = match (wanted, attempt.spare) {
         (false, _) => "can be used, but HAWSER_PORT does not ask for it",
-        (true, false) => "used",
         (true, true) => "used with hosts that have no IPv4",
+        (true, false) if wishes.named => "used",
+        (true, false) => match attempt.method {
+            Method::Packet => "used for short messages",
+            Method::Udp => "used for bulk, and for short messages where packet does not pass",
+            Method::Stream => "kept for bulk where it measures better than udp, and for where nothing else passes",
+        },
     };
     format!("    {name}{by}: {choice}; frames of {} bytes, room for {} KiB\n", port.frame_max(), port.room() >> 10)
 }

@@ -2,7 +2,7 @@
 //!
 //! The walk of a packet: `device` (all lanes, one endpoint), `message` (packets as messages of `link`) -> `ends` (which port, which
 //! address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP). `card` is what others know
-//! of a rank's ports; `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it. It must never trust
+//! of a rank's ports; `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of what is tried in vain. It must never trust
 //! what comes: whoever can reach a port can send it anything. Before it: `transport`. After it: `link`, `os`.
 
 #![forbid(unsafe_code)]
@@ -17,10 +17,12 @@ mod open;
 pub mod port;
 pub mod rails;
 mod survey;
+mod unanswered;
 mod wishes;
 
 pub use device::{EtherDevice, Setup};
 pub use ends::Cards;
 pub use info::describe;
 pub use open::{Opened, Who, ports};
+pub use unanswered::{Tell, Unanswered};
 pub use wishes::{PARAMS, Wishes, check};

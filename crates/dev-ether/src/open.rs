@@ -1,9 +1,9 @@
-//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP with each family of
-//! addresses; TCP only if it is asked for.
+//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP and one for TCP with
+//! each family of addresses.
 //!
 //! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
 
-use crate::card::PORTS;
+use crate::card::Card;
 use crate::port::FramePort;
 use crate::rails::Verdict;
 use crate::survey::{Attempt, Found, survey};
@@ -21,10 +21,11 @@ pub struct Who {
     pub pass: [u8; 16],
 }
 
-/// A port, on which of its host's rails, and what it is to `link`.
+/// A port, on which of its host's rails, how that is called, and what it is to `link`.
 pub struct Opened {
     pub port: Box<dyn FramePort>,
     pub rail: u8,
+    pub interface: String,
     pub traits: hawser_link::Rail,
 }
 
@@ -40,13 +41,18 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     if let Some(error) = full_range(&found) {
         return Err(Error::new(Class::Other, error.to_string()));
     }
-    let (mut opened, mut spares) = (Vec::new(), Vec::new());
+    let (mut opened, mut reserve, mut spares) = (Vec::new(), Vec::new(), Vec::new());
     for (rail, found) in found.into_iter().enumerate() {
+        let name = &found.rail.interface.name;
         for Attempt { method, spare, made, .. } in found.attempts {
             let Ok(port) = made else { continue };
-            let list = if spare { &mut spares } else { &mut opened };
-            let traits = hawser_link::Rail { grade: method.grade(), checked: method.is_checked()? };
-            list.push(Opened { port, rail: rail as u8, traits });
+            let traits = wishes.traits(method, rail as u8)?;
+            let list = match (spare, traits.reserved) {
+                (false, false) => &mut opened,
+                (false, true) => &mut reserve,
+                (true, _) => &mut spares,
+            };
+            list.push(Opened { port, rail: rail as u8, interface: name.clone(), traits });
         }
     }
     let lacks = |name: &str| opened.iter().all(|opened: &Opened| opened.port.name() != name);
@@ -54,12 +60,14 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
         let text = format!("HAWSER_PORT names {}, which no rail of this host has: {told}", method.name());
         return Err(Error::new(Class::Other, text));
     }
-    if opened.is_empty() {
+    if opened.is_empty() && reserve.is_empty() {
         return Err(Error::new(Class::Other, format!("no interface of this host leads to others: {told}")));
     }
     // With more than a card holds, those that may not be needed are left out first.
+    opened.append(&mut reserve);
     opened.append(&mut spares);
-    opened.truncate(PORTS);
+    let fits = Card::room_for(opened.iter().map(|opened| opened.port.address()));
+    opened.truncate(fits);
     Ok(opened)
 }
 

@@ -13,7 +13,7 @@ pub static PORT: Param = Param {
     kind: Kind::Text,
     default: "",
     help: "how ranks of different hosts reach each other: packet (raw Ethernet), udp, stream (TCP), or several of them with \
-           commas; empty: packet where that is permitted, and udp",
+           commas; empty: packet where that is permitted, udp, and for bulk stream where it measures better",
 };
 
 pub static CRC: Param = Param {
@@ -47,13 +47,16 @@ impl Method {
         }
     }
 
-    /// What it is good for.
-    pub fn grade(self) -> Grade {
-        if self == Method::Packet { Grade::Quick } else { Grade::Bulk }
+    fn grade(self) -> Grade {
+        match self {
+            Method::Packet => Grade::Quick,
+            Method::Udp => Grade::Bulk,
+            Method::Stream => Grade::BulkAlone,
+        }
     }
 
     /// Whether payloads get a CRC32C (docs/protocol.md, P6), by HAWSER_CRC.
-    pub fn is_checked(self) -> Result<bool> {
+    fn is_checked(self) -> Result<bool> {
         Ok(match CRC.choice()? {
             "on" => true,
             "off" => false,
@@ -73,6 +76,12 @@ pub struct Wishes {
 }
 
 impl Wishes {
+    /// What a port of this kind on rail `rail` is to `link`.
+    pub fn traits(&self, method: Method, rail: u8) -> Result<hawser_link::Rail> {
+        let reserved = method == Method::Stream && !self.named;
+        Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked: method.is_checked()?, reserved })
+    }
+
     pub fn from_environment() -> Result<Wishes> {
         Wishes::of(|param| param.text())
     }
@@ -92,14 +101,10 @@ impl Wishes {
 fn methods(text: &str) -> Result<(Vec<Method>, bool)> {
     let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if let Some(wrong) = words.iter().find(|word| Method::ALL.iter().all(|method| method.name() != **word)) {
-        let text =
-            format!("HAWSER_PORT={text}: {wrong} is none of packet, udp and stream; unset it for packet and udp");
+        let text = format!("HAWSER_PORT={text}: {wrong} is none of packet, udp and stream; unset it for all of them");
         return Err(Error::new(Class::Arg, text));
     }
-    let wanted = |method: &Method| match words.is_empty() {
-        true => *method != Method::Stream,
-        false => words.contains(&method.name()),
-    };
+    let wanted = |method: &Method| words.is_empty() || words.contains(&method.name());
     Ok((Method::ALL.into_iter().filter(wanted).collect(), !words.is_empty()))
 }
 
@@ -115,7 +120,7 @@ mod tests {
     #[test]
     fn methods_are_chosen_by_name() {
         use Method::*;
-        assert_eq!(methods("").unwrap(), (vec![Packet, Udp], false));
+        assert_eq!(methods("").unwrap(), (vec![Packet, Udp, Stream], false));
         assert_eq!(methods("udp").unwrap(), (vec![Udp], true));
         assert_eq!(methods("stream, packet").unwrap(), (vec![Packet, Stream], true));
         let told = methods("udp,tcp").unwrap_err().to_string();

@@ -29,8 +29,10 @@ fn net(ranks: usize, mtu: usize) -> Net {
             ranks: ranks as u32,
             key: Key::new([5; 16]),
             seed: rank as u64,
-            ports: vec![Opened { port: Box::new(port), rail: 0, traits: Rail::default() }],
+            ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
             cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
+            looked: Box::new(|| ()),
+            tell: Box::new(|_| true),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });
         cards.lock().unwrap()[rank] = Some(device.card());

@@ -419,7 +419,7 @@ fn rubbish(kind: Kind) {
             }
             assert_eq!(delivered, [b"forged"]);
         }
-        Address::Ip(to) if pair.b.name() == "udp" => {
+        Address::Udp(to) => {
             let to = near(to, &pair.cable.a);
             let local = match kind {
                 Udp4 => "0.0.0.0:0",
@@ -435,7 +435,7 @@ fn rubbish(kind: Kind) {
             }
             assert_eq!(delivered, all[1..]);
         }
-        Address::Ip(to) => {
+        Address::Tcp(to) => {
             let call = || pair.cable.a.within(|| TcpStream::connect(to).unwrap());
             let whole = |bytes: &[u8]| [&(bytes.len() as u16).to_le_bytes()[..], bytes].concat();
             let said = |rest: &[u8]| [&PASS[..], rest].concat();
@@ -486,12 +486,18 @@ fn near(to: SocketAddr, from: &Host) -> SocketAddr {
 fn foreign_address(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let foreign = match pair.a.address() {
-        Address::Ether { .. } => Address::Ip("10.77.0.2:9".parse().unwrap()),
-        Address::Ip(_) => Address::Ether { mac: [2; 6], selector: 0 },
+        Address::Ether { .. } => Address::Udp("10.77.0.2:9".parse().unwrap()),
+        Address::Udp(address) => Address::Tcp(address),
+        Address::Tcp(_) => Address::Ether { mac: [2; 6], selector: 0 },
     };
     assert!(matches!(pair.a.send(&foreign, &frame(64, 0)), Err(Refused::Unreachable(_))));
     assert!(matches!(pair.a.send_run(&foreign, &[IoSlice::new(&frame(64, 0))]), Err(Refused::Unreachable(_))));
     works(&mut pair);
+}
+
+/// Of the same family, and nobody's (RFC 5737, RFC 3849).
+fn unknown(address: SocketAddr) -> SocketAddr {
+    if address.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::9]:9" }.parse().unwrap()
 }
 
 fn nobody_there(kind: Kind) {
@@ -506,8 +512,8 @@ fn nobody_there(kind: Kind) {
     }
     let unknown = match gone {
         Address::Ether { selector, .. } => Address::Ether { mac: [2, 9, 9, 9, 9, 9], selector },
-        Address::Ip(SocketAddr::V4(_)) => Address::Ip("192.0.2.1:9".parse().unwrap()),
-        Address::Ip(SocketAddr::V6(_)) => Address::Ip("[2001:db8::9]:9".parse().unwrap()),
+        Address::Udp(address) => Address::Udp(unknown(address)),
+        Address::Tcp(address) => Address::Tcp(unknown(address)),
     };
     let result = pair.a.send(&unknown, &frame(64, 0));
     // Bound to its interface a socket takes everybody for a neighbour, or knows no route.
@@ -517,22 +523,23 @@ fn nobody_there(kind: Kind) {
 
 fn a_peer_comes_again(kind: Kind) {
     let Pair { cable, mut a, b } = pair(kind, 1500);
-    let Address::Ip(address) = b.address() else { panic!("an address of IP") };
+    let (Address::Udp(address) | Address::Tcp(address)) = b.address() else { panic!("an address of IP") };
+    let there = b.address();
     let mut pair = Pair { cable, a, b };
     for _ in 0..5 {
         works(&mut pair);
         drop(std::mem::replace(&mut pair.b, open(kind, &pair.cable.a, 9)));
         for number in 0..3 {
-            let _ = pair.a.send(&Address::Ip(address), &frame(64, number));
+            let _ = pair.a.send(&there, &frame(64, number));
             hush(&mut pair.a);
         }
         pair.b = reopen(kind, &pair.cable.b, address.port());
-        assert_eq!(pair.b.address(), Address::Ip(address));
+        assert_eq!(pair.b.address(), there);
         a = pair.a;
         let mut back = false;
         while !back {
             // The first may still be told how the last connection ended.
-            let _ = a.send(&Address::Ip(address), &frame(64, 0));
+            let _ = a.send(&there, &frame(64, 0));
             a.receive(&mut |_| {});
             pair.b.receive(&mut |bytes| back |= is_whole(bytes));
         }
@@ -622,7 +629,7 @@ fn first_frames_wait(kind: Kind) {
 fn strangers_are_bounded(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
-    let Address::Ip(to) = pair.b.address() else { panic!("an address of IP") };
+    let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
     let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let before = open_files();
     let mut strangers = Vec::new();

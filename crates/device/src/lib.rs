@@ -172,9 +172,9 @@ pub trait Port: Send {
         self.send(to, header, &[], Source::Mem(bytes))
     }
 
-    /// How long the pieces of a stream to the peer are at best, in bytes, where frames say it.
-    fn piece(&mut self, to: Peer) -> Option<usize> {
-        let _ = to;
+    /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
+    fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
+        let _ = (to, total);
         None
     }
 

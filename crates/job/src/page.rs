@@ -1,4 +1,4 @@
-//! A rank's page: who it is, how far it has come, its doorbell, why it waits, what it counted and did lately.
+//! A rank's page: who it is, how far it has come, whether it looks at its network, its doorbell, why it waits, what it counted and did lately.
 //!
 //! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
 
@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// Offsets in the page.
 const PHASE: usize = 0;
 const PID: usize = 4;
+const LOOKS: usize = 8;
 const DOORBELL: usize = 64;
 const WAIT: usize = DOORBELL + Doorbell::BYTES;
 const COUNTERS: usize = WAIT + WaitRecord::BYTES;
@@ -75,6 +76,19 @@ impl RankPage {
         self.region.u32(PHASE).store(phase as u32, Release);
     }
 
+    /// How often the rank has looked at all its ports for what comes from other hosts: it grows while the rank is inside MPI,
+    /// sleeping too (each second), and stands still while it computes or is stopped.
+    pub fn looks(&self) -> u64 {
+        self.region.u64(LOOKS).load(Relaxed)
+    }
+
+    /// The rank has looked. For the rank itself, one thread at a time.
+    #[inline]
+    pub fn looked(&self) {
+        let looks = self.region.u64(LOOKS);
+        looks.store(looks.load(Relaxed) + 1, Relaxed);
+    }
+
     pub fn doorbell(&self) -> Doorbell {
         Doorbell::new(self.region.part(DOORBELL, Doorbell::BYTES), self.fencing)
     }
@@ -100,12 +114,13 @@ mod tests {
     fn the_parts_of_a_page_do_not_overlap() {
         let page = RankPage::new(Region::private(4096), Fencing::Full);
         page.set_pid(4711);
+        (0..3).for_each(|_| page.looked());
         page.set_phase(Phase::Running);
         let _ = page.doorbell().arm();
         page.wait().begin(&crate::WaitReason { call: "MPI_Wait", ..Default::default() });
         (0..crate::counters::COUNTERS).for_each(|slot| page.counters().add(slot, u64::MAX));
         (0..64).for_each(|_| page.events().record(u64::MAX, "event", [u64::MAX; 3]));
-        assert_eq!((page.pid(), page.phase()), (4711, Phase::Running));
+        assert_eq!((page.pid(), page.phase(), page.looks()), (4711, Phase::Running, 3));
         assert!(page.doorbell().is_armed());
         assert_eq!(page.wait().read().unwrap().call, "MPI_Wait");
         assert_eq!(page.counters().get(0), u64::MAX);

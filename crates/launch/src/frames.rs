@@ -6,12 +6,12 @@
 use crate::binding::Binding;
 use crate::trouble::Trouble;
 use crate::wire::{Reader, Writer};
-use hawser_boot::protocol::Secret;
+use hawser_boot::protocol::{Secret, Unanswered};
 use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -106,6 +106,8 @@ pub struct RankState {
     pub rank: u32,
     pub pid: i32,
     pub doing: Doing,
+    /// How often it has looked at its network (`job::RankPage::looks`).
+    pub looks: u64,
 }
 
 /// The counters of a host's ranks.
@@ -162,6 +164,11 @@ pub enum Up {
     },
     /// What was detected on this host.
     Info(String),
+    /// What a rank says of its ways to another one.
+    Unanswered {
+        rank: u32,
+        what: Unanswered,
+    },
 }
 
 impl Down {
@@ -227,6 +234,9 @@ impl Up {
             Up::Finalized => to.u8(14).done(),
             Up::Info(text) => to.u8(12).text(text).done(),
             Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
+            Up::Unanswered { rank, what } => {
+                to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).text(&what.pairs).done();
+            }
         }
         to.0
     }
@@ -256,6 +266,10 @@ impl Up {
             14 => Up::Finalized,
             12 => Up::Info(from.text()?),
             13 => Up::Left { rank: from.u32()?, pid: from.u32()? as i32 },
+            15 => Up::Unanswered {
+                rank: from.u32()?,
+                what: Unanswered { peer: from.u32()?, hopeless: from.u8()? == 1, pairs: from.text()? },
+            },
             _ => return None,
         })
     }
@@ -359,7 +373,7 @@ fn get_facts(from: &mut Reader) -> Option<Facts> {
 }
 
 fn put_state(to: &mut Writer, state: &RankState) {
-    to.u32(state.rank).u32(state.pid as u32);
+    to.u32(state.rank).u32(state.pid as u32).u64(state.looks);
     match &state.doing {
         Doing::NotInit => to.u8(0).done(),
         Doing::Initializing => to.u8(1).done(),
@@ -371,7 +385,7 @@ fn put_state(to: &mut Writer, state: &RankState) {
 }
 
 fn get_state(from: &mut Reader) -> Option<RankState> {
-    let (rank, pid) = (from.u32()?, from.u32()? as i32);
+    let (rank, pid, looks) = (from.u32()?, from.u32()? as i32, from.u64()?);
     let doing = match from.u8()? {
         0 => Doing::NotInit,
         1 => Doing::Initializing,
@@ -381,7 +395,7 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
         5 => Doing::Ended,
         _ => return None,
     };
-    Some(RankState { rank, pid, doing })
+    Some(RankState { rank, pid, doing, looks })
 }
 
 fn put_reason(to: &mut Writer, reason: &Waiting) {
@@ -500,7 +514,7 @@ mod tests {
             Up::Output { rank: 1, stream: Stream::Err, bytes: vec![1, 2, 3] },
             Up::InputTaken(5),
             Up::RankEnded { rank: 1, pid: 2, code: 3 },
-            Up::Snapshot(doings.into_iter().map(|doing| RankState { rank: 4, pid: 5, doing }).collect()),
+            Up::Snapshot(doings.into_iter().map(|doing| RankState { rank: 4, pid: 5, doing, looks: 6 }).collect()),
             Up::Counts(Counts { names: vec!["n".into()], ranks: vec![(0, vec![u64::MAX])] }),
             Up::Note("n".into()),
             Up::Finished { clean: true },
@@ -509,6 +523,7 @@ mod tests {
             Up::Attached,
             Up::Left { rank: 1, pid: 2 },
             Up::Info("i".into()),
+            Up::Unanswered { rank: 3, what: Unanswered { peer: 1, hopeless: true, pairs: "a\nb".into() } },
         ];
         ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));
         ups

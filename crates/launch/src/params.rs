@@ -10,6 +10,15 @@ pub static HANG: Param = Param {
     help: "seconds without progress of any rank after which mpiexec prints who waits for whom; 0 never does",
 };
 
+pub static UNREACHED: Param = Param {
+    name: "HAWSER_UNREACHED_S",
+    kind: Kind::Number { min: 0, max: 1_000_000 },
+    // A port of a spanning tree that has come up may forward nothing for 20 and twice 15 s (IEEE 802.1D-2004, table 17-1).
+    default: "60",
+    help: "seconds in which two ranks of different hosts are both in MPI and nothing is answered between them, after which mpiexec \
+           lists what was tried and ends the job; 0 never does",
+};
+
 pub static STATS: Param = Param {
     name: "HAWSER_STATS",
     kind: Kind::Flag,
@@ -37,7 +46,7 @@ pub fn may_membarrier() -> bool {
 }
 
 /// What the launcher reads from its environment.
-static PARAMS: [&Param; 4] = [&HANG, &STATS, &MEMBARRIER, &TIMEOUT];
+static PARAMS: [&Param; 5] = [&HANG, &UNREACHED, &STATS, &MEMBARRIER, &TIMEOUT];
 
 /// The launcher's parameters and the ranks'.
 pub fn all() -> Vec<&'static Param> {

@@ -127,7 +127,7 @@ mod tests {
             tag: Tag::Is(7),
             ..Waiting::default()
         };
-        RankState { rank, pid: 100 + rank as i32, doing: Doing::Waiting(reason) }
+        RankState { rank, pid: 100 + rank as i32, doing: Doing::Waiting(reason), looks: 0 }
     }
 
     fn polling(rank: u32, peer: u32, age_s: f64) -> RankState {
@@ -164,7 +164,7 @@ mod tests {
         let mut waitall = receiving(5, WaitPeer::None, 1.0);
         let Doing::Waiting(reason) = &mut waitall.doing else { unreachable!() };
         *reason = Waiting { since_ns: 1, call: "MPI_Waitall".into(), extra: 3, bytes: 4096, ..Waiting::default() };
-        let state = |rank, doing| RankState { rank, pid: 0, doing };
+        let state = |rank, doing| RankState { rank, pid: 0, doing, looks: 0 };
         let text = text(&[
             state(0, Doing::NotInit),
             state(1, Doing::Initializing),
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_job_is_stuck_only_if_everybody_waits() {
         let waiting = |rank| receiving(rank, WaitPeer::Any, 5.0);
-        let other = |doing| RankState { rank: 9, pid: 1, doing };
+        let other = |doing| RankState { rank: 9, pid: 1, doing, looks: 0 };
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Computing)]), None);
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), None);
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Finalized), other(Doing::Ended)]), Some(5_000_000_000));

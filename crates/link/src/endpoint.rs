@@ -108,6 +108,14 @@ impl Endpoint {
         self.peers[peer as usize].is_some()
     }
 
+    /// A connection's routes of which none was ever answered, and how often each was tried. Such a peer is waited for like any
+    /// other (P18): who knows that it listens may say that nothing reaches it.
+    pub fn unanswered(&self, peer: u32) -> Option<impl Iterator<Item = (Route, u32)> + '_> {
+        let strands = self.peers[peer as usize].as_ref()?.strands();
+        let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
+        (tries().count() == strands.len()).then(tries)
+    }
+
     /// The longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
     pub fn frame(&self, peer: u32, total: usize) -> Option<usize> {
         Some(self.peers[peer as usize].as_ref()?.frame(total))

@@ -179,6 +179,15 @@ impl Strand {
         }
     }
 
+    /// HELLOs that went out, or that the wire refused, as long as none is answered.
+    pub fn tries(&self) -> Option<u32> {
+        match &self.state {
+            State::Reserved => Some(0),
+            State::Opening { tries, .. } => Some(*tries),
+            State::Open { .. } => None,
+        }
+    }
+
     /// What our HELLO or WELCOME says.
     pub fn hello(&self, credit: u16) -> Hello {
         Hello { number: self.ours, route: self.route, first: self.first, credit }
@@ -292,9 +301,10 @@ mod tests {
         }
         assert_eq!(lengths, [9000, 9000, 9000, 1452, 1452, 1452, 1232, 1232, 1232, 548, 548, 548, 548, 548, 548]);
         assert!(at.windows(3).all(|w| w[2] - w[1] >= w[1] - w[0]));
+        assert_eq!(strand.tries(), Some(15));
         let hello = Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 };
         strand.handle_hello(&hello, Kind::Welcome, 1232).unwrap();
-        assert_eq!((strand.frame(), strand.path().is_some()), (1232, true));
+        assert_eq!((strand.frame(), strand.path().is_some(), strand.tries()), (1232, true, None));
     }
 
     /// P7

@@ -157,8 +157,9 @@ impl Lane {
             }
             Effect::Stream { op, to, message, from, until } => {
                 let limits = &self.core.fabric.route(to).limits;
-                let frame = self.channel.piece(to);
-                let piece = frame.unwrap_or_else(|| piece_of(limits, until, (until - from) as usize));
+                let rest = (until - from) as usize;
+                let frame = self.channel.piece(to, rest);
+                let piece = frame.unwrap_or_else(|| piece_of(limits, until, rest));
                 self.core.streams.push(to, Stream { op, to, message, at: from, until, piece });
             }
             Effect::Pull { op, peer, key, from, until } => {

@@ -75,7 +75,7 @@ impl Lane {
             Body::Buffer(Buffer::Dense(mem)) if bytes > limits.packet => self.core.expose(to.peer, *mem),
             _ => None,
         };
-        let longest = self.channel.piece(to.peer).unwrap_or(self.channel.longest(to.peer));
+        let longest = self.channel.piece(to.peer, bytes as usize).unwrap_or(self.channel.longest(to.peer));
         let packet = (longest - wire::PUSH_PREFIX) as u64;
         let eager = self.channel.has_room(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
         let asks = send.sync || key.is_some() || bytes > limits.eager;

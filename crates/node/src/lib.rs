@@ -13,6 +13,7 @@ pub use params::{all as params, check as check_params};
 use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_boot::World;
+use hawser_boot::protocol::Unanswered;
 use hawser_dev_ether::{EtherDevice, Setup, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
@@ -104,6 +105,7 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
     pass[8..].copy_from_slice(&high.to_le_bytes());
     let ports = hawser_dev_ether::ports(&Who { job: job as u32, local_rank: world.local_rank() as u16, pass })?;
     let (cards, hosts) = (segment.clone(), segment.clone());
+    let (page, tell) = (segment.rank(world.local_rank() as usize), world.teller());
     let device = EtherDevice::new(Setup {
         me: world.rank(),
         ranks: world.size(),
@@ -111,6 +113,10 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
         seed: derive(b"numbers"),
         ports,
         cards: Box::new(move |peer| cards.card(peer)),
+        looked: Box::new(move || page.looked()),
+        tell: Box::new(move |hawser_dev_ether::Unanswered { peer, hopeless, pairs }| {
+            tell(Unanswered { peer: *peer, hopeless: *hopeless, pairs: pairs.clone() })
+        }),
         serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
     });
     world.publish(&device.card())?;

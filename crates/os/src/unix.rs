@@ -155,6 +155,14 @@ impl Packets {
         restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
     }
 
+    /// Sends one message, if there is room for it now (WouldBlock otherwise).
+    pub fn send_now(&self, bytes: &[u8]) -> io::Result<()> {
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        // SAFETY: the bytes are valid for reads.
+        restarted(|| unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) as i64 })
+            .map(drop)
+    }
+
     /// Receives one message into `to` and says its length (0: the other end is closed) and what came beside it.
     pub fn receive(&self, to: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
@@ -217,6 +225,15 @@ mod tests {
         assert!(matches!(client.receive(&mut bytes), Ok((5, None))));
         drop(server);
         assert_eq!(client.receive(&mut bytes).unwrap().0, 0);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_not_waited_with() {
+        let (ours, theirs) = Packets::pair().unwrap();
+        let sent = (0..).find(|_| ours.send_now(&[7; 1000]).is_err()).unwrap();
+        assert_eq!(ours.send_now(b"more").unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        (0..sent).for_each(|_| assert!(matches!(theirs.receive(&mut [0; 1000]), Ok((1000, None)))));
+        ours.send_now(b"more").unwrap();
     }
 
     #[test]

@@ -69,9 +69,9 @@ impl Channel {
         self.ways[to.index()].longest as usize
     }
 
-    /// How long the pieces of a stream to the peer are at best, in bytes, where frames say it.
-    pub fn piece(&mut self, to: Peer) -> Option<usize> {
-        self.ports[self.ways[to.index()].device as usize].piece(to)
+    /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
+    pub fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
+        self.ports[self.ways[to.index()].device as usize].piece(to, total)
     }
 
     /// The leanest send. False: too long, refused, or something waits before it.

@@ -7,8 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 pub enum Address {
     /// A NIC, and which of its host's ranks.
     Ether { mac: [u8; 6], selector: u16 },
-    /// A UDP or TCP port. Of IPv6 addresses that hold on one link alone (fe80::/10) the scope is the sender's business.
-    Ip(SocketAddr),
+    /// A UDP port. Of IPv6 addresses that hold on one link alone (fe80::/10) the scope is the sender's business.
+    Udp(SocketAddr),
+    /// A TCP port, likewise.
+    Tcp(SocketAddr),
 }
 
 /// Bytes in a card do not make an address.
@@ -17,8 +19,12 @@ pub struct MalformedAddress;
 
 /// First byte of each form.
 const ETHER: u8 = 1;
-const V4: u8 = 4;
-const V6: u8 = 6;
+const UDP_V4: u8 = 4;
+const UDP_V6: u8 = 6;
+/// Added to that of UDP.
+const TCP: u8 = 16;
+const TCP_V4: u8 = UDP_V4 + TCP;
+const TCP_V6: u8 = UDP_V6 + TCP;
 
 impl Address {
     pub const ENCODED_MAX: usize = 20;
@@ -31,14 +37,15 @@ impl Address {
                 to.extend(mac);
                 to.extend(selector.to_le_bytes());
             }
-            Address::Ip(address) => {
+            Address::Udp(address) | Address::Tcp(address) => {
+                let tcp = if let Address::Tcp(_) = self { TCP } else { 0 };
                 match address.ip() {
                     IpAddr::V4(ip) => {
-                        to.push(V4);
+                        to.push(UDP_V4 + tcp);
                         to.extend(ip.octets());
                     }
                     IpAddr::V6(ip) => {
-                        to.push(V6);
+                        to.push(UDP_V6 + tcp);
                         to.extend(ip.octets());
                     }
                 }
@@ -54,25 +61,54 @@ impl Address {
             let last = rest.first_chunk::<2>().ok_or(MalformedAddress)?;
             Ok((*body, u16::from_le_bytes(*last), 1 + N + 2))
         }
+        let v4 = || split::<4>(bytes).map(|(ip, port, len)| (SocketAddr::from((Ipv4Addr::from(ip), port)), len));
+        let v6 = || split::<16>(bytes).map(|(ip, port, len)| (SocketAddr::from((Ipv6Addr::from(ip), port)), len));
         match bytes.first() {
             Some(&ETHER) => split(bytes).map(|(mac, selector, len)| (Address::Ether { mac, selector }, len)),
-            Some(&V4) => split::<4>(bytes).map(|(ip, port, len)| (Address::Ip((Ipv4Addr::from(ip), port).into()), len)),
-            Some(&V6) => {
-                split::<16>(bytes).map(|(ip, port, len)| (Address::Ip((Ipv6Addr::from(ip), port).into()), len))
-            }
+            Some(&UDP_V4) => v4().map(|(address, len)| (Address::Udp(address), len)),
+            Some(&UDP_V6) => v6().map(|(address, len)| (Address::Udp(address), len)),
+            Some(&TCP_V4) => v4().map(|(address, len)| (Address::Tcp(address), len)),
+            Some(&TCP_V6) => v6().map(|(address, len)| (Address::Tcp(address), len)),
             _ => Err(MalformedAddress),
         }
     }
 
-    /// The socket's address if it is one, with the scope that it has on this host's interface.
-    pub(super) fn on_interface(&self, scope: u32) -> Option<SocketAddr> {
-        match *self {
-            Address::Ip(SocketAddr::V6(v6)) if v6.ip().is_unicast_link_local() => {
-                Some(SocketAddrV6::new(*v6.ip(), v6.port(), 0, scope).into())
-            }
-            Address::Ip(address) => Some(address),
-            Address::Ether { .. } => None,
+    /// Of which kind of port, as in HAWSER_PORT.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Address::Ether { .. } => "packet",
+            Address::Udp(_) => "udp",
+            Address::Tcp(_) => "stream",
         }
+    }
+
+    /// Why the other one cannot be reached from this one, whatever lies between. None: only a probe can say that it is.
+    pub fn obstacle(&self, other: &Address) -> Option<&'static str> {
+        match (self, other) {
+            (Address::Ether { .. }, Address::Ether { .. }) => None,
+            (Address::Udp(a), Address::Udp(b)) | (Address::Tcp(a), Address::Tcp(b)) => {
+                (a.is_ipv4() != b.is_ipv4()).then_some("IPv4 and IPv6 do not meet")
+            }
+            _ => Some("ports of different kinds do not meet"),
+        }
+    }
+
+    /// The address of IP, of UDP or TCP.
+    pub fn ip(&self) -> Option<IpAddr> {
+        match self {
+            Address::Ether { .. } => None,
+            Address::Udp(address) | Address::Tcp(address) => Some(address.ip()),
+        }
+    }
+}
+
+/// A peer's socket address with the scope that it has on this host's interface.
+pub(super) fn on_interface(address: SocketAddr, scope: u32) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => {
+            SocketAddrV6::new(*v6.ip(), v6.port(), 0, scope).into()
+        }
+        address => address,
     }
 }
 
@@ -82,7 +118,7 @@ impl fmt::Display for Address {
             Address::Ether { mac: [a, b, c, d, e, f], selector } => {
                 write!(out, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}#{selector}")
             }
-            Address::Ip(address) => address.fmt(out),
+            Address::Udp(address) | Address::Tcp(address) => address.fmt(out),
         }
     }
 }
@@ -93,9 +129,10 @@ mod tests {
 
     #[test]
     fn addresses_come_back_from_a_card() {
-        let ip = |text: &str| Address::Ip(text.parse().unwrap());
-        let all =
-            [Address::Ether { mac: [2, 0, 0, 0, 0, 9], selector: 513 }, ip("10.1.2.3:4567"), ip("[2001:db8::1]:65535")];
+        let ips = ["10.1.2.3:4567", "[2001:db8::1]:65535"].map(|text| text.parse().unwrap());
+        let [udp4, udp6] = ips.map(Address::Udp);
+        let [tcp4, tcp6] = ips.map(Address::Tcp);
+        let all = [Address::Ether { mac: [2, 0, 0, 0, 0, 9], selector: 513 }, udp4, udp6, tcp4, tcp6];
         for address in all {
             let mut bytes = Vec::new();
             address.encode(&mut bytes);
@@ -112,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_link_local_address_gets_the_scope_of_the_rail() {
-        let far = Address::Ip("[fe80::2]:9".parse().unwrap());
-        assert_eq!(far.on_interface(5), Some("[fe80::2%5]:9".parse().unwrap()));
-        assert_eq!(Address::Ether { mac: [0; 6], selector: 0 }.on_interface(5), None);
+        let scoped = |text: &str| on_interface(text.parse().unwrap(), 5);
+        assert_eq!(scoped("[fe80::2]:9"), "[fe80::2%5]:9".parse().unwrap());
+        assert_eq!(scoped("[fd00::2]:9"), "[fd00::2]:9".parse().unwrap());
     }
 }

@@ -3,6 +3,7 @@
 //! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
 //! way (GRO): that is what makes bulk fast. A network that gives each flow a share only gets several ports of this kind.
 
+use super::address::on_interface;
 use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
@@ -50,8 +51,8 @@ impl UdpPort {
     }
 
     fn check(&self, to: &Address, size: usize) -> Result<SocketAddr, Refused> {
-        let to = to.on_interface(self.scope).ok_or(FOREIGN_KIND)?;
-        if size > self.frame_max { Err(Refused::TooLong) } else { Ok(to) }
+        let Address::Udp(to) = *to else { return Err(FOREIGN_KIND) };
+        if size > self.frame_max { Err(Refused::TooLong) } else { Ok(on_interface(to, self.scope)) }
     }
 
     /// Sends what one call can. How many frames went.
@@ -95,7 +96,7 @@ impl FramePort for UdpPort {
     }
 
     fn address(&self) -> Address {
-        Address::Ip(self.address)
+        Address::Udp(self.address)
     }
 
     #[inline]

@@ -121,7 +121,7 @@ fn what_waits_is_delivered_in_order(net: &Net) {
 fn pieces_come_in_order_once_they_are_pushed(net: &Net) {
     let mut wire = Wire::new(net);
     let to = Peer(wire.to as u32);
-    let piece = wire.sender.port.piece(to).unwrap_or(wire.sender.limits(wire.to).pieces.best(1 << 20));
+    let piece = wire.sender.port.piece(to, 1 << 20).unwrap_or(wire.sender.limits(wire.to).pieces.best(1 << 20));
     let mut record = Record::default();
     let mut seed = 0;
     for (count, last) in [(1, piece), (1, 1), (2, piece), (7, piece), (7, 3), (100, piece)] {

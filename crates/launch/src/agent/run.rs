@@ -337,6 +337,9 @@ impl Run {
                         false => drop(self.door.hang_up(number)),
                     }
                 }
+                (Message::Unanswered(what), Some(local)) if what.peer < self.job.size => {
+                    desk.up(&Up::Unanswered { rank: self.ranks[local].world, what });
+                }
                 (Message::Abort { code, text }, Some(local)) => {
                     self.ranks[local].judged = true;
                     self.segment.rank(local).set_phase(Phase::Aborted);

@@ -54,7 +54,8 @@ fn start(mut options: Options) -> i32 {
     }
     let stats = options.stats || params::STATS.flag().unwrap_or(false);
     let hang_s = params::HANG.number().unwrap_or(0);
-    match conduct::run(&options, stats, hang_s) {
+    let unreached_s = params::UNREACHED.number().unwrap_or(0);
+    match conduct::run(&options, stats, hang_s, unreached_s) {
         Ok(code) => code,
         Err(error) => fail(&error.to_string(), EXIT_FAILURE),
     }

@@ -5,12 +5,22 @@
 
 use super::Conductor;
 use super::host::{Host, Stage};
+use super::unanswered::Finding;
 use crate::channel::Received;
-use crate::frames::{self, Counts, Down, Stream, Up};
-use crate::trouble::{Trouble, What};
+use crate::frames::{self, Counts, Down, RankState, Stream, Up};
+use crate::trouble::{EXIT_FAILURE, Trouble, What};
 use crate::{info, stats};
+use hawser_boot::protocol::Unanswered;
 use hawser_os::signals::SIGTERM;
 use hawser_os::tty;
+
+/// The name of the host that a rank is on.
+pub(super) fn host_of(hosts: &[Host]) -> impl Fn(u32) -> String + '_ {
+    move |rank| {
+        let has = |host: &&Host| host.job.ranks.iter().any(|&(world, _)| world == rank);
+        hosts.iter().find(has).map_or_else(String::new, |host| host.name.clone())
+    }
+}
 
 impl Conductor<'_> {
     /// All that has come from an agent, as long as there is room for what is to be written of it.
@@ -54,6 +64,7 @@ impl Conductor<'_> {
             }
             Up::Trouble(trouble) => self.trouble(number, &trouble),
             Up::RankEnded { rank, pid, code } => {
+                self.reach.forget(rank);
                 if self.options.verbose {
                     self.say(&format!("rank {rank} (pid {pid}) has ended with code {code}"));
                 }
@@ -85,6 +96,7 @@ impl Conductor<'_> {
                     self.down_all(&Down::AllFinalized);
                 }
             }
+            Up::Unanswered { rank, what } => self.unanswered(rank, what),
             Up::Finished { clean } => self.finished(number, clean),
         }
     }
@@ -174,6 +186,37 @@ impl Conductor<'_> {
         let names = told.iter().map(|counts| &counts.names).max_by_key(|names| names.len());
         let ranks = told.iter().flat_map(|counts| counts.ranks.iter().cloned()).collect();
         Counts { names: names.cloned().unwrap_or_default(), ranks }
+    }
+
+    /// A rank has said something of its ways to another one.
+    fn unanswered(&mut self, rank: u32, what: Unanswered) {
+        let finding = self.reach.told(rank, what, &host_of(&self.hosts));
+        self.found(finding);
+        if self.reach.is_needed() && !self.reach.looks && !self.ending {
+            self.reach.looks = true;
+            self.clockwork.look_for_unreached();
+        }
+    }
+
+    /// The agents have said whether their ranks look at their networks.
+    pub(super) fn look_for_unreached(&mut self, states: &[(usize, RankState)]) {
+        let finding = self.reach.look(states, &host_of(&self.hosts));
+        self.found(finding);
+        self.reach.looks = self.reach.is_needed() && !self.ending;
+        if self.reach.looks {
+            self.clockwork.look_for_unreached();
+        }
+    }
+
+    fn found(&mut self, finding: Option<Finding>) {
+        match finding.filter(|_| !self.ending) {
+            Some(Finding::Warn(text)) => self.say(&text),
+            Some(Finding::End(text)) => {
+                self.say(&text);
+                self.end(EXIT_FAILURE, SIGTERM);
+            }
+            None => {}
+        }
     }
 
     fn trouble(&mut self, number: usize, trouble: &Trouble) {

@@ -1,4 +1,4 @@
-//! mpiexec's deadlines: the job's time, looking for a job that does not move, prompts, and an agent that is overdue.
+//! mpiexec's deadlines: the job's time, looking for a job that does not move and for ranks that are not reached, prompts, and an agent that is overdue.
 //!
 //! The look for a hang needs no polling: whoever waits now began at a known time, and whoever does not can only begin
 //! later; so one look at the earliest possible moment is enough.
@@ -15,6 +15,7 @@ const PROMPT_NS: u64 = 100_000_000;
 pub enum Due {
     Timeout,
     LookForHang,
+    LookForUnreached,
     ShowPrompt,
     Overdue,
 }
@@ -23,6 +24,7 @@ pub struct Clockwork {
     hang_ns: u64,
     timeout_at: Option<u64>,
     look_at: Option<u64>,
+    unreached_at: Option<u64>,
     prompt_at: Option<u64>,
     overdue_at: Option<u64>,
     /// When the stop began that was reported last.
@@ -40,16 +42,18 @@ impl Clockwork {
             hang_ns,
             timeout_at: timeout.map(|timeout| now_ns.saturating_add(timeout.as_nanos().min(u64::MAX.into()) as u64)),
             look_at: (hang_ns > 0).then_some(now_ns + hang_ns),
+            unreached_at: None,
             prompt_at: None,
             overdue_at: None,
             reported_ns: None,
         }
     }
 
-    fn all(&mut self) -> [(&mut Option<u64>, Due); 4] {
+    fn all(&mut self) -> [(&mut Option<u64>, Due); 5] {
         [
             (&mut self.timeout_at, Due::Timeout),
             (&mut self.look_at, Due::LookForHang),
+            (&mut self.unreached_at, Due::LookForUnreached),
             (&mut self.prompt_at, Due::ShowPrompt),
             (&mut self.overdue_at, Due::Overdue),
         ]
@@ -85,13 +89,18 @@ impl Clockwork {
         is_new.then_some(self.hang_ns / 1_000_000_000)
     }
 
+    /// Ranks are to be looked at that others find no way to, a second from now.
+    pub fn look_for_unreached(&mut self) {
+        self.unreached_at = Some(clock::now_ns() + 1_000_000_000);
+    }
+
     pub fn prompt_comes(&mut self) {
         self.prompt_at = Some(clock::now_ns() + PROMPT_NS);
     }
 
     /// The agent has been told to end the job.
     pub fn ending(&mut self) {
-        (self.timeout_at, self.look_at) = (None, None);
+        (self.timeout_at, self.look_at, self.unreached_at) = (None, None, None);
         self.overdue_at.get_or_insert(clock::now_ns() + OVERDUE_NS);
     }
 

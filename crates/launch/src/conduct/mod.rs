@@ -11,6 +11,7 @@ pub mod input;
 pub mod output;
 pub mod plan;
 pub mod questions;
+pub mod unanswered;
 pub mod visitors;
 
 use crate::agent::KILL_LIMIT_MS;
@@ -36,6 +37,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use unanswered::Reach;
 use visitors::Visitors;
 
 /// Signals that mpiexec reads; those that it was started to ignore stay ignored.
@@ -83,6 +85,8 @@ struct Conductor<'a> {
     watched: [bool; HOST as usize],
     clockwork: Clockwork,
     questions: Questions,
+    /// Ranks that others find no way to.
+    reach: Reach,
     /// Published and not yet passed on.
     cards: Vec<Card>,
     /// In a job of several hosts: whether a rank has called MPI_Init, and who has left without, on which host.
@@ -98,7 +102,7 @@ struct Conductor<'a> {
 }
 
 /// Runs the job and gives mpiexec's exit code.
-pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
+pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io::Result<i32> {
     let jobs = plan::host_jobs(options, stats)?;
     let descriptors = DESCRIPTORS + DESCRIPTORS_PER_HOST * (jobs.len() as u64 - 1);
     let limit = limits::get(Resource::Descriptors).soft;
@@ -129,6 +133,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64) -> io::Result<i32> {
         watched: [false; HOST as usize],
         clockwork: Clockwork::new(options.timeout, hang_s),
         questions: Questions::default(),
+        reach: Reach::new(unreached_s),
         cards: Vec::new(),
         attached: false,
         finalized: 0,
@@ -490,6 +495,7 @@ impl Conductor<'_> {
                     None => return,
                 }
             }
+            Why::IsItReached => return self.look_for_unreached(states),
             Why::Tool(number, what) => return self.tell(number, what, states),
         };
         let text = self.report(&why, states);
@@ -509,7 +515,8 @@ impl Conductor<'_> {
 
     fn report(&self, why: &str, states: &[(usize, RankState)]) -> String {
         let located: Vec<_> = states.iter().map(|(host, state)| (self.hosts[*host].name.as_str(), state)).collect();
-        report::report(why, &located)
+        let unreached = self.reach.report(&agents::host_of(&self.hosts));
+        report::report(why, &located) + &unreached.map_or_else(String::new, |text| format!("mpiexec: {text}\n"))
     }
 
     /// Until the next thing that is to be done at its time.
@@ -527,6 +534,7 @@ impl Conductor<'_> {
                     self.end(EXIT_TIMEOUT, SIGTERM);
                 }
                 Due::LookForHang => self.ask(Why::IsItStuck),
+                Due::LookForUnreached => self.ask(Why::IsItReached),
                 Due::ShowPrompt => {
                     for &rank in &self.options.readers {
                         self.lines.release(rank, Stream::Out, &mut self.out.pending);

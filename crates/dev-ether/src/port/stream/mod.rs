@@ -9,6 +9,7 @@
 mod incoming;
 mod outgoing;
 
+use super::address::on_interface;
 use super::udp::socket_address;
 use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::epoll::{Epoll, Event, Interest};
@@ -21,14 +22,16 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Longest frame: the longest payload of `link` and its header.
-const FRAME_MAX: usize = 65_507;
+/// Longest frame: a packet of 16 KiB and all that goes in front of it.
+const FRAME_MAX: usize = (16 << 10) + 256;
 /// Nothing is dropped: what has no room waits at its sender. A bound all the same: net.ipv4.tcp_rmem's usual maximum, 6 MiB.
 const ROOM: usize = 6 << 20;
 /// What a read takes at most: several of the longest frames.
 const SCRATCH_BYTES: usize = 256 << 10;
 /// Callers that have not said the pass yet; of more, the one that waits longest goes.
 const STRANGERS_MAX: usize = 64;
+/// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
+const UNUSED_TURNS: u32 = 256;
 const LISTENER: u64 = 0;
 
 /// What a caller says first: derived from the job's secret, and never part of what `link` computes with it.
@@ -95,7 +98,8 @@ impl StreamPort {
 
     /// The place of the connection to `to`, which is opened if there is none.
     fn way_to(&mut self, to: &Address) -> Result<usize, Refused> {
-        let to = to.on_interface(self.scope).ok_or(FOREIGN_KIND)?;
+        let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
+        let to = on_interface(to, self.scope);
         match self.ways.get(&to) {
             Some(Way::At(place)) => return Ok(*place),
             Some(&Way::Broken(number)) => {
@@ -217,7 +221,7 @@ impl FramePort for StreamPort {
     }
 
     fn address(&self) -> Address {
-        Address::Ip(self.address)
+        Address::Tcp(self.address)
     }
 
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
@@ -249,7 +253,7 @@ impl FramePort for StreamPort {
     }
 
     fn turns(&self) -> u32 {
-        SYSTEM_CALL_TURNS
+        if self.connections.is_empty() { UNUSED_TURNS } else { SYSTEM_CALL_TURNS }
     }
 
     fn as_fd(&self) -> BorrowedFd<'_> {
