@@ -10,7 +10,7 @@ use hawser_launch::{report, stats};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-/// The longest item for its bytes is a rank's state: 9 bytes of a frame, a hundred in memory, and a list that grows
+/// The longest item for its bytes is a rank's state: 17 bytes of a frame, some 130 in memory, and a list that grows
 /// holds its items twice, in room for twice as many.
 const MEMORY_PER_BYTE: u64 = 64;
 
