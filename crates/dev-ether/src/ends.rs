@@ -14,6 +14,10 @@ pub type Cards = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
 /// How often a port is asked in vain before it is asked less often, if that is dear: what comes in runs comes closer.
 const PATIENCE: u32 = 64;
 
+/// How often in vain until it is asked still less often, and by how much: nothing comes by it in this part of the program.
+const LONG_PATIENCE: u32 = 2048;
+const SELDOM: u32 = 8;
+
 /// See the module.
 pub struct Ends {
     pub ports: Vec<Box<dyn FramePort>>,
@@ -40,7 +44,8 @@ impl Ends {
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
     pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) {
         let in_vain = self.in_vain[at];
-        let is_skipped = in_vain > PATIENCE && !in_vain.is_multiple_of(self.ports[at].turns());
+        let turns = self.ports[at].turns() * if in_vain > LONG_PATIENCE { SELDOM } else { 1 };
+        let is_skipped = in_vain > PATIENCE && !in_vain.is_multiple_of(turns);
         let came = if is_skipped { 0 } else { self.ports[at].receive(take) };
         self.asked |= u32::from(!is_skipped) << at;
         self.in_vain[at] = if came > 0 { 0 } else { in_vain.wrapping_add(1) };

@@ -157,9 +157,9 @@ impl Lane {
             }
             Effect::Stream { op, to, message, from, until } => {
                 let limits = &self.core.fabric.route(to).limits;
-                let rest = (until - from) as usize;
-                let frame = self.channel.piece(to, rest);
-                let piece = frame.unwrap_or_else(|| piece_of(limits, until, rest));
+                // By the whole, as the first packet was, so that all go the same way.
+                let frame = self.channel.piece(to, until as usize);
+                let piece = frame.unwrap_or_else(|| piece_of(limits, until, (until - from) as usize));
                 self.core.streams.push(to, Stream { op, to, message, at: from, until, piece });
             }
             Effect::Pull { op, peer, key, from, until } => {
