@@ -534,8 +534,15 @@ impl Connection {
         }
     }
 
+    /// The paths for what waits: those that answer, or all open ones if none does (P24).
+    fn paths(&self) -> impl Iterator<Item = (usize, &Strand, &Path)> {
+        let open = || self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
+        let all_silent = open().all(|(_, _, path)| path.is_silent());
+        open().filter(move |(_, _, path)| all_silent || !path.is_silent())
+    }
+
     fn nothing_moves(&self) -> bool {
-        self.strands.iter().filter_map(Strand::path).all(|path| path.under_way() == 0)
+        self.paths().all(|(_, _, path)| path.under_way() == 0)
     }
 
     fn handle_timeout(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
@@ -605,7 +612,11 @@ impl Connection {
         if bulk {
             self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
         }
-        let Some(at) = self.pick(len, bulk) else { return self.cut(shared, first) };
+        let Some(longest) = self.paths().map(|(_, strand, _)| strand.frame()).max() else { return false };
+        if longest < len {
+            return self.cut(shared, first, longest);
+        }
+        let Some(at) = self.pick(len, bulk) else { return false };
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
@@ -660,30 +671,23 @@ impl Connection {
         self.waiting.len() >= BULK || is_bulk(waiting.map(|slot| sending.frame(slot).len()).sum(), self.shortest())
     }
 
-    /// The path for a frame of `len` bytes: of those that answer (P24), of bulk one that was chosen for it and else of the first
-    /// grade, the one with the most room. Bulk waits for its own paths as long as one of them answers: by others each frame would
-    /// cost a system call.
+    /// The path for a frame of `len` bytes: of bulk one that was chosen for it and else of the first grade, the one with the most
+    /// room. Bulk waits for its own paths: by others each frame would cost a system call.
     fn pick(&self, len: usize, bulk: bool) -> Option<usize> {
         let is_way = |at: usize| self.bulk.iter().any(|bulk| bulk.way() == Some(at));
-        let takes = |strand: &Strand| strand.frame() >= len && strand.path().is_some_and(|path| !path.is_silent());
-        let waits = bulk && self.strands.iter().enumerate().any(|(at, strand)| is_way(at) && takes(strand));
-        let room = |at: usize, strand: &Strand| {
-            let path = strand.path().filter(|path| path.room() > 0 && strand.frame() >= len)?;
-            if waits && !is_way(at) {
-                return None;
-            }
+        let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
+        let waits = bulk && long().any(|(at, ..)| is_way(at));
+        let fit = long().filter(|&(at, _, path)| path.room() > 0 && (!waits || is_way(at)));
+        let best = fit.max_by_key(|&(at, strand, path)| {
             let grade = if bulk { Grade::Quick } else { strand.rail.grade };
-            Some((!path.is_silent(), Reverse(grade), path.frames().saturating_sub(path.under_way())))
-        };
-        let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(at, strand)?)));
-        rooms.max_by_key(|&(at, room)| (room, usize::MAX - at)).map(|(at, _)| at)
+            (Reverse(grade), path.frames().saturating_sub(path.under_way()), Reverse(at))
+        });
+        best.map(|(at, ..)| at)
     }
 
-    /// The first waiting frame is longer than any open path takes: cuts it in two. Whether it did.
-    fn cut(&mut self, shared: &mut Shared, slot: Slot) -> bool {
+    /// The first waiting frame is longer than any path takes that answers: cuts it in two. Whether it did.
+    fn cut(&mut self, shared: &mut Shared, slot: Slot, longest: usize) -> bool {
         let len = shared.sending.frame(slot).len();
-        let open = self.strands.iter().filter(|strand| strand.path().is_some());
-        let Some(longest) = open.map(Strand::frame).max().filter(|&longest| longest < len) else { return false };
         let keep = longest - HEADER - RECORD;
         // One is left for HELLO. Of the last ones a peer takes no more while it has frames under way: pieces that are lost may
         // have to be cut again for a path that is shorter still (found by the simulation, seed 173124).
