@@ -1,8 +1,7 @@
-//! One peer: its paths, the fragments that wait to be sent to it, and what of its messages came out of order.
+//! One peer: its paths, and the fragments that wait to be sent to it.
 //!
-//! A message is cut into fragments, each of which goes on whichever path has room, and again on any if it is lost. At the
-//! receiver messages are whole and in order of their numbers (P22). Before it: `endpoint`; after it: `strand`, `path`,
-//! `pool`.
+//! A message is cut into fragments, each of which goes on whichever path has room, and again on any if it is lost (P22). Before
+//! it: `endpoint`; after it: `strand`, `path`, `pool`, and `reassembly` for what came.
 
 use crate::ack::{self, ACK_MAX};
 use crate::bulk::{Bulk, Way};
@@ -10,9 +9,9 @@ use crate::endpoint::SPARE;
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
 use crate::path::{Due, Numbers, Path, Word};
-use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
-use crate::record::{FRAGMENTS, RECORD, Record};
+use crate::reassembly::{Deliver, Holding, Reassembly};
+use crate::record::{RECORD, Record};
 use crate::seq::{Seq, WINDOW};
 use crate::strand::{Grade, Hello, Rail, Route, Strand};
 use std::cmp::Reverse;
@@ -44,9 +43,7 @@ pub struct Shared {
     pub me: u32,
     /// Frames to be sent, or under way; and fragments that wait for those before them.
     pub sending: Pool,
-    pub holding: Pool,
-    /// Whose next message may take the last slots of `holding`.
-    pub urgent: Option<u32>,
+    pub holding: Holding,
     /// Frames that we have room for on a path of each of our rails (P21).
     pub credits: Box<[u16]>,
     /// What each of our rails is.
@@ -69,59 +66,12 @@ pub struct Counts {
     pub timeouts: u64,
 }
 
-/// Slots of `holding` that are kept for the next message of one peer, so that what is held can always end.
-pub const RESERVE: usize = FRAGMENTS;
-
-/// A message that has come, whole: fragments in the frame that just came, or in the pool.
-pub struct Message<'a> {
-    piece: &'a [u8],
-    rest: Option<(&'a Pool, Slot)>,
-    left: usize,
-}
-
-impl<'a> Message<'a> {
-    /// Bytes that are left.
-    pub fn len(&self) -> usize {
-        self.left
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.left == 0
-    }
-
-    /// The next bytes that lie together, at most `max`; None at the end.
-    pub fn next(&mut self, max: usize) -> Option<&'a [u8]> {
-        while self.piece.is_empty() && self.left > 0 {
-            let (pool, slot) = self.rest?;
-            self.piece = &pool.frame(slot)[RECORD..];
-            self.rest = pool.after(slot).map(|slot| (pool, slot));
-        }
-        let (now, later) = self.piece.split_at(self.piece.len().min(max).min(self.left));
-        self.piece = later;
-        self.left -= now.len();
-        (!now.is_empty()).then_some(now)
-    }
-}
-
-/// Who gets messages: the peer, the channel, the message.
-pub type Deliver<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
-
 /// What is to be sent, by its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Load {
     Few,
     Bulk,
     Long,
-}
-
-/// Where a fragment belongs.
-enum Place {
-    /// The whole of the next message.
-    Now,
-    /// It is to be kept, behind this slot.
-    Hold(Option<Slot>),
-    /// It was here before.
-    Known,
 }
 
 /// See the module.
@@ -135,14 +85,9 @@ pub struct Connection {
     waiting: Queue,
     /// Slots of `sending` that hold something for this peer.
     slots: usize,
-    /// The number of the next message to be sent, and of the next one to be delivered.
+    /// The number of the next message to be sent.
     next: Seq,
-    expected: Seq,
-    /// Fragments of later messages, and of the next one, in order.
-    held: Queue,
-    /// How many slots those are, and bytes of the next message among them.
-    kept: usize,
-    have: usize,
+    reassembly: Reassembly,
     /// We have said STOP.
     stopping: bool,
 }
@@ -172,10 +117,7 @@ impl Connection {
             waiting: Queue::default(),
             slots: 0,
             next: Seq(0),
-            expected: Seq(0),
-            held: Queue::default(),
-            kept: 0,
-            have: 0,
+            reassembly: Reassembly::new(peer),
             stopping: false,
         }
     }
@@ -338,7 +280,8 @@ impl Connection {
             return Ok(());
         }
         let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
-        let place = record.as_ref().map(|(record, fragment)| self.place(shared, record, fragment.len()));
+        let place =
+            record.as_ref().map(|(record, fragment)| self.reassembly.place(&shared.holding, record, fragment.len()));
         // What breaks a rule has no effect, not that of its header either (P3).
         if let Some(Err(Dropped::Record)) = place {
             return Err(Dropped::Record);
@@ -364,7 +307,7 @@ impl Connection {
         path.set_credit(credit);
         path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
         if let (Some((record, fragment)), Some(Ok(place))) = (record, place) {
-            self.take(shared, &record, fragment, payload, place, deliver);
+            self.reassembly.take(&mut shared.holding, &record, fragment, payload, place, deliver);
         }
         Ok(())
     }
@@ -378,163 +321,9 @@ impl Connection {
         }
     }
 
-    /// Where a fragment of `len` bytes belongs, if there is room for it.
-    fn place(&self, shared: &Shared, record: &Record, len: usize) -> Result<Place, Dropped> {
-        if !self.expected.is_by(record.message) {
-            mark(Mark::KnownMessage);
-            return Ok(Place::Known);
-        }
-        let is_next = record.message == self.expected;
-        if is_next && len == usize::from(record.total) {
-            return Ok(Place::Now);
-        }
-        let behind = self.find(&shared.holding, record, len)?;
-        if let Place::Known = behind {
-            mark(Mark::KnownFragment);
-            return Ok(Place::Known);
-        }
-        // Nobody's later messages take all, or what the next ones of others need.
-        let left = shared.holding.left();
-        if is_next && left <= RESERVE {
-            mark(if shared.urgent == Some(self.peer) { Mark::UrgentRoom } else { Mark::UrgentOther });
-        }
-        let has_room = match is_next {
-            true if shared.urgent.is_none_or(|peer| peer == self.peer) => left > 0,
-            true => left > RESERVE,
-            false => left > RESERVE && self.kept < shared.holding.slots() / 4,
-        };
-        if has_room { Ok(behind) } else { Err(Dropped::NoRoom) }
-    }
-
-    /// Behind which held fragment it belongs; one that overlaps others is no fragment of an honest peer, unless it was
-    /// cut out of one that came whole.
-    fn find(&self, holding: &Pool, record: &Record, len: usize) -> Result<Place, Dropped> {
-        let of = |slot: Slot| Record::read(holding.frame(slot)).expect("it was looked at when it came");
-        let end = usize::from(record.offset) + len;
-        // Most come in order: behind all that is held.
-        let is_before = |(other, bytes): &(Record, &[u8])| {
-            let other_end = usize::from(other.offset) + bytes.len();
-            match other.message == record.message {
-                true => other_end <= usize::from(record.offset) && len > 0,
-                false => other.message.is_by(record.message),
-            }
-        };
-        let disagrees = |other: &Record| other.message == record.message && other.total != record.total;
-        if let Some(last) = self.held.last()
-            && let found = of(last)
-            && is_before(&found)
-        {
-            if disagrees(&found.0) {
-                return Err(Dropped::Record);
-            }
-            mark(Mark::HeldLast);
-            return Ok(Place::Hold(Some(last)));
-        }
-        let mut behind = None;
-        for slot in holding.each(&self.held) {
-            let found = of(slot);
-            if disagrees(&found.0) {
-                return Err(Dropped::Record);
-            }
-            if is_before(&found) {
-                behind = Some(slot);
-                continue;
-            }
-            mark(if behind.is_some() { Mark::HeldBetween } else { Mark::HeldFirst });
-            let (other, bytes) = found;
-            let other_end = usize::from(other.offset) + bytes.len();
-            if other.message == record.message && usize::from(other.offset) < end.max(1) && !planted(Bug::OverlapHeld) {
-                let inside = other.offset <= record.offset && end <= other_end;
-                return if inside { Ok(Place::Known) } else { Err(Dropped::Record) };
-            }
-            break;
-        }
-        Ok(Place::Hold(behind))
-    }
-
-    fn take(
-        &mut self,
-        shared: &mut Shared,
-        record: &Record,
-        fragment: &[u8],
-        payload: &[u8],
-        place: Place,
-        deliver: &mut Deliver<'_>,
-    ) {
-        match place {
-            Place::Known => {}
-            Place::Now => {
-                mark(Mark::DeliveredAtOnce);
-                // Pieces of it may be held, if it was cut again on its way.
-                self.drop_next(shared);
-                deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
-                self.pass(shared);
-                self.deliver_held(shared, deliver);
-            }
-            Place::Hold(behind) => {
-                let slot = shared.holding.take(payload.len()).expect("there is room");
-                self.kept += 1;
-                shared.holding.frame_mut(slot).copy_from_slice(payload);
-                match behind {
-                    Some(before) => shared.holding.insert_after(&mut self.held, before, slot),
-                    None => shared.holding.push_front(&mut self.held, slot),
-                }
-                if record.message == self.expected {
-                    shared.urgent.get_or_insert(self.peer);
-                    self.have += fragment.len();
-                    self.deliver_held(shared, deliver);
-                }
-            }
-        }
-    }
-
-    /// The next message is delivered: the one behind it is next.
-    fn pass(&mut self, shared: &mut Shared) {
-        self.expected = self.expected.next();
-        self.have = 0;
-        if shared.urgent == Some(self.peer) {
-            shared.urgent = None;
-        }
-        for slot in shared.holding.each(&self.held) {
-            let (record, fragment) = Record::read(shared.holding.frame(slot)).expect("it was looked at when it came");
-            if record.message != self.expected {
-                break;
-            }
-            self.have += fragment.len();
-        }
-    }
-
-    /// Delivers messages for as long as the next one is held whole.
-    fn deliver_held(&mut self, shared: &mut Shared, deliver: &mut Deliver<'_>) {
-        while let Some(first) = self.held.first() {
-            let (record, _) = Record::read(shared.holding.frame(first)).expect("it was looked at when it came");
-            if record.message != self.expected || self.have < usize::from(record.total) {
-                return;
-            }
-            mark(Mark::DeliveredHeld);
-            let message = Message { piece: &[], rest: Some((&shared.holding, first)), left: self.have };
-            deliver(self.peer, record.channel, message);
-            self.drop_next(shared);
-            self.pass(shared);
-        }
-    }
-
-    /// Gives back what is held of the next message.
-    fn drop_next(&mut self, shared: &mut Shared) {
-        while let Some(first) = self.held.first() {
-            let (record, _) = Record::read(shared.holding.frame(first)).expect("it was looked at when it came");
-            if record.message != self.expected {
-                return;
-            }
-            let slot = shared.holding.pop(&mut self.held).expect("it is there");
-            shared.holding.give(slot);
-            self.kept -= 1;
-        }
-    }
-
     /// Sends what may be sent now: HELLOs, questions, fragments, acknowledgements.
     pub fn transmit(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
-        if self.stopping && shared.holding.left() > 2 * RESERVE && self.kept <= shared.holding.slots() / 8 {
+        if self.stopping && self.reassembly.has_room_again(&shared.holding) {
             mark(Mark::GoSaid);
             self.stopping = false;
             self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
@@ -572,8 +361,15 @@ impl Connection {
         }
     }
 
+    /// The paths for what waits: those that answer, or all open ones if none does (P24).
+    fn paths(&self) -> impl Iterator<Item = (usize, &Strand, &Path)> {
+        let open = || self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
+        let all_silent = open().all(|(_, _, path)| path.is_silent());
+        open().filter(move |(_, _, path)| all_silent || !path.is_silent())
+    }
+
     fn nothing_moves(&self) -> bool {
-        self.strands.iter().filter_map(Strand::path).all(|path| path.under_way() == 0)
+        self.paths().all(|(_, _, path)| path.under_way() == 0)
     }
 
     fn handle_timeout(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
@@ -643,7 +439,11 @@ impl Connection {
         if load == Load::Long {
             self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
         }
-        let Some(at) = self.pick(len, load) else { return self.cut(shared, first) };
+        let Some(longest) = self.paths().map(|(_, strand, _)| strand.frame()).max() else { return false };
+        if longest < len {
+            return self.cut(shared, first, longest);
+        }
+        let Some(at) = self.pick(len, load) else { return false };
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
@@ -703,29 +503,23 @@ impl Connection {
         self.load(bytes, self.waiting.len())
     }
 
-    /// The path for a frame of `len` bytes: of those that answer (P24), and of those that such a load goes by, the one with the most
-    /// room. Bulk waits for its own paths as long as one of them answers: by others each frame would cost a system call.
+    /// The path for a frame of `len` bytes: of those that such a load goes by, the one with the most room. Bulk waits for its own
+    /// paths: by others each frame would cost a system call.
     fn pick(&self, len: usize, load: Load) -> Option<usize> {
         let carries = self.carries(load);
-        let takes = |strand: &Strand| strand.frame() >= len && strand.path().is_some_and(|path| !path.is_silent());
-        let waits = load != Load::Few && self.strands.iter().enumerate().any(|(at, s)| carries(at) && takes(s));
-        let room = |at: usize, strand: &Strand| {
-            let path = strand.path().filter(|path| path.room() > 0 && strand.frame() >= len)?;
-            if waits && !carries(at) {
-                return None;
-            }
+        let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
+        let waits = load != Load::Few && long().any(|(at, ..)| carries(at));
+        let fit = long().filter(|&(at, _, path)| path.room() > 0 && (!waits || carries(at)));
+        let best = fit.max_by_key(|&(at, strand, path)| {
             let free = path.frames().saturating_sub(path.under_way());
-            Some((!path.is_silent(), carries(at), Reverse(strand.rail.grade), free))
-        };
-        let rooms = self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, room(at, strand)?)));
-        rooms.max_by_key(|&(at, room)| (room, usize::MAX - at)).map(|(at, _)| at)
+            (carries(at), Reverse(strand.rail.grade), free, Reverse(at))
+        });
+        best.map(|(at, ..)| at)
     }
 
-    /// The first waiting frame is longer than any open path takes: cuts it in two. Whether it did.
-    fn cut(&mut self, shared: &mut Shared, slot: Slot) -> bool {
+    /// The first waiting frame is longer than any path takes that answers: cuts it in two. Whether it did.
+    fn cut(&mut self, shared: &mut Shared, slot: Slot, longest: usize) -> bool {
         let len = shared.sending.frame(slot).len();
-        let open = self.strands.iter().filter(|strand| strand.path().is_some());
-        let Some(longest) = open.map(Strand::frame).max().filter(|&longest| longest < len) else { return false };
         let keep = longest - HEADER - RECORD;
         // One is left for HELLO. Of the last ones a peer takes no more while it has frames under way: pieces that are lost may
         // have to be cut again for a path that is shorter still (found by the simulation, seed 173124).
@@ -784,7 +578,7 @@ impl Connection {
 
     /// Gives back all memory: the peer is gone.
     pub fn forget(mut self, shared: &mut Shared) {
-        if self.slots + self.kept > 0 {
+        if self.slots > 0 || !self.reassembly.is_empty() {
             mark(Mark::Forgotten);
         }
         for strand in &mut self.strands {
@@ -793,10 +587,7 @@ impl Connection {
             }
         }
         shared.sending.give_all(self.waiting);
-        shared.holding.give_all(self.held);
-        if shared.urgent == Some(self.peer) {
-            shared.urgent = None;
-        }
+        self.reassembly.forget(&mut shared.holding);
     }
 }
 

@@ -4,11 +4,12 @@
 //! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Before it: `dev-ether`; after it:
 //! `connection`.
 
-use crate::connection::{Connection, Counts, Deliver, RESERVE, Shared, Wire};
+use crate::connection::{Connection, Counts, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
+use crate::reassembly::{Deliver, Holding, RESERVE};
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
 use crate::strand::{HELLO, Hello, Rail, Route, SHORTEST, Strand};
@@ -81,8 +82,7 @@ impl Endpoint {
             key,
             me,
             sending: Pool::new(sending, frame_max),
-            holding: Pool::new(holding, frame_max - HEADER),
-            urgent: None,
+            holding: Holding::new(holding, frame_max - HEADER),
             credits: vec![1; rails.len()].into_boxed_slice(),
             rails: rails.into_boxed_slice(),
             counts: Counts::default(),

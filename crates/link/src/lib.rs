@@ -5,8 +5,8 @@
 //! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
 //!
 //! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
-//! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt` and `window`; `frame`, `record`
-//! and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
+//! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt` and `window`, and at its end
+//! `reassembly`; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
 //! frame ports.
 
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@ pub mod marks;
 pub mod path;
 pub mod planted;
 pub mod pool;
+mod reassembly;
 pub mod received;
 pub mod record;
 pub mod rtt;
@@ -28,7 +29,8 @@ mod seq;
 mod strand;
 mod window;
 
-pub use connection::{Counts, Message, Wire};
+pub use connection::{Counts, Wire};
 pub use endpoint::{Config, Endpoint, Refused};
+pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
 pub use strand::{Grade, Rail, Route};

@@ -13,7 +13,7 @@ mod strangers;
 use hawser_sim::{each_seed, seeds};
 
 /// Seeds of a run that names none.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 1_000;
 
 /// P24
 #[test]

@@ -1,0 +1,264 @@
+//! What came from one peer: fragments are held until their message is whole, and messages are delivered once, in order of their
+//! numbers (P22).
+//!
+//! It sends nothing and knows no paths; that room is short it says to its caller, who says STOP (P20). Before it: `connection`;
+//! after it: `pool`, `record`.
+
+use crate::frame::Dropped;
+use crate::marks::{Mark, mark};
+use crate::planted::{Bug, planted};
+use crate::pool::{Pool, Queue, Slot};
+use crate::record::{FRAGMENTS, RECORD, Record};
+use crate::seq::Seq;
+
+/// Slots that are kept for the next message of one peer, so that what is held can always end.
+pub const RESERVE: usize = FRAGMENTS;
+
+/// Memory for fragments that wait for those before them, of all peers together.
+pub struct Holding {
+    pool: Pool,
+    /// Whose next message may take the last slots.
+    urgent: Option<u32>,
+}
+
+impl Holding {
+    /// For `slots` fragments of at most `stride` bytes.
+    pub fn new(slots: usize, stride: usize) -> Holding {
+        Holding { pool: Pool::new(slots, stride), urgent: None }
+    }
+
+    /// Free slots.
+    pub fn left(&self) -> usize {
+        self.pool.left()
+    }
+}
+
+/// A message that has come, whole: fragments in the frame that just came, or in the pool.
+pub struct Message<'a> {
+    piece: &'a [u8],
+    rest: Option<(&'a Pool, Slot)>,
+    left: usize,
+}
+
+impl<'a> Message<'a> {
+    /// Bytes that are left.
+    pub fn len(&self) -> usize {
+        self.left
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next bytes that lie together, at most `max`; None at the end.
+    pub fn next(&mut self, max: usize) -> Option<&'a [u8]> {
+        while self.piece.is_empty() && self.left > 0 {
+            let (pool, slot) = self.rest?;
+            self.piece = &pool.frame(slot)[RECORD..];
+            self.rest = pool.after(slot).map(|slot| (pool, slot));
+        }
+        let (now, later) = self.piece.split_at(self.piece.len().min(max).min(self.left));
+        self.piece = later;
+        self.left -= now.len();
+        (!now.is_empty()).then_some(now)
+    }
+}
+
+/// Who gets messages: the peer, the channel, the message.
+pub type Deliver<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
+
+/// Where a fragment belongs.
+pub enum Place {
+    /// The whole of the next message.
+    Now,
+    /// It is to be kept, behind this slot.
+    Hold(Option<Slot>),
+    /// It was here before.
+    Known,
+}
+
+/// See the module.
+pub struct Reassembly {
+    peer: u32,
+    /// The number of the next message to be delivered.
+    expected: Seq,
+    /// Fragments of later messages, and of the next one, in order; and bytes of the next one among them.
+    held: Queue,
+    have: usize,
+}
+
+impl Reassembly {
+    pub fn new(peer: u32) -> Reassembly {
+        Reassembly { peer, expected: Seq(0), held: Queue::default(), have: 0 }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// There is so much room that a peer which was told to stop may go on (P20).
+    pub fn has_room_again(&self, holding: &Holding) -> bool {
+        holding.pool.left() > 2 * RESERVE && self.held.len() <= holding.pool.slots() / 8
+    }
+
+    /// Where a fragment of `len` bytes belongs, if there is room for it.
+    pub fn place(&self, holding: &Holding, record: &Record, len: usize) -> Result<Place, Dropped> {
+        if !self.expected.is_by(record.message) {
+            mark(Mark::KnownMessage);
+            return Ok(Place::Known);
+        }
+        let is_next = record.message == self.expected;
+        if is_next && len == usize::from(record.total) {
+            return Ok(Place::Now);
+        }
+        let behind = self.find(&holding.pool, record, len)?;
+        if let Place::Known = behind {
+            mark(Mark::KnownFragment);
+            return Ok(Place::Known);
+        }
+        // Nobody's later messages take all, or what the next ones of others need.
+        let left = holding.pool.left();
+        if is_next && left <= RESERVE {
+            mark(if holding.urgent == Some(self.peer) { Mark::UrgentRoom } else { Mark::UrgentOther });
+        }
+        let has_room = match is_next {
+            true if holding.urgent.is_none_or(|peer| peer == self.peer) => left > 0,
+            true => left > RESERVE,
+            false => left > RESERVE && self.held.len() < holding.pool.slots() / 4,
+        };
+        if has_room { Ok(behind) } else { Err(Dropped::NoRoom) }
+    }
+
+    /// Behind which held fragment it belongs; one that overlaps others is no fragment of an honest peer, unless it was
+    /// cut out of one that came whole.
+    fn find(&self, pool: &Pool, record: &Record, len: usize) -> Result<Place, Dropped> {
+        let of = |slot: Slot| Record::read(pool.frame(slot)).expect("it was looked at when it came");
+        let end = usize::from(record.offset) + len;
+        // Most come in order: behind all that is held.
+        let is_before = |(other, bytes): &(Record, &[u8])| {
+            let other_end = usize::from(other.offset) + bytes.len();
+            match other.message == record.message {
+                true => other_end <= usize::from(record.offset) && len > 0,
+                false => other.message.is_by(record.message),
+            }
+        };
+        let disagrees = |other: &Record| other.message == record.message && other.total != record.total;
+        if let Some(last) = self.held.last()
+            && let found = of(last)
+            && is_before(&found)
+        {
+            if disagrees(&found.0) {
+                return Err(Dropped::Record);
+            }
+            mark(Mark::HeldLast);
+            return Ok(Place::Hold(Some(last)));
+        }
+        let mut behind = None;
+        for slot in pool.each(&self.held) {
+            let found = of(slot);
+            if disagrees(&found.0) {
+                return Err(Dropped::Record);
+            }
+            if is_before(&found) {
+                behind = Some(slot);
+                continue;
+            }
+            mark(if behind.is_some() { Mark::HeldBetween } else { Mark::HeldFirst });
+            let (other, bytes) = found;
+            let other_end = usize::from(other.offset) + bytes.len();
+            if other.message == record.message && usize::from(other.offset) < end.max(1) && !planted(Bug::OverlapHeld) {
+                let inside = other.offset <= record.offset && end <= other_end;
+                return if inside { Ok(Place::Known) } else { Err(Dropped::Record) };
+            }
+            break;
+        }
+        Ok(Place::Hold(behind))
+    }
+
+    /// A fragment has come for which `place` found a place: messages that are whole by it are delivered.
+    pub fn take(
+        &mut self,
+        holding: &mut Holding,
+        record: &Record,
+        fragment: &[u8],
+        payload: &[u8],
+        place: Place,
+        deliver: &mut Deliver<'_>,
+    ) {
+        match place {
+            Place::Known => {}
+            Place::Now => {
+                mark(Mark::DeliveredAtOnce);
+                // Pieces of it may be held, if it was cut again on its way.
+                self.drop_next(holding);
+                deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
+                self.pass(holding);
+                self.deliver_held(holding, deliver);
+            }
+            Place::Hold(behind) => {
+                let slot = holding.pool.take(payload.len()).expect("there is room");
+                holding.pool.frame_mut(slot).copy_from_slice(payload);
+                match behind {
+                    Some(before) => holding.pool.insert_after(&mut self.held, before, slot),
+                    None => holding.pool.push_front(&mut self.held, slot),
+                }
+                if record.message == self.expected {
+                    holding.urgent.get_or_insert(self.peer);
+                    self.have += fragment.len();
+                    self.deliver_held(holding, deliver);
+                }
+            }
+        }
+    }
+
+    /// The next message is delivered: the one behind it is next.
+    fn pass(&mut self, holding: &mut Holding) {
+        self.expected = self.expected.next();
+        self.have = 0;
+        if holding.urgent == Some(self.peer) {
+            holding.urgent = None;
+        }
+        for slot in holding.pool.each(&self.held) {
+            let (record, fragment) = Record::read(holding.pool.frame(slot)).expect("it was looked at when it came");
+            if record.message != self.expected {
+                break;
+            }
+            self.have += fragment.len();
+        }
+    }
+
+    /// Delivers messages for as long as the next one is held whole.
+    fn deliver_held(&mut self, holding: &mut Holding, deliver: &mut Deliver<'_>) {
+        while let Some(first) = self.held.first() {
+            let (record, _) = Record::read(holding.pool.frame(first)).expect("it was looked at when it came");
+            if record.message != self.expected || self.have < usize::from(record.total) {
+                return;
+            }
+            mark(Mark::DeliveredHeld);
+            let message = Message { piece: &[], rest: Some((&holding.pool, first)), left: self.have };
+            deliver(self.peer, record.channel, message);
+            self.drop_next(holding);
+            self.pass(holding);
+        }
+    }
+
+    /// Gives back what is held of the next message.
+    fn drop_next(&mut self, holding: &mut Holding) {
+        while let Some(first) = self.held.first() {
+            let (record, _) = Record::read(holding.pool.frame(first)).expect("it was looked at when it came");
+            if record.message != self.expected {
+                return;
+            }
+            let slot = holding.pool.pop(&mut self.held).expect("it is there");
+            holding.pool.give(slot);
+        }
+    }
+
+    /// Gives back all memory: the peer is gone.
+    pub fn forget(self, holding: &mut Holding) {
+        holding.pool.give_all(self.held);
+        if holding.urgent == Some(self.peer) {
+            holding.urgent = None;
+        }
+    }
+}
