@@ -13,7 +13,7 @@ use hawser_base::{LANES, Lane, Peer};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Pieces, Port, Refusal, Source};
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
-use hawser_link::{Config, Endpoint, Message, Rail, Refused};
+use hawser_link::{Class, Config, Endpoint, Message, Rail, Refused};
 use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -199,7 +199,7 @@ impl State {
     }
 
     fn send(&mut self, lane: Lane, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
-        self.take(lane, to, header, prefix, source)?;
+        self.take(lane, to, header, prefix, source, false)?;
         self.transmit();
         Ok(())
     }
@@ -212,17 +212,29 @@ impl State {
     }
 
     /// Takes a packet, to be sent by `transmit`.
-    fn take(&mut self, lane: Lane, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+    fn take(
+        &mut self,
+        lane: Lane,
+        to: Peer,
+        header: Header,
+        prefix: &[u8],
+        source: Source<'_>,
+        placed: bool,
+    ) -> Result<(), Refusal> {
         if self.lost.contains(&to) {
             return Err(Refusal::Lost);
         }
         if !self.endpoint.is_connected(to.0) {
             self.connect(to)?;
         }
-        let control = matches!(source, Source::None);
+        let class = match source {
+            Source::None => Class::Control,
+            _ if placed => Class::Placed,
+            _ => Class::Payload,
+        };
         let mut writer = Outgoing::new(header, prefix, source);
         let total = writer.total();
-        let taken = self.endpoint.send(to.0, lane.0, total, control, |at, into| writer.write(at, into));
+        let taken = self.endpoint.send(to.0, lane.0, total, class, |at, into| writer.write(at, into));
         taken.map_err(|refused| match refused {
             Refused::Full => Refusal::Full,
             Refused::NotConnected => Refusal::Lost,
@@ -298,10 +310,17 @@ impl Port for LanePort {
         state.endpoint.frame(to.0, total).or_else(least).map(|frame| room_in(frame.min(PACKET)))
     }
 
-    fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+    fn send_piece(
+        &mut self,
+        to: Peer,
+        header: Header,
+        prefix: &[u8],
+        source: Source<'_>,
+        placed: bool,
+    ) -> Result<(), Refusal> {
         let mut state = lock(&self.state);
         let bytes = source.len();
-        let taken = state.take(self.lane, to, header, prefix, source);
+        let taken = state.take(self.lane, to, header, prefix, source, placed);
         state.kept_back += bytes;
         if taken.is_err() || state.kept_back >= RUN_BYTES {
             state.push();
@@ -318,7 +337,7 @@ impl Port for LanePort {
         if !state.endpoint.is_connected(to.0) && (state.lost.contains(&to) || state.connect(to).is_err()) {
             return false;
         }
-        state.endpoint.has_room(to.0, HEADER + len, false).is_ok()
+        state.endpoint.has_room(to.0, HEADER + len, Class::Payload).is_ok()
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {

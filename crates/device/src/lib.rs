@@ -178,8 +178,17 @@ pub trait Port: Send {
         None
     }
 
-    /// Sends a piece of a stream, which may be kept back until `push`, so that several leave at once.
-    fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+    /// Sends a piece of a stream, which may be kept back until `push`, so that several leave at once. `placed`: the peer knows where
+    /// it belongs, so it may be delivered before what was sent earlier.
+    fn send_piece(
+        &mut self,
+        to: Peer,
+        header: Header,
+        prefix: &[u8],
+        source: Source<'_>,
+        placed: bool,
+    ) -> Result<(), Refusal> {
+        let _ = placed;
         self.send(to, header, prefix, source)
     }
 

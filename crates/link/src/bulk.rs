@@ -65,38 +65,39 @@ pub trait Way {
 #[derive(Clone, Debug)]
 pub struct Bulk {
     pub nic: u8,
-    /// The way that bulk takes now; none before one was usable.
-    way: Option<usize>,
+    /// The way that bulk takes now; none before one was usable. Ways are numbered by a byte: there are very many of these choices.
+    way: Option<u8>,
     /// Bytes that it shall still take.
     left: u64,
     /// Of the trial under way: the best so far, and its rate.
-    trial: Option<(usize, u64)>,
+    best: Option<u8>,
+    rate: u64,
     trying: bool,
     /// Who won last, and when all are tried again.
-    winner: Option<usize>,
+    winner: Option<u8>,
     again: u64,
 }
 
 impl Bulk {
     pub fn new(nic: u8) -> Bulk {
-        Bulk { nic, way: None, left: 0, trial: None, trying: false, winner: None, again: AGAIN_BYTES }
+        Bulk { nic, way: None, left: 0, best: None, rate: 0, trying: false, winner: None, again: AGAIN_BYTES }
     }
 
     /// The way that bulk takes now.
     #[inline]
     pub fn way(&self) -> Option<usize> {
-        self.way
+        self.way.map(usize::from)
     }
 
     /// The way that was best when all were tried.
     #[cfg(test)]
     pub fn winner(&self) -> Option<usize> {
-        self.winner
+        self.winner.map(usize::from)
     }
 
     /// Looks whether the way is still usable, before bulk is sent.
     pub fn look<W: Way>(&mut self, ways: &mut [W]) {
-        if self.way.is_none_or(|way| !ways[way].is_usable(self.nic)) {
+        if self.way().is_none_or(|way| !ways[way].is_usable(self.nic)) {
             self.begin(ways);
         }
     }
@@ -109,7 +110,7 @@ impl Bulk {
 
     /// Bulk of `bytes` bytes was sent over the way.
     pub fn sent<W: Way>(&mut self, bytes: usize, ways: &mut [W]) {
-        let Some(way) = self.way else { return };
+        let Some(way) = self.way() else { return };
         let before = self.left;
         self.left = before.saturating_sub(bytes as u64);
         if self.trying && before > TRIAL_BYTES / 2 && self.left <= TRIAL_BYTES / 2 {
@@ -122,8 +123,8 @@ impl Bulk {
             return self.begin(ways);
         }
         let rate = ways[way].meter().rate();
-        if self.trial.is_none_or(|(_, best)| rate > best) {
-            self.trial = Some((way, rate));
+        if self.best.is_none() || rate > self.rate {
+            (self.best, self.rate) = (self.way, rate);
         }
         match (way + 1..ways.len()).find(|&next| ways[next].is_usable(self.nic)) {
             Some(next) => self.take(next, TRIAL_BYTES),
@@ -132,7 +133,7 @@ impl Bulk {
     }
 
     fn begin<W: Way>(&mut self, ways: &mut [W]) {
-        (self.trial, self.way) = (None, None);
+        (self.best, self.way) = (None, None);
         self.trying = true;
         if let Some(first) = (0..ways.len()).find(|&at| ways[at].is_usable(self.nic)) {
             mark(Mark::BulkTried);
@@ -141,15 +142,14 @@ impl Bulk {
     }
 
     fn end(&mut self) {
-        let (best, _) = self.trial.take().expect("one was tried at least");
-        self.again = if self.winner == Some(best) { (self.again * 2).min(AGAIN_BYTES_MAX) } else { AGAIN_BYTES };
-        self.winner = Some(best);
+        let best = self.best.take();
+        self.again = if self.winner == best { (self.again * 2).min(AGAIN_BYTES_MAX) } else { AGAIN_BYTES };
+        (self.winner, self.way, self.left) = (best, best, self.again);
         self.trying = false;
-        self.take(best, self.again);
     }
 
     fn take(&mut self, way: usize, bytes: u64) {
-        (self.way, self.left) = (Some(way), bytes);
+        (self.way, self.left) = (Some(way as u8), bytes);
     }
 }
 

@@ -203,13 +203,20 @@ impl Connection {
     }
 
     /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. There are slots enough.
-    pub fn send(&mut self, shared: &mut Shared, channel: u8, total: usize, mut fill: impl FnMut(usize, &mut [u8])) {
+    pub fn send(
+        &mut self,
+        shared: &mut Shared,
+        channel: u8,
+        total: usize,
+        placed: bool,
+        mut fill: impl FnMut(usize, &mut [u8]),
+    ) {
         let most = self.frame(total) - HEADER - RECORD;
         let mut offset = 0;
         loop {
             let len = most.min(total - offset);
             let slot = shared.sending.take(HEADER + RECORD + len).expect("there are slots enough");
-            let record = Record { message: self.next, offset: offset as u16, total: total as u16, channel };
+            let record = Record { message: self.next, offset: offset as u16, total: total as u16, channel, placed };
             let bytes = shared.sending.frame_mut(slot);
             record.write(&mut bytes[HEADER..HEADER + RECORD]);
             fill(offset, &mut bytes[HEADER + RECORD..]);

@@ -41,6 +41,16 @@ pub struct Config {
     pub rails: Vec<Rail>,
 }
 
+/// What kind of message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Without payload: it may use memory that payload may not.
+    Control,
+    Payload,
+    /// Payload of which the receiver knows where it belongs: it is delivered whatever came of earlier messages.
+    Placed,
+}
+
 /// Why a message was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
@@ -151,8 +161,9 @@ impl Endpoint {
         }
     }
 
-    /// Whether a message of `total` bytes would be taken; `control`: it is an envelope alone.
-    pub fn has_room(&self, peer: u32, total: usize, control: bool) -> Result<(), Refused> {
+    /// Whether a message of `total` bytes would be taken.
+    pub fn has_room(&self, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
+        let control = class == Class::Control;
         let connection = self.peers[peer as usize].as_ref().ok_or(Refused::NotConnected)?;
         let needed = total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1);
         let kept = if control { SPARE } else { CONTROL };
@@ -181,12 +192,12 @@ impl Endpoint {
         peer: u32,
         channel: u8,
         total: usize,
-        control: bool,
+        class: Class,
         fill: impl FnMut(usize, &mut [u8]),
     ) -> Result<(), Refused> {
-        self.has_room(peer, total, control)?;
+        self.has_room(peer, total, class)?;
         let connection = self.peers[peer as usize].as_mut().expect("it has room");
-        connection.send(&mut self.shared, channel, total, fill);
+        connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
         self.activate(peer);
         Ok(())
     }

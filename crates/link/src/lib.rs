@@ -30,7 +30,7 @@ mod strand;
 mod window;
 
 pub use connection::{Counts, Wire};
-pub use endpoint::{Config, Endpoint, Refused};
+pub use endpoint::{Class, Config, Endpoint, Refused};
 pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
 pub use strand::{Grade, Rail, Route};

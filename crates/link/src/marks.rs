@@ -58,6 +58,8 @@ marks! {
     Growing = "the network's window grew a little";
     Shrinking = "the network's window shrank";
     DeliveredAtOnce = "a message of one fragment was delivered as it came";
+    DeliveredEarly = "a message of one fragment was delivered before earlier ones";
+    KnownEarly = "a fragment came of a message that was delivered before earlier ones";
     DeliveredHeld = "a message was delivered out of what was held";
     HeldFirst = "a fragment was held in front of all others";
     HeldBetween = "a fragment was held between others";

@@ -16,7 +16,7 @@ macro_rules! bugs {
         }
 
         impl Bug {
-            pub const ALL: [Bug; 12] = [$(Bug::$name),*];
+            pub const ALL: [Bug; 13] = [$(Bug::$name),*];
         }
     };
 }
@@ -36,6 +36,8 @@ bugs! {
     StalePath,
     /// Fragments that overlap are both held (P22).
     OverlapHeld,
+    /// What was delivered before earlier messages is delivered again when it comes again (P22).
+    EarlyTwice,
     /// The timer does not run on when a part of what is under way has come (P16).
     TimerStopped,
     /// A lost tail, and room at the peer, are not asked for (P17).

@@ -22,6 +22,8 @@ pub struct Record {
     pub total: u16,
     /// Who is to get it at the receiver (a lane); PM's channel.
     pub channel: u8,
+    /// It is delivered whatever came of earlier messages: the receiver knows where it belongs.
+    pub placed: bool,
 }
 
 impl Record {
@@ -29,7 +31,7 @@ impl Record {
         into[..4].copy_from_slice(&self.message.0.to_le_bytes());
         into[4..6].copy_from_slice(&self.offset.to_le_bytes());
         into[6..8].copy_from_slice(&self.total.to_le_bytes());
-        into[8..RECORD].copy_from_slice(&[self.channel, 0, 0, 0]);
+        into[8..RECORD].copy_from_slice(&[self.channel, u8::from(self.placed), 0, 0]);
     }
 
     /// The record of a payload and the fragment behind it, which lies within its message.
@@ -37,11 +39,11 @@ impl Record {
         let (head, fragment) = payload.split_at_checked(RECORD).ok_or(Dropped::Record)?;
         let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let message = Seq(u32::from_le_bytes([head[0], head[1], head[2], head[3]]));
-        let record = Record { message, offset: half(4), total: half(6), channel: head[8] };
+        let record = Record { message, offset: half(4), total: half(6), channel: head[8], placed: head[9] == 1 };
         let end = usize::from(record.offset) + fragment.len();
         // An empty message has one empty fragment; no other fragment is empty.
         let is_whole = record.offset == 0 && end == usize::from(record.total);
-        if head[9..] != [0; 3] || end > usize::from(record.total) || fragment.is_empty() && !is_whole {
+        if head[9] > 1 || head[10..] != [0; 2] || end > usize::from(record.total) || fragment.is_empty() && !is_whole {
             return Err(Dropped::Record);
         }
         Ok((record, fragment))
@@ -56,7 +58,7 @@ mod tests {
     /// P22
     #[test]
     fn a_fragment_outside_of_its_message_is_dropped() {
-        let record = Record { message: Seq(7), offset: 10, total: 14, channel: 3 };
+        let record = Record { message: Seq(7), offset: 10, total: 14, channel: 3, placed: true };
         let mut payload = [9; RECORD + 4];
         record.write(&mut payload);
         assert_eq!(Record::read(&payload), Ok((record, &[9; 4][..])));

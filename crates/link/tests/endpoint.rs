@@ -3,7 +3,7 @@
 
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
-use hawser_link::{Config, Endpoint, Message, Rail, Refused, Route, Seq, Wire};
+use hawser_link::{Class, Config, Endpoint, Message, Rail, Refused, Route, Seq, Wire};
 use std::io::IoSlice;
 
 const ROUTE: Route = Route { ours: 0, theirs: 0, flow: 0 };
@@ -122,11 +122,11 @@ impl Two {
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), Refused> {
         let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&bytes[at..at + into.len()]);
-        self.endpoint.send(1, 0, bytes.len(), true, fill)
+        self.endpoint.send(1, 0, bytes.len(), Class::Control, fill)
     }
 }
 
-const PART: Record = Record { message: Seq(0), offset: 0, total: 8, channel: 0 };
+const PART: Record = Record { message: Seq(0), offset: 0, total: 8, channel: 0, placed: false };
 
 /// P7: what waits for a path cannot keep it from being opened, however much it is.
 #[test]

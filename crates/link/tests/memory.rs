@@ -3,7 +3,7 @@
 
 use allocation_counter::measure;
 use hawser_link::frame::Key;
-use hawser_link::{Config, Endpoint, Message, Rail, Route, Wire};
+use hawser_link::{Class, Config, Endpoint, Message, Rail, Route, Wire};
 use hawser_sim::Dice;
 use std::io::IoSlice;
 
@@ -107,7 +107,7 @@ impl World {
         while left.iter().any(|&left| left > 0) {
             for (peer, left) in (1..).zip(&mut left) {
                 let total = self.line.dice.index(17_000);
-                if *left > 0 && self.ranks[0].send(peer, 0, total, false, |_, into| into.fill(1)).is_ok() {
+                if *left > 0 && self.ranks[0].send(peer, 0, total, Class::Payload, |_, into| into.fill(1)).is_ok() {
                     *left -= 1;
                 }
             }

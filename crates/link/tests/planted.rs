@@ -49,6 +49,7 @@ bugs! {
     stop_ignored: StopIgnored;
     a_frame_of_a_stale_path_taken: StalePath;
     overlapping_fragments_held: OverlapHeld;
+    what_came_early_delivered_again: EarlyTwice;
     a_timer_not_started_again: TimerStopped;
     a_question_not_sent: ProbeNotSent;
     the_round_trip_of_the_oldest: RoundTripOfOldest;

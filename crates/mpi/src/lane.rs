@@ -69,6 +69,8 @@ struct Stream {
     at: u64,
     until: u64,
     piece: usize,
+    /// Its receiver has said where it belongs.
+    placed: bool,
 }
 
 impl Lane {
@@ -155,12 +157,12 @@ impl Lane {
                 self.core.count_packet(&packet);
                 self.channel.control(to, wire::encode(&packet));
             }
-            Effect::Stream { op, to, message, from, until } => {
+            Effect::Stream { op, to, message, from, until, placed } => {
                 let limits = &self.core.fabric.route(to).limits;
                 // By the whole, as the first packet was, so that all go the same way.
                 let frame = self.channel.piece(to, until as usize);
                 let piece = frame.unwrap_or_else(|| piece_of(limits, until, (until - from) as usize));
-                self.core.streams.push(to, Stream { op, to, message, at: from, until, piece });
+                self.core.streams.push(to, Stream { op, to, message, at: from, until, piece, placed });
             }
             Effect::Pull { op, peer, key, from, until } => {
                 let read = self.core.pull(op, peer, &key.0, from, until);
@@ -207,10 +209,10 @@ impl Lane {
         while stream.at < stream.until {
             let len = ((stream.until - stream.at) as usize).min(stream.piece);
             let header = wire::data(stream.message, stream.at);
-            let channel = &mut self.channel;
+            let (channel, to, placed) = (&mut self.channel, stream.to, stream.placed);
             let sent = self
                 .core
-                .with_source(stream.op, stream.at, len, |source| channel.send_piece(stream.to, header, &[], source));
+                .with_source(stream.op, stream.at, len, |source| channel.send_piece(to, header, &[], source, placed));
             if !sent {
                 break;
             }

@@ -112,7 +112,7 @@ impl Lane {
         }
         let (channel, header, prefix) = (&mut self.channel, control.header, control.prefix());
         let sent = body.source(0, front as usize, |source| match packet {
-            Packet::Push { .. } => channel.send_piece(to, header, prefix, source),
+            Packet::Push { .. } => channel.send_piece(to, header, prefix, source, false),
             _ => channel.send(to, header, prefix, source),
         });
         assert!(sent, "the device refused {front} bytes after it had room for them");

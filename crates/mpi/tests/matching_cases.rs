@@ -86,7 +86,7 @@ mod offers {
         e.arrive(PEER, offer(0, 0), 0).unwrap();
         let (op, packet, front) = begun(e.start_send(send(9)));
         assert_eq!((packet, front), (Packet::Answer { context: CONTEXT, tag: 1, bytes: 9, offer: 0 }, 0));
-        assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 0, until: 9 }]);
+        assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 0, until: 9, placed: false }]);
         assert!(e.ledger(PEER).given.is_empty());
     }
 
@@ -491,7 +491,7 @@ mod one_copy {
         let mut e = engine();
         let op = writing(&mut e);
         e.written(op, 1, 9, false);
-        assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 1, until: 9 }]);
+        assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 1, until: 9, placed: true }]);
         e.streamed(op);
         assert_eq!(outcome(&mut e).error, None);
     }
@@ -616,7 +616,7 @@ mod cancelled_sends {
         e.cancel_send(op);
         effects(&mut e);
         e.arrive(PEER, grant(op, 9, None), 0).unwrap();
-        assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 1, until: 9 }]);
+        assert_eq!(effects(&mut e), [Effect::Stream { op, to: PEER, message: 1, from: 1, until: 9, placed: true }]);
         e.streamed(op);
         assert!(!outcome(&mut e).cancelled);
         assert!(!e.is_idle());

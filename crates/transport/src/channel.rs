@@ -104,9 +104,10 @@ impl Channel {
         }
     }
 
-    /// Sends a piece of a stream, which may wait for `push` at the device. False: refused now.
-    pub fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> bool {
-        self.try_send(to, |port| port.send_piece(to, header, prefix, source))
+    /// Sends a piece of a stream, which may wait for `push` at the device. `placed`: the peer knows where it belongs, whatever came
+    /// before it. False: refused now.
+    pub fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>, placed: bool) -> bool {
+        self.try_send(to, |port| port.send_piece(to, header, prefix, source, placed))
     }
 
     /// Sends the pieces that devices have kept back.

@@ -76,7 +76,7 @@ impl Endpoint {
     pub fn send_piece(&mut self, to: usize, seed: u32, len: usize, prefix: usize) -> Result<(), Refusal> {
         let mut bytes = payload(seed, len);
         let (front, rest) = bytes.split_at_mut(prefix);
-        self.port.send_piece(Peer(to as u32), head(seed), front, Source::Mem(UserMem::of_slice(rest)))
+        self.port.send_piece(Peer(to as u32), head(seed), front, Source::Mem(UserMem::of_slice(rest)), false)
     }
 
     pub fn send_control(&mut self, to: usize, seed: u32, prefix: usize) -> Result<(), Refusal> {

@@ -6,7 +6,7 @@ use crate::monitor::Monitor;
 use crate::strangers::Strangers;
 use hawser_link::endpoint::Drops;
 use hawser_link::frame::{Dropped, Ends, Key};
-use hawser_link::{Config, Endpoint, Grade, Message, Rail, Route, Wire};
+use hawser_link::{Class, Config, Endpoint, Grade, Message, Rail, Route, Wire};
 use hawser_sim::{Arrival, Dice, Faults, Network};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::IoSlice;
@@ -27,6 +27,9 @@ const OPENING_NS: u64 = 3_500 * MS;
 const TICK_NS: u64 = MS;
 /// Messages that each sends to each at last.
 const LAST: usize = 3;
+
+/// Messages of so many bytes say their number first, and may come early.
+const NUMBERED: usize = 50;
 
 /// What a wire does with frames: into the network, some of them refused, and what is too long for the rail lost.
 struct Cable<'a> {
@@ -70,6 +73,8 @@ struct Node {
     sent: Vec<u64>,
     /// How many came from each rank.
     came: Vec<u64>,
+    /// Those that came before earlier ones: of whom, and which.
+    early: BTreeSet<(u32, u64)>,
     /// What the kernel has for it, up to so many frames.
     socket: VecDeque<Arrival>,
     socket_room: usize,
@@ -98,8 +103,20 @@ pub struct World {
 }
 
 /// The bytes of message `n` from one to another, which no other has.
-fn byte(from: u32, to: u32, n: u64, at: usize) -> u8 {
-    (u64::from(from) * 7 + u64::from(to) * 31 + n * 13 + at as u64 * 5 + (at as u64 >> 8)) as u8
+fn byte(from: u32, to: u32, n: u64, at: usize, total: usize) -> u8 {
+    match at < 8 && total >= NUMBERED {
+        true => n.to_le_bytes()[at],
+        false => (u64::from(from) * 7 + u64::from(to) * 31 + n * 13 + at as u64 * 5 + (at as u64 >> 8)) as u8,
+    }
+}
+
+/// Of what kind a rank's message `n` to a peer is.
+fn class(n: u64, total: usize) -> Class {
+    match total < NUMBERED {
+        true => Class::Control,
+        false if n % 3 == 1 => Class::Placed,
+        false => Class::Payload,
+    }
 }
 
 fn key() -> Key {
@@ -144,6 +161,7 @@ impl World {
                 plans,
                 sent: vec![0; ranks as usize],
                 came: vec![0; ranks as usize],
+                early: BTreeSet::new(),
                 socket: VecDeque::new(),
                 socket_room: if bulk { 4000 } else { dice.one_of(&[50, 1000]) },
                 busy_until_ns: 0,
@@ -223,9 +241,9 @@ impl World {
             let Some(&total) = node.plans[to as usize].front() else { return false };
             let n = node.sent[to as usize];
             let fill = |at: usize, into: &mut [u8]| {
-                into.iter_mut().enumerate().for_each(|(i, b)| *b = byte(me, to, n, at + i));
+                into.iter_mut().enumerate().for_each(|(i, b)| *b = byte(me, to, n, at + i, total));
             };
-            if node.endpoint.send(to, (n % 5) as u8, total, total < 50, fill).is_err() {
+            if node.endpoint.send(to, (n % 5) as u8, total, class(n, total), fill).is_err() {
                 return false;
             }
             node.plans[to as usize].pop_front();
@@ -239,19 +257,28 @@ impl World {
         let &Arrival { from, to, ref bytes } = arrival;
         let (me, rail) = (to / self.rails.len(), (to % self.rails.len()) as u8);
         let World { seed, network, nodes, monitor, .. } = self;
-        let Node { endpoint, came, forgot, .. } = &mut nodes[me];
+        let Node { endpoint, came, early, forgot, .. } = &mut nodes[me];
         let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
             assert!(!forgot.contains(&from), "seed {seed}: a message of one who was forgotten");
-            let n = came[from as usize];
+            let next = came[from as usize];
             let mut whole = Vec::new();
             let total = message.len();
             while let Some(piece) = message.next(1000) {
                 whole.extend_from_slice(piece);
             }
             assert_eq!(whole.len(), total, "seed {seed}");
-            let right = whole.iter().enumerate().all(|(i, &b)| b == byte(from, me as u32, n, i));
+            let n = if total < NUMBERED { next } else { u64::from_le_bytes(*whole.first_chunk().unwrap()) };
+            let right = whole.iter().enumerate().all(|(i, &b)| b == byte(from, me as u32, n, i, total));
             assert!(right && u64::from(channel) == n % 5, "seed {seed}: {n} of {from} to {me} is not what it was");
-            came[from as usize] += 1;
+            // In order, or early if that was allowed; and once.
+            assert!(
+                n == next || n > next && class(n, total) == Class::Placed,
+                "seed {seed}: {n} of {from} came for {next}"
+            );
+            assert!(early.insert((from, n)), "seed {seed}: {n} of {from} came twice");
+            while early.remove(&(from, came[from as usize])) {
+                came[from as usize] += 1;
+            }
         };
         let result = endpoint.handle_frame(rail, bytes, network.now_ns(), &mut deliver);
         assert!(!strange || result.is_err(), "seed {seed}: {me} took what a stranger sent");

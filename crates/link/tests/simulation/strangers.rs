@@ -85,7 +85,7 @@ fn lie(dice: &mut Dice, like: &Arrival, key: &Key, ends: Ends, monitor: &Monitor
         }
         _ => match head.kind {
             Kind::Data if payload.is_empty() || dice.one_in(2) => head.open = 1024 + dice.below(64_000) as u16,
-            Kind::Data if dice.one_in(2) => payload[9 + dice.index(3)] = 1,
+            Kind::Data if dice.one_in(2) => payload[9 + dice.index(3)] = 2,
             Kind::Data => payload.truncate(1 + dice.index(11)),
             Kind::Ack if dice.one_in(2) => payload.resize(if dice.one_in(2) { 136 } else { payload.len() + 3 }, 0),
             Kind::Ack => head.expected = head.expected + 5000,

@@ -252,7 +252,7 @@ impl Engine {
         let message = sending.message;
         self.effects.push_back(match key {
             Some(key) => Effect::Write { op, to: from, key, from: at, until },
-            None => Effect::Stream { op, to: from, message, from: at, until },
+            None => Effect::Stream { op, to: from, message, from: at, until, placed: true },
         });
         Ok(Place::Drop)
     }
@@ -266,7 +266,7 @@ impl Engine {
             self.transmit(to, Packet::Written { message });
             self.end_send(op, false);
         } else {
-            self.effects.push_back(Effect::Stream { op, to, message, from, until });
+            self.effects.push_back(Effect::Stream { op, to, message, from, until, placed: true });
         }
     }
 

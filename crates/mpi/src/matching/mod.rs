@@ -74,7 +74,15 @@ pub enum Effect {
     Release { held: Op, op: Op, bytes: u64 },
     /// Stream the send `op` to its peer: its bytes `from .. until` as `Packet::Data { message, .. }`; then
     /// call `streamed`, unless `op` completed with an error meanwhile.
-    Stream { op: Op, to: Peer, message: u32, from: u64, until: u64 },
+    Stream {
+        op: Op,
+        to: Peer,
+        message: u32,
+        from: u64,
+        until: u64,
+        /// The receiver has said where they belong: they may come in any order, and before what was sent earlier.
+        placed: bool,
+    },
     /// Read the bytes `from .. until` of the peer's exposed buffer into `op`'s; then call `pulled`, unless
     /// `op` completed with an error meanwhile.
     Pull { op: Op, peer: Peer, key: Key, from: u64, until: u64 },

@@ -78,7 +78,14 @@ impl Engine {
     fn begin_stream(&mut self, spec: &SendSpec, packet: Packet, front: u64) -> Start {
         let op = self.new_send(spec, SendPhase::Streaming);
         let message = self.peers[spec.to.index()].sent;
-        self.effects.push_back(Effect::Stream { op, to: spec.to, message, from: front, until: spec.bytes });
+        self.effects.push_back(Effect::Stream {
+            op,
+            to: spec.to,
+            message,
+            from: front,
+            until: spec.bytes,
+            placed: false,
+        });
         Start::Begin { op, packet, front }
     }
 

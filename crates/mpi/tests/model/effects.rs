@@ -135,7 +135,7 @@ impl Rank {
                 buffer[..bytes].copy_from_slice(&kept[..bytes]);
                 Ok(())
             }
-            Effect::Stream { op, to, message: number, from: at, until } => {
+            Effect::Stream { op, to, message: number, from: at, until, .. } => {
                 self.streams.push(Stream { op, to, number, at, until });
                 Ok(())
             }
