@@ -1,5 +1,6 @@
 """MPI between hosts over Ethernet, in a lab: programs that check all their data, by every port, on good and bad networks."""
 
+import json
 import re
 import signal
 import subprocess
@@ -11,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 from harness import GRACE_OF_LABS_S, HERE, LONG, eventually
-from lab import iperf3
-from lab.enter import await_links, ip
+from lab import iperf3, tunnel
+from lab.enter import await_links, done, in_network_of, ip, started
 from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
 from test_hosts import mpiexec, programs
 
@@ -45,6 +46,32 @@ def test_more_hosts_and_several_nics(make, build):
 
 # Which addresses the NICs of each host lack.
 @pytest.mark.parametrize("lacking", [[["v4"], ["v4"]], [["v4", "v6"], ["v4", "v6"]], [["v4"], []]])
+def test_a_network_of_which_the_kernel_takes_note_late(make, build):
+    """A cable between two hosts, just plugged in. The kernel is in no hurry where its ends have one number
+    (linkwatch_urgent_event), as they have by chance in new namespaces."""
+    lab = make(hosts=2)
+    first, second = lab.hosts
+    for nic in lab.nics():
+        switched(nic, "down")
+
+    def plugged_in():
+        """Whether the kernel of the second host has not taken note yet."""
+        ip(first.pid, f"link add name late0 index 900 type veth peer name late0 index 900 netns {second.pid}")
+        for host, address in zip(lab.hosts, ("10.79.1.1/24", "10.79.1.2/24")):
+            ip(host.pid, f"addr add {address} dev late0", "link set late0 up")
+        # Of all links: to ask for one makes the kernel look.
+        links = json.loads(done(started([*in_network_of(second.pid), "ip", "-json", "link"])))
+        return any(link["ifname"] == "late0" and link["operstate"] != "UP" for link in links)
+
+    while not plugged_in():
+        ip(first.pid, "link del late0")
+    # It takes note once a second, and has just done so.
+    await_links(second.pid, ["late0"])
+    ip(first.pid, "link del late0")
+    assert plugged_in()
+    finished(lab, "-ppn", "1", build("random.c"), "8", "20", env={"HAWSER_RAILS": "late0"})
+
+
 @pytest.mark.parametrize("port", ["udp", "stream", "packet,udp"])
 def test_hosts_without_ipv4(make, build, port, lacking):
     lab = make(hosts=2)

@@ -37,6 +37,8 @@ pub enum Verdict {
     Down,
     /// Nothing is plugged in; or a bridge to which nothing is connected.
     NoCarrier,
+    /// Its carrier has come, but the kernel does not send yet.
+    Late,
     /// It leads back to this host.
     Loopback,
     /// A tunnel, or another link without neighbours.
@@ -62,6 +64,7 @@ impl Verdict {
             Verdict::NotWanted => "not named in HAWSER_RAILS",
             Verdict::Down => "is down",
             Verdict::NoCarrier => "has no carrier",
+            Verdict::Late => "has carrier, but is not running after 2 s",
             Verdict::Loopback => "leads back to this host",
             Verdict::Tunnel => "is a tunnel (name it in HAWSER_RAILS to use it)",
             Verdict::Enslaved => "is part of a bridge or bond",
@@ -153,7 +156,8 @@ fn verdict(interface: &Interface, wanted: &Wanted) -> Verdict {
     match () {
         _ if !wanted.0.is_empty() && !named => Verdict::NotWanted,
         _ if !flags.up => Verdict::Down,
-        _ if !flags.running => Verdict::NoCarrier,
+        _ if !flags.running && !flags.carrier => Verdict::NoCarrier,
+        _ if !flags.running => Verdict::Late,
         // A bridge that never had a part says that it is running.
         _ if interface.driver.as_deref() == Some("bridge") && interface.parts == 0 => Verdict::NoCarrier,
         _ if interface.enslaved => Verdict::Enslaved,
@@ -205,6 +209,7 @@ mod tests {
     fn wishes_choose_by_name_and_by_network() {
         let (one, two) = (interface("eth0", "10.1.5.1"), interface("ib0", "fd00::7"));
         assert_eq!((of(&one, "eth0"), of(&two, "eth0")), (Verdict::Rail, Verdict::NotWanted));
+        assert_eq!(of(&with(Flags { running: false, carrier: true, ..up }), ""), Verdict::Late);
         assert_eq!((of(&one, "x, 10.1.0.0/16"), of(&two, "10.1.0.0/16")), (Verdict::Rail, Verdict::NotWanted));
         assert_eq!((of(&two, "fd00::/16"), of(&one, "10.1.5.2")), (Verdict::Rail, Verdict::NotWanted));
         let tunnel = Interface { flags: Flags { point_to_point: true, ..one.flags }, ..one.clone() };

@@ -33,7 +33,9 @@ pub struct Interface {
 pub struct Flags {
     /// Switched on.
     pub up: bool,
-    /// With carrier.
+    /// Its carrier is there.
+    pub carrier: bool,
+    /// The kernel has taken note of that and sends: for some links up to a second later.
     pub running: bool,
     pub loopback: bool,
     pub point_to_point: bool,
@@ -95,6 +97,9 @@ pub fn all() -> io::Result<Vec<Interface>> {
     Ok(list)
 }
 
+/// linux/if.h.
+const IFF_LOWER_UP: i32 = 1 << 16;
+
 /// # Safety
 /// `entry` is of a list of getifaddrs that lives.
 unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
@@ -104,6 +109,7 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
     let has = |flag: i32| entry.ifa_flags & flag as u32 != 0;
     interface.flags = Flags {
         up: has(libc::IFF_UP),
+        carrier: has(IFF_LOWER_UP),
         running: has(libc::IFF_RUNNING),
         loopback: has(libc::IFF_LOOPBACK),
         point_to_point: has(libc::IFF_POINTOPOINT),
