@@ -217,6 +217,45 @@ def test_info_tells_each_hosts_rails_and_ports(make):
     told = lab.hosts[0].run([*without_raw, "mpiexec", "--info"], env={"HAWSER_RAILS": "10.77.0.0/16", "HAWSER_PORT": "udp"})
     for part in ("packet: cannot be used: making a packet socket (needs CAP_NET_RAW): ", "docker0: not named in HAWSER_RAILS ("):
         assert part in told.stdout, told
+def test_a_name_that_names_nothing_is_told_by_each_host(make, build):
+    """The job runs, as with Open MPI: hosts may differ in what their interfaces are called."""
+    lab = make(hosts=2)
+    with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_RAILS", "eth9,eth0", build("hello.c")) as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    text = "HAWSER_RAILS=eth9,eth0: eth9 names no interface of this host"
+    assert (job.returncode, sorted(err.splitlines())) == (0, [f"hawser: on host node{n}: {text}" for n in range(2)])
+    assert lab.hosts[0].run(["mpiexec", "--info"], env={"HAWSER_RAILS": "eth9,eth0"}).stdout.count(text) == 1
+
+
+def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build):
+    if features["tun"][0]:
+        pytest.skip(f"not tested, there is no tun: {features['tun'][0]}")
+    lab = make(hosts=2)
+    info = lab.hosts[0].run(["mpiexec", "--info"]).stdout
+    assert "  tun0: is a tunnel (name it in HAWSER_RAILS to use it) (tun, MTU 1500, " in info, info
+    with tunnel.between(*lab.hosts, "tun1"):
+        before = lab.hosts[0].counters("tun1")["tx_bytes"]
+        finished(lab, "-ppn", "1", build("random.c"), "8", "20", env={"HAWSER_RAILS": "tun1"})
+        assert lab.hosts[0].counters("tun1")["tx_bytes"] > before + 10_000
+
+
+@pytest.mark.parametrize("port, kind", [("udp", "udp"), ("stream", "tcp")])
+def test_ranks_are_reached_at_ports_of_the_range_alone(make, build, port, kind):
+    lab, options = make(hosts=2), ["-genv", "HAWSER_PORT", port, "-genv", "HAWSER_PORT_RANGE", "40010-40019"]
+    with mpiexec(lab, "-ppn", "2", *options, build("endless.c")) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        reached = [listening(host, kind) | listening(host, f"{kind}6") for host in lab.hosts]
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    assert all(len(ports) >= 2 and ports <= set(range(40010, 40020)) for ports in reached), reached
+
+
+def listening(host, kind):
+    """Ports of a host's sockets of a kind that wait for others: TCP's LISTEN is 0A, that of UDP without a peer is 07."""
+    rows = [line.split() for line in Path(f"/proc/{host.pid}/net/{kind}").read_text().splitlines()[1:]]
+    return {int(local.rpartition(":")[2], 16) for _, local, _, state, *_ in rows if state in ("0A", "07")}
+
+
 
 
 @pytest.mark.parametrize("port", PORTS if LONG else [""])

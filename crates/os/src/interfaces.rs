@@ -116,8 +116,12 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
         no_arp: has(libc::IFF_NOARP),
     };
     // SAFETY: null or a whole address of the family that it names.
-    let address = unsafe { entry.ifa_addr.as_ref() };
-    if address.is_some_and(|a| i32::from(a.sa_family) == libc::AF_PACKET) {
+    let Some(address) = (unsafe { entry.ifa_addr.as_ref() }) else {
+        // A link without an address of its own, as a tunnel's. SAFETY: a C string of the list.
+        interface.index = unsafe { libc::if_nametoindex(entry.ifa_name) };
+        return;
+    };
+    if i32::from(address.sa_family) == libc::AF_PACKET {
         // SAFETY: the family says that it is this structure.
         let link = unsafe { entry.ifa_addr.cast::<libc::sockaddr_ll>().read_unaligned() };
         interface.index = link.sll_ifindex as u32;
