@@ -131,7 +131,7 @@ SILENCE_S = 60 if LONG else STOP_S
 def test_a_rank_that_is_silent_with_traffic_under_way_is_waited_for(make, build, how):
     """It computes or is stopped; or computes while what others sent waits in their MPI_Finalize."""
     lab, program = make(hosts=2), build("silence.c")
-    with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_HANG_S", "0", program, how, str(SILENCE_S)) as job:
+    with mpiexec(lab, "-ppn", "2", program, how, str(SILENCE_S), env={"HAWSER_HANG_S": "0"}) as job:
         if how == "stop":
             silent = eventually(lambda: [pid for pid in ranks(lab.hosts[0], program) if stopped(pid)])
             time.sleep(SILENCE_S)
