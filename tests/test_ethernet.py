@@ -12,7 +12,7 @@ from statistics import median
 from types import SimpleNamespace
 
 import pytest
-from harness import GRACE_OF_LABS_S, HERE, LONG, eventually
+from harness import GRACE_OF_LABS_S, HERE, LONG, ROOT, eventually
 from lab import iperf3, tunnel
 from lab.enter import await_links, done, in_network_of, ip, started
 from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
@@ -414,3 +414,23 @@ def test_imb_while_frames_are_lost(make, names):
 def test_mpi4py_while_frames_are_lost(make, script):
     """Two ranks on each of two hosts; the programs check what they get."""
     finished(make(hosts=2, loss=0.01), "-ppn", "2", sys.executable, HERE / "python" / script)
+
+
+MPI4PY = ROOT / "build/mpi4py-source"
+# Those of its tests that are of messages between ranks, or of objects that all ranks have, and of functions that are there.
+OF_MPI4PY = ["attributes", "cco_buf", "cco_obj", "cco_vec", "comm", "errhandler", "group", "info", "msgspec", "msgzero", "op", "p2p_buf",
+             "p2p_buf_matched", "p2p_obj", "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", OF_MPI4PY if LONG else [])
+def test_mpi4pys_own_tests_while_frames_are_lost(make, tmp_path, name):
+    """Two ranks on each of two hosts."""
+    if not (MPI4PY / "test").exists():
+        pytest.skip("not tested, mpi4py's source package is not here (scripts/mpi4py-source.sh)")
+    lab, program = make(hosts=2, loss=0.01), [sys.executable, HERE / "mpi4py_suite.py", MPI4PY, f"test_{name}"]
+    with mpiexec(lab, "-ppn", "2", "-timeout", "300", "-genv", "TMPDIR", tmp_path, *program) as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 300)
+    ran, skipped = (sum(map(int, re.findall(told, err))) for told in (r"\bRan (\d+) test", r"\bskipped=(\d+)"))
+    print(f"{name}: at all ranks together {ran} tests, {skipped} of them skipped")
+    assert job.returncode == 0 and ran > skipped, (out, err)
