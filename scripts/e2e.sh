@@ -12,4 +12,5 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 debian() { PATH=$PATH:/usr/sbin:/sbin command -v "${2##*/}" >/dev/null || "$root/scripts/debian.sh" "$@"; }
 debian "$root/build/openssh" usr/sbin/sshd openssh-server libwrap0
 debian "$root/build/iperf3" usr/bin/iperf3 iperf3 libiperf0 libsctp1
+[ -z "${HAWSER_LONG:-}" ] || "$root/scripts/mpi4py-source.sh" "$root/build/mpi4py-source" "$root/build/e2e/bin/python"
 exec "$root/build/e2e/bin/python" -m pytest -q "$root/tests" "$@"

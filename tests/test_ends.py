@@ -8,7 +8,9 @@ import os
 import random
 import re
 import signal
+import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -118,7 +120,7 @@ def test_ranks_and_agents_that_are_stopped_under_traffic_lose_nothing(make, buil
             pause_s = chance.uniform(0, 0.3)
             found = [pid for host in lab.hosts for pid in ranks(host, program) + agents(host)]
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
-    assert (job.returncode, out, err) == (0, "", "")
+    assert (job.returncode, out, err) == (0, "", ""), (out, err)
     eventually(lambda: programs(lab) == {})
 
 
@@ -131,17 +133,56 @@ SILENCE_S = 60 if LONG else STOP_S
 def test_a_rank_that_is_silent_with_traffic_under_way_is_waited_for(make, build, how):
     """It computes or is stopped; or computes while what others sent waits in their MPI_Finalize."""
     lab, program = make(hosts=2), build("silence.c")
-    with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_HANG_S", "0", program, how, str(SILENCE_S)) as job:
+    with mpiexec(lab, "-ppn", "2", program, how, str(SILENCE_S), env={"HAWSER_HANG_S": "0"}) as job:
         if how == "stop":
-            silent = eventually(lambda: [pid for pid in ranks(lab.hosts[0], program) if stopped(pid)])
+            silent = eventually(lambda: [pid for pid in ranks(lab.hosts[0], program) if state(pid) == "T"])
             time.sleep(SILENCE_S)
             send(silent[0], signal.SIGCONT)
         out, err = job.communicate(timeout=SILENCE_S + GRACE_OF_LABS_S)
-    assert (job.returncode, out, err) == (0, "", "")
+    assert (job.returncode, out, err) == (0, "", ""), (out, err)
 
 
-def stopped(pid):
-    return "State:\tT" in Path(f"/proc/{pid}/status").read_text()
+def state(pid):
+    """As in ps: R, S, T."""
+    return re.search(r"State:\s(.)", Path(f"/proc/{pid}/status").read_text())[1]
+
+
+# How long what a rank sends last is lost.
+LOST_S = 1.5
+
+
+@pytest.mark.parametrize("what", ["message", "nothing"])
+@pytest.mark.parametrize("port", ["", "packet", "udp"])
+def test_finalize_waits_until_what_was_sent_last_has_arrived(make, build, port, what):
+    """Of rank 0 its last message is lost, or that it is in MPI_Finalize; what rank 1 has to say it has said by then."""
+    with parting(make(hosts=2), build("parting.c"), port, what) as (lab, job):
+        lab.hosts[1].nics[0].faults(loss=1)
+        print(file=job.stdin, flush=True)
+        assert job.stdout.readline() == "in MPI_Finalize\n"
+        time.sleep(LOST_S)
+        assert job.poll() is None and all(ranks(host, build("parting.c")) for host in lab.hosts), "nobody has ended"
+        lab.hosts[1].nics[0].faults(loss=0)
+
+
+@pytest.mark.parametrize("port", ["", "packet", "udp"])
+def test_a_rank_whose_last_acknowledgement_is_lost_for_good_ends_well(make, build, port):
+    """Nothing comes back to rank 0 any more, and rank 1 has gone when it is still waiting."""
+    with parting(make(hosts=2), build("parting.c"), port, "nothing") as (lab, job):
+        lab.hosts[0].nics[0].faults(loss=1)
+        print(file=job.stdin, flush=True)
+        assert job.stdout.readline() == "in MPI_Finalize\n"
+
+
+@contextmanager
+def parting(lab, program, port, what):
+    """A job of two ranks, once rank 1 waits for what rank 0 sends last. It ends well after the block."""
+    with mpiexec(lab, "-genv", "HAWSER_PORT", port, program, what, stdin=subprocess.PIPE) as job:
+        assert job.stdout.readline() == "all are there\n"
+        waiting, = ranks(lab.hosts[1], program)
+        eventually(lambda: state(waiting) == "S")
+        yield lab, job
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert (job.returncode, out, err) == (0, "", ""), (out, err)
 
 
 def test_who_ends_under_heavy_loss_is_never_taken_for_lost(make, build):

@@ -1,5 +1,6 @@
 """MPI between hosts over Ethernet, in a lab: programs that check all their data, by every port, on good and bad networks."""
 
+import json
 import re
 import signal
 import subprocess
@@ -7,14 +8,16 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 
 import pytest
-from harness import GRACE_OF_LABS_S, HERE, LONG, eventually
-from lab import iperf3
-from lab.enter import await_links, ip
+from harness import GRACE_OF_LABS_S, HERE, LONG, ROOT, eventually
+from lab import iperf3, tunnel
+from lab.enter import await_links, done, in_network_of, ip, started
 from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
 from test_hosts import mpiexec, programs
+from test_lab import receiving
 
 PORTS = ["", "packet", "udp", "stream"]
 # How long a network is away, and the CPU time of which a rank that waits for it stays below.
@@ -43,6 +46,32 @@ def test_more_hosts_and_several_nics(make, build):
     finished(lab, "-ppn", "2", build("random.c"), "2", "60")
 
 
+def test_a_network_of_which_the_kernel_takes_note_late(make, build):
+    """A cable between two hosts, just plugged in. The kernel is in no hurry where its ends have one number
+    (linkwatch_urgent_event), as they have by chance in new namespaces."""
+    lab = make(hosts=2)
+    first, second = lab.hosts
+    for nic in lab.nics():
+        switched(nic, "down")
+
+    def plugged_in():
+        """Whether the kernel of the second host has not taken note yet."""
+        ip(first.pid, f"link add name late0 index 900 type veth peer name late0 index 900 netns {second.pid}")
+        for host, address in zip(lab.hosts, ("10.79.1.1/24", "10.79.1.2/24")):
+            ip(host.pid, f"addr add {address} dev late0", "link set late0 up")
+        # Of all links: to ask for one makes the kernel look.
+        links = json.loads(done(started([*in_network_of(second.pid), "ip", "-json", "link"])))
+        return any(link["ifname"] == "late0" and link["operstate"] != "UP" for link in links)
+
+    while not plugged_in():
+        ip(first.pid, "link del late0")
+    # It takes note once a second, and has just done so.
+    await_links(second.pid, ["late0"])
+    ip(first.pid, "link del late0")
+    assert plugged_in()
+    finished(lab, "-ppn", "1", build("random.c"), "8", "20", env={"HAWSER_RAILS": "late0"})
+
+
 # Which addresses the NICs of each host lack.
 @pytest.mark.parametrize("lacking", [[["v4"], ["v4"]], [["v4", "v6"], ["v4", "v6"]], [["v4"], []]])
 @pytest.mark.parametrize("port", ["udp", "stream", "packet,udp"])
@@ -63,9 +92,24 @@ def test_the_rails_that_are_named_are_used_alone(make, build, rails, used):
 
 
 @pytest.mark.parametrize("fault", ["loss", "corrupt", "duplicate", "reorder"])
-def test_a_bad_network_changes_nothing_but_speed(make, build, fault):
+@pytest.mark.parametrize("port", PORTS)
+def test_a_bad_network_changes_nothing_but_speed(make, build, port, fault):
     lab = make(hosts=2, **{fault: 0.01})
-    finished(lab, "-ppn", "1", build("random.c"), "3", "40")
+    finished(lab, "-ppn", "1", build("random.c"), "3", "40", env={"HAWSER_PORT": port})
+
+
+def test_several_bad_networks(make, build):
+    lab = make(hosts=3, nics=2, loss=0.02, reorder=0.02, corrupt=0.02)
+    finished(lab, "-ppn", "1", build("random.c"), "3", "20")
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_a_switch_that_is_slow_and_holds_little(make, build, port):
+    """All hosts send to one: its port has room for some twenty frames, and drops the rest."""
+    lab = make(hosts=3, rate_mbit=300, buffer_bytes=32 << 10)
+    before = [nic.counters()["tx_packets"] for nic in lab.nics()]
+    finished(lab, "-ppn", "1", build("random.c"), "9", "30", env={"HAWSER_PORT": port})
+    assert all(nic.counters()["tx_packets"] > was for nic, was in zip(lab.nics(), before))
 
 
 def switched(nic, way):
@@ -104,7 +148,7 @@ def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, bu
     assert all(int(ms) < OUTAGE_CPU_MS for ms in used), out
 
 
-@pytest.mark.parametrize("port", ["", "packet", "udp"])
+@pytest.mark.parametrize("port", [*PORTS, "packet,stream"])
 def test_with_one_of_two_rails_gone_the_job_goes_on(make, build, port):
     lab = make(hosts=2, nics=2)
     with mpiexec(lab, "-genv", "HAWSER_PORT", port, build("outage.c"), stdin=subprocess.PIPE) as job:
@@ -173,6 +217,45 @@ def test_a_wish_that_cannot_be_met_is_one_line(make, build, name, value, told):
     assert job.returncode != 0 and err.count("\n") == 1 and re.search(told, err), err
 
 
+def test_a_name_that_names_nothing_is_told_by_each_host(make, build):
+    """The job runs, as with Open MPI: hosts may differ in what their interfaces are called."""
+    lab = make(hosts=2)
+    with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_RAILS", "eth9,eth0", build("hello.c")) as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    text = "HAWSER_RAILS=eth9,eth0: eth9 names no interface of this host"
+    assert (job.returncode, sorted(err.splitlines())) == (0, [f"hawser: on host node{n}: {text}" for n in range(2)])
+    assert lab.hosts[0].run(["mpiexec", "--info"], env={"HAWSER_RAILS": "eth9,eth0"}).stdout.count(text) == 1
+
+
+def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build):
+    if features["tun"][0]:
+        pytest.skip(f"not tested, there is no tun: {features['tun'][0]}")
+    lab = make(hosts=2)
+    info = lab.hosts[0].run(["mpiexec", "--info"]).stdout
+    assert "  tun0: is a tunnel (name it in HAWSER_RAILS to use it) (tun, MTU 1500, " in info, info
+    with tunnel.between(*lab.hosts, "tun1"):
+        before = lab.hosts[0].counters("tun1")["tx_bytes"]
+        finished(lab, "-ppn", "1", build("random.c"), "8", "20", env={"HAWSER_RAILS": "tun1"})
+        assert lab.hosts[0].counters("tun1")["tx_bytes"] > before + 10_000
+
+
+@pytest.mark.parametrize("port, kind", [("udp", "udp"), ("stream", "tcp")])
+def test_ranks_are_reached_at_ports_of_the_range_alone(make, build, port, kind):
+    lab, options = make(hosts=2), ["-genv", "HAWSER_PORT", port, "-genv", "HAWSER_PORT_RANGE", "40010-40019"]
+    with mpiexec(lab, "-ppn", "2", *options, build("endless.c")) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        reached = [listening(host, kind) | listening(host, f"{kind}6") for host in lab.hosts]
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    assert all(len(ports) >= 2 and ports <= set(range(40010, 40020)) for ports in reached), reached
+
+
+def listening(host, kind):
+    """Ports of a host's sockets of a kind that wait for others: TCP's LISTEN is 0A, that of UDP without a peer is 07."""
+    rows = [line.split() for line in Path(f"/proc/{host.pid}/net/{kind}").read_text().splitlines()[1:]]
+    return {int(local.rpartition(":")[2], 16) for _, local, _, state, *_ in rows if state in ("0A", "07")}
+
+
 def test_info_tells_each_hosts_rails_and_ports(make):
     lab = make(hosts=2)
     lab.hosts[1].nics[0].drop_addresses("v4")
@@ -192,19 +275,31 @@ def test_info_tells_each_hosts_rails_and_ports(make):
         assert part in told.stdout, told
 
 
+# What TCP keeps of its rate alone beside jobs that would take all they get: at least this share, in the median second.
+TCP_SHARE = 0.5
+
+
 @pytest.mark.parametrize("port", PORTS if LONG else [""])
 def test_three_jobs_and_tcp_on_one_nic(make, build, port):
-    """Each job has its own data, and TCP its share of every second."""
+    """Over switch ports of 1 Gbit/s each job has its own data, and TCP its rate."""
     if iperf3.program() is None:
         pytest.skip("not tested, there is no iperf3 (scripts/e2e.sh)")
-    lab = make(hosts=2)
+    lab = make(hosts=2, rate_mbit=1000)
+    first, nic = lab.hosts[0], lab.hosts[1].nics[0]
+    with iperf3.stream(first, nic, 3) as alone:
+        pass
     options = ["-ppn", "2", "-genv", "HAWSER_PORT", port, "-timeout", "60", build("random.c")]
-    with iperf3.stream(lab.hosts[0], lab.hosts[1].nics[0], 3) as rates, ExitStack() as jobs:
+    with iperf3.stream(first, nic, 3) as rates, ExitStack() as jobs:
         for job in [jobs.enter_context(mpiexec(lab, *options, seed, "400")) for seed in "123"]:
             out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
             assert (job.returncode, out, err) == (0, "", ""), (out, err)
-    print(f"TCP, MB in each second: {[count / 1e6 for count in rates]}")
-    assert len(rates) >= 3 and all(rates), rates
+    share = median(rates) / median(alone)
+    print(f"TCP, MB in each second: alone {[count / 1e6 for count in alone]}, beside jobs {[count / 1e6 for count in rates]}")
+    assert len(rates) >= 3 and share > TCP_SHARE, (share, rates, alone)
+
+
+# Bytes on the wire for each byte of data, with headers of Ethernet, IP, link and MPI, in frames of 1500 bytes; and how often it is tried.
+HEADERS, ATTEMPTS = 1.09, 5
 
 
 def counted(lab):
@@ -216,28 +311,58 @@ def counted(lab):
 
 @pytest.mark.parametrize("env", [*({"HAWSER_PORT": port} for port in PORTS), {"HAWSER_RAILS": "eth1"}], ids=repr)
 def test_nics_count_what_was_sent_and_little_more(make, features, build, env):
-    """The data goes once, over the NICs that it may take and no other way.
-
-    Headers take 7 % of frames of 1500 bytes; the rest of the bound is for what goes again because its receiver was not
-    given a core in time, which is some percent where the machine is busy.
-    """
+    """The data goes once, over the NICs that it may take and no other way. What goes again because its receiver was not given a
+    core in time is none of that: of several attempts the one with the fewest bytes counts."""
     if features["sysfs"][0]:
         pytest.skip(f"not tested, hosts have no /sys of their own: {features['sysfs'][0]}")
     lab, volume = make(hosts=2, nics=2), 32 << 20
+    nics = {"eth1"} if env.get("HAWSER_RAILS") else {"eth0", "eth1"}
     for length in (4 << 10, 1 << 20):
-        before = counted(lab)
-        finished(lab, "-ppn", "1", build("volume.c"), str(length), str(volume // length), env=env)
-        share = {key: (count - before[key]) / volume for key, count in counted(lab).items()}
-        nics = {"eth1"} if env.get("HAWSER_RAILS") else {"eth0", "eth1"}
+        least = None
+        for _ in range(ATTEMPTS):
+            before = counted(lab)
+            finished(lab, "-ppn", "1", build("volume.c"), str(length), str(volume // length), env=env)
+            share = {key: (count - before[key]) / volume for key, count in counted(lab).items()}
+            there, back = [sum(share[host, nic, "tx_bytes"] for nic in nics) for host in ("node0", "node1")]
+            print(f"messages of {length} bytes: {there:.4f} bytes there and {back:.4f} back for each byte")
+            for host, sent in (("node1", there), ("node0", back)):
+                assert abs(sum(share[host, nic, "rx_bytes"] for nic in nics) - sent) < 0.01, share
+            assert all(others < 0.01 for (_, nic, _), others in share.items() if nic not in nics), share
+            assert there >= 1 and back < 0.1, share
+            least = min(there, least or there)
+            if least < HEADERS:
+                break
+        assert least < HEADERS, (length, least)
 
-        def of(host, way):
-            return sum(share[host, nic, way] for nic in nics)
 
-        there, back = of("node0", "tx_bytes"), of("node1", "tx_bytes")
-        print(f"messages of {length} bytes: {there:.4f} bytes there and {back:.4f} back for each byte")
-        assert 1 <= there < 1.5 and back < 0.1, share
-        assert abs(of("node1", "rx_bytes") - there) < 0.01 and abs(of("node0", "rx_bytes") - back) < 0.01, share
-        assert all(others < 0.01 for (_, nic, _), others in share.items() if nic not in nics), share
+def by_ip(host):
+    """Bytes that a host has sent by IP, with its headers; raw frames are not among them."""
+    heads, counts = [line.split()[1:] for line in Path(f"/proc/{host.pid}/net/netstat").read_text().splitlines()
+                     if line.startswith("IpExt:")]
+    return int(counts[heads.index("OutOctets")])
+
+
+@pytest.mark.parametrize("length, count, least, most", [(64, 10000, 0, 0.2), (1 << 20, 32, 0.9, 1.5)], ids=["short", "long"])
+def test_a_short_message_goes_by_raw_frames_and_a_long_one_by_udp_or_tcp(make, build, length, count, least, most):
+    lab = make(hosts=2)
+    before = by_ip(lab.hosts[0])
+    finished(lab, "-ppn", "1", build("volume.c"), str(length), str(count), "one by one")
+    share = (by_ip(lab.hosts[0]) - before) / (length * count)
+    assert least <= share < most, share
+
+
+def test_hosts_that_have_nothing_to_say_to_each_other_exchange_nothing(make, build):
+    """In the barriers of six ranks each speaks to those that are 1, 2 and 4 behind it, and to none that is 3 away. (By
+    eth0 alone: what is sent to a docker0, all of which have one address, reaches anybody.)"""
+    lab, come = make(hosts=6), {}
+    with ExitStack() as sniffers:
+        for host in lab.hosts:
+            come[host] = sniffers.enter_context(receiving(host, "sniff", "eth0"))
+        with mpiexec(lab, "-genv", "HAWSER_RAILS", "eth0", build("volume.c"), "1000", "10") as job:
+            assert (*job.communicate(timeout=GRACE_OF_LABS_S), job.returncode) == ("", "", 0)
+    macs = [host.nics[0].mac for host in lab.hosts]
+    met = [[come[host].get(mac, 0) > 0 for mac in macs] for host in lab.hosts]
+    assert met == [[(one - other) % 6 not in (0, 3) for other in range(6)] for one in range(6)], met
 
 
 # What takes CAP_NET_RAW from a program, also from root's.
@@ -289,3 +414,23 @@ def test_imb_while_frames_are_lost(make, names):
 def test_mpi4py_while_frames_are_lost(make, script):
     """Two ranks on each of two hosts; the programs check what they get."""
     finished(make(hosts=2, loss=0.01), "-ppn", "2", sys.executable, HERE / "python" / script)
+
+
+MPI4PY = ROOT / "build/mpi4py-source"
+# Those of its tests that are of messages between ranks, or of objects that all ranks have, and of functions that are there.
+OF_MPI4PY = ["attributes", "cco_buf", "cco_obj", "cco_vec", "comm", "errhandler", "group", "info", "msgspec", "msgzero", "op", "p2p_buf",
+             "p2p_buf_matched", "p2p_obj", "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", OF_MPI4PY if LONG else [])
+def test_mpi4pys_own_tests_while_frames_are_lost(make, tmp_path, name):
+    """Two ranks on each of two hosts."""
+    if not (MPI4PY / "test").exists():
+        pytest.skip("not tested, mpi4py's source package is not here (scripts/mpi4py-source.sh)")
+    lab, program = make(hosts=2, loss=0.01), [sys.executable, HERE / "mpi4py_suite.py", MPI4PY, f"test_{name}"]
+    with mpiexec(lab, "-ppn", "2", "-timeout", "300", "-genv", "TMPDIR", tmp_path, *program) as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 300)
+    ran, skipped = (sum(map(int, re.findall(told, err))) for told in (r"\bRan (\d+) test", r"\bskipped=(\d+)"))
+    print(f"{name}: at all ranks together {ran} tests, {skipped} of them skipped")
+    assert job.returncode == 0 and ran > skipped, (out, err)

@@ -24,12 +24,12 @@ KILLS = 60 if LONG else 15
 
 
 @contextmanager
-def mpiexec(lab, *words, shell="lab-rsh", hosts=None, stdin=subprocess.DEVNULL):
+def mpiexec(lab, *words, shell="lab-rsh", hosts=None, stdin=subprocess.DEVNULL, env=None):
     """mpiexec on the first host; a job that a test leaves behind is ended."""
     names = ",".join(host.name for host in (hosts or lab.hosts))
     streams = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = ["mpiexec", "-launcher-exec", shell, "-hosts", names, *words]
-    with lab.hosts[0].start(command, **streams) as job:
+    with lab.hosts[0].start(command, env=env, **streams) as job:
         try:
             yield job
         except BaseException:
@@ -132,7 +132,7 @@ def test_a_host_that_crashes_is_named(make):
         ended(lab, job, 1, "host node1 is lost: lab-rsh: connection to node1 closed (lab-rsh ended with code 255)")
 
 
-def test_through_a_real_sshd(make, tmp_path):
+def test_through_a_real_sshd(make, build, tmp_path):
     lab, ssh = with_sshd(make, tmp_path, hosts=3)
     # the one that knows the lab's keys, by the name that mpiexec looks for
     known = tmp_path / "bin" / "ssh"
@@ -144,10 +144,27 @@ def test_through_a_real_sshd(make, tmp_path):
     done = lab.hosts[0].run(command, input="through\n", env={"PATH": path})
     assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (
         0, ["node0", "node1", "node2", "through", "through", "through"], "")
+    command = ["mpiexec", "-launcher", "ssh", "-hosts", "node0,node1,node2", "-ppn", "2", build("random.c"), "3", "20"]
+    done = lab.hosts[0].run(command, env={"PATH": path})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = lab.hosts[0].run(["mpiexec", "-hosts", "node9", "hostname"], env={"PATH": path})
     assert done.returncode == 1 and done.stderr.startswith("mpiexec: host node9 cannot be reached: ssh ended with code 255")
     assert done.stderr.count("\n") == 1, done.stderr
     eventually(lambda: programs(lab) == {})
+
+
+def test_ranks_of_several_hosts_that_wait_in_a_circle_are_reported_unasked(make, build):
+    lab = make(hosts=3)
+    with mpiexec(lab, build("deadlock.c"), env={"HAWSER_HANG_S": "1"}) as job:
+        told = [job.stderr.readline()]
+        assert "no rank has made progress for 1 s" in told[0], told
+        while "cycle" not in told[-1]:
+            told.append(job.stderr.readline())
+            assert told[-1], told
+        assert job.poll() is None, "a job that stands still is not ended"
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    assert all(f"node{number}" in "".join(told) for number in range(3)), told
 
 
 @pytest.mark.parametrize("host", [0, 1])

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 from harness import GRACE_OF_LABS_S, eventually
-from test_ends import ranks, stopped
+from test_ends import ranks, state
 from test_hosts import programs
 
 LIMIT_S = 2
@@ -101,7 +101,7 @@ def test_a_rank_that_never_answered_and_is_not_in_mpi_is_waited_for(make, build,
     cut(lab, 0, 1)
     with mpiexec(lab, "-ppn", "1", program, how, str(SILENCE_S + 2), limit_s=LIMIT_S) as job:
         silent = eventually(lambda: ranks(lab.hosts[1], program))
-        eventually(lambda: how == "compute" or stopped(silent[0]))
+        eventually(lambda: how == "compute" or state(silent[0]) == "T")
         time.sleep(SILENCE_S)
         mend(lab)
         if how == "stop":

@@ -6,6 +6,7 @@
   traffic.py tcp-send ADDRESS PORT BYTES         random data; its size and digest, and the seconds
   traffic.py greet PORT                          says to every connection what its own name is, until its input ends
   traffic.py ask PORT FROM-TO...                 connects from an address to another, a line each: the name
+  traffic.py sniff INTERFACE                     how many frames each Ethernet address sends to it, until its input ends
 A receiver says `ready` first.
 """
 
@@ -27,6 +28,7 @@ NUMBER = struct.Struct("!Q")
 BURST, PAUSE_S = 32, 0.001
 QUIET_S = 0.5  # longer than anything is held back in the lab
 CONNECT_S = 5
+ETH_P_ALL, ETHERNET_BYTES = 3, 14  # linux/if_ether.h
 
 
 def bound(kind, address, port):
@@ -94,6 +96,17 @@ def tcp_send(address, port, size):
     sock.recv(1)  # the far end has all
     seconds = time.monotonic() - begin
     print(json.dumps({"bytes": len(data), "digest": hashlib.sha256(data).hexdigest(), "seconds": seconds}))
+
+
+def sniff(interface):
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+    sock.bind((interface, 0))
+    print("ready", flush=True)
+    count = collections.Counter()
+    while sys.stdin not in (readable := select.select([sys.stdin, sock], [], [])[0]) or sock in readable:
+        _, (_, _, way, _, mac) = sock.recvfrom(ETHERNET_BYTES)
+        count[mac.hex(":")] += way == socket.PACKET_HOST
+    print(json.dumps(count))
 
 
 def greet(port):

@@ -46,3 +46,15 @@ comm.barrier()
 half = comm.Split(rank % 2, rank)
 assert half.allgather(rank) == list(range(rank % 2, size, 2))
 half.Free()
+
+# Below several hosts the next level is the host, and it says so; below a host there is none.
+info = MPI.Info.Create()
+host = comm.Split_type(MPI.COMM_TYPE_SHARED)
+level = comm.Split_type(MPI.COMM_TYPE_HW_UNGUIDED, info=info)
+if host.size == size:
+    assert level == MPI.COMM_NULL and info.nkeys == 0
+else:
+    assert level.size == host.size and info["mpi_hw_resource_type"] == "mpi_shared_memory"
+    level.Free()
+host.Free()
+info.Free()

@@ -11,7 +11,11 @@ use hawser_os::interfaces::Interface;
 pub fn describe(wishes: &Wishes) -> String {
     let who = Who { job: 0, local_rank: 0, pass: [0; 16] };
     match survey(wishes, &Method::ALL, &who) {
-        Ok(found) => found.iter().map(|found| lines(found, wishes)).collect(),
+        Ok(found) => {
+            let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
+            let strays = strays.map(|text| format!("  {text}\n"));
+            strays.into_iter().chain(found.iter().map(|found| lines(found, wishes))).collect()
+        }
         Err(error) => format!("  {}\n", error.cause()),
     }
 }
@@ -69,6 +73,7 @@ mod tests {
             "{told}"
         );
         let told = describe(&Wishes::parse("", "nosuch0", "").unwrap());
+        assert!(told.starts_with("  HAWSER_RAILS=nosuch0: nosuch0 names no interface of this host\n"), "{told}");
         assert!(told.contains("  lo: not named in HAWSER_RAILS (") && !told.contains("udp"), "{told}");
     }
 }

@@ -32,7 +32,14 @@ pub struct Opened {
 /// Opens them. At least one, and one of each kind that HAWSER_PORT names, or an error that says what was tried.
 pub fn ports(who: &Who) -> Result<Vec<Opened>> {
     let wishes = Wishes::from_environment()?;
-    choose(survey(&wishes, &wishes.methods, who)?, &wishes)
+    let found = survey(&wishes, &wishes.methods, who)?;
+    let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
+    let ports = choose(found, &wishes)?;
+    // One line a host, as Open MPI has it for btl_tcp_if_include: hosts of one job may differ in their interfaces' names.
+    if let Some(text) = strays.filter(|_| who.local_rank == 0) {
+        eprintln!("hawser: on host {}: {text}", hawser_os::host::name());
+    }
+    Ok(ports)
 }
 
 fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {

@@ -37,6 +37,8 @@ pub enum Verdict {
     Down,
     /// Nothing is plugged in; or a bridge to which nothing is connected.
     NoCarrier,
+    /// Its carrier has come, but the kernel does not send yet.
+    Late,
     /// It leads back to this host.
     Loopback,
     /// A tunnel, or another link without neighbours.
@@ -62,6 +64,7 @@ impl Verdict {
             Verdict::NotWanted => "not named in HAWSER_RAILS",
             Verdict::Down => "is down",
             Verdict::NoCarrier => "has no carrier",
+            Verdict::Late => "has carrier, but is not running after 2 s",
             Verdict::Loopback => "leads back to this host",
             Verdict::Tunnel => "is a tunnel (name it in HAWSER_RAILS to use it)",
             Verdict::Enslaved => "is part of a bridge or bond",
@@ -73,14 +76,26 @@ impl Verdict {
 /// As in HAWSER_RAILS.
 impl fmt::Display for Wanted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, wish) in self.0.iter().enumerate() {
-            let comma = if nth > 0 { "," } else { "" };
-            match wish {
-                Wish::Name(name) => write!(out, "{comma}{name}")?,
-                Wish::Network(Network { ip, prefix, .. }) => write!(out, "{comma}{ip}/{prefix}")?,
-            }
+        let words: Vec<_> = self.0.iter().map(Wish::to_string).collect();
+        out.write_str(&words.join(","))
+    }
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wish::Name(name) => out.write_str(name),
+            Wish::Network(Network { ip, prefix, .. }) => write!(out, "{ip}/{prefix}"),
         }
-        Ok(())
+    }
+}
+
+impl Wish {
+    fn names(&self, interface: &Interface) -> bool {
+        match self {
+            Wish::Name(name) => *name == interface.name,
+            Wish::Network(network) => interface.addresses.iter().any(|own| network.contains(&own.ip)),
+        }
     }
 }
 
@@ -113,10 +128,15 @@ impl Wanted {
     }
 
     fn names(&self, interface: &Interface) -> bool {
-        self.0.iter().any(|wish| match wish {
-            Wish::Name(name) => *name == interface.name,
-            Wish::Network(network) => interface.addresses.iter().any(|own| network.contains(&own.ip)),
-        })
+        self.0.iter().any(|wish| wish.names(interface))
+    }
+
+    /// What names none of these interfaces: a slip, or meant for other hosts.
+    pub fn astray<'a>(&self, interfaces: impl Iterator<Item = &'a Interface> + Clone) -> Option<String> {
+        let strays = self.0.iter().filter(|wish| !interfaces.clone().any(|interface| wish.names(interface)));
+        let strays: Vec<_> = strays.map(Wish::to_string).collect();
+        let text = || format!("HAWSER_RAILS={self}: {} names no interface of this host", strays.join(","));
+        (!strays.is_empty()).then(text)
     }
 
     /// Whether this address of an interface that is wanted is: if networks name it and not its name, those within them.
@@ -153,7 +173,8 @@ fn verdict(interface: &Interface, wanted: &Wanted) -> Verdict {
     match () {
         _ if !wanted.0.is_empty() && !named => Verdict::NotWanted,
         _ if !flags.up => Verdict::Down,
-        _ if !flags.running => Verdict::NoCarrier,
+        _ if !flags.running && !flags.carrier => Verdict::NoCarrier,
+        _ if !flags.running => Verdict::Late,
         // A bridge that never had a part says that it is running.
         _ if interface.driver.as_deref() == Some("bridge") && interface.parts == 0 => Verdict::NoCarrier,
         _ if interface.enslaved => Verdict::Enslaved,
@@ -188,6 +209,7 @@ mod tests {
         assert_eq!(of(&nic, ""), Verdict::Rail);
         assert_eq!(of(&with(Flags { up: false, ..up }), ""), Verdict::Down);
         assert_eq!(of(&with(Flags { running: false, ..up }), ""), Verdict::NoCarrier);
+        assert_eq!(of(&with(Flags { running: false, carrier: true, ..up }), ""), Verdict::Late);
         assert_eq!(of(&with(Flags { loopback: true, ..up }), ""), Verdict::Loopback);
         assert_eq!(of(&with(Flags { point_to_point: true, ..up }), ""), Verdict::Tunnel);
         assert_eq!(of(&with(Flags { no_arp: true, ..up }), ""), Verdict::Tunnel);
@@ -222,6 +244,15 @@ mod tests {
             nic.addresses.iter().filter(|address| wanted.allows(&nic, address)).count()
         };
         assert_eq!((allowed(""), allowed("eth0"), allowed("10.1.0.0/16"), allowed("eth1")), (2, 2, 1, 0));
+    }
+
+    #[test]
+    fn what_names_nothing_here_is_told() {
+        let all = [interface("eth0", "10.1.5.1"), interface("eth1", "fd00::7")];
+        let told = |text: &str| Wanted::parse(text).unwrap().astray(all.iter());
+        assert_eq!((told(""), told("eth1,10.1.0.0/16,fd00::7")), (None, None));
+        let text = "HAWSER_RAILS=eth9,eth0,10.2.0.0/16: eth9,10.2.0.0/16 names no interface of this host";
+        assert_eq!(told("eth9,eth0,10.2.0.0/16").as_deref(), Some(text));
     }
 
     #[test]

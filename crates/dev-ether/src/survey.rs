@@ -11,6 +11,8 @@ use hawser_base::{Class, Error, Result};
 use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
 use std::net::IpAddr;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// An attempt to open a port.
 pub struct Attempt {
@@ -30,14 +32,33 @@ pub struct Found {
 
 /// Looks at all interfaces and tries `methods` on each rail.
 pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Found>> {
-    let all = interfaces::all().map_err(|error| Error::new(Class::Other, format!("listing interfaces: {error}")))?;
     let found = |rail: Rail| {
         let is_rail = rail.verdict == Verdict::Rail;
         let tried =
             methods.iter().filter(|_| is_rail).flat_map(|&method| attempts(&rail.interface, method, wishes, who));
         Found { attempts: tried.collect(), rail }
     };
-    Ok(rails::judge(all, &wishes.rails).into_iter().map(found).collect())
+    Ok(settled_rails(wishes)?.into_iter().map(found).collect())
+}
+
+/// How long a link whose carrier has come is waited for: the kernel takes note within a second (net/core/link_watch.c). Where
+/// it does not, as before 802.1X is done with, it is no rail.
+const SETTLES_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
+
+/// The interfaces, once none is late any more or it has been waited for.
+fn settled_rails(wishes: &Wishes) -> Result<Vec<Rail>> {
+    let begin = Instant::now();
+    loop {
+        let all =
+            interfaces::all().map_err(|error| Error::new(Class::Other, format!("listing interfaces: {error}")))?;
+        let rails = rails::judge(all, &wishes.rails);
+        let settled = rails.iter().all(|rail| rail.verdict != Verdict::Late);
+        if settled || begin.elapsed() > SETTLES_WITHIN {
+            return Ok(rails);
+        }
+        thread::sleep(LOOK_AGAIN_AFTER);
+    }
 }
 
 fn attempts(interface: &Interface, method: Method, wishes: &Wishes, who: &Who) -> Vec<Attempt> {

@@ -162,15 +162,21 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
         COMM_TYPE_SHARED => true,
         // The next level below several hosts is the host; below a host no level is told apart (§7.4.2).
         COMM_TYPE_HW_UNGUIDED => !old.is_on_one_host(process),
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => {
-            hints.get(b"mpi_hw_resource_type").is_some_and(|kind| kind == b"mpi_shared_memory")
-        }
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(RESOURCE_TYPE).is_some_and(|kind| kind == HOST),
         _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is none of MPI_COMM_TYPE_*"))),
     };
     // Every host has its first rank, and no other host has it.
     let color = same_host.then(|| process.segment().world_rank(0));
-    split_by(process, "MPI_Comm_split_type", &old, color, key)
+    let new = split_by(process, "MPI_Comm_split_type", &old, color, key)?;
+    if split_type == COMM_TYPE_HW_UNGUIDED && !new.is_null() {
+        info::answer(info, RESOURCE_TYPE, HOST)?;
+    }
+    Ok(new)
 }
+
+/// The key for a type of hardware, and the one type that there is (MPI-5.0 §7.4.2).
+const RESOURCE_TYPE: &[u8] = b"mpi_hw_resource_type";
+const HOST: &[u8] = b"mpi_shared_memory";
 
 /// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective, but
 /// "anticipated that it will normally be implemented to be local"). Operations that are under way go on; the communicator

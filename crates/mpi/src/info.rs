@@ -98,6 +98,11 @@ pub fn set(handle: Handle, key: &[u8], value: &[u8], limits: Limits) -> Result<(
     change(handle, |info| info.set(key, value))
 }
 
+/// What a call answers through its `info` argument, if that is an object that can be changed.
+pub fn answer(handle: Handle, key: &[u8], value: &[u8]) -> Result<()> {
+    if handle.is_null() || handle == info::ENV { Ok(()) } else { change(handle, |info| info.set(key, value)) }
+}
+
 /// MPI_Info_delete (MPI_ERR_INFO_NOKEY).
 pub fn delete(handle: Handle, key: &[u8], limits: Limits) -> Result<()> {
     check_key(key, limits)?;

@@ -33,7 +33,9 @@ pub struct Interface {
 pub struct Flags {
     /// Switched on.
     pub up: bool,
-    /// With carrier.
+    /// Its carrier is there.
+    pub carrier: bool,
+    /// The kernel has taken note of that and sends: for some links up to a second later.
     pub running: bool,
     pub loopback: bool,
     pub point_to_point: bool,
@@ -95,6 +97,9 @@ pub fn all() -> io::Result<Vec<Interface>> {
     Ok(list)
 }
 
+/// linux/if.h.
+const IFF_LOWER_UP: i32 = 1 << 16;
+
 /// # Safety
 /// `entry` is of a list of getifaddrs that lives.
 unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
@@ -104,14 +109,19 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
     let has = |flag: i32| entry.ifa_flags & flag as u32 != 0;
     interface.flags = Flags {
         up: has(libc::IFF_UP),
+        carrier: has(IFF_LOWER_UP),
         running: has(libc::IFF_RUNNING),
         loopback: has(libc::IFF_LOOPBACK),
         point_to_point: has(libc::IFF_POINTOPOINT),
         no_arp: has(libc::IFF_NOARP),
     };
     // SAFETY: null or a whole address of the family that it names.
-    let address = unsafe { entry.ifa_addr.as_ref() };
-    if address.is_some_and(|a| i32::from(a.sa_family) == libc::AF_PACKET) {
+    let Some(address) = (unsafe { entry.ifa_addr.as_ref() }) else {
+        // A link without an address of its own, as a tunnel's. SAFETY: a C string of the list.
+        interface.index = unsafe { libc::if_nametoindex(entry.ifa_name) };
+        return;
+    };
+    if i32::from(address.sa_family) == libc::AF_PACKET {
         // SAFETY: the family says that it is this structure.
         let link = unsafe { entry.ifa_addr.cast::<libc::sockaddr_ll>().read_unaligned() };
         interface.index = link.sll_ifindex as u32;

@@ -8,7 +8,8 @@ pub static PORT_RANGE: Param = Param {
     name: "HAWSER_PORT_RANGE",
     kind: Kind::Text,
     default: "",
-    help: "first and last UDP and TCP port that ranks use, as in 40000-40999; empty: any",
+    help: "first and last UDP and TCP port at which ranks are reached, as in 40000-40999, one for each rank of a host on each rail; \
+           empty: any. Connections of stream go there from any port",
 };
 
 /// Ports from the first to the last; without bounds the kernel chooses.
