@@ -4,7 +4,7 @@
 //! way (GRO): that is what makes bulk fast. A network that gives each flow a share only gets several ports of this kind.
 
 use super::address::on_interface;
-use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
+use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
 use std::io::{self, IoSlice};
@@ -147,6 +147,10 @@ impl FramePort for UdpPort {
 
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    fn missed(&mut self) -> Missed {
+        Missed { frames: self.socket.drops().into(), connections: 0 }
     }
 
     fn take_error(&mut self) {

@@ -17,6 +17,15 @@ enum State {
     Friend { rest: Vec<u8> },
 }
 
+/// Why a connection is of no more use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// It ended or broke.
+    Over,
+    /// It does not know the pass, or sends what cannot be a frame.
+    Refused,
+}
+
 impl Incoming {
     pub(super) fn new(stream: Stream) -> Incoming {
         Incoming { stream, state: State::Stranger { said: Pass::default(), len: 0 } }
@@ -26,28 +35,31 @@ impl Incoming {
         matches!(self.state, State::Friend { .. })
     }
 
-    /// Reads once and hands over the frames that are whole. How many; `None` if the connection is of no more use: it
-    /// ended, does not know the pass, or sends what cannot be a frame.
-    pub(super) fn serve(&mut self, pass: &Pass, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Option<usize> {
+    /// Reads once and hands over the frames that are whole. How many.
+    pub(super) fn serve(&mut self, pass: &Pass, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Result<usize, End> {
+        let over = |_| End::Over;
         if let State::Stranger { said, len } = &mut self.state {
-            let Some(got) = self.stream.receive(&mut said[*len..]).ok()? else { return Some(0) };
+            let Some(got) = self.stream.receive(&mut said[*len..]).map_err(over)? else { return Ok(0) };
             *len += got;
-            if got == 0 || *len == said.len() && !same(said, pass) {
-                return None;
+            if got == 0 {
+                return Err(End::Over);
             }
             if *len < said.len() {
-                return Some(0);
+                return Ok(0);
+            }
+            if !same(said, pass) {
+                return Err(End::Refused);
             }
             self.state = State::Friend { rest: Vec::new() };
         }
-        let State::Friend { rest } = &mut self.state else { return Some(0) };
+        let State::Friend { rest } = &mut self.state else { return Ok(0) };
         scratch[..rest.len()].copy_from_slice(rest);
-        let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).ok()? else { return Some(0) };
+        let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).map_err(over)? else { return Ok(0) };
         let come = &scratch[..rest.len() + got];
-        let (count, used) = frames(come, take)?;
+        let (count, used) = frames(come, take).ok_or(End::Refused)?;
         rest.clear();
         rest.extend_from_slice(&come[used..]);
-        (got > 0).then_some(count)
+        if got > 0 { Ok(count) } else { Err(End::Over) }
     }
 }
 
