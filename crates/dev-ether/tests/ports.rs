@@ -244,6 +244,7 @@ fn every_length_passes(kind: Kind) {
     }
 }
 
+/// P31
 fn runs_pass(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let longest = pair.a.frame_max().min(4000);
@@ -378,6 +379,7 @@ fn down_and_up(kind: Kind) {
     works(&mut pair);
 }
 
+/// P30, P32
 fn rubbish(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);

@@ -250,7 +250,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Looks at `bytes` as they came, padding included.
+    /// Looks at `bytes` as they came, padding included (P2).
     pub fn of(bytes: &'a [u8]) -> Result<Frame<'a>, Dropped> {
         if bytes.len() < HEADER {
             return Err(Dropped::Short);

@@ -13,7 +13,7 @@ mod udp;
 pub use address::{Address, MalformedAddress};
 pub use packet::{Member, PacketPort};
 pub use range::{PORT_RANGE, PortRange};
-pub use stream::{Pass, StreamPort};
+pub use stream::{Pass, StreamPort, stream_frames};
 pub use udp::UdpPort;
 
 use std::io::{self, IoSlice};

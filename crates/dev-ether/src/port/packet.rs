@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// IEEE 802 "local experimental EtherType 1".
 const ETHER_TYPE: u16 = 0x88B5;
 
-/// Where things lie in front of a frame.
+/// Where things lie in front of a frame (P30).
 const SOURCE: usize = 6;
 const TYPE: usize = 12;
 const JOB: usize = 14;

@@ -1,4 +1,4 @@
-//! The port `udp`: frames as datagrams of an ordinary socket; needs no privilege, and routers pass them on.
+//! The port `udp`: frames as datagrams of an ordinary socket (P31); needs no privilege, and routers pass them on.
 //!
 //! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
 //! way (GRO): that is what makes bulk fast. A network that gives each flow a share only gets several ports of this kind.

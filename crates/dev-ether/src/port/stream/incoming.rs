@@ -56,7 +56,7 @@ impl Incoming {
         scratch[..rest.len()].copy_from_slice(rest);
         let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).map_err(over)? else { return Ok(0) };
         let come = &scratch[..rest.len() + got];
-        let (count, used) = frames(come, take).ok_or(End::Refused)?;
+        let (count, used) = stream_frames(come, take).ok_or(End::Refused)?;
         rest.clear();
         rest.extend_from_slice(&come[used..]);
         if got > 0 { Ok(count) } else { Err(End::Over) }
@@ -68,8 +68,8 @@ fn same(said: &Pass, pass: &Pass) -> bool {
     said.iter().zip(pass).fold(0, |difference, (a, b)| difference | a ^ b) == 0
 }
 
-/// Hands over the whole frames at the front of `come`: how many, and in how many bytes. `None` if a length is none.
-fn frames(come: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
+/// Hands over the whole frames (P32) at the front of `come`: how many, and in how many bytes. `None` if a length is none.
+pub fn stream_frames(come: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
     let (mut count, mut at) = (0, 0);
     while let Some((prefix, behind)) = come[at..].split_first_chunk::<PREFIX>() {
         let len = usize::from(u16::from_le_bytes(*prefix));
@@ -90,7 +90,7 @@ mod tests {
 
     fn parse(come: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
         let mut taken = Vec::new();
-        let (count, used) = frames(come, &mut |frame| taken.push(frame.to_vec()))?;
+        let (count, used) = stream_frames(come, &mut |frame| taken.push(frame.to_vec()))?;
         assert_eq!(count, taken.len());
         Some((taken, used))
     }
@@ -104,6 +104,7 @@ mod tests {
         assert_eq!(two, (vec![b"abc".to_vec(), b"x".to_vec()], 8));
     }
 
+    /// P32
     #[test]
     fn a_length_that_no_frame_has_ends_it() {
         assert_eq!(parse(b"\x01\0x\0\0"), None);

@@ -15,6 +15,7 @@ use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::tcp::{Listener, Stream};
+pub use incoming::stream_frames;
 use incoming::{End, Incoming};
 use outgoing::Outgoing;
 use std::collections::HashMap;
