@@ -6,6 +6,7 @@ How ranks are placed, the words for each failure and what a shell may print are 
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -215,3 +216,16 @@ def test_kills_and_stops_at_random_moments_leave_nothing(make):
             # Another line where a remote shell says what was killed before it could be known.
             assert err.count("\n") <= 2, f"seed {seed}, turn {turn}: {err}"
             eventually(lambda: programs(lab) == {})
+
+
+@pytest.mark.skipif(not LONG, reason="takes 30 s: scripts/check-long.sh")
+def test_a_remote_shell_that_never_answers(make, tmp_path):
+    lab, shell = make(hosts=2), tmp_path / "mute"
+    shell.write_text("#!/bin/sh\necho connecting >&2\nexec sleep 1000\n")
+    shell.chmod(0o755)
+    with mpiexec(lab, *SLEEP, shell=shell) as job:
+        _, err = job.communicate(timeout=30 + GRACE_OF_LABS_S)
+    told = (r"mpiexec: host node0 has not answered for 30 s \(connecting\); "
+            rf"see whether `{shell} node0 true` works there without a question\n")
+    assert job.returncode == 1 and re.fullmatch(told, err), err
+    eventually(lambda: programs(lab) == {})

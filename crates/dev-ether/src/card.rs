@@ -14,7 +14,7 @@ pub const CARD: usize = 256;
 
 const _: () = assert!(11 * (2 * 3 + 9 + 7) < CARD);
 
-/// One port.
+/// One port (P33).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
     /// Which of its host's rails: only ends on one rail can take each other's place.
@@ -80,6 +80,7 @@ impl Card {
 mod tests {
     use super::*;
 
+    /// P33
     #[test]
     fn a_card_comes_back_and_a_cut_one_is_none() {
         let ip = |text: &str| Address::Udp(text.parse().unwrap());

@@ -3,6 +3,7 @@
 //! A NIC is one, so all lanes share one endpoint and its lock; what comes for another lane waits in that lane's inbox. It
 //! must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
 
+use crate::counters::Page;
 use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
@@ -11,6 +12,7 @@ use crate::port::FramePort;
 use crate::unanswered::{Openings, Tell};
 use hawser_base::{LANES, Lane, Peer};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Pieces, Port, Refusal, Source};
+use hawser_job::counters::Counters;
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
 use hawser_link::{Class, Config, Endpoint, Message, Rail, Refused};
@@ -33,6 +35,9 @@ const RUN_BYTES: usize = 60 << 10;
 const SENDING: usize = 1024;
 const HOLDING: usize = 1024;
 
+/// Turns after which the page of counters is written anew: some milliseconds.
+const PAGE_TURNS: u32 = 4096;
+
 /// Who a rank's device is made for.
 pub struct Setup {
     pub me: u32,
@@ -46,6 +51,8 @@ pub struct Setup {
     pub looked: Box<dyn Fn() + Send>,
     /// Who is told of peers that do not answer.
     pub tell: Tell,
+    /// Where what is counted stands: a rank's counters, from this slot on.
+    pub counters: (Counters, usize),
     /// Whether a rank is reached by this device and no better one.
     pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
@@ -63,6 +70,10 @@ struct State {
     scratch: Vec<u8>,
     /// Bytes of pieces that were taken and not yet sent.
     kept_back: usize,
+    page: Page,
+    /// Messages that were no packets; and calls of `receive`, by which the page is kept fresh.
+    unread: u64,
+    turns: u32,
 }
 
 /// See the module.
@@ -78,7 +89,7 @@ impl EtherDevice {
 
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
-        let Setup { me, ranks, key, seed, ports, cards, looked, tell, serves } = setup;
+        let Setup { me, ranks, key, seed, ports, cards, looked, tell, counters, serves } = setup;
         let traits: Vec<Rail> = ports.iter().map(|opened| opened.traits).collect();
         let split = |opened: Opened| ((opened.rail, opened.interface), opened.port);
         let (places, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(split).unzip();
@@ -95,6 +106,9 @@ impl EtherDevice {
             connected: 0,
             scratch: Vec::new(),
             kept_back: 0,
+            page: Page::new(counters.0, counters.1),
+            unread: 0,
+            turns: 0,
         };
         state.share_room();
         EtherDevice { state: Arc::new(Mutex::new(state)), short, serves }
@@ -159,12 +173,18 @@ impl Device for EtherDevice {
         state.ends.look_anew();
         // An interface that goes down leaves one, which would end this sleep and every later one at once.
         state.ends.ports.iter_mut().for_each(|port| port.take_error());
-        state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(clock::now_ns()))
+        let now_ns = clock::now_ns();
+        if state.page.is_old(now_ns) {
+            state.write_page(now_ns);
+        }
+        state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 
     fn flush(&self) -> bool {
         let mut state = lock(&self.state);
         state.receive(None, &mut Nobody);
+        // It may be the last time that the device is asked for anything.
+        state.write_page(clock::now_ns());
         state.endpoint.is_quiet()
     }
 
@@ -241,6 +261,10 @@ impl State {
         })
     }
 
+    fn write_page(&mut self, now_ns: u64) {
+        self.page.write(now_ns, &self.endpoint, &mut self.ends.ports, self.unread);
+    }
+
     fn transmit(&mut self) {
         if self.endpoint.is_active() {
             self.endpoint.transmit(clock::now_ns(), &mut self.ends);
@@ -250,7 +274,11 @@ impl State {
 
     /// Takes what has come: packets of one lane are delivered, all others wait. How many were delivered.
     fn receive(&mut self, to: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
-        let State { endpoint, ends, inboxes, lost, scratch, .. } = self;
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(PAGE_TURNS) {
+            self.write_page(clock::now_ns());
+        }
+        let State { endpoint, ends, inboxes, lost, scratch, unread, .. } = self;
         let (mut count, mut now_ns) = (0, 0);
         for at in 0..ends.ports.len() {
             ends.receive(at, &mut |frame| {
@@ -259,8 +287,11 @@ impl State {
                 }
                 let mut deliver = |from: u32, channel: u8, message: Message<'_>| {
                     let from = Peer(from);
-                    let Some(inbox) = inboxes.get_mut(usize::from(channel)) else { return };
-                    let Some((header, mut packet)) = Incoming::of(message, scratch) else { return };
+                    let inbox = inboxes.get_mut(usize::from(channel));
+                    let (Some(inbox), Some((header, mut packet))) = (inbox, Incoming::of(message, scratch)) else {
+                        *unread += 1;
+                        return;
+                    };
                     if to.is_some_and(|lane| lane.0 == channel) && !lost.contains(&from) {
                         delivery.deliver(from, header, &mut packet);
                         count += 1;

@@ -4,7 +4,7 @@
 
 use crate::card::{Card, End};
 use crate::port::{FramePort, Refused};
-use hawser_link::{Route, Wire};
+use hawser_link::{Route, SHORTEST, Wire};
 use std::collections::HashMap;
 use std::io::IoSlice;
 
@@ -117,13 +117,14 @@ impl Ends {
     }
 }
 
+/// P34
 fn routes(own: &Card, card: &Card) -> Vec<(Route, usize)> {
     let mut routes = Vec::new();
     for (ours, mine) in own.ends().iter().enumerate() {
         for (theirs, other) in card.ends().iter().enumerate() {
             let spare = is_v6(mine) && has_v4(own, mine.rail) && has_v4(card, other.rail);
-            if mine.address.obstacle(&other.address).is_none() && !spare {
-                let frame = usize::from(mine.frame_max.min(other.frame_max));
+            let frame = usize::from(mine.frame_max.min(other.frame_max));
+            if mine.address.obstacle(&other.address).is_none() && !spare && frame >= SHORTEST {
                 routes.push((Route { ours: ours as u8, theirs: theirs as u8, flow: 0 }, frame));
             }
         }
@@ -171,6 +172,7 @@ mod tests {
         Card::new(rails.iter().enumerate().flat_map(of).collect())
     }
 
+    /// P34
     #[test]
     fn ipv6_is_the_way_between_rails_of_which_one_has_no_ipv4() {
         let both: &[&str] = &["10.0.0.1:1", "[fd77::1]:1"];
@@ -184,8 +186,9 @@ mod tests {
         assert_eq!(pairs(&[v4, v6], &[v4, v6]), [(0, 0), (1, 1)], "a decoy with IPv4 hides nothing");
     }
 
+    /// P33, P34: a card that says less than any frame has leads nowhere.
     #[test]
-    fn only_ports_of_one_kind_meet() {
+    fn only_ports_of_one_kind_meet_with_frames_that_may_be_sent() {
         let ip = "10.0.0.1:1".parse().unwrap();
         let kinds = [Address::Ether { mac: [2; 6], selector: 0 }, Address::Udp(ip), Address::Tcp(ip)];
         let card = |kinds: &[Address]| {
@@ -199,5 +202,7 @@ mod tests {
         };
         assert_eq!([&kinds[..1], &kinds[1..2], &kinds[2..]].map(pairs), [vec![(0, 0)], vec![(0, 1)], vec![(0, 2)]]);
         assert_eq!(routes(&card(&kinds[..1]), &card(&kinds[1..])), []);
+        let short = |frame_max| Card::new(vec![End { rail: 0, address: kinds[1], frame_max }]);
+        assert_eq!([0, 547, 548].map(|frame_max| routes(&card(&kinds), &short(frame_max)).len()), [0, 0, 1]);
     }
 }

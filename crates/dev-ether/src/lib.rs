@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod card;
+pub mod counters;
 mod device;
 mod ends;
 mod inbox;

@@ -6,7 +6,7 @@ use hawser_base::{SharedMem, UserMem};
 use hawser_device::{Header, PREFIX_MAX, Payload, Source};
 use hawser_link::Message;
 
-/// Bytes of a packet's header.
+/// Bytes of a packet's header (P35).
 pub const HEADER: usize = 12;
 
 /// A packet to be sent, written front to back.

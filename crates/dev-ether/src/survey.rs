@@ -8,6 +8,7 @@ use crate::port::{FramePort, PacketPort, PortRange, StreamPort, UdpPort};
 use crate::rails::{self, Rail, Verdict, Wanted};
 use crate::wishes::{Method, Wishes};
 use hawser_base::{Class, Error, Result};
+use hawser_link::SHORTEST;
 use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
 use std::net::IpAddr;
@@ -63,11 +64,11 @@ fn settled_rails(wishes: &Wishes) -> Result<Vec<Rail>> {
 
 fn attempts(interface: &Interface, method: Method, wishes: &Wishes, who: &Who) -> Vec<Attempt> {
     if method == Method::Packet {
-        let made = PacketPort::open(interface, who.job, who.local_rank);
-        return vec![Attempt { method, ip: None, spare: false, made: made.map(|port| Box::new(port) as _) }];
+        let made = PacketPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _);
+        return vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }];
     }
     let over = |(nth, local): (usize, &Network)| {
-        let made = open(interface, local, method, wishes.range, who);
+        let made = open(interface, local, method, wishes.range, who).and_then(long_enough);
         Attempt { method, ip: Some(local.ip), spare: nth > 0, made }
     };
     addresses(interface, &wishes.rails).into_iter().enumerate().map(over).collect()
@@ -87,6 +88,14 @@ fn open(
     }
 }
 
+/// The port, unless its frames are shorter than HELLO may be (P8).
+fn long_enough(port: Box<dyn FramePort>) -> io::Result<Box<dyn FramePort>> {
+    match port.frame_max() {
+        SHORTEST.. => Ok(port),
+        less => Err(io::Error::other(format!("its MTU leaves {less} bytes for frames, and {SHORTEST} are needed"))),
+    }
+}
+
 /// One of each family, IPv4 first; of IPv6 rather one that does not hold on its link alone.
 fn addresses<'a>(interface: &'a Interface, wanted: &Wanted) -> Vec<&'a Network> {
     let allowed = || interface.addresses.iter().filter(|address| wanted.allows(interface, address));
@@ -98,6 +107,22 @@ fn addresses<'a>(interface: &'a Interface, wanted: &Wanted) -> Vec<&'a Network> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// P8
+    #[test]
+    fn an_interface_of_too_short_an_mtu_has_no_ports() {
+        let all = interfaces::all().unwrap();
+        let loopback = all.into_iter().find(|interface| interface.flags.loopback).unwrap();
+        let who = Who { job: 0, local_rank: 0, pass: [0; 16] };
+        let told = |mtu| {
+            let wishes = Wishes::parse("udp", "", "").unwrap();
+            let mut tried = attempts(&Interface { mtu, ..loopback.clone() }, Method::Udp, &wishes, &who);
+            tried.remove(0).made.err().map(|error| error.to_string())
+        };
+        assert_eq!(told(576), None);
+        assert_eq!(told(575).unwrap(), "its MTU leaves 547 bytes for frames, and 548 are needed");
+        assert!(told(68).is_some());
+    }
 
     #[test]
     fn of_each_family_one_address_serves() {

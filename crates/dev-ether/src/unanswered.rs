@@ -132,7 +132,7 @@ fn unlike(peer: u32, ends: &mut Ends) -> String {
 mod tests {
     use super::*;
     use crate::card::{Card, End};
-    use crate::port::{FramePort, Refused};
+    use crate::port::{FramePort, Missed, Refused};
     use hawser_link::frame::Key;
     use hawser_link::{Config, Message};
     use std::io::IoSlice;
@@ -175,6 +175,9 @@ mod tests {
         }
         fn as_fd(&self) -> BorrowedFd<'_> {
             self.fd.as_fd()
+        }
+        fn missed(&mut self) -> Missed {
+            Missed::default()
         }
         fn take_error(&mut self) {}
     }

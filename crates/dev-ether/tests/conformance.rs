@@ -5,6 +5,7 @@ use hawser_dev_ether::port::{PortRange, UdpPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_device::Device;
 use hawser_device::conformance::{self, Net};
+use hawser_job::counters::Counters;
 use hawser_link::Rail;
 use hawser_link::frame::Key;
 use hawser_os::interfaces::{self, Interface};
@@ -33,6 +34,7 @@ fn net(ranks: usize, mtu: usize) -> Net {
             cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
             looked: Box::new(|| ()),
             tell: Box::new(|_| true),
+            counters: (Counters::private(), 0),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });
         cards.lock().unwrap()[rank] = Some(device.card());

@@ -3,7 +3,7 @@
 //! One case after the other, hence its own `main`: it enters namespaces, and a namespace of users wants a single thread.
 //! Without the privilege for either it says so and tests nothing. What hangs is a failure.
 
-use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PortRange, Refused, StreamPort, UdpPort};
+use hawser_dev_ether::port::{Address, FramePort, Member, Missed, PacketPort, PortRange, Refused, StreamPort, UdpPort};
 use hawser_dev_ether::rails::{self, Verdict, Wanted};
 use hawser_os::cable::{Cable, Host};
 use hawser_os::epoll::{Epoll, Interest};
@@ -143,6 +143,9 @@ impl<P: FramePort> FramePort for Resident<P> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.port.as_fd()
     }
+    fn missed(&mut self) -> Missed {
+        self.port.missed()
+    }
     fn take_error(&mut self) {
         self.port.take_error();
     }
@@ -241,6 +244,7 @@ fn every_length_passes(kind: Kind) {
     }
 }
 
+/// P31
 fn runs_pass(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let longest = pair.a.frame_max().min(4000);
@@ -303,7 +307,9 @@ fn a_full_buffer(kind: Kind) {
         receive(&mut pair.a, &mut pair.b, &mut got);
     }
     assert!(got.len() <= sent && got.iter().all(|bytes| is_whole(bytes)), "{} of {sent}", got.len());
-    println!("     {kind:?}: {promised} promised, {} of {sent} kept", got.len());
+    let (lost, Missed { frames, .. }) = (sent - got.len(), pair.b.missed());
+    println!("     {kind:?}: {promised} promised, {} of {sent} kept, {frames} counted as dropped", got.len());
+    assert_eq!((frames > 0, frames <= lost as u64), (lost > 0, true), "{lost} lost");
     works(&mut pair);
 }
 
@@ -373,6 +379,7 @@ fn down_and_up(kind: Kind) {
     works(&mut pair);
 }
 
+/// P30, P32
 fn rubbish(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
@@ -458,6 +465,7 @@ fn rubbish(kind: Kind) {
                 let _ = stranger.write_all(&words);
                 assert_eq!(hung_up(stranger, &mut pair.b).len(), comes);
             }
+            assert_eq!(pair.b.missed(), Missed { frames: 0, connections: 4 });
             // One that knows the pass and stops within a frame, one that says half the pass: they are kept, and leave again.
             let stay: Vec<TcpStream> = [said(&[9, 0, 1]), PASS[..9].to_vec()]
                 .map(|words| {
@@ -639,6 +647,7 @@ fn strangers_are_bounded(kind: Kind) {
     }
     let held = open_files() - before - strangers.len();
     assert!((1..=64).contains(&held), "{held} strangers are kept");
+    assert_eq!(pair.b.missed().connections, 200 - held as u64);
     works(&mut pair);
     drop(strangers);
     hush(&mut pair.b);

@@ -18,10 +18,10 @@ const COUNT: usize = 0;
 const NAMES: usize = 8;
 
 /// Publishes the names; every rank of one version writes the same.
-pub(crate) fn write_names(page: &Region, names: &[&str]) {
+pub(crate) fn write_names(page: &Region, names: &[impl AsRef<str>]) {
     assert!(names.len() <= COUNTERS, "{} counters for {COUNTERS} slots", names.len());
     for (i, name) in names.iter().enumerate() {
-        text::write(page, NAMES + i * NAME_ROOM, NAME_ROOM, name);
+        text::write(page, NAMES + i * NAME_ROOM, NAME_ROOM, name.as_ref());
     }
     // Pairs with the Acquire in `read_names`.
     page.u32(COUNT).store(names.len() as u32, Release);
@@ -72,9 +72,9 @@ impl Counters {
         }
     }
 
-    /// All slots together: it changes when anything was counted.
-    pub fn sum(&self) -> u64 {
-        (0..COUNTERS).map(|slot| self.get(slot)).fold(0, u64::wrapping_add)
+    /// The first slots together: it changes when anything was counted there.
+    pub fn sum(&self, slots: usize) -> u64 {
+        (0..slots).map(|slot| self.get(slot)).fold(0, u64::wrapping_add)
     }
 
     #[inline]
@@ -99,5 +99,6 @@ mod tests {
         counters.raise(0, 9);
         counters.raise(0, 4);
         assert_eq!((counters.get(95), counters.get(0)), (5, 9));
+        assert_eq!((counters.sum(95), counters.sum(COUNTERS)), (9, 14));
     }
 }

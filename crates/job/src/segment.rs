@@ -221,7 +221,7 @@ impl Segment {
         }
     }
 
-    pub fn name_counters(&self, names: &[&str]) {
+    pub fn name_counters(&self, names: &[impl AsRef<str>]) {
         counters::write_names(&self.region.part(COUNTER_NAMES, PAGE), names);
     }
 

@@ -495,7 +495,7 @@ impl Connection {
             taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands));
         }
         shared.counts.frames += taken as u64;
-        shared.counts.runs += 1;
+        shared.counts.runs += u64::from(taken > 0);
         taken == count
     }
 

@@ -201,6 +201,27 @@ impl Dropped {
         use Dropped::*;
         [Short, Version, Kind, Flags, Length, Tag, Crc, Path, Again, Beyond, Nonsense, Ack, Record, Hello, NoRoom]
     };
+
+    /// In the words of `--stats`: frames that were dropped.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Dropped::Short => "short of a header",
+            Dropped::Version => "of another version",
+            Dropped::Kind => "of unknown kind",
+            Dropped::Flags => "with unknown flags",
+            Dropped::Length => "cut off",
+            Dropped::Tag => "with a wrong tag",
+            Dropped::Crc => "with a wrong CRC",
+            Dropped::Path => "of no open path",
+            Dropped::Again => "that came again",
+            Dropped::Beyond => "beyond the window",
+            Dropped::Nonsense => "acknowledging the unsent",
+            Dropped::Ack => "with a malformed ACK",
+            Dropped::Record => "with no fragment",
+            Dropped::Hello => "with no HELLO",
+            Dropped::NoRoom => "without room",
+        }
+    }
 }
 
 const _: () = {
@@ -229,7 +250,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Looks at `bytes` as they came, padding included.
+    /// Looks at `bytes` as they came, padding included (P2).
     pub fn of(bytes: &'a [u8]) -> Result<Frame<'a>, Dropped> {
         if bytes.len() < HEADER {
             return Err(Dropped::Short);

@@ -33,4 +33,4 @@ pub use connection::{Counts, Wire};
 pub use endpoint::{Class, Config, Endpoint, Refused};
 pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
-pub use strand::{Grade, Rail, Route};
+pub use strand::{Grade, Rail, Route, SHORTEST};

@@ -1,8 +1,15 @@
-//! The specification and the code know of each other: every rule of docs/protocol.md that is built is cited here, and
-//! nothing is cited that is not a rule.
+//! The specification and the code know of each other: every rule of docs/protocol.md that is built is cited by code and by a
+//! test, here or in `dev-ether`, and nothing is cited that is not a rule.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The rooms that the rules are met in.
+const ROOMS: [&str; 2] = ["link", "dev-ether"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 /// Numbers behind a capital P that stand alone in a text.
 fn numbers(text: &str) -> BTreeSet<u32> {
@@ -12,7 +19,7 @@ fn numbers(text: &str) -> BTreeSet<u32> {
 
 /// Rules of the specification, and those among them that are not built yet.
 fn rules() -> (BTreeSet<u32>, BTreeSet<u32>) {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocol.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/protocol.md")).unwrap();
     let rules = text.lines().filter(|line| line.starts_with("- **P"));
     let mut all = BTreeSet::new();
     let mut open = BTreeSet::new();
@@ -26,18 +33,40 @@ fn rules() -> (BTreeSet<u32>, BTreeSet<u32>) {
     (all, open)
 }
 
-fn cited() -> BTreeSet<u32> {
-    let sources = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
-    sources.flat_map(|file| numbers(&std::fs::read_to_string(file.unwrap().path()).unwrap())).collect()
+/// All Rust files of a folder and those in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, found): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let rust = found.into_iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    rust.chain(folders.iter().flat_map(|folder| files(folder))).collect()
+}
+
+/// What code cites, and what tests do: those in the same file stand at its end.
+fn cited() -> (BTreeSet<u32>, BTreeSet<u32>) {
+    let (mut code, mut tests) = (BTreeSet::new(), BTreeSet::new());
+    for room in ROOMS {
+        let room = root().join("crates").join(room);
+        for path in files(&room.join("src")) {
+            let text = std::fs::read_to_string(path).unwrap();
+            let (front, back) = text.split_once("\nmod tests {").unwrap_or((&text, ""));
+            code.extend(numbers(front));
+            tests.extend(numbers(back));
+        }
+        let texts = files(&room.join("tests")).into_iter().filter(|path| !path.ends_with("protocol.rs"));
+        texts.for_each(|path| tests.extend(numbers(&std::fs::read_to_string(path).unwrap())));
+    }
+    (code, tests)
 }
 
 #[test]
-fn every_rule_is_cited_and_every_citation_is_a_rule() {
+fn every_rule_is_cited_by_code_and_tests_and_every_citation_is_a_rule() {
     let (rules, open) = rules();
-    let cited = cited();
-    let uncited: Vec<_> = rules.difference(&cited).filter(|number| !open.contains(number)).collect();
-    assert!(uncited.is_empty(), "rules that nothing cites: {uncited:?}");
-    let unknown: Vec<_> = cited.difference(&rules).collect();
+    let (code, tests) = cited();
+    let without = |cited: &BTreeSet<u32>| -> Vec<u32> {
+        rules.difference(cited).filter(|number| !open.contains(number)).copied().collect()
+    };
+    assert_eq!((without(&code), without(&tests)), (vec![], vec![]), "rules that no code, and that no test cites");
+    let unknown: Vec<_> = code.union(&tests).filter(|number| !rules.contains(number)).collect();
     assert!(unknown.is_empty(), "citations of no rule: {unknown:?}");
-    assert!(rules.len() >= 15, "the specification was found");
+    assert!(rules.len() >= 25, "the specification was found");
 }

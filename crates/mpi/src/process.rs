@@ -6,7 +6,7 @@
 use crate::bsend::Attached;
 use crate::comm::Comm;
 use crate::comm_create;
-use crate::counters::Counter;
+use crate::counters::{self, Counter};
 use crate::group::Group;
 use crate::lane::Lane;
 use crate::matching::{Limits, Op};
@@ -234,7 +234,7 @@ impl Process {
     /// A call that does not wait found nothing: a program that goes on like this waits too, and reports say for what.
     #[inline]
     pub(crate) fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
-        self.patience.poll_in_vain(|| self.counters.sum(), reason);
+        self.patience.poll_in_vain(|| self.counters.sum(counters::NAMES.len()), reason);
     }
 
     pub(crate) fn glances(&self) -> &AtomicU32 {

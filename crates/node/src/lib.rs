@@ -61,7 +61,8 @@ struct Joined {
 fn join(world: &mut World) -> Result<Joined> {
     let segment = segment(world)?;
     let page = segment.rank(world.local_rank() as usize);
-    segment.name_counters(counters::NAMES);
+    let names: Vec<String> = counter_names().collect();
+    segment.name_counters(&names);
     let mut devices = Vec::new();
     for (_, make) in &DEVICES {
         devices.extend(make(world, &segment)?);
@@ -117,10 +118,16 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
         tell: Box::new(move |hawser_dev_ether::Unanswered { peer, hopeless, pairs }| {
             tell(Unanswered { peer: *peer, hopeless: *hopeless, pairs: pairs.clone() })
         }),
+        counters: (segment.rank(world.local_rank() as usize).counters(), counters::NAMES.len()),
         serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
     });
     world.publish(&device.card())?;
     Ok(Box::new(device))
+}
+
+/// Of all counters of a rank, in the order of their slots.
+fn counter_names() -> impl Iterator<Item = String> {
+    counters::NAMES.iter().map(ToString::to_string).chain(hawser_dev_ether::counters::names())
 }
 
 /// The names of all devices, in the order in which they are tried.
@@ -173,6 +180,16 @@ fn agree(segment: &Segment, limits: &Limits) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_job::counters::{COUNTERS, NAME_ROOM};
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_counter_has_a_slot_and_a_name_of_its_own_that_fits() {
+        let names: Vec<String> = counter_names().collect();
+        let unlike: HashSet<&String> = names.iter().collect();
+        assert!(names.len() <= COUNTERS && unlike.len() == names.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= NAME_ROOM), "{names:?}");
+    }
 
     #[test]
     fn every_row_makes_the_device_that_it_names() {

@@ -34,6 +34,19 @@ pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32) -> io::Result<i32> {
     Ok(value)
 }
 
+/// What came for a socket and the kernel dropped (its buffer was full, or a checksum wrong) since it was made; 0 before Linux 4.12.
+pub(crate) fn drops(fd: BorrowedFd) -> u32 {
+    /// linux/sock_diag.h: SK_MEMINFO_DROPS and SK_MEMINFO_VARS.
+    const DROPS: usize = 8;
+    const VARS: usize = 9;
+    let mut values = [0_u32; VARS];
+    let mut len = size_of_val(&values) as libc::socklen_t;
+    let place = values.as_mut_ptr().cast();
+    // SAFETY: room for `len` bytes of plain numbers; a failure leaves them zero.
+    unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, place, &mut len) };
+    values[DROPS]
+}
+
 /// Takes the error that waits on a socket, 0 for none; until then the socket polls as ready.
 pub(crate) fn take_error(fd: BorrowedFd) -> i32 {
     get(fd, libc::SOL_SOCKET, libc::SO_ERROR).unwrap_or(libc::EBADF)

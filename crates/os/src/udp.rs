@@ -69,6 +69,11 @@ impl Socket {
         sockopt::enable(self.as_fd(), libc::SOL_UDP, libc::UDP_GRO)
     }
 
+    /// Datagrams that came and were dropped for want of room or for a wrong checksum, so far.
+    pub fn drops(&self) -> u32 {
+        sockopt::drops(self.as_fd())
+    }
+
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.as_fd())
     }

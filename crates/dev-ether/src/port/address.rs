@@ -87,7 +87,11 @@ impl Address {
         match (self, other) {
             (Address::Ether { .. }, Address::Ether { .. }) => None,
             (Address::Udp(a), Address::Udp(b)) | (Address::Tcp(a), Address::Tcp(b)) => {
-                (a.is_ipv4() != b.is_ipv4()).then_some("IPv4 and IPv6 do not meet")
+                if a.is_ipv4() != b.is_ipv4() {
+                    return Some("IPv4 and IPv6 do not meet");
+                }
+                // Whoever has but an address of its link has no way back to one of a network.
+                (of_one_link(a) != of_one_link(b)).then_some("an address of one link and one of a network do not meet")
             }
             _ => Some("ports of different kinds do not meet"),
         }
@@ -100,6 +104,11 @@ impl Address {
             Address::Udp(address) | Address::Tcp(address) => Some(address.ip()),
         }
     }
+}
+
+/// fe80::/10.
+fn of_one_link(address: &SocketAddr) -> bool {
+    matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
 }
 
 /// A peer's socket address with the scope that it has on this host's interface.
@@ -145,6 +154,15 @@ mod tests {
             assert_eq!(Address::decode(&bytes), Ok((address, len)));
         }
         assert_eq!(Address::decode(&[9; 32]), Err(MalformedAddress));
+    }
+
+    #[test]
+    fn addresses_that_cannot_meet_are_told_apart() {
+        let udp = |text: &str| Address::Udp(text.parse().unwrap());
+        let meet = |a: &str, b: &str| udp(a).obstacle(&udp(b)).is_none();
+        let (v4, network, link) = ("10.0.0.1:1", "[fd77::1]:1", "[fe80::1]:1");
+        assert!(meet(v4, v4) && meet(network, network) && meet(link, link));
+        assert!(!meet(v4, network) && !meet(network, link) && !meet(link, network));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod udp;
 pub use address::{Address, MalformedAddress};
 pub use packet::{Member, PacketPort};
 pub use range::{PORT_RANGE, PortRange};
-pub use stream::{Pass, StreamPort};
+pub use stream::{Pass, StreamPort, stream_frames};
 pub use udp::UdpPort;
 
 use std::io::{self, IoSlice};
@@ -53,9 +53,21 @@ pub trait FramePort: Send {
     /// What to sleep on: readable when `receive` has something to do.
     fn as_fd(&self) -> BorrowedFd<'_>;
 
+    /// What came and was never handed over, so far. A system call: to be asked now and then.
+    fn missed(&mut self) -> Missed;
+
     /// To be called before a sleep: takes away an error that waits on the descriptor (the interface went down), which would
     /// end this sleep and every later one at once.
     fn take_error(&mut self);
+}
+
+/// What came to a port and was never handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Missed {
+    /// Frames that the kernel dropped: there was no room for them, or a checksum was wrong.
+    pub frames: u64,
+    /// Connections that did not begin with the job's pass, or whose frames had a length that none has.
+    pub connections: u64,
 }
 
 /// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.

@@ -7,7 +7,7 @@
 //! Each socket of an interface looks at each frame (one filter a rank). Where one process, the host's agent, makes the
 //! sockets of all ranks of a job (`Member`) they are a fanout group: the selector is the place in it, and each frame is looked at by one.
 
-use super::{Address, FOREIGN_KIND, FramePort, Refused};
+use super::{Address, FOREIGN_KIND, FramePort, Missed, Refused};
 use hawser_os::bpf::{self, Field};
 use hawser_os::interfaces::Interface;
 use hawser_os::packet::{RUN_MAX, Shape, Socket};
@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// IEEE 802 "local experimental EtherType 1".
 const ETHER_TYPE: u16 = 0x88B5;
 
-/// Where things lie in front of a frame.
+/// Where things lie in front of a frame (P30).
 const SOURCE: usize = 6;
 const TYPE: usize = 12;
 const JOB: usize = 14;
@@ -75,6 +75,8 @@ pub struct PacketPort {
     selector: u16,
     frame_max: usize,
     room: usize,
+    /// Frames that no slot was free for or long enough.
+    dropped: u64,
     /// The header of the frame that is sent, and room for the frame behind it.
     out: Vec<u8>,
 }
@@ -94,7 +96,7 @@ impl PacketPort {
         out[SOURCE..TYPE].copy_from_slice(&mac);
         out[TYPE..JOB].copy_from_slice(&ETHER_TYPE.to_be_bytes());
         out[JOB..SELECTOR].copy_from_slice(&job.to_be_bytes());
-        Ok(PacketPort { ring, mac, selector, frame_max, room: shape.slots as usize * frame_max, out })
+        Ok(PacketPort { ring, mac, selector, frame_max, room: shape.slots as usize * frame_max, dropped: 0, out })
     }
 
     /// Addresses the header; refuses what cannot be sent.
@@ -153,17 +155,25 @@ impl FramePort for PacketPort {
     #[inline]
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut count = 0;
-        self.ring.receive(RECEIVE_MAX, |frame| {
+        let slots = self.ring.receive(RECEIVE_MAX, |frame| {
             if let Some(frame) = frame.get(HEAD..) {
                 take(frame);
                 count += 1;
             }
         });
+        if count < slots {
+            self.dropped += (slots - count) as u64;
+        }
         count
     }
 
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.ring.socket().as_fd()
+    }
+
+    fn missed(&mut self) -> Missed {
+        self.dropped += u64::from(self.ring.socket().statistics().drops);
+        Missed { frames: self.dropped, connections: 0 }
     }
 
     fn take_error(&mut self) {

@@ -1,10 +1,10 @@
-//! The port `udp`: frames as datagrams of an ordinary socket; needs no privilege, and routers pass them on.
+//! The port `udp`: frames as datagrams of an ordinary socket (P31); needs no privilege, and routers pass them on.
 //!
 //! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
 //! way (GRO): that is what makes bulk fast. A network that gives each flow a share only gets several ports of this kind.
 
 use super::address::on_interface;
-use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
+use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
 use std::io::{self, IoSlice};
@@ -147,6 +147,10 @@ impl FramePort for UdpPort {
 
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    fn missed(&mut self) -> Missed {
+        Missed { frames: self.socket.drops().into(), connections: 0 }
     }
 
     fn take_error(&mut self) {

@@ -146,9 +146,9 @@ impl Host {
         self.due_ns.into_iter().chain(far.map(|far| far.silence.look_at_ns())).min()
     }
 
-    /// What has lasted too long by now. `listens`: what comes from hosts is read at the moment.
-    pub fn late(&mut self, listens: bool) -> Option<Late> {
-        if self.due_ns.is_some_and(|at| at <= clock::now_ns()) {
+    /// What has lasted too long. `listens`: what comes from hosts is read at the moment.
+    pub fn late(&mut self, now_ns: u64, listens: bool) -> Option<Late> {
+        if self.due_ns.is_some_and(|at| at <= now_ns) {
             self.due_ns = None;
             return match self.stage {
                 Stage::Finished => Some(Late::Leaving),
@@ -333,4 +333,28 @@ fn start_there(name: &str, shell: &[String], launcher: &Launcher, signals: &Sign
         silence: Silence::default(),
     };
     Ok((process.id() as i32, Channel::new(input, output)?.with_pulse(), Some(far)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_that_does_not_answer_is_late_once_after_its_time_and_told_how_to_try() {
+        // It says something of its own, and nothing of an agent.
+        let launcher = Launcher { exec: Some("tail -f /dev/null".into()), ..Launcher::default() };
+        let job = HostJob { host: "far".into(), ..HostJob::default() };
+        let began_ns = clock::now_ns();
+        let mut host = Host::call(job, &launcher, &Signals::take(&[]).unwrap()).unwrap();
+        let due_ns = host.next_ns().expect("calling has a deadline");
+        assert!(due_ns >= began_ns + CALL_S * 1_000_000_000);
+        let late: Vec<_> = [due_ns - 1, due_ns, u64::MAX].map(|now_ns| host.late(now_ns, true)).into();
+        assert_eq!((late, host.next_ns()), (vec![None, Some(Late::Silent), None], None));
+        let told = host.silence();
+        assert!(
+            told.starts_with("host far has not answered for 30 s") && told.contains("`tail -f /dev/null far true`"),
+            "{told}"
+        );
+        host.let_go();
+    }
 }

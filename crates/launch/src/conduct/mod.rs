@@ -548,7 +548,7 @@ impl Conductor<'_> {
         }
         let listens = self.has_room();
         for number in 0..self.hosts.len() {
-            match self.hosts[number].late(listens) {
+            match self.hosts[number].late(clock::now_ns(), listens) {
                 Some(Late::Leaving) => self.hosts[number].let_go(),
                 Some(Late::Closed) => {
                     let text = self.hosts[number].loss();

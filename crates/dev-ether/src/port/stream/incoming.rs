@@ -17,6 +17,15 @@ enum State {
     Friend { rest: Vec<u8> },
 }
 
+/// Why a connection is of no more use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// It ended or broke.
+    Over,
+    /// It does not know the pass, or sends what cannot be a frame.
+    Refused,
+}
+
 impl Incoming {
     pub(super) fn new(stream: Stream) -> Incoming {
         Incoming { stream, state: State::Stranger { said: Pass::default(), len: 0 } }
@@ -26,28 +35,31 @@ impl Incoming {
         matches!(self.state, State::Friend { .. })
     }
 
-    /// Reads once and hands over the frames that are whole. How many; `None` if the connection is of no more use: it
-    /// ended, does not know the pass, or sends what cannot be a frame.
-    pub(super) fn serve(&mut self, pass: &Pass, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Option<usize> {
+    /// Reads once and hands over the frames that are whole. How many.
+    pub(super) fn serve(&mut self, pass: &Pass, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Result<usize, End> {
+        let over = |_| End::Over;
         if let State::Stranger { said, len } = &mut self.state {
-            let Some(got) = self.stream.receive(&mut said[*len..]).ok()? else { return Some(0) };
+            let Some(got) = self.stream.receive(&mut said[*len..]).map_err(over)? else { return Ok(0) };
             *len += got;
-            if got == 0 || *len == said.len() && !same(said, pass) {
-                return None;
+            if got == 0 {
+                return Err(End::Over);
             }
             if *len < said.len() {
-                return Some(0);
+                return Ok(0);
+            }
+            if !same(said, pass) {
+                return Err(End::Refused);
             }
             self.state = State::Friend { rest: Vec::new() };
         }
-        let State::Friend { rest } = &mut self.state else { return Some(0) };
+        let State::Friend { rest } = &mut self.state else { return Ok(0) };
         scratch[..rest.len()].copy_from_slice(rest);
-        let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).ok()? else { return Some(0) };
+        let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).map_err(over)? else { return Ok(0) };
         let come = &scratch[..rest.len() + got];
-        let (count, used) = frames(come, take)?;
+        let (count, used) = stream_frames(come, take).ok_or(End::Refused)?;
         rest.clear();
         rest.extend_from_slice(&come[used..]);
-        (got > 0).then_some(count)
+        if got > 0 { Ok(count) } else { Err(End::Over) }
     }
 }
 
@@ -56,8 +68,8 @@ fn same(said: &Pass, pass: &Pass) -> bool {
     said.iter().zip(pass).fold(0, |difference, (a, b)| difference | a ^ b) == 0
 }
 
-/// Hands over the whole frames at the front of `come`: how many, and in how many bytes. `None` if a length is none.
-fn frames(come: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
+/// Hands over the whole frames (P32) at the front of `come`: how many, and in how many bytes. `None` if a length is none.
+pub fn stream_frames(come: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
     let (mut count, mut at) = (0, 0);
     while let Some((prefix, behind)) = come[at..].split_first_chunk::<PREFIX>() {
         let len = usize::from(u16::from_le_bytes(*prefix));
@@ -78,7 +90,7 @@ mod tests {
 
     fn parse(come: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
         let mut taken = Vec::new();
-        let (count, used) = frames(come, &mut |frame| taken.push(frame.to_vec()))?;
+        let (count, used) = stream_frames(come, &mut |frame| taken.push(frame.to_vec()))?;
         assert_eq!(count, taken.len());
         Some((taken, used))
     }
@@ -92,6 +104,7 @@ mod tests {
         assert_eq!(two, (vec![b"abc".to_vec(), b"x".to_vec()], 8));
     }
 
+    /// P32
     #[test]
     fn a_length_that_no_frame_has_ends_it() {
         assert_eq!(parse(b"\x01\0x\0\0"), None);

@@ -11,11 +11,12 @@ mod outgoing;
 
 use super::address::on_interface;
 use super::udp::socket_address;
-use super::{Address, FOREIGN_KIND, FramePort, PortRange, Refused, SYSTEM_CALL_TURNS};
+use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::tcp::{Listener, Stream};
-use incoming::Incoming;
+pub use incoming::stream_frames;
+use incoming::{End, Incoming};
 use outgoing::Outgoing;
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -65,6 +66,8 @@ pub struct StreamPort {
     ways: HashMap<SocketAddr, Way>,
     /// Places of callers that have not said the pass, in order of their coming.
     strangers: Vec<usize>,
+    /// Connections that were ended for what they said, or for saying nothing for too long.
+    refused: u64,
     scratch: Box<[u8]>,
 }
 
@@ -92,6 +95,7 @@ impl StreamPort {
             connections: Vec::new(),
             ways: HashMap::new(),
             strangers: Vec::new(),
+            refused: 0,
             scratch: vec![0; SCRATCH_BYTES].into(),
         })
     }
@@ -168,6 +172,7 @@ impl StreamPort {
             let Ok(Some(stream)) = self.listener.accept() else { break };
             if self.strangers.len() >= STRANGERS_MAX {
                 self.close(self.strangers[0], 0);
+                self.refused += 1;
             }
             let place = self.free_place();
             if self.epoll.add(stream.as_fd(), token(place), Interest::Read).is_ok() {
@@ -191,7 +196,8 @@ impl StreamPort {
             }
             Some(Some(Connection::In(incoming))) => {
                 let served = incoming.serve(&self.pass, &mut self.scratch, take);
-                if served.is_none() {
+                if let Err(end) = served {
+                    self.refused += u64::from(end == End::Refused);
                     self.close(place, 0);
                 } else if incoming.greeted() {
                     self.strangers.retain(|&stranger| stranger != place);
@@ -258,6 +264,11 @@ impl FramePort for StreamPort {
 
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
+    }
+
+    /// What TCP has acknowledged is not dropped.
+    fn missed(&mut self) -> Missed {
+        Missed { frames: 0, connections: self.refused }
     }
 
     /// Errors of connections are taken by `receive`.

@@ -1,0 +1,255 @@
+//! Whatever a rank of our own job says, and whatever comes over a connection that knew the pass: cards, messages that ought to be
+//! packets, streams that ought to be frames.
+//!
+//! What is a packet is delivered as it was sent, everything else is counted; a card decodes to what encodes to it, and leads to no
+//! harm; a stream is cut into the same frames wherever the kernel cuts it.
+
+use bolero::{TypeGenerator, check};
+use hawser_base::{LANES, Lane, Peer};
+use hawser_dev_ether::card::{CARD, Card, End, PORTS};
+use hawser_dev_ether::port::{Address, FramePort, Missed, Refused, stream_frames};
+use hawser_dev_ether::{EtherDevice, Opened, Setup, counters};
+use hawser_device::{Delivery, Device, Header, Payload, Source};
+use hawser_job::counters::Counters;
+use hawser_link::frame::Key;
+use hawser_link::{Config, Endpoint, Rail, Route, Wire};
+use hawser_os::clock;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex};
+
+/// Frames as short as they may be, so that messages are cut.
+const FRAME: usize = 548;
+/// The longest message over such frames that the device itself would send, about.
+const MESSAGE: usize = 16 << 10;
+/// As in `dev-ether::message`, P35.
+const HEADER: usize = 12;
+
+type Frames = Arc<Mutex<VecDeque<Vec<u8>>>>;
+
+fn address() -> Address {
+    Address::Udp("10.0.0.1:9".parse().unwrap())
+}
+
+fn key() -> Key {
+    Key::new([5; 16])
+}
+
+/// A port between the device and the rank that the fuzzer speaks for.
+struct Pipe {
+    come: Frames,
+    gone: Frames,
+    fd: File,
+}
+
+impl FramePort for Pipe {
+    fn name(&self) -> &'static str {
+        "udp"
+    }
+    fn frame_max(&self) -> usize {
+        FRAME
+    }
+    fn room(&self) -> usize {
+        1 << 20
+    }
+    fn address(&self) -> Address {
+        address()
+    }
+    fn send(&mut self, _: &Address, frame: &[u8]) -> Result<(), Refused> {
+        self.gone.lock().unwrap().push_back(frame.to_vec());
+        Ok(())
+    }
+    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+        frames.iter().try_for_each(|frame| FramePort::send(self, to, frame)).map(|()| frames.len())
+    }
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        let come = std::mem::take(&mut *self.come.lock().unwrap());
+        come.iter().for_each(|frame| take(frame));
+        come.len()
+    }
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+    fn missed(&mut self) -> Missed {
+        Missed::default()
+    }
+    fn take_error(&mut self) {}
+}
+
+/// The device of rank 0, whose peer has this card, with both ends of its wire and what it counts.
+fn device(card: Vec<u8>) -> (EtherDevice, Frames, Frames, Counters) {
+    let (come, gone, counters) = (Frames::default(), Frames::default(), Counters::private());
+    let port = Pipe { come: come.clone(), gone: gone.clone(), fd: File::open("/dev/null").unwrap() };
+    let device = EtherDevice::new(Setup {
+        me: 0,
+        ranks: 2,
+        key: key(),
+        seed: 1,
+        ports: vec![Opened { port: Box::new(port), rail: 0, interface: "eth0".into(), traits: Rail::default() }],
+        cards: Box::new(move |_| Some(card.clone())),
+        looked: Box::new(|| ()),
+        tell: Box::new(|_| true),
+        counters: (counters.clone(), 0),
+        serves: Box::new(|peer| peer == Peer(1)),
+    });
+    (device, come, gone, counters)
+}
+
+impl Wire for Pipe {
+    fn send(&mut self, _: u32, _: Route, frames: &[IoSlice<'_>]) -> usize {
+        self.send_run(&address(), frames).unwrap_or(0)
+    }
+}
+
+#[derive(Clone, Debug, TypeGenerator)]
+struct Said {
+    channel: u8,
+    bytes: Vec<u8>,
+    /// Of these so many more.
+    more: u16,
+    control: bool,
+}
+
+impl Said {
+    fn message(&self) -> Vec<u8> {
+        let more = self.bytes.iter().copied().cycle().take(usize::from(self.more));
+        self.bytes.iter().copied().chain(more).take(MESSAGE).collect()
+    }
+}
+
+type Packet = (u8, [u32; 4], Vec<u8>);
+
+/// What a message is as a packet.
+fn packet(channel: u8, message: &[u8]) -> Option<Packet> {
+    let (head, payload) = message.split_first_chunk::<HEADER>().filter(|_| usize::from(channel) < LANES)?;
+    let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+    let aux = u16::from_le_bytes([head[2], head[3]]);
+    Some((channel, [head[0].into(), aux.into(), word(4), word(8)], payload.to_vec()))
+}
+
+/// Takes packets of a lane, in pieces of one length.
+struct Taken {
+    lane: u8,
+    piece: usize,
+    packets: Vec<Packet>,
+}
+
+impl Delivery for Taken {
+    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        assert_eq!(from, Peer(1));
+        let (len, mut bytes) = (payload.len(), Vec::new());
+        while let Some(piece) = payload.next(self.piece) {
+            let at = bytes.len();
+            bytes.resize(at + piece.len(), 0);
+            piece.read(&mut bytes[at..]);
+        }
+        assert_eq!(bytes.len(), len);
+        let Header { kind, aux, a, b } = header;
+        self.packets.push((self.lane, [kind.into(), aux.into(), a, b], bytes));
+    }
+
+    fn lost(&mut self, _: Peer) {
+        panic!("nobody is lost");
+    }
+}
+
+/// P35
+#[test]
+fn messages_of_a_peer() {
+    check!().with_type::<(Vec<Said>, u8)>().with_iterations(500).for_each(|(said, piece)| {
+        let card = Card::new(vec![End { rail: 0, address: address(), frame_max: FRAME as u16 }]).encode();
+        let (device, come, gone, counters) = device(card);
+        let config = Config {
+            me: 1,
+            ranks: 2,
+            key: key(),
+            frame_max: FRAME,
+            sending: 1024,
+            holding: 1024,
+            rails: vec![Rail::default()],
+        };
+        let mut peer = Endpoint::new(config, 2);
+        let mut wire = Pipe { come: gone, gone: come, fd: File::open("/dev/null").unwrap() };
+        peer.open(0, Route { ours: 0, theirs: 0, flow: 0 }, FRAME);
+        let mut expected = Vec::new();
+        for said in said {
+            let message = said.message();
+            let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&message[at..at + into.len()]);
+            if peer.send(0, said.channel, message.len(), said.control, fill).is_ok() {
+                expected.push(packet(said.channel, &message));
+            }
+        }
+        let mut taken = Taken { lane: 0, piece: usize::from(*piece) + 1, packets: Vec::new() };
+        let mut ports: Vec<_> = (0..LANES as u8).map(|lane| device.port(Lane(lane))).collect();
+        while !peer.is_quiet() {
+            peer.transmit(clock::now_ns(), &mut wire);
+            for (lane, port) in (0..).zip(&mut ports) {
+                taken.lane = lane;
+                port.poll(&mut taken);
+            }
+            // It acknowledges at once then.
+            device.before_sleep();
+            wire.receive(&mut |frame| {
+                peer.handle_frame(0, frame, clock::now_ns(), &mut |_, _, _| ()).expect("the device keeps the rules");
+            });
+        }
+        // Each lane has its packets in order; all were polled since the last message came.
+        for (lane, port) in (0..).zip(&mut ports) {
+            taken.lane = lane;
+            port.poll(&mut taken);
+        }
+        let mut packets: Vec<Packet> = expected.iter().flatten().cloned().collect();
+        packets.sort_by_key(|packet| packet.0);
+        taken.packets.sort_by_key(|packet| packet.0);
+        assert_eq!(taken.packets, packets);
+        device.flush();
+        let slot = counters::names().position(|name| name == "messages that are no packets").unwrap();
+        assert_eq!(counters.get(slot), (expected.len() - packets.len()) as u64);
+    });
+}
+
+/// P33, P34
+#[test]
+fn cards() {
+    check!().with_iterations(2000).for_each(|bytes| {
+        if let Some(card) = Card::decode(bytes) {
+            assert!(card.ends().len() <= PORTS && bytes.starts_with(&card.encode()));
+        }
+        if bytes.len() <= CARD {
+            let (device, ..) = device(bytes.to_vec());
+            let header = Header { kind: 1, aux: 0, a: 0, b: 0 };
+            let _ = device.port(Lane(0)).send(Peer(1), header, &[], Source::None);
+            device.before_sleep();
+        }
+    });
+}
+
+/// Cuts a stream that comes in parts of `part` bytes into frames, and says whether it could go on.
+fn cut(bytes: &[u8], part: usize) -> (Vec<Vec<u8>>, bool) {
+    let (mut frames, mut rest) = (Vec::new(), Vec::new());
+    for part in bytes.chunks(part) {
+        rest.extend_from_slice(part);
+        let before = frames.len();
+        let Some((count, used)) = stream_frames(&rest, &mut |frame| frames.push(frame.to_vec())) else {
+            return (frames, false);
+        };
+        assert_eq!(count, frames.len() - before);
+        rest.drain(..used);
+    }
+    (frames, true)
+}
+
+/// P32
+#[test]
+fn frames_of_a_stream() {
+    check!().with_type::<(Vec<u8>, u8)>().with_iterations(5000).for_each(|(bytes, part)| {
+        let whole = cut(bytes, bytes.len().max(1));
+        assert_eq!(whole, cut(bytes, usize::from(*part) + 1));
+        let (frames, _) = whole;
+        let written: Vec<u8> =
+            frames.iter().flat_map(|frame| [&(frame.len() as u16).to_le_bytes()[..], frame].concat()).collect();
+        assert!(bytes.starts_with(&written) && frames.iter().all(|frame| !frame.is_empty()));
+    });
+}

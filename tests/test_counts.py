@@ -1,0 +1,155 @@
+"""What ranks count of the network between them (`--stats`): what was lost, what was forged and by what it was told, what the
+kernel dropped."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from harness import GRACE_OF_LABS_S, HERE
+from test_hosts import mpiexec, part
+
+FRAMES = [sys.executable, "-IS", HERE / "lab" / "frames.py"]
+# In front of a frame of the port `packet`: Ethernet's header, the job's number, the selector.
+HEAD = 20
+# A DATA frame, docs/protocol.md: where its parts begin, and its first byte.
+FLAGS, LENGTH, PATH, TAG, PAYLOAD = 1, 2, 4, 24, 32
+DATA = 0x13
+TIMES = 3
+
+
+def counted(err):
+    """What each rank counted, as {rank: {name: count}}."""
+    lines = re.findall(r"^  rank (\d+): (.*)$", err, re.MULTILINE)
+    return {int(rank): {name: int(count) for name, count in (part.rsplit(" ", 1) for part in parts.split(", "))}
+            for rank, parts in lines}
+
+
+@contextmanager
+def waiting(lab, build, counts, port=""):
+    """Two ranks on two hosts that wait: yields a function that lets them speak. `counts` gets what they counted at the end."""
+    options = ["--stats", "-genv", "HAWSER_PORT", port, "-timeout", "60"]
+    with mpiexec(lab, *options, build("outage.c"), stdin=subprocess.PIPE) as job:
+
+        def speak():
+            print(file=job.stdin, flush=True)
+            assert job.stdout.readline() == "there and back\n"
+
+        assert job.stdout.readline() == "all are there\n"
+        yield speak
+        speak()
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode == 0, err
+    counts.update(counted(err))
+
+
+def heard(host, nic, speak):
+    """A DATA frame with payload that comes to a host while its ranks speak, as the port `packet` sends it."""
+    with host.start([*FRAMES, "hear", nic, "88b5", "1000"], stdout=subprocess.PIPE, text=True) as ears:
+        assert ears.stdout.readline() == "ready\n"
+        speak()
+        for line in ears.stdout:
+            frame = bytes.fromhex(line)
+            if frame[HEAD] == DATA and frame[HEAD + LENGTH] | frame[HEAD + LENGTH + 1]:
+                ears.kill()
+                return frame
+    raise AssertionError("nothing was heard")
+
+
+def changed(frame, at, *to):
+    return frame[:at] + bytes(to) + frame[at + len(to):]
+
+
+def forgeries(frame):
+    """Frames that are wrong in one way each, made of a right one, by the reason for which they are dropped."""
+    return {
+        "short of a header": frame[:PAYLOAD - 1],
+        "of another version": changed(frame, 0, 0x23),
+        "of unknown kind": changed(frame, 0, 0x1F),
+        "with unknown flags": changed(frame, FLAGS, 0x80),
+        "cut off": changed(frame, LENGTH, 0xFF, 0xFF),
+        "with a wrong tag": changed(frame, TAG, frame[TAG] ^ 1),
+        "with a wrong CRC": changed(frame, PAYLOAD, frame[PAYLOAD] ^ 1),
+        "of no open path": changed(frame, PATH + 3, frame[PATH + 3] ^ 1),
+        "that came again": frame,
+    }
+
+
+def udp_port(host, address):
+    """The port of the one UDP socket at an address of a host."""
+    packed = "".join(f"{int(number):02X}" for number in reversed(address.split(".")))
+    found = re.findall(rf"^ *\d+: {packed}:(\w{{4}}) ", Path(f"/proc/{host.pid}/net/udp").read_text(), re.MULTILINE)
+    assert len(found) == 1, found
+    return int(found[0], 16)
+
+
+def lines(frames):
+    return "".join(f"{frame.hex()}\n" for frame in frames)
+
+
+@pytest.mark.parametrize("way", ["frames", "datagrams"])
+def test_what_is_forged_is_dropped_and_counted_by_its_reason(make, build, way):
+    lab, counts = make(hosts=2), {}
+    near, far = lab.hosts
+    with waiting(lab, build, counts) as speak:
+        frame = heard(far, "eth0", speak)
+        forged = forgeries(frame[HEAD:])
+        to = "eth0" if way == "frames" else f"{far.nics[0].v4}:{udp_port(far, far.nics[0].v4)}"
+        head = frame[:HEAD] if way == "frames" else b""
+        near.run([*FRAMES, "say", to, TIMES], input=lines(head + one for one in forged.values()), check=True)
+    dropped = {name.removeprefix("frames dropped "): count for name, count in counts[1].items() if "dropped" in name}
+    # What was late for want of a core comes again by itself, and a frame may overtake the WELCOME that opens its path.
+    also = {"that came again", "of no open path"}
+    assert all(dropped.pop(reason) >= TIMES for reason in also), counts
+    assert dropped == dict.fromkeys(set(forged) - also, TIMES), counts
+
+
+def test_what_the_kernel_drops_is_counted(make, build):
+    """A rank is stopped, and somebody fills its buffers."""
+    lab, counts = make(hosts=2), {}
+    near, far = lab.hosts
+    with waiting(lab, build, counts) as speak:
+        frame = heard(far, "eth0", speak)
+        rank = part(far, "outage")
+        os.kill(rank, signal.SIGSTOP)
+        near.run([*FRAMES, "say", "eth0", "1000"], input=lines([frame[:HEAD] + bytes(1400)]), check=True)
+        os.kill(rank, signal.SIGCONT)
+    # A ring holds 164 frames of this MTU.
+    assert 500 < counts[1]["frames dropped by the kernel"] <= 1000, counts
+    assert "frames dropped by the kernel" not in counts[0], counts
+
+
+def test_who_calls_without_the_pass_is_counted(make, build):
+    lab, counts = make(hosts=2), {}
+    near, far = lab.hosts
+    with waiting(lab, build, counts, port="stream"):
+        listening = Path(f"/proc/{far.pid}/net/tcp").read_text()
+        address = far.nics[0].v4
+        packed = "".join(f"{int(number):02X}" for number in reversed(address.split(".")))
+        port, = re.findall(rf": {packed}:(\w{{4}}) 0{{8}}:0{{4}} 0A ", listening)
+        call = ("import socket, sys; call = socket.create_connection((sys.argv[1], int(sys.argv[2], 16)));"
+                "call.sendall(b'no pass of this!'); assert call.recv(1) == b''")
+        for _ in range(TIMES):
+            near.run([sys.executable, "-IS", "-c", call, address, port], check=True)
+    assert counts[1]["connections refused"] == TIMES and "connections refused" not in counts[0], counts
+
+
+@pytest.mark.parametrize("port", ["packet", "udp"])
+def test_what_is_lost_is_counted_where_it_was_sent(make, build, port):
+    """Rank 0 sends 2 MB, in 1400 frames and more."""
+    lab = make(hosts=2, loss=0.05)
+    options = ["--stats", "-genv", "HAWSER_PORT", port, "-timeout", "60"]
+    with mpiexec(lab, *options, build("volume.c"), "10000", "200") as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    counts = counted(err)
+    assert job.returncode == 0 and counts[0]["frames sent"] > 1400, err
+    assert 1400 * 0.05 / 2 < counts[0]["frames lost and sent again"] < counts[0]["frames sent"] / 2, counts
+
+
+def test_a_job_of_one_host_counts_nothing_of_networks(run, build):
+    told = counted(run(2, build("random.c"), ["1", "5"], options=["--stats"]).err)
+    assert len(told) == 2 and not any("frames" in name for rank in told.values() for name in rank), told
