@@ -12,7 +12,7 @@ use hawser_dev_ether::{EtherDevice, Opened, Setup, counters};
 use hawser_device::{Delivery, Device, Header, Payload, Source};
 use hawser_job::counters::Counters;
 use hawser_link::frame::Key;
-use hawser_link::{Config, Endpoint, Rail, Route, Wire};
+use hawser_link::{Class, Config, Endpoint, Rail, Route, Wire};
 use hawser_os::clock;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -177,7 +177,8 @@ fn messages_of_a_peer() {
         for said in said {
             let message = said.message();
             let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&message[at..at + into.len()]);
-            if peer.send(0, said.channel, message.len(), said.control, fill).is_ok() {
+            let class = if said.control { Class::Control } else { Class::Payload };
+            if peer.send(0, said.channel, message.len(), class, fill).is_ok() {
                 expected.push(packet(said.channel, &message));
             }
         }
