@@ -264,12 +264,12 @@ def test_info_tells_each_hosts_rails_and_ports(make):
     with mpiexec(lab, "--info") as job:
         first, second = job.communicate(timeout=GRACE_OF_LABS_S)[0].split("host node1\n")
     for part in ("  lo: leads back to this host (", "  eth0: a rail (veth, MTU 1500, 10000 Mbit/s, 02:00:00:00:00:01, "
-                 "10.77.0.1/24, fd77::1/64, ", "    packet: used; frames of 1494 bytes, room for ",
-                 "    udp over 10.77.0.1: used; frames of 1472 bytes, ",
+                 "10.77.0.1/24, fd77::1/64, ", "    packet: used for short messages; frames of 1494 bytes, room for ",
+                 "    udp over 10.77.0.1: used for bulk, and for short messages where packet does not pass; frames of 1472 bytes, ",
                  "    udp over fd77::1: used with hosts that have no IPv4; frames of 1452 bytes, ",
-                 "    stream over 10.77.0.1: can be used, but HAWSER_PORT does not ask for it; "):
+                 "    stream over 10.77.0.1: kept for bulk where it measures better than udp, "):
         assert part in first, (part, first)
-    assert "    udp over fd77::2: used; frames of 8952 bytes, " in second and "udp over 10.77" not in second, second
+    assert re.search(r"    udp over fd77::2: used for bulk, .*; frames of 8952 bytes, ", second) and "udp over 10.77" not in second, second
     told = lab.hosts[0].run([*without_raw, "mpiexec", "--info"], env={"HAWSER_RAILS": "10.77.0.0/16", "HAWSER_PORT": "udp"})
     for part in ("packet: cannot be used: making a packet socket (needs CAP_NET_RAW): ", "docker0: not named in HAWSER_RAILS ("):
         assert part in told.stdout, told
