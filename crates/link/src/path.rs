@@ -5,6 +5,7 @@
 //! of the endpoint's pool. Before it: the connection; after it: `received`, `sent`, `rtt`.
 
 use crate::frame::{Dropped, Flags};
+use crate::grant::{Grant, Room};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
@@ -111,6 +112,8 @@ pub struct Path {
     /// The first number that the peer has no room for (P21), and whether it has said STOP (P20).
     granted: Seq,
     stopped: bool,
+    /// What the peer may have under way to us.
+    grant: Grant,
     owed: Owed,
     /// Frames taken since an acknowledgement was sent, how many make one due, and whether the next one says LOSE.
     taken: u32,
@@ -129,6 +132,7 @@ impl Path {
             window: Window::new(ours),
             granted: ours + u32::from(credit),
             stopped: false,
+            grant: Grant::new(theirs),
             owed: Owed::Nothing,
             taken: 0,
             ack_every: 1,
@@ -211,8 +215,9 @@ impl Path {
         }
     }
 
-    /// Gives back all that is under way: the path is given up.
-    pub fn take_all(&mut self) -> Queue {
+    /// Gives back all that is under way, and the peer's part of the room: the path is given up.
+    pub fn give_up(mut self, room: &mut Room) -> Queue {
+        self.grant.give_back(room);
         self.sent.take_all()
     }
 
@@ -231,10 +236,11 @@ impl Path {
         }
     }
 
-    /// So many frames the peer may have under way to us, as our frames tell it.
-    #[inline]
-    pub fn set_credit(&mut self, frames: u16) {
-        self.ack_every = (u32::from(frames) / ACK_PART).clamp(1, ACK_EVERY_MAX);
+    /// The credit that a header is to say now which names `end` as the number behind the last one that came (P21).
+    pub fn credit(&mut self, room: &mut Room, end: Seq) -> u16 {
+        let frames = self.grant.renew(room, self.received.end());
+        self.ack_every = (frames / ACK_PART).clamp(1, ACK_EVERY_MAX);
+        self.grant.credit(end)
     }
 
     /// There is news for the peer that it waits for: GO.
@@ -277,6 +283,7 @@ impl Path {
             }
             Arrival::New => self.owe(now_ns),
         }
+        self.grant.used(u32::from(open) + 1);
         if flags.has(Flags::ASK) {
             mark(Mark::AskedByPeer);
             self.owed = Owed::Now;
@@ -428,7 +435,7 @@ mod tests {
     fn two() -> Two {
         let (ours, theirs) = (Seq(u32::MAX - 3), Seq(77));
         let mut b = Path::new(theirs, ours, ROOM);
-        b.set_credit(4 * 16);
+        assert_eq!(b.credit(&mut Room::new(4096), ours), 32);
         let pool = Pool::new(WINDOW as usize, 4);
         Two { a: Path::new(ours, theirs, ROOM), b, pool, now_ns: 1, came: vec![], lost: vec![] }
     }
