@@ -65,7 +65,6 @@ struct State {
     inboxes: [Inbox; LANES],
     /// Those that were reported lost.
     lost: Vec<Peer>,
-    connected: usize,
     /// What a packet's bytes are laid into where they are wanted piece by piece.
     scratch: Vec<u8>,
     /// Bytes of pieces that were taken and not yet sent.
@@ -96,21 +95,23 @@ impl EtherDevice {
         let most = ports.iter().map(|port| port.frame_max()).max().expect("a port");
         let short = short(&ports, &traits);
         let config = Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, rails: traits };
-        let mut state = State {
-            endpoint: Endpoint::new(config, seed),
+        let mut endpoint = Endpoint::new(config, seed);
+        for (rail, port) in ports.iter().enumerate() {
+            endpoint.set_room(rail, (port.room() / port.frame_max()) as u32);
+        }
+        let state = State {
+            endpoint,
             ends: Ends::new(ports, places, cards),
             openings: Openings::new(tell),
             looked,
             inboxes: Default::default(),
             lost: Vec::new(),
-            connected: 0,
             scratch: Vec::new(),
             kept_back: 0,
             page: Page::new(counters.0, counters.1),
             unread: 0,
             turns: 0,
         };
-        state.share_room();
         EtherDevice { state: Arc::new(Mutex::new(state)), short, serves }
     }
 
@@ -194,14 +195,6 @@ impl Device for EtherDevice {
 }
 
 impl State {
-    /// What the kernel keeps for us, shared among the peers that may send.
-    fn share_room(&mut self) {
-        for (rail, port) in self.ends.ports.iter().enumerate() {
-            let frames = port.room() / port.frame_max().max(1) / self.connected.max(1);
-            self.endpoint.set_credit(rail, frames.clamp(2, usize::from(u16::MAX)) as u16);
-        }
-    }
-
     /// Begins to connect, if that can be done by now.
     fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
         let routes = self.ends.routes_to(peer.0).ok_or(Refusal::Full)?;
@@ -213,8 +206,6 @@ impl State {
         for (route, frame) in routes {
             self.endpoint.open(peer.0, route, frame);
         }
-        self.connected += 1;
-        self.share_room();
         Ok(())
     }
 

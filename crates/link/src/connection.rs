@@ -7,6 +7,7 @@ use crate::ack::{self, ACK_MAX};
 use crate::bulk::{Bulk, Way};
 use crate::endpoint::SPARE;
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
+use crate::grant::Room;
 use crate::marks::{Mark, mark};
 use crate::path::{Due, Numbers, Path, Word};
 use crate::pool::{Pool, Queue, Slot};
@@ -44,8 +45,8 @@ pub struct Shared {
     /// Frames to be sent, or under way; and fragments that wait for those before them.
     pub sending: Pool,
     pub holding: Holding,
-    /// Frames that we have room for on a path of each of our rails (P21).
-    pub credits: Box<[u16]>,
+    /// What each of our rails has room for (P21).
+    pub rooms: Box<[Room]>,
     /// What each of our rails is.
     pub rails: Box<[Rail]>,
     pub counts: Counts,
@@ -93,8 +94,8 @@ pub struct Connection {
 }
 
 impl Shared {
-    fn credit(&self, route: Route) -> u16 {
-        self.credits[usize::from(route.ours)]
+    fn room(&mut self, route: Route) -> &mut Room {
+        &mut self.rooms[usize::from(route.ours)]
     }
 
     /// Of the rail that a route leaves by.
@@ -243,19 +244,19 @@ impl Connection {
     }
 
     /// Whether the wire took it.
-    fn write_hello(&self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) -> bool {
+    fn write_hello(&mut self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) -> bool {
         let slot = shared.sending.take(len).expect("one is always left");
-        let strand = &self.strands[at];
-        let credit = shared.credit(strand.route);
+        let strand = &mut self.strands[at];
+        let hello = strand.hello(shared.room(strand.route));
         let bytes = shared.sending.frame_mut(slot);
-        strand.hello(credit).write(&mut bytes[HEADER..]);
+        hello.write(&mut bytes[HEADER..]);
         let head = Head {
             kind,
             flags: Flags::default(),
             path: shared.me,
             sequence: Seq(0),
             expected: Seq(0),
-            credit,
+            credit: hello.credit,
             open: 0,
         };
         let crc = frame::crc(&bytes[HEADER..]);
@@ -296,7 +297,6 @@ impl Connection {
         if u32::from(head.open) >= WINDOW {
             return Err(Dropped::Beyond);
         }
-        let credit = shared.credit(self.strands[at].route);
         let path = self.strands[at].path_mut().expect("it is open");
         let came = path.handle_word(&mut shared.sending, &word, now_ns)?;
         let more = path.under_way() > 0;
@@ -311,7 +311,6 @@ impl Connection {
             }
             return Err(reason);
         }
-        path.set_credit(credit);
         path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
         if let (Some((record, fragment)), Some(Ok(place))) = (record, place) {
             self.reassembly.take(&mut shared.holding, &record, fragment, payload, place, deliver);
@@ -425,7 +424,9 @@ impl Connection {
         let (peer, stop, strand) = (self.peer, self.stop(), &mut self.strands[at]);
         let route = strand.route;
         let Some((theirs, path)) = strand.open_mut().filter(|(_, path)| path.may_ask()) else { return };
-        let head = data(shared.credit(route), theirs, &path.numbers(0), Flags::ASK | stop);
+        let numbers = path.numbers(0);
+        let credit = path.credit(shared.room(route), numbers.expected);
+        let head = data(credit, theirs, &numbers, Flags::ASK | stop);
         let header = head.write(&shared.key, ends(shared.me, peer), 0, Some(frame::crc(&[])));
         match wire.send(peer, route, &[IoSlice::new(&header)]) {
             0 => mark(Mark::QuestionRefused),
@@ -454,8 +455,9 @@ impl Connection {
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
-        let (credit, checked) = (shared.credit(route), shared.rail(route).checked);
+        let checked = shared.rail(route).checked;
         let (theirs, path) = strand.open_mut().expect("it was picked");
+        let credit = path.credit(shared.room(route), path.numbers(0).expected);
         let room = RUN.min(path.room() as usize);
         let (mut run, mut count, mut bytes) = ([first; RUN], 0, 0);
         let mut next = Some(first);
@@ -560,7 +562,7 @@ impl Connection {
             path: theirs,
             sequence: Seq(0),
             expected: reply.ack.expected,
-            credit: shared.credit(route),
+            credit: path.credit(shared.room(route), reply.ack.end()),
             open: 0,
         };
         let header = head.write(&shared.key, ends(shared.me, peer), len, Some(frame::crc(&payload[..len])));
@@ -584,14 +586,14 @@ impl Connection {
     }
 
     /// Gives back all memory: the peer is gone.
-    pub fn forget(mut self, shared: &mut Shared) {
+    pub fn forget(self, shared: &mut Shared) {
         if self.slots > 0 || !self.reassembly.is_empty() {
             mark(Mark::Forgotten);
         }
-        for strand in &mut self.strands {
-            if let Some(path) = strand.path_mut() {
-                shared.sending.give_all(path.take_all());
-            }
+        for strand in self.strands {
+            let room = shared.room(strand.route);
+            let under_way = strand.give_up(room);
+            shared.sending.give_all(under_way);
         }
         shared.sending.give_all(self.waiting);
         self.reassembly.forget(&mut shared.holding);

@@ -6,6 +6,7 @@
 
 use crate::connection::{Connection, Counts, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
+use crate::grant::Room;
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
@@ -93,7 +94,7 @@ impl Endpoint {
             me,
             sending: Pool::new(sending, frame_max),
             holding: Holding::new(holding, frame_max - HEADER),
-            credits: vec![1; rails.len()].into_boxed_slice(),
+            rooms: vec![Room::new(0); rails.len()].into_boxed_slice(),
             rails: rails.into_boxed_slice(),
             counts: Counts::default(),
         };
@@ -109,9 +110,9 @@ impl Endpoint {
         }
     }
 
-    /// Frames that each peer may have under way to us on a path of our rail `rail` from now on (P21).
-    pub fn set_credit(&mut self, rail: usize, frames: u16) {
-        self.shared.credits[rail] = frames.max(1);
+    /// So many frames are kept of what comes by our rail `rail`: its paths share them (P21).
+    pub fn set_room(&mut self, rail: usize, frames: u32) {
+        self.shared.rooms[rail].set(frames);
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {

@@ -6,7 +6,7 @@
 //!
 //! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
 //! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt` and `window`, and at its end
-//! `reassembly`; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
+//! `reassembly`; `grant` shares the room for what comes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
 //! frame ports.
 
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@ mod bulk;
 mod connection;
 pub mod endpoint;
 pub mod frame;
+mod grant;
 pub mod marks;
 pub mod path;
 pub mod planted;

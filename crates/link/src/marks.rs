@@ -53,6 +53,10 @@ marks! {
     NumbersUsedUp = "a window of numbers was open";
     NetworkFull = "as much was under way as the network bears";
     CreditUsedUp = "as much was under way as the peer granted";
+    GrantDoubled = "a path used more than half of what it was granted, and got twice as much";
+    GrantShared = "a path was granted less, since others have room";
+    GrantLeast = "a path was granted the least, since nothing is left";
+    GrantKept = "a path had more than its part, and got nothing more";
     HeldByStop = "as much was under way as the peer takes after STOP";
     Doubling = "the network's window doubled";
     Growing = "the network's window grew a little";

@@ -5,11 +5,12 @@
 //! of the endpoint's pool. Before it: the connection; after it: `received`, `sent`, `rtt`.
 
 use crate::frame::{Dropped, Flags};
+use crate::grant::{Grant, Room};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::received::{Ack, Arrival, Received};
-use crate::rtt::{ACK_DELAY_NS, Rtt};
+use crate::rtt::{ACK_DELAY_NS, Rtt, TIMEOUT_MAX_NS};
 use crate::sent::{Came, Sent};
 use crate::seq::{Seq, WINDOW, WORDS};
 use crate::window::Window;
@@ -22,6 +23,11 @@ const ACK_EVERY_MAX: u32 = 64;
 /// Frames that may be under way to a peer that has said STOP: it has room for the fragments alone that it needs to
 /// go on, which are the oldest, and drops all others (P20).
 const STOPPED: u32 = 4;
+
+/// An acknowledgement that is refused goes out again after ACK_DELAY_NS, doubled so often at most: 0.4 s.
+const REFUSALS_MAX: u8 = 12;
+
+const _: () = assert!(ACK_DELAY_NS << REFUSALS_MAX < TIMEOUT_MAX_NS);
 
 /// Whether an acknowledgement is owed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,11 +117,15 @@ pub struct Path {
     /// The first number that the peer has no room for (P21), and whether it has said STOP (P20).
     granted: Seq,
     stopped: bool,
+    /// What the peer may have under way to us.
+    grant: Grant,
     owed: Owed,
     /// Frames taken since an acknowledgement was sent, how many make one due, and whether the next one says LOSE.
     taken: u32,
     ack_every: u32,
     lose: bool,
+    /// How often the wire refused one since something came.
+    refusals: u8,
     wait: Wait,
 }
 
@@ -129,10 +139,12 @@ impl Path {
             window: Window::new(ours),
             granted: ours + u32::from(credit),
             stopped: false,
+            grant: Grant::new(theirs),
             owed: Owed::Nothing,
             taken: 0,
             ack_every: 1,
             lose: false,
+            refusals: 0,
             wait: Wait::Idle,
         }
     }
@@ -211,8 +223,9 @@ impl Path {
         }
     }
 
-    /// Gives back all that is under way: the path is given up.
-    pub fn take_all(&mut self) -> Queue {
+    /// Gives back all that is under way, and the peer's part of the room: the path is given up.
+    pub fn give_up(mut self, room: &mut Room) -> Queue {
+        self.grant.give_back(room);
         self.sent.take_all()
     }
 
@@ -231,10 +244,11 @@ impl Path {
         }
     }
 
-    /// So many frames the peer may have under way to us, as our frames tell it.
-    #[inline]
-    pub fn set_credit(&mut self, frames: u16) {
-        self.ack_every = (u32::from(frames) / ACK_PART).clamp(1, ACK_EVERY_MAX);
+    /// The credit that a header is to say now which names `end` as the number behind the last one that came (P21).
+    pub fn credit(&mut self, room: &mut Room, end: Seq) -> u16 {
+        let frames = self.grant.renew(room, self.received.end());
+        self.ack_every = (frames / ACK_PART).clamp(1, ACK_EVERY_MAX);
+        self.grant.credit(end)
     }
 
     /// There is news for the peer that it waits for: GO.
@@ -242,9 +256,11 @@ impl Path {
         self.owed = Owed::Now;
     }
 
-    /// An acknowledgement was not taken by the wire: it goes soon, not at once, for the rail may be down for long.
+    /// An acknowledgement was not taken by the wire: it goes soon, and ever later as long as nothing comes, for the rail may be
+    /// down for long.
     pub fn tell_soon(&mut self, now_ns: u64) {
-        self.owed = Owed::By(now_ns + ACK_DELAY_NS);
+        self.owed = Owed::By(now_ns + (ACK_DELAY_NS << self.refusals));
+        self.refusals = (self.refusals + 1).min(REFUSALS_MAX);
     }
 
     /// An acknowledgement that is owed is due now.
@@ -277,6 +293,7 @@ impl Path {
             }
             Arrival::New => self.owe(now_ns),
         }
+        self.grant.used(u32::from(open) + 1);
         if flags.has(Flags::ASK) {
             mark(Mark::AskedByPeer);
             self.owed = Owed::Now;
@@ -327,6 +344,7 @@ impl Path {
         let was = self.under_way();
         let came = self.sent.acknowledge(pool, ack, end);
         self.rtt.heard();
+        self.refusals = 0;
         let granted = end + u32::from(word.credit);
         if self.granted.is_by(granted) {
             self.granted = granted;
@@ -407,7 +425,7 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
+    use crate::rtt::TIMEOUT_FIRST_NS;
 
     const ROOM: u16 = 2000;
 
@@ -428,7 +446,7 @@ mod tests {
     fn two() -> Two {
         let (ours, theirs) = (Seq(u32::MAX - 3), Seq(77));
         let mut b = Path::new(theirs, ours, ROOM);
-        b.set_credit(4 * 16);
+        assert_eq!(b.credit(&mut Room::new(4096), ours), 32);
         let pool = Pool::new(WINDOW as usize, 4);
         Two { a: Path::new(ours, theirs, ROOM), b, pool, now_ns: 1, came: vec![], lost: vec![] }
     }
@@ -553,6 +571,26 @@ mod tests {
         (41..60).for_each(|n| _ = two.send(n, true));
         assert!(two.reply().is_some());
         assert!(two.a.deadline_ns().unwrap_or(0) < two.now_ns + TIMEOUT_FIRST_NS);
+    }
+
+    /// P13: a rail that is down does not wake its rank every 100 us.
+    #[test]
+    fn a_refused_acknowledgement_goes_out_ever_more_seldom_until_something_comes() {
+        let mut two = two();
+        two.send(0, true);
+        let mut waits = vec![];
+        for _ in 0..20 {
+            let due_ns = two.b.deadline_ns().unwrap();
+            waits.push(due_ns - two.now_ns);
+            two.now_ns = due_ns;
+            assert!(two.b.poll_reply(due_ns).is_some());
+            two.b.tell_soon(due_ns);
+        }
+        assert!(waits.is_sorted() && waits[19] == ACK_DELAY_NS << REFUSALS_MAX, "{waits:?}");
+        two.send(1, true);
+        drop(two.b.handle_word(&mut two.pool, &word(Seq(77)), two.now_ns).unwrap());
+        two.b.tell_soon(two.now_ns);
+        assert_eq!(two.b.deadline_ns(), Some(two.now_ns + ACK_DELAY_NS));
     }
 
     /// P11

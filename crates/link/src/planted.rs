@@ -16,7 +16,7 @@ macro_rules! bugs {
         }
 
         impl Bug {
-            pub const ALL: [Bug; 13] = [$(Bug::$name),*];
+            pub const ALL: [Bug; 14] = [$(Bug::$name),*];
         }
     };
 }
@@ -48,6 +48,8 @@ bugs! {
     TagUnchecked,
     /// After a number of timeouts the peer is given up: its last acknowledgement may have been lost (P18).
     SilenceIsDeath,
+    /// Each path is granted room as if there were no other (P21).
+    RoomForEach,
 }
 
 #[cfg(feature = "planted")]

@@ -153,6 +153,12 @@ impl Received {
         self.expected
     }
 
+    /// The number behind the highest that has come.
+    #[inline]
+    pub fn end(&self) -> Seq {
+        self.expected + if self.beyond > 0 { self.reach + 1 } else { 0 }
+    }
+
     /// Whether something is missing that a later frame has overtaken.
     #[inline]
     pub fn has_gap(&self) -> bool {
@@ -229,6 +235,7 @@ mod tests {
             let expected = (0..).find(|n| !came.contains(n)).unwrap();
             let ack = it.ack();
             prop_assert_eq!(ack.expected, Seq(first) + expected);
+            prop_assert_eq!(it.end(), ack.end());
             prop_assert_eq!(it.has_gap(), came.iter().any(|&n| n > expected));
             for ahead in 1..WINDOW {
                 prop_assert_eq!(ack.has(ack.expected + ahead), came.contains(&(expected + ahead)), "{}", ahead);

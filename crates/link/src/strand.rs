@@ -5,8 +5,10 @@
 
 use crate::bulk::{Meter, Way};
 use crate::frame::{Dropped, HEADER, Kind};
+use crate::grant::{LEAST, Room};
 use crate::marks::{Mark, mark};
 use crate::path::Path;
+use crate::pool::Queue;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
 use crate::seq::Seq;
 
@@ -188,9 +190,21 @@ impl Strand {
         }
     }
 
-    /// What our HELLO or WELCOME says.
-    pub fn hello(&self, credit: u16) -> Hello {
+    /// What our HELLO or WELCOME says, and what it grants.
+    pub fn hello(&mut self, room: &mut Room) -> Hello {
+        let credit = match &mut self.state {
+            State::Open { first, path, .. } => path.credit(room, *first),
+            State::Reserved | State::Opening { .. } => LEAST as u16,
+        };
         Hello { number: self.ours, route: self.route, first: self.first, credit }
+    }
+
+    /// Gives back what is under way and the peer's part of the room: the peer is gone.
+    pub fn give_up(self, room: &mut Room) -> Queue {
+        match self.state {
+            State::Open { path, .. } => path.give_up(room),
+            State::Reserved | State::Opening { .. } => Queue::default(),
+        }
     }
 
     /// The peer's HELLO or WELCOME came, `len` bytes long with its header; HELLO is answered by WELCOME of its length.
@@ -278,10 +292,10 @@ mod tests {
     /// P7
     #[test]
     fn a_hello_comes_back_as_it_was_and_a_short_one_is_none() {
-        let hello = strand().hello(9);
+        let hello = strand().hello(&mut Room::new(9));
         let mut payload = [1; 40];
         hello.write(&mut payload);
-        assert_eq!(Hello::read(&payload, 9), Ok(hello));
+        assert_eq!(Hello::read(&payload, 2), Ok(hello));
         assert_eq!(Hello::read(&payload[..HELLO - 1], 9), Err(Dropped::Hello));
         payload[11] = 1;
         assert_eq!(Hello::read(&payload, 9), Err(Dropped::Hello));

@@ -205,7 +205,7 @@ fn endpoint(me: u32) -> Endpoint {
             .into(),
     };
     let mut endpoint = Endpoint::new(config, 5);
-    (0..usize::from(RAILS)).for_each(|rail| endpoint.set_credit(rail, 100));
+    (0..usize::from(RAILS)).for_each(|rail| endpoint.set_room(rail, 100));
     endpoint
 }
 
@@ -465,7 +465,7 @@ impl Test {
                 }
             }
             Call::Acknowledge => self.each(Endpoint::acknowledge),
-            Call::Credit { rail, frames } => self.each(|it| it.set_credit(usize::from(rail % RAILS), frames)),
+            Call::Credit { rail, frames } => self.each(|it| it.set_room(usize::from(rail % RAILS), u32::from(frames))),
         }
         assert_eq!(self.it.deadline_ns(), self.twin.deadline_ns(), "at {now_ns}");
     }

@@ -47,7 +47,7 @@ fn config(me: u32, ranks: u32) -> Config {
 
 fn endpoint(me: u32) -> Endpoint {
     let mut endpoint = Endpoint::new(config(me, RANKS), 9);
-    endpoint.set_credit(0, 1000);
+    endpoint.set_room(0, 1000);
     endpoint
 }
 

@@ -55,6 +55,7 @@ bugs! {
     the_round_trip_of_the_oldest: RoundTripOfOldest;
     tags_unchecked: TagUnchecked;
     silence_taken_for_death: SilenceIsDeath;
+    room_granted_twice: RoomForEach;
 }
 
 #[test]

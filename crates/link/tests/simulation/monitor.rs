@@ -66,12 +66,24 @@ struct Known {
     /// What HELLO granted, as long as our first number is not known; and the first number that there is no room for.
     first_credit: Option<u16>,
     granted: Option<u32>,
+    /// Our first number; where the room ends that our receiver has said it has; and the number behind the last that it took.
+    first: Option<u32>,
+    said: Option<u32>,
+    reached: u32,
     stopped: bool,
     /// Frames with payload since `begin`.
     count: u32,
 }
 
 impl Known {
+    /// Our receiver says that it has room.
+    fn say(&mut self, until: u32) {
+        let said = self.said.get_or_insert(until);
+        if until.wrapping_sub(*said) as i32 > 0 {
+            *said = until;
+        }
+    }
+
     fn grant(&mut self, until: u32) {
         let granted = self.granted.get_or_insert(until);
         if until.wrapping_sub(*granted) as i32 > 0 {
@@ -104,14 +116,43 @@ impl Monitor {
         self.known.values_mut().for_each(|known| known.count = 0);
     }
 
+    /// The rank at `place` has transmitted: what it granted there together fits its room there, but for the least that each path
+    /// gets (P21).
+    pub fn check(&self, place: usize, room: u32) {
+        let paths = self.known.iter().filter(|(direction, _)| direction.1 == place);
+        let frames = |known: &Known| (known.said?.wrapping_sub(known.reached) as i32).try_into().ok();
+        let granted: Vec<u32> = paths.filter_map(|(_, known)| frames(known)).collect();
+        let most = room + 2 * granted.len() as u32;
+        assert!(granted.iter().sum::<u32>() <= most, "{granted:?} were granted at {place} of {room} (P21)");
+    }
+
+    /// Who receives in this direction has forgotten who sends.
+    pub fn forgotten(&mut self, direction: Direction) {
+        self.known.entry(direction).or_default().said = None;
+    }
+
     /// A frame goes out.
     pub fn sent(&mut self, direction: Direction, frame: &[u8]) {
         let said = Said::of(frame);
+        let back = self.known.entry((direction.1, direction.0)).or_default();
+        match said.kind {
+            // Room that a HELLO grants to who may never hear it is the least.
+            HELLO => {}
+            WELCOME => {
+                let first = back.first.expect("WELCOME answers HELLO");
+                back.say(first.wrapping_add(u32::from(said.credit)));
+            }
+            _ => back.say(said.end().wrapping_add(u32::from(said.credit))),
+        }
         let known = self.known.entry(direction).or_default();
         match said.kind {
             HELLO | WELCOME => {
                 self.numbers.insert(word(said.payload, 0));
-                known.next.get_or_insert(word(said.payload, 4));
+                let first = word(said.payload, 4);
+                known.next.get_or_insert(first);
+                if known.first.replace(first).is_none() {
+                    known.reached = first;
+                }
             }
             DATA => {
                 let next = *known.next.get_or_insert(said.sequence);
@@ -138,6 +179,11 @@ impl Monitor {
             return;
         }
         let said = Said::of(frame);
+        let along = self.known.entry(direction).or_default();
+        let end = said.sequence.wrapping_add(1);
+        if said.kind == DATA && result != Err(Dropped::NoRoom) && end.wrapping_sub(along.reached) as i32 > 0 {
+            along.reached = end;
+        }
         let known = self.known.entry((direction.1, direction.0)).or_default();
         if matches!(said.kind, HELLO | WELCOME) {
             known.first_credit = known.first_credit.max(Some(said.credit));

@@ -68,6 +68,8 @@ impl Wire for Cable<'_> {
 
 struct Node {
     endpoint: Endpoint,
+    /// What each of its rails keeps for it, in frames, as it was told.
+    rooms: Vec<u32>,
     /// Lengths of messages to be sent to each rank, and how many were.
     plans: Vec<VecDeque<usize>>,
     sent: Vec<u64>,
@@ -152,12 +154,13 @@ impl World {
                     .collect(),
             };
             let mut endpoint = Endpoint::new(config, seed.wrapping_add(life << 32));
-            for rail in 0..rails.len() {
-                endpoint.set_credit(rail, if bulk { 2000 } else { dice.one_of(&[1, 8, 64, 500]) });
-            }
+            let rooms: Vec<u32> =
+                rails.iter().map(|_| if bulk { 2000 } else { dice.one_of(&[1, 8, 64, 500]) }).collect();
+            rooms.iter().enumerate().for_each(|(rail, &room)| endpoint.set_room(rail, room));
             let plans = (0..ranks).map(|to| plan(&mut dice, me, to, traffic)).collect();
             Node {
                 endpoint,
+                rooms,
                 plans,
                 sent: vec![0; ranks as usize],
                 came: vec![0; ranks as usize],
@@ -205,6 +208,9 @@ impl World {
             let (_, dead) = node.deaths.swap_remove(at);
             node.endpoint.forget(dead);
             node.forgot.insert(dead);
+            let count = self.rails.len();
+            let place = |rank: u32, rail: usize| rank as usize * count + rail;
+            (0..count).for_each(|rail| self.monitor.forgotten((place(dead, rail), place(me, rail))));
         }
         while let Some(arrival) = self.nodes[me as usize].socket.pop_front() {
             self.receive(&arrival, false);
@@ -220,6 +226,9 @@ impl World {
         let World { network, monitor, strangers, dice, nodes, rails, down, .. } = self;
         let node = &mut nodes[me as usize];
         node.endpoint.transmit(now_ns, &mut Cable { network, monitor, strangers, dice, me, rails, down: *down });
+        for (rail, &room) in node.rooms.iter().enumerate() {
+            monitor.check(me as usize * rails.len() + rail, room);
+        }
         // Whoever has sent all, or was refused, looks again when something comes or is due.
         let tick_ns = if goes_on { now_ns + 20 * US + dice.below(TICK_NS) } else { u64::MAX };
         let due_ns = node.endpoint.deadline_ns().unwrap_or(u64::MAX).max(now_ns + 10 * US);

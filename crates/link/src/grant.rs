@@ -1,0 +1,175 @@
+//! Room for what comes (P21): how many frames each path of a rail may have under way to us, so that all of them together fit what
+//! the rail's port really keeps.
+//!
+//! A path is granted about what it uses: twice what was under way, as the peer's `open` says, and at most half of what the others
+//! have left, so that n busy paths have room / (n + 1) each. What was granted is never taken back; a path that has more than its
+//! part gets no more until so many have come. Before it: `path`, for each header that says a credit.
+
+use crate::marks::{Mark, mark};
+use crate::planted::{Bug, planted};
+use crate::seq::{Seq, WINDOW};
+
+/// What a path is granted whatever is left, or its peer could not go on; HELLO says it, for nobody may ever answer.
+pub const LEAST: u32 = 2;
+
+/// What a path is granted at first: a sender begins with no more (P23), so that no first bulk waits for room.
+const FIRST: u32 = 32;
+/// The part of what is left that a path is granted at first: many have opened paths and say nothing more.
+const FIRST_PART: u32 = 16;
+
+/// One of our rails' room, in frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    frames: u32,
+    /// What its paths were granted and did not send, as far as they were looked at.
+    granted: u32,
+}
+
+impl Room {
+    pub fn new(frames: u32) -> Room {
+        Room { frames, granted: 0 }
+    }
+
+    /// What was granted stands, even if it is more.
+    pub fn set(&mut self, frames: u32) {
+        self.frames = frames;
+    }
+}
+
+/// What one path's peer was granted.
+#[derive(Debug)]
+pub struct Grant {
+    /// The first number that the peer has no room for: never more than a window beyond what came.
+    until: Seq,
+    /// Frames that stand for it in the rail's room.
+    counted: u32,
+    /// Frames that it gets if there is room: none before it was granted any.
+    target: u32,
+}
+
+impl Grant {
+    /// For a path whose peer begins with number `first`, and has heard HELLO at most.
+    pub fn new(first: Seq) -> Grant {
+        Grant { until: first + LEAST, counted: 0, target: 0 }
+    }
+
+    /// The peer had so many frames under way: if that is more than half of what it gets, it gets twice as many.
+    #[inline]
+    pub fn used(&mut self, frames: u32) {
+        if 2 * frames > self.target && (1..WINDOW).contains(&self.target) {
+            mark(Mark::GrantDoubled);
+            self.target = (2 * self.target).min(WINDOW);
+        }
+    }
+
+    /// Nothing before `end` is under way: grants what there is room for, in frames beyond it.
+    pub fn renew(&mut self, room: &mut Room, end: Seq) -> u32 {
+        let others = if planted(Bug::RoomForEach) { 0 } else { room.granted - self.counted };
+        let left = room.frames.saturating_sub(others);
+        if self.target == 0 {
+            self.target = FIRST.min(left / FIRST_PART).max(LEAST);
+        }
+        let frames = self.target.min(left / 2).max(LEAST);
+        if frames < self.target {
+            mark(if frames == LEAST { Mark::GrantLeast } else { Mark::GrantShared });
+        }
+        match end.until(self.until) {
+            has if (frames + 1..=WINDOW).contains(&has) => mark(Mark::GrantKept),
+            _ => self.until = end + frames,
+        }
+        room.granted -= self.counted;
+        self.counted = end.until(self.until);
+        room.granted += self.counted;
+        frames
+    }
+
+    /// What a header says that names `end` as the number behind the last one that came.
+    #[inline]
+    pub fn credit(&self, end: Seq) -> u16 {
+        let frames = if end.is_by(self.until) { end.until(self.until) } else { 0 };
+        frames.min(u32::from(u16::MAX)) as u16
+    }
+
+    /// The path is given up.
+    pub fn give_back(self, room: &mut Room) {
+        room.granted -= self.counted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path's peer that sends all that it may: so many frames came.
+    fn fill(grant: &mut Grant, room: &mut Room, end: &mut Seq) -> u32 {
+        let frames = grant.credit(*end);
+        grant.used(u32::from(frames));
+        *end = *end + u32::from(frames);
+        grant.renew(room, *end);
+        u32::from(frames)
+    }
+
+    /// P21
+    #[test]
+    fn all_that_is_granted_fits_the_room_and_busy_paths_have_equal_parts() {
+        const ROOM: u32 = 2137;
+        for count in [1, 2, 8, 64, 300] {
+            let mut room = Room::new(ROOM);
+            let mut paths: Vec<(Grant, Seq)> =
+                (0..count).map(|n| Seq(u32::MAX - n)).map(|n| (Grant::new(n), n)).collect();
+            for _ in 0..40 {
+                for (grant, end) in &mut paths {
+                    fill(grant, &mut room, end);
+                    let over = if count > 64 { LEAST * count } else { 0 };
+                    assert!(room.granted <= ROOM + over, "{} of {count} paths", room.granted);
+                }
+            }
+            if count > 64 {
+                continue;
+            }
+            let part = ROOM / (count + 1);
+            let granted = paths.iter().map(|(grant, end)| u32::from(grant.credit(*end)));
+            assert!(
+                granted.clone().all(|it| it.abs_diff(part.min(WINDOW)) <= 1 + part / 8),
+                "{count}: {:?}",
+                granted.collect::<Vec<_>>()
+            );
+            paths.into_iter().for_each(|(grant, _)| grant.give_back(&mut room));
+            assert_eq!(room.granted, 0);
+        }
+    }
+
+    /// P21
+    #[test]
+    fn a_path_is_granted_what_it_uses_and_keeps_what_it_has() {
+        let mut room = Room::new(1000);
+        let (mut busy, mut end) = (Grant::new(Seq(0)), Seq(0));
+        busy.renew(&mut room, end);
+        for n in 0..1000 {
+            busy.used(15);
+            end = Seq(n);
+            busy.renew(&mut room, end);
+        }
+        assert_eq!(busy.credit(end), 32, "one that uses a little gets no more");
+        (0..10).for_each(|_| _ = fill(&mut busy, &mut room, &mut end));
+        assert_eq!(busy.credit(end), 500);
+        let (mut other, mut other_end) = (Grant::new(Seq(0)), Seq(0));
+        (0..10).for_each(|_| _ = fill(&mut other, &mut room, &mut other_end));
+        assert_eq!((busy.credit(end), other.credit(other_end)), (500, 250), "what was granted stands");
+        busy.renew(&mut room, end + 100);
+        assert_eq!(busy.credit(end + 100), 400, "but nothing is added");
+        busy.renew(&mut room, end + 500);
+        assert_eq!(busy.credit(end + 500), 375);
+    }
+
+    /// P21
+    #[test]
+    fn where_nothing_is_left_everybody_still_gets_a_little() {
+        let mut room = Room::new(1);
+        for _ in 0..3 {
+            let mut grant = Grant::new(Seq(7));
+            assert_eq!((grant.renew(&mut room, Seq(7)), grant.credit(Seq(7))), (LEAST, LEAST as u16));
+            assert_eq!(grant.credit(Seq(70)), 0, "questions go beyond what was granted");
+        }
+    }
+}
