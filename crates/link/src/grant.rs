@@ -15,7 +15,7 @@ pub const LEAST: u32 = 2;
 /// What a path is granted at first: a sender begins with no more (P23), so that no first bulk waits for room.
 const FIRST: u32 = 32;
 /// The part of what is left that a path is granted at first: many have opened paths and say nothing more.
-const FIRST_PART: u32 = 16;
+const FIRST_PART: u32 = 4;
 
 /// One of our rails' room, in frames.
 #[derive(Clone, Copy, Debug)]

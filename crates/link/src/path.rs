@@ -19,6 +19,9 @@ use crate::window::Window;
 /// no more than one run of UDP segments (P13).
 const ACK_PART: u32 = 4;
 const ACK_EVERY_MAX: u32 = 64;
+/// One that comes alone is answered with the answer to it: an acknowledgement of its own costs a system call (MTU 9000, 1 B: 4.9 us,
+/// not 2.2). Whoever has granted least has granted as many.
+const ACK_EVERY_MIN: u32 = crate::grant::LEAST;
 
 /// Frames that may be under way to a peer that has said STOP: it has room for the fragments alone that it needs to
 /// go on, which are the oldest, and drops all others (P20).
@@ -247,7 +250,7 @@ impl Path {
     /// The credit that a header is to say now which names `end` as the number behind the last one that came (P21).
     pub fn credit(&mut self, room: &mut Room, end: Seq) -> u16 {
         let frames = self.grant.renew(room, self.received.end());
-        self.ack_every = (frames / ACK_PART).clamp(1, ACK_EVERY_MAX);
+        self.ack_every = (frames / ACK_PART).clamp(ACK_EVERY_MIN, ACK_EVERY_MAX);
         self.grant.credit(end)
     }
 
