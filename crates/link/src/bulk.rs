@@ -9,6 +9,9 @@ use crate::marks::{Mark, mark};
 /// Bytes by which a way is judged: enough for TCP's slow start to be over at half of it, where the measuring begins.
 const TRIAL_BYTES: u64 = 2 << 20;
 
+/// Bytes after which a way that has not half of another's rate is tried no longer.
+const GLANCE_BYTES: u64 = TRIAL_BYTES / 8;
+
 /// Bytes until all ways are tried again, the first time and the last: at a tenth of the winner's rate a trial costs less than a
 /// tenth of the first.
 const AGAIN_BYTES: u64 = 256 << 20;
@@ -47,10 +50,13 @@ impl Meter {
         *self = Meter { since_ns: self.since_ns, ..Meter::default() };
     }
 
+    fn bytes(&self) -> u64 {
+        (self.came * self.sent_bytes).checked_div(self.sent).unwrap_or(0)
+    }
+
     /// Bytes in a thousandth of a second; 0 before any came.
     fn rate(&self) -> u64 {
-        let bytes = (self.came * self.sent_bytes).checked_div(self.sent).unwrap_or(0);
-        (bytes * 1_000_000).checked_div(self.busy_ns).unwrap_or(0)
+        (self.bytes() * 1_000_000).checked_div(self.busy_ns).unwrap_or(0)
     }
 }
 
@@ -116,18 +122,23 @@ impl Bulk {
         if self.trying && before > TRIAL_BYTES / 2 && self.left <= TRIAL_BYTES / 2 {
             ways[way].meter().clear();
         }
-        if self.left > 0 {
+        if !self.trying {
+            if self.left == 0 {
+                self.begin(ways);
+            }
             return;
         }
-        if !self.trying {
-            return self.begin(ways);
+        let meter = ways[way].meter();
+        let rate = meter.rate();
+        let is_poor = self.best.is_some() && meter.bytes() >= GLANCE_BYTES && 2 * rate < self.rate;
+        if self.left > 0 && !is_poor {
+            return;
         }
-        let rate = ways[way].meter().rate();
         if self.best.is_none() || rate > self.rate {
             (self.best, self.rate) = (self.way, rate);
         }
-        match (way + 1..ways.len()).find(|&next| ways[next].is_usable(self.nic)) {
-            Some(next) => self.take(next, TRIAL_BYTES),
+        match (0..way).rev().find(|&next| ways[next].is_usable(self.nic)) {
+            Some(next) => self.try_out(next, ways),
             None => self.end(),
         }
     }
@@ -135,9 +146,10 @@ impl Bulk {
     fn begin<W: Way>(&mut self, ways: &mut [W]) {
         (self.best, self.way) = (None, None);
         self.trying = true;
-        if let Some(first) = (0..ways.len()).find(|&at| ways[at].is_usable(self.nic)) {
+        // From the last on: ways that were made for bulk come behind those of single frames, of which little is then tried.
+        if let Some(first) = (0..ways.len()).rev().find(|&at| ways[at].is_usable(self.nic)) {
             mark(Mark::BulkTried);
-            self.take(first, TRIAL_BYTES);
+            self.try_out(first, ways);
         }
     }
 
@@ -148,8 +160,9 @@ impl Bulk {
         self.trying = false;
     }
 
-    fn take(&mut self, way: usize, bytes: u64) {
-        (self.way, self.left) = (Some(way as u8), bytes);
+    fn try_out<W: Way>(&mut self, way: usize, ways: &mut [W]) {
+        (self.way, self.left) = (Some(way as u8), TRIAL_BYTES);
+        ways[way].meter().clear();
     }
 }
 
@@ -177,10 +190,10 @@ mod tests {
         slow_ns.iter().map(|&slow_ns| Fake { slow_ns, usable: true, meter: Meter::default() }).collect()
     }
 
-    /// Sends so many megabytes; how many went by each way.
-    fn send(bulk: &mut Bulk, ways: &mut [Fake], megabytes: usize, now_ns: &mut u64) -> Vec<usize> {
+    /// Sends so many kilobytes; how many went by each way.
+    fn send(bulk: &mut Bulk, ways: &mut [Fake], kilobytes: usize, now_ns: &mut u64) -> Vec<usize> {
         let mut by = vec![0; ways.len()];
-        for _ in 0..megabytes << 4 {
+        for _ in 0..kilobytes / 64 {
             bulk.look(ways);
             let way = bulk.way().expect("one is usable");
             by[way] += 64;
@@ -191,35 +204,37 @@ mod tests {
             *now_ns += 1_000_000;
             bulk.sent(64 << 10, ways);
         }
-        by.iter().map(|kilobytes| kilobytes >> 10).collect()
+        by
     }
 
     #[test]
     fn the_fastest_way_is_taken_after_each_was_tried() {
         let (mut bulk, mut ways, mut now_ns) = (Bulk::new(0), ways(&[500, 100, 200]), 0);
-        assert_eq!(send(&mut bulk, &mut ways, 6, &mut now_ns), [2, 2, 2]);
+        // Kilobytes: of the first, which is much slower than the others, a glance is enough.
+        let trial = [256, 2048, 2048];
+        assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
         assert_eq!(bulk.winner(), Some(1));
-        assert_eq!(send(&mut bulk, &mut ways, 256, &mut now_ns), [0, 256, 0]);
+        assert_eq!(send(&mut bulk, &mut ways, 256 << 10, &mut now_ns), [0, 256 << 10, 0]);
         // All are tried again; the same one wins, and keeps it for twice as long.
-        assert_eq!(send(&mut bulk, &mut ways, 6, &mut now_ns), [2, 2, 2]);
-        assert_eq!(send(&mut bulk, &mut ways, 512, &mut now_ns), [0, 512, 0]);
+        assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
+        assert_eq!(send(&mut bulk, &mut ways, 512 << 10, &mut now_ns), [0, 512 << 10, 0]);
         // The world has changed.
-        ways[2].slow_ns = 10;
-        send(&mut bulk, &mut ways, 6, &mut now_ns);
-        assert_eq!(bulk.winner(), Some(2));
-        assert_eq!(send(&mut bulk, &mut ways, 256, &mut now_ns), [0, 0, 256]);
+        ways[0].slow_ns = 10;
+        assert_eq!(send(&mut bulk, &mut ways, 6 << 10, &mut now_ns), [2048; 3]);
+        assert_eq!(bulk.winner(), Some(0));
+        assert_eq!(send(&mut bulk, &mut ways, 256 << 10, &mut now_ns), [256 << 10, 0, 0]);
     }
 
     #[test]
     fn a_way_that_is_gone_is_left_at_once_and_a_new_one_is_tried() {
         let (mut bulk, mut ways, mut now_ns) = (Bulk::new(0), ways(&[100, 500]), 0);
-        send(&mut bulk, &mut ways, 5, &mut now_ns);
+        send(&mut bulk, &mut ways, 5 << 10, &mut now_ns);
         assert_eq!(bulk.way(), Some(0));
         ways[0].usable = false;
-        assert_eq!(send(&mut bulk, &mut ways, 10, &mut now_ns), [0, 10]);
+        assert_eq!(send(&mut bulk, &mut ways, 10 << 10, &mut now_ns), [0, 10 << 10]);
         ways[0].usable = true;
         bulk.widened(&mut ways);
-        send(&mut bulk, &mut ways, 4, &mut now_ns);
+        send(&mut bulk, &mut ways, 4 << 10, &mut now_ns);
         assert_eq!(bulk.way(), Some(0));
     }
 
