@@ -103,6 +103,12 @@ def test_several_bad_networks(make, build):
     finished(lab, "-ppn", "1", build("random.c"), "3", "20")
 
 
+@pytest.mark.parametrize("crc, corrupt", [("on", 0.01), ("off", 0)])
+def test_payload_is_checked_by_wish(make, build, crc, corrupt):
+    lab = make(hosts=2, corrupt=corrupt)
+    finished(lab, "-ppn", "2", build("random.c"), "9", "30", env={"HAWSER_CRC": crc})
+
+
 @pytest.mark.parametrize("port", PORTS)
 def test_a_switch_that_is_slow_and_holds_little(make, build, port):
     """All hosts send to one: its port has room for some twenty frames, and drops the rest."""

@@ -52,7 +52,7 @@ info = MPI.Info.Create()
 host = comm.Split_type(MPI.COMM_TYPE_SHARED)
 level = comm.Split_type(MPI.COMM_TYPE_HW_UNGUIDED, info=info)
 if host.size == size:
-    assert level == MPI.COMM_NULL and info.nkeys == 0
+    assert level == MPI.COMM_NULL and info.Get_nkeys() == 0
 else:
     assert level.size == host.size and info["mpi_hw_resource_type"] == "mpi_shared_memory"
     level.Free()
