@@ -75,6 +75,19 @@ enum Load {
     Long,
 }
 
+impl Load {
+    /// Of `bytes` bytes in `frames` frames, where few of them go in frames of at most `few` bytes.
+    fn of(bytes: usize, frames: usize, few: usize) -> Load {
+        if bytes > LONG_BYTES {
+            Load::Long
+        } else if frames >= BULK || bytes > (BULK - 1) * few {
+            Load::Bulk
+        } else {
+            Load::Few
+        }
+    }
+}
+
 /// See the module.
 pub struct Connection {
     peer: u32,
@@ -141,20 +154,9 @@ impl Connection {
         &self.strands
     }
 
-    /// How much `bytes` bytes in `frames` frames are, as the path for few of them counts.
-    fn load(&self, bytes: usize, frames: usize) -> Load {
-        if bytes > LONG_BYTES {
-            Load::Long
-        } else if frames >= BULK || bytes > (BULK - 1) * self.frame_of(self.grade(Grade::Quick)) {
-            Load::Bulk
-        } else {
-            Load::Few
-        }
-    }
-
     /// The first grade from `least` on of which a path answers; if none does, of all.
     fn grade(&self, least: Grade) -> Option<Grade> {
-        let answering = || self.strands.iter().filter(|strand| strand.is_usable(strand.rail.nic));
+        let answering = || self.strands.iter().filter(|strand| strand.answers());
         let of = |least: Grade| answering().map(|strand| strand.rail.grade).filter(|&grade| grade >= least).min();
         of(least).or_else(|| of(Grade::Quick))
     }
@@ -170,22 +172,22 @@ impl Connection {
         }
     }
 
-    /// The longest frame that all open paths of a grade take; before one is, all paths. Hosts have NICs that lead nowhere near the
-    /// peer.
-    fn frame_of(&self, grade: Option<Grade>) -> usize {
-        let of = self.strands.iter().filter(|strand| grade == Some(strand.rail.grade) && strand.path().is_some());
-        let shortest = of.map(Strand::frame).min().or_else(|| self.strands.iter().map(Strand::frame).min());
+    /// The longest frame that all paths take by which such a load goes; before one is open, all paths. Hosts have NICs that lead
+    /// nowhere near the peer.
+    fn frame_of(&self, load: Load) -> usize {
+        let carries = self.carries(load);
+        let of = self.strands.iter().enumerate().filter(|&(at, _)| carries(at)).map(|(_, strand)| strand.frame());
+        let shortest = of.min().or_else(|| self.strands.iter().map(Strand::frame).min());
         shortest.expect("a connection has paths")
     }
 
     /// The longest frame for a message of `total` bytes.
     pub fn frame(&self, total: usize) -> usize {
-        let few = self.frame_of(self.grade(Grade::Quick));
-        if total <= (BULK - 1) * few {
-            return few;
+        let few = self.frame_of(Load::Few);
+        match Load::of(total, 1, few) {
+            Load::Few => few,
+            load => self.frame_of(load),
         }
-        let carries = self.carries(self.load(total, 1));
-        (0..self.strands.len()).filter(|&at| carries(at)).map(|at| self.strands[at].frame()).min().unwrap_or(few)
     }
 
     /// Slots that hold something for the peer.
@@ -282,8 +284,7 @@ impl Connection {
         if head.kind == Kind::Ack {
             let ack = ack::read(head.expected, payload)?;
             let fates = path.handle_ack(&mut shared.sending, &ack, &word, now_ns)?;
-            let more = path.under_way() > 0;
-            self.give(shared, at, fates.came, more, now_ns);
+            self.give(shared, at, fates.came, now_ns);
             self.send_again(shared, fates.lost);
             return Ok(());
         }
@@ -299,8 +300,7 @@ impl Connection {
         }
         let path = self.strands[at].path_mut().expect("it is open");
         let came = path.handle_word(&mut shared.sending, &word, now_ns)?;
-        let more = path.under_way() > 0;
-        self.give(shared, at, came, more, now_ns);
+        self.give(shared, at, came, now_ns);
         let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
@@ -318,11 +318,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Frames that were under way on path `at` have come; whether others still are.
-    fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, more: bool, now_ns: u64) {
+    /// Frames that were under way on path `at` have come.
+    fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, now_ns: u64) {
         if !came.is_empty() {
             let count = shared.sending.give_all(came);
             self.slots -= count;
+            let more = self.strands[at].path().is_some_and(|path| path.under_way() > 0);
             self.strands[at].meter().came(count, more, now_ns);
         }
     }
@@ -509,7 +510,7 @@ impl Connection {
                 break;
             }
         }
-        self.load(bytes, self.waiting.len())
+        Load::of(bytes, self.waiting.len(), self.frame_of(Load::Few))
     }
 
     /// The path for a frame of `len` bytes: of those that such a load goes by, the one with the most room. Bulk waits for its own

@@ -173,6 +173,11 @@ impl Strand {
         }
     }
 
+    /// It is open and not silent (P24).
+    pub fn answers(&self) -> bool {
+        self.path().is_some_and(|path| !path.is_silent())
+    }
+
     /// The path, and the peer's number for it.
     pub fn open_mut(&mut self) -> Option<(u32, &mut Path)> {
         match &mut self.state {
@@ -271,7 +276,7 @@ impl Strand {
 
 impl Way for Strand {
     fn is_usable(&self, nic: u8) -> bool {
-        self.rail.nic == nic && self.path().is_some_and(|path| !path.is_silent())
+        self.rail.nic == nic && self.answers()
     }
 
     fn meter(&mut self) -> &mut Meter {
