@@ -89,11 +89,11 @@ pub enum Inspect {
     Stats,
 }
 
-/// What a rank says of its ways to a peer on another host.
+/// What a rank says of its ways to a peer on another host (dev-ether/src/unanswered.rs).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Unanswered {
     pub peer: u32,
-    /// There is nothing to try.
+    /// No port of ours goes with one of the peer's: there is nothing to try.
     pub hopeless: bool,
     /// A line for each pair of ports; empty once one of them was answered.
     pub pairs: String,

@@ -30,15 +30,16 @@ pub struct Ends {
     cards: Cards,
     /// Cards that were needed, by rank.
     known: Vec<Option<Card>>,
-    /// The system's error number of ways that it refused when they were last used, by rank.
-    refused: HashMap<(u32, Route), i32>,
+    /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
+    /// that refuses nothing does not pay for the others.
+    refused: Vec<HashMap<(u32, Route), i32>>,
 }
 
 impl Ends {
     /// `places`: of each port its rail, and how that is called.
     pub fn new(ports: Vec<Box<dyn FramePort>>, places: Vec<(u8, String)>, cards: Cards) -> Ends {
-        let in_vain = vec![0; ports.len()];
-        Ends { ports, places, in_vain, asked: 0, cards, known: Vec::new(), refused: HashMap::new() }
+        let (in_vain, refused) = (vec![0; ports.len()], vec![HashMap::new(); ports.len()]);
+        Ends { ports, places, in_vain, asked: 0, cards, known: Vec::new(), refused }
     }
 
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
@@ -95,14 +96,15 @@ impl Ends {
 
     /// The error number of a way that the system refused when it was last used.
     pub fn refused(&self, peer: u32, route: Route) -> Option<i32> {
-        self.refused.get(&(peer, route)).copied()
+        self.refused[usize::from(route.ours)].get(&(peer, route)).copied()
     }
 
     /// Keeps in mind what the system says of a way. How many frames it took.
     fn note(&mut self, peer: u32, route: Route, sent: Result<usize, Refused>) -> usize {
+        let refused = &mut self.refused[usize::from(route.ours)];
         match sent {
-            Err(Refused::Unreachable(number)) => drop(self.refused.insert((peer, route), number)),
-            Ok(_) if !self.refused.is_empty() => drop(self.refused.remove(&(peer, route))),
+            Err(Refused::Unreachable(number)) => drop(refused.insert((peer, route), number)),
+            Ok(_) if !refused.is_empty() => drop(refused.remove(&(peer, route))),
             _ => {}
         }
         sent.unwrap_or(0)

@@ -25,5 +25,5 @@ pub use device::{EtherDevice, Setup};
 pub use ends::Cards;
 pub use info::describe;
 pub use open::{Opened, Who, ports};
-pub use unanswered::{Tell, Unanswered};
+pub use unanswered::Tell;
 pub use wishes::{PARAMS, Wishes, check};

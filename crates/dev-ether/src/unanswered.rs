@@ -6,22 +6,13 @@
 
 use crate::ends::Ends;
 use crate::port::Address;
+use hawser_boot::protocol::Unanswered;
 use hawser_link::{Endpoint, Route};
 use hawser_os::clock;
 use std::io;
 
-/// What is said of the ways to a peer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unanswered {
-    pub peer: u32,
-    /// No port of ours goes with one of the peer's: there is nothing to try.
-    pub hopeless: bool,
-    /// A line for each pair of ports; empty once one of them was answered.
-    pub pairs: String,
-}
-
-/// Says it to the host's agent. Whether that could be done without waiting.
-pub type Tell = Box<dyn Fn(&Unanswered) -> bool + Send>;
+/// Says to the host's agent what is to be said of the ways to a peer. Whether that could be done without waiting.
+pub type Tell = Box<dyn Fn(Unanswered) -> bool + Send>;
 
 /// From a connection's beginning to telling of it, and between two times: longer than two of the longest intervals of HELLO, so
 /// that few are told of that a lost frame or a short computation delays.
@@ -54,8 +45,7 @@ impl Openings {
     /// No port goes with one of the peer's.
     #[cold]
     pub fn give_up(&mut self, peer: u32, ends: &mut Ends) {
-        if !self.hopeless.contains(&peer)
-            && (self.tell)(&Unanswered { peer, hopeless: true, pairs: unlike(peer, ends) })
+        if !self.hopeless.contains(&peer) && (self.tell)(Unanswered { peer, hopeless: true, pairs: unlike(peer, ends) })
         {
             self.hopeless.push(peer);
         }
@@ -73,7 +63,7 @@ impl Openings {
     fn look_at(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) {
         if let Some((peer, _)) = self.told
             && endpoint.unanswered(peer).is_none()
-            && (self.tell)(&Unanswered { peer, hopeless: false, pairs: String::new() })
+            && (self.tell)(Unanswered { peer, hopeless: false, pairs: String::new() })
         {
             (self.told, self.look_at_ns) = (None, now_ns);
         }
@@ -91,7 +81,7 @@ impl Openings {
         }
         let tried: Vec<(Route, u32)> = endpoint.unanswered(peer).into_iter().flatten().collect();
         let pairs = lines(tried.into_iter().map(|(route, tries)| line(peer, route, tries, ends)));
-        if (self.tell)(&Unanswered { peer, hopeless: false, pairs }) {
+        if (self.tell)(Unanswered { peer, hopeless: false, pairs }) {
             self.told = Some((peer, now_ns));
         }
     }
@@ -245,8 +235,8 @@ mod tests {
     fn openings(takes: bool) -> (Openings, Told) {
         let told = Told::default();
         let to = told.clone();
-        let tell = move |unanswered: &Unanswered| {
-            to.lock().unwrap().push(unanswered.clone());
+        let tell = move |unanswered: Unanswered| {
+            to.lock().unwrap().push(unanswered);
             takes
         };
         (Openings::new(Box::new(tell)), told)

@@ -13,7 +13,6 @@ pub use params::{all as params, check as check_params};
 use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_boot::World;
-use hawser_boot::protocol::Unanswered;
 use hawser_dev_ether::{EtherDevice, Setup, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
@@ -106,7 +105,8 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
     pass[8..].copy_from_slice(&high.to_le_bytes());
     let ports = hawser_dev_ether::ports(&Who { job: job as u32, local_rank: world.local_rank() as u16, pass })?;
     let (cards, hosts) = (segment.clone(), segment.clone());
-    let (page, tell) = (segment.rank(world.local_rank() as usize), world.teller());
+    let page = segment.rank(world.local_rank() as usize);
+    let counters = (page.counters(), counters::NAMES.len());
     let device = EtherDevice::new(Setup {
         me: world.rank(),
         ranks: world.size(),
@@ -115,10 +115,8 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
         ports,
         cards: Box::new(move |peer| cards.card(peer)),
         looked: Box::new(move || page.looked()),
-        tell: Box::new(move |hawser_dev_ether::Unanswered { peer, hopeless, pairs }| {
-            tell(Unanswered { peer: *peer, hopeless: *hopeless, pairs: pairs.clone() })
-        }),
-        counters: (segment.rank(world.local_rank() as usize).counters(), counters::NAMES.len()),
+        tell: Box::new(world.teller()),
+        counters,
         serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
     });
     world.publish(&device.card())?;

@@ -63,18 +63,17 @@ impl Reach {
             )));
         }
         let peer = what.peer;
-        let known = self.pairs.iter_mut().find(|pair| (pair.rank, pair.what.peer) == (rank, peer));
-        match known {
-            Some(pair) if !what.pairs.is_empty() => pair.what = what,
-            None if !what.pairs.is_empty() => self.pairs.push(Pair { rank, what, looks: None, common_s: 0 }),
-            _ => self.pairs.retain(|pair| (pair.rank, pair.what.peer) != (rank, peer)),
+        let is_it = |pair: &Pair| (pair.rank, pair.what.peer) == (rank, peer);
+        if what.pairs.is_empty() {
+            self.pairs.retain(|pair| !is_it(pair));
+            let warned = self.warned.take_if(|warned| *warned == (rank, peer));
+            return warned.map(|_| Finding::Warn(format!("{} answers {} now", who(peer, hosts), who(rank, hosts))));
         }
-        let is_news = self.warned == Some((rank, peer))
-            && !self.pairs.iter().any(|pair| (pair.rank, pair.what.peer) == (rank, peer));
-        is_news.then(|| {
-            self.warned = None;
-            Finding::Warn(format!("{} answers {} now", who(peer, hosts), who(rank, hosts)))
-        })
+        match self.pairs.iter_mut().find(|pair| is_it(pair)) {
+            Some(pair) => pair.what = what,
+            None => self.pairs.push(Pair { rank, what, looks: None, common_s: 0 }),
+        }
+        None
     }
 
     /// A rank is gone, and what it wanted.
