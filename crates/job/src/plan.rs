@@ -9,7 +9,7 @@
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 3;
+pub const LAYOUT_VERSION: u32 = 4;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
@@ -56,13 +56,22 @@ impl Plan {
         TABLES + (self.local * 4).next_multiple_of(LINE)
     }
 
+    /// The number of each world rank's host.
+    pub(crate) fn hosts(&self) -> usize {
+        self.local_indices() + (self.world * 4).next_multiple_of(LINE)
+    }
+
+    fn rank_pages(&self) -> usize {
+        (self.hosts() + self.world * 4).next_multiple_of(PAGE)
+    }
+
     pub fn rank_page(&self, local: usize) -> usize {
         assert!(local < self.local, "no local rank {local} among {}", self.local);
-        (self.local_indices() + self.world * 4).next_multiple_of(PAGE) + local * PAGE
+        self.rank_pages() + local * PAGE
     }
 
     pub fn flags(&self) -> usize {
-        (self.local_indices() + self.world * 4).next_multiple_of(PAGE) + self.local * PAGE
+        self.rank_pages() + self.local * PAGE
     }
 
     /// Bytes of one communicator's block: every member's lines, then every member's payload.
@@ -133,6 +142,7 @@ mod tests {
             assert!(plan.cards() + 4 * world <= plan.card(0) || !plan.has_cards());
             assert_eq!(plan.card(world) <= plan.mapped_bytes(), local < world, "{plan:?}");
             assert!(plan.world_ranks() + 4 * local <= plan.local_indices());
+            assert!(plan.local_indices() + 4 * world <= plan.hosts());
             assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
         }
     }

@@ -257,6 +257,20 @@ impl Segment {
         (0..self.plan.local).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
     }
 
+    /// Says on which host each rank of the job is, hosts numbered as the launcher does. For the agent, before it starts ranks.
+    pub fn set_hosts(&self, hosts: &[u32]) {
+        assert!(hosts.len() == self.plan.world);
+        for (rank, &host) in hosts.iter().enumerate() {
+            self.region.u32(self.plan.hosts() + 4 * rank).store(host, Relaxed);
+        }
+    }
+
+    /// The number of a rank's host: all ranks of the job have the same numbers.
+    pub fn host_of(&self, world_rank: u32) -> u32 {
+        assert!((world_rank as usize) < self.plan.world);
+        self.region.u32(self.plan.hosts() + 4 * world_rank as usize).load(Relaxed)
+    }
+
     /// Lets the ranks of this host see the card of rank `world_rank`; once for each. For the agent, which then rings.
     /// Whether there is room for it.
     pub fn set_card(&self, world_rank: u32, card: &[u8]) -> bool {
@@ -351,6 +365,8 @@ mod tests {
             (0..6).map(|r| open.local_index(r)).collect::<Vec<_>>(),
             [Some(0), None, Some(1), None, Some(2), None]
         );
+        made.set_hosts(&[3, 0, 3, 1, 3]);
+        assert_eq!((0..5).map(|rank| open.host_of(rank)).collect::<Vec<_>>(), [3, 0, 3, 1, 3]);
         made.rank(2).set_pid(9);
         assert_eq!(open.rank(2).pid(), 9);
         open.device_area().u64(0).store(1, Relaxed);

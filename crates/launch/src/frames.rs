@@ -11,7 +11,7 @@ use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -41,6 +41,8 @@ pub struct HostJob {
     pub size: u32,
     /// The world ranks of this host, and the app of each.
     pub ranks: Vec<(u32, u32)>,
+    /// The number of each world rank's host; nothing where there is one host.
+    pub hosts: Vec<u32>,
     pub apps: Vec<App>,
     pub directory: Vec<u8>,
     pub binding: Binding,
@@ -286,6 +288,7 @@ fn get_card(from: &mut Reader) -> Option<Card> {
 fn put_job(to: &mut Writer, job: &HostJob) {
     to.text(&job.id).text(&job.host).bytes(&job.secret.0).u32(job.size);
     to.list(&job.ranks, |to, (rank, app)| to.u32(*rank).u32(*app).done());
+    to.list(&job.hosts, |to, host| to.u32(*host).done());
     to.list(&job.apps, |to, app| {
         to.u32(app.ranks).bytes(&app.program).list(&app.args, |to, arg| to.bytes(arg).done()).bytes(&app.directory);
         to.list(&app.environment, |to, (name, value)| to.bytes(name).bytes(value).done());
@@ -301,6 +304,7 @@ fn get_job(from: &mut Reader) -> Option<HostJob> {
         secret: Secret(from.bytes()?.try_into().ok()?),
         size: from.u32()?,
         ranks: from.list(|from| Some((from.u32()?, from.u32()?)))?,
+        hosts: from.list(Reader::u32)?,
         apps: from.list(|from| {
             Some(App {
                 ranks: from.u32()?,
@@ -460,6 +464,7 @@ mod tests {
             secret: Secret([7; 16]),
             size: 3,
             ranks: vec![(0, 0), (2, 0)],
+            hosts: vec![0, 1, 0],
             apps: vec![app],
             directory: b"/".to_vec(),
             readers: vec![0, 2],

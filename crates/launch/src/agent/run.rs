@@ -85,6 +85,9 @@ impl Run {
             world_ranks,
             facts,
         })?;
+        if job.hosts.len() == job.size as usize {
+            segment.set_hosts(&job.hosts);
+        }
         // The ranks' limit stays the user's.
         let _ = limits::set(Resource::FileSize, file_size);
         // Where mpiexec answers for the whole.

@@ -27,9 +27,11 @@ pub fn host_jobs<'a>(options: &'a Options, stats: bool) -> io::Result<Vec<HostJo
             jobs.len() - 1
         })
     };
+    let mut hosts = Vec::new();
     for (rank, (host, app)) in (0..).zip(places(options)?) {
         let number = number(host, &mut jobs);
         jobs[number].ranks.push((rank, app));
+        hosts.push(number as u32);
     }
     if options.apps.is_empty() {
         // All are asked what they have.
@@ -37,7 +39,11 @@ pub fn host_jobs<'a>(options: &'a Options, stats: bool) -> io::Result<Vec<HostJo
             number(&host.name, &mut jobs);
         }
     }
+    let is_far = jobs.len() > 1;
     for job in &mut jobs {
+        if is_far {
+            job.hosts.clone_from(&hosts);
+        }
         if job.ranks.len() > MAX_LOCAL {
             let (ranks, host) = (job.ranks.len(), if job.host.is_empty() { "one host" } else { &job.host });
             return Err(io::Error::other(format!("{ranks} ranks on {host} are too many; {MAX_LOCAL} is the most")));
@@ -58,6 +64,7 @@ fn whole_job(options: &Options, size: u32, stats: bool) -> io::Result<HostJob> {
         secret: Secret(host::random()?),
         size,
         ranks: Vec::new(),
+        hosts: Vec::new(),
         apps: options.apps.iter().map(|app| self::app(app, std::env::vars_os())).collect(),
         directory: directory.as_os_str().as_bytes().to_vec(),
         binding: options.binding.clone(),
@@ -148,6 +155,7 @@ mod tests {
         let mut options = Options { apps: vec![app(3), app(2)], hosts, readers, ..Options::default() };
         let jobs = host_jobs(&options, false).unwrap();
         let told: Vec<_> = jobs.iter().map(|job| (job.host.as_str(), job.ranks.clone(), job.readers.clone())).collect();
+        assert!(jobs.iter().all(|job| job.hosts == [0, 1, 1, 0, 1]));
         // The second program goes on where the first one has ended.
         assert_eq!(told, [("a", vec![(0, 0), (3, 1)], vec![0]), ("b", vec![(1, 0), (2, 0), (4, 1)], vec![2])]);
         assert!(
