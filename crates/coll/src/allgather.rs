@@ -4,14 +4,17 @@
 //! |---|---|---|---|
 //! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
 //! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
+//! | two_level | to one rank a host, exchanged between these, back by a tree | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
 //! | ring | MPICH "ring" | p − 1 | n (p − 1) / p, to the neighbour |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n (p − 1) / p, and packing |
 //!
 //! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks.
 
 use crate::call::{Blocks, Data, Place};
+use crate::hosts::{Team, is_run};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
+use crate::tree::Tree;
 
 pub(crate) struct Args<'a> {
     pub send: Data,
@@ -27,27 +30,43 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "recursive_doubling",
-            fits: |s| s.uniform && s.size.is_power_of_two(),
+            fits: |s, _| s.uniform && s.size.is_power_of_two(),
             cost: |s, t| s.levels() * t.model.message_us + share(s) * CONTENTION * t.model.byte_us,
             build: recursive_doubling,
         },
         Algorithm {
             name: "spread",
-            fits: |_| true,
+            fits: |_, _| true,
             cost: |s, t| {
                 t.model.message_us + (s.p() - 1.0) * t.model.overhead_us + share(s) * CONTENTION * t.model.byte_us
             },
             build: spread,
         },
         Algorithm {
+            name: "two_level",
+            fits: |_, t| t.hosts.is_some(),
+            cost: |s, t| {
+                let (hosts, within) = (t.known_hosts(), t.within().model);
+                let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
+                let levels = Shape { size: hosts.largest(), ..*s }.levels();
+                within.message_us
+                    + (largest - 1.0) * (within.overhead_us + s.n() / s.p() * within.byte_us)
+                    + t.model.message_us
+                    + (count - 1.0) * t.model.overhead_us
+                    + s.n() * (count - 1.0) / count * CONTENTION * t.model.byte_us
+                    + levels * within.message(s.n())
+            },
+            build: two_level,
+        },
+        Algorithm {
             name: "ring",
-            fits: |_| true,
+            fits: |_, _| true,
             cost: |s, t| (s.p() - 1.0) * t.model.message_us + share(s) * t.model.byte_us,
             build: ring,
         },
         Algorithm {
             name: "bruck",
-            fits: |_| true,
+            fits: |_, _| true,
             cost: |s, t| {
                 s.levels() * t.model.message_us + share(s) * CONTENTION * t.model.byte_us + s.n() * t.model.copy_us
             },
@@ -80,6 +99,13 @@ impl Args<'_> {
 
     fn block(&self, rank: u32) -> Span {
         self.recv.span(Buffer::Recv, rank)
+    }
+
+    /// The blocks of ranks, in as few spans as can be.
+    fn pieces(&self, ranks: &[u32]) -> impl Iterator<Item = Span> {
+        let whole = (self.uniform && is_run(ranks)).then(|| self.recv.run(Buffer::Recv, ranks[0], ranks.len() as u32));
+        let each = if whole.is_some() { &[] } else { ranks };
+        whole.into_iter().chain(each.iter().map(|&rank| self.block(rank)))
     }
 
     /// This rank's block where the call brought it.
@@ -128,6 +154,47 @@ fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         }
     }
     args.place_own(place, s);
+}
+
+/// Leaders receive blocks where they belong; what several ranks have is one message where their blocks adjoin.
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
+    let between = Team::of(&leaders, place.rank);
+    if between.is_some() {
+        local.others().for_each(|rank| s.recv(rank, args.block(rank)));
+        args.place_own(place, s);
+    } else {
+        s.send(local.ranks[0], args.own(place));
+    }
+    s.end_round();
+    if let Some(between) = between {
+        exchange(args, &between, t, s);
+    }
+    let all: Vec<u32> = (0..place.size).collect();
+    let tree = Tree::new(local.place, 0);
+    if let Some(parent) = tree.parent() {
+        args.pieces(&all).for_each(|piece| s.recv(local.ranks[parent as usize], piece));
+        s.end_round();
+    }
+    for child in tree.children().rev() {
+        args.pieces(&all).for_each(|piece| s.send(local.ranks[child.rank as usize], piece));
+    }
+}
+
+/// Every leader sends its host's blocks to every other, a window at a time.
+fn exchange(args: &Args, between: &Team, t: &Tuning, s: &mut Schedule) {
+    let members: Vec<&[u32]> = t.known_hosts().members().collect();
+    let window = t.limits.outstanding.max(1);
+    for step in 1..between.place.size {
+        let (to, from) = (between.place.after(step), between.place.before(step));
+        args.pieces(members[from as usize]).for_each(|piece| s.recv(between.ranks[from as usize], piece));
+        args.pieces(members[between.place.rank as usize]).for_each(|piece| s.send(between.ranks[to as usize], piece));
+        if step % window == 0 {
+            s.end_round();
+        }
+    }
+    s.end_round();
 }
 
 /// Blocks lie packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.

@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | two_level | reduce on each host, allreduce between hosts, bcast; MPICH "smp" | those of the parts | those of the parts |
 //! | recursive_doubling | MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_allgather" | 2 ⌊log2 p⌋ (+ 2) | about 2 n |
 //! | ring | Patarasuk, Yuan 2009; MPICH "ring" | 2 (p − 1) | 2 n (p − 1) / p |
@@ -12,8 +13,10 @@
 //! alone. All but ring keep rank order, so that operations need not commute.
 
 use crate::accumulate::{Accumulator, Side, halves, part, piece};
-use crate::call::{Place, Reduction};
+use crate::bcast;
+use crate::call::{Data, Place, Reduction};
 use crate::cube::{Cube, Role};
+use crate::hosts::{Team, cost_among};
 use crate::reduce::{self, host_ranges};
 use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
@@ -21,13 +24,13 @@ use crate::select::{Algorithm, Shape, Tuning};
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     Algorithm {
         name: "host",
-        fits: |s| s.host,
+        fits: |s, _| s.host,
         cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
         build: host,
     },
     Algorithm {
         name: "rabenseifner",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| {
             let share = (s.p() - 1.0) / s.p() * s.n();
             (2.0 * s.levels() + s.fold()) * t.model.message_us
@@ -38,7 +41,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     },
     Algorithm {
         name: "ring",
-        fits: |s| s.commutative,
+        fits: |s, _| s.commutative,
         cost: |s, t| {
             let share = (s.p() - 1.0) / s.p() * s.n();
             2.0 * (s.p() - 1.0) * t.model.message_us + share * (2.0 * t.model.byte_us + t.model.reduce_us)
@@ -46,8 +49,19 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
         build: ring,
     },
     Algorithm {
+        name: "two_level",
+        fits: |s, t| t.hosts.is_some() && (s.commutative || t.has_hosts_in_order()),
+        cost: |s, t| {
+            let (hosts, within) = (t.known_hosts(), t.within());
+            cost_among(reduce::ALGORITHMS, s, hosts.largest(), &within)
+                + cost_among(ALGORITHMS, s, hosts.count(), &t.between())
+                + cost_among(bcast::ALGORITHMS, s, hosts.largest(), &within)
+        },
+        build: two_level,
+    },
+    Algorithm {
         name: "recursive_doubling",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| (s.levels() + s.fold()) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
         build: recursive_doubling,
     },
@@ -155,6 +169,22 @@ fn ring(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
         s.recv(last, slice(Buffer::Recv, step));
         s.end_round();
     }
+}
+
+fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
+    let leader = leaders[hosts.host_of(place.rank) as usize];
+    // Each leader is its host's root: its host's sum stands where the whole will.
+    let args = reduce::Args { root: leader, data: *data, input: data.input(), output: Buffer::Recv };
+    let sum = reduce::reduce_to(leader, &args, place, t, s);
+    if let Some(between) = Team::of(&leaders, place.rank) {
+        let part = Reduction { in_place: sum == Buffer::Recv, ..*data };
+        between.run(ALGORITHMS, &part, &part.shape(between.place, &t.between()), &t.between(), s);
+    }
+    let data = Data { count: data.elements(), type_size: data.type_size, dense: data.dense };
+    let part = bcast::Args { root: local.index(leader), data };
+    local.run(bcast::ALGORITHMS, &part, &part.shape(local.place, &t.within()), &t.within(), s);
 }
 
 fn host(data: &Reduction, _: Place, t: &Tuning, s: &mut Schedule) {

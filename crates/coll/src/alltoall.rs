@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends |
 //! |---|---|---|---|
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n p / 2 ⌈log2 p⌉, and packing |
+//! | two_level | through one rank a host, which exchange the blocks of all their ranks at once | 2 + hosts / outstanding | n p² / hosts, and packing |
 //! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
 //! | spread | MPICH "scattered" | p / outstanding | n (p − 1) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
@@ -11,6 +12,7 @@
 //! choice may depend only on the size of the communicator. In place only bruck and exchange fit.
 
 use crate::call::{Blocks, Place};
+use crate::hosts::Team;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 
@@ -32,7 +34,7 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "bruck",
-            fits: |s| s.uniform,
+            fits: |s, _| s.uniform,
             cost: |s, t| {
                 let (moved, packed) = (s.p() / 2.0 * s.n(), 2.0 * s.p() * s.n());
                 s.levels() * (t.model.message(moved) + 2.0 * moved * t.model.copy_us)
@@ -42,8 +44,24 @@ impl<'a> Args<'a> {
             build: bruck,
         },
         Algorithm {
+            name: "two_level",
+            fits: |s, t| s.uniform && t.hosts.is_some(),
+            cost: |s, t| {
+                let (hosts, within) = (t.known_hosts(), t.within().model);
+                let (count, local) = (f64::from(hosts.count()), f64::from(hosts.largest()));
+                let (own, away) = (local * s.p() * s.n(), local * (s.p() - local).max(0.0) * s.n());
+                2.0 * (within.message_us + (local - 1.0) * within.overhead_us + own * within.byte_us)
+                    + t.model.message_us
+                    + (count - 1.0) * t.model.overhead_us
+                    + CONTENTION * away * t.model.byte_us
+                    + 2.0 * own * t.model.copy_us
+                    + 2.0 * local * s.p() * COPY_STEP_US
+            },
+            build: two_level,
+        },
+        Algorithm {
             name: "spread",
-            fits: |s| !s.in_place,
+            fits: |s, _| !s.in_place,
             cost: |s, t| {
                 let (rounds, messages) = ((s.p() / f64::from(t.limits.outstanding.max(1))).ceil(), s.p() - 1.0);
                 rounds * t.model.message_us + messages * (t.model.overhead_us + CONTENTION * s.n() * t.model.byte_us)
@@ -52,13 +70,13 @@ impl<'a> Args<'a> {
         },
         Algorithm {
             name: "pairwise",
-            fits: |s| !s.in_place,
+            fits: |s, _| !s.in_place,
             cost: |s, t| (s.p() - 1.0) * t.model.message(s.n()),
             build: pairwise,
         },
         Algorithm {
             name: "exchange",
-            fits: |s| s.in_place,
+            fits: |s, _| s.in_place,
             cost: |s, t| s.p() * (t.model.message(s.n()) + s.n() * t.model.copy_us),
             build: exchange,
         },
@@ -160,4 +178,95 @@ fn bruck(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 /// The runs of numbers below `size` that have `bit` set: (first, length).
 fn runs(bit: u32, size: u32) -> impl Iterator<Item = (u32, u32)> {
     (bit..size).step_by(2 * bit as usize).map(move |first| (first, bit.min(size - first)))
+}
+
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let (from, input) = if args.in_place { (args.recv, Buffer::Recv) } else { (args.send, Buffer::Send) };
+    let (given, taken) = (from.run(input, 0, place.size), args.recv.run(Buffer::Recv, 0, place.size));
+    let hosts = t.known_hosts();
+    let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
+    let Some(between) = Team::of(&leaders, place.rank) else {
+        s.send(local.ranks[0], given);
+        s.end_round();
+        return s.recv(local.ranks[0], taken);
+    };
+    let each = args.recv.bytes(0);
+    let table = |buffer: Buffer, columns: u32| Table { buffer, at: 0, each, columns };
+    let bytes = each * u64::from(place.size) * u64::from(local.place.size);
+    // A row for each rank of this host: what it gives to all.
+    let rows = table(s.scratch_bytes(bytes), place.size);
+    s.copy(given, rows.row(local.place.rank));
+    local.others().for_each(|rank| s.recv(rank, rows.row(local.index(rank))));
+    s.end_round();
+    let arrived = exchange_hosts(&rows, &between, &local, t, s);
+    // A row for each rank of this host: what it takes from all.
+    let columns = table(s.scratch_bytes(bytes), place.size);
+    for (to, &rank) in (0..).zip(local.ranks) {
+        for (ranks, from) in hosts.members().zip(&arrived) {
+            for (i, &source) in (0..).zip(ranks) {
+                let block = from.as_ref().map_or_else(|| rows.block(i, rank), |from| from.block(i, to));
+                s.copy(block, columns.block(to, source));
+            }
+        }
+    }
+    local.others().for_each(|rank| s.send(rank, columns.row(local.index(rank))));
+    s.copy(columns.row(local.place.rank), taken);
+}
+
+/// Blocks of equal size in scratch memory, row by row.
+struct Table {
+    buffer: Buffer,
+    /// Where it begins.
+    at: u64,
+    each: u64,
+    columns: u32,
+}
+
+impl Table {
+    fn row(&self, row: u32) -> Span {
+        let bytes = self.each * u64::from(self.columns);
+        Span::bytes(self.buffer, self.at + bytes * u64::from(row), bytes)
+    }
+
+    fn block(&self, row: u32, column: u32) -> Span {
+        let at = u64::from(row) * u64::from(self.columns) + u64::from(column);
+        Span::bytes(self.buffer, self.at + self.each * at, self.each)
+    }
+
+    fn rows(&self, rows: u32) -> Span {
+        Span { count: self.each * u64::from(self.columns) * u64::from(rows), ..self.row(0) }
+    }
+}
+
+/// Of each other host what its ranks give to those of this one.
+fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mut Schedule) -> Vec<Option<Table>> {
+    let members: Vec<&[u32]> = t.known_hosts().members().collect();
+    let (own, each) = (local.place.size, rows.each);
+    let away = members.iter().map(|ranks| ranks.len() as u64).sum::<u64>() - u64::from(own);
+    let (leave, arrive) =
+        (s.scratch_bytes(each * u64::from(own) * away), s.scratch_bytes(each * u64::from(own) * away));
+    let mut at = 0;
+    let mut arrived: Vec<Option<Table>> = members.iter().map(|_| None).collect();
+    let mut leaving = Vec::new();
+    for (host, ranks) in members.iter().enumerate().filter(|&(host, _)| host as u32 != between.place.rank) {
+        let table = Table { buffer: leave, at, each, columns: ranks.len() as u32 };
+        for i in 0..own {
+            (0..).zip(*ranks).for_each(|(column, &rank)| s.copy(rows.block(i, rank), table.block(i, column)));
+        }
+        leaving.push((host, table));
+        arrived[host] = Some(Table { buffer: arrive, at, each, columns: own });
+        at += each * u64::from(own) * ranks.len() as u64;
+    }
+    s.end_round();
+    for (count, (host, table)) in (1..).zip(leaving) {
+        let ranks = members[host].len() as u32;
+        let arriving = arrived[host].as_ref().expect("it was made above");
+        s.recv(between.ranks[host], arriving.rows(ranks));
+        s.send(between.ranks[host], table.rows(own));
+        if count % t.limits.outstanding.max(1) == 0 {
+            s.end_round();
+        }
+    }
+    s.end_round();
+    arrived
 }

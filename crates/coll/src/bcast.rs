@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | flags and a buffer in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | two_level | to one rank a host, and from there to its others; MPICH "smp" | those of both parts | those of both parts |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n ⌈log2 p⌉ at the root |
 //! | scatter_ring | van de Geijn; MPICH "scatter_ring_allgather" | ⌈log2 p⌉ + p − 1 | about 2 n |
 //! | chain | pipelined chain; Open MPI "pipeline" | p − 2 + n / segment | n |
@@ -11,6 +12,7 @@
 //! a buffer that is not dense is packed into scratch memory first and unpacked at the end.
 
 use crate::call::{Data, Place};
+use crate::hosts::{Team, cost_among};
 use crate::schedule::{Buffer, HostStep, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
@@ -23,13 +25,13 @@ pub(crate) struct Args {
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host",
-        fits: |s| s.host,
+        fits: |s, _| s.host,
         cost: |s, t| t.model.host(s, t.limits.host_bytes, 2.0 * t.model.copy_us),
         build: host,
     },
     Algorithm {
         name: "scatter_ring",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| {
             (s.levels() + s.p() - 1.0) * t.model.message_us + 2.0 * s.n() * (s.p() - 1.0) / s.p() * t.model.byte_us
         },
@@ -37,7 +39,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     },
     Algorithm {
         name: "chain",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| {
             let segment = segment_bytes(s.bytes, s.size, t);
             let rounds = s.p() - 2.0 + s.bytes.div_ceil(segment) as f64;
@@ -45,7 +47,22 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         },
         build: chain,
     },
-    Algorithm { name: "binomial", fits: |_| true, cost: |s, t| s.levels() * t.model.message(s.n()), build: binomial },
+    Algorithm {
+        name: "two_level",
+        fits: |_, t| t.hosts.is_some(),
+        cost: |s, t| {
+            let hosts = t.known_hosts();
+            cost_among(ALGORITHMS, s, hosts.count(), &t.between())
+                + cost_among(ALGORITHMS, s, hosts.largest(), &t.within())
+        },
+        build: two_level,
+    },
+    Algorithm {
+        name: "binomial",
+        fits: |_, _| true,
+        cost: |s, t| s.levels() * t.model.message(s.n()),
+        build: binomial,
+    },
 ];
 
 impl Args {
@@ -154,6 +171,19 @@ fn chain(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         s.end_round();
     }
     close(args, place, buffer, s);
+}
+
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let (leaders, local) = (hosts.leaders(Some(args.root)), hosts.local(place.rank));
+    let mut part = |team: &Team, root: u32, tuning: &Tuning| {
+        let args = Args { root: team.index(root), data: args.data };
+        team.run(ALGORITHMS, &args, &args.shape(team.place, tuning), tuning, s);
+    };
+    if let Some(between) = Team::of(&leaders, place.rank) {
+        part(&between, args.root, &t.between());
+    }
+    part(&local, leaders[hosts.host_of(place.rank) as usize], &t.within());
 }
 
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {

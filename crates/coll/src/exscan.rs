@@ -2,30 +2,60 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | two_level | on each host, then the hosts' totals; MPICH "smp" of MPI_Scan | those of both parts, and a tree | those of the parts |
+//! | chain | MPICH "linear" of MPI_Scan | p − 1, two a rank | n |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
 //!
 //! Keeps rank order. The receive buffer of rank 0 is not touched.
 
 use crate::call::{Place, Reduction};
+use crate::scan;
 use crate::schedule::{Buffer, Order, Schedule, Span};
 use crate::select::{Algorithm, Tuning};
 
-pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[Algorithm {
-    name: "recursive_doubling",
-    fits: |_| true,
-    cost: |s, t| s.levels() * (t.model.message(s.n()) + 2.0 * s.n() * t.model.reduce_us),
-    build: recursive_doubling,
-}];
+pub(crate) struct Args {
+    pub data: Reduction,
+    /// Where this rank's operand is, and the result.
+    pub input: Buffer,
+    pub output: Buffer,
+}
+
+pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
+    Algorithm {
+        name: "two_level",
+        fits: |_, t| t.has_hosts_in_order(),
+        cost: |s, t| scan::cost_of_levels(ALGORITHMS, s, t),
+        build: two_level,
+    },
+    Algorithm {
+        name: "chain",
+        fits: |_, _| true,
+        cost: |s, t| (s.p() - 1.0) * (t.model.message(s.n()) + s.n() * (t.model.reduce_us + t.model.copy_us)),
+        build: chain,
+    },
+    Algorithm {
+        name: "recursive_doubling",
+        fits: |_, _| true,
+        cost: |s, t| s.levels() * (t.model.message(s.n()) + 2.0 * s.n() * t.model.reduce_us),
+        build: recursive_doubling,
+    },
+];
+
+impl Args {
+    pub fn new(data: Reduction) -> Args {
+        Args { data, input: data.input(), output: Buffer::Recv }
+    }
+}
 
 /// `partial` is the reduction of the 2^k ranks up to this one, as a scan has it; `Recv` is the same
 /// without this rank.
-fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
-    let count = data.elements();
+fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let count = args.data.elements();
     if count == 0 || place.size == 1 {
         return;
     }
-    let mut partial = Span::elements(data.input(), 0, count);
-    let result = Span::elements(Buffer::Recv, 0, count);
+    let mut partial = Span::elements(args.input, 0, count);
+    let result = Span::elements(args.output, 0, count);
     // What reaches rank 0 from below is nothing: it only gives its own operand away.
     if place.rank > 0 {
         let own = Span::elements(s.scratch_elements(count), 0, count);
@@ -52,5 +82,51 @@ fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedu
         }
         s.end_round();
         distance *= 2;
+    }
+}
+
+fn chain(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let all = |buffer: Buffer| Span::elements(buffer, 0, args.data.elements());
+    let (is_first, is_last) = (place.rank == 0, place.rank + 1 == place.size);
+    // In place the own operand is where the result goes.
+    let sum = (!is_first && !is_last).then(|| s.scratch_elements(args.data.elements()));
+    if let Some(sum) = sum {
+        s.copy(all(args.input), all(sum));
+    }
+    if !is_first {
+        s.recv(place.rank - 1, all(args.output));
+    }
+    if let Some(sum) = sum {
+        s.reduce(all(args.output), all(sum), Order::FromFirst);
+    }
+    if !is_last {
+        s.end_round();
+        s.send(place.rank + 1, all(sum.unwrap_or(args.input)));
+    }
+}
+
+/// What a rank lacks of its result beside its own host's part is the reduction of all hosts before.
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let (local, lasts) = (hosts.local(place.rank), hosts.last_ranks());
+    let all = |buffer: Buffer| Span::elements(buffer, 0, args.data.elements());
+    let is_last = local.place.rank + 1 == local.place.size;
+    let total = match is_last && local.place.size > 1 {
+        true => s.scratch_elements(args.data.elements()),
+        false => args.input,
+    };
+    if total != args.input {
+        s.copy(all(args.input), all(total));
+    }
+    let shape = args.data.shape(local.place, t);
+    let part = Args { data: args.data, input: args.input, output: args.output };
+    local.run(ALGORITHMS, &part, &shape, &t.within(), s);
+    if total != args.input {
+        s.reduce(all(args.output), all(total), Order::FromFirst);
+    }
+    let Some(before) = scan::before_host(&args.data, total, place, t, &lasts, s) else { return };
+    match local.place.rank {
+        0 => s.copy(all(before), all(args.output)),
+        _ => s.reduce(all(before), all(args.output), Order::FromFirst),
     }
 }

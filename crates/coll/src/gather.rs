@@ -3,12 +3,14 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
+//! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
 //!
 //! n is one block. Blocks of other ranks travel packed in scratch memory. MPI_Gatherv is always linear:
 //! only the root knows the counts.
 
 use crate::call::{Blocks, Data, Place};
+use crate::hosts::{Team, is_run};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
@@ -25,15 +27,30 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "binomial",
-            fits: |s| s.uniform,
+            fits: |s, _| s.uniform,
             cost: |s, t| {
                 s.levels() * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
             },
             build: binomial,
         },
         Algorithm {
+            name: "two_level",
+            fits: |s, t| s.uniform && t.hosts.is_some(),
+            cost: |s, t| {
+                let (hosts, within) = (t.known_hosts(), t.within().model);
+                let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
+                within.message_us
+                    + (largest - 1.0) * (within.overhead_us + s.n() * within.byte_us)
+                    + t.model.message_us
+                    + (count - 1.0) * t.model.overhead_us
+                    + (s.p() - largest) * s.n() * t.model.byte_us
+                    + s.p() * s.n() * t.model.copy_us
+            },
+            build: two_level,
+        },
+        Algorithm {
             name: "linear",
-            fits: |_| true,
+            fits: |_, _| true,
             cost: |s, t| t.model.message_us + (s.p() - 1.0) * (t.model.overhead_us + s.n() * t.model.byte_us),
             build: linear,
         },
@@ -72,6 +89,65 @@ fn own_block(args: &Args, place: Place, s: &mut Schedule) {
     if !args.in_place {
         s.copy(args.send.span(Buffer::Send), args.recv.span(Buffer::Recv, place.rank));
     }
+}
+
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let leaders = hosts.leaders(Some(args.root));
+    let (local, leader) = (hosts.local(place.rank), leaders[hosts.host_of(place.rank) as usize]);
+    if place.rank == args.root {
+        take_hosts(args, place, &leaders, t, s);
+    } else if place.rank != leader {
+        s.send(leader, args.send.span(Buffer::Send));
+    } else if local.place.size == 1 {
+        s.send(args.root, args.send.span(Buffer::Send));
+    } else {
+        let all = collect(args, &local, t, s);
+        s.send(args.root, all);
+    }
+}
+
+/// The blocks of a host, packed in order on its leader.
+fn collect(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) -> Span {
+    let bytes = args.send.bytes();
+    let all = s.scratch_bytes(bytes * u64::from(local.place.size));
+    let block = |at: u32| Span::bytes(all, bytes * u64::from(at), bytes);
+    for (count, rank) in (1..).zip(local.others()) {
+        s.recv(rank, block(local.index(rank)));
+        if count % t.limits.outstanding.max(1) == 0 {
+            s.end_round();
+        }
+    }
+    s.copy(args.send.span(Buffer::Send), block(local.place.rank));
+    Span::bytes(all, 0, bytes * u64::from(local.place.size))
+}
+
+/// At the root: hosts whose ranks follow each other lie where they belong, others pass through scratch memory.
+fn take_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let bytes = args.recv.bytes(place.rank);
+    let scattered = |ranks: &&[u32]| !is_run(ranks);
+    let packed = s.scratch_bytes(hosts.members().filter(scattered).map(|ranks| bytes * ranks.len() as u64).sum());
+    let (mut at, mut copies, mut count) = (0, Vec::new(), 0);
+    for (ranks, &leader) in hosts.members().zip(leaders) {
+        if leader == place.rank {
+            hosts.local(place.rank).others().for_each(|rank| s.recv(rank, args.recv.span(Buffer::Recv, rank)));
+        } else if is_run(ranks) {
+            s.recv(leader, args.recv.run(Buffer::Recv, ranks[0], ranks.len() as u32));
+        } else {
+            s.recv(leader, Span::bytes(packed, at, bytes * ranks.len() as u64));
+            for &rank in ranks {
+                copies.push((Span::bytes(packed, at, bytes), args.recv.span(Buffer::Recv, rank)));
+                at += bytes;
+            }
+        }
+        count += 1;
+        if count % t.limits.outstanding.max(1) == 0 {
+            s.end_round();
+        }
+    }
+    copies.into_iter().for_each(|(from, into)| s.copy(from, into));
+    own_block(args, place, s);
 }
 
 fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {

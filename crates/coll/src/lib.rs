@@ -19,6 +19,7 @@ mod tests;
 
 mod accumulate;
 mod cube;
+mod hosts;
 mod tree;
 
 mod allgather;
@@ -34,5 +35,6 @@ mod scan;
 mod scatter;
 
 pub use call::{Blocks, Call, Data, Ints, Place, Reduction};
+pub use hosts::Hosts;
 pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};

@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | two_level | to one rank a host, and from these to the root; MPICH "smp" | those of both parts | those of both parts |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ (+ 1) | n |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_gather" | 2 ⌊log2 p⌋ (+ 1) | about 2 n |
 //!
@@ -12,6 +13,7 @@
 use crate::accumulate::{Accumulator, Side, halves, piece};
 use crate::call::{Place, Reduction};
 use crate::cube::{Cube, Role};
+use crate::hosts::{Team, cost_among};
 use crate::schedule::{Buffer, HostStep, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
@@ -20,18 +22,21 @@ use std::ops::Range;
 pub(crate) struct Args {
     pub root: u32,
     pub data: Reduction,
+    /// Where this rank's operand is, and at the root the result.
+    pub input: Buffer,
+    pub output: Buffer,
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host",
-        fits: |s| s.host,
+        fits: |s, _| s.host,
         cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
         build: host,
     },
     Algorithm {
         name: "rabenseifner",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| {
             let share = (s.p() - 1.0) / s.p() * s.n();
             (2.0 * s.levels() + s.fold() / 2.0) * t.model.message_us
@@ -41,33 +46,44 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         build: rabenseifner,
     },
     Algorithm {
+        name: "two_level",
+        fits: |s, t| t.hosts.is_some() && (s.commutative || t.has_hosts_in_order()),
+        cost: |s, t| {
+            let hosts = t.known_hosts();
+            cost_among(ALGORITHMS, s, hosts.count(), &t.between())
+                + cost_among(ALGORITHMS, s, hosts.largest(), &t.within())
+        },
+        build: two_level,
+    },
+    Algorithm {
         name: "binomial",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| s.levels() * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
         build: binomial,
     },
 ];
 
 impl Args {
+    /// In place is a matter of the root.
+    pub fn new(root: u32, data: Reduction, place: Place) -> Args {
+        let input = if place.rank == root { data.input() } else { Buffer::Send };
+        Args { root, data, input, output: Buffer::Recv }
+    }
+
     pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
         // What only the root knows may not decide.
         Shape { in_place: false, ..self.data.shape(place, tuning) }
     }
 
-    /// In place is a matter of the root.
-    fn input(&self, place: Place) -> Buffer {
-        if place.rank == self.root { self.data.input() } else { Buffer::Send }
-    }
-
     fn accumulator(&self, place: Place, scratch: bool, s: &mut Schedule) -> Accumulator {
         let acc = if place.rank == self.root {
-            Buffer::Recv
+            self.output
         } else if scratch {
             s.scratch_elements(self.data.elements())
         } else {
-            Buffer::Send
+            self.input
         };
-        Accumulator::new(self.input(place), acc)
+        Accumulator::new(self.input, acc)
     }
 }
 
@@ -152,11 +168,35 @@ fn collect(acc: &mut Accumulator, cube: &Cube, number: u32, goal: u32, pieces: &
     }
 }
 
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let leaders = hosts.leaders(Some(args.root));
+    let leader = leaders[hosts.host_of(place.rank) as usize];
+    let input = reduce_to(leader, args, place, t, s);
+    if let Some(between) = Team::of(&leaders, place.rank) {
+        let part = Args { root: between.index(args.root), input, ..*args };
+        between.run(ALGORITHMS, &part, &part.shape(between.place, t), &t.between(), s);
+    }
+}
+
+/// Reduces what the ranks of this host have to one of them. Where that is on the leader: where the root wants it, or in memory of
+/// the schedule; with nobody to share the host with, where it was.
+pub(crate) fn reduce_to(leader: u32, args: &Args, place: Place, t: &Tuning, s: &mut Schedule) -> Buffer {
+    let local = t.known_hosts().local(place.rank);
+    if local.place.size == 1 {
+        return args.input;
+    }
+    let is_scratch = place.rank == leader && place.rank != args.root;
+    let output = if is_scratch { s.scratch_elements(args.data.elements()) } else { args.output };
+    let part = Args { root: local.index(leader), output, ..*args };
+    local.run(ALGORITHMS, &part, &part.shape(local.place, t), &t.within(), s);
+    output
+}
+
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    let input = args.input(place);
     for range in host_ranges(&args.data, t) {
-        let from = piece(input, &range);
-        let into = if place.rank == args.root { piece(Buffer::Recv, &range) } else { Span::EMPTY };
+        let from = piece(args.input, &range);
+        let into = if place.rank == args.root { piece(args.output, &range) } else { Span::EMPTY };
         s.host(HostStep::Reduce { root: args.root, from, into });
     }
 }

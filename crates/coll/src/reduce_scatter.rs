@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
+//! | two_level | reduce on each host, reduce_scatter between hosts, blocks to their ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | recursive_halving | MPICH "recursive_halving" | ⌊log2 p⌋ (+ 2) | n (p − 1) / p (+ n) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1) / p |
@@ -14,7 +15,8 @@ use crate::accumulate::{Accumulator, Side, piece};
 use crate::allreduce;
 use crate::call::{Ints, Place, Reduction};
 use crate::cube::{Cube, Role};
-use crate::reduce::host_ranges;
+use crate::hosts::{Team, cost_among};
+use crate::reduce::{self, host_ranges};
 use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use std::ops::Range;
@@ -23,6 +25,9 @@ pub(crate) struct Args {
     /// The whole vector.
     data: Reduction,
     blocks: Edges,
+    /// Where this rank's operand is, and the result.
+    input: Buffer,
+    output: Buffer,
 }
 
 /// Where blocks begin: by a rule, or by sums of the counts.
@@ -43,19 +48,30 @@ impl Edges {
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host",
-        fits: |s| s.host,
+        fits: |s, _| s.host,
         cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
         build: host,
     },
     Algorithm {
+        name: "two_level",
+        fits: |_, t| t.has_hosts_in_order(),
+        cost: |s, t| {
+            let (hosts, within) = (t.known_hosts(), t.within());
+            cost_among(reduce::ALGORITHMS, s, hosts.largest(), &within)
+                + cost_among(ALGORITHMS, s, hosts.count(), &t.between())
+                + within.model.message(s.n() / f64::from(hosts.count()))
+        },
+        build: two_level,
+    },
+    Algorithm {
         name: "recursive_doubling",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| (s.levels() + s.fold()) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
         build: recursive_doubling,
     },
     Algorithm {
         name: "recursive_halving",
-        fits: |s| s.commutative,
+        fits: |s, _| s.commutative,
         cost: |s, t| {
             let share = (s.p() - 1.0) / s.p() * s.n();
             (s.levels() + s.fold()) * t.model.message_us
@@ -65,7 +81,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     },
     Algorithm {
         name: "pairwise",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| {
             let share = (s.p() - 1.0) / s.p() * s.n();
             (s.p() - 1.0) * t.model.message_us + share * (t.model.byte_us + t.model.reduce_us)
@@ -86,12 +102,16 @@ impl Args {
             sum += counts.at(rank) as u64;
             sums.push(sum);
         }
-        Args { data: Reduction { count: sum, ..data }, blocks: Edges::Each(sums) }
+        Args::of(Reduction { count: sum, ..data }, Edges::Each(sums))
     }
 
     pub fn block(data: Reduction, place: Place) -> Args {
         let count = data.count * u64::from(place.size);
-        Args { data: Reduction { count, ..data }, blocks: Edges::Equal(data.count) }
+        Args::of(Reduction { count, ..data }, Edges::Equal(data.count))
+    }
+
+    fn of(data: Reduction, blocks: Edges) -> Args {
+        Args { data, blocks, input: data.input(), output: Buffer::Recv }
     }
 
     pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
@@ -107,21 +127,22 @@ impl Args {
         self.blocks(rank, rank + 1)
     }
 
-    /// Where this rank's result goes: the front of the receive buffer.
+    /// Where this rank's result goes: the front of its buffer.
     fn result(&self, place: Place) -> Span {
         let own = self.block_of(place.rank);
-        Span::elements(Buffer::Recv, 0, own.end - own.start)
+        Span::elements(self.output, 0, own.end - own.start)
     }
 }
 
 /// Operands of the own block come from the ranks below in descending order, around the ring, and from
 /// those above in descending order: two accumulators keep rank order.
 fn pairwise(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    let input = args.data.input();
+    let input = args.input;
     let own = args.block_of(place.rank);
     let result = args.result(place);
     // In place the receive buffer is still being read.
-    let acc = if args.data.in_place { Span { buffer: s.scratch_elements(result.count), ..result } } else { result };
+    let acc =
+        if args.input == args.output { Span { buffer: s.scratch_elements(result.count), ..result } } else { result };
     s.copy(piece(input, &own), acc);
     let tmp = Span { buffer: s.scratch_elements(result.count), ..result };
     let above = (place.rank + 1 < place.size).then(|| Span { buffer: s.scratch_elements(result.count), ..result });
@@ -151,7 +172,7 @@ fn pairwise(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 
 fn recursive_halving(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     let cube = Cube::new(place, 0);
-    let mut acc = Accumulator::new(args.data.input(), s.scratch_elements(args.data.elements()));
+    let mut acc = Accumulator::new(args.input, s.scratch_elements(args.data.elements()));
     let all = args.blocks(0, place.size);
     match cube.role(place.rank) {
         Role::Folded { speaker } => {
@@ -179,14 +200,43 @@ fn recursive_halving(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 
 fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     let whole = s.scratch_elements(args.data.elements());
-    allreduce::double(Accumulator::new(args.data.input(), whole), args.data.elements(), place, s);
+    allreduce::double(Accumulator::new(args.input, whole), args.data.elements(), place, s);
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
 }
 
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let whole = s.scratch_elements(args.data.elements());
     for range in host_ranges(&args.data, t) {
-        s.host(HostStep::Allreduce { from: piece(args.data.input(), &range), into: piece(whole, &range) });
+        s.host(HostStep::Allreduce { from: piece(args.input, &range), into: piece(whole, &range) });
     }
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
+}
+
+/// A host's blocks adjoin, for its ranks do.
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
+    let leader = leaders[hosts.host_of(place.rank) as usize];
+    let Some(between) = Team::of(&leaders, place.rank) else {
+        let part = reduce::Args { root: leader, data: args.data, input: args.input, output: args.output };
+        reduce::reduce_to(leader, &part, place, t, s);
+        return s.recv(leader, args.result(place));
+    };
+    let whole = s.scratch_elements(args.data.elements());
+    let part = reduce::Args { root: leader, data: args.data, input: args.input, output: whole };
+    let sum = reduce::reduce_to(leader, &part, place, t, s);
+    let firsts = leaders.iter().copied().chain([place.size]);
+    let blocks = Edges::Each(firsts.map(|rank| args.blocks.at(rank)).collect());
+    let own = args.blocks(place.rank, place.rank + local.place.size);
+    let result = s.scratch_elements(own.end - own.start);
+    let part = Args { data: args.data, blocks, input: sum, output: result };
+    between.run(ALGORITHMS, &part, &part.shape(between.place, &t.between()), &t.between(), s);
+    for rank in local.ranks {
+        let block = args.block_of(*rank);
+        let from = Span::elements(result, block.start - own.start, block.end - block.start);
+        match *rank == place.rank {
+            true => s.copy(from, args.result(place)),
+            false => s.send(*rank, from),
+        }
+    }
 }

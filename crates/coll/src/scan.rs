@@ -3,25 +3,35 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
+//! | two_level | on each host, then an exscan of the hosts' totals; MPICH "smp" | those of both parts, and a tree | those of the parts |
 //! | chain | MPICH "linear" | p − 1, two a rank | n |
 //!
 //! Both keep rank order.
 
 use crate::accumulate::{Accumulator, Side};
 use crate::call::{Place, Reduction};
-use crate::schedule::{Buffer, Schedule};
-use crate::select::{Algorithm, Tuning};
+use crate::exscan;
+use crate::hosts::{Team, cost_among};
+use crate::schedule::{Buffer, Order, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning};
+use crate::tree::Tree;
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     Algorithm {
+        name: "two_level",
+        fits: |_, t| t.has_hosts_in_order(),
+        cost: |s, t| cost_of_levels(ALGORITHMS, s, t),
+        build: two_level,
+    },
+    Algorithm {
         name: "chain",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| (s.p() - 1.0) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
         build: chain,
     },
     Algorithm {
         name: "recursive_doubling",
-        fits: |_| true,
+        fits: |_, _| true,
         cost: |s, t| s.levels() * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
         build: recursive_doubling,
     },
@@ -55,4 +65,55 @@ fn chain(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
         s.send(place.rank + 1, acc.value(&all));
     }
     acc.settle(s, &all);
+}
+
+fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let (local, lasts) = (hosts.local(place.rank), hosts.last_ranks());
+    let all = |buffer: Buffer| Span::elements(buffer, 0, data.elements());
+    if local.place.size == 1 {
+        s.copy(all(data.input()), all(Buffer::Recv));
+    }
+    local.run(ALGORITHMS, data, &data.shape(local.place, t), &t.within(), s);
+    if let Some(before) = before_host(data, Buffer::Recv, place, t, &lasts, s) {
+        s.reduce(all(before), all(Buffer::Recv), Order::FromFirst);
+    }
+}
+
+/// The reduction of all hosts before this one, in memory of the schedule; `total` is this host's, on its last rank. None on the first.
+pub(crate) fn before_host(
+    data: &Reduction,
+    total: Buffer,
+    place: Place,
+    t: &Tuning,
+    lasts: &[u32],
+    s: &mut Schedule,
+) -> Option<Buffer> {
+    let hosts = t.known_hosts();
+    let is_first = hosts.host_of(place.rank) == 0;
+    let before = (!is_first).then(|| s.scratch_elements(data.elements()));
+    if let Some(between) = Team::of(lasts, place.rank) {
+        // The first one has no result.
+        let args = exscan::Args { data: *data, input: total, output: before.unwrap_or(total) };
+        between.run(exscan::ALGORITHMS, &args, &data.shape(between.place, t), &t.between(), s);
+    }
+    let (before, local) = (before?, hosts.local(place.rank));
+    let all = Span::elements(before, 0, data.elements());
+    let tree = Tree::new(local.place, local.place.size - 1);
+    if let Some(parent) = tree.parent() {
+        s.recv(local.ranks[parent as usize], all);
+        s.end_round();
+    }
+    tree.children().rev().for_each(|child| s.send(local.ranks[child.rank as usize], all));
+    Some(before)
+}
+
+/// Of a scan on each host, an exscan between hosts, and a tree on each host.
+pub(crate) fn cost_of_levels<A>(rows: &[Algorithm<A>], s: &Shape, t: &Tuning) -> f64 {
+    let (hosts, within) = (t.known_hosts(), t.within());
+    let levels = Shape { size: hosts.largest(), ..*s }.levels();
+    cost_among(rows, s, hosts.largest(), &within)
+        + cost_among(exscan::ALGORITHMS, s, hosts.count(), &t.between())
+        + levels * within.model.message(s.n())
+        + s.n() * within.model.reduce_us
 }

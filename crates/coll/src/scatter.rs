@@ -3,11 +3,13 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
+//! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
 //!
 //! n is one block. The mirror of gather.
 
 use crate::call::{Blocks, Data, Place};
+use crate::hosts::{Team, is_run};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::{Child, Tree};
@@ -24,15 +26,30 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "binomial",
-            fits: |s| s.uniform,
+            fits: |s, _| s.uniform,
             cost: |s, t| {
                 s.levels() * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
             },
             build: binomial,
         },
         Algorithm {
+            name: "two_level",
+            fits: |s, t| s.uniform && t.hosts.is_some(),
+            cost: |s, t| {
+                let (hosts, within) = (t.known_hosts(), t.within().model);
+                let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
+                within.message_us
+                    + (largest - 1.0) * (within.overhead_us + s.n() * within.byte_us)
+                    + t.model.message_us
+                    + (count - 1.0) * t.model.overhead_us
+                    + (s.p() - largest) * s.n() * t.model.byte_us
+                    + s.p() * s.n() * t.model.copy_us
+            },
+            build: two_level,
+        },
+        Algorithm {
             name: "linear",
-            fits: |_| true,
+            fits: |_, _| true,
             cost: |s, t| t.model.message_us + (s.p() - 1.0) * (t.model.overhead_us + s.n() * t.model.byte_us),
             build: linear,
         },
@@ -71,6 +88,66 @@ fn own_block(args: &Args, place: Place, s: &mut Schedule) {
     if !args.in_place {
         s.copy(args.send.span(Buffer::Send, place.rank), args.recv.span(Buffer::Recv));
     }
+}
+
+fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let leaders = hosts.leaders(Some(args.root));
+    let (local, leader) = (hosts.local(place.rank), leaders[hosts.host_of(place.rank) as usize]);
+    let own = args.recv.span(Buffer::Recv);
+    if place.rank == args.root {
+        give_hosts(args, place, &leaders, t, s);
+    } else if place.rank != leader {
+        s.recv(leader, own);
+    } else if local.place.size == 1 {
+        s.recv(args.root, own);
+    } else {
+        pass_on(args, &local, t, s);
+    }
+}
+
+/// A leader gets the blocks of its host, packed in order.
+fn pass_on(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) {
+    let bytes = args.recv.bytes();
+    let all = s.scratch_bytes(bytes * u64::from(local.place.size));
+    let block = |at: u32| Span::bytes(all, bytes * u64::from(at), bytes);
+    s.recv(args.root, Span::bytes(all, 0, bytes * u64::from(local.place.size)));
+    s.end_round();
+    for (count, rank) in (1..).zip(local.others()) {
+        s.send(rank, block(local.index(rank)));
+        if count % t.limits.outstanding.max(1) == 0 {
+            s.end_round();
+        }
+    }
+    s.copy(block(local.place.rank), args.recv.span(Buffer::Recv));
+}
+
+/// At the root: blocks of hosts whose ranks follow each other leave from where they are, others are packed first.
+fn give_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
+    let hosts = t.known_hosts();
+    let bytes = args.send.bytes(place.rank);
+    let others = || hosts.members().zip(leaders).filter(|(_, leader)| **leader != place.rank);
+    let scattered = || others().filter(|(ranks, _)| !is_run(ranks)).flat_map(|(ranks, _)| ranks);
+    let packed = s.scratch_bytes(bytes * scattered().count() as u64);
+    for (at, &rank) in (0..).zip(scattered()) {
+        s.copy(args.send.span(Buffer::Send, rank), Span::bytes(packed, bytes * at, bytes));
+    }
+    s.end_round();
+    let (mut at, mut count) = (0, 0);
+    for (ranks, &leader) in others() {
+        if is_run(ranks) {
+            s.send(leader, args.send.run(Buffer::Send, ranks[0], ranks.len() as u32));
+        } else {
+            s.send(leader, Span::bytes(packed, at, bytes * ranks.len() as u64));
+            at += bytes * ranks.len() as u64;
+        }
+        count += 1;
+        if count % t.limits.outstanding.max(1) == 0 {
+            s.end_round();
+        }
+    }
+    hosts.local(place.rank).others().for_each(|rank| s.send(rank, args.send.span(Buffer::Send, rank)));
+    own_block(args, place, s);
 }
 
 fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {

@@ -253,6 +253,20 @@ impl Schedule {
         self.end_round();
     }
 
+    /// Rounds whose ranks are places in `ranks`.
+    pub(crate) fn among(&mut self, ranks: &[u32], build: impl FnOnce(&mut Schedule)) {
+        self.end_round();
+        let start = self.comms.len();
+        build(self);
+        self.end_round();
+        for step in &mut self.comms[start..] {
+            match step {
+                Comm::Send { to: rank, .. } | Comm::Recv { from: rank, .. } => *rank = ranks[*rank as usize],
+                Comm::Host(_) => unreachable!("a host step is of the whole communicator"),
+            }
+        }
+    }
+
     /// Data that are where they belong stay there.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {

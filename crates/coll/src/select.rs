@@ -9,6 +9,7 @@
 //! Before it: `node`, which measures the figures, and `mpi`. After it: the algorithms' build functions.
 
 use crate::call::{Call, Place};
+use crate::hosts::Hosts;
 use crate::schedule::Schedule;
 use crate::{allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_scatter, scan, scatter};
 use hawser_base::param::{Kind, Param};
@@ -86,9 +87,11 @@ impl Limits {
 
 /// All that selection and building know beside the call: one value a communicator, equal on its ranks.
 #[derive(Clone, Copy, Debug)]
-pub struct Tuning {
+pub struct Tuning<'a> {
     /// All members are on one host and share the job's segment there: host steps are possible.
     pub one_host: bool,
+    /// Where the members are, if some share a host and some do not.
+    pub hosts: Option<&'a Hosts>,
     pub model: Model,
     pub limits: Limits,
     pub forced: Forced,
@@ -132,7 +135,7 @@ impl Shape {
 /// One row of a collective's table.
 pub(crate) struct Algorithm<A> {
     pub name: &'static str,
-    pub fits: fn(&Shape) -> bool,
+    pub fits: fn(&Shape, &Tuning) -> bool,
     /// Microseconds, from the formula in the function's comment.
     pub cost: fn(&Shape, &Tuning) -> f64,
     pub build: fn(&A, Place, &Tuning, &mut Schedule),
@@ -242,7 +245,7 @@ fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) -> &'static
             run(C::Bcast, bcast::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Reduce { root, data } => {
-            let args = reduce::Args { root, data };
+            let args = reduce::Args::new(root, data, place);
             run(C::Reduce, reduce::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Allreduce(data) => run(C::Allreduce, allreduce::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
@@ -255,7 +258,10 @@ fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) -> &'static
             run(C::ReduceScatter, reduce_scatter::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Scan(data) => run(C::Scan, scan::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
-        Call::Exscan(data) => run(C::Exscan, exscan::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
+        Call::Exscan(data) => {
+            let args = exscan::Args::new(data);
+            run(C::Exscan, exscan::ALGORITHMS, &args, &data.shape(place, t), place, t, s)
+        }
         Call::Gather { root, send, recv, in_place } | Call::Gatherv { root, send, recv, in_place } => {
             let args = gather::Args { root, send, recv, in_place, uniform: matches!(call, Call::Gather { .. }) };
             run(C::Gather, gather::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
@@ -294,11 +300,11 @@ fn run<A>(
 }
 
 /// The forced row if it fits, else the cheapest that does; of equals the first in the table.
-fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {
-    if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape)) {
+pub(crate) fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {
+    if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape, tuning)) {
         return row;
     }
-    let fitting = rows.iter().filter(|row| (row.fits)(shape));
+    let fitting = rows.iter().filter(|row| (row.fits)(shape, tuning));
     let cheapest = fitting.map(|row| ((row.cost)(shape, tuning), row)).reduce(|a, b| if b.0 < a.0 { b } else { a });
     cheapest.expect("each table has an algorithm for every call").1
 }

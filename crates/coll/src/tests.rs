@@ -8,6 +8,7 @@ mod reductions;
 mod rules;
 mod selection;
 
+use crate::Hosts;
 use crate::call::{Call, Place};
 use crate::check::{Member, Memory, Rules, Terms, run};
 use crate::schedule::Schedule;
@@ -27,9 +28,28 @@ fn counts(size: u32) -> Vec<u64> {
 /// A host step that takes few elements and a window of few messages, so that both are cut.
 const LIMITS: Limits = Limits { host_bytes: 1024, outstanding: 3 };
 
-fn forced(collective: Collective, name: &str) -> Tuning {
+fn forced(collective: Collective, name: &str) -> Tuning<'static> {
     let forced = Forced::NONE.with(collective, name).unwrap();
-    Tuning { one_host: name == "host", model: Model::SHARED_MEMORY, limits: LIMITS, forced }
+    Tuning { one_host: name == "host", hosts: None, model: Model::SHARED_MEMORY, limits: LIMITS, forced }
+}
+
+/// The hosts of `size` ranks, in one of several ways: runs of three, runs of growing length, all around, nobody knows how.
+fn hosts(size: u32) -> Option<Hosts> {
+    Hosts::new((0..size).map(|rank| match size % 4 {
+        0 => rank / 3,
+        1 => (f64::from(rank) * 2.0).sqrt() as u32,
+        2 => rank % 3,
+        _ => rank * 7 % 11 % 4,
+    }))
+}
+
+/// Whether two levels fit, or what a host's flags are for.
+fn fits(name: &str, size: u32, needs_order: bool) -> bool {
+    match name {
+        "host" => size > 1,
+        "two_level" => hosts(size).is_some_and(|hosts| hosts.is_in_order() || !needs_order),
+        _ => true,
+    }
 }
 
 fn algorithms(collective: Collective) -> &'static [&'static str] {
@@ -53,6 +73,8 @@ fn play<'a>(
     terms: &mut Terms,
     part: impl Fn(u32) -> Part<'a>,
 ) -> Option<Vec<Member>> {
+    let hosts = hosts(size);
+    let tuning = &Tuning { hosts: hosts.as_ref().filter(|_| name == "two_level"), ..*tuning };
     let mut members = Vec::with_capacity(size as usize);
     let mut calls = Vec::new();
     for rank in 0..size {

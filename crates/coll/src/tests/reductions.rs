@@ -1,7 +1,7 @@
 //! Reductions: each element's expression is over the right operands, in rank order where it must be, and
 //! for MPI_Allreduce the same on all ranks, in place or not, however messages interleave.
 
-use super::{LARGEST, Part, algorithms, counts, forced, play};
+use super::{LARGEST, Part, algorithms, counts, fits, forced, play};
 use crate::call::{Call, Ints, Reduction};
 use crate::check::{Cell, Layout, Member, Memory, Terms, UNWRITTEN};
 use crate::select::Collective;
@@ -48,7 +48,8 @@ fn allreduce_gives_the_same_expression_everywhere_and_every_time() {
         for size in 1..=LARGEST {
             let mut terms = Terms::default();
             for count in counts(size) {
-                let mut first: Option<Vec<Cell>> = None;
+                // Where the operation commutes two levels may take other parts.
+                let mut firsts: [Option<Vec<Cell>>; 2] = [None, None];
                 let mut seed = u64::from(size) + count;
                 both_ways(|commutative, in_place| {
                     seed += 1;
@@ -57,11 +58,19 @@ fn allreduce_gives_the_same_expression_everywhere_and_every_time() {
                         part(call, rank, count, count, in_place)
                     });
                     let Some(ranks) = ranks else {
-                        return assert!(name == "host" && size == 1 || name == "ring" && !commutative);
+                        return assert!(!fits(name, size, !commutative) || name == "ring" && !commutative);
                     };
                     let what = format!("allreduce {name}, {size} ranks, {count} elements");
+                    let first = &mut firsts[usize::from(commutative && name == "two_level")];
                     let result = first.get_or_insert_with(|| {
-                        expect(&terms, &ranks[0].recv.cells, 0, size, name != "ring", &what);
+                        expect(
+                            &terms,
+                            &ranks[0].recv.cells,
+                            0,
+                            size,
+                            !commutative || !["ring", "two_level"].contains(&name),
+                            &what,
+                        );
                         ranks[0].recv.cells.clone()
                     });
                     assert!(ranks.iter().all(|rank| rank.recv.cells == *result), "{what}: results differ");
@@ -108,7 +117,7 @@ fn reduce_case(
         }
         part
     });
-    let Some(ranks) = ranks else { return assert!(name == "host" && size == 1) };
+    let Some(ranks) = ranks else { return assert!(!fits(name, size, !commutative)) };
     let what = format!("reduce {name}, {size} ranks, root {root}, {count} elements");
     expect(terms, &ranks[root as usize].recv.cells, 0, size, !commutative, &what);
 }
@@ -124,13 +133,18 @@ fn reduce_rabenseifner() {
 }
 
 #[test]
+fn reduce_two_level() {
+    reduce_matrix("two_level");
+}
+
+#[test]
 fn reduce_on_one_host() {
     reduce_matrix("host");
 }
 
 #[test]
 fn reduce_has_no_other_algorithm() {
-    assert_eq!(algorithms(Collective::Reduce), ["host", "rabenseifner", "binomial"]);
+    assert_eq!(algorithms(Collective::Reduce), ["host", "rabenseifner", "two_level", "binomial"]);
 }
 
 /// Scan and exscan: `prefix(rank)` operands count on a rank.
@@ -146,7 +160,8 @@ fn prefix_matrix(collective: Collective, call: fn(Reduction) -> Call<'static>, p
                     let ranks = play(size, &tuning, name, ELEMENT, seed, &mut terms, |rank| {
                         part(call, rank, count, count, in_place)
                     });
-                    for (rank, member) in (0..).zip(ranks.expect("fits always")) {
+                    let Some(ranks) = ranks else { return assert!(!fits(name, size, true)) };
+                    for (rank, member) in (0..).zip(ranks) {
                         let what = format!("{collective:?} {name}, {size} ranks, rank {rank}, {count} elements");
                         if prefix(rank) > 0 {
                             expect(&terms, &member.recv.cells, 0, prefix(rank), true, &what);
@@ -191,7 +206,7 @@ fn reduce_scatter_case(
             part(call, rank, total, blocks[rank as usize], in_place)
         });
         let Some(ranks) = ranks else {
-            return assert!(name == "host" && size == 1 || name == "recursive_halving" && !commutative);
+            return assert!(!fits(name, size, true) || name == "recursive_halving" && !commutative);
         };
         let mut first = 0;
         for (rank, (member, &count)) in ranks.iter().zip(blocks).enumerate() {

@@ -1,12 +1,13 @@
 //! Selection: all ranks choose alike, the model's choices are the expected ones, wrong names are refused.
 
+use crate::Hosts;
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
 use crate::schedule::Schedule;
 use crate::select::{Collective, Forced, Limits, Model, PARAMS, Tuning, plan};
 use hawser_base::param::Kind;
 
-fn tuning(one_host: bool, model: Model) -> Tuning {
-    Tuning { one_host, model, limits: Limits::DEFAULT, forced: Forced::NONE }
+fn tuning(one_host: bool, model: Model) -> Tuning<'static> {
+    Tuning { one_host, hosts: None, model, limits: Limits::DEFAULT, forced: Forced::NONE }
 }
 
 fn chosen(call: Call, rank: u32, size: u32, tuning: &Tuning) -> &'static str {
@@ -56,12 +57,39 @@ fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
     assert_eq!(chosen(allgather(1 << 20), 0, 61, &far), "ring");
 }
 
+/// Sixteen ranks a host: what is short crosses the network once a host, what is long is cut among all ranks only where that sends less.
+#[test]
+fn across_hosts_of_many_ranks_two_levels_are_taken() {
+    let hosts = Hosts::new((0..64).map(|rank| rank / 16)).unwrap();
+    let far = Tuning { hosts: Some(&hosts), ..tuning(false, Model::ETHERNET) };
+    for call in [
+        Call::Barrier,
+        Call::Bcast { root: 5, data: bytes(8) },
+        Call::Reduce { root: 5, data: reduction(1, false) },
+        Call::Allreduce(reduction(1, false)),
+        Call::ReduceScatterBlock(reduction(1, true)),
+        Call::Scan(reduction(1, true)),
+        Call::Exscan(reduction(1, true)),
+        Call::Allgather { send: bytes(1), recv: Blocks::regular(1, 1), in_place: false },
+        Call::Gather { root: 5, send: bytes(1), recv: Blocks::regular(1, 1), in_place: false },
+        Call::Scatter { root: 5, send: Blocks::regular(1, 1), recv: bytes(1), in_place: false },
+    ] {
+        assert_eq!(chosen(call, 5, 64, &far), "two_level", "{call:?}");
+    }
+    let hosts = Hosts::new((0..12).map(|rank| rank / 6)).unwrap();
+    let few = Tuning { hosts: Some(&hosts), ..far };
+    let alltoall = |count| Blocks::regular(count, 1);
+    let alltoall = |count| Call::Alltoall { send: alltoall(count), recv: alltoall(count), in_place: false };
+    assert_eq!((chosen(alltoall(1), 0, 12, &few), chosen(alltoall(1 << 20), 0, 12, &few)), ("two_level", "pairwise"));
+}
+
 #[test]
 fn what_only_some_ranks_know_does_not_decide() {
     let models = [Model::SHARED_MEMORY, Model::ETHERNET, Model::oversubscribed(64, 2)];
     for (model, one_host) in models.into_iter().zip([true, false, true]) {
-        let tuning = tuning(one_host, model);
         for size in [1, 2, 5, 16, 64] {
+            let hosts = Hosts::new((0..size).map(|rank| rank % 3));
+            let tuning = Tuning { hosts: hosts.as_ref().filter(|_| !one_host), ..tuning(one_host, model) };
             for count in [0, 1, 100, 10_000, 1_000_000] {
                 same_on_all_ranks(size, count, &tuning);
             }
@@ -146,7 +174,10 @@ fn a_forced_algorithm_is_used_where_it_fits_and_only_there() {
 #[test]
 fn a_wrong_name_is_an_error_that_lists_the_right_ones() {
     let why = Forced::NONE.with(Collective::Barrier, "tournament").unwrap_err().to_string();
-    assert_eq!(why, "MPI_ERR_ARG: Barrier has no algorithm tournament; take one of auto, host, dissemination");
+    assert_eq!(
+        why,
+        "MPI_ERR_ARG: Barrier has no algorithm tournament; take one of auto, host, two_level, dissemination"
+    );
 }
 
 #[test]

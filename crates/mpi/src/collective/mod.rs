@@ -31,7 +31,7 @@ use crate::ops::Reducer;
 use crate::process::{self, Process};
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Error, Handle, Result};
-use hawser_coll::{Call, Collective, Forced, Limits, Model, Place, Tuning, plan};
+use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Tuning, plan};
 use hawser_datatype::Datatype;
 use host::Host;
 use memory::Side;
@@ -43,7 +43,7 @@ pub struct State(LaneCell<Desk>);
 
 impl Default for State {
     fn default() -> State {
-        State(LaneCell::new(Desk { sequence: 0, ready: None, host: None, run: Run::default() }))
+        State(LaneCell::new(Desk { sequence: 0, ready: None, host: None, hosts: None, run: Run::default() }))
     }
 }
 
@@ -53,13 +53,15 @@ struct Desk {
     sequence: u32,
     ready: Option<Ready>,
     host: Option<Host>,
+    /// Where the members are, if some share a host and some do not.
+    hosts: Option<Hosts>,
     run: Run,
 }
 
 /// What is found out at the first collective.
 #[derive(Clone, Copy)]
 struct Ready {
-    tuning: Tuning,
+    tuning: Tuning<'static>,
     /// Nobody forces another algorithm on the collectives that have a short way through flags.
     lean: bool,
 }
@@ -115,7 +117,10 @@ impl Desk {
             Host::new(flags.block.clone(), comm.rank() as usize, comm.group().peers().map(bell).collect())
         });
         let one_host = self.host.is_some();
-        let tuning = Tuning { one_host, model: model(process, comm), limits: Limits::DEFAULT, forced };
+        if !one_host && !comm.is_on_one_host(process) {
+            self.hosts = Hosts::new(comm.group().peers().map(|peer| process.segment().host_of(peer.0)));
+        }
+        let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits: Limits::DEFAULT, forced };
         let lean = one_host && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
         self.ready = Some(Ready { tuning, lean });
         Ok(())
@@ -140,6 +145,7 @@ impl Desk {
         self.sequence = self.sequence.wrapping_add(1);
         let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
         let place = Place { rank: comm.rank(), size: comm.size() };
+        let tuning = Tuning { hosts: self.hosts.as_ref(), ..tuning };
         plan(call, place, &tuning, &mut self.run.schedule);
         if self.run.schedule.is_empty() {
             return Ok(());

@@ -81,8 +81,13 @@ impl Venue<'_> {
             Venue::Some { comm, group, context, tag } => (*comm, group, *context, *tag),
         };
         debug_assert!(tag < 0);
-        let tuning =
-            Tuning { one_host: false, model: model(process, comm), limits: Limits::DEFAULT, forced: forced()? };
+        let tuning = Tuning {
+            one_host: false,
+            hosts: None,
+            model: model(process, comm),
+            limits: Limits::DEFAULT,
+            forced: forced()?,
+        };
         let mut run = Run::default();
         plan(call, self.place(), &tuning, &mut run.schedule);
         let team = Team { comm: comm.clone(), group: group.clone(), context, tag };

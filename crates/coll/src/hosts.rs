@@ -1,0 +1,174 @@
+//! Which ranks of a communicator share a host, and how a collective is made of smaller ones: a part on each host, and a part
+//! between hosts, of one rank each, its leader (MPICH's "smp" algorithms, MVAPICH's two-level ones).
+//!
+//! Bytes cross a network once a host instead of once a rank. Before it: `mpi`, which knows the hosts, and the rows "two_level" of
+//! the collectives' tables; after it: those tables again, for the parts.
+
+use crate::call::Place;
+use crate::schedule::Schedule;
+use crate::select::{Algorithm, Model, Shape, Tuning, choose};
+
+/// Where the ranks of a communicator are; the same on all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// The place in `members` of each rank's host.
+    host_of: Box<[u32]>,
+    /// The ranks of each host, in order; hosts in order of their first ranks.
+    members: Box<[Box<[u32]>]>,
+    /// Every rank of a host comes before every rank of the next one.
+    in_order: bool,
+}
+
+/// Some of a communicator's ranks, of which this is one.
+pub(crate) struct Team<'a> {
+    pub ranks: &'a [u32],
+    pub place: Place,
+}
+
+impl Hosts {
+    /// From what tells each rank's host from others. None where there is nothing to know: all ranks share one, or none do.
+    pub fn new(of_each: impl IntoIterator<Item = u32>) -> Option<Hosts> {
+        let mut names: Vec<u32> = Vec::new();
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        let mut host_of = Vec::new();
+        for (rank, name) in (0..).zip(of_each) {
+            let host = names.iter().position(|&known| known == name).unwrap_or_else(|| {
+                names.push(name);
+                members.push(Vec::new());
+                names.len() - 1
+            });
+            members[host].push(rank);
+            host_of.push(host as u32);
+        }
+        let is_known = members.len() > 1 && members.len() < host_of.len();
+        is_known.then(|| Hosts {
+            in_order: host_of.is_sorted(),
+            host_of: host_of.into(),
+            members: members.into_iter().map(Vec::into_boxed_slice).collect(),
+        })
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    /// Ranks of the host that has most.
+    pub(crate) fn largest(&self) -> u32 {
+        self.members.iter().map(|ranks| ranks.len()).max().expect("there are hosts") as u32
+    }
+
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.in_order
+    }
+
+    pub(crate) fn host_of(&self, rank: u32) -> u32 {
+        self.host_of[rank as usize]
+    }
+
+    pub(crate) fn members(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.members.iter().map(|ranks| &ranks[..])
+    }
+
+    /// The ranks that share `rank`'s host.
+    pub(crate) fn local(&self, rank: u32) -> Team<'_> {
+        let ranks = &self.members[self.host_of(rank) as usize];
+        Team { ranks, place: Place { rank: index_of(rank, ranks), size: ranks.len() as u32 } }
+    }
+
+    /// One rank of each host: the first, but `root` for its own, or the last of each.
+    pub(crate) fn leaders(&self, root: Option<u32>) -> Vec<u32> {
+        let mut leaders: Vec<u32> = self.members.iter().map(|ranks| ranks[0]).collect();
+        if let Some(root) = root {
+            leaders[self.host_of(root) as usize] = root;
+        }
+        leaders
+    }
+
+    pub(crate) fn last_ranks(&self) -> Vec<u32> {
+        self.members.iter().map(|ranks| *ranks.last().expect("a host has ranks")).collect()
+    }
+}
+
+impl<'a> Team<'a> {
+    /// None: `rank` is not one of them.
+    pub fn of(ranks: &'a [u32], rank: u32) -> Option<Team<'a>> {
+        let at = ranks.iter().position(|&other| other == rank)?;
+        Some(Team { ranks, place: Place { rank: at as u32, size: ranks.len() as u32 } })
+    }
+
+    /// The number of a rank among these.
+    pub fn index(&self, rank: u32) -> u32 {
+        index_of(rank, self.ranks)
+    }
+
+    /// All but this rank.
+    pub fn others(&self) -> impl Iterator<Item = u32> {
+        let own = self.place.rank as usize;
+        self.ranks.iter().enumerate().filter(move |&(at, _)| at != own).map(|(_, &rank)| rank)
+    }
+
+    /// Appends a collective of these alone, by the algorithm that is cheapest there.
+    pub fn run<A>(&self, rows: &[Algorithm<A>], args: &A, shape: &Shape, tuning: &Tuning, s: &mut Schedule) {
+        if self.place.size > 1 {
+            s.among(self.ranks, |s| (choose(rows, 0, shape, tuning).build)(args, self.place, tuning, s));
+        }
+    }
+}
+
+/// Whether ranks follow each other: then equal blocks of theirs are one piece.
+pub(crate) fn is_run(ranks: &[u32]) -> bool {
+    ranks.last().is_some_and(|&last| (last - ranks[0]) as usize + 1 == ranks.len())
+}
+
+fn index_of(rank: u32, ranks: &[u32]) -> u32 {
+    ranks.iter().position(|&other| other == rank).expect("it is one of these") as u32
+}
+
+impl<'a> Tuning<'a> {
+    /// What holds among ranks of one host.
+    pub(crate) fn within(&self) -> Tuning<'a> {
+        Tuning { model: Model::SHARED_MEMORY, ..self.between() }
+    }
+
+    /// What holds between the leaders.
+    pub(crate) fn between(&self) -> Tuning<'a> {
+        Tuning { one_host: false, hosts: None, ..*self }
+    }
+
+    /// For the rows "two_level", of whose calls `fits` has found that there are hosts.
+    pub(crate) fn known_hosts(&self) -> &'a Hosts {
+        self.hosts.expect("two levels were found to fit")
+    }
+
+    /// Whether two levels keep the order of ranks.
+    pub(crate) fn has_hosts_in_order(&self) -> bool {
+        self.hosts.is_some_and(Hosts::is_in_order)
+    }
+}
+
+/// The cost of a part of a call, among `size` ranks.
+pub(crate) fn cost_among<A>(rows: &[Algorithm<A>], shape: &Shape, size: u32, tuning: &Tuning) -> f64 {
+    let shape = Shape { size, host: false, ..*shape };
+    if size > 1 { (choose(rows, 0, &shape, tuning).cost)(&shape, tuning) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_numbered_by_their_first_ranks_and_known_to_be_in_order_or_not() {
+        let hosts = Hosts::new([7, 7, 2, 7, 2]).unwrap();
+        assert_eq!(hosts.members().collect::<Vec<_>>(), [&[0, 1, 3][..], &[2, 4]]);
+        assert_eq!((hosts.count(), hosts.largest(), hosts.is_in_order()), (2, 3, false));
+        assert_eq!(
+            (hosts.leaders(None), hosts.leaders(Some(4)), hosts.last_ranks()),
+            (vec![0, 2], vec![0, 4], vec![3, 4])
+        );
+        assert!(Hosts::new([9, 9, 1]).unwrap().is_in_order());
+        assert_eq!(
+            [Hosts::new([]), Hosts::new([3]), Hosts::new([1, 1]), Hosts::new([2, 1, 3])],
+            [None, None, None, None]
+        );
+    }
+}
