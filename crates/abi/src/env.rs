@@ -48,8 +48,7 @@ pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_i
 /// # Safety
 /// The contract of MPI_Init.
 pub unsafe fn init<A: Abi>(_argc: *mut c_int, _argv: *mut Argv) -> Result {
-    A::start(THREAD_SINGLE)?;
-    Ok(())
+    Ok(hawser_mpi::env::init(A::start()?, THREAD_SINGLE)?)
 }
 
 /// # Safety
@@ -65,7 +64,8 @@ pub unsafe fn init_thread<A: Abi>(
     let unknown =
         || Error::new(Class::Arg, format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like"));
     let level = A::value_in(Set::ThreadLevel, required).ok_or_else(unknown)?;
-    provided.put(A::value_out(Set::ThreadLevel, A::start(level)?.thread_level()));
+    hawser_mpi::env::init(A::start()?, level)?;
+    provided.put(A::value_out(Set::ThreadLevel, level));
     Ok(())
 }
 
@@ -110,7 +110,7 @@ pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
 pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     let provided = unsafe { Out::new(provided, "provided") }?;
-    provided.put(A::value_out(Set::ThreadLevel, process::get()?.thread_level()));
+    provided.put(A::value_out(Set::ThreadLevel, process::get()?.thread_level()?));
     Ok(())
 }
 
@@ -119,7 +119,7 @@ pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
 pub unsafe fn is_thread_main<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     let flag = unsafe { Out::new(flag, "flag") }?;
-    flag.put(process::get()?.is_main_thread().into());
+    flag.put(process::get()?.is_main_thread()?.into());
     Ok(())
 }
 

@@ -45,6 +45,7 @@ pub mod p2p;
 pub mod pack;
 pub mod raise;
 pub mod request;
+pub mod session;
 pub mod status;
 pub mod table;
 pub mod win;

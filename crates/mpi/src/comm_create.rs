@@ -10,17 +10,17 @@ use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef, Flags};
 use crate::context_ids::{self, Rounds, Seeker};
 use crate::group::Group;
-use crate::info;
 use crate::process::{self, Process};
+use crate::{bsend, info};
 use hawser_base::handle::{comm, group};
 use hawser_base::value::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT,
     UNDEFINED,
 };
 use hawser_base::{Class, Context, Error, Handle, Result, threads};
-use hawser_job::Segment;
 use hawser_job::flags::WORLD_BLOCK;
 use hawser_job::plan::FLAG_BLOCKS;
+use hawser_job::{Segment, Waiting};
 use std::sync::Arc;
 
 /// MPI_Comm_dup.
@@ -91,7 +91,7 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
     Ok(group)
 }
 
-fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<Group>> {
+pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<Group>> {
     if handle == group::EMPTY {
         return Ok(Arc::new(Group::of(Vec::new(), process.me())));
     }
@@ -133,7 +133,8 @@ fn split_by(
     }
     let members = sorted(&all, color);
     let peers = members.into_iter().filter_map(|rank| old.group().peer(rank)).collect();
-    make(process, name, old, context, Arc::new(Group::of(peers, process.me())))
+    let group = Group::of(peers, process.me()).in_session(old.group().session());
+    make(process, name, old, context, Arc::new(group))
 }
 
 /// A colour above all real ones.
@@ -184,13 +185,35 @@ const HOST: &[u8] = b"mpi_shared_memory";
 /// generation (`context_ids`), and its flags go with the last member.
 pub fn free(handle: Handle) -> Result<()> {
     let process = process::get()?;
-    if handle == comm::WORLD || handle == comm::SELF {
-        let name = comm::name(handle).unwrap_or("the communicator");
-        return Err(Error::new(Class::Comm, format!("{name} is predefined and cannot be freed")));
-    }
+    let found = ending(process, handle, "freed")?;
+    free_found(process, "MPI_Comm_free", &found)
+}
+
+/// MPI_Comm_disconnect: what is under way on the communicator ends first (MPI-5.0 §11.10.4), also where the program has
+/// freed its requests.
+pub fn disconnect(handle: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Comm_disconnect";
+    let process = process::get()?;
+    let found = ending(process, handle, "disconnected")?;
+    let reason = || Waiting { call: NAME.to_owned(), communicator: found.display_name(), ..Waiting::default() };
+    process.wait_until(found.lane(), reason, |lane| (!lane.core.requests.has_active(found.context())).then_some(()));
+    free_found(process, NAME, &found)
+}
+
+/// A communicator that may be `done` away with: no predefined one.
+fn ending(process: &'static Process, handle: Handle, done: &str) -> Result<CommRef> {
     let found = process.comm(handle)?;
-    found.attributes.delete_all(handle)?;
-    discard(process, &found);
+    if let Some(name) = comm::name(handle) {
+        return Err(Error::new(Class::Comm, format!("{name} is predefined and cannot be {done}")));
+    }
+    Ok(found)
+}
+
+/// The buffer that is attached to the communicator goes with it, when all that is in it has left (MPI-5.0 §3.6.1).
+fn free_found(process: &'static Process, name: &'static str, found: &CommRef) -> Result<()> {
+    found.attributes.delete_all(found.handle())?;
+    bsend::flush(process, name, &found.attached);
+    discard(process, found);
     Ok(())
 }
 
@@ -242,10 +265,18 @@ fn agree(
     parent: &Comm,
     member: bool,
 ) -> Result<Context> {
+    agree_by(process, &mut At(process, name, venue), parent.context().number(), member)
+}
+
+/// Agrees on a context by these rounds. `salt`: see `Seeker`.
+pub(crate) fn agree_by(
+    process: &'static Process,
+    rounds: &mut impl Rounds,
+    salt: u32,
+    member: bool,
+) -> Result<Context> {
     reap(process);
-    let numbers = context_ids::shared();
-    let seeker = Seeker { numbers, member, threads: threads::multiple(), salt: parent.context().number() };
-    seeker.agree(&mut At(process, name, venue))
+    Seeker { numbers: context_ids::shared(), member, threads: threads::multiple(), salt }.agree(rounds)
 }
 
 /// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs.
@@ -267,7 +298,7 @@ impl Drop for Comm {
 }
 
 /// The communicator itself, on a member.
-fn make(
+pub(crate) fn make(
     process: &'static Process,
     name: &'static str,
     parent: &Comm,

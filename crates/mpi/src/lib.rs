@@ -26,6 +26,7 @@ pub mod info;
 #[doc(hidden)]
 pub mod lane;
 pub mod matching;
+pub mod meeting;
 pub mod memory;
 pub mod ops;
 /// Likewise.
@@ -37,6 +38,7 @@ pub mod process;
 pub mod pt2pt;
 mod registry;
 pub mod request;
+pub mod session;
 pub mod status;
 pub mod types;
 pub mod wait;

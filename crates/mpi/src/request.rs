@@ -8,7 +8,7 @@ use crate::matching::{Op, Outcome};
 use crate::persistent::Recipe;
 use crate::status::Status;
 use hawser_base::value::ANY_SOURCE;
-use hawser_base::{Class, Error, Handle, LANES, Lane, Peer, Result};
+use hawser_base::{Class, Context, Error, Handle, LANES, Lane, Peer, Result};
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
 pub const SENT: Handle = Handle::predefined(1);
@@ -193,6 +193,13 @@ impl Requests {
         }
     }
 
+    /// Whether something is under way on the communicator of `context`.
+    pub fn has_active(&self, context: Context) -> bool {
+        let requests = self.entries.iter().filter_map(|entry| entry.request.as_ref());
+        let mut active = requests.filter(|request| request.state != State::Inactive && request.status().is_none());
+        active.any(|request| request.comm.context() == context)
+    }
+
     /// Requests that were never completed, for the report at the end.
     pub fn open(&self) -> usize {
         self.entries.iter().filter(|e| e.request.is_some()).count()
@@ -218,7 +225,6 @@ mod tests {
     use super::*;
     use crate::comm::Comm;
     use crate::group::Group;
-    use hawser_base::Context;
     use std::sync::Arc;
 
     #[test]
