@@ -1,7 +1,10 @@
 // ranks: 1 2 3 5
-// cases: alone again beside before several threads subsets levels
+// cases: alone again beside before several threads subsets levels errors
 /* Sessions and communicators made of their groups: without MPI_Init, before it, beside it and after MPI_Finalize; several
- * at once, by threads and by subsets of the ranks. */
+ * at once, by threads and by subsets of the ranks; errors and whose handler is called.
+ *
+ * sessions ended       rank 0 exits with a session open while the others wait for it
+ * sessions fatal HOW   a mistake under the handler that ends the job */
 #include "test.h"
 #include <pthread.h>
 
@@ -81,9 +84,14 @@ static void told(MPI_Info info, const char *key, const char *want)
     SAME(value, want);
 }
 
-static void psets(MPI_Session session)
+static void psets(MPI_Session session, MPI_Comm all)
 {
-    int count, n, rank;
+    int count, n, rank, ranks, place;
+    MPI_Comm host;
+    OK(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    OK(MPI_Comm_size(host, &ranks));
+    OK(MPI_Comm_rank(host, &place));
+    OK(MPI_Comm_free(&host));
     OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &count));
     EQUAL(count, 3);
     const char *names[] = {"mpi://WORLD", "mpi://SELF", "mpix://SHARED"};
@@ -102,8 +110,8 @@ static void psets(MPI_Session session)
         MPI_Group group = pset(session, name);
         OK(MPI_Group_size(group, &n));
         OK(MPI_Group_rank(group, &rank));
-        EQUAL(n, i == 1 ? 1 : size);
-        EQUAL(rank, i == 1 ? 0 : me);
+        EQUAL(n, ((int[]){size, 1, ranks})[i]);
+        EQUAL(rank, ((int[]){me, 0, place})[i]);
         char text[16];
         snprintf(text, sizeof text, "%d", n);
         OK(MPI_Session_get_pset_info(session, name, &info));
@@ -119,7 +127,7 @@ static void alone(void)
     MPI_Session session = open_session(MPI_INFO_NULL);
     flags(0, 0);
     MPI_Comm comm = everybody(session, "alone"), self, half, twin;
-    psets(session);
+    psets(session, comm);
     talk(comm, 1);
     MPI_Group group = pset(session, "mpi://SELF");
     self = make(group, "alone");
@@ -344,12 +352,121 @@ static void levels(void)
     OK(MPI_Finalize());
 }
 
+static int calls, last_class;
+static MPI_Session last_session;
+static MPI_Comm last_comm;
+
+static void session_failed(MPI_Session *session, int *code, ...)
+{
+    calls++, last_session = *session, last_class = test_class(*code);
+}
+
+static void comm_failed(MPI_Comm *comm, int *code, ...)
+{
+    calls++, last_comm = *comm, last_class = test_class(*code);
+}
+
+/* The call fails with this class, of which the handler is told, once. */
+#define TOLD(call, class) do { calls = 0, last_class = -1; FAILS(call, class); EQUAL(calls, 1); EQUAL(last_class, class); } while (0)
+
+static void errors(void)
+{
+    MPI_Errhandler of_session, of_comm, got;
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Info info;
+    char name[8], tag[MPI_MAX_STRINGTAG_LEN + 1];
+    int number, length;
+    /* Before anything else. */
+    OK(MPI_Session_create_errhandler(session_failed, &of_session));
+    OK(MPI_Comm_create_errhandler(comm_failed, &of_comm));
+    last_session = (MPI_Session)(intptr_t)1;
+    TOLD(MPI_Session_init(MPI_INFO_NULL, of_session, NULL), MPI_ERR_ARG);
+    CHECK(last_session == MPI_SESSION_NULL);
+    OK(MPI_Session_init(MPI_INFO_NULL, of_session, &session));
+    OK(MPI_Session_get_errhandler(session, &got));
+    CHECK(got == of_session);
+    OK(MPI_Errhandler_free(&got));
+    /* Of a session its own handler is called. */
+    TOLD(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &length, name), MPI_ERR_ARG);
+    CHECK(last_session == session);
+    TOLD(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &length, name), MPI_ERR_ARG);
+    TOLD(MPI_Session_get_num_psets(session, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+    TOLD(MPI_Session_get_pset_info(session, "mpi://NOWHERE", &info), MPI_ERR_ARG);
+    TOLD(MPI_Group_from_session_pset(session, "", &group), MPI_ERR_ARG);
+    TOLD(MPI_Group_from_session_pset(session, NULL, &group), MPI_ERR_ARG);
+    TOLD(MPI_Session_set_errhandler(session, of_comm), MPI_ERR_ERRHANDLER);
+    calls = 0;
+    OK(MPI_Session_call_errhandler(session, MPI_ERR_TOPOLOGY));
+    EQUAL(calls, 1);
+    EQUAL(last_class, MPI_ERR_TOPOLOGY);
+    OK(MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN));
+    calls = 0;
+    FAILS(MPI_Session_get_pset_info(session, "mpi://NOWHERE", &info), MPI_ERR_ARG);
+    EQUAL(calls, 0);
+    /* Of a communicator that is not there yet it is the one that it would have. */
+    group = pset(session, "mpi://SELF");
+    memset(tag, 'x', sizeof tag);
+    tag[MPI_MAX_STRINGTAG_LEN] = 0;
+    last_comm = MPI_COMM_WORLD;
+    TOLD(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, of_comm, &comm), MPI_ERR_ARG);
+    CHECK(last_comm == MPI_COMM_NULL && comm == MPI_COMM_NULL);
+    TOLD(MPI_Comm_create_from_group(group, NULL, MPI_INFO_NULL, of_comm, &comm), MPI_ERR_ARG);
+    TOLD(MPI_Comm_create_from_group(MPI_GROUP_NULL, "tag", MPI_INFO_NULL, of_comm, &comm), MPI_ERR_GROUP);
+    TOLD(MPI_Comm_create_from_group(group, "tag", MPI_INFO_NULL, of_comm, NULL), MPI_ERR_ARG);
+    tag[MPI_MAX_STRINGTAG_LEN - 1] = 0;
+    OK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, of_comm, &comm));
+    TOLD(MPI_Send(&number, 1, MPI_INT, 7, 0, comm), MPI_ERR_RANK);
+    CHECK(last_comm == comm);
+    OK(MPI_Comm_free(&comm));
+    MPI_Session other = open_session(MPI_INFO_NULL);
+    OK(MPI_Session_finalize(&session));
+    TOLD(MPI_Comm_create_from_group(group, "tag", MPI_INFO_NULL, of_comm, &comm), MPI_ERR_SESSION);
+    OK(MPI_Group_free(&group));
+    close_session(other);
+    OK(MPI_Errhandler_free(&of_session));
+    OK(MPI_Errhandler_free(&of_comm));
+}
+
+/* Rank 0 exits, the others wait for it. */
+static int ended(void)
+{
+    MPI_Comm comm = everybody(open_session(MPI_INFO_NULL), "ended");
+    if (me == 0) exit(3);
+    OK(MPI_Barrier(comm));
+    FAIL("the barrier ended without rank 0");
+}
+
+static int fatal(const char *how)
+{
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
+    if (!strcmp(how, "pset")) MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group);
+    if (!strcmp(how, "group")) MPI_Comm_create_from_group(MPI_GROUP_NULL, "tag", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    if (!strcmp(how, "world")) MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(how, "twice")) {
+        MPI_Session copy = session, other = open_session(MPI_INFO_NULL);
+        OK(MPI_Session_finalize(&session));
+        MPI_Session_finalize(&copy);
+        close_session(other);
+    }
+    if (!strcmp(how, "after")) {
+        OK(MPI_Session_finalize(&session));
+        MPI_Get_processor_name((char[MPI_MAX_PROCESSOR_NAME]){0}, &(int){0});
+    }
+    FAIL("%s returned", how);
+}
+
 int main(int argc, char **argv)
 {
-    (void)argc;
+    if (argc > 2) return fatal(argv[2]);
+    if (!strcmp(argv[1], "ended")) return ended();
     static const struct { const char *name; void (*test)(void); } all[] = {
         {"alone", alone}, {"again", again}, {"beside", beside}, {"before", before}, {"several", several},
-        {"threads", threads}, {"subsets", subsets}, {"levels", levels}};
+        {"threads", threads}, {"subsets", subsets}, {"levels", levels}, {"errors", errors}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(argv[1], all[i].name)) return all[i].test(), 0;
     return 2;

@@ -8,7 +8,8 @@ use crate::callback::Argv;
 use crate::raise::{Fault, Object, Result};
 use hawser_base::value::{Set, THREAD_SINGLE};
 use hawser_base::{Class, Error};
-use hawser_mpi::process;
+use hawser_mpi::info::{self, Info};
+use hawser_mpi::{hardware, process};
 use hawser_os::clock;
 use std::ffi::{c_char, c_double, c_int};
 
@@ -32,6 +33,29 @@ pub unsafe fn abi_get_version<A: Abi>(major: *mut c_int, minor: *mut c_int) -> R
     let (major, minor) = unsafe { (Out::new(major, "abi_major")?, Out::new(minor, "abi_minor")?) };
     major.put(A::VERSION.0);
     minor.put(A::VERSION.1);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Abi_get_info. The integers of both ABIs are as wide.
+pub unsafe fn abi_get_info<A: Abi>(info: *mut A::Info) -> Result {
+    // SAFETY: the caller's argument.
+    let info = unsafe { Out::handle(info, "info") }?;
+    let mut sizes = Info::default();
+    let (aint, wide) = (size_of::<isize>(), size_of::<i64>());
+    for (key, size) in [("mpi_aint_size", aint), ("mpi_count_size", wide), ("mpi_offset_size", wide)] {
+        sizes.set(key.as_bytes(), size.to_string().as_bytes());
+    }
+    info.set(info::insert(sizes)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Get_hw_resource_info.
+pub unsafe fn get_hw_resource_info<A: Abi>(hw_info: *mut A::Info) -> Result {
+    // SAFETY: the caller's argument.
+    let hw_info = unsafe { Out::handle(hw_info, "hw_info") }?;
+    hw_info.set(info::insert(hardware::info())?);
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef, Flags};
 use crate::context_ids::{self, Rounds, Seeker};
 use crate::group::Group;
+use crate::hardware::{self, HOST};
 use crate::process::{self, Process};
 use crate::{bsend, info};
 use hawser_base::handle::{comm, group};
@@ -113,7 +114,7 @@ pub fn split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     }
     let process = process::get()?;
     let old = process.comm(comm)?;
-    let color = (color != UNDEFINED).then_some(color as u32);
+    let color = (color != UNDEFINED).then_some(color as u64);
     split_by(process, "MPI_Comm_split", &old, color, key)
 }
 
@@ -122,11 +123,11 @@ fn split_by(
     process: &'static Process,
     name: &'static str,
     old: &CommRef,
-    color: Option<u32>,
+    color: Option<u64>,
     key: i32,
 ) -> Result<Handle> {
     let venue = Venue::Comm(old);
-    let all = venue.gather_all(process, name, &[encode(color, key)])?;
+    let all = venue.gather_all(process, name, &encode(color, key))?;
     let context = agree(process, name, &venue, old, color.is_some())?;
     if color.is_none() {
         return Ok(Handle::NULL);
@@ -138,17 +139,17 @@ fn split_by(
 }
 
 /// A colour above all real ones.
-const NO_COLOR: u32 = u32::MAX;
+const NO_COLOR: u64 = u64::MAX;
 
-fn encode(color: Option<u32>, key: i32) -> u64 {
-    u64::from(color.unwrap_or(NO_COLOR)) << 32 | u64::from(key as u32)
+fn encode(color: Option<u64>, key: i32) -> [u64; 2] {
+    [color.unwrap_or(NO_COLOR), key as u64]
 }
 
 /// The ranks whose words have this colour, by key.
-fn sorted(all: &[u64], color: Option<u32>) -> Vec<u32> {
+fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
     let wanted = color.unwrap_or(NO_COLOR);
-    let ranked = (0u32..).zip(all).filter(|&(_, &word)| (word >> 32) as u32 == wanted);
-    let mut members: Vec<(i32, u32)> = ranked.map(|(rank, &word)| (word as u32 as i32, rank)).collect();
+    let ranked = (0u32..).zip(all.as_chunks().0).filter(|&(_, &[color, _])| color == wanted);
+    let mut members: Vec<(i32, u32)> = ranked.map(|(rank, &[_, key])| (key as i32, rank)).collect();
     members.sort_unstable();
     members.into_iter().map(|(_, rank)| rank).collect()
 }
@@ -158,26 +159,21 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     let process = process::get()?;
     let old = process.comm(comm)?;
     let hints = info::hints(info)?;
-    let same_host = match split_type {
-        UNDEFINED => false,
-        COMM_TYPE_SHARED => true,
+    let kind = match split_type {
+        UNDEFINED => None,
+        COMM_TYPE_SHARED => Some(HOST),
         // The next level below several hosts is the host; below a host no level is told apart (§7.4.2).
-        COMM_TYPE_HW_UNGUIDED => !old.is_on_one_host(process),
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(RESOURCE_TYPE).is_some_and(|kind| kind == HOST),
+        COMM_TYPE_HW_UNGUIDED => (!old.is_on_one_host(process)).then_some(HOST),
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(hardware::TYPE),
         _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is none of MPI_COMM_TYPE_*"))),
     };
-    // Every host has its first rank, and no other host has it.
-    let color = same_host.then(|| process.segment().world_rank(0));
+    let color = kind.and_then(|kind| hardware::piece(process, kind));
     let new = split_by(process, "MPI_Comm_split_type", &old, color, key)?;
     if split_type == COMM_TYPE_HW_UNGUIDED && !new.is_null() {
-        info::answer(info, RESOURCE_TYPE, HOST)?;
+        info::answer(info, hardware::TYPE, HOST)?;
     }
     Ok(new)
 }
-
-/// The key for a type of hardware, and the one type that there is (MPI-5.0 §7.4.2).
-const RESOURCE_TYPE: &[u8] = b"mpi_hw_resource_type";
-const HOST: &[u8] = b"mpi_shared_memory";
 
 /// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective, but
 /// "anticipated that it will normally be implemented to be local"). Operations that are under way go on; the communicator
@@ -359,10 +355,10 @@ mod tests {
     fn colours_split_and_keys_sort_with_old_ranks_for_equals() {
         let all: Vec<u64> = [(Some(1), 5), (Some(0), -3), (None, 0), (Some(1), -1), (Some(1), 5), (Some(0), -4)]
             .map(|(color, key)| encode(color, key))
-            .to_vec();
+            .concat();
         assert_eq!(sorted(&all, Some(1)), [3, 0, 4]);
         assert_eq!(sorted(&all, Some(0)), [5, 1]);
         assert_eq!(sorted(&all, Some(7)), []);
-        assert_eq!(sorted(&[encode(Some(i32::MAX as u32), i32::MIN)], Some(i32::MAX as u32)), [0]);
+        assert_eq!(sorted(&encode(Some(i32::MAX as u64), i32::MIN), Some(i32::MAX as u64)), [0]);
     }
 }

@@ -19,7 +19,9 @@ pub mod counters;
 pub mod env;
 pub mod errhandler;
 pub mod errors;
+pub mod fortran;
 pub mod group;
+pub mod hardware;
 pub mod hints;
 pub mod info;
 /// Public for the fuzz target (`tests/fuzz_packets.rs`) alone.
