@@ -41,7 +41,5 @@ def test_sessions_between_hosts(make, build, port, case):
 
 
 def test_ranks_that_come_back_while_frames_are_lost(make, build):
-    lab = make(hosts=2)
-    for nic in lab.nics():
-        nic.fault(loss=0.02)
+    lab = make(hosts=2, loss=0.02)
     finished(lab, "-ppn", "2", build("sessions.c"), "again")

@@ -88,16 +88,16 @@ mod exports {
     pub type Stream = c_int;
     pub type GrequestClass = c_int;
     pub type AsyncThing = *mut c_void;
-    pub type Iov = c_void;
+    pub type Iov = hawser_abi::mpix::Iov;
     pub type AsyncPollFunction = Unused;
-    pub type DestructorFunction = Unused;
+    pub type DestructorFunction = hawser_abi::callback::DestructorFunction;
     pub type GrequestPollFunction = Unused;
     pub type GrequestWaitFunction = Unused;
-    pub type UserFunctionX = Unused;
-    pub type CommErrhandlerFunctionX = Unused;
-    pub type FileErrhandlerFunctionX = Unused;
-    pub type SessionErrhandlerFunctionX = Unused;
-    pub type WinErrhandlerFunctionX = Unused;
+    pub type UserFunctionX = hawser_abi::callback::UserFunctionX<Mpich>;
+    pub type CommErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Comm>;
+    pub type FileErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<File>;
+    pub type SessionErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Session>;
+    pub type WinErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Win>;
 
     hawser_abi::export!(mpich Mpich);
 }
