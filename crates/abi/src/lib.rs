@@ -47,6 +47,7 @@ pub mod raise;
 pub mod request;
 pub mod status;
 pub mod table;
+pub mod ways;
 pub mod win;
 
 pub use abi::{
