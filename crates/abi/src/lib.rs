@@ -48,6 +48,7 @@ pub mod request;
 pub mod session;
 pub mod status;
 pub mod table;
+pub mod ways;
 pub mod win;
 
 pub use abi::{

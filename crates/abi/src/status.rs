@@ -71,10 +71,10 @@ impl<A: Abi> Statuses<A> {
     }
 
     /// The error field, which is written where one of several operations failed, or where there was none.
-    pub fn write_error(&self, i: usize, class: Class) {
+    pub fn write_error(&self, i: usize, code: i32) {
         if !self.0.is_null() {
             // SAFETY: as in `write`.
-            unsafe { A::Status::set_error(self.0.add(i), A::code_out(class as c_int)) }
+            unsafe { A::Status::set_error(self.0.add(i), A::code_out(code)) }
         }
     }
 }

@@ -394,12 +394,13 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    match (request.kind, request.state) {
+    match (request.kind, &request.state) {
+        (Kind::Collective | Kind::Compound, _) => return Err(not_cancelled(request.kind)),
         (_, State::Inactive) => return Err(Error::new(Class::Request, "the request is not active; nothing to cancel")),
-        (Kind::Recv, State::Active(Some(op))) => {
+        (Kind::Recv, &State::Active(Some(op))) => {
             lane.core.engine.cancel_recv(op);
         }
-        (Kind::Send, State::Active(Some(op))) => {
+        (Kind::Send, &State::Active(Some(op))) => {
             request.cancel = true;
             let to_self = request.named_peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
@@ -425,9 +426,27 @@ pub fn request_free(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    match request.state {
-        State::Active(_) => request.orphan = true,
-        State::Inactive | State::Ended(_) => drop(lane.core.requests.remove(index)),
+    match (request.kind, &request.state) {
+        (Kind::Collective, State::Running(_) | State::Done(_)) => return Err(not_freed()),
+        (_, State::Active(_) | State::Running(_)) => request.orphan = true,
+        (_, State::Inactive | State::Ended(_) | State::Done(_)) => {
+            let gone = lane.core.requests.remove(index);
+            drop(lane);
+            drop(gone);
+        }
     }
     Ok(())
+}
+
+#[cold]
+fn not_cancelled(kind: Kind) -> Error {
+    let what = if kind == Kind::Collective { "a collective operation" } else { "several operations" };
+    Error::new(Class::Request, format!("the request is of {what}, which cannot be cancelled; complete it"))
+}
+
+#[cold]
+fn not_freed() -> Error {
+    let text = "the request is of a collective operation, which must be completed (MPI_Wait, MPI_Test) and not freed \
+                while it is active (MPI-5.0 §6.12)";
+    Error::new(Class::Request, text)
 }

@@ -360,7 +360,7 @@ impl Process {
     /// Whether operations of this rank are under way on any lane; what other threads do counts as such.
     fn has_operations(&'static self) -> bool {
         self.active_lanes().any(|lane| match self.lane(lane).visit(None) {
-            Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_drained(),
+            Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_quiet() || !lane.is_drained(),
             Visit::Tended | Visit::Lately => true,
         })
     }
