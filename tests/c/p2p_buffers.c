@@ -1,5 +1,6 @@
 // ranks: 1 2 3
-/* Buffers of communicators and of sessions: which one a buffered send takes, flushes, detaching, MPI_BUFFER_AUTOMATIC. */
+/* Buffers of communicators and of sessions: which one a buffered send takes, flushes, also nonblocking ones, detaching,
+ * MPI_BUFFER_AUTOMATIC. */
 #include "test.h"
 
 enum { BYTES = 300000, LITTLE = 100, TAG = 1 };
@@ -97,6 +98,47 @@ static void flushes(MPI_Comm world)
     FAILS(MPI_Comm_flush_buffer(MPI_COMM_NULL), MPI_ERR_COMM);
 }
 
+/* The request ends with the messages that were in the buffer when it was made, and not before; later ones do not keep it. */
+static void iflushes(MPI_Comm world)
+{
+    MPI_Session session;
+    MPI_Request flush[3], late;
+    int done, n, token = 0;
+    void *was;
+    OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    OK(MPI_Session_iflush_buffer(session, &flush[0]));
+    OK(MPI_Comm_iflush_buffer(world, &flush[1]));
+    OK(MPI_Buffer_iflush(&flush[2])); /* without a buffer there is nothing to wait for */
+    OK(MPI_Waitall(3, flush, MPI_STATUSES_IGNORE));
+    OK(MPI_Session_finalize(&session));
+
+    OK(MPI_Comm_attach_buffer(world, large, sizeof large));
+    OK(send(world, BYTES, 1));
+    OK(MPI_Comm_iflush_buffer(world, &flush[0]));
+    for (int i = 0; i < 10; i++) {
+        OK(MPI_Test(&flush[0], &done, MPI_STATUS_IGNORE));
+        CHECK(!done);
+    }
+    OK(MPI_Barrier(world)); /* nobody has received before */
+    OK(send(world, BYTES, 2));
+    OK(MPI_Comm_iflush_buffer(world, &late));
+    receive(world, BYTES, 1);
+    OK(MPI_Wait(&flush[0], MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&me, 1, MPI_INT, PREV, 2, &token, 1, MPI_INT, NEXT, 2, world, MPI_STATUS_IGNORE));
+    OK(MPI_Test(&late, &done, MPI_STATUS_IGNORE));
+    CHECK(!done);
+    OK(MPI_Barrier(world));
+    receive(world, BYTES, 2);
+    OK(MPI_Wait(&late, MPI_STATUS_IGNORE));
+    OK(send(world, BYTES, 3)); /* there is room again */
+    OK(MPI_Comm_iflush_buffer(world, &late));
+    OK(MPI_Request_free(&late));
+    receive(world, BYTES, 3);
+    OK(MPI_Comm_detach_buffer(world, &was, &n));
+    FAILS(MPI_Comm_iflush_buffer(MPI_COMM_NULL, &late), MPI_ERR_COMM);
+    FAILS(MPI_Comm_iflush_buffer(world, NULL), MPI_ERR_ARG);
+}
+
 /* All that is under way ends before the communicator is gone, whoever holds its request. */
 static void disconnect(MPI_Comm world)
 {
@@ -131,6 +173,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &world));
     nearest(world);
     flushes(world);
+    iflushes(world);
     disconnect(world);
     OK(MPI_Comm_free(&world));
     return finish();

@@ -66,6 +66,16 @@ pub unsafe fn flush<A: Abi>() -> Result {
 }
 
 /// # Safety
+/// The contract of MPI_Buffer_iflush.
+pub unsafe fn iflush<A: Abi>(request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { Out::handle(request, "request") }?;
+    let process = process::get()?;
+    request.set(bsend::iflush(process, "MPI_Buffer_iflush", process.attached(), process.meeting())?);
+    Ok(())
+}
+
+/// # Safety
 /// The contract of MPI_Comm_attach_buffer.
 pub unsafe fn comm_attach<A: Abi>(comm: A::Comm, buffer: *mut c_void, size: impl Int) -> Result {
     attach_to::<A>(&self::comm::<A>(comm)?.attached, buffer, size)
@@ -87,6 +97,16 @@ pub unsafe fn comm_flush<A: Abi>(comm: A::Comm) -> Result {
 }
 
 /// # Safety
+/// The contract of MPI_Comm_iflush_buffer.
+pub unsafe fn comm_iflush<A: Abi>(comm: A::Comm, request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { Out::handle(request, "request") }?;
+    let comm = self::comm::<A>(comm)?;
+    request.set(bsend::iflush(process::get()?, "MPI_Comm_iflush_buffer", &comm.attached, comm.clone())?);
+    Ok(())
+}
+
+/// # Safety
 /// The contract of MPI_Session_attach_buffer.
 pub unsafe fn session_attach<A: Abi>(session: A::Session, buffer: *mut c_void, size: impl Int) -> Result {
     attach_to::<A>(&session::get(handle(session)?)?.attached, buffer, size)
@@ -104,5 +124,15 @@ pub unsafe fn session_detach<A: Abi>(session: A::Session, buffer_addr: *mut c_vo
 /// None is asked.
 pub unsafe fn session_flush<A: Abi>(session: A::Session) -> Result {
     bsend::flush(process::get()?, "MPI_Session_flush_buffer", &session::get(handle(session)?)?.attached);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Session_iflush_buffer.
+pub unsafe fn session_iflush<A: Abi>(session: A::Session, request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { Out::handle(request, "request") }?;
+    let (process, session) = (process::get()?, session::get(handle(session)?)?);
+    request.set(bsend::iflush(process, "MPI_Session_iflush_buffer", &session.attached, process.meeting())?);
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::process::Process;
 use crate::pt2pt::Target;
 use crate::request::{Kind, Request};
 use crate::session;
+use crate::task::{self, End, Id, Step, Work};
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_job::Waiting;
 use std::sync::Mutex;
@@ -117,6 +118,36 @@ pub fn flush(process: &'static Process, call: &'static str, attached: &Attached)
             Some(())
         });
     }
+}
+
+/// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. `comm`: on whose lane.
+pub fn iflush(process: &'static Process, call: &'static str, attached: &Attached, comm: CommRef) -> Result<Handle> {
+    task::request(process, comm, Kind::Compound, Box::new(Flush { call, open: attached.open() }))
+}
+
+/// Sends on any lanes, which nothing wakes when they end.
+struct Flush {
+    call: &'static str,
+    open: Vec<Handle>,
+}
+
+impl Work for Flush {
+    fn advance(&mut self, process: &'static Process, _me: Id) -> Step {
+        self.open.retain(|&handle| !has_ended(process, handle));
+        if self.open.is_empty() { Step::Ended(End::of(Ok(()))) } else { Step::Polls }
+    }
+
+    fn reason(&self) -> Waiting {
+        Waiting { call: self.call.to_owned(), extra: self.open.len() as u64, ..Waiting::default() }
+    }
+}
+
+/// As far as one can tell now. What has ended stays for the buffer, which gives its room back.
+fn has_ended(process: &'static Process, handle: Handle) -> bool {
+    let Ok(lane) = crate::request::lane_of(handle) else { return true };
+    let Some(mut lane) = process.lane(lane).try_enter() else { return false };
+    let requests = &mut lane.core.requests;
+    requests.find(handle).map_or(true, |index| requests.get(index).status().is_some())
 }
 
 /// MPI_Buffer_detach and its like: the address and the size that were attached.
