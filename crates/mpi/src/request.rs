@@ -196,7 +196,8 @@ impl Requests {
     /// Whether something is under way on the communicator of `context`.
     pub fn has_active(&self, context: Context) -> bool {
         let requests = self.entries.iter().filter_map(|entry| entry.request.as_ref());
-        let mut active = requests.filter(|request| request.state != State::Inactive && request.status().is_none());
+        let mut active =
+            requests.filter(|request| !matches!(request.state, State::Inactive) && request.status().is_none());
         active.any(|request| request.comm.context() == context)
     }
 
