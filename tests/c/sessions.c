@@ -200,14 +200,23 @@ static void beside(void)
     char *out = need(LONG), *in = need(LONG);
     fill(out, LONG, me);
     MPI_Request send;
+    void *was;
+    int room = LONG + MPI_BSEND_OVERHEAD;
+    char *buffer = need(room);
+    OK(MPI_Buffer_attach(buffer, room));
+    OK(MPI_Bsend(out, LONG, MPI_BYTE, NEXT, 5, comm));
     OK(MPI_Isend(out, LONG, MPI_BYTE, NEXT, 0, comm, &send));
     OK(MPI_Finalize());
     flags(1, 1);
+    OK(MPI_Recv(in, LONG, MPI_BYTE, PREV, 5, comm, MPI_STATUS_IGNORE));
+    VERIFY(in, LONG, PREV);
     OK(MPI_Recv(in, LONG, MPI_BYTE, PREV, 0, comm, MPI_STATUS_IGNORE));
     VERIFY(in, LONG, PREV);
     OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    OK(MPI_Buffer_detach(&was, &room));
+    CHECK(was == buffer);
     talk(comm, 4);
-    free(out), free(in);
+    free(out), free(in), free(buffer);
     OK(MPI_Comm_free(&comm));
     close_session(session);
 }

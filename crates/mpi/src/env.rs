@@ -14,20 +14,18 @@ use hawser_job::{Phase, Waiting};
 
 /// MPI_Init.
 pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
-    begin(process, WORLD, thread_level)?;
-    process.set_world_model(thread_level);
-    Ok(())
+    begin(process, WORLD, thread_level)
 }
 
 /// `who` (`process::WORLD`, `process::SESSIONS`) begins to use MPI.
 pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
-    if who == WORLD && process::was_initialized() {
-        return Err(Error::new(Class::Other, "MPI is initialised already; it can be only once in a process"));
-    }
     if process::was_forked() {
         return Err(process::outside());
     }
     let mut users = process.users();
+    if who == WORLD && process::was_initialized() {
+        return Err(Error::new(Class::Other, "MPI is initialised already; it can be only once in a process"));
+    }
     admit_threads(process, who, thread_level)?;
     if process.in_use() == 0 {
         process.segment().rank(process.job().local_rank() as usize).set_phase(Phase::Running);
@@ -36,7 +34,10 @@ pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Re
             process.job().come_back();
         }
     }
-    users.sessions += u32::from(who == SESSIONS);
+    match who {
+        WORLD => process.set_world_model(thread_level),
+        _ => users.sessions += 1,
+    }
     process.set_stage(who, true);
     Ok(())
 }
@@ -91,8 +92,7 @@ pub fn finalize() -> Result<Option<Error>> {
     if let Some(error) = &refused {
         errhandler::raise(&Object::Default, NAME, error);
     }
-    bsend::flush(process, NAME, process.attached());
-    // What sessions have under way goes on after this call, and may need peers that have come so far to go on too.
+    // What sessions have under way may wait for peers that come to their own end of the World Model first.
     if process.in_use() == WORLD {
         drain(process, NAME);
     }
@@ -125,8 +125,9 @@ fn see_off(process: &'static Process, call: &'static str) {
     });
 }
 
-/// Waits until all that this rank has to send is with the devices, sends whose requests were freed too.
+/// Waits until all that this rank has to send is with the devices, buffered sends and those whose requests were freed too.
 fn drain(process: &'static Process, call: &'static str) {
+    bsend::flush(process, call, process.attached());
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
     let lanes: Vec<Lane> = process.active_lanes().collect();
     for lane in lanes {
