@@ -34,6 +34,7 @@ pub mod env;
 pub mod errhandler;
 pub mod errors;
 pub mod fortran;
+pub mod grequest;
 pub mod group;
 pub mod handles;
 pub mod info;

@@ -4,12 +4,14 @@
 //! different lanes share nothing. It never holds a buffer (`lane`) and never waits (`wait`).
 
 use crate::comm::CommRef;
+use crate::grequest::General;
 use crate::matching::{Op, Outcome};
 use crate::persistent::Recipe;
 use crate::status::Status;
 use crate::task::{self, Tasks};
 use hawser_base::value::ANY_SOURCE;
 use hawser_base::{Class, Error, Handle, LANES, Lane, Peer, Result};
+use std::sync::Arc;
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
 pub const SENT: Handle = Handle::predefined(1);
@@ -29,6 +31,8 @@ pub enum Kind {
     Compound,
     /// A collective: it can be neither cancelled nor freed before it has ended.
     Collective,
+    /// The application's own.
+    General,
 }
 
 /// How far it has come.
@@ -56,6 +60,8 @@ pub struct Request {
     pub tag: i32,
     /// The task that goes on when it has ended.
     pub wakes: Option<task::Id>,
+    /// What it is, if it is the application's.
+    pub general: Option<Arc<General>>,
     /// What MPI_Start does again.
     pub recipe: Option<Box<Recipe>>,
     /// MPI_Request_free was called: it goes when it ends.
@@ -73,6 +79,7 @@ impl Request {
             rank,
             tag,
             wakes: None,
+            general: None,
             recipe: None,
             orphan: false,
             cancel: false,
@@ -93,7 +100,7 @@ impl Request {
         };
         let envelope = outcome.envelope;
         Some(match self.kind {
-            Kind::Send | Kind::Compound | Kind::Collective => {
+            Kind::Send | Kind::Compound | Kind::Collective | Kind::General => {
                 Status { error: outcome.error, cancelled: outcome.cancelled, ..Status::EMPTY }
             }
             Kind::Recv if outcome.cancelled => Status { cancelled: true, error: outcome.error, ..Status::EMPTY },
@@ -217,6 +224,15 @@ impl Requests {
         }
     }
 
+    /// The same of one that may have been freed before it ended.
+    pub fn find_freed(&self, handle: Handle) -> Result<u32> {
+        let index = number(handle);
+        match self.entries.get(index as usize) {
+            Some(Entry { generation, request: Some(_) }) if *generation == handle.generation() => Ok(index),
+            _ => Err(dead(handle)),
+        }
+    }
+
     /// The engine says that the operation has ended.
     #[inline]
     pub fn complete(&mut self, index: u32, outcome: Outcome) {
@@ -257,7 +273,6 @@ mod tests {
     use crate::comm::Comm;
     use crate::group::Group;
     use hawser_base::Context;
-    use std::sync::Arc;
 
     #[test]
     fn each_of_millions_of_requests_has_a_handle_of_its_own() {
