@@ -27,6 +27,17 @@ def test_program(build, run, abi, source, n, case):
     assert result.code == 0 and result.out == "" and result.err == "", result
 
 
+WAYS = {"nonblocking": "-DWAY=1", "persistent": "-DWAY=2"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("source, n, case", [run for run in runs() if "coll_" in run.id])
+def test_program_of_collectives_in_another_form(build, run, abi, source, n, case, way):
+    """The same, each collective as a nonblocking call or a persistent one (tests/c/ways.h)."""
+    result = run(n, build(source, abi, WAYS[way]), [case] if case else [], timeout=90)
+    assert result.code == 0 and result.out == "" and result.err == "", result
+
+
 def contended(result):
     assert result.code == 0 and "all ranks: messages sent" in result.err, result
     found = re.search(r"all ranks:.* lane locks that were contended (\d+)", result.err)

@@ -3,6 +3,7 @@
 #define COLL_H
 
 #include "test.h"
+#include "ways.h"
 
 /* A layout of ints in memory: how a buffer's elements lie. Each element is `ints` ints. */
 struct layout {

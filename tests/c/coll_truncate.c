@@ -34,9 +34,11 @@ int main(int argc, char **argv)
         EQUAL(class, me == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
         OK(MPI_Comm_free(&c));
     }
+#ifndef WAY /* which go by messages: not all of them show it */
     /* The fold at the flags sees it wherever it is done, and so do all who wait for its result. */
     MPI_Comm c = fresh();
     FAILS(MPI_Allreduce(a, b, me == 1 ? 3 : 2, MPI_INT, MPI_SUM, c), MPI_ERR_TRUNCATE);
     OK(MPI_Comm_free(&c));
+#endif
     return finish();
 }

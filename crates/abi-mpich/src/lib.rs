@@ -91,8 +91,8 @@ mod exports {
     pub type Iov = c_void;
     pub type AsyncPollFunction = Unused;
     pub type DestructorFunction = Unused;
-    pub type GrequestPollFunction = Unused;
-    pub type GrequestWaitFunction = Unused;
+    pub type GrequestPollFunction = hawser_abi::callback::GrequestPollFunction<Mpich>;
+    pub type GrequestWaitFunction = hawser_abi::callback::GrequestWaitFunction<Mpich>;
     pub type UserFunctionX = Unused;
     pub type CommErrhandlerFunctionX = Unused;
     pub type FileErrhandlerFunctionX = Unused;

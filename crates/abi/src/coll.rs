@@ -2,7 +2,7 @@
 //! MPI_IN_PLACE.
 //!
 //! What is not significant on a rank is not even decoded there: programs pass anything (MPI-5.0 §6.2.3).
-//! Before it: the exported functions. After it: `mpi::collective`.
+//! Before it: `ways`, which exports each in its three forms. After it: `mpi::collective`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{Handles, Int, array, handle, ints};
@@ -13,7 +13,7 @@ use hawser_base::Handle;
 use hawser_coll::Ints;
 use hawser_datatype::UserPtr;
 use hawser_mpi::buffer::Buf;
-use hawser_mpi::collective::{self, TypedBuf, VectorBuf, Vectors};
+use hawser_mpi::collective::{self, TypedBuf, VectorBuf, Vectors, Way};
 use std::ffi::{c_int, c_void};
 
 #[inline(always)]
@@ -96,30 +96,32 @@ fn no_vector<'a>() -> VectorBuf<'a> {
 /// # Safety
 /// None is asked.
 #[inline]
-pub unsafe fn barrier<A: Abi>(on: A::Comm) -> Result {
-    Ok(collective::barrier(handle(on)?)?)
+pub unsafe fn barrier<A: Abi>(way: Way, on: A::Comm) -> Result<Handle> {
+    Ok(collective::barrier(way, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Bcast.
 #[inline]
 pub unsafe fn bcast<A: Abi>(
+    way: Way,
     at: *mut c_void,
     count: impl Int,
     datatype: A::Datatype,
     root: c_int,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let on = handle(on)?;
     // SAFETY: the caller's buffer.
     let buf = unsafe { buf::<A>(at, count, datatype) }?;
-    Ok(collective::bcast(&buf, A::rank_in(root), on)?)
+    Ok(collective::bcast(way, &buf, A::rank_in(root), on)?)
 }
 
 /// # Safety
 /// The contract of MPI_Gather.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn gather<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -128,19 +130,20 @@ pub unsafe fn gather<A: Abi>(
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
         let recv = at_root::<A>(recv_at, recv_count, recv_type, root, on)?;
         (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
     };
-    Ok(collective::gather(send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
+    Ok(collective::gather(way, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Gatherv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn gatherv<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -150,7 +153,7 @@ pub unsafe fn gatherv<A: Abi>(
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let found = comm::<A>(on)?;
     let root = A::rank_in(root);
     // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
@@ -161,13 +164,14 @@ pub unsafe fn gatherv<A: Abi>(
         };
         (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
     };
-    Ok(collective::gatherv(send.as_ref(), &recv, root, handle(on)?)?)
+    Ok(collective::gatherv(way, send.as_ref(), &recv, root, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Scatter.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn scatter<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -176,19 +180,20 @@ pub unsafe fn scatter<A: Abi>(
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
         let send = at_root::<A>(send_at, send_count, send_type, root, on)?;
         (send, unless_in_place::<A>(recv_at, recv_count, recv_type)?)
     };
-    Ok(collective::scatter(&send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
+    Ok(collective::scatter(way, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Scatterv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn scatterv<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_counts: *const impl Int,
     displs: *const impl Int,
@@ -198,7 +203,7 @@ pub unsafe fn scatterv<A: Abi>(
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let found = comm::<A>(on)?;
     let root = A::rank_in(root);
     // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
@@ -209,12 +214,14 @@ pub unsafe fn scatterv<A: Abi>(
         };
         (send, unless_in_place::<A>(recv_at, recv_count, recv_type)?)
     };
-    Ok(collective::scatterv(&send, recv.as_ref(), root, handle(on)?)?)
+    Ok(collective::scatterv(way, &send, recv.as_ref(), root, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Allgather.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn allgather<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -222,18 +229,19 @@ pub unsafe fn allgather<A: Abi>(
     recv_count: impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let on = handle(on)?;
     // SAFETY: the caller's buffers.
     let (send, recv) =
         unsafe { (unless_in_place::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
-    Ok(collective::allgather(send.as_ref(), &recv, on)?)
+    Ok(collective::allgather(way, send.as_ref(), &recv, on)?)
 }
 
 /// # Safety
 /// The contract of MPI_Allgatherv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn allgatherv<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -242,19 +250,21 @@ pub unsafe fn allgatherv<A: Abi>(
     displs: *const impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let ranks = comm::<A>(on)?.size() as usize;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
         let recv = vector::<A>(recv_at, recv_counts, displs, recv_type, ranks)?;
         (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
     };
-    Ok(collective::allgatherv(send.as_ref(), &recv, handle(on)?)?)
+    Ok(collective::allgatherv(way, send.as_ref(), &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Alltoall.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoall<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -262,18 +272,19 @@ pub unsafe fn alltoall<A: Abi>(
     recv_count: impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let on = handle(on)?;
     // SAFETY: the caller's buffers.
     let (send, recv) =
         unsafe { (unless_in_place::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
-    Ok(collective::alltoall(send.as_ref(), &recv, on)?)
+    Ok(collective::alltoall(way, send.as_ref(), &recv, on)?)
 }
 
 /// # Safety
 /// The contract of MPI_Alltoallv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoallv<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_counts: *const impl Int,
     send_displs: *const impl Int,
@@ -283,7 +294,7 @@ pub unsafe fn alltoallv<A: Abi>(
     recv_displs: *const impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let ranks = comm::<A>(on)?.size() as usize;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
@@ -293,13 +304,14 @@ pub unsafe fn alltoallv<A: Abi>(
         };
         (send, vector::<A>(recv_at, recv_counts, recv_displs, recv_type, ranks)?)
     };
-    Ok(collective::alltoallv(send.as_ref(), &recv, handle(on)?)?)
+    Ok(collective::alltoallv(way, send.as_ref(), &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Alltoallw.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoallw<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_counts: *const impl Int,
     send_displs: *const impl Int,
@@ -309,7 +321,7 @@ pub unsafe fn alltoallw<A: Abi>(
     recv_displs: *const impl Int,
     recv_types: *const A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let found = comm::<A>(on)?;
     let (ranks, on) = (found.size() as usize, handle(on)?);
     not_in_place::<A>(recv_at)?;
@@ -320,13 +332,13 @@ pub unsafe fn alltoallw<A: Abi>(
         let at = UserPtr::new(recv_at.cast());
         let recv = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: taken.as_slice() };
         if in_place::<A>(send_at) {
-            return Ok(collective::alltoallw(None, &recv, on)?);
+            return Ok(collective::alltoallw(way, None, &recv, on)?);
         }
         let mut given = Handles::read(send_types, ranks as c_int, "sendtypes")?;
         let (counts, displs) = (array(send_counts, ranks, "sendcounts")?, array(send_displs, ranks, "sdispls")?);
         let at = UserPtr::new(send_at.cast());
         let send = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: given.as_slice() };
-        Ok(collective::alltoallw(Some(&send), &recv, on)?)
+        Ok(collective::alltoallw(way, Some(&send), &recv, on)?)
     }
 }
 
@@ -350,7 +362,9 @@ unsafe fn vectors<A: Abi>(
 
 /// # Safety
 /// The contract of MPI_Reduce.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn reduce<A: Abi>(
+    way: Way,
     send: *const c_void,
     recv: *mut c_void,
     count: impl Int,
@@ -358,12 +372,12 @@ pub unsafe fn reduce<A: Abi>(
     op: A::Op,
     root: c_int,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let house = handle(on)?;
     not_in_place_at_root::<A>(recv, root, on)?;
     // SAFETY: the caller's buffers.
     let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
-    Ok(collective::reduce(&vectors, A::rank_in(root), house)?)
+    Ok(collective::reduce(way, &vectors, A::rank_in(root), house)?)
 }
 
 macro_rules! reductions {
@@ -372,13 +386,14 @@ macro_rules! reductions {
             /// # Safety
             /// The contract of the MPI function of this name.
             pub unsafe fn $name<A: Abi>(
-                send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op, on: A::Comm,
-            ) -> Result {
+                way: Way, send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op,
+                on: A::Comm,
+            ) -> Result<Handle> {
                 let on = handle(on)?;
                 not_in_place::<A>(recv)?;
                 // SAFETY: the caller's buffers.
                 let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
-                Ok(collective::$name(&vectors, on)?)
+                Ok(collective::$name(way, &vectors, on)?)
             }
         )*
     };
@@ -394,17 +409,18 @@ reductions! {
 /// # Safety
 /// The contract of MPI_Reduce_scatter.
 pub unsafe fn reduce_scatter<A: Abi>(
+    way: Way,
     send: *const c_void,
     recv: *mut c_void,
     counts: *const impl Int,
     datatype: A::Datatype,
     op: A::Op,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let ranks = comm::<A>(on)?.size() as usize;
     not_in_place::<A>(recv)?;
     // SAFETY: the caller's buffers and array.
     let (vectors, counts) =
         unsafe { (vectors::<A>(send, recv, 0, datatype, op)?, array(counts, ranks, "recvcounts")?) };
-    Ok(collective::reduce_scatter(&vectors, ints(counts), handle(on)?)?)
+    Ok(collective::reduce_scatter(way, &vectors, ints(counts), handle(on)?)?)
 }

@@ -34,6 +34,7 @@ pub mod env;
 pub mod errhandler;
 pub mod errors;
 pub mod fortran;
+pub mod grequest;
 pub mod group;
 pub mod handles;
 pub mod info;
@@ -47,6 +48,7 @@ pub mod raise;
 pub mod request;
 pub mod status;
 pub mod table;
+pub mod ways;
 pub mod win;
 
 pub use abi::{

@@ -9,11 +9,11 @@
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{Handles, InOut, Out, handle};
+use crate::grequest;
 use crate::raise::{Fault, Object, Result};
 use crate::status::{self, Statuses};
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
-use hawser_mpi::comm::CommRef;
 use hawser_mpi::wait::{self, Any, Completed, Then};
 use hawser_mpi::{persistent, pt2pt};
 use std::ffi::c_int;
@@ -22,25 +22,42 @@ use std::ffi::c_int;
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
-pub unsafe fn finish<A: Abi>(completed: Completed, status: *mut A::Status) -> Result {
+pub unsafe fn finish<A: Abi>(mut completed: Completed, status: *mut A::Status) -> Result {
     if completed.empty {
         // SAFETY: the caller's promise.
         unsafe { status::write_empty::<A>(status) };
         return Ok(());
     }
     // SAFETY: the caller's promise.
-    unsafe { status::finish::<A>(status, &completed.status) }
-        .map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
+    unsafe {
+        status::write::<A>(status, &completed.status);
+        ask::<A>(&mut completed, status);
+    }
+    completed.check().map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
 }
+
+/// Has the application tell of an operation of its own.
+///
+/// # Safety
+/// `status` is null, MPI_STATUS_IGNORE or may be written.
+unsafe fn ask<A: Abi>(completed: &mut Completed, status: *mut A::Status) {
+    if let Some(general) = completed.general.take() {
+        // SAFETY: the caller's promise.
+        completed.failure = unsafe { grequest::finish::<A>(&general, status) }.err();
+        completed.comm = None;
+    }
+}
+
+const SUCCESS: i32 = Class::Success as i32;
 
 /// The ends of several operations, collected.
 struct Ends<A: Abi> {
     statuses: Statuses<A>,
-    /// Class of each that ended, in the order of the statuses; filled from the first failure on.
-    classes: Vec<Class>,
+    /// Error code of each that ended, in the order of the statuses; filled from the first failure on.
+    codes: Vec<i32>,
     ended: usize,
-    /// The communicator of the first failure.
-    failed: Option<CommRef>,
+    /// What the first failure was about.
+    failed: Option<Object>,
 }
 
 impl<A: Abi> Ends<A> {
@@ -48,36 +65,38 @@ impl<A: Abi> Ends<A> {
     /// `statuses` is MPI_STATUSES_IGNORE or has room for every operation.
     unsafe fn new(statuses: *mut A::Status) -> Ends<A> {
         // SAFETY: the caller's promise.
-        Ends { statuses: unsafe { Statuses::new(statuses) }, classes: Vec::new(), ended: 0, failed: None }
+        Ends { statuses: unsafe { Statuses::new(statuses) }, codes: Vec::new(), ended: 0, failed: None }
     }
 
-    fn add(&mut self, completed: Completed) {
+    fn add(&mut self, mut completed: Completed) {
         self.statuses.write(self.ended, &completed.status);
+        // SAFETY: `at` is null or inside the array, as `new`'s caller promised.
+        unsafe { ask::<A>(&mut completed, self.statuses.at(self.ended)) };
         if completed.empty {
-            self.statuses.write_error(self.ended, Class::Success);
+            self.statuses.write_error(self.ended, SUCCESS);
         }
-        if let Some(class) = completed.status.error {
-            self.failed = self.failed.take().or(completed.comm);
-            self.classes.resize(self.ended, Class::Success);
-            self.classes.push(class);
+        if let Some(code) = completed.code() {
+            self.failed.get_or_insert(completed.comm.map_or(Object::Default, Object::Held));
+            self.codes.resize(self.ended, SUCCESS);
+            self.codes.push(code);
         }
         self.ended += 1;
     }
 
     /// MPI_ERROR of each, until `result` finds that one failed.
     fn all_well(&self) {
-        (0..self.ended).for_each(|i| self.statuses.write_error(i, Class::Success));
+        (0..self.ended).for_each(|i| self.statuses.write_error(i, SUCCESS));
     }
 
     fn result(mut self) -> Result {
-        let Some(comm) = self.failed else { return Ok(()) };
-        self.classes.resize(self.ended, Class::Success);
-        for (i, &class) in self.classes.iter().enumerate() {
-            self.statuses.write_error(i, class);
+        let Some(about) = self.failed else { return Ok(()) };
+        self.codes.resize(self.ended, SUCCESS);
+        for (i, &code) in self.codes.iter().enumerate() {
+            self.statuses.write_error(i, code);
         }
-        let failed = self.classes.iter().filter(|&&class| class != Class::Success).count();
+        let failed = self.codes.iter().filter(|&&code| code != SUCCESS).count();
         let text = format!("{failed} of {} operations failed; MPI_ERROR of each status says which and how", self.ended);
-        Err(Fault::of(Object::Held(comm), Error::new(Class::InStatus, text)))
+        Err(Fault::of(about, Error::new(Class::InStatus, text)))
     }
 }
 

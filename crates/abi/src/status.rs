@@ -63,6 +63,11 @@ impl<A: Abi> Statuses<A> {
         Statuses(if at.addr() == A::SENTINELS.statuses_ignore { ptr::null_mut() } else { at })
     }
 
+    /// Where the status of an operation goes; null if nowhere.
+    pub fn at(&self, i: usize) -> *mut A::Status {
+        if self.0.is_null() { self.0 } else { self.0.wrapping_add(i) }
+    }
+
     pub fn write(&self, i: usize, status: &Status) {
         if !self.0.is_null() {
             // SAFETY: inside the array, as `new`'s caller promised.
@@ -71,10 +76,10 @@ impl<A: Abi> Statuses<A> {
     }
 
     /// The error field, which is written where one of several operations failed, or where there was none.
-    pub fn write_error(&self, i: usize, class: Class) {
+    pub fn write_error(&self, i: usize, code: i32) {
         if !self.0.is_null() {
             // SAFETY: as in `write`.
-            unsafe { A::Status::set_error(self.0.add(i), A::code_out(class as c_int)) }
+            unsafe { A::Status::set_error(self.0.add(i), A::code_out(code)) }
         }
     }
 }

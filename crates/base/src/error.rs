@@ -121,8 +121,10 @@ classes! {
 }
 
 /// A failed operation: its class and its cause. One pointer wide, so that success costs nothing.
+#[derive(Clone)]
 pub struct Error(Box<Cause>);
 
+#[derive(Clone)]
 struct Cause {
     class: Class,
     code: i32,

@@ -143,12 +143,18 @@ impl Lane {
     /// Nothing is on its way out and nothing is half done: the leanest receive may poll one ring alone.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
+        self.is_still() && self.core.requests.tasks.is_empty()
+    }
+
+    /// Nothing is on its way out.
+    #[inline(always)]
+    fn is_still(&self) -> bool {
         self.core.streams.is_empty() && self.due.is_empty() && self.channel.is_flushed()
     }
 
     /// All that this rank has to send was handed to the devices.
     pub fn is_drained(&self) -> bool {
-        self.is_quiet() && self.core.outbox.is_empty() && !self.core.engine.has_open_sends()
+        self.is_still() && self.core.outbox.is_empty() && !self.core.engine.has_open_sends()
     }
 
     fn send_effect(&mut self, effect: Effect) {

@@ -1,7 +1,7 @@
 //! Floor 5: the semantics of MPI, without an ABI and without a device's name.
 //!
 //! The way down: `pt2pt` (checked) → `outgoing` (room) → `matching` (which method) → `lane` → `transport`. The way up:
-//! `lane` (delivered) → `matching` → `request` → `wait`. Objects with handles: `comm`, `group`, `types`,
+//! `lane` (delivered) → `matching` → `request` → `task` → `wait`. Objects with handles: `comm`, `group`, `types`,
 //! `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init are in a `registry`. All
 //! arguments and results are house values: `base::value`, `base::handle`, `base::error::Class`.
 
@@ -14,11 +14,14 @@ mod by_peer;
 pub mod collective;
 pub mod comm;
 pub mod comm_create;
+pub mod comm_idup;
 mod context_ids;
 pub mod counters;
 pub mod env;
 pub mod errhandler;
 pub mod errors;
+pub mod exchange;
+pub mod grequest;
 pub mod group;
 pub mod hints;
 pub mod info;
@@ -38,6 +41,7 @@ pub mod pt2pt;
 mod registry;
 pub mod request;
 pub mod status;
+pub mod task;
 pub mod types;
 pub mod wait;
 #[doc(hidden)]

@@ -1,15 +1,16 @@
 //! Persistent requests (MPI-5.0 §3.9): the arguments of a call, kept to be started again and again.
 //!
-//! Before it: `abi::p2p`; after it: `outgoing` and `pt2pt::post`.
+//! Before it: `abi::p2p`; after it: `outgoing`, `pt2pt::post` and `task`.
 
 use crate::bsend;
 use crate::buffer::{Buf, Buffer};
 use crate::lane::Body;
 use crate::outgoing::Outgoing;
-use crate::process;
+use crate::process::{self, Process};
 use crate::pt2pt::{self, Mode, Target};
 use crate::request::{Kind, Request, State, lane_of};
-use hawser_base::{Class, Error, Handle, Result};
+use crate::task::{self, Work};
+use hawser_base::{Class, Error, Handle, Lane as LaneId, Result};
 
 /// What a persistent request does when it is started.
 pub enum Recipe {
@@ -24,6 +25,8 @@ pub enum Recipe {
     },
     /// To or from MPI_PROC_NULL.
     Nothing,
+    /// None while the task has it.
+    Task(Option<Box<dyn Work>>),
 }
 
 /// MPI_Send_init and its modes.
@@ -71,13 +74,19 @@ pub fn start(handle: Handle) -> Result<()> {
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
     let idle = matches!(request.state, State::Inactive);
-    let Some(recipe) = request.recipe.take_if(|_| idle) else {
+    let Some(mut recipe) = request.recipe.take_if(|_| idle) else {
         let text = "the request is not persistent, or is active already; complete it first";
         return Err(Error::new(Class::Request, text));
     };
     request.state = State::Active(None);
     let comm = request.comm.clone();
-    let started = match &*recipe {
+    let started = match &mut *recipe {
+        Recipe::Task(work) => {
+            let work = work.take().expect("a request that is not active has its work");
+            request.recipe = Some(recipe);
+            drop(lane);
+            return begin_task(process, comm.lane(), index, work);
+        }
         Recipe::Nothing => {
             lane.core.end_null(index);
             Ok(())
@@ -105,4 +114,16 @@ pub fn start(handle: Handle) -> Result<()> {
         request.state = State::Inactive;
     }
     started
+}
+
+fn begin_task(process: &'static Process, lane_id: LaneId, index: u32, mut work: Box<dyn Work>) -> Result<()> {
+    let Err(error) = work.begin() else {
+        task::run(process, lane_id, index, work);
+        return Ok(());
+    };
+    let mut lane = process.lane(lane_id).enter();
+    let request = lane.core.requests.get(index);
+    request.state = State::Inactive;
+    request.recipe = Some(Box::new(Recipe::Task(Some(work))));
+    Err(error)
 }

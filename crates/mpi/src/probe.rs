@@ -32,7 +32,7 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<Option<Status>> {
         lane.progress();
         lane.core.engine.probe(&want)
     });
-    drop(lane);
+    process.leave(comm.lane(), lane);
     match found {
         Some(_) => process.patience().poll_found(),
         None => process.polled_in_vain(|| reason("MPI_Iprobe", &comm, &want)),
@@ -78,8 +78,9 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
     };
     let mut lane = process.lane(comm.lane()).enter();
     lane.progress();
-    let Some((held, envelope)) = lane.core.engine.claim(&want) else {
-        drop(lane);
+    let claimed = lane.core.engine.claim(&want);
+    process.leave(comm.lane(), lane);
+    let Some((held, envelope)) = claimed else {
         process.polled_in_vain(|| reason("MPI_Improbe", &comm, &want));
         return Ok(None);
     };

@@ -13,7 +13,7 @@ use crate::matching::{Limits, Op};
 use crate::memory::Memory;
 use crate::probe::Message;
 use crate::{info, ops, types};
-use hawser_base::table::Table;
+use hawser_base::table::{Reserved, Table};
 use hawser_base::threads::{self, LaneCell};
 use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 use hawser_boot::World;
@@ -255,6 +255,18 @@ impl Process {
         let handle = self.comms.insert(comm).ok_or_else(|| full("communicators"))?;
         self.comms.get(handle).expect("it was just inserted").set_handle(handle);
         Ok(handle)
+    }
+
+    /// A handle for a communicator that comes later (`give_comm`).
+    pub fn reserve_comm(&'static self) -> Result<Reserved<'static, Comm>> {
+        self.comms.reserve().ok_or_else(|| full("communicators"))
+    }
+
+    /// The communicator of a reserved handle.
+    pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>, comm: Comm) {
+        self.activate(comm.lane());
+        comm.set_handle(reserved.handle());
+        reserved.fill(comm);
     }
 
     pub fn groups(&'static self) -> &'static Table<Arc<Group>> {

@@ -9,6 +9,7 @@ use crate::bsend;
 use crate::buffer::{Buf, Buffer};
 use crate::comm::{Comm, CommRef};
 use crate::counters::Counter;
+use crate::grequest;
 use crate::lane::{Body, Core, Lane};
 use crate::matching::{Posted, Want};
 use crate::outgoing::Outgoing;
@@ -339,17 +340,30 @@ pub fn sendrecv(
     recv_tag: i32,
     comm: Handle,
 ) -> Result<Status> {
-    let mut recv = irecv(into, source, recv_tag, comm)?;
-    let mut send = match isend(out, dest, send_tag, comm, Mode::Standard) {
-        Ok(send) => send,
-        Err(error) => {
-            let _ = request_cancel(recv);
-            abandon(recv);
-            return Err(error);
-        }
-    };
-    let sent = wait::wait("MPI_Sendrecv", &mut send)?.status;
-    let received = wait::wait("MPI_Sendrecv", &mut recv)?.status;
+    end_sendrecv("MPI_Sendrecv", begin_sendrecv(out, dest, send_tag, into, source, recv_tag, comm)?)
+}
+
+/// Its two operations: the send and the receive.
+pub(crate) fn begin_sendrecv(
+    out: &Buf,
+    dest: i32,
+    send_tag: i32,
+    into: &Buf,
+    source: i32,
+    recv_tag: i32,
+    comm: Handle,
+) -> Result<(Handle, Handle)> {
+    let recv = irecv(into, source, recv_tag, comm)?;
+    let send = isend(out, dest, send_tag, comm, Mode::Standard).inspect_err(|_| {
+        let _ = request_cancel(recv);
+        abandon(recv);
+    })?;
+    Ok((send, recv))
+}
+
+fn end_sendrecv(name: &'static str, (mut send, mut recv): (Handle, Handle)) -> Result<Status> {
+    let sent = wait::wait(name, &mut send)?.status;
+    let received = wait::wait(name, &mut recv)?.status;
     Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
@@ -367,6 +381,19 @@ pub fn sendrecv_replace(
     recv_tag: i32,
     comm: Handle,
 ) -> Result<Status> {
+    let both = begin_sendrecv_replace(buf, dest, send_tag, source, recv_tag, comm)?;
+    end_sendrecv("MPI_Sendrecv_replace", both)
+}
+
+/// Its two operations: the send of a copy, and the receive.
+pub(crate) fn begin_sendrecv_replace(
+    buf: &Buf,
+    dest: i32,
+    send_tag: i32,
+    source: i32,
+    recv_tag: i32,
+    comm: Handle,
+) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let found = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
@@ -379,10 +406,8 @@ pub fn sendrecv_replace(
         lane.start(Outgoing { to, body: Body::Held(buffer.to_vec()), sync: false, request });
         send = lane.core.requests.handle(request);
     }
-    let mut recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
-    let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?.status;
-    let sent = wait::wait("MPI_Sendrecv_replace", &mut send)?.status;
-    Ok(Status { error: sent.error.or(received.error), ..received })
+    let recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
+    Ok((send, recv))
 }
 
 /// MPI_Cancel: at once for a receive, by the receiver's word for a send.
@@ -394,12 +419,16 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    match (request.kind, request.state) {
+    if let Some(general) = request.general.clone() {
+        return grequest::cancel(lane, &general);
+    }
+    match (request.kind, &request.state) {
+        (Kind::Collective | Kind::Compound, _) => return Err(not_cancelled(request.kind)),
         (_, State::Inactive) => return Err(Error::new(Class::Request, "the request is not active; nothing to cancel")),
-        (Kind::Recv, State::Active(Some(op))) => {
+        (Kind::Recv, &State::Active(Some(op))) => {
             lane.core.engine.cancel_recv(op);
         }
-        (Kind::Send, State::Active(Some(op))) => {
+        (Kind::Send, &State::Active(Some(op))) => {
             request.cancel = true;
             let to_self = request.named_peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
@@ -425,9 +454,28 @@ pub fn request_free(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    match request.state {
-        State::Active(_) => request.orphan = true,
-        State::Inactive | State::Ended(_) => drop(lane.core.requests.remove(index)),
+    match (request.kind, &request.state) {
+        (Kind::General, _) => return grequest::free(lane, index),
+        (Kind::Collective, State::Running(_) | State::Done(_)) => return Err(not_freed()),
+        (_, State::Active(_) | State::Running(_)) => request.orphan = true,
+        (_, State::Inactive | State::Ended(_) | State::Done(_)) => {
+            let gone = lane.core.requests.remove(index);
+            drop(lane);
+            drop(gone);
+        }
     }
     Ok(())
+}
+
+#[cold]
+fn not_cancelled(kind: Kind) -> Error {
+    let what = if kind == Kind::Collective { "a collective operation" } else { "several operations" };
+    Error::new(Class::Request, format!("the request is of {what}, which cannot be cancelled; complete it"))
+}
+
+#[cold]
+fn not_freed() -> Error {
+    let text = "the request is of a collective operation, which must be completed (MPI_Wait, MPI_Test) and not freed \
+                while it is active (MPI-5.0 §6.12)";
+    Error::new(Class::Request, text)
 }

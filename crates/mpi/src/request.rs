@@ -4,11 +4,14 @@
 //! different lanes share nothing. It never holds a buffer (`lane`) and never waits (`wait`).
 
 use crate::comm::CommRef;
+use crate::grequest::General;
 use crate::matching::{Op, Outcome};
 use crate::persistent::Recipe;
 use crate::status::Status;
+use crate::task::{self, Tasks};
 use hawser_base::value::ANY_SOURCE;
 use hawser_base::{Class, Error, Handle, LANES, Lane, Peer, Result};
+use std::sync::Arc;
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
 pub const SENT: Handle = Handle::predefined(1);
@@ -24,16 +27,26 @@ const _: () = assert!(LANES.is_power_of_two() && (Handle::FIRST_DYNAMIC as usize
 pub enum Kind {
     Send,
     Recv,
+    /// Several of them as one, which ends when all have.
+    Compound,
+    /// A collective: it can be neither cancelled nor freed before it has ended.
+    Collective,
+    /// The application's own.
+    General,
 }
 
 /// How far it has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub enum State {
     /// A persistent request that is not started.
     Inactive,
     /// Under way, if the engine knows it; else about to begin.
     Active(Option<Op>),
+    /// A task, under way.
+    Running(task::Id),
     Ended(Outcome),
+    /// Not by the engine.
+    Done(task::End),
 }
 
 /// One operation.
@@ -45,6 +58,10 @@ pub struct Request {
     pub rank: i32,
     /// The tag that it named.
     pub tag: i32,
+    /// The task that goes on when it has ended.
+    pub wakes: Option<task::Id>,
+    /// What it is, if it is the application's.
+    pub general: Option<Arc<General>>,
     /// What MPI_Start does again.
     pub recipe: Option<Box<Recipe>>,
     /// MPI_Request_free was called: it goes when it ends.
@@ -55,7 +72,18 @@ pub struct Request {
 
 impl Request {
     pub fn new(kind: Kind, comm: CommRef, rank: i32, tag: i32) -> Request {
-        Request { kind, state: State::Active(None), comm, rank, tag, recipe: None, orphan: false, cancel: false }
+        Request {
+            kind,
+            state: State::Active(None),
+            comm,
+            rank,
+            tag,
+            wakes: None,
+            general: None,
+            recipe: None,
+            orphan: false,
+            cancel: false,
+        }
     }
 
     /// Who alone can end it, if the call named somebody.
@@ -65,10 +93,16 @@ impl Request {
 
     /// The status of an ended operation.
     pub fn status(&self) -> Option<Status> {
-        let State::Ended(outcome) = &self.state else { return None };
+        let outcome = match &self.state {
+            State::Ended(outcome) => outcome,
+            State::Done(end) => return Some(end.status),
+            _ => return None,
+        };
         let envelope = outcome.envelope;
         Some(match self.kind {
-            Kind::Send => Status { error: outcome.error, cancelled: outcome.cancelled, ..Status::EMPTY },
+            Kind::Send | Kind::Compound | Kind::Collective | Kind::General => {
+                Status { error: outcome.error, cancelled: outcome.cancelled, ..Status::EMPTY }
+            }
             Kind::Recv if outcome.cancelled => Status { cancelled: true, error: outcome.error, ..Status::EMPTY },
             Kind::Recv => Status {
                 source: if self.rank == ANY_SOURCE { self.comm.rank_of(envelope.source) } else { self.rank },
@@ -78,6 +112,11 @@ impl Request {
                 cancelled: false,
             },
         })
+    }
+
+    /// The error in words of one that did not end by the engine.
+    pub fn failure(&self) -> Option<&Error> {
+        if let State::Done(end) = &self.state { end.failure.as_ref() } else { None }
     }
 }
 
@@ -112,6 +151,8 @@ struct Entry {
 
 /// All requests of a lane.
 pub struct Requests {
+    /// What some of them stand for.
+    pub tasks: Tasks,
     lane: Lane,
     entries: Vec<Entry>,
     free: Vec<u32>,
@@ -121,7 +162,7 @@ pub struct Requests {
 
 impl Requests {
     pub fn new(lane: Lane) -> Requests {
-        Requests { lane, entries: Vec::new(), free: Vec::new(), free_beyond: Vec::new() }
+        Requests { tasks: Tasks::default(), lane, entries: Vec::new(), free: Vec::new(), free_beyond: Vec::new() }
     }
 
     /// A new request's number.
@@ -183,13 +224,26 @@ impl Requests {
         }
     }
 
+    /// The same of one that may have been freed before it ended.
+    pub fn find_freed(&self, handle: Handle) -> Result<u32> {
+        let index = number(handle);
+        match self.entries.get(index as usize) {
+            Some(Entry { generation, request: Some(_) }) if *generation == handle.generation() => Ok(index),
+            _ => Err(dead(handle)),
+        }
+    }
+
     /// The engine says that the operation has ended.
     #[inline]
     pub fn complete(&mut self, index: u32, outcome: Outcome) {
         let request = self.get(index);
         request.state = State::Ended(outcome);
+        let wakes = request.wakes.take();
         if request.orphan {
             self.remove(index);
+        }
+        if let Some(task) = wakes {
+            self.tasks.wake(task);
         }
     }
 
@@ -219,7 +273,6 @@ mod tests {
     use crate::comm::Comm;
     use crate::group::Group;
     use hawser_base::Context;
-    use std::sync::Arc;
 
     #[test]
     fn each_of_millions_of_requests_has_a_handle_of_its_own() {

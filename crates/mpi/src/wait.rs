@@ -1,18 +1,21 @@
 //! Completion: the wait and test calls, and the loop in which every blocking call waits.
 //!
 //! The loop polls the lane that matters and, every so often, all the others, so that a wait on one lane
-//! keeps the rest of the rank moving. A lane is never held while this thread rests.
+//! keeps the rest of the rank moving. A lane is never held while this thread rests. Whoever made progress on a lane
+//! advances the tasks there that are ready, when it has left the lane.
 //!
-//! Before it: `pt2pt`, `collective`, `abi::request`; after it: `lane` and `transport::Idle`.
+//! Before it: `pt2pt`, `collective`, `abi::request`; after it: `lane`, `task` and `transport::Idle`.
 
 use crate::comm::CommRef;
+use crate::grequest::{self, Finish};
 use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
-use hawser_base::threads::{self, Visit};
+use crate::task;
+use hawser_base::threads::{self, LaneGuard, Visit};
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Handle, Lane as LaneId, Result};
+use hawser_base::{Error, Handle, Lane as LaneId, Result};
 use hawser_job::{Tag, WaitPeer, Waiting};
 use hawser_os::clock;
 use hawser_transport::{Idle, wait_peer};
@@ -21,6 +24,10 @@ use std::sync::atomic::Ordering::Relaxed;
 /// A completed operation, and whose error handler is called if it failed.
 pub struct Completed {
     pub status: Status,
+    /// Its error in words, where the status does not say enough.
+    pub failure: Option<Error>,
+    /// What remains to be asked of the application, if it was its operation.
+    pub general: Option<Finish>,
     /// The communicator, which the application may have freed by now; none where there was no operation.
     pub comm: Option<CommRef>,
     /// There was no operation: the status is the empty one, of which MPI_ERROR is a part (MPI-5.0 §3.7.3).
@@ -28,10 +35,22 @@ pub struct Completed {
 }
 
 impl Completed {
-    const NOTHING: Completed = Completed { status: Status::EMPTY, comm: None, empty: true };
+    const NOTHING: Completed =
+        Completed { status: Status::EMPTY, failure: None, general: None, comm: None, empty: true };
 
     fn of(status: Status, comm: Option<CommRef>) -> Completed {
-        Completed { status, comm, empty: false }
+        Completed { status, failure: None, general: None, comm, empty: false }
+    }
+
+    /// The code of the operation's error, if it failed.
+    pub fn code(&self) -> Option<i32> {
+        self.failure.as_ref().map(Error::code).or(self.status.error.map(|class| class as i32))
+    }
+
+    /// The operation's error, if it failed.
+    #[inline]
+    pub fn check(&mut self) -> Result<()> {
+        self.failure.take().map_or_else(|| self.status.check(), Err)
     }
 }
 
@@ -47,17 +66,33 @@ impl Process {
         let mut tending = None;
         loop {
             let mut guard = self.lane(lane).enter();
-            if let Some(result) = done(&mut guard) {
+            let mut result = done(&mut guard);
+            let mut moved = false;
+            if result.is_none() {
+                moved = guard.progress();
+                if moved {
+                    result = done(&mut guard);
+                }
+            }
+            let tasks = self.leave(lane, guard);
+            if let Some(result) = result {
                 return result;
             }
-            let moved = guard.progress();
-            if moved && let Some(result) = done(&mut guard) {
-                return result;
+            moved |= tasks == Progress::Moved;
+            if tasks == Progress::LeftOut {
+                idle.nap();
             }
-            drop(guard);
             tending.get_or_insert_with(|| self.lane(lane).tend());
             self.rest(&mut idle, lane, moved, &reason);
         }
+    }
+
+    /// Leaves a lane after progress there, and advances its tasks.
+    #[inline]
+    pub fn leave(&'static self, lane: LaneId, guard: LaneGuard<'_, Lane>) -> Progress {
+        let ready = guard.core.requests.tasks.is_ready();
+        drop(guard);
+        if ready { task::advance(self, lane) } else { Progress::Nothing }
     }
 
     /// One turn of waiting, all lanes but `lane` looked at when it is time for that.
@@ -85,8 +120,11 @@ impl Process {
         for lane in self.active_lanes().filter(|&lane| lane != but) {
             match self.lane(lane).visit(now_ns) {
                 Visit::Inside(mut guard) => {
-                    if guard.progress() {
-                        found = Progress::Moved;
+                    let moved = guard.progress();
+                    match self.leave(lane, guard) {
+                        Progress::LeftOut if !moved && found == Progress::Nothing => found = Progress::LeftOut,
+                        Progress::Nothing | Progress::LeftOut if !moved => {}
+                        _ => found = Progress::Moved,
                     }
                 }
                 Visit::Lately if found == Progress::Nothing => found = Progress::LeftOut,
@@ -109,7 +147,7 @@ impl Process {
 pub enum Progress {
     Nothing,
     Moved,
-    /// Nothing, and a lane was left to the thread that was in it lately.
+    /// Nothing, and a lane was left to the thread that was in it lately, or a task is not told when it can go on.
     LeftOut,
 }
 
@@ -143,7 +181,16 @@ const CLOSE_TURNS: u32 = 8;
 /// What a rank says of the request that it sleeps for.
 fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> Waiting {
     let mut guard = process.lane(lane).enter();
+    if let State::Running(task) = guard.core.requests.get(index).state
+        && let Some(reason) = guard.core.requests.tasks.reason(task)
+    {
+        return Waiting { call: format!("{call} of {}", reason.call), ..reason };
+    }
     let request = guard.core.requests.get(index);
+    if request.general.is_some() {
+        let reason = grequest::reason();
+        return Waiting { call: format!("{call} of {}", reason.call), ..reason };
+    }
     let comm = &request.comm;
     let tag = if request.tag == ANY_TAG { Tag::Any } else { Tag::Is(request.tag) };
     Waiting {
@@ -200,16 +247,21 @@ impl Then {
 fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
     let status = request.status()?;
-    if then == Then::Stay {
-        return Some((Completed::of(status, Some(request.comm.clone())), false));
+    let mut completed = Completed { failure: request.failure().cloned(), ..Completed::of(status, None) };
+    let gone = then == Then::End && request.recipe.is_none();
+    if let Some(general) = &request.general {
+        completed.general = Some(Finish::new(general.clone(), gone));
     }
-    if request.recipe.is_some() {
+    if gone {
+        completed.comm = Some(lane.core.requests.remove(index).comm);
+        return Some((completed, gone));
+    }
+    completed.comm = Some(request.comm.clone());
+    if then == Then::End {
         request.state = State::Inactive;
         request.cancel = false;
-        return Some((Completed::of(status, Some(request.comm.clone())), false));
     }
-    let comm = Some(lane.core.requests.remove(index).comm);
-    Some((Completed::of(status, comm), true))
+    Some((completed, gone))
 }
 
 /// What a handle is before anybody waits for it.

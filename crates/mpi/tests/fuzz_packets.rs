@@ -403,9 +403,9 @@ impl Rank {
         let Some(&index) = self.requests.get(number % self.requests.len().max(1)) else { return };
         let core = &mut self.lane.core;
         let request = core.requests.get(index);
-        match (request.kind, request.state) {
-            (Kind::Recv, State::Active(Some(op))) => drop(core.engine.cancel_recv(op)),
-            (Kind::Send, State::Active(Some(op))) => core.engine.cancel_send(op),
+        match (request.kind, &request.state) {
+            (Kind::Recv, &State::Active(Some(op))) => drop(core.engine.cancel_recv(op)),
+            (Kind::Send, &State::Active(Some(op))) => core.engine.cancel_send(op),
             _ => {}
         }
     }

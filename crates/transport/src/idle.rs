@@ -94,6 +94,11 @@ impl Patience {
         self.polling.in_vain(&self.record, counted, reason);
     }
 
+    /// Wakes threads of this process that sleep: what one waits for another one has done.
+    pub fn wake(&self) {
+        self.bell.ring();
+    }
+
     /// No turn is spent spinning: somebody else needs the core.
     pub fn is_crowded(&self) -> bool {
         self.spin == 0

@@ -51,14 +51,14 @@ macro_rules! table_p2p { ($emit:ident $with:tt) => { $emit! { $with
         request: *mut Request) [comm(comm)] => p2p::isend;
     both MPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, dest: c_int, sendtag: c_int,
         recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int, recvtag: c_int, comm: Comm,
-        request: *mut Request) [comm(comm)] => unsupported;
+        request: *mut Request) [comm(comm)] => p2p::isendrecv;
     both MPI_Isendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, dest: c_int, sendtag: c_int,
         recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int, recvtag: c_int, comm: Comm,
-        request: *mut Request) [comm(comm)] => unsupported;
+        request: *mut Request) [comm(comm)] => p2p::isendrecv;
     both MPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int, sendtag: c_int,
-        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => unsupported;
+        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => p2p::isendrecv_replace;
     both MPI_Isendrecv_replace_c(buf: *mut c_void, count: Count, datatype: Datatype, dest: c_int, sendtag: c_int,
-        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => unsupported;
+        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => p2p::isendrecv_replace;
     both MPI_Issend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         request: *mut Request) [comm(comm)] => p2p::issend;
     both MPI_Issend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,

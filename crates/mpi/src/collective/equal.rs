@@ -7,16 +7,20 @@
 //! Before it: `reductions`; after it: `team`.
 
 use super::check::{in_place_forbidden, no_alias, root_of};
+use super::nonblocking::Way;
 use super::reductions::Vectors;
 use super::team::Venue;
 use crate::buffer::{Buf, Buffer};
 use crate::process;
 use hawser_base::handle::datatype;
-use hawser_base::{Handle, Result};
+use hawser_base::{Class, Error, Handle, Result};
 
 /// MPI_Allreduce with it, and MPI_Reduce to `root`.
 #[cold]
-pub fn equal(name: &'static str, vectors: &Vectors, root: Option<i32>, comm: Handle) -> Result<()> {
+pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>, comm: Handle) -> Result<Handle> {
+    if way != Way::Blocking {
+        return Err(Error::new(Class::Op, "MPIX_EQUAL is for blocking calls alone"));
+    }
     let process = process::get()?;
     let comm = process.comm(comm)?;
     let root = root.map(|root| root_of(&comm, root)).transpose()?;
@@ -36,7 +40,7 @@ pub fn equal(name: &'static str, vectors: &Vectors, root: Option<i32>, comm: Han
     if let Some(result) = result {
         result.fill(&i32::from(are_complements(&words)).to_ne_bytes());
     }
-    Ok(())
+    Ok(Handle::NULL)
 }
 
 /// The bytes as words, the last one filled up with zeros, and after them all the opposite.

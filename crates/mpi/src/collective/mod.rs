@@ -1,7 +1,7 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
 //! A call is checked (`whole`, `movement`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
-//! `run` runs that. Short barriers, broadcasts and reductions among ranks of one host go straight to `host`.
+//! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short barriers, broadcasts and reductions among ranks of one host go straight to `host`.
 //! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
 //! threads on different ones do not meet.
 //!
@@ -13,6 +13,7 @@ pub mod flags;
 mod host;
 mod memory;
 mod movement;
+mod nonblocking;
 mod reductions;
 mod run;
 pub mod team;
@@ -23,6 +24,7 @@ mod whole;
 pub use movement::{
     TypedBuf, VectorBuf, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter, scatterv,
 };
+pub use nonblocking::Way;
 pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 pub use whole::{barrier, barrier_of, bcast};
 
@@ -43,7 +45,7 @@ pub struct State(LaneCell<Desk>);
 
 impl Default for State {
     fn default() -> State {
-        State(LaneCell::new(Desk { sequence: 0, ready: None, host: None, hosts: None, run: Run::default() }))
+        State(LaneCell::new(Desk::new()))
     }
 }
 
@@ -51,6 +53,8 @@ impl Default for State {
 struct Desk {
     /// Collectives by messages so far: every member counts the same.
     sequence: u32,
+    /// Persistent ones so far, likewise.
+    persistent: u32,
     ready: Option<Ready>,
     host: Option<Host>,
     /// Where the members are, if some share a host and some do not.
@@ -70,7 +74,7 @@ struct Ready {
 const LEAN: [Collective; 4] = [Collective::Barrier, Collective::Bcast, Collective::Reduce, Collective::Allreduce];
 
 /// The buffers of a call, and its operation.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Job {
     send: Side,
     recv: Side,
@@ -105,6 +109,10 @@ fn occupied(comm: &Comm) -> Error {
 }
 
 impl Desk {
+    fn new() -> Desk {
+        Desk { sequence: 0, persistent: 0, ready: None, host: None, hosts: None, run: Run::default() }
+    }
+
     #[cold]
     fn prepare(&mut self, process: &'static Process, comm: &Comm) -> Result<()> {
         let forced = forced()?;
@@ -128,9 +136,9 @@ impl Desk {
 
     /// The flags, for a call that is short enough to go straight to them.
     #[inline]
-    fn lean(&mut self) -> Option<&mut Host> {
+    fn lean(&mut self, way: Way) -> Option<&mut Host> {
         let ready = self.ready.as_ref()?;
-        if ready.lean { self.host.as_mut() } else { None }
+        if ready.lean && way == Way::Blocking { self.host.as_mut() } else { None }
     }
 
     /// Plans a call and runs it to its end.
@@ -142,7 +150,7 @@ impl Desk {
         call: &Call<'_>,
         job: Job,
     ) -> Result<()> {
-        self.sequence = self.sequence.wrapping_add(1);
+        let tag = self.next_tag(false);
         let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
         let place = Place { rank: comm.rank(), size: comm.size() };
         let tuning = Tuning { hosts: self.hosts.as_ref(), ..tuning };
@@ -150,12 +158,7 @@ impl Desk {
         if self.run.schedule.is_empty() {
             return Ok(());
         }
-        let team = Team {
-            comm: comm.clone(),
-            group: comm.group().clone(),
-            context: comm.collective_context(),
-            tag: (self.sequence & i32::MAX as u32) as i32,
-        };
+        let team = Team { comm: comm.clone(), group: comm.group().clone(), context: comm.collective_context(), tag };
         self.run.begin(job)?;
         self.run.complete(process, &team, &mut self.host, name)
     }
@@ -194,6 +197,8 @@ impl Comm {
 
     /// The communicator is freed and this member is through with its collectives. Whether it was the last.
     pub(crate) fn depart_from_flags(&self) -> bool {
-        self.collective.0.try_enter().is_some_and(|mut desk| desk.host.take().is_some_and(|host| host.depart()))
+        let Some(mut desk) = self.collective.0.try_enter() else { return false };
+        desk.host = None;
+        self.flags().is_some_and(|flags| host::depart(&flags.block, self.size() as usize))
     }
 }

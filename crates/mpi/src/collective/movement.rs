@@ -4,6 +4,7 @@
 
 use super::check::{self, blocks, in_place_forbidden, no_alias, own_block, root_of, typed, vector};
 use super::memory::Side;
+use super::nonblocking::{Names, Way, names};
 use super::{Desk, Job, enter};
 use crate::buffer::Buf;
 use crate::comm::CommRef;
@@ -72,16 +73,25 @@ fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
 }
 
 /// MPI_Gather.
-pub fn gather(send: Option<&Buf>, recv: &Buf, root: i32, comm: Handle) -> Result<()> {
-    gather_any("MPI_Gather", send, Many::Equal(recv), root, comm)
+pub fn gather(way: Way, send: Option<&Buf>, recv: &Buf, root: i32, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Gather" "gather");
+    gather_any(way, NAMES.of(way), send, Many::Equal(recv), root, comm)
 }
 
 /// MPI_Gatherv.
-pub fn gatherv(send: Option<&Buf>, recv: &VectorBuf<'_>, root: i32, comm: Handle) -> Result<()> {
-    gather_any("MPI_Gatherv", send, Many::Vector(recv), root, comm)
+pub fn gatherv(way: Way, send: Option<&Buf>, recv: &VectorBuf<'_>, root: i32, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Gatherv" "gatherv");
+    gather_any(way, NAMES.of(way), send, Many::Vector(recv), root, comm)
 }
 
-fn gather_any(name: &'static str, send: Option<&Buf>, recv: Many<'_>, root: i32, comm: Handle) -> Result<()> {
+fn gather_any(
+    way: Way,
+    name: &'static str,
+    send: Option<&Buf>,
+    recv: Many<'_>,
+    root: i32,
+    comm: Handle,
+) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let root = root_of(comm, root)?;
         let at_root = root == comm.rank();
@@ -103,21 +113,30 @@ fn gather_any(name: &'static str, send: Option<&Buf>, recv: Many<'_>, root: i32,
             Many::Equal(_) => Call::Gather { root, send: data, recv: all, in_place },
             Many::Vector(_) => Call::Gatherv { root, send: data, recv: all, in_place },
         };
-        desk.execute(process, comm, name, &call, job)
+        desk.perform(way, process, comm, name, &call, job)
     })
 }
 
 /// MPI_Scatter.
-pub fn scatter(send: &Buf, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<()> {
-    scatter_any("MPI_Scatter", Many::Equal(send), recv, root, comm)
+pub fn scatter(way: Way, send: &Buf, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Scatter" "scatter");
+    scatter_any(way, NAMES.of(way), Many::Equal(send), recv, root, comm)
 }
 
 /// MPI_Scatterv.
-pub fn scatterv(send: &VectorBuf<'_>, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<()> {
-    scatter_any("MPI_Scatterv", Many::Vector(send), recv, root, comm)
+pub fn scatterv(way: Way, send: &VectorBuf<'_>, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Scatterv" "scatterv");
+    scatter_any(way, NAMES.of(way), Many::Vector(send), recv, root, comm)
 }
 
-fn scatter_any(name: &'static str, send: Many<'_>, recv: Option<&Buf>, root: i32, comm: Handle) -> Result<()> {
+fn scatter_any(
+    way: Way,
+    name: &'static str,
+    send: Many<'_>,
+    recv: Option<&Buf>,
+    root: i32,
+    comm: Handle,
+) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let root = root_of(comm, root)?;
         let at_root = root == comm.rank();
@@ -139,21 +158,23 @@ fn scatter_any(name: &'static str, send: Many<'_>, recv: Option<&Buf>, root: i32
             Many::Equal(_) => Call::Scatter { root, send: all, recv: data, in_place },
             Many::Vector(_) => Call::Scatterv { root, send: all, recv: data, in_place },
         };
-        desk.execute(process, comm, name, &call, job)
+        desk.perform(way, process, comm, name, &call, job)
     })
 }
 
 /// MPI_Allgather.
-pub fn allgather(send: Option<&Buf>, recv: &Buf, comm: Handle) -> Result<()> {
-    allgather_any("MPI_Allgather", send, Many::Equal(recv), comm)
+pub fn allgather(way: Way, send: Option<&Buf>, recv: &Buf, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Allgather" "allgather");
+    allgather_any(way, NAMES.of(way), send, Many::Equal(recv), comm)
 }
 
 /// MPI_Allgatherv.
-pub fn allgatherv(send: Option<&Buf>, recv: &VectorBuf<'_>, comm: Handle) -> Result<()> {
-    allgather_any("MPI_Allgatherv", send, Many::Vector(recv), comm)
+pub fn allgatherv(way: Way, send: Option<&Buf>, recv: &VectorBuf<'_>, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Allgatherv" "allgatherv");
+    allgather_any(way, NAMES.of(way), send, Many::Vector(recv), comm)
 }
 
-fn allgather_any(name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: Handle) -> Result<()> {
+fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let (mut job, mut data) = (Job::default(), NO_DATA);
         let all;
@@ -168,21 +189,23 @@ fn allgather_any(name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: H
             Many::Equal(_) => Call::Allgather { send: data, recv: all, in_place },
             Many::Vector(_) => Call::Allgatherv { send: data, recv: all, in_place },
         };
-        desk.execute(process, comm, name, &call, job)
+        desk.perform(way, process, comm, name, &call, job)
     })
 }
 
 /// MPI_Alltoall.
-pub fn alltoall(send: Option<&Buf>, recv: &Buf, comm: Handle) -> Result<()> {
-    alltoall_any("MPI_Alltoall", send.map(Many::Equal), Many::Equal(recv), comm)
+pub fn alltoall(way: Way, send: Option<&Buf>, recv: &Buf, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Alltoall" "alltoall");
+    alltoall_any(way, NAMES.of(way), send.map(Many::Equal), Many::Equal(recv), comm)
 }
 
 /// MPI_Alltoallv.
-pub fn alltoallv(send: Option<&VectorBuf<'_>>, recv: &VectorBuf<'_>, comm: Handle) -> Result<()> {
-    alltoall_any("MPI_Alltoallv", send.map(Many::Vector), Many::Vector(recv), comm)
+pub fn alltoallv(way: Way, send: Option<&VectorBuf<'_>>, recv: &VectorBuf<'_>, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Alltoallv" "alltoallv");
+    alltoall_any(way, NAMES.of(way), send.map(Many::Vector), Many::Vector(recv), comm)
 }
 
-fn alltoall_any(name: &'static str, send: Option<Many<'_>>, recv: Many<'_>, comm: Handle) -> Result<()> {
+fn alltoall_any(way: Way, name: &'static str, send: Option<Many<'_>>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let (mut job, mut give) = (Job::default(), NO_BLOCKS);
         let take;
@@ -197,24 +220,25 @@ fn alltoall_any(name: &'static str, send: Option<Many<'_>>, recv: Many<'_>, comm
             Many::Equal(_) => Call::Alltoall { send: give, recv: take, in_place },
             Many::Vector(_) => Call::Alltoallv { send: give, recv: take, in_place },
         };
-        desk.execute(process, comm, name, &call, job)
+        desk.perform(way, process, comm, name, &call, job)
     })
 }
 
 /// MPI_Alltoallw.
-pub fn alltoallw(send: Option<&TypedBuf<'_>>, recv: &TypedBuf<'_>, comm: Handle) -> Result<()> {
-    const NAME: &str = "MPI_Alltoallw";
-    enter(comm, |process, comm, desk| typed_alltoall(NAME, process, comm, desk, send, recv))
+pub fn alltoallw(way: Way, send: Option<&TypedBuf<'_>>, recv: &TypedBuf<'_>, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Alltoallw" "alltoallw");
+    enter(comm, |process, comm, desk| typed_alltoall(way, NAMES.of(way), process, comm, desk, send, recv))
 }
 
 fn typed_alltoall(
+    way: Way,
     name: &'static str,
     process: &'static Process,
     comm: &CommRef,
     desk: &mut Desk,
     send: Option<&TypedBuf<'_>>,
     recv: &TypedBuf<'_>,
-) -> Result<()> {
+) -> Result<Handle> {
     let (mut send_sizes, mut recv_sizes) = (Vec::new(), Vec::new());
     let (mut job, mut give) = (Job::default(), NO_BLOCKS);
     let (datatypes, take) = typed(process, recv, comm.size(), &mut recv_sizes)?;
@@ -226,5 +250,5 @@ fn typed_alltoall(
         own_block(give.bytes(comm.rank()), take.bytes(comm.rank()))?;
         no_alias(send.at, recv.at, take.bytes(comm.rank()))?;
     }
-    desk.execute(process, comm, name, &Call::Alltoallw { send: give, recv: take, in_place: send.is_none() }, job)
+    desk.perform(way, process, comm, name, &Call::Alltoallw { send: give, recv: take, in_place: send.is_none() }, job)
 }

@@ -10,6 +10,7 @@ use super::equal::equal;
 use super::flags::Kind;
 use super::host::{self, Folding, Parts, SHORT_BYTES};
 use super::memory::Side;
+use super::nonblocking::{Names, Way, names};
 use super::{Desk, Job, enter};
 use crate::buffer::Buffer;
 use crate::comm::CommRef;
@@ -85,20 +86,26 @@ impl Vectors {
     fn enter(
         &self,
         comm: Handle,
-        f: impl FnOnce(&'static Process, &CommRef, &mut Desk, &Arc<Datatype>) -> Result<()>,
-    ) -> Result<()> {
+        f: impl FnOnce(&'static Process, &CommRef, &mut Desk, &Arc<Datatype>) -> Result<Handle>,
+    ) -> Result<Handle> {
         enter(comm, |process, comm, desk| {
             types::with(process, self.datatype, |datatype| f(process, comm, desk, datatype))?
         })
     }
 
     /// Runs one that needs nothing but these.
-    fn run(&self, name: &'static str, comm: Handle, call: impl FnOnce(Reduction) -> Call<'static>) -> Result<()> {
+    fn run(
+        &self,
+        way: Way,
+        name: &'static str,
+        comm: Handle,
+        call: impl FnOnce(Reduction) -> Call<'static>,
+    ) -> Result<Handle> {
         self.enter(comm, |process, comm, desk, datatype| {
             let reducing = self.check(process, datatype, true)?;
             let (call, count) = (call(reducing.data), self.count as u64);
             let job = reducing.job(self.send.map(|at| (at, count)), Some((self.recv, count)));
-            desk.execute(process, comm, name, &call, job)
+            desk.perform(way, process, comm, name, &call, job)
         })
     }
 
@@ -117,79 +124,85 @@ impl Vectors {
 }
 
 /// MPI_Allreduce.
-pub fn allreduce(vectors: &Vectors, comm: Handle) -> Result<()> {
-    const NAME: &str = "MPI_Allreduce";
+pub fn allreduce(way: Way, vectors: &Vectors, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Allreduce" "allreduce");
+    let name = NAMES.of(way);
     if vectors.op == mpich_op::EQUAL {
-        return equal(NAME, vectors, None, comm);
+        return equal(way, name, vectors, None, comm);
     }
     vectors.enter(comm, |process, comm, desk, datatype| {
         let reducing = vectors.check(process, datatype, true)?;
-        if let Some(host) = desk.lean()
+        if let Some(host) = desk.lean(way)
             && let Some(parts) = vectors.short(&reducing, true)
         {
-            return host::step(process, comm, host, NAME, Kind::Allreduce, &parts);
+            return host::step(process, comm, host, name, Kind::Allreduce, &parts).map(|()| Handle::NULL);
         }
         let (call, count) = (Call::Allreduce(reducing.data), reducing.data.count);
         let job = reducing.job(vectors.send.map(|at| (at, count)), Some((vectors.recv, count)));
-        desk.execute(process, comm, NAME, &call, job)
+        desk.perform(way, process, comm, name, &call, job)
     })
 }
 
 /// MPI_Reduce. `recv` is significant at the root alone.
-pub fn reduce(vectors: &Vectors, root: i32, comm: Handle) -> Result<()> {
-    const NAME: &str = "MPI_Reduce";
+pub fn reduce(way: Way, vectors: &Vectors, root: i32, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Reduce" "reduce");
+    let name = NAMES.of(way);
     if vectors.op == mpich_op::EQUAL {
-        return equal(NAME, vectors, Some(root), comm);
+        return equal(way, name, vectors, Some(root), comm);
     }
     vectors.enter(comm, |process, comm, desk, datatype| {
         let root = root_of(comm, root)?;
         let at_root = root == comm.rank();
         if vectors.send.is_none() && !at_root {
-            return Err(in_place_forbidden(NAME, "send buffer", " except at the root"));
+            return Err(in_place_forbidden(name, "send buffer", " except at the root"));
         }
         let reducing = vectors.check(process, datatype, at_root)?;
-        if let Some(host) = desk.lean()
+        if let Some(host) = desk.lean(way)
             && let Some(parts) = vectors.short(&reducing, at_root)
         {
-            return host::step(process, comm, host, NAME, Kind::Reduce { root: root as usize }, &parts);
+            return host::step(process, comm, host, name, Kind::Reduce { root: root as usize }, &parts)
+                .map(|()| Handle::NULL);
         }
         let (call, count) = (Call::Reduce { root, data: reducing.data }, reducing.data.count);
         let recv = at_root.then_some((vectors.recv, count));
         let job = reducing.job(vectors.send.map(|at| (at, count)), recv);
-        desk.execute(process, comm, NAME, &call, job)
+        desk.perform(way, process, comm, name, &call, job)
     })
 }
 
 /// MPI_Scan.
-pub fn scan(vectors: &Vectors, comm: Handle) -> Result<()> {
-    vectors.run("MPI_Scan", comm, Call::Scan)
+pub fn scan(way: Way, vectors: &Vectors, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Scan" "scan");
+    vectors.run(way, NAMES.of(way), comm, Call::Scan)
 }
 
 /// MPI_Exscan.
-pub fn exscan(vectors: &Vectors, comm: Handle) -> Result<()> {
-    vectors.run("MPI_Exscan", comm, Call::Exscan)
+pub fn exscan(way: Way, vectors: &Vectors, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Exscan" "exscan");
+    vectors.run(way, NAMES.of(way), comm, Call::Exscan)
 }
 
 /// MPI_Reduce_scatter_block. `vectors.count` is the count of one block.
-pub fn reduce_scatter_block(vectors: &Vectors, comm: Handle) -> Result<()> {
-    const NAME: &str = "MPI_Reduce_scatter_block";
+pub fn reduce_scatter_block(way: Way, vectors: &Vectors, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Reduce_scatter_block" "reduce_scatter_block");
     let call = |_, data| Call::ReduceScatterBlock(data);
-    scattered(NAME, comm, vectors, Ints::Same(vectors.count), call)
+    scattered(way, NAMES.of(way), comm, vectors, Ints::Same(vectors.count), call)
 }
 
 /// MPI_Reduce_scatter. `vectors.count` does not matter.
-pub fn reduce_scatter(vectors: &Vectors, counts: Ints<'_>, comm: Handle) -> Result<()> {
-    const NAME: &str = "MPI_Reduce_scatter";
-    scattered(NAME, comm, vectors, counts, |counts, data| Call::ReduceScatter { counts, data })
+pub fn reduce_scatter(way: Way, vectors: &Vectors, counts: Ints<'_>, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Reduce_scatter" "reduce_scatter");
+    scattered(way, NAMES.of(way), comm, vectors, counts, |counts, data| Call::ReduceScatter { counts, data })
 }
 
 fn scattered<'a>(
+    way: Way,
     name: &'static str,
     comm: Handle,
     vectors: &Vectors,
     counts: Ints<'a>,
     call: impl FnOnce(Ints<'a>, Reduction) -> Call<'a>,
-) -> Result<()> {
+) -> Result<Handle> {
     vectors.enter(comm, |process, comm, desk, datatype| {
         check::counts(&counts, comm.size())?;
         let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
@@ -208,6 +221,6 @@ fn scattered<'a>(
         reducing.data.count = if matches!(counts, Ints::Same(_)) { mine as u64 } else { total as u64 };
         let call = call(counts, reducing.data);
         let job = reducing.job(vectors.send.map(|at| (at, total as u64)), Some((vectors.recv, received as u64)));
-        desk.execute(process, comm, name, &call, job)
+        desk.perform(way, process, comm, name, &call, job)
     })
 }

@@ -26,6 +26,7 @@ use crate::process::Process;
 use crate::pt2pt::{self, Target};
 use crate::request::{Kind as RequestKind, Request};
 use crate::status::Status;
+use crate::task;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
 use hawser_coll::{Comm as Step, HostStep, Local, Order, Schedule, Span};
@@ -77,6 +78,8 @@ pub struct Run {
     round: usize,
     stage: Stage,
     failure: Option<Error>,
+    /// The task that it is, if it is one: what is waited for wakes that.
+    pub task: Option<task::Id>,
 }
 
 /// What a run waits for.
@@ -210,7 +213,11 @@ impl Run {
     /// Takes away what has ended; true when nothing is under way any more.
     fn reap(&mut self, lane: &mut Lane) -> bool {
         while let Some(&Open { request, rank, receives }) = self.open.last() {
-            let Some(status) = lane.core.requests.get(request).status() else { return false };
+            let entry = lane.core.requests.get(request);
+            let Some(status) = entry.status() else {
+                entry.wakes = self.task;
+                return false;
+            };
             let wrong = match (status.error, receives) {
                 (Some(class), receives) => Some(failed(class, rank, receives)),
                 (None, Some(bytes)) if status.bytes != bytes => Some(too_short(rank, status.bytes, bytes)),
@@ -286,7 +293,7 @@ impl Run {
         }
     }
 
-    fn reason(&self, team: &Team, call: &'static str) -> Waiting {
+    pub fn reason(&self, team: &Team, call: &'static str) -> Waiting {
         // The one that `reap` asks for.
         let awaited = self.open.last().and_then(|open| team.group.peer(open.rank));
         Waiting {

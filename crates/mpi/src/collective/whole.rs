@@ -6,14 +6,22 @@ use super::check::{self, root_of};
 use super::flags::Kind;
 use super::host::{self, Parts, SHORT_BYTES};
 use super::memory::Side;
+use super::nonblocking::{Names, Way, names};
 use super::{Job, enter};
 use crate::buffer::{Buf, Buffer};
 use hawser_base::{Handle, Result};
 use hawser_coll::Call;
 
 /// MPI_Barrier.
-pub fn barrier(comm: Handle) -> Result<()> {
-    barrier_of("MPI_Barrier", comm)
+#[inline]
+pub fn barrier(way: Way, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Barrier" "barrier");
+    match way {
+        Way::Blocking => barrier_of(NAMES.blocking, comm).map(|()| Handle::NULL),
+        _ => enter(comm, |process, comm, desk| {
+            desk.perform(way, process, comm, NAMES.of(way), &Call::Barrier, Job::default())
+        }),
+    }
 }
 
 /// A barrier that is part of the function `name`.
@@ -22,7 +30,7 @@ pub fn barrier_of(name: &'static str, comm: Handle) -> Result<()> {
         if comm.size() == 1 {
             return Ok(());
         }
-        if let Some(host) = desk.lean() {
+        if let Some(host) = desk.lean(Way::Blocking) {
             return host::step(process, comm, host, name, Kind::Barrier, &Parts::NONE);
         }
         desk.execute(process, comm, name, &Call::Barrier, Job::default())
@@ -30,22 +38,24 @@ pub fn barrier_of(name: &'static str, comm: Handle) -> Result<()> {
 }
 
 /// MPI_Bcast.
-pub fn bcast(buf: &Buf, root: i32, comm: Handle) -> Result<()> {
-    const NAME: &str = "MPI_Bcast";
+pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Bcast" "bcast");
+    let name = NAMES.of(way);
     enter(comm, |process, comm, desk| {
         let root = root_of(comm, root)?;
         let buffer = Buffer::new(process, buf)?;
-        if comm.size() == 1 || buffer.is_empty() {
-            return Ok(());
+        if way == Way::Blocking && (comm.size() == 1 || buffer.is_empty()) {
+            return Ok(Handle::NULL);
         }
         if buffer.len() <= SHORT_BYTES as u64
-            && let Some(host) = desk.lean()
+            && let Some(host) = desk.lean(way)
         {
             let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
-            return host::step(process, comm, host, NAME, Kind::Bcast { root: root as usize }, &parts);
+            let kind = Kind::Bcast { root: root as usize };
+            return host::step(process, comm, host, name, kind, &parts).map(|()| Handle::NULL);
         }
         let (datatype, data) = check::data(process, buf)?;
         let recv = Side::One { at: buf.at, count: data.count, datatype };
-        desk.execute(process, comm, NAME, &Call::Bcast { root, data }, Job { recv, ..Job::default() })
+        desk.perform(way, process, comm, name, &Call::Bcast { root, data }, Job { recv, ..Job::default() })
     })
 }

@@ -1,0 +1,110 @@
+//! The three forms of each collective: blocking, nonblocking, and persistent (MPI-5.0 §6.12, §6.13).
+//!
+//! Before it: the exported functions. After it: `coll`.
+
+use crate::abi::Abi;
+use crate::arg::{Int, Out, handle};
+use crate::coll;
+use crate::raise::Result;
+use hawser_mpi::collective::Way;
+use hawser_mpi::info;
+use std::ffi::{c_int, c_void};
+
+/// A nonblocking call: `begin` gives the handle of its request.
+///
+/// # Safety
+/// `request` is null or may be written.
+pub(crate) unsafe fn nonblocking<A: Abi>(
+    request: *mut A::Request,
+    begin: impl FnOnce() -> Result<hawser_base::Handle>,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let request = unsafe { Out::handle(request, "request") }?;
+    request.set(begin()?);
+    Ok(())
+}
+
+/// A persistent one. The hints are looked at and none is followed: every order of starting works, so that
+/// mpi_assert_strict_start_ordering has nothing to say (MPI-5.0 §6.13).
+///
+/// # Safety
+/// `request` is null or may be written.
+pub(crate) unsafe fn persistent<A: Abi>(
+    info: A::Info,
+    request: *mut A::Request,
+    plan: impl FnOnce() -> Result<hawser_base::Handle>,
+) -> Result {
+    info::hints(handle(info)?)?;
+    // SAFETY: the caller's promise.
+    unsafe { nonblocking::<A>(request, plan) }
+}
+
+macro_rules! ways {
+    ($($name:ident $now:ident $later:ident ($($arg:ident: $ty:ty),*);)*) => {
+        $(
+            /// # Safety
+            /// The contract of the blocking MPI function.
+            #[allow(clippy::too_many_arguments)]
+            #[inline]
+            pub unsafe fn $name<A: Abi>($($arg: $ty,)* comm: A::Comm) -> Result {
+                // SAFETY: the caller's promise.
+                unsafe { coll::$name::<A>(Way::Blocking, $($arg,)* comm) }.map(drop)
+            }
+
+            /// # Safety
+            /// The contract of the nonblocking MPI function.
+            #[allow(clippy::too_many_arguments)]
+            pub unsafe fn $now<A: Abi>($($arg: $ty,)* comm: A::Comm, request: *mut A::Request) -> Result {
+                // SAFETY: the caller's promise.
+                unsafe { nonblocking::<A>(request, || coll::$name::<A>(Way::Nonblocking, $($arg,)* comm)) }
+            }
+
+            /// # Safety
+            /// The contract of the persistent MPI function.
+            #[allow(clippy::too_many_arguments)]
+            pub unsafe fn $later<A: Abi>(
+                $($arg: $ty,)* comm: A::Comm, info: A::Info, request: *mut A::Request,
+            ) -> Result {
+                // SAFETY: the caller's promise.
+                unsafe { persistent::<A>(info, request, || coll::$name::<A>(Way::Persistent, $($arg,)* comm)) }
+            }
+        )*
+    };
+}
+
+ways! {
+    barrier ibarrier barrier_init ();
+    bcast ibcast bcast_init (at: *mut c_void, count: impl Int, datatype: A::Datatype, root: c_int);
+    gather igather gather_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype, recv: *mut c_void,
+        recv_count: impl Int, recv_type: A::Datatype, root: c_int);
+    gatherv igatherv gatherv_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+        recv: *mut c_void, recv_counts: *const impl Int, displs: *const impl Int, recv_type: A::Datatype,
+        root: c_int);
+    scatter iscatter scatter_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+        recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype, root: c_int);
+    scatterv iscatterv scatterv_init (send: *const c_void, send_counts: *const impl Int, displs: *const impl Int,
+        send_type: A::Datatype, recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype, root: c_int);
+    allgather iallgather allgather_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+        recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype);
+    allgatherv iallgatherv allgatherv_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+        recv: *mut c_void, recv_counts: *const impl Int, displs: *const impl Int, recv_type: A::Datatype);
+    alltoall ialltoall alltoall_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+        recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype);
+    alltoallv ialltoallv alltoallv_init (send: *const c_void, send_counts: *const impl Int,
+        send_displs: *const impl Int, send_type: A::Datatype, recv: *mut c_void, recv_counts: *const impl Int,
+        recv_displs: *const impl Int, recv_type: A::Datatype);
+    alltoallw ialltoallw alltoallw_init (send: *const c_void, send_counts: *const impl Int,
+        send_displs: *const impl Int, send_types: *const A::Datatype, recv: *mut c_void, recv_counts: *const impl Int,
+        recv_displs: *const impl Int, recv_types: *const A::Datatype);
+    reduce ireduce reduce_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype,
+        op: A::Op, root: c_int);
+    allreduce iallreduce allreduce_init (send: *const c_void, recv: *mut c_void, count: impl Int,
+        datatype: A::Datatype, op: A::Op);
+    reduce_scatter ireduce_scatter reduce_scatter_init (send: *const c_void, recv: *mut c_void,
+        counts: *const impl Int, datatype: A::Datatype, op: A::Op);
+    reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init (send: *const c_void, recv: *mut c_void,
+        count: impl Int, datatype: A::Datatype, op: A::Op);
+    scan iscan scan_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op);
+    exscan iexscan exscan_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype,
+        op: A::Op);
+}

@@ -1,0 +1,146 @@
+//! Nonblocking and persistent collectives (MPI-5.0 §6.12, §6.13): a schedule's run as a task.
+//!
+//! They go by messages alone: host steps of one communicator come in one order on all members, which several collectives
+//! under way at once do not have. Each has a tag of its own, counted at the call that plans it, which members call in one
+//! order; so persistent ones may be started in any order.
+//!
+//! Before it: `movement`, `reductions`, `whole`, by way of `Desk::perform`; after it: `task` and `run`.
+
+use super::run::{Progress, Run, Team};
+use super::{Desk, Job, Ready};
+use crate::comm::CommRef;
+use crate::process::Process;
+use crate::request::Kind;
+use crate::task::{self, End, Id, Step, Work};
+use hawser_base::{Error, Handle, Result};
+use hawser_coll::{Call, Place, Tuning, plan};
+use hawser_job::Waiting;
+
+/// How a collective is carried out: the three forms of each MPI function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    Blocking,
+    Nonblocking,
+    Persistent,
+}
+
+/// A collective's name in each of its forms.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    pub blocking: &'static str,
+    pub nonblocking: &'static str,
+    pub persistent: &'static str,
+}
+
+/// `names!("Gather" "gather")`: MPI_Gather, MPI_Igather, MPI_Gather_init.
+macro_rules! names {
+    ($upper:literal $lower:literal) => {
+        $crate::collective::nonblocking::Names {
+            blocking: concat!("MPI_", $upper),
+            nonblocking: concat!("MPI_I", $lower),
+            persistent: concat!("MPI_", $upper, "_init"),
+        }
+    };
+}
+pub(crate) use names;
+
+impl Names {
+    #[inline]
+    pub const fn of(&self, way: Way) -> &'static str {
+        match way {
+            Way::Blocking => self.blocking,
+            Way::Nonblocking => self.nonblocking,
+            Way::Persistent => self.persistent,
+        }
+    }
+}
+
+/// Tags of persistent collectives begin here: they are kept while the others go on and come round again.
+const PERSISTENT_TAGS: u32 = 1 << 30;
+
+/// One of them, planned.
+struct Planned {
+    run: Run,
+    team: Team,
+    job: Job,
+    name: &'static str,
+}
+
+impl Work for Planned {
+    fn begin(&mut self) -> Result<()> {
+        self.run.begin(self.job.clone())
+    }
+
+    fn advance(&mut self, process: &'static Process, me: Id) -> Step {
+        self.run.task = Some(me);
+        match self.run.advance(process, &self.team, &mut None, false) {
+            Progress::Ended => Step::Ended(End::of(self.run.finish().map_err(|error| named(self.name, &error)))),
+            Progress::Waits => Step::Waits,
+            Progress::WaitsForHost => unreachable!("a host step in a plan without them"),
+        }
+    }
+
+    fn reason(&self) -> Waiting {
+        self.run.reason(&self.team, self.name)
+    }
+}
+
+/// The call that completes it says what it completes.
+#[cold]
+pub fn named(name: &str, error: &Error) -> Error {
+    Error::new(error.class(), format!("{name}: {}", error.cause())).with_code(error.code())
+}
+
+impl Desk {
+    /// The tag of the next collective by messages. `lasting`: it is used again and again.
+    pub fn next_tag(&mut self, lasting: bool) -> i32 {
+        let (count, first) = if lasting { (&mut self.persistent, PERSISTENT_TAGS) } else { (&mut self.sequence, 0) };
+        *count = count.wrapping_add(1);
+        (first | (*count & (PERSISTENT_TAGS - 1))) as i32
+    }
+
+    /// Plans a call and carries it out, begins it or keeps it: the handle of its request, if it has one.
+    #[inline]
+    pub fn perform(
+        &mut self,
+        way: Way,
+        process: &'static Process,
+        comm: &CommRef,
+        name: &'static str,
+        call: &Call<'_>,
+        job: Job,
+    ) -> Result<Handle> {
+        if way == Way::Blocking {
+            return self.execute(process, comm, name, call, job).map(|()| Handle::NULL);
+        }
+        let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
+        let place = Place { rank: comm.rank(), size: comm.size() };
+        let mut run = Run::default();
+        let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
+        plan(call, place, &tuning, &mut run.schedule);
+        let team = Team {
+            comm: comm.clone(),
+            group: comm.group().clone(),
+            context: comm.collective_context(),
+            tag: self.next_tag(way == Way::Persistent),
+        };
+        let planned = Box::new(Planned { run, team, job, name });
+        let begin = if way == Way::Persistent { task::persistent } else { task::request };
+        begin(process, comm.clone(), Kind::Collective, planned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lasting_tags_and_passing_ones_never_meet() {
+        let mut desk = Desk::new();
+        assert_eq!((desk.next_tag(false), desk.next_tag(true)), (1, 1 << 30 | 1));
+        (desk.sequence, desk.persistent) = (PERSISTENT_TAGS - 2, u32::MAX);
+        let passing: Vec<i32> = (0..3).map(|_| desk.next_tag(false)).collect();
+        assert_eq!(passing, [(1 << 30) - 1, 0, 1]);
+        assert_eq!(desk.next_tag(true), 1 << 30);
+    }
+}
