@@ -270,15 +270,33 @@ def test_info_tells_each_hosts_rails_and_ports(make):
     with mpiexec(lab, "--info") as job:
         first, second = job.communicate(timeout=GRACE_OF_LABS_S)[0].split("host node1\n")
     for part in ("  lo: leads back to this host (", "  eth0: a rail (veth, MTU 1500, 10000 Mbit/s, 02:00:00:00:00:01, "
-                 "10.77.0.1/24, fd77::1/64, ", "    packet: used for short messages; frames of 1494 bytes, room for ",
-                 "    udp over 10.77.0.1: used for bulk, and for short messages where packet does not pass; frames of 1472 bytes, ",
-                 "    udp over fd77::1: used with hosts that have no IPv4; frames of 1452 bytes, ",
+                 "10.77.0.1/24, fd77::1/64, ", "    offloads: tx-udp-segmentation, ", "    packet: tried for short messages; frames of 1494 bytes, room for ",
+                 "    udp over 10.77.0.1: tried for bulk, and for short messages where packet does not pass; frames of 1472 bytes, ",
+                 "    udp over fd77::1: tried with hosts that have no IPv4; frames of 1452 bytes, ",
                  "    stream over 10.77.0.1: kept for bulk where it measures better than udp, "):
         assert part in first, (part, first)
-    assert re.search(r"    udp over fd77::2: used for bulk, .*; frames of 8952 bytes, ", second) and "udp over 10.77" not in second, second
+    assert re.search(r"    udp over fd77::2: tried for bulk, .*; frames of 8952 bytes, ", second) and "udp over 10.77" not in second, second
     told = lab.hosts[0].run([*without_raw, "mpiexec", "--info"], env={"HAWSER_RAILS": "10.77.0.0/16", "HAWSER_PORT": "udp"})
     for part in ("packet: cannot be used: making a packet socket (needs CAP_NET_RAW): ", "docker0: not named in HAWSER_RAILS ("):
         assert part in told.stdout, told
+    lab.hosts[0].nics[0].faults(loss=0.01)
+    told = lab.hosts[0].run(["mpiexec", "--info"]).stdout
+    assert re.search(r"  eth0: a rail .*\n    offloads: (?!.*(segmentation|tx-))", told), told
+
+
+def test_stats_tell_which_ports_were_answered_and_which_bulk_went_by(make, build):
+    """docker0 has the same address everywhere, so none of its own neighbours answers there."""
+    lab = make(hosts=3)
+    with mpiexec(lab, "-ppn", "1", "--stats", "-timeout", "60", build("volume.c"), "200000", "300") as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    told = dict(re.findall(r"  rank (\d): .*\n    peers that answered: (.*)", err))
+    assert job.returncode == 0 and len(told) == 3, err
+    rails = [dict(part.split(": ") for part in answers.split("; ")) for _, answers in sorted(told.items())]
+    for of_rank in rails:
+        assert re.match(r"packet 2 of 2.*, udp \d of 2", of_rank.pop("eth0")), err
+        assert not any(re.search(r"[1-9]\d* of ", answers) for answers in of_rank.values()), err
+    assert any("docker0" in of_rank for of_rank in rails), err
+    assert re.search(r"  rank 0: .*\n.* eth0: .*best for bulk to 1", err), err
 
 
 # What TCP keeps of its rate alone beside jobs that would take all they get: at least this share, in the median second.
