@@ -213,6 +213,7 @@ FULL = "40000-40001"
     ("HAWSER_RAILS", "nosuch0,10.9.0.0/16", r"HAWSER_RAILS=nosuch0,10.9.0.0/16 names none of this host's interfaces or "
                                             r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
     ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of packet, udp and stream; unset it"),
+    ("HAWSER_CRC", "maybe", r"HAWSER_CRC=maybe is not one of auto, on, off; unset it for the default"),
     ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
     ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
 ])
@@ -231,6 +232,18 @@ def test_a_name_that_names_nothing_is_told_by_each_host(make, build):
     text = "HAWSER_RAILS=eth9,eth0: eth9 names no interface of this host"
     assert (job.returncode, sorted(err.splitlines())) == (0, [f"hawser: on host node{n}: {text}" for n in range(2)])
     assert lab.hosts[0].run(["mpiexec", "--info"], env={"HAWSER_RAILS": "eth9,eth0"}).stdout.count(text) == 1
+
+
+def test_rails_that_a_rank_has_no_room_for_are_told_by_each_host(make, build):
+    """Eleven rails have room, and docker0 and its part are two of them."""
+    lab = make(hosts=2, nics=12)
+    with mpiexec(lab, "-ppn", "2", build("hello.c")) as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    line = r"hawser: on host (node\d): a rank has room for \d+ of the \d+ ports of this host; left out are (?:.*, )?eth11 by udp[,;]"
+    assert (job.returncode, sorted(re.findall(line, err)), err.count("\n")) == (0, ["node0", "node1"], 2), err
+    info = lab.hosts[0].run(["mpiexec", "--info"]).stdout
+    assert re.search(r"  eth11: a rail .*(\n    .*)+?\n    udp over 10.77.11.1: left out, .*HAWSER_RAILS;", info), info
+    finished(lab, "-ppn", "1", build("random.c"), "5", "20", env={"HAWSER_RAILS": "10.77.10.0/23"})
 
 
 def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build):

@@ -3,7 +3,7 @@
 //! Every port is really opened, as one of a job that is none. Whether a peer answers it, only a job finds out (`reached`).
 //! Before it: `node`; after it: `survey`.
 
-use crate::open::Who;
+use crate::open::{Who, ranked};
 use crate::survey::{Attempt, Found, survey};
 use crate::wishes::{Method, Wishes};
 use hawser_os::interfaces::Interface;
@@ -31,16 +31,22 @@ pub fn describe(wishes: &Wishes) -> String {
         Ok(found) => {
             let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
             let strays = strays.map(|text| format!("  {text}\n"));
-            strays.into_iter().chain(found.iter().map(|found| lines(found, wishes))).collect()
+            let (places, fits) = ranked(&found, wishes);
+            let has_room = |rail: usize, at: usize| !places[fits..].contains(&(rail, at));
+            let told = found.iter().enumerate();
+            let told = told.map(|(rail, found)| lines(found, wishes, |at| has_room(rail, at)));
+            strays.into_iter().chain(told).collect()
         }
         Err(error) => format!("  {}\n", error.cause()),
     }
 }
 
-fn lines(Found { rail, attempts }: &Found, wishes: &Wishes) -> String {
+/// `has_room`: of an attempt, whether the card of a rank has room for its port.
+fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(usize) -> bool) -> String {
     let heading = format!("  {}: {} ({})\n", rail.interface.name, rail.verdict.text(), facts(&rail.interface));
     let offloads = if attempts.is_empty() { String::new() } else { offloads(&rail.interface.name) };
-    attempts.iter().fold(heading + &offloads, |text, attempt| text + &line(attempt, wishes))
+    let each = attempts.iter().enumerate().map(|(at, attempt)| line(attempt, wishes, has_room(at)));
+    each.fold(heading + &offloads, |text, line| text + &line)
 }
 
 fn offloads(name: &str) -> String {
@@ -63,7 +69,7 @@ fn facts(interface: &Interface) -> String {
     facts.into_iter().chain(addresses).flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn line(attempt: &Attempt, wishes: &Wishes) -> String {
+fn line(attempt: &Attempt, wishes: &Wishes, has_room: bool) -> String {
     let wanted = wishes.methods.contains(&attempt.method);
     let name = attempt.method.name();
     let by = attempt.ip.map_or_else(String::new, |ip| format!(" over {ip}"));
@@ -72,6 +78,7 @@ fn line(attempt: &Attempt, wishes: &Wishes) -> String {
         Ok(port) => port,
     };
     let choice = match (wanted, attempt.spare) {
+        _ if !has_room => "left out, for a rank has no room for so many ports: name the rails to use in HAWSER_RAILS",
         (false, _) => "can be used, but HAWSER_PORT does not ask for it",
         (true, true) => "tried with hosts that have no IPv4",
         (true, false) if wishes.named => "tried",
