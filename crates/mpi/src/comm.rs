@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// See the module.
 pub struct Comm {
-    /// Of point-to-point messages; collectives have the next one.
+    /// Of point-to-point messages; the others are said by it.
     context: Context,
     lane: Lane,
     rank: u32,
@@ -66,7 +66,7 @@ impl Comm {
     /// The context of its collectives.
     #[inline(always)]
     pub fn collective_context(&self) -> Context {
-        Context(self.context.0 + 1)
+        self.context.collective()
     }
 
     #[inline(always)]
