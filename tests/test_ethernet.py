@@ -456,7 +456,7 @@ def test_mpi4py_while_frames_are_lost(make, script):
 MPI4PY = ROOT / "build/mpi4py-source"
 # Those of its tests that are of messages between ranks, or of objects that all ranks have, and of functions that are there.
 OF_MPI4PY = ["attributes", "cco_buf", "cco_obj", "cco_vec", "comm", "errhandler", "group", "info", "msgspec", "msgzero", "op", "p2p_buf",
-             "p2p_buf_matched", "p2p_obj", "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
+             "p2p_buf_matched", "p2p_buf_part", "p2p_obj", "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
 
 
 @pytest.mark.timeout(400)

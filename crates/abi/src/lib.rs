@@ -44,6 +44,7 @@ pub mod mpix;
 pub mod op;
 pub mod p2p;
 pub mod pack;
+pub mod partitioned;
 pub mod raise;
 pub mod request;
 pub mod status;

@@ -34,6 +34,7 @@ pub mod ops;
 /// Likewise.
 #[doc(hidden)]
 pub mod outgoing;
+pub mod partitioned;
 pub mod persistent;
 pub mod probe;
 pub mod process;

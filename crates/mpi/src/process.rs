@@ -83,7 +83,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     if let Some(flags) = comm_create::world_flags(&segment) {
         world_comm.set_flags(flags);
     }
-    let self_comm = Comm::new(Context(2), alone);
+    let self_comm = Comm::new(Context::new(1, 0), alone);
     self_comm.set_handle(hawser_base::handle::comm::SELF);
     self_comm.set_name(b"MPI_COMM_SELF");
     let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;

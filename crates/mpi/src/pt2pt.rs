@@ -198,7 +198,7 @@ pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
     let engine = &mut lane.core.engine;
     let (op, posted) =
         if shared { engine.post_shared(want, buffer.len()) } else { engine.post_recv(want, buffer.len()) };
-    lane.core.requests.get(request).state = State::Active(Some(op));
+    lane.core.requests.begun(request, op);
     lane.core.bind(op, Body::Buffer(buffer), Some(request));
     if posted == Posted::Matched || lane.core.engine.has_effects() {
         lane.settle();
@@ -422,7 +422,9 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     if let Some(general) = request.general.clone() {
         return grequest::cancel(lane, &general);
     }
+    let is_partitioned = request.partitioned().is_some();
     match (request.kind, &request.state) {
+        _ if is_partitioned => return Err(not_to_be("cancelled (MPI-5.0 §4.2); complete it")),
         (Kind::Collective | Kind::Compound, _) => return Err(not_cancelled(request.kind)),
         (_, State::Inactive) => return Err(Error::new(Class::Request, "the request is not active; nothing to cancel")),
         (Kind::Recv, &State::Active(Some(op))) => {
@@ -454,9 +456,14 @@ pub fn request_free(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
+    let introducing = request.partitioned().map(|partitioned| partitioned.is_introducing());
     match (request.kind, &request.state) {
         (Kind::General, _) => return grequest::free(lane, index),
         (Kind::Collective, State::Running(_) | State::Done(_)) => return Err(not_freed()),
+        (_, State::Active(_)) if introducing.is_some() => {
+            return Err(not_to_be("freed while it is under way (MPI-5.0 §4.2); complete it first"));
+        }
+        (_, State::Inactive | State::Ended(_)) if introducing == Some(true) => request.orphan = true,
         (_, State::Active(_) | State::Running(_)) => request.orphan = true,
         (_, State::Inactive | State::Ended(_) | State::Done(_)) => {
             let gone = lane.core.requests.remove(index);
@@ -465,6 +472,11 @@ pub fn request_free(handle: Handle) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cold]
+fn not_to_be(what: &str) -> Error {
+    Error::new(Class::Request, format!("the request is of partitioned communication, which cannot be {what}"))
 }
 
 #[cold]

@@ -153,6 +153,8 @@ struct Entry {
 pub struct Requests {
     /// What some of them stand for.
     pub tasks: Tasks,
+    /// Partitioned receives that have just learned what will come.
+    pub introduced: Vec<u32>,
     lane: Lane,
     entries: Vec<Entry>,
     free: Vec<u32>,
@@ -162,7 +164,14 @@ pub struct Requests {
 
 impl Requests {
     pub fn new(lane: Lane) -> Requests {
-        Requests { tasks: Tasks::default(), lane, entries: Vec::new(), free: Vec::new(), free_beyond: Vec::new() }
+        Requests {
+            tasks: Tasks::default(),
+            introduced: Vec::new(),
+            lane,
+            entries: Vec::new(),
+            free: Vec::new(),
+            free_beyond: Vec::new(),
+        }
     }
 
     /// A new request's number.
@@ -237,6 +246,9 @@ impl Requests {
     #[inline]
     pub fn complete(&mut self, index: u32, outcome: Outcome) {
         let request = self.get(index);
+        if request.recipe.is_some() && request.partitioned().is_some() {
+            return self.complete_partition(index, &outcome);
+        }
         request.state = State::Ended(outcome);
         let wakes = request.wakes.take();
         if request.orphan {
@@ -247,9 +259,23 @@ impl Requests {
         }
     }
 
+    /// The engine knows an operation of the request. A partitioned one has several.
+    #[inline]
+    pub fn begun(&mut self, index: u32, op: Op) {
+        let request = self.get(index);
+        if request.recipe.is_none() || request.partitioned().is_none() {
+            request.state = State::Active(Some(op));
+        }
+    }
+
+    /// All that are open.
+    pub fn iter(&self) -> impl Iterator<Item = &Request> + Clone {
+        self.entries.iter().filter_map(|entry| entry.request.as_ref())
+    }
+
     /// Requests that were never completed, for the report at the end.
     pub fn open(&self) -> usize {
-        self.entries.iter().filter(|e| e.request.is_some()).count()
+        self.iter().count()
     }
 }
 

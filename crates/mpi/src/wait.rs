@@ -364,7 +364,7 @@ pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
 
 /// A call that does not wait has looked at `handles` and found something, or nothing.
 #[inline]
-fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
+pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
     if found {
         process.patience().poll_found();
     } else {
