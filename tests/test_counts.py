@@ -16,9 +16,12 @@ from test_hosts import mpiexec, part
 FRAMES = [sys.executable, "-IS", HERE / "lab" / "frames.py"]
 # In front of a frame of the port `packet`: Ethernet's header, the job's number, the selector.
 HEAD = 20
+# And of `udp`, over IPv4.
+UDP_HEAD = 42
 # A DATA frame, docs/protocol.md: where its parts begin, and its first byte.
 FLAGS, LENGTH, PATH, TAG, PAYLOAD = 1, 2, 4, 24, 32
 DATA = 0x13
+UNCHECKED = 8
 TIMES = 3
 
 
@@ -30,9 +33,9 @@ def counted(err):
 
 
 @contextmanager
-def waiting(lab, build, counts, port=""):
+def waiting(lab, build, counts, port="", crc="auto"):
     """Two ranks on two hosts that wait: yields a function that lets them speak. `counts` gets what they counted at the end."""
-    options = ["--stats", "-genv", "HAWSER_PORT", port, "-timeout", "60"]
+    options = ["--stats", "-genv", "HAWSER_PORT", port, "-genv", "HAWSER_CRC", crc, "-timeout", "60"]
     with mpiexec(lab, *options, build("outage.c"), stdin=subprocess.PIPE) as job:
 
         def speak():
@@ -47,14 +50,15 @@ def waiting(lab, build, counts, port=""):
     counts.update(counted(err))
 
 
-def heard(host, nic, speak):
-    """A DATA frame with payload that comes to a host while its ranks speak, as the port `packet` sends it."""
-    with host.start([*FRAMES, "hear", nic, "88b5", "1000"], stdout=subprocess.PIPE, text=True) as ears:
+def heard(host, nic, speak, port="packet"):
+    """A DATA frame with payload that comes to a host while its ranks speak, as the port sends it."""
+    ethertype, head = {"packet": ("88b5", HEAD), "udp": ("0800", UDP_HEAD)}[port]
+    with host.start([*FRAMES, "hear", nic, ethertype, "1000"], stdout=subprocess.PIPE, text=True) as ears:
         assert ears.stdout.readline() == "ready\n"
         speak()
         for line in ears.stdout:
             frame = bytes.fromhex(line)
-            if frame[HEAD] == DATA and frame[HEAD + LENGTH] | frame[HEAD + LENGTH + 1]:
+            if frame[head:head + 1] == bytes([DATA]) and frame[head + LENGTH] | frame[head + LENGTH + 1]:
                 ears.kill()
                 return frame
     raise AssertionError("nothing was heard")
@@ -89,6 +93,16 @@ def udp_port(host, address):
 
 def lines(frames):
     return "".join(f"{frame.hex()}\n" for frame in frames)
+
+
+@pytest.mark.parametrize("port, crc, checked", [("packet", "auto", True), ("packet", "off", False),
+                                                ("udp", "auto", False), ("udp", "on", True)])
+def test_payloads_have_a_crc_by_wish(make, build, port, crc, checked):
+    lab = make(hosts=2)
+    with waiting(lab, build, {}, port, crc) as speak:
+        frame = heard(lab.hosts[1], "eth0", speak, port)
+    flags = frame[{"packet": HEAD, "udp": UDP_HEAD}[port] + FLAGS]
+    assert (flags & UNCHECKED == 0) == checked, frame[:80].hex()
 
 
 @pytest.mark.parametrize("way", ["frames", "datagrams"])

@@ -213,6 +213,7 @@ FULL = "40000-40001"
     ("HAWSER_RAILS", "nosuch0,10.9.0.0/16", r"HAWSER_RAILS=nosuch0,10.9.0.0/16 names none of this host's interfaces or "
                                             r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
     ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of packet, udp and stream; unset it"),
+    ("HAWSER_CRC", "maybe", r"HAWSER_CRC=maybe is not one of auto, on, off; unset it for the default"),
     ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
     ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
 ])
@@ -231,6 +232,18 @@ def test_a_name_that_names_nothing_is_told_by_each_host(make, build):
     text = "HAWSER_RAILS=eth9,eth0: eth9 names no interface of this host"
     assert (job.returncode, sorted(err.splitlines())) == (0, [f"hawser: on host node{n}: {text}" for n in range(2)])
     assert lab.hosts[0].run(["mpiexec", "--info"], env={"HAWSER_RAILS": "eth9,eth0"}).stdout.count(text) == 1
+
+
+def test_rails_that_a_rank_has_no_room_for_are_told_by_each_host(make, build):
+    """Eleven rails have room, and docker0 and its part are two of them."""
+    lab = make(hosts=2, nics=12)
+    with mpiexec(lab, "-ppn", "2", build("hello.c")) as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    line = r"hawser: on host (node\d): a rank has room for \d+ of the \d+ ports of this host; left out are (?:.*, )?eth11 by udp[,;]"
+    assert (job.returncode, sorted(re.findall(line, err)), err.count("\n")) == (0, ["node0", "node1"], 2), err
+    info = lab.hosts[0].run(["mpiexec", "--info"]).stdout
+    assert re.search(r"  eth11: a rail .*(\n    .*)+?\n    udp over 10.77.11.1: left out, .*HAWSER_RAILS;", info), info
+    finished(lab, "-ppn", "1", build("random.c"), "5", "20", env={"HAWSER_RAILS": "10.77.10.0/23"})
 
 
 def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build):
@@ -270,15 +283,33 @@ def test_info_tells_each_hosts_rails_and_ports(make):
     with mpiexec(lab, "--info") as job:
         first, second = job.communicate(timeout=GRACE_OF_LABS_S)[0].split("host node1\n")
     for part in ("  lo: leads back to this host (", "  eth0: a rail (veth, MTU 1500, 10000 Mbit/s, 02:00:00:00:00:01, "
-                 "10.77.0.1/24, fd77::1/64, ", "    packet: used for short messages; frames of 1494 bytes, room for ",
-                 "    udp over 10.77.0.1: used for bulk, and for short messages where packet does not pass; frames of 1472 bytes, ",
-                 "    udp over fd77::1: used with hosts that have no IPv4; frames of 1452 bytes, ",
+                 "10.77.0.1/24, fd77::1/64, ", "    offloads: tx-udp-segmentation, ", "    packet: tried for short messages; frames of 1494 bytes, room for ",
+                 "    udp over 10.77.0.1: tried for bulk, and for short messages where packet does not pass; frames of 1472 bytes, ",
+                 "    udp over fd77::1: tried with hosts that have no IPv4; frames of 1452 bytes, ",
                  "    stream over 10.77.0.1: kept for bulk where it measures better than udp, "):
         assert part in first, (part, first)
-    assert re.search(r"    udp over fd77::2: used for bulk, .*; frames of 8952 bytes, ", second) and "udp over 10.77" not in second, second
+    assert re.search(r"    udp over fd77::2: tried for bulk, .*; frames of 8952 bytes, ", second) and "udp over 10.77" not in second, second
     told = lab.hosts[0].run([*without_raw, "mpiexec", "--info"], env={"HAWSER_RAILS": "10.77.0.0/16", "HAWSER_PORT": "udp"})
     for part in ("packet: cannot be used: making a packet socket (needs CAP_NET_RAW): ", "docker0: not named in HAWSER_RAILS ("):
         assert part in told.stdout, told
+    lab.hosts[0].nics[0].faults(loss=0.01)
+    told = lab.hosts[0].run(["mpiexec", "--info"]).stdout
+    assert re.search(r"  eth0: a rail .*\n    offloads: (?!.*(segmentation|tx-))", told), told
+
+
+def test_stats_tell_which_ports_were_answered_and_which_bulk_went_by(make, build):
+    """docker0 has the same address everywhere, so none of its own neighbours answers there."""
+    lab = make(hosts=3)
+    with mpiexec(lab, "-ppn", "1", "--stats", "-timeout", "60", build("volume.c"), "200000", "300") as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    told = dict(re.findall(r"  rank (\d): .*\n    peers that answered: (.*)", err))
+    assert job.returncode == 0 and len(told) == 3, err
+    rails = [dict(part.split(": ") for part in answers.split("; ")) for _, answers in sorted(told.items())]
+    for of_rank in rails:
+        assert re.match(r"packet 2 of 2.*, udp \d of 2", of_rank.pop("eth0")), err
+        assert not any(re.search(r"[1-9]\d* of ", answers) for answers in of_rank.values()), err
+    assert any("docker0" in of_rank for of_rank in rails), err
+    assert re.search(r"  rank 0: .*\n.* eth0: .*best for bulk to 1", err), err
 
 
 # What TCP keeps of its rate alone beside jobs that would take all they get: at least this share, in the median second.
@@ -425,7 +456,7 @@ def test_mpi4py_while_frames_are_lost(make, script):
 MPI4PY = ROOT / "build/mpi4py-source"
 # Those of its tests that are of messages between ranks, or of objects that all ranks have, and of functions that are there.
 OF_MPI4PY = ["attributes", "cco_buf", "cco_obj", "cco_vec", "comm", "errhandler", "group", "info", "msgspec", "msgzero", "op", "p2p_buf",
-             "p2p_buf_matched", "p2p_obj", "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
+             "p2p_buf_matched", "p2p_buf_part", "p2p_obj", "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
 
 
 @pytest.mark.timeout(400)

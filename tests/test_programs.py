@@ -6,7 +6,7 @@ Collectives (coll_*.c) that ask for none run with 1, 2, 3, 4, 5 and 8 ranks.
 import re
 
 import pytest
-from harness import SOURCES, directives
+from harness import LONG, SOURCES, directives
 
 COLLECTIVE_RANKS = [1, 2, 3, 4, 5, 8]
 
@@ -73,3 +73,15 @@ def test_reductions_have_the_same_bits_from_run_to_run(build, run, abi, n):
     runs = [run(n, program, [seed]) for seed in ("1", "2", "3")]
     assert all(result.code == 0 and result.err == "" for result in runs), runs
     assert runs[0].out.count("\n") == 40 and len({result.out for result in runs}) == 1, runs
+
+
+OF_LARGE_MEMORY = ["messages", "sendrecv", "gaps", "bcast", "allreduce", "allgather", "pack", "reduce_local", "buffered",
+                   "partitioned"]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not LONG, reason="takes minutes and 9 GB: make check-long")
+@pytest.mark.parametrize("case", OF_LARGE_MEMORY)
+def test_more_than_2_31_elements(build, run, abi, case):
+    result = run(2, build("large_memory.c", abi), [case], timeout=280)
+    assert result.code == 0 and result.out == "" and result.err == "", result

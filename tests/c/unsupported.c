@@ -23,8 +23,6 @@ int main(int argc, char **argv)
     FAILS(MPI_Ibarrier(MPI_COMM_WORLD, &request), MPI_ERR_UNSUPPORTED_OPERATION);
     FAILS(MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request), MPI_ERR_UNSUPPORTED_OPERATION);
     FAILS(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm), MPI_ERR_UNSUPPORTED_OPERATION);
-    FAILS(MPI_Psend_init(&value, 1, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &request),
-          MPI_ERR_UNSUPPORTED_OPERATION);
     OK(MPI_Barrier(MPI_COMM_WORLD));
     return finish();
 }

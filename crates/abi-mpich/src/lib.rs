@@ -91,8 +91,8 @@ mod exports {
     pub type Iov = hawser_abi::mpix::Iov;
     pub type AsyncPollFunction = Unused;
     pub type DestructorFunction = hawser_abi::callback::DestructorFunction;
-    pub type GrequestPollFunction = Unused;
-    pub type GrequestWaitFunction = Unused;
+    pub type GrequestPollFunction = hawser_abi::callback::GrequestPollFunction<Mpich>;
+    pub type GrequestWaitFunction = hawser_abi::callback::GrequestWaitFunction<Mpich>;
     pub type UserFunctionX = hawser_abi::callback::UserFunctionX<Mpich>;
     pub type CommErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Comm>;
     pub type FileErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<File>;

@@ -13,6 +13,10 @@ pub type UserFunctionC<A> = Option<unsafe extern "C" fn(*mut c_void, *mut c_void
 pub type GrequestQueryFunction<A> = Option<unsafe extern "C" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int>;
 pub type GrequestFreeFunction = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
 pub type GrequestCancelFunction = Option<unsafe extern "C" fn(*mut c_void, c_int) -> c_int>;
+/// MPICH's extensions of them.
+pub type GrequestPollFunction<A> = Option<unsafe extern "C" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int>;
+pub type GrequestWaitFunction<A> =
+    Option<unsafe extern "C" fn(c_int, *mut *mut c_void, f64, *mut <A as Abi>::Status) -> c_int>;
 
 /// Copies an attribute when its object is duplicated: object, keyval, extra state, value in, value out, flag.
 pub type CopyAttrFunction<H> =

@@ -9,7 +9,7 @@ use crate::raise::Result;
 use hawser_base::value::{Set, UNDEFINED};
 use hawser_base::{Class, Error, Handle};
 use hawser_mpi::comm::CommRef;
-use hawser_mpi::{comm_create, info, process};
+use hawser_mpi::{comm_create, comm_idup, info, process};
 use std::ffi::{c_char, c_int};
 
 /// The communicator of a handle (MPI_ERR_COMM).
@@ -101,6 +101,42 @@ pub unsafe fn dup_with_info<A: Abi>(comm: A::Comm, info: A::Info, newcomm: *mut 
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
     set_or_null::<A>(newcomm, comm_create::dup_with_info(handle(comm)?, handle(info)?))
+}
+
+/// # Safety
+/// The contract of MPI_Comm_idup.
+pub unsafe fn idup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm, request: *mut A::Request) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { begun::<A>(newcomm, request, || comm_idup::idup(handle(comm)?)) }
+}
+
+/// # Safety
+/// The contract of MPI_Comm_idup_with_info.
+pub unsafe fn idup_with_info<A: Abi>(
+    comm: A::Comm,
+    info: A::Info,
+    newcomm: *mut A::Comm,
+    request: *mut A::Request,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { begun::<A>(newcomm, request, || comm_idup::idup_with_info(handle(comm)?, handle(info)?)) }
+}
+
+/// The handles of a communicator that is under way, and of its request.
+///
+/// # Safety
+/// Both are null or may be written.
+unsafe fn begun<A: Abi>(
+    newcomm: *mut A::Comm,
+    request: *mut A::Request,
+    begin: impl FnOnce() -> hawser_base::Result<(Handle, Handle)>,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let (newcomm, request) = unsafe { (Out::handle(newcomm, "newcomm")?, Out::handle(request, "request")?) };
+    let (new, begun) = begin()?;
+    newcomm.set(new);
+    request.set(begun);
+    Ok(())
 }
 
 /// MPI_COMM_NULL is what a duplication gives that a copy function refused (MPI-5.0 §7.7.2).

@@ -10,7 +10,7 @@ use hawser_base::{Class, Error, Handle};
 use hawser_datatype::UserPtr;
 use hawser_mpi::buffer::Buf;
 use hawser_mpi::pt2pt::{self, Mode};
-use hawser_mpi::{persistent, probe};
+use hawser_mpi::{exchange, persistent, probe};
 use std::ffi::{c_int, c_void};
 
 /// A buffer argument: address, count and datatype.
@@ -199,6 +199,62 @@ pub unsafe fn sendrecv_replace<A: Abi>(
         let received = pt2pt::sendrecv_replace(&buf, dest, A::tag_in(send_tag), source, A::tag_in(recv_tag), comm)?;
         Ok(status::finish::<A>(status, &received)?)
     }
+}
+
+/// # Safety
+/// The contract of MPI_Isendrecv.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn isendrecv<A: Abi>(
+    send_at: *const c_void,
+    send_count: impl Int,
+    send_type: A::Datatype,
+    dest: c_int,
+    send_tag: c_int,
+    recv_at: *mut c_void,
+    recv_count: impl Int,
+    recv_type: A::Datatype,
+    source: c_int,
+    recv_tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> Result {
+    let comm = handle(comm)?;
+    // SAFETY: the caller's buffers and argument.
+    unsafe {
+        let out = buf::<A>(send_at, send_count, send_type)?;
+        let into = buf::<A>(recv_at, recv_count, recv_type)?;
+        let request = Out::handle(request, "request")?;
+        let (dest, source) = (A::rank_in(dest), A::rank_in(source));
+        let (send_tag, recv_tag) = (A::tag_in(send_tag), A::tag_in(recv_tag));
+        request.set(exchange::isendrecv(&out, dest, send_tag, &into, source, recv_tag, comm)?);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Isendrecv_replace.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn isendrecv_replace<A: Abi>(
+    at: *mut c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    dest: c_int,
+    send_tag: c_int,
+    source: c_int,
+    recv_tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> Result {
+    let comm = handle(comm)?;
+    // SAFETY: the caller's buffer and argument.
+    unsafe {
+        let buf = buf::<A>(at, count, datatype)?;
+        let request = Out::handle(request, "request")?;
+        let (dest, source) = (A::rank_in(dest), A::rank_in(source));
+        let (send_tag, recv_tag) = (A::tag_in(send_tag), A::tag_in(recv_tag));
+        request.set(exchange::isendrecv_replace(&buf, dest, send_tag, source, recv_tag, comm)?);
+    }
+    Ok(())
 }
 
 /// # Safety

@@ -9,6 +9,7 @@
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{Handles, InOut, Out, handle};
+use crate::grequest;
 use crate::raise::{Fault, Object, Result};
 use crate::status::{self, Statuses};
 use hawser_base::value::UNDEFINED;
@@ -28,8 +29,23 @@ pub unsafe fn finish<A: Abi>(mut completed: Completed, status: *mut A::Status) -
         return Ok(());
     }
     // SAFETY: the caller's promise.
-    unsafe { status::write::<A>(status, &completed.status) };
+    unsafe {
+        status::write::<A>(status, &completed.status);
+        ask::<A>(&mut completed, status);
+    }
     completed.check().map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
+}
+
+/// Has the application tell of an operation of its own.
+///
+/// # Safety
+/// `status` is null, MPI_STATUS_IGNORE or may be written.
+unsafe fn ask<A: Abi>(completed: &mut Completed, status: *mut A::Status) {
+    if let Some(general) = completed.general.take() {
+        // SAFETY: the caller's promise.
+        completed.failure = unsafe { grequest::finish::<A>(&general, status) }.err();
+        completed.comm = None;
+    }
 }
 
 const SUCCESS: i32 = Class::Success as i32;
@@ -52,8 +68,10 @@ impl<A: Abi> Ends<A> {
         Ends { statuses: unsafe { Statuses::new(statuses) }, codes: Vec::new(), ended: 0, failed: None }
     }
 
-    fn add(&mut self, completed: Completed) {
+    fn add(&mut self, mut completed: Completed) {
         self.statuses.write(self.ended, &completed.status);
+        // SAFETY: `at` is null or inside the array, as `new`'s caller promised.
+        unsafe { ask::<A>(&mut completed, self.statuses.at(self.ended)) };
         if completed.empty {
             self.statuses.write_error(self.ended, SUCCESS);
         }

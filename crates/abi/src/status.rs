@@ -63,6 +63,11 @@ impl<A: Abi> Statuses<A> {
         Statuses(if at.addr() == A::SENTINELS.statuses_ignore { ptr::null_mut() } else { at })
     }
 
+    /// Where the status of an operation goes; null if nowhere.
+    pub fn at(&self, i: usize) -> *mut A::Status {
+        if self.0.is_null() { self.0 } else { self.0.wrapping_add(i) }
+    }
+
     pub fn write(&self, i: usize, status: &Status) {
         if !self.0.is_null() {
             // SAFETY: inside the array, as `new`'s caller promised.

@@ -20,9 +20,9 @@ impl fmt::Display for Peer {
 }
 
 /// The matching context of a communicator: messages of different contexts never meet (MPI-5.0 §6.1.2).
-/// Point-to-point and collective traffic of one communicator have one each: the lowest bit. Above it are the
-/// communicator's number and the number's generation, so that a message that is late never meets a communicator that
-/// got the number again.
+/// Point-to-point, collective and partitioned traffic of one communicator have one each: the lowest bits. Above them are
+/// the communicator's number and the number's generation, so that a message that is late never meets a communicator
+/// that got the number again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Context(pub u32);
 
@@ -43,29 +43,51 @@ impl Lane {
 }
 
 impl Context {
+    const KIND_BITS: u32 = 2;
     const NUMBER_BITS: u32 = 12;
+
+    /// Contexts that each communicator has.
+    pub const KINDS: u32 = 1 << Context::KIND_BITS;
 
     /// Communicators that a process can be a member of at the same time.
     pub const NUMBERS: u32 = 1 << Context::NUMBER_BITS;
     /// Communicators that get the same number, one after the other.
-    pub const GENERATIONS: u32 = 1 << (u32::BITS - 1 - Context::NUMBER_BITS);
+    pub const GENERATIONS: u32 = 1 << (u32::BITS - Context::KIND_BITS - Context::NUMBER_BITS);
 
     /// The point-to-point context of a communicator.
     pub const fn new(number: u32, generation: u32) -> Context {
         assert!(number < Context::NUMBERS && generation < Context::GENERATIONS);
-        Context(generation << (Context::NUMBER_BITS + 1) | number << 1)
+        Context((generation << Context::NUMBER_BITS | number) << Context::KIND_BITS)
     }
 
     #[inline(always)]
     pub const fn number(self) -> u32 {
-        (self.0 >> 1) & (Context::NUMBERS - 1)
+        (self.0 >> Context::KIND_BITS) & (Context::NUMBERS - 1)
     }
 
     pub const fn generation(self) -> u32 {
-        self.0 >> (Context::NUMBER_BITS + 1)
+        self.0 >> (Context::KIND_BITS + Context::NUMBER_BITS)
     }
 
-    /// Contexts come in pairs (point-to-point, collective); both live on one lane.
+    /// Which of its communicator's contexts it is.
+    #[inline(always)]
+    pub const fn kind(self) -> u32 {
+        self.0 & (Context::KINDS - 1)
+    }
+
+    /// The context of the same communicator's collectives.
+    #[inline(always)]
+    pub const fn collective(self) -> Context {
+        Context(self.0 - self.kind() + 1)
+    }
+
+    /// The context of the same communicator's partitioned communication.
+    #[inline(always)]
+    pub const fn partitioned(self) -> Context {
+        Context(self.0 - self.kind() + 2)
+    }
+
+    /// All contexts of a communicator live on one lane.
     #[inline(always)]
     pub const fn lane(self) -> Lane {
         Lane((self.number() as usize % LANES) as u8)

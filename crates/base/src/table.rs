@@ -57,6 +57,36 @@ pub struct Ref<'a, T> {
     table: &'a Table<T>,
 }
 
+/// A handle whose object is still to come. Dropped, it stays dead.
+pub struct Reserved<'a, T> {
+    handle: Handle,
+    table: &'a Table<T>,
+}
+
+impl<T> Reserved<'_, T> {
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// The object is here.
+    pub fn fill(self, value: T) {
+        let slot = self.table.slot(self.handle.slot()).expect("a reserved slot exists");
+        // SAFETY: a slot off the free list without LIVE is read by nobody, and one alone has it reserved.
+        unsafe { *slot.value.get() = Some(value) };
+        slot.refs.store(1, Relaxed);
+        slot.state.store(self.handle.generation() | LIVE, Release); // partner: `get`
+        std::mem::forget(self);
+    }
+}
+
+impl<T> Drop for Reserved<'_, T> {
+    fn drop(&mut self) {
+        let Some(slot) = self.table.slot(self.handle.slot()) else { return };
+        slot.state.store((self.handle.generation() + 1) & (GENERATIONS - 1), Relaxed); // partner: `reserve`, by the lock
+        self.table.free.lock().unwrap_or_else(|p| p.into_inner()).slots.push(self.handle.slot());
+    }
+}
+
 impl<T> Default for Table<T> {
     fn default() -> Table<T> {
         Table::new()
@@ -73,14 +103,17 @@ impl<T> Table<T> {
 
     /// A new object. `None`: all slots are in use.
     pub fn insert(&self, value: T) -> Option<Handle> {
+        let reserved = self.reserve()?;
+        let handle = reserved.handle;
+        reserved.fill(value);
+        Some(handle)
+    }
+
+    /// A handle for an object that comes later: until then it finds nothing. `None`: all slots are in use.
+    pub fn reserve(&self) -> Option<Reserved<'_, T>> {
         let index = self.take_slot()?;
-        let slot = self.slot(index)?;
-        // SAFETY: a slot off the free list is named by no handle and no reference.
-        unsafe { *slot.value.get() = Some(value) };
-        slot.refs.store(1, Relaxed);
-        let generation = slot.state.load(Relaxed) & (GENERATIONS - 1);
-        slot.state.store(generation | LIVE, Release); // partner: `get`
-        Some(Handle::dynamic(index, generation))
+        let generation = self.slot(index)?.state.load(Relaxed) & (GENERATIONS - 1);
+        Some(Reserved { handle: Handle::dynamic(index, generation), table: self })
     }
 
     fn take_slot(&self) -> Option<u32> {
@@ -248,6 +281,21 @@ mod tests {
         assert_eq!(first.slot(), second.slot());
         assert!(table.get(first).is_none());
         assert_eq!(*table.get(second).unwrap(), "second");
+    }
+
+    #[test]
+    fn a_reserved_handle_finds_nothing_until_its_object_comes() {
+        let table = Table::new();
+        let reserved = table.reserve().unwrap();
+        let handle = reserved.handle();
+        assert!(table.get(handle).is_none() && !table.remove(handle) && table.live().is_empty());
+        reserved.fill("here");
+        assert_eq!(*table.get(handle).unwrap(), "here");
+        assert!(table.remove(handle));
+        let given_up = table.reserve().unwrap().handle();
+        let next = table.insert("next").unwrap();
+        assert_eq!(given_up.slot(), next.slot());
+        assert!(table.get(given_up).is_none() && table.get(next).is_some());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A NIC is one, so all lanes share one endpoint and its lock; what comes for another lane waits in that lane's inbox. It
 //! must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
 
+use crate::answers::{self, Answers};
 use crate::counters::Page;
 use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
@@ -51,6 +52,8 @@ pub struct Setup {
     pub looked: Box<dyn Fn() + Send>,
     /// Who is told of peers that do not answer.
     pub tell: Tell,
+    /// Told now and then by which ports peers have answered.
+    pub answers: answers::Tell,
     /// Where what is counted stands: a rank's counters, from this slot on.
     pub counters: (Counters, usize),
     /// Whether a rank is reached by this device and no better one.
@@ -69,6 +72,7 @@ struct State {
     scratch: Vec<u8>,
     /// Bytes of pieces that were taken and not yet sent.
     kept_back: usize,
+    answers: Answers,
     page: Page,
     /// Messages that were no packets; and calls of `receive`, by which the page is kept fresh.
     unread: u64,
@@ -88,7 +92,7 @@ impl EtherDevice {
 
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
-        let Setup { me, ranks, key, seed, ports, cards, looked, tell, counters, serves } = setup;
+        let Setup { me, ranks, key, seed, ports, cards, looked, tell, answers, counters, serves } = setup;
         let traits: Vec<Rail> = ports.iter().map(|opened| opened.traits).collect();
         let split = |opened: Opened| ((opened.rail, opened.interface), opened.port);
         let (places, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(split).unzip();
@@ -108,6 +112,7 @@ impl EtherDevice {
             lost: Vec::new(),
             scratch: Vec::new(),
             kept_back: 0,
+            answers: Answers::new(answers),
             page: Page::new(counters.0, counters.1),
             unread: 0,
             turns: 0,
@@ -186,7 +191,9 @@ impl Device for EtherDevice {
         state.receive(None, &mut Nobody);
         // It may be the last time that the device is asked for anything.
         state.write_page(clock::now_ns());
-        state.endpoint.is_quiet()
+        let State { answers, endpoint, ends, .. } = &mut *state;
+        answers.tell(endpoint, ends);
+        endpoint.is_quiet()
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {
@@ -254,6 +261,7 @@ impl State {
 
     fn write_page(&mut self, now_ns: u64) {
         self.page.write(now_ns, &self.endpoint, &mut self.ends.ports, self.unread);
+        self.answers.look(now_ns, &self.endpoint, &self.ends);
     }
 
     fn transmit(&mut self) {

@@ -94,6 +94,11 @@ impl Ends {
         (&self.places[usize::from(at)].1, &*self.ports[usize::from(at)])
     }
 
+    /// Its rail.
+    pub fn rail(&self, at: u8) -> u8 {
+        self.places[usize::from(at)].0
+    }
+
     /// The error number of a way that the system refused when it was last used.
     pub fn refused(&self, peer: u32, route: Route) -> Option<i32> {
         self.refused[usize::from(route.ours)].get(&(peer, route)).copied()

@@ -1,11 +1,28 @@
 //! The rails and ports of this host in words, for `mpiexec --info`: what there is, what a rank would take, and why not the rest.
 //!
-//! Everything is really tried, with ports of a job that is none. Before it: `node`; after it: `survey`.
+//! Every port is really opened, as one of a job that is none. Whether a peer answers it, only a job finds out (`reached`).
+//! Before it: `node`; after it: `survey`.
 
-use crate::open::Who;
+use crate::open::{Who, ranked};
 use crate::survey::{Attempt, Found, survey};
 use crate::wishes::{Method, Wishes};
 use hawser_os::interfaces::Interface;
+use hawser_os::offloads;
+
+/// What bears on how fast frames go, by its names in `ethtool -k`. Where the NIC makes no checksums older kernels take no runs of UDP
+/// (`port::udp`).
+const OFFLOADS: [&str; 10] = [
+    "tx-udp-segmentation",
+    "tx-tcp-segmentation",
+    "tx-generic-segmentation",
+    "tx-checksum-ip-generic",
+    "tx-checksum-ipv4",
+    "tx-checksum-ipv6",
+    "rx-checksum",
+    "rx-gro",
+    "rx-gro-hw",
+    "rx-lro",
+];
 
 /// Lines, each with its end.
 pub fn describe(wishes: &Wishes) -> String {
@@ -14,15 +31,29 @@ pub fn describe(wishes: &Wishes) -> String {
         Ok(found) => {
             let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
             let strays = strays.map(|text| format!("  {text}\n"));
-            strays.into_iter().chain(found.iter().map(|found| lines(found, wishes))).collect()
+            let (places, fits) = ranked(&found, wishes);
+            let has_room = |rail: usize, at: usize| !places[fits..].contains(&(rail, at));
+            let told = found.iter().enumerate();
+            let told = told.map(|(rail, found)| lines(found, wishes, |at| has_room(rail, at)));
+            strays.into_iter().chain(told).collect()
         }
         Err(error) => format!("  {}\n", error.cause()),
     }
 }
 
-fn lines(Found { rail, attempts }: &Found, wishes: &Wishes) -> String {
+/// `has_room`: of an attempt, whether the card of a rank has room for its port.
+fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(usize) -> bool) -> String {
     let heading = format!("  {}: {} ({})\n", rail.interface.name, rail.verdict.text(), facts(&rail.interface));
-    attempts.iter().fold(heading, |text, attempt| text + &line(attempt, wishes))
+    let offloads = if attempts.is_empty() { String::new() } else { offloads(&rail.interface.name) };
+    let each = attempts.iter().enumerate().map(|(at, attempt)| line(attempt, wishes, has_room(at)));
+    each.fold(heading + &offloads, |text, line| text + &line)
+}
+
+fn offloads(name: &str) -> String {
+    let on = offloads::active(name);
+    let on = on.map(|on| OFFLOADS.into_iter().filter(|known| on.iter().any(|name| name == known)).collect());
+    let text = on.map_or_else(|| "not told by the kernel".into(), |on: Vec<_>| on.join(", "));
+    format!("    offloads: {}\n", if text.is_empty() { "none" } else { &text })
 }
 
 fn facts(interface: &Interface) -> String {
@@ -38,7 +69,7 @@ fn facts(interface: &Interface) -> String {
     facts.into_iter().chain(addresses).flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn line(attempt: &Attempt, wishes: &Wishes) -> String {
+fn line(attempt: &Attempt, wishes: &Wishes, has_room: bool) -> String {
     let wanted = wishes.methods.contains(&attempt.method);
     let name = attempt.method.name();
     let by = attempt.ip.map_or_else(String::new, |ip| format!(" over {ip}"));
@@ -47,12 +78,13 @@ fn line(attempt: &Attempt, wishes: &Wishes) -> String {
         Ok(port) => port,
     };
     let choice = match (wanted, attempt.spare) {
+        _ if !has_room => "left out, for a rank has no room for so many ports: name the rails to use in HAWSER_RAILS",
         (false, _) => "can be used, but HAWSER_PORT does not ask for it",
-        (true, true) => "used with hosts that have no IPv4",
-        (true, false) if wishes.named => "used",
+        (true, true) => "tried with hosts that have no IPv4",
+        (true, false) if wishes.named => "tried",
         (true, false) => match attempt.method {
-            Method::Packet => "used for short messages",
-            Method::Udp => "used for bulk, and for short messages where packet does not pass",
+            Method::Packet => "tried for short messages",
+            Method::Udp => "tried for bulk, and for short messages where packet does not pass",
             Method::Stream => "kept for bulk where it measures better than udp, and for where nothing else passes",
         },
     };
@@ -66,7 +98,11 @@ mod tests {
     #[test]
     fn what_is_named_is_told_with_its_ports_and_the_rest_with_the_reason() {
         let told = describe(&Wishes::parse("udp", "lo", "").unwrap());
-        assert!(told.contains("  lo: a rail (") && told.contains("    udp over 127.0.0.1: used; frames of "), "{told}");
+        assert!(
+            told.contains("  lo: a rail (") && told.contains("    udp over 127.0.0.1: tried; frames of "),
+            "{told}"
+        );
+        assert!(told.contains("    offloads: ") && told.contains("tx-tcp-segmentation, "), "{told}");
         assert!(told.contains("    packet: cannot be used: interface lo is no Ethernet\n"), "{told}");
         assert!(
             told.contains("    stream over 127.0.0.1: can be used, but HAWSER_PORT does not ask for it;"),

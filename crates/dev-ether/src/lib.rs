@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 pub mod card;
 pub mod counters;
 mod device;

@@ -7,7 +7,7 @@ use crate::card::Card;
 use crate::port::FramePort;
 use crate::rails::Verdict;
 use crate::survey::{Attempt, Found, survey};
-use crate::wishes::Wishes;
+use crate::wishes::{Method, Wishes};
 use hawser_base::{Class, Error, Result};
 use std::io;
 
@@ -34,12 +34,63 @@ pub fn ports(who: &Who) -> Result<Vec<Opened>> {
     let wishes = Wishes::from_environment()?;
     let found = survey(&wishes, &wishes.methods, who)?;
     let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
+    let left_out = left_out(&found, &wishes);
     let ports = choose(found, &wishes)?;
     // One line a host, as Open MPI has it for btl_tcp_if_include: hosts of one job may differ in their interfaces' names.
-    if let Some(text) = strays.filter(|_| who.local_rank == 0) {
+    for text in strays.into_iter().chain(left_out).filter(|_| who.local_rank == 0) {
         eprintln!("hawser: on host {}: {text}", hawser_os::host::name());
     }
     Ok(ports)
+}
+
+/// The ports that a rank would have, each by its rail and attempt, and how many of them, the first ones, its card has room for.
+/// Those that may not be needed are the last ones.
+pub fn ranked(found: &[Found], wishes: &Wishes) -> (Vec<(usize, usize)>, usize) {
+    let is_wanted = |attempt: &Attempt| attempt.made.is_ok() && wishes.methods.contains(&attempt.method);
+    let each = found.iter().enumerate().flat_map(|(rail, found)| (0..found.attempts.len()).map(move |at| (rail, at)));
+    let mut places: Vec<_> = each.filter(|&(rail, at)| is_wanted(&found[rail].attempts[at])).collect();
+    let attempt = |&(rail, at): &(usize, usize)| &found[rail].attempts[at];
+    places.sort_by_key(|place| Need::of(attempt(place), wishes));
+    let addresses = places.iter().filter_map(|place| Some(attempt(place).made.as_ref().ok()?.address()));
+    let fits = Card::room_for(addresses);
+    (places, fits)
+}
+
+/// Whether a port will be needed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    Always,
+    Reserve,
+    Spare,
+}
+
+impl Need {
+    fn of(attempt: &Attempt, wishes: &Wishes) -> Need {
+        match attempt.spare {
+            true => Need::Spare,
+            false if wishes.reserves(attempt.method) => Need::Reserve,
+            false => Need::Always,
+        }
+    }
+}
+
+/// The ports that will be missed, if a card has no room for them.
+fn left_out(found: &[Found], wishes: &Wishes) -> Option<String> {
+    let (places, fits) = ranked(found, wishes);
+    let missed = places[fits..].iter().map(|&(rail, at)| (&found[rail].rail, &found[rail].attempts[at]));
+    let missed = missed.filter(|(_, attempt)| Need::of(attempt, wishes) == Need::Always);
+    let names: Vec<_> = missed.map(|(rail, attempt)| name(&rail.interface.name, attempt.method)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "a rank has room for {fits} of the {} ports of this host; left out are {}; name the rails to use in HAWSER_RAILS",
+            places.len(),
+            names.join(", ")
+        )
+    })
+}
+
+fn name(interface: &str, method: Method) -> String {
+    format!("{interface} by {}", method.name())
 }
 
 fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
@@ -48,34 +99,25 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     if let Some(error) = full_range(&found) {
         return Err(Error::new(Class::Other, error.to_string()));
     }
-    let (mut opened, mut reserve, mut spares) = (Vec::new(), Vec::new(), Vec::new());
-    for (rail, found) in found.into_iter().enumerate() {
-        let name = &found.rail.interface.name;
-        for Attempt { method, spare, made, .. } in found.attempts {
-            let Ok(port) = made else { continue };
-            let traits = wishes.traits(method, rail as u8)?;
-            let list = match (spare, traits.reserved) {
-                (false, false) => &mut opened,
-                (false, true) => &mut reserve,
-                (true, _) => &mut spares,
-            };
-            list.push(Opened { port, rail: rail as u8, interface: name.clone(), traits });
-        }
-    }
-    let lacks = |name: &str| opened.iter().all(|opened: &Opened| opened.port.name() != name);
-    if let Some(method) = wishes.methods.iter().find(|method| wishes.named && lacks(method.name())) {
+    let (places, fits) = ranked(&found, wishes);
+    let lacks = |method: Method| places.iter().all(|&(rail, at)| found[rail].attempts[at].method != method);
+    if let Some(method) = wishes.methods.iter().find(|method| wishes.named && lacks(**method)) {
         let text = format!("HAWSER_PORT names {}, which no rail of this host has: {told}", method.name());
         return Err(Error::new(Class::Other, text));
     }
-    if opened.is_empty() && reserve.is_empty() {
+    if places.is_empty() {
         return Err(Error::new(Class::Other, format!("no interface of this host leads to others: {told}")));
     }
-    // With more than a card holds, those that may not be needed are left out first.
-    opened.append(&mut reserve);
-    opened.append(&mut spares);
-    let fits = Card::room_for(opened.iter().map(|opened| opened.port.address()));
-    opened.truncate(fits);
-    Ok(opened)
+    let mut found: Vec<_> =
+        found.into_iter().map(|found| (found.rail, found.attempts.into_iter().map(Some).collect::<Vec<_>>())).collect();
+    let opened = places[..fits].iter().filter_map(|&(rail, at)| {
+        let (on, attempts) = &mut found[rail];
+        let Attempt { method, made, .. } = attempts[at].take()?;
+        let (rail, interface) = (rail as u8, on.interface.name.clone());
+        let traits = wishes.traits(method, rail);
+        made.ok().map(|port| traits.map(|traits| Opened { port, rail, interface, traits }))
+    });
+    opened.collect()
 }
 
 /// Each interface that is no rail and each port that could not be opened, with the reason.
@@ -84,7 +126,7 @@ fn tried(found: &[Found]) -> String {
         let name = &rail.interface.name;
         let verdict = (rail.verdict != Verdict::Rail).then(|| format!("{name} {}", rail.verdict.text()));
         let failed = attempts.iter().filter_map(|attempt| Some((attempt.method, attempt.made.as_ref().err()?)));
-        verdict.into_iter().chain(failed.map(move |(method, error)| format!("{name} by {}: {error}", method.name())))
+        verdict.into_iter().chain(failed.map(move |(method, error)| format!("{}: {error}", self::name(name, method))))
     });
     each.collect::<Vec<_>>().join("; ")
 }
@@ -104,4 +146,30 @@ fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
 fn full_range(found: &[Found]) -> Option<&io::Error> {
     let errors = found.iter().flat_map(|found| &found.attempts).filter_map(|attempt| attempt.made.as_ref().err());
     errors.into_iter().find(|error| error.kind() == io::ErrorKind::AddrInUse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many rails as that, each with the loopback interface's ports.
+    fn rails(count: usize, wishes: &Wishes) -> Vec<Found> {
+        let who = Who { job: 0, local_rank: 0, pass: [0; 16] };
+        let loopback =
+            || survey(wishes, &wishes.methods, &who).unwrap().into_iter().find(|f| f.rail.interface.name == "lo");
+        (0..count).filter_map(|_| loopback()).collect()
+    }
+
+    /// A card has room for 25 ports of UDP over IPv4.
+    #[test]
+    fn ports_that_a_card_has_no_room_for_are_told_but_not_those_in_reserve() {
+        let wishes = Wishes::parse("", "127.0.0.0/8", "").unwrap();
+        let found = rails(25, &wishes);
+        assert_eq!((ranked(&found, &wishes).1, left_out(&found, &wishes)), (25, None));
+        assert!(choose(found, &wishes).unwrap().iter().all(|opened| opened.port.name() == "udp"));
+        let told = left_out(&rails(27, &wishes), &wishes).unwrap();
+        let expected =
+            "a rank has room for 25 of the 54 ports of this host; left out are lo by udp, lo by udp; name the rails";
+        assert!(told.starts_with(expected), "{told}");
+    }
 }

@@ -78,8 +78,13 @@ pub struct Wishes {
 impl Wishes {
     /// What a port of this kind on rail `rail` is to `link`.
     pub fn traits(&self, method: Method, rail: u8) -> Result<hawser_link::Rail> {
-        let reserved = method == Method::Stream && !self.named;
+        let reserved = self.reserves(method);
         Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked: method.is_checked()?, reserved })
+    }
+
+    /// Whether ports of this kind are kept for much bulk, and for where nothing else passes.
+    pub fn reserves(&self, method: Method) -> bool {
+        method == Method::Stream && !self.named
     }
 
     pub fn from_environment() -> Result<Wishes> {

@@ -1,10 +1,12 @@
-//! A rank's page: who it is, how far it has come, whether it looks at its network, its doorbell, why it waits, what it counted and did lately.
+//! A rank's page: who it is, how far it has come, whether it looks at its network, its doorbell, why it waits, what it counted and
+//! did lately, and by which ports its peers on other hosts answer.
 //!
 //! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
 
 use crate::counters::Counters;
 use crate::doorbell::{Doorbell, Fencing};
 use crate::events::Events;
+use crate::text;
 use crate::wait::WaitRecord;
 use hawser_base::Region;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -17,9 +19,13 @@ const DOORBELL: usize = 64;
 const WAIT: usize = DOORBELL + Doorbell::BYTES;
 const COUNTERS: usize = WAIT + WaitRecord::BYTES;
 const EVENTS: usize = COUNTERS + Counters::BYTES;
-const END: usize = EVENTS + Events::BYTES;
+const ANSWERS: usize = EVENTS + Events::BYTES;
+/// The rest of the page: eleven rails with three ports each take 11 * 75 bytes (`dev-ether`); what is longer is cut.
+const ANSWERS_ROOM: usize = hawser_os::map::PAGE - ANSWERS;
 
-const _: () = assert!(END <= hawser_os::map::PAGE && COUNTERS.is_multiple_of(64) && EVENTS.is_multiple_of(64));
+const _: () = assert!(
+    ANSWERS_ROOM >= 11 * 75 && ANSWERS.is_multiple_of(8) && COUNTERS.is_multiple_of(64) && EVENTS.is_multiple_of(64)
+);
 
 /// How far a rank has come. It only ever rises, but for a rank that finalises its last session and begins another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +95,16 @@ impl RankPage {
         looks.store(looks.load(Relaxed) + 1, Relaxed);
     }
 
+    /// By which of its ports the rank's peers on other hosts answer, in words. For the rank itself, one thread at a time.
+    pub fn set_answers(&self, text: &str) {
+        text::write(&self.region, ANSWERS, ANSWERS_ROOM, text);
+    }
+
+    /// Empty: it has none.
+    pub fn answers(&self) -> String {
+        text::read(&self.region, ANSWERS, ANSWERS_ROOM)
+    }
+
     pub fn doorbell(&self) -> Doorbell {
         Doorbell::new(self.region.part(DOORBELL, Doorbell::BYTES), self.fencing)
     }
@@ -120,10 +136,12 @@ mod tests {
         page.wait().begin(&crate::WaitReason { call: "MPI_Wait", ..Default::default() });
         (0..crate::counters::COUNTERS).for_each(|slot| page.counters().add(slot, u64::MAX));
         (0..64).for_each(|_| page.events().record(u64::MAX, "event", [u64::MAX; 3]));
+        page.set_answers(&"a".repeat(5000));
         assert_eq!((page.pid(), page.phase(), page.looks()), (4711, Phase::Running, 3));
         assert!(page.doorbell().is_armed());
         assert_eq!(page.wait().read().unwrap().call, "MPI_Wait");
         assert_eq!(page.counters().get(0), u64::MAX);
         assert_eq!(page.events().latest()[31].text, "event");
+        assert_eq!(page.answers(), "a".repeat(ANSWERS_ROOM));
     }
 }

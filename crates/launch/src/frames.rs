@@ -11,7 +11,7 @@ use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 4;
+const VERSION: u32 = 6;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -116,7 +116,15 @@ pub struct RankState {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
     pub names: Vec<String>,
-    pub ranks: Vec<(u32, Vec<u64>)>,
+    pub ranks: Vec<Counted>,
+}
+
+/// What one rank counted, and by which ports its peers on other hosts answered.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Counted {
+    pub rank: u32,
+    pub values: Vec<u64>,
+    pub answers: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,8 +234,8 @@ impl Up {
             Up::Snapshot(states) => to.u8(5).list(states, put_state).done(),
             Up::Counts(counts) => {
                 to.u8(6).list(&counts.names, |to, name| to.text(name).done());
-                to.list(&counts.ranks, |to, (rank, counts)| {
-                    to.u32(*rank).list(counts, |to, count| to.u64(*count).done()).done()
+                to.list(&counts.ranks, |to, Counted { rank, values, answers }| {
+                    to.u32(*rank).text(answers).list(values, |to, count| to.u64(*count).done()).done()
                 });
             }
             Up::Note(text) => to.u8(7).text(text).done(),
@@ -261,7 +269,10 @@ impl Up {
             5 => Up::Snapshot(from.list(get_state)?),
             6 => Up::Counts(Counts {
                 names: from.list(Reader::text)?,
-                ranks: from.list(|from| Some((from.u32()?, from.list(Reader::u64)?)))?,
+                ranks: from.list(|from| {
+                    let (rank, answers) = (from.u32()?, from.text()?);
+                    Some(Counted { rank, answers, values: from.list(Reader::u64)? })
+                })?,
             }),
             7 => Up::Note(from.text()?),
             8 => Up::Finished { clean: from.u8()? == 1 },
@@ -524,7 +535,10 @@ mod tests {
             Up::InputTaken(5),
             Up::RankEnded { rank: 1, pid: 2, code: 3 },
             Up::Snapshot(doings.into_iter().map(|doing| RankState { rank: 4, pid: 5, doing, looks: 6 }).collect()),
-            Up::Counts(Counts { names: vec!["n".into()], ranks: vec![(0, vec![u64::MAX])] }),
+            Up::Counts(Counts {
+                names: vec!["n".into()],
+                ranks: vec![Counted { rank: 3, values: vec![u64::MAX], answers: "eth0".into() }],
+            }),
             Up::Note("n".into()),
             Up::Finished { clean: true },
             Up::Ready { version: "1".into(), pid: 7 },

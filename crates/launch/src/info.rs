@@ -58,7 +58,11 @@ pub fn of_host(ranks: usize, settings: &Environment) -> String {
     let _ = writeln!(text, "devices     {}", hawser_node::devices().collect::<Vec<_>>().join(", "));
     let set = |param: &Param| settings.iter().find(|(name, _)| name == param.name.as_bytes());
     let value = |param: &Param| set(param).map_or(String::new(), |(_, value)| String::from_utf8_lossy(value).into());
-    let _ = write!(text, "rails       to other hosts\n{}", hawser_node::rails(value));
+    let _ = write!(
+        text,
+        "rails       to other hosts; what is tried is used where it is answered, as --stats shows of a job\n{}",
+        hawser_node::rails(value)
+    );
     text
 }
 

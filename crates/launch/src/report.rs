@@ -8,18 +8,34 @@ use std::fmt::Write;
 /// The state of a rank and the host that it is on.
 pub type Located<'a> = (&'a str, &'a RankState);
 
-/// How long no rank has made progress: every rank that can still call MPI sleeps in a call or polls in vain, and
-/// the latest of them has for so long. None where some rank computes, or nobody waits.
+/// How long no rank has made progress: every rank that has called MPI_Init and can still call MPI sleeps in a call or polls in
+/// vain, and the latest of them has for so long. None where some rank computes, or nobody waits: programs need not be of MPI.
 pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
     let mut least: Option<u64> = None;
     for state in states {
         match &state.doing {
             Doing::Waiting(reason) => least = Some(least.map_or(reason.since_ns, |l| l.min(reason.since_ns))),
-            Doing::Finalized | Doing::Ended => {}
-            Doing::NotInit | Doing::Initializing | Doing::Computing => return None,
+            Doing::NotInit | Doing::Finalized | Doing::Ended => {}
+            Doing::Initializing | Doing::Computing => return None,
         }
     }
     least
+}
+
+/// Of what there is a report where this was found: a rank that has not called MPI_Init may compute, or its program does not start.
+pub fn stop<'a>(hang_s: u64, states: impl IntoIterator<Item = &'a RankState>) -> String {
+    let absent: Vec<_> =
+        states.into_iter().filter(|state| state.doing == Doing::NotInit).map(|state| state.rank).collect();
+    match absent[..] {
+        [] => format!("no rank has made progress for {hang_s} s"),
+        [rank] => format!("all others have waited for {hang_s} s, and rank {rank} has not called MPI_Init"),
+        [rank, ..] => {
+            format!(
+                "all others have waited for {hang_s} s, and rank {rank} and {} more have not called MPI_Init",
+                absent.len() - 1
+            )
+        }
+    }
 }
 
 /// The report: a line for each rank, then one for each cycle of ranks that wait for each other.
@@ -197,7 +213,8 @@ mod tests {
         let waiting = |rank| receiving(rank, WaitPeer::Any, 5.0);
         let other = |doing| RankState { rank: 9, pid: 1, doing, looks: 0 };
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Computing)]), None);
-        assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), None);
+        assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), Some(5_000_000_000));
+        assert_eq!(stuck_ns(&[other(Doing::NotInit)]), None, "no programs of MPI");
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Finalized), other(Doing::Ended)]), Some(5_000_000_000));
         assert_eq!(stuck_ns(&[other(Doing::Ended)]), None);
         assert_eq!(stuck_ns(&[waiting(0), polling(1, 0, 4.0)]), Some(4_000_000_000));

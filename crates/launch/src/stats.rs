@@ -1,6 +1,6 @@
-//! Counters as text: a line for each rank with what it counted, and the sum.
+//! Counters as text: a line for each rank with what it counted, one with who answered it on which port, and the sum.
 
-use crate::frames::Counts;
+use crate::frames::{Counted, Counts};
 use std::fmt::Write;
 
 /// The lines; counters that stayed at zero are left out.
@@ -8,9 +8,12 @@ pub fn text(counts: &Counts) -> String {
     let mut text = String::new();
     let mut sum = vec![0u64; counts.names.len()];
     let mut ranks: Vec<_> = counts.ranks.iter().collect();
-    ranks.sort_by_key(|(rank, _)| *rank);
-    for (rank, values) in &ranks {
+    ranks.sort_by_key(|counted| counted.rank);
+    for Counted { rank, values, answers } in &ranks {
         let _ = writeln!(text, "  rank {rank}: {}", line(&counts.names, values));
+        if !answers.is_empty() {
+            let _ = writeln!(text, "    peers that answered: {answers}");
+        }
         sum.iter_mut().zip(values).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
     }
     if ranks.len() > 1 {
@@ -31,13 +34,15 @@ mod tests {
 
     #[test]
     fn ranks_and_their_sum_are_listed() {
+        let counted =
+            |rank, values: [u64; 2], answers: &str| Counted { rank, values: values.into(), answers: answers.into() };
         let counts = Counts {
             names: vec!["eager".into(), "rendezvous".into()],
-            ranks: vec![(1, vec![2, 0]), (0, vec![0, 0]), (2, vec![3, 4])],
+            ranks: vec![counted(1, [2, 0], ""), counted(0, [0, 0], "eth0: udp 1 of 2"), counted(2, [3, 4], "")],
         };
         assert_eq!(
             text(&counts),
-            "  rank 0: nothing counted\n  rank 1: eager 2\n  rank 2: eager 3, rendezvous 4\n  all ranks: eager 5, rendezvous 4\n"
+            "  rank 0: nothing counted\n    peers that answered: eth0: udp 1 of 2\n  rank 1: eager 2\n  rank 2: eager 3, rendezvous 4\n  all ranks: eager 5, rendezvous 4\n"
         );
     }
 }

@@ -37,6 +37,20 @@ fn a_deadlock_is_reported_without_being_asked() {
     assert_eq!(err, expected);
 }
 
+/// Its program does not come up, as from a file system that does not answer.
+#[test]
+fn a_rank_that_does_not_call_mpi_init_is_named_to_who_waits_for_it() {
+    let words = ["-t", "4", "-n", "1", RANK, "await", "1", ":", "-n", "1", "sleep", "100"];
+    let err = start_words(&words, |command| command.env("HAWSER_HANG_S", "1")).finish().err;
+    let first = "mpiexec: all others have waited for 1 s, and rank 1 has not called MPI_Init; what each rank does:\n";
+    assert!(err.starts_with(first) && err.contains(": has not called MPI_Init\n"), "{err}");
+    assert_eq!(err.matches("what each rank does").count(), 2, "once, and at its end: {err}");
+    // Programs that are none of MPI wait for nobody.
+    let words = ["-t", "3", "-n", "2", "sleep", "100"];
+    let err = start_words(&words, |command| command.env("HAWSER_HANG_S", "1")).finish().err;
+    assert_eq!(err.matches("what each rank does").count(), 1, "{err}");
+}
+
 #[test]
 fn a_job_that_computes_is_not_reported() {
     let job = start_words(&["-t", "3", "-n", "2", RANK, "compute"], |command| command.env("HAWSER_HANG_S", "1"));

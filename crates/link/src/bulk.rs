@@ -96,7 +96,6 @@ impl Bulk {
     }
 
     /// The way that was best when all were tried.
-    #[cfg(test)]
     pub fn winner(&self) -> Option<usize> {
         self.winner.map(usize::from)
     }

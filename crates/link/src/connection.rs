@@ -154,6 +154,10 @@ impl Connection {
         &self.strands
     }
 
+    pub fn bulk(&self) -> &[Bulk] {
+        &self.bulk
+    }
+
     /// The first grade from `least` on of which a path answers; if none does, of all.
     fn grade(&self, least: Grade) -> Option<Grade> {
         let answering = || self.strands.iter().filter(|strand| strand.answers());

@@ -10,6 +10,7 @@ use crate::grant::Room;
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
+use crate::reach::Reach;
 use crate::reassembly::{Deliver, Holding, RESERVE};
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
@@ -125,6 +126,12 @@ impl Endpoint {
         let strands = self.peers[peer as usize].as_ref()?.strands();
         let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
         (tries().count() == strands.len()).then(tries)
+    }
+
+    /// What became of the paths from our rail `rail`.
+    pub fn reach(&self, rail: u8) -> Reach {
+        let connections = self.peers.iter().flatten();
+        connections.fold(Reach::default(), |reach, peer| reach.and(rail, peer.strands(), peer.bulk()))
     }
 
     /// The longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.

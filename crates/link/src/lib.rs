@@ -21,6 +21,7 @@ pub mod marks;
 pub mod path;
 pub mod planted;
 pub mod pool;
+mod reach;
 mod reassembly;
 pub mod received;
 pub mod record;
@@ -32,6 +33,7 @@ mod window;
 
 pub use connection::{Counts, Wire};
 pub use endpoint::{Class, Config, Endpoint, Refused};
+pub use reach::Reach;
 pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
 pub use strand::{Grade, Rail, Route, SHORTEST};

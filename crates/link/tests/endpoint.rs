@@ -138,6 +138,16 @@ fn a_path_is_opened_though_all_memory_is_taken() {
     assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Data));
 }
 
+#[test]
+fn of_each_rail_is_told_who_was_tried_and_who_answered() {
+    let mut two = Two::new();
+    two.endpoint.open(1, Route { ours: 1, ..ROUTE }, FRAME);
+    let reach = |two: &Two| [0, 1].map(|rail| two.endpoint.reach(rail)).map(|reach| (reach.tried, reach.answered));
+    assert_eq!(reach(&two), [(0, 0); 2]);
+    two.open(1);
+    assert_eq!(reach(&two), [(1, 1), (1, 0)]);
+}
+
 /// P7: a WELCOME that the wire does not take goes out when it does; the peer's next HELLO may be a second away.
 #[test]
 fn a_refused_welcome_is_sent_later() {

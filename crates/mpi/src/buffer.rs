@@ -33,8 +33,8 @@ impl Buf {
 pub enum Buffer {
     /// In one run.
     Dense(UserMem),
-    /// As `count` elements of a type with gaps.
-    Spread { at: UserPtr, count: u64, datatype: Arc<Datatype> },
+    /// In `count` elements of a type with gaps: `len` of their bytes, from their byte `from` on.
+    Spread { at: UserPtr, count: u64, datatype: Arc<Datatype>, from: u64, len: u64 },
 }
 
 impl Buffer {
@@ -80,7 +80,29 @@ impl Buffer {
             None if datatype.packed_size(count) >= i64::MAX as u64 => {
                 Err(Error::new(Class::Count, format!("{count} elements are more bytes than memory can hold")))
             }
-            None => Ok(Buffer::Spread { at, count, datatype: datatype.clone() }),
+            None => Ok(Buffer::spread(at, count, datatype)),
+        }
+    }
+
+    /// All of `count` elements of a type with gaps.
+    pub fn spread(at: UserPtr, count: u64, datatype: &Arc<Datatype>) -> Buffer {
+        Buffer::Spread { at, count, datatype: datatype.clone(), from: 0, len: datatype.packed_size(count) }
+    }
+
+    /// The message's bytes `at .. at + size` as a message of their own.
+    pub fn part(&self, at: u64, size: u64) -> Buffer {
+        match self {
+            _ if size == 0 => Buffer::EMPTY,
+            Buffer::Dense(mem) => Buffer::Dense(mem.slice(at as usize, size as usize)),
+            Buffer::Spread { at: user, count, datatype, from, .. } => {
+                let (from, one) = (from + at, datatype.size());
+                if !from.is_multiple_of(one) || !size.is_multiple_of(one) {
+                    return Buffer::Spread { at: *user, count: *count, datatype: datatype.clone(), from, len: size };
+                }
+                let user = user.moved(datatype.extent().wrapping_mul((from / one) as i64));
+                let dense = datatype.memory(user, size / one).map(Buffer::Dense);
+                dense.unwrap_or_else(|| Buffer::spread(user, size / one, datatype))
+            }
         }
     }
 
@@ -89,7 +111,7 @@ impl Buffer {
     pub fn len(&self) -> u64 {
         match self {
             Buffer::Dense(mem) => mem.len() as u64,
-            Buffer::Spread { count, datatype, .. } => datatype.packed_size(*count),
+            Buffer::Spread { len, .. } => *len,
         }
     }
 
@@ -102,8 +124,8 @@ impl Buffer {
         match self {
             _ if len == 0 => f(Source::None),
             Buffer::Dense(mem) => f(Source::Mem(mem.slice(at as usize, len))),
-            Buffer::Spread { at: user, count, datatype } => {
-                let mut from = at;
+            Buffer::Spread { at: user, count, datatype, from, .. } => {
+                let mut from = from + at;
                 let mut pack = |piece: SharedMem| from += datatype.pack(*user, *count, from, piece) as u64;
                 f(Source::Pack { len, pack: &mut pack })
             }
@@ -114,11 +136,11 @@ impl Buffer {
     pub fn place(&self, at: u64, len: usize, payload: &mut dyn Payload) -> bool {
         match self {
             Buffer::Dense(mem) => payload.copy_to(mem.slice(at as usize, len)),
-            Buffer::Spread { at: user, count, datatype } => {
+            Buffer::Spread { at: user, count, datatype, from, .. } => {
                 let mut done = 0;
                 while done < len {
                     let Some(piece) = payload.next(len - done) else { return false };
-                    done += datatype.unpack(*user, *count, at + done as u64, piece);
+                    done += datatype.unpack(*user, *count, from + at + done as u64, piece);
                 }
                 true
             }
@@ -130,7 +152,7 @@ impl Buffer {
     pub fn copy_out(&self, room: SharedMem) {
         match self {
             Buffer::Dense(mem) => room.write_user(*mem),
-            Buffer::Spread { at, count, datatype } => drop(datatype.pack(*at, *count, 0, room)),
+            Buffer::Spread { at, count, datatype, from, .. } => drop(datatype.pack(*at, *count, *from, room)),
         }
     }
 
@@ -139,7 +161,7 @@ impl Buffer {
     pub fn copy_in(&self, room: SharedMem) {
         match self {
             Buffer::Dense(mem) => room.read_user(*mem),
-            Buffer::Spread { at, count, datatype } => drop(datatype.unpack(*at, *count, 0, room)),
+            Buffer::Spread { at, count, datatype, from, .. } => drop(datatype.unpack(*at, *count, *from, room)),
         }
     }
 
@@ -148,13 +170,17 @@ impl Buffer {
         debug_assert_eq!(self.len(), into.len());
         match (self, into) {
             (Buffer::Dense(from), Buffer::Dense(into)) => into.copy_from(*from),
-            (Buffer::Dense(from), Buffer::Spread { at, count, datatype }) => {
-                datatype.unpack(*at, *count, 0, *from);
+            (Buffer::Dense(mem), Buffer::Spread { at, count, datatype, from, .. }) => {
+                datatype.unpack(*at, *count, *from, *mem);
             }
-            (Buffer::Spread { at, count, datatype }, Buffer::Dense(into)) => {
-                datatype.pack(*at, *count, 0, *into);
+            (Buffer::Spread { at, count, datatype, from, .. }, Buffer::Dense(mem)) => {
+                datatype.pack(*at, *count, *from, *mem);
             }
-            (Buffer::Spread { at, count, datatype }, Buffer::Spread { at: to, count: room, datatype: other }) => {
+            (
+                Buffer::Spread { at, count, datatype, .. },
+                Buffer::Spread { at: to, count: room, datatype: other, .. },
+            ) => {
+                debug_assert_eq!((self.len(), into.len()), (datatype.packed_size(*count), other.packed_size(*room)));
                 copy_typed((*at, *count, datatype), (*to, *room, other));
             }
         }
@@ -164,8 +190,8 @@ impl Buffer {
     pub fn fill(&self, bytes: &[u8]) {
         match self {
             Buffer::Dense(mem) => mem.write(bytes),
-            Buffer::Spread { at, count, datatype } => {
-                datatype.unpack(*at, *count, 0, bytes);
+            Buffer::Spread { at, count, datatype, from, .. } => {
+                datatype.unpack(*at, *count, *from, bytes);
             }
         }
     }
@@ -175,8 +201,8 @@ impl Buffer {
         let mut bytes = vec![0; self.len() as usize];
         match self {
             Buffer::Dense(mem) => mem.read(&mut bytes),
-            Buffer::Spread { at, count, datatype } => {
-                datatype.pack(*at, *count, 0, &mut bytes[..]);
+            Buffer::Spread { at, count, datatype, from, .. } => {
+                datatype.pack(*at, *count, *from, &mut bytes[..]);
             }
         }
         bytes

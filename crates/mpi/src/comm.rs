@@ -14,12 +14,12 @@ use hawser_base::table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
 use hawser_job::FlagBlock;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// See the module.
 pub struct Comm {
-    /// Of point-to-point messages; collectives have the next one.
+    /// Of point-to-point messages; the others are said by it.
     context: Context,
     lane: Lane,
     rank: u32,
@@ -36,6 +36,8 @@ pub struct Comm {
     flags: OnceLock<Flags>,
     /// What its collectives keep from call to call.
     pub(crate) collective: collective::State,
+    /// Partitions for which this rank has taken numbers.
+    pub(crate) partitions_begun: AtomicU64,
 }
 
 /// A block of collective flags and its number, which the member that allocated it gives back.
@@ -59,6 +61,7 @@ impl Comm {
             attached: Attached::default(),
             flags: OnceLock::new(),
             collective: collective::State::default(),
+            partitions_begun: AtomicU64::new(0),
         }
     }
 
@@ -70,7 +73,7 @@ impl Comm {
     /// The context of its collectives.
     #[inline(always)]
     pub fn collective_context(&self) -> Context {
-        Context(self.context.0 + 1)
+        self.context.collective()
     }
 
     #[inline(always)]

@@ -215,12 +215,17 @@ fn free_found(process: &'static Process, name: &'static str, found: &CommRef) ->
 
 /// This member is through with a communicator: its handle dies, its flags go with the last member's.
 fn discard(process: &'static Process, found: &CommRef) {
-    if found.depart_from_flags()
-        && let Some(flags) = found.flags()
+    depart(process, found);
+    process.comms().remove(found.handle());
+}
+
+/// The flags of a communicator that this member does not use any more.
+pub(crate) fn depart(process: &'static Process, comm: &Comm) {
+    if comm.depart_from_flags()
+        && let Some(flags) = comm.flags()
     {
         process.segment().release_flags(flags.number);
     }
-    process.comms().remove(found.handle());
 }
 
 /// MPI_Comm_compare.
@@ -276,12 +281,11 @@ pub(crate) fn agree_by(
 }
 
 /// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs.
-fn reap(process: &'static Process) {
+pub(crate) fn reap(process: &'static Process) {
     let retired = context_ids::here().take_retired();
     for context in retired {
         let mut lane = process.lane(context.lane()).enter();
-        lane.close(context);
-        lane.close(Context(context.0 + 1));
+        [context, context.collective(), context.partitioned()].into_iter().for_each(|context| lane.close(context));
         drop(lane);
         context_ids::here().release(context.number());
     }
@@ -320,14 +324,19 @@ const NO_BLOCK: u64 = u64::MAX;
 
 /// The block of flags that rank 0 took, if one was free.
 fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> Result<Option<u32>> {
-    let mine = if new.rank() == 0 { process.segment().allocate_flags() } else { None };
     let context = new.collective_context();
     let venue = Venue::Some { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };
-    block_of(venue.spread(process, name, mine.map_or(NO_BLOCK, u64::from))?)
+    block_of(venue.spread(process, name, word_of(process, new.rank()))?)
+}
+
+/// What a member says of the block: rank 0 takes one.
+pub(crate) fn word_of(process: &Process, rank: u32) -> u64 {
+    let mine = if rank == 0 { process.segment().allocate_flags() } else { None };
+    mine.map_or(NO_BLOCK, u64::from)
 }
 
 /// The block that rank 0 named.
-fn block_of(word: u64) -> Result<Option<u32>> {
+pub(crate) fn block_of(word: u64) -> Result<Option<u32>> {
     if word != NO_BLOCK && word >= FLAG_BLOCKS as u64 {
         return Err(Error::new(Class::Intern, format!("rank 0 named block {word} of {FLAG_BLOCKS} blocks of flags")));
     }

@@ -93,12 +93,24 @@ pub trait Rounds {
 /// What a member says instead of a generation that another thread has taken the number from.
 const TAKEN: u64 = Context::GENERATIONS as u64;
 
+/// What a member says in the first round: its free numbers, and whether it has one thread.
+pub type Offer = [u64; WORDS + 1];
+
+/// The number that all have picked.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    number: usize,
+    reserved: bool,
+    /// What this process says in the second round, of which all make the maximum.
+    pub generation: u64,
+}
+
 /// One member's part in the agreement on a number.
 pub struct Seeker<'a> {
     pub numbers: &'a Mutex<Numbers>,
     /// False for those who take part because MPI says so, but are no members of what is made.
     pub member: bool,
-    /// This process may have several threads inside the library.
+    /// This process may have several threads inside the library, or several agreements under way.
     pub threads: bool,
     /// Something that all members know alike and that differs between agreements under way at the same time.
     pub salt: u32,
@@ -112,30 +124,60 @@ impl Seeker<'_> {
     /// The context that all agree on, its number reserved on the members. MPI_ERR_OTHER if all are in use.
     pub fn agree(&self, rounds: &mut impl Rounds) -> Result<Context> {
         for attempt in 0u32.. {
-            let mut words = [u64::MAX; WORDS + 1];
-            if self.member {
-                words[..WORDS].copy_from_slice(&self.numbers().free);
-            }
-            words[WORDS] = if self.threads { 0 } else { u64::MAX };
+            let mut words = self.offer();
             rounds.and(&mut words)?;
-            let (common, alone) = (&words[..WORDS], words[WORDS] != 0);
-            let start = if alone { 0 } else { self.salt.wrapping_add(attempt.wrapping_mul(17)) };
-            let number = pick(common, start).ok_or_else(exhausted)?;
-            let reserved = self.member && self.numbers().reserve(number);
-            let generation = rounds.max(self.generation(number, reserved));
-            match generation {
-                Ok(generation) if generation < TAKEN => {
-                    if reserved {
-                        self.numbers().next[number] = generation as u32 + 1;
+            let choice = self.choose(&words, attempt)?;
+            match rounds.max(choice.generation) {
+                Ok(generation) => {
+                    if let Some(context) = self.settle(choice, generation) {
+                        return Ok(context);
                     }
-                    return Ok(Context::new(number as u32, generation as u32));
                 }
-                _ if reserved => self.numbers().release(number as u32),
-                _ => {}
+                Err(error) => {
+                    self.give_up(choice);
+                    return Err(error);
+                }
             }
-            generation?;
         }
         Err(exhausted())
+    }
+
+    /// What this process says in the first round, of which all make the bitwise and.
+    pub fn offer(&self) -> Offer {
+        let mut words = [u64::MAX; WORDS + 1];
+        if self.member {
+            words[..WORDS].copy_from_slice(&self.numbers().free);
+        }
+        words[WORDS] = if self.threads { 0 } else { u64::MAX };
+        words
+    }
+
+    /// Picks from what all have free, and reserves it. MPI_ERR_OTHER if that is nothing.
+    pub fn choose(&self, all: &Offer, attempt: u32) -> Result<Choice> {
+        let (common, alone) = (&all[..WORDS], all[WORDS] != 0);
+        let start = if alone { 0 } else { self.salt.wrapping_add(attempt.wrapping_mul(17)) };
+        let number = pick(common, start).ok_or_else(exhausted)?;
+        let reserved = self.member && self.numbers().reserve(number);
+        Ok(Choice { number, reserved, generation: self.generation(number, reserved) })
+    }
+
+    /// The context, if the largest of all generations says that all have it; else the search goes on.
+    pub fn settle(&self, choice: Choice, generation: u64) -> Option<Context> {
+        if generation >= TAKEN {
+            self.give_up(choice);
+            return None;
+        }
+        if choice.reserved {
+            self.numbers().next[choice.number] = generation as u32 + 1;
+        }
+        Some(Context::new(choice.number as u32, generation as u32))
+    }
+
+    /// The search ends without this number.
+    pub fn give_up(&self, choice: Choice) {
+        if choice.reserved {
+            self.numbers().release(choice.number as u32);
+        }
     }
 
     /// What this process says in the second round.

@@ -119,8 +119,9 @@ impl Lane {
         }
         // Envelopes first: a stream would take all the room.
         let began = !self.due.is_empty() && self.start_due();
+        let posted = !self.core.requests.introduced.is_empty() && self.post_introduced();
         let moved = !self.core.streams.is_empty() && self.pump();
-        began || moved
+        began || posted || moved
     }
 
     /// Carries out what the engine says.

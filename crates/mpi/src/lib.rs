@@ -14,12 +14,15 @@ mod by_peer;
 pub mod collective;
 pub mod comm;
 pub mod comm_create;
+pub mod comm_idup;
 mod context_ids;
 pub mod counters;
 pub mod env;
 pub mod errhandler;
 pub mod errors;
+pub mod exchange;
 pub mod fortran;
+pub mod grequest;
 pub mod group;
 pub mod hardware;
 pub mod hints;
@@ -34,6 +37,7 @@ pub mod ops;
 /// Likewise.
 #[doc(hidden)]
 pub mod outgoing;
+pub mod partitioned;
 pub mod persistent;
 pub mod probe;
 pub mod process;

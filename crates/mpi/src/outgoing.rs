@@ -11,7 +11,6 @@ use crate::counters::Counter;
 use crate::lane::{Body, Core, Lane};
 use crate::matching::{Envelope, Key, Outcome, Packet, SendSpec, Start};
 use crate::pt2pt::Target;
-use crate::request::State;
 use crate::wire;
 use hawser_base::{Class, Peer};
 use hawser_device::PREFIX_MAX;
@@ -96,7 +95,7 @@ impl Lane {
                 self.core.count_method(&packet, asks);
                 self.send_front(to.peer, &packet, &body, front);
                 self.core.bind(op, body, Some(request));
-                self.core.requests.get(request).state = State::Active(Some(op));
+                self.core.requests.begun(request, op);
             }
             Start::Lost => self.core.end_send_now(request, &to, bytes, Some(Class::ProcAborted)),
         }

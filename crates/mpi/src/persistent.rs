@@ -6,6 +6,7 @@ use crate::bsend;
 use crate::buffer::{Buf, Buffer};
 use crate::lane::Body;
 use crate::outgoing::Outgoing;
+use crate::partitioned::{self, Partitioned};
 use crate::process::{self, Process};
 use crate::pt2pt::{self, Mode, Target};
 use crate::request::{Kind, Request, State, lane_of};
@@ -27,6 +28,7 @@ pub enum Recipe {
     Nothing,
     /// None while the task has it.
     Task(Option<Box<dyn Work>>),
+    Partitioned(Partitioned),
 }
 
 /// MPI_Send_init and its modes.
@@ -74,6 +76,10 @@ pub fn start(handle: Handle) -> Result<()> {
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
     let idle = matches!(request.state, State::Inactive);
+    if idle && request.partitioned().is_some() {
+        partitioned::start(&mut lane, index);
+        return Ok(());
+    }
     let Some(mut recipe) = request.recipe.take_if(|_| idle) else {
         let text = "the request is not persistent, or is active already; complete it first";
         return Err(Error::new(Class::Request, text));
@@ -81,6 +87,7 @@ pub fn start(handle: Handle) -> Result<()> {
     request.state = State::Active(None);
     let comm = request.comm.clone();
     let started = match &mut *recipe {
+        Recipe::Partitioned(_) => unreachable!("it was started above"),
         Recipe::Task(work) => {
             let work = work.take().expect("a request that is not active has its work");
             request.recipe = Some(recipe);

@@ -15,7 +15,7 @@ use crate::meeting;
 use crate::memory::Memory;
 use crate::probe::Message;
 use crate::{info, ops, types};
-use hawser_base::table::Table;
+use hawser_base::table::{Reserved, Table};
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 use hawser_boot::World;
@@ -105,7 +105,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     if let Some(flags) = comm_create::world_flags(&segment) {
         world_comm.set_flags(flags);
     }
-    let self_comm = Comm::new(Context(2), alone);
+    let self_comm = Comm::new(Context::new(1, 0), alone);
     self_comm.set_handle(hawser_base::handle::comm::SELF);
     self_comm.set_name(b"MPI_COMM_SELF");
     let active = [&world_comm, &self_comm, &meeting].iter().fold(0, |lanes, comm| lanes | 1 << comm.lane().0);
@@ -331,6 +331,18 @@ impl Process {
         let handle = self.comms.insert(comm).ok_or_else(|| full("communicators"))?;
         self.comms.get(handle).expect("it was just inserted").set_handle(handle);
         Ok(handle)
+    }
+
+    /// A handle for a communicator that comes later (`give_comm`).
+    pub fn reserve_comm(&'static self) -> Result<Reserved<'static, Comm>> {
+        self.comms.reserve().ok_or_else(|| full("communicators"))
+    }
+
+    /// The communicator of a reserved handle.
+    pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>, comm: Comm) {
+        self.activate(comm.lane());
+        comm.set_handle(reserved.handle());
+        reserved.fill(comm);
     }
 
     pub fn groups(&'static self) -> &'static Table<Arc<Group>> {

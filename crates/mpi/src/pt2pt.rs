@@ -9,6 +9,7 @@ use crate::bsend;
 use crate::buffer::{Buf, Buffer};
 use crate::comm::{Comm, CommRef};
 use crate::counters::Counter;
+use crate::grequest;
 use crate::lane::{Body, Core, Lane};
 use crate::matching::{Posted, Want};
 use crate::outgoing::Outgoing;
@@ -197,7 +198,7 @@ pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
     let engine = &mut lane.core.engine;
     let (op, posted) =
         if shared { engine.post_shared(want, buffer.len()) } else { engine.post_recv(want, buffer.len()) };
-    lane.core.requests.get(request).state = State::Active(Some(op));
+    lane.core.requests.begun(request, op);
     lane.core.bind(op, Body::Buffer(buffer), Some(request));
     if posted == Posted::Matched || lane.core.engine.has_effects() {
         lane.settle();
@@ -339,17 +340,30 @@ pub fn sendrecv(
     recv_tag: i32,
     comm: Handle,
 ) -> Result<Status> {
-    let mut recv = irecv(into, source, recv_tag, comm)?;
-    let mut send = match isend(out, dest, send_tag, comm, Mode::Standard) {
-        Ok(send) => send,
-        Err(error) => {
-            let _ = request_cancel(recv);
-            abandon(recv);
-            return Err(error);
-        }
-    };
-    let sent = wait::wait("MPI_Sendrecv", &mut send)?.status;
-    let received = wait::wait("MPI_Sendrecv", &mut recv)?.status;
+    end_sendrecv("MPI_Sendrecv", begin_sendrecv(out, dest, send_tag, into, source, recv_tag, comm)?)
+}
+
+/// Its two operations: the send and the receive.
+pub(crate) fn begin_sendrecv(
+    out: &Buf,
+    dest: i32,
+    send_tag: i32,
+    into: &Buf,
+    source: i32,
+    recv_tag: i32,
+    comm: Handle,
+) -> Result<(Handle, Handle)> {
+    let recv = irecv(into, source, recv_tag, comm)?;
+    let send = isend(out, dest, send_tag, comm, Mode::Standard).inspect_err(|_| {
+        let _ = request_cancel(recv);
+        abandon(recv);
+    })?;
+    Ok((send, recv))
+}
+
+fn end_sendrecv(name: &'static str, (mut send, mut recv): (Handle, Handle)) -> Result<Status> {
+    let sent = wait::wait(name, &mut send)?.status;
+    let received = wait::wait(name, &mut recv)?.status;
     Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
@@ -367,6 +381,19 @@ pub fn sendrecv_replace(
     recv_tag: i32,
     comm: Handle,
 ) -> Result<Status> {
+    let both = begin_sendrecv_replace(buf, dest, send_tag, source, recv_tag, comm)?;
+    end_sendrecv("MPI_Sendrecv_replace", both)
+}
+
+/// Its two operations: the send of a copy, and the receive.
+pub(crate) fn begin_sendrecv_replace(
+    buf: &Buf,
+    dest: i32,
+    send_tag: i32,
+    source: i32,
+    recv_tag: i32,
+    comm: Handle,
+) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let found = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
@@ -379,10 +406,8 @@ pub fn sendrecv_replace(
         lane.start(Outgoing { to, body: Body::Held(buffer.to_vec()), sync: false, request });
         send = lane.core.requests.handle(request);
     }
-    let mut recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
-    let received = wait::wait("MPI_Sendrecv_replace", &mut recv)?.status;
-    let sent = wait::wait("MPI_Sendrecv_replace", &mut send)?.status;
-    Ok(Status { error: sent.error.or(received.error), ..received })
+    let recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
+    Ok((send, recv))
 }
 
 /// MPI_Cancel: at once for a receive, by the receiver's word for a send.
@@ -394,7 +419,12 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
+    if let Some(general) = request.general.clone() {
+        return grequest::cancel(lane, &general);
+    }
+    let is_partitioned = request.partitioned().is_some();
     match (request.kind, &request.state) {
+        _ if is_partitioned => return Err(not_to_be("cancelled (MPI-5.0 §4.2); complete it")),
         (Kind::Collective | Kind::Compound, _) => return Err(not_cancelled(request.kind)),
         (_, State::Inactive) => return Err(Error::new(Class::Request, "the request is not active; nothing to cancel")),
         (Kind::Recv, &State::Active(Some(op))) => {
@@ -426,8 +456,14 @@ pub fn request_free(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
+    let introducing = request.partitioned().map(|partitioned| partitioned.is_introducing());
     match (request.kind, &request.state) {
+        (Kind::General, _) => return grequest::free(lane, index),
         (Kind::Collective, State::Running(_) | State::Done(_)) => return Err(not_freed()),
+        (_, State::Active(_)) if introducing.is_some() => {
+            return Err(not_to_be("freed while it is under way (MPI-5.0 §4.2); complete it first"));
+        }
+        (_, State::Inactive | State::Ended(_)) if introducing == Some(true) => request.orphan = true,
         (_, State::Active(_) | State::Running(_)) => request.orphan = true,
         (_, State::Inactive | State::Ended(_) | State::Done(_)) => {
             let gone = lane.core.requests.remove(index);
@@ -436,6 +472,11 @@ pub fn request_free(handle: Handle) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cold]
+fn not_to_be(what: &str) -> Error {
+    Error::new(Class::Request, format!("the request is of partitioned communication, which cannot be {what}"))
 }
 
 #[cold]

@@ -4,12 +4,14 @@
 //! different lanes share nothing. It never holds a buffer (`lane`) and never waits (`wait`).
 
 use crate::comm::CommRef;
+use crate::grequest::General;
 use crate::matching::{Op, Outcome};
 use crate::persistent::Recipe;
 use crate::status::Status;
 use crate::task::{self, Tasks};
 use hawser_base::value::ANY_SOURCE;
 use hawser_base::{Class, Context, Error, Handle, LANES, Lane, Peer, Result};
+use std::sync::Arc;
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
 pub const SENT: Handle = Handle::predefined(1);
@@ -29,6 +31,8 @@ pub enum Kind {
     Compound,
     /// A collective: it can be neither cancelled nor freed before it has ended.
     Collective,
+    /// The application's own.
+    General,
 }
 
 /// How far it has come.
@@ -56,6 +60,8 @@ pub struct Request {
     pub tag: i32,
     /// The task that goes on when it has ended.
     pub wakes: Option<task::Id>,
+    /// What it is, if it is the application's.
+    pub general: Option<Arc<General>>,
     /// What MPI_Start does again.
     pub recipe: Option<Box<Recipe>>,
     /// MPI_Request_free was called: it goes when it ends.
@@ -73,6 +79,7 @@ impl Request {
             rank,
             tag,
             wakes: None,
+            general: None,
             recipe: None,
             orphan: false,
             cancel: false,
@@ -93,7 +100,7 @@ impl Request {
         };
         let envelope = outcome.envelope;
         Some(match self.kind {
-            Kind::Send | Kind::Compound | Kind::Collective => {
+            Kind::Send | Kind::Compound | Kind::Collective | Kind::General => {
                 Status { error: outcome.error, cancelled: outcome.cancelled, ..Status::EMPTY }
             }
             Kind::Recv if outcome.cancelled => Status { cancelled: true, error: outcome.error, ..Status::EMPTY },
@@ -146,6 +153,8 @@ struct Entry {
 pub struct Requests {
     /// What some of them stand for.
     pub tasks: Tasks,
+    /// Partitioned receives that have just learned what will come.
+    pub introduced: Vec<u32>,
     lane: Lane,
     entries: Vec<Entry>,
     free: Vec<u32>,
@@ -155,7 +164,14 @@ pub struct Requests {
 
 impl Requests {
     pub fn new(lane: Lane) -> Requests {
-        Requests { tasks: Tasks::default(), lane, entries: Vec::new(), free: Vec::new(), free_beyond: Vec::new() }
+        Requests {
+            tasks: Tasks::default(),
+            introduced: Vec::new(),
+            lane,
+            entries: Vec::new(),
+            free: Vec::new(),
+            free_beyond: Vec::new(),
+        }
     }
 
     /// A new request's number.
@@ -217,10 +233,22 @@ impl Requests {
         }
     }
 
+    /// The same of one that may have been freed before it ended.
+    pub fn find_freed(&self, handle: Handle) -> Result<u32> {
+        let index = number(handle);
+        match self.entries.get(index as usize) {
+            Some(Entry { generation, request: Some(_) }) if *generation == handle.generation() => Ok(index),
+            _ => Err(dead(handle)),
+        }
+    }
+
     /// The engine says that the operation has ended.
     #[inline]
     pub fn complete(&mut self, index: u32, outcome: Outcome) {
         let request = self.get(index);
+        if request.recipe.is_some() && request.partitioned().is_some() {
+            return self.complete_partition(index, &outcome);
+        }
         request.state = State::Ended(outcome);
         let wakes = request.wakes.take();
         if request.orphan {
@@ -233,15 +261,28 @@ impl Requests {
 
     /// Whether something is under way on the communicator of `context`.
     pub fn has_active(&self, context: Context) -> bool {
-        let requests = self.entries.iter().filter_map(|entry| entry.request.as_ref());
         let mut active =
-            requests.filter(|request| !matches!(request.state, State::Inactive) && request.status().is_none());
+            self.iter().filter(|request| !matches!(request.state, State::Inactive) && request.status().is_none());
         active.any(|request| request.comm.context() == context)
+    }
+
+    /// The engine knows an operation of the request. A partitioned one has several.
+    #[inline]
+    pub fn begun(&mut self, index: u32, op: Op) {
+        let request = self.get(index);
+        if request.recipe.is_none() || request.partitioned().is_none() {
+            request.state = State::Active(Some(op));
+        }
+    }
+
+    /// All that are open.
+    pub fn iter(&self) -> impl Iterator<Item = &Request> + Clone {
+        self.entries.iter().filter_map(|entry| entry.request.as_ref())
     }
 
     /// Requests that were never completed, for the report at the end.
     pub fn open(&self) -> usize {
-        self.entries.iter().filter(|e| e.request.is_some()).count()
+        self.iter().count()
     }
 }
 
@@ -264,7 +305,6 @@ mod tests {
     use super::*;
     use crate::comm::Comm;
     use crate::group::Group;
-    use std::sync::Arc;
 
     #[test]
     fn each_of_millions_of_requests_has_a_handle_of_its_own() {

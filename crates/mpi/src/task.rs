@@ -12,6 +12,7 @@ use crate::persistent::Recipe;
 use crate::process::Process;
 use crate::request::{Kind, Request, Requests, State};
 use crate::status::Status;
+use crate::wait::Progress;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Error, Handle, Lane as LaneId, Result, threads};
 use hawser_job::Waiting;
@@ -112,6 +113,14 @@ impl Tasks {
         }))
     }
 
+    /// A task that takes its first step when its lane is looked at next.
+    pub fn add(&mut self, request: u32, work: Box<dyn Work>) -> Id {
+        let id = self.open();
+        self.wake(id);
+        self.put_back(id, Task { work, request });
+        id
+    }
+
     fn take(&mut self) -> Option<(Id, Task)> {
         let id = self.ready.pop_front()?;
         let seat = &mut self.seats[id.0 as usize];
@@ -189,20 +198,21 @@ pub fn run(process: &'static Process, lane_id: LaneId, request: u32, work: Box<d
     go_on(process, lane_id, id, Task { work, request });
 }
 
-/// Advances the tasks of a lane that are ready. Whether one got on.
+/// Advances the tasks of a lane that are ready.
 #[cold]
 #[inline(never)]
-pub fn advance(process: &'static Process, lane: LaneId) -> bool {
+pub fn advance(process: &'static Process, lane: LaneId) -> Progress {
     let most = process.lane(lane).enter().core.requests.tasks.ready.len();
-    let mut moved = false;
+    let mut found = Progress::Nothing;
     for _ in 0..most {
         let Some((id, task)) = process.lane(lane).enter().core.requests.tasks.take() else { break };
-        moved |= go_on(process, lane, id, task);
+        let one = go_on(process, lane, id, task);
+        found = if found == Progress::Moved { found } else { one };
     }
-    moved
+    found
 }
 
-fn go_on(process: &'static Process, lane: LaneId, id: Id, mut task: Task) -> bool {
+fn go_on(process: &'static Process, lane: LaneId, id: Id, mut task: Task) -> Progress {
     let step = task.work.advance(process, id);
     let mut lane = process.lane(lane).enter();
     let requests = &mut lane.core.requests;
@@ -211,7 +221,7 @@ fn go_on(process: &'static Process, lane: LaneId, id: Id, mut task: Task) -> boo
         Step::Polls => {
             requests.tasks.wake(id);
             requests.tasks.put_back(id, task);
-            return false;
+            return Progress::LeftOut;
         }
         Step::Ended(end) => {
             let left = requests.end_task(id, task, end);
@@ -220,7 +230,7 @@ fn go_on(process: &'static Process, lane: LaneId, id: Id, mut task: Task) -> boo
             wake_threads(process);
         }
     }
-    true
+    Progress::Moved
 }
 
 /// A request ended without a word from another process: threads of this one that sleep for it look again.

@@ -7,6 +7,7 @@
 //! Before it: `pt2pt`, `collective`, `abi::request`; after it: `lane`, `task` and `transport::Idle`.
 
 use crate::comm::CommRef;
+use crate::grequest::{self, Finish};
 use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
@@ -25,6 +26,8 @@ pub struct Completed {
     pub status: Status,
     /// Its error in words, where the status does not say enough.
     pub failure: Option<Error>,
+    /// What remains to be asked of the application, if it was its operation.
+    pub general: Option<Finish>,
     /// The communicator, which the application may have freed by now; none where there was no operation.
     pub comm: Option<CommRef>,
     /// There was no operation: the status is the empty one, of which MPI_ERROR is a part (MPI-5.0 §3.7.3).
@@ -32,10 +35,11 @@ pub struct Completed {
 }
 
 impl Completed {
-    const NOTHING: Completed = Completed { status: Status::EMPTY, failure: None, comm: None, empty: true };
+    const NOTHING: Completed =
+        Completed { status: Status::EMPTY, failure: None, general: None, comm: None, empty: true };
 
     fn of(status: Status, comm: Option<CommRef>) -> Completed {
-        Completed { status, failure: None, comm, empty: false }
+        Completed { status, failure: None, general: None, comm, empty: false }
     }
 
     /// The code of the operation's error, if it failed.
@@ -70,21 +74,25 @@ impl Process {
                     result = done(&mut guard);
                 }
             }
-            moved |= self.leave(lane, guard);
+            let tasks = self.leave(lane, guard);
             if let Some(result) = result {
                 return result;
+            }
+            moved |= tasks == Progress::Moved;
+            if tasks == Progress::LeftOut {
+                idle.nap();
             }
             tending.get_or_insert_with(|| self.lane(lane).tend());
             self.rest(&mut idle, lane, moved, &reason);
         }
     }
 
-    /// Leaves a lane after progress there, and advances its tasks. Whether one got on.
+    /// Leaves a lane after progress there, and advances its tasks.
     #[inline]
-    pub fn leave(&'static self, lane: LaneId, guard: LaneGuard<'_, Lane>) -> bool {
+    pub fn leave(&'static self, lane: LaneId, guard: LaneGuard<'_, Lane>) -> Progress {
         let ready = guard.core.requests.tasks.is_ready();
         drop(guard);
-        ready && task::advance(self, lane)
+        if ready { task::advance(self, lane) } else { Progress::Nothing }
     }
 
     /// One turn of waiting, all lanes but `lane` looked at when it is time for that.
@@ -113,8 +121,10 @@ impl Process {
             match self.lane(lane).visit(now_ns) {
                 Visit::Inside(mut guard) => {
                     let moved = guard.progress();
-                    if self.leave(lane, guard) || moved {
-                        found = Progress::Moved;
+                    match self.leave(lane, guard) {
+                        Progress::LeftOut if !moved && found == Progress::Nothing => found = Progress::LeftOut,
+                        Progress::Nothing | Progress::LeftOut if !moved => {}
+                        _ => found = Progress::Moved,
                     }
                 }
                 Visit::Lately if found == Progress::Nothing => found = Progress::LeftOut,
@@ -137,7 +147,7 @@ impl Process {
 pub enum Progress {
     Nothing,
     Moved,
-    /// Nothing, and a lane was left to the thread that was in it lately.
+    /// Nothing, and a lane was left to the thread that was in it lately, or a task is not told when it can go on.
     LeftOut,
 }
 
@@ -177,6 +187,10 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
         return Waiting { call: format!("{call} of {}", reason.call), ..reason };
     }
     let request = guard.core.requests.get(index);
+    if request.general.is_some() {
+        let reason = grequest::reason();
+        return Waiting { call: format!("{call} of {}", reason.call), ..reason };
+    }
     let comm = &request.comm;
     let tag = if request.tag == ANY_TAG { Tag::Any } else { Tag::Is(request.tag) };
     Waiting {
@@ -235,6 +249,9 @@ fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let status = request.status()?;
     let mut completed = Completed { failure: request.failure().cloned(), ..Completed::of(status, None) };
     let gone = then == Then::End && request.recipe.is_none();
+    if let Some(general) = &request.general {
+        completed.general = Some(Finish::new(general.clone(), gone));
+    }
     if gone {
         completed.comm = Some(lane.core.requests.remove(index).comm);
         return Some((completed, gone));
@@ -347,7 +364,7 @@ pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
 
 /// A call that does not wait has looked at `handles` and found something, or nothing.
 #[inline]
-fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
+pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
     if found {
         process.patience().poll_found();
     } else {

@@ -124,7 +124,7 @@ impl Number {
 
 fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> Packet {
     let [first, second, third] = numbers.each_ref().map(Number::value);
-    let (context, tag) = (Context([0, 1, 16][context as usize % 3]), i32::from(tag % 3));
+    let (context, tag) = (Context([0, 1, 32][context as usize % 3]), i32::from(tag % 3));
     let key = yes.then_some(Key([first, second, third]));
     match kind % 14 {
         0 => Packet::Eager { context, tag },
@@ -452,7 +452,7 @@ impl Rank {
     fn check_service(&mut self) {
         on_wire().full = false;
         for peer in (0..PEERS).map(Peer).filter(|&peer| !on_wire().lost.contains(&peer)) {
-            let context = Context(32);
+            let context = Context::new(16, 0);
             let buffer = self.lend(8);
             let want = Want { context, source: Some(peer), tag: Some(5) };
             let request = self.recv(want, buffer);
@@ -478,7 +478,7 @@ impl Rank {
         }
         // What came for contexts that nobody has stays until somebody makes and frees them.
         let numbers = (0..Context::NUMBERS).step_by(LANES).map(|number| Context::new(number, 0));
-        let contexts = numbers.flat_map(|context| [context, Context(context.0 + 1)]);
+        let contexts = numbers.flat_map(|context| (0..Context::KINDS).map(move |kind| Context(context.0 + kind)));
         for context in contexts {
             if self.lane.core.engine.is_idle() {
                 break;

@@ -328,10 +328,10 @@ mod closing {
     }
 
     #[test]
-    fn the_other_context_of_the_pair_and_other_numbers_of_the_lane_stay_open() {
+    fn the_other_contexts_of_the_communicator_and_other_numbers_of_the_lane_stay_open() {
         let mut e = engine();
         e.close(OLD);
-        for context in [Context(OLD.0 + 1), Context::new(5 + hawser_base::LANES as u32, 0)] {
+        for context in [OLD.collective(), OLD.partitioned(), Context::new(5 + hawser_base::LANES as u32, 0)] {
             assert!(matches!(e.arrive(PEER, Packet::Eager { context, tag: 1 }, 2), Ok(Place::Hold { .. })));
         }
     }

@@ -113,7 +113,7 @@ fn taken_directly(seed: u64, way: Slow) -> u32 {
     let mut short_cuts = 0;
     for _ in 0..60 {
         let from = Peer(dice.below(3) as u32);
-        let context = Context([0, 1, 16][dice.index(3)]);
+        let context = Context([0, 1, 32][dice.index(3)]);
         let tag = dice.below(2) as i32;
         let bytes = dice.below(65);
         let source = (dice.below(4) > 0).then_some(from);

@@ -33,7 +33,7 @@ fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {
     let mut program = Vec::new();
     while program.len() < operations {
         let other = (rank + 1 + dice.index(ranks - 1)) % ranks;
-        let context = Context(dice.one_of(&[0, 0, 0, 1, 16]));
+        let context = Context(dice.one_of(&[0, 0, 0, 1, 32]));
         let tag = dice.index(3) as i32;
         let source = (!dice.one_in(5)).then_some(Peer(other as u32));
         let want = Want { context, source, tag: (!dice.one_in(4)).then_some(tag) };

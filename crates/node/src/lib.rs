@@ -103,6 +103,7 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
     let ports = hawser_dev_ether::ports(&Who { job: job as u32, local_rank: world.local_rank() as u16, pass })?;
     let (cards, hosts) = (segment.clone(), segment.clone());
     let page = segment.rank(world.local_rank() as usize);
+    let answers = page.clone();
     let counters = (page.counters(), counters::NAMES.len());
     let device = EtherDevice::new(Setup {
         me: world.rank(),
@@ -113,6 +114,7 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
         cards: Box::new(move |peer| cards.card(peer)),
         looked: Box::new(move || page.looked()),
         tell: Box::new(world.teller()),
+        answers: Box::new(move |text| answers.set_answers(text)),
         counters,
         serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
     });

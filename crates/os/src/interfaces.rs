@@ -83,9 +83,7 @@ pub fn all() -> io::Result<Vec<Interface>> {
     }
     // SAFETY: what getifaddrs gave, once.
     unsafe { libc::freeifaddrs(first) };
-    let asker = sockopt::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
-        .or_else(|_| sockopt::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0))
-        .during(|| "making a socket to ask for interfaces by".into())?;
+    let asker = asker()?;
     let mut list: Vec<Interface> = found.into_values().filter(|i: &Interface| i.index > 0).collect();
     let masters = masters::all()?;
     for interface in &mut list {
@@ -95,6 +93,13 @@ pub fn all() -> io::Result<Vec<Interface>> {
     }
     list.sort_by_key(|interface| interface.index);
     Ok(list)
+}
+
+/// A socket to ask for interfaces by.
+pub(crate) fn asker() -> io::Result<OwnedFd> {
+    sockopt::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
+        .or_else(|_| sockopt::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0))
+        .during(|| "making a socket to ask for interfaces by".into())
 }
 
 /// linux/if.h.
@@ -179,7 +184,7 @@ fn ethtool(asker: &OwnedFd, name: &str, query: u32) -> Option<[u8; ANSWER_BYTES]
 }
 
 /// One of the requests about interfaces (netdevice(7)); `data` is null or has room for the answer to it.
-fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mut libc::c_char) -> Option<libc::ifreq> {
+pub(crate) fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mut libc::c_char) -> Option<libc::ifreq> {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut question: libc::ifreq = unsafe { zeroed() };
     if name.len() >= question.ifr_name.len() {
@@ -189,7 +194,8 @@ fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mut libc::c_c
         *to = from as libc::c_char;
     }
     question.ifr_ifru.ifru_data = data;
-    // SAFETY: a whole request; the answers to our queries of ethtool have fixed lengths below ANSWER_BYTES.
+    // SAFETY: a whole request; `data` has room for the answer: those of our own queries of ethtool have fixed lengths below
+    // ANSWER_BYTES.
     checked(unsafe { libc::ioctl(asker.as_raw_fd(), request as _, &mut question) }).ok()?;
     Some(question)
 }

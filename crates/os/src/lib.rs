@@ -23,6 +23,7 @@ mod masters;
 pub mod membarrier;
 pub mod memfd;
 pub mod netns;
+pub mod offloads;
 pub mod packet;
 pub mod packet_ring;
 pub mod pidfd;

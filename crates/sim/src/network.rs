@@ -30,6 +30,8 @@ pub struct Network {
     dice: Dice,
     latency_ns: u64,
     faults: Faults,
+    /// To whom the wires have checksums of their own, over all but so many bytes in front: what is changed there is lost.
+    summed: BTreeMap<usize, usize>,
     /// Directions that carry nothing.
     severed: BTreeSet<(usize, usize)>,
     /// By the time of arrival, and among equals in the order of sending.
@@ -44,6 +46,7 @@ impl Network {
             dice: Dice::new(seed),
             latency_ns,
             faults: Faults::default(),
+            summed: BTreeMap::new(),
             severed: BTreeSet::new(),
             under_way: BTreeMap::new(),
             count: 0,
@@ -58,6 +61,11 @@ impl Network {
     /// From now on, for all wires.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
+    }
+
+    /// What is sent to `to` has a checksum over all but `front` bytes in front.
+    pub fn sum(&mut self, to: usize, front: usize) {
+        self.summed.insert(to, front);
     }
 
     /// Cuts or joins one direction.
@@ -76,7 +84,9 @@ impl Network {
         let copies = 1 + u64::from(self.dice.per_mille(self.faults.double));
         for _ in 0..copies {
             let mut bytes = bytes.to_vec();
-            self.harm(&mut bytes);
+            if !self.harm(to, &mut bytes) {
+                continue;
+            }
             let late = self.faults.late_ns > 0 && self.dice.per_mille(self.faults.reorder);
             let late_ns = if late { self.dice.below(self.faults.late_ns) } else { 0 };
             self.count += 1;
@@ -85,20 +95,24 @@ impl Network {
         }
     }
 
-    fn harm(&mut self, bytes: &mut Vec<u8>) {
+    /// Whether it is not lost by that.
+    fn harm(&mut self, to: usize, bytes: &mut Vec<u8>) -> bool {
         if bytes.is_empty() {
-            return;
+            return true;
         }
+        let mut passes = true;
         if self.dice.per_mille(self.faults.corrupt) {
             for _ in 0..=self.dice.below(8) {
                 let bit = self.dice.index(8 * bytes.len());
                 bytes[bit / 8] ^= 1 << (bit % 8);
+                passes &= self.summed.get(&to).is_none_or(|&front| bit / 8 < front);
             }
         }
         if self.dice.per_mille(self.faults.cut) {
             let left = self.dice.index(bytes.len());
             bytes.truncate(left);
         }
+        passes
     }
 
     /// The next arrival no later than `until_ns`; the clock goes to it, or else to `until_ns`.
@@ -159,6 +173,19 @@ mod tests {
         let all = Faults { lose: 100, double: 100, reorder: 100, late_ns: 500, corrupt: 100, cut: 100 };
         assert_eq!(of(all), of(all));
         assert_ne!(of(all), run(8, all));
+    }
+
+    #[test]
+    fn a_wire_with_checksums_changes_nothing_but_the_front() {
+        let mut network = Network::new(3, 100);
+        network.set_faults(Faults { corrupt: 500, ..Faults::default() });
+        network.sum(1, 4);
+        (0..200u8).for_each(|n| network.send(0, 1, &[n; 8]));
+        let came: Vec<_> = std::iter::from_fn(|| network.next(1_000_000)).map(|arrival| arrival.bytes).collect();
+        let count = came.len();
+        assert!((80..150).contains(&count), "{count}");
+        assert!(came.iter().all(|bytes| bytes[4..].iter().all(|&byte| byte == bytes[7])));
+        assert!(came.iter().any(|bytes| bytes[..4] != bytes[4..]));
     }
 
     #[test]

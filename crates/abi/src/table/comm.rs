@@ -39,9 +39,9 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_get_info(comm: Comm, info_used: *mut Info) [comm(comm)] => comm::get_info;
     both MPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) [comm(comm)] => comm::get_name;
     both MPI_Comm_group(comm: Comm, group: *mut Group) [comm(comm)] => comm::group;
-    both MPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) [comm(comm)] => unsupported;
+    both MPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) [comm(comm)] => comm::idup;
     both MPI_Comm_idup_with_info(comm: Comm, info: Info, newcomm: *mut Comm, request: *mut Request)
-        [comm(comm)] => unsupported;
+        [comm(comm)] => comm::idup_with_info;
     both MPI_Comm_rank(comm: Comm, rank: *mut c_int) [comm(comm)] => comm::rank;
     both MPI_Comm_remote_group(comm: Comm, group: *mut Group) [comm(comm)] => unsupported;
     both MPI_Comm_remote_size(comm: Comm, size: *mut c_int) [comm(comm)] => unsupported;

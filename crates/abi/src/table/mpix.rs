@@ -30,13 +30,13 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
         [default] => mpix::file_create_errhandler;
     mpich MPIX_GPU_query_support(gpu_type: c_int, is_supported: *mut c_int) [default] => mpix::gpu_query_support;
     mpich MPIX_Grequest_class_allocate(greq_class: GrequestClass, extra_state: *mut c_void, request: *mut Request)
-        [default] => unsupported;
+        [default] => grequest::class_allocate;
     mpich MPIX_Grequest_class_create(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
         cancel_fn: GrequestCancelFunction, poll_fn: GrequestPollFunction, wait_fn: GrequestWaitFunction,
-        greq_class: *mut GrequestClass) [default] => unsupported;
+        greq_class: *mut GrequestClass) [default] => grequest::class_create;
     mpich MPIX_Grequest_start(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
         cancel_fn: GrequestCancelFunction, poll_fn: GrequestPollFunction, wait_fn: GrequestWaitFunction,
-        extra_state: *mut c_void, request: *mut Request) [default] => unsupported;
+        extra_state: *mut c_void, request: *mut Request) [default] => grequest::start_polled;
     mpich MPIX_Info_set_hex(info: Info, key: *const c_char, value: *const c_void, value_size: c_int)
         [default] => mpix::info_set_hex;
     mpich MPIX_Irecv_enqueue(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,

@@ -51,14 +51,14 @@ macro_rules! table_p2p { ($emit:ident $with:tt) => { $emit! { $with
         request: *mut Request) [comm(comm)] => p2p::isend;
     both MPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, dest: c_int, sendtag: c_int,
         recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int, recvtag: c_int, comm: Comm,
-        request: *mut Request) [comm(comm)] => unsupported;
+        request: *mut Request) [comm(comm)] => p2p::isendrecv;
     both MPI_Isendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, dest: c_int, sendtag: c_int,
         recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int, recvtag: c_int, comm: Comm,
-        request: *mut Request) [comm(comm)] => unsupported;
+        request: *mut Request) [comm(comm)] => p2p::isendrecv;
     both MPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int, sendtag: c_int,
-        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => unsupported;
+        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => p2p::isendrecv_replace;
     both MPI_Isendrecv_replace_c(buf: *mut c_void, count: Count, datatype: Datatype, dest: c_int, sendtag: c_int,
-        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => unsupported;
+        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) [comm(comm)] => p2p::isendrecv_replace;
     both MPI_Issend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         request: *mut Request) [comm(comm)] => p2p::issend;
     both MPI_Issend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
@@ -69,19 +69,19 @@ macro_rules! table_p2p { ($emit:ident $with:tt) => { $emit! { $with
         [default] => p2p::mrecv;
     both MPI_Mrecv_c(buf: *mut c_void, count: Count, datatype: Datatype, message: *mut Message, status: *mut Status)
         [default] => p2p::mrecv;
-    both MPI_Parrived(request: Request, partition: c_int, flag: *mut c_int) [default] => unsupported;
-    both MPI_Pready(partition: c_int, request: Request) [default] => unsupported;
-    both MPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: Request) [default] => unsupported;
-    both MPI_Pready_range(partition_low: c_int, partition_high: c_int, request: Request) [default] => unsupported;
+    both MPI_Parrived(request: Request, partition: c_int, flag: *mut c_int) [default] => partitioned::arrived;
+    both MPI_Pready(partition: c_int, request: Request) [default] => partitioned::ready;
+    both MPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: Request) [default] => partitioned::ready_list;
+    both MPI_Pready_range(partition_low: c_int, partition_high: c_int, request: Request) [default] => partitioned::ready_range;
     both MPI_Precv_init(buf: *mut c_void, partitions: c_int, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, info: Info, request: *mut Request) [comm(comm)] => unsupported;
+        comm: Comm, info: Info, request: *mut Request) [comm(comm)] => partitioned::recv_init;
     std MPI_Precv_init_c(buf: *mut c_void, partitions: c_int, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, info: Info, request: *mut Request) [comm(comm)] => unsupported;
+        comm: Comm, info: Info, request: *mut Request) [comm(comm)] => partitioned::recv_init;
     both MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) [comm(comm)] => p2p::probe;
     both MPI_Psend_init(buf: *const c_void, partitions: c_int, count: Count, datatype: Datatype, dest: c_int,
-        tag: c_int, comm: Comm, info: Info, request: *mut Request) [comm(comm)] => unsupported;
+        tag: c_int, comm: Comm, info: Info, request: *mut Request) [comm(comm)] => partitioned::send_init;
     std MPI_Psend_init_c(buf: *const c_void, partitions: c_int, count: Count, datatype: Datatype, dest: c_int,
-        tag: c_int, comm: Comm, info: Info, request: *mut Request) [comm(comm)] => unsupported;
+        tag: c_int, comm: Comm, info: Info, request: *mut Request) [comm(comm)] => partitioned::send_init;
     both MPI_Recv(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
         status: *mut Status) [comm(comm)] => p2p::recv;
     both MPI_Recv_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,

@@ -14,9 +14,9 @@ macro_rules! table_request { ($emit:ident $with:tt) => { $emit! { $with
         [default] => layout::get_elements;
     both MPI_Get_elements_x(status: *const Status, datatype: Datatype, count: *mut Count)
         [default] => layout::get_elements;
-    both MPI_Grequest_complete(request: Request) [default] => unsupported;
+    both MPI_Grequest_complete(request: Request) [default] => grequest::complete;
     both MPI_Grequest_start(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
-        cancel_fn: GrequestCancelFunction, extra_state: *mut c_void, request: *mut Request) [default] => unsupported;
+        cancel_fn: GrequestCancelFunction, extra_state: *mut c_void, request: *mut Request) [default] => grequest::start;
     both MPI_Request_free(request: *mut Request) [default] => request::free;
     both MPI_Request_get_status(request: Request, flag: *mut c_int, status: *mut Status)
         [default] => request::get_status;

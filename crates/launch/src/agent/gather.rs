@@ -1,7 +1,7 @@
 //! What the ranks of this host do and have counted, read from their pages without disturbing them.
 
 use super::ranks::Rank;
-use crate::frames::{Counts, RankState};
+use crate::frames::{Counted, Counts, RankState};
 use hawser_job::{Segment, Waiting};
 use hawser_os::clock;
 
@@ -31,11 +31,12 @@ pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
 /// What each rank counted.
 pub fn counts(segment: &Segment, ranks: &[Rank]) -> Counts {
     let names = segment.counter_names();
-    let values = |local: usize| {
-        let counters = segment.rank(local).counters();
-        (0..names.len()).map(|slot| counters.get(slot)).collect()
+    let counted = |(local, rank): (usize, &Rank)| {
+        let page = segment.rank(local);
+        let values = (0..names.len()).map(|slot| page.counters().get(slot)).collect();
+        Counted { rank: rank.world, values, answers: page.answers() }
     };
-    let ranks = ranks.iter().enumerate().map(|(local, rank)| (rank.world, values(local))).collect();
+    let ranks = ranks.iter().enumerate().map(counted).collect();
     Counts { names, ranks }
 }
 

@@ -491,7 +491,7 @@ impl Conductor<'_> {
             Why::IsItStuck => {
                 let stuck_ns = report::stuck_ns(states.iter().map(|(_, state)| state)).filter(|_| runs);
                 match self.clockwork.stuck(stuck_ns) {
-                    Some(hang_s) => format!("no rank has made progress for {hang_s} s"),
+                    Some(hang_s) => report::stop(hang_s, states.iter().map(|(_, state)| state)),
                     None => return,
                 }
             }

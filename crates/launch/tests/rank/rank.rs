@@ -177,6 +177,8 @@ fn main() {
             let _rank = Rank::attach();
             sleep(Duration::from_secs(1000));
         }
+        // And waits for one of them.
+        "await" => Rank::attach().receive(WaitPeer::Rank(number(1) as u32), 0),
         "finalize-then" => {
             let rank = Rank::init();
             rank.finalize();

@@ -1,4 +1,4 @@
-//! What anybody on the wire can check: numbers without gaps (P10), never beyond the window (P11) or the peer's room (P21), and
+//! What anybody on the wire can check: a CRC where it has to be (P6), numbers without gaps (P10), never beyond the window (P11) or the peer's room (P21), and
 //! hardly anything after STOP (P20). It reads frames by docs/protocol.md, not by the code that wrote them.
 
 use hawser_link::frame::{Dropped, HEADER};
@@ -9,6 +9,7 @@ const WELCOME: u8 = 2;
 const DATA: u8 = 3;
 const ACK: u8 = 4;
 const STOP: u8 = 2;
+const UNCHECKED: u8 = 8;
 
 /// A direction of a path: places (rank and rail) of its sender and its receiver.
 pub type Direction = (usize, usize);
@@ -17,6 +18,7 @@ pub type Direction = (usize, usize);
 pub struct Said<'a> {
     pub kind: u8,
     flags: u8,
+    crc: u32,
     pub path: u32,
     sequence: u32,
     expected: u32,
@@ -39,6 +41,7 @@ impl Said<'_> {
         Said {
             kind: frame[0] & 15,
             flags: frame[1],
+            crc: word(frame, 20),
             path: word(frame, 4),
             sequence: word(frame, 8),
             expected: word(frame, 12),
@@ -131,9 +134,12 @@ impl Monitor {
         self.known.entry(direction).or_default().said = None;
     }
 
-    /// A frame goes out.
-    pub fn sent(&mut self, direction: Direction, frame: &[u8]) {
+    /// A frame goes out, by a rail where payloads are `checked`.
+    pub fn sent(&mut self, direction: Direction, frame: &[u8], checked: bool) {
         let said = Said::of(frame);
+        let is_bare = !checked && said.kind == DATA && !said.payload.is_empty();
+        assert_eq!(said.flags & UNCHECKED != 0, is_bare, "a CRC of {direction:?} (P6)");
+        assert!(!is_bare || said.crc == 0, "no CRC of {direction:?} is 0 (P6)");
         let back = self.known.entry((direction.1, direction.0)).or_default();
         match said.kind {
             // Room that a HELLO grants to who may never hear it is the least.

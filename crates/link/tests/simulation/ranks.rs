@@ -1,11 +1,12 @@
-//! Whole endpoints over a faulty network: three or four ranks with one to three rails send each other messages of all lengths.
+//! Whole endpoints over a faulty network: three or four ranks with one to three rails, of which some check payloads themselves
+//! (P6), send each other messages of all lengths.
 //! They compute, stop for a minute, and die. Every message arrives once, whole and in order, or its peer was forgotten by
 //! word of its host's agent; once the faults end the world goes on, and all memory comes back.
 
 use crate::monitor::Monitor;
 use crate::strangers::Strangers;
 use hawser_link::endpoint::Drops;
-use hawser_link::frame::{Dropped, Ends, Key};
+use hawser_link::frame::{Dropped, Ends, HEADER, Key};
 use hawser_link::{Class, Config, Endpoint, Grade, Message, Rail, Route, Wire};
 use hawser_sim::{Arrival, Dice, Faults, Network};
 use std::collections::{BTreeSet, VecDeque};
@@ -39,6 +40,7 @@ struct Cable<'a> {
     dice: &'a mut Dice,
     me: u32,
     rails: &'a [usize],
+    checked: &'a [bool],
     down: Option<u8>,
 }
 
@@ -53,7 +55,7 @@ impl Wire for Cable<'_> {
         let place = |node: u32, rail: u8| node as usize * self.rails.len() + usize::from(rail);
         let (from, to) = (place(self.me, route.ours), place(peer, route.theirs));
         for frame in &frames[..taken] {
-            self.monitor.sent((from, to), frame);
+            self.monitor.sent((from, to), frame, self.checked[usize::from(route.ours)]);
             if frame.len() > self.rails[usize::from(route.ours)] {
                 continue;
             }
@@ -98,6 +100,8 @@ pub struct World {
     nodes: Vec<Node>,
     /// The longest frame that each rail carries.
     rails: Vec<usize>,
+    /// Of each rail: payloads on it have a CRC; else its wires find what is changed there.
+    checked: Vec<bool>,
     /// A rail that takes no frame.
     down: Option<u8>,
     /// Frames of each pool of an endpoint.
@@ -134,6 +138,9 @@ impl World {
             if bulk { Traffic::Bulk } else { dice.one_of(&[Traffic::Mixed, Traffic::Mixed, Traffic::Incast]) };
         let rails: Vec<usize> =
             (0..dice.one_of(&[1, 1, 2, 3])).map(|_| dice.one_of(&[548, 1472, 1472, 8972])).collect();
+        // By dice of their own: all else is as it was before there were such rails.
+        let mut checks = Dice::new(seed.rotate_left(32));
+        let checked: Vec<bool> = rails.iter().map(|_| !checks.one_in(4)).collect();
         // Few, so that they run out; hardly more than an endpoint must have, where all send to one.
         let slots = if bulk { 3000 } else { 260 + dice.index(40) };
         let nodes = (0..ranks).map(|me| {
@@ -148,8 +155,8 @@ impl World {
                     .map(|rail| Rail {
                         grade: [Grade::Quick, Grade::Bulk][rail % 2],
                         nic: rail as u8 / 2,
+                        checked: checked[rail],
                         reserved: rail == 2,
-                        ..Rail::default()
                     })
                     .collect(),
             };
@@ -174,15 +181,19 @@ impl World {
                 dead: false,
             }
         });
-        let nodes = nodes.collect();
+        let nodes: Vec<Node> = nodes.collect();
+        let mut network = Network::new(seed, 30 * US);
+        let places = (0..nodes.len() * rails.len()).filter(|place| !checked[place % rails.len()]);
+        places.for_each(|place| network.sum(place, HEADER));
         World {
             seed,
-            network: Network::new(seed, 30 * US),
+            network,
             monitor: Monitor::default(),
             strangers: Strangers::default(),
             dice,
             nodes,
             rails,
+            checked,
             down: None,
             slots,
         }
@@ -223,9 +234,10 @@ impl World {
             self.nodes[me as usize].endpoint.acknowledge();
         }
         self.monitor.begin();
-        let World { network, monitor, strangers, dice, nodes, rails, down, .. } = self;
+        let World { network, monitor, strangers, dice, nodes, rails, checked, down, .. } = self;
         let node = &mut nodes[me as usize];
-        node.endpoint.transmit(now_ns, &mut Cable { network, monitor, strangers, dice, me, rails, down: *down });
+        let mut cable = Cable { network, monitor, strangers, dice, me, rails, checked, down: *down };
+        node.endpoint.transmit(now_ns, &mut cable);
         for (rail, &room) in node.rooms.iter().enumerate() {
             monitor.check(me as usize * rails.len() + rail, room);
         }

@@ -224,13 +224,13 @@ impl Host {
     pub fn lost_among(&self, has_ended: impl Fn(usize) -> bool) -> Option<usize> {
         self.seat.lost((0..self.board.bells.len()).filter(|&member| has_ended(member)), &self.board)
     }
+}
 
-    /// The communicator is freed on this member, which is through with all steps. Whether it was the last.
-    pub fn depart(&self) -> bool {
-        // AcqRel: whoever is last has all others' accesses behind it.
-        let before = self.board.block.flag(0, DEPARTED_LINE).fetch_add(1, Ordering::AcqRel);
-        before + 1 == self.board.bells.len() as u64
-    }
+/// The communicator is freed on this member, which is through with all steps. Whether it was the last of `members`.
+pub fn depart(block: &FlagBlock, members: usize) -> bool {
+    // AcqRel: whoever is last has all others' accesses behind it.
+    let before = block.flag(0, DEPARTED_LINE).fetch_add(1, Ordering::AcqRel);
+    before + 1 == members as u64
 }
 
 /// A step of the whole communicator, waited for.

@@ -74,7 +74,7 @@ impl Memory {
         let (at, datatype) = self.place(span);
         match datatype.memory(at, span.count) {
             Some(mem) => Buffer::Dense(mem),
-            None => Buffer::Spread { at, count: span.count, datatype: datatype.clone() },
+            None => Buffer::spread(at, span.count, datatype),
         }
     }
 

@@ -197,6 +197,8 @@ impl Comm {
 
     /// The communicator is freed and this member is through with its collectives. Whether it was the last.
     pub(crate) fn depart_from_flags(&self) -> bool {
-        self.collective.0.try_enter().is_some_and(|mut desk| desk.host.take().is_some_and(|host| host.depart()))
+        let Some(mut desk) = self.collective.0.try_enter() else { return false };
+        desk.host = None;
+        self.flags().is_some_and(|flags| host::depart(&flags.block, self.size() as usize))
     }
 }

@@ -116,7 +116,8 @@ impl Desk {
         let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
         let place = Place { rank: comm.rank(), size: comm.size() };
         let mut run = Run::default();
-        plan(call, place, &Tuning { one_host: false, ..tuning }, &mut run.schedule);
+        let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
+        plan(call, place, &tuning, &mut run.schedule);
         let team = Team {
             comm: comm.clone(),
             group: comm.group().clone(),

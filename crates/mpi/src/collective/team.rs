@@ -3,16 +3,18 @@
 //! Before it: `comm_create`; after it: the same engine that runs the application's collectives.
 
 use super::memory::Side;
-use super::run::{Run, Team};
+use super::run::{Progress, Run, Team};
 use super::{Job, at_desk, forced, model};
 use crate::comm::CommRef;
 use crate::group::Group;
 use crate::ops::Reducer;
 use crate::process::Process;
+use crate::task;
 use hawser_base::handle::{datatype, op};
 use hawser_base::{Context, Handle, Result};
 use hawser_coll::{Blocks, Call, Data, Limits, Place, Reduction, Tuning, plan};
 use hawser_datatype::{Basic, Datatype, Scratch};
+use hawser_job::Waiting;
 use std::sync::Arc;
 
 /// Among whom, and how they tell their messages from others.
@@ -113,16 +115,9 @@ impl Venue<'_> {
     }
 
     fn fold(&self, process: &'static Process, name: &'static str, op: Handle, words: &mut [u64]) -> Result<()> {
-        let mut both = Words::new(words.len());
-        both.set(0, words);
-        let count = words.len() as u64;
-        let type_size = WORD_BYTES as u64;
-        let data = Reduction { count, type_size, dense: true, commutative: true, in_place: true };
-        let reducer = Reducer::new(process, op, datatype::UINT64_T)?;
-        let recv = both.side();
-        let reduction = Some((reducer, Datatype::basic(Basic::Uint64).clone()));
-        self.execute(process, name, &Call::Allreduce(data), Job { send: Side::None, recv, reduction })?;
-        both.get(words);
+        let mut folding = OnWords::fold(process, op, words)?;
+        self.execute(process, name, &folding.call, folding.job)?;
+        folding.words.get(words);
         Ok(())
     }
 
@@ -142,13 +137,108 @@ impl Venue<'_> {
 
     /// The word of rank 0.
     pub fn spread(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
-        let mut one = Words::new(1);
-        one.set(0, &[word]);
-        let data = Data { count: 1, type_size: WORD_BYTES as u64, dense: true };
-        let job = Job { recv: one.side(), ..Job::default() };
-        self.execute(process, name, &Call::Bcast { root: 0, data }, job)?;
+        let mut spreading = OnWords::spread(word);
+        self.execute(process, name, &spreading.call, spreading.job)?;
         let mut word = [0];
-        one.get(&mut word);
+        spreading.words.get(&mut word);
         Ok(word[0])
+    }
+}
+
+/// A collective on words, and where they lie.
+struct OnWords {
+    words: Words,
+    call: Call<'static>,
+    job: Job,
+}
+
+impl OnWords {
+    fn fold(process: &Process, op: Handle, mine: &[u64]) -> Result<OnWords> {
+        let mut words = Words::new(mine.len());
+        words.set(0, mine);
+        let (count, type_size) = (mine.len() as u64, WORD_BYTES as u64);
+        let data = Reduction { count, type_size, dense: true, commutative: true, in_place: true };
+        let reducer = Reducer::new(process, op, datatype::UINT64_T)?;
+        let reduction = Some((reducer, Datatype::basic(Basic::Uint64).clone()));
+        let job = Job { send: Side::None, recv: words.side(), reduction };
+        Ok(OnWords { words, call: Call::Allreduce(data), job })
+    }
+
+    /// From rank 0.
+    fn spread(word: u64) -> OnWords {
+        let mut words = Words::new(1);
+        words.set(0, &[word]);
+        let data = Data { count: 1, type_size: WORD_BYTES as u64, dense: true };
+        let job = Job { recv: words.side(), ..Job::default() };
+        OnWords { words, call: Call::Bcast { root: 0, data }, job }
+    }
+}
+
+/// The same collectives of all members of a communicator one after the other, without waiting: parts of a task. They
+/// share a tag, since each has ended here before the next one begins, and messages between two members keep their order.
+pub struct Meeting {
+    team: Team,
+    tuning: Tuning<'static>,
+    run: Run,
+    words: Words,
+}
+
+impl Meeting {
+    /// It counts as one collective of the communicator.
+    pub fn new(process: &'static Process, comm: &CommRef) -> Result<Meeting> {
+        let tag = at_desk(process, comm, |desk| Ok(desk.next_tag(false)))?;
+        let tuning = Tuning {
+            one_host: false,
+            hosts: None,
+            model: model(process, comm),
+            limits: Limits::DEFAULT,
+            forced: forced()?,
+        };
+        let team = Team { comm: comm.clone(), group: comm.group().clone(), context: comm.collective_context(), tag };
+        Ok(Meeting { team, tuning, run: Run::default(), words: Words::new(0) })
+    }
+
+    /// Something that differs between those under way at the same time on this communicator, and that all know.
+    pub fn number(&self) -> u32 {
+        self.team.tag as u32
+    }
+
+    /// Begins the bitwise and of everybody's words.
+    pub fn and(&mut self, process: &Process, words: &[u64]) -> Result<()> {
+        self.begin(OnWords::fold(process, op::BAND, words)?)
+    }
+
+    /// Begins the largest of everybody's words.
+    pub fn max(&mut self, process: &Process, word: u64) -> Result<()> {
+        self.begin(OnWords::fold(process, op::MAX, &[word])?)
+    }
+
+    /// Begins the word of rank 0.
+    pub fn spread(&mut self, word: u64) -> Result<()> {
+        self.begin(OnWords::spread(word))
+    }
+
+    fn begin(&mut self, on: OnWords) -> Result<()> {
+        let place = Place { rank: self.team.comm.rank(), size: self.team.comm.size() };
+        plan(&on.call, place, &self.tuning, &mut self.run.schedule);
+        self.words = on.words;
+        self.run.begin(on.job)
+    }
+
+    /// Goes on: the words, if all have met.
+    pub fn advance(&mut self, process: &'static Process, me: task::Id) -> Option<Result<Vec<u64>>> {
+        self.run.task = Some(me);
+        if self.run.advance(process, &self.team, &mut None, false) != Progress::Ended {
+            return None;
+        }
+        Some(self.run.finish().map(|()| {
+            let mut words = vec![0; self.words.count];
+            self.words.get(&mut words);
+            words
+        }))
+    }
+
+    pub fn reason(&self, name: &'static str) -> Waiting {
+        self.run.reason(&self.team, name)
     }
 }

@@ -15,10 +15,10 @@ pub struct Want {
     pub tag: Option<i32>,
 }
 
-/// Where a context's queues lie in its lane's vector: every lane has each 2 * LANES-th pair of contexts.
+/// Where a context's queues lie in its lane's vector: every lane has those of each LANES-th communicator.
 #[inline(always)]
 pub fn slot(context: Context) -> usize {
-    (context.number() as usize / LANES) * 2 + (context.0 & 1) as usize
+    (context.number() as usize / LANES) * Context::KINDS as usize + context.kind() as usize
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]

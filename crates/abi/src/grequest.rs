@@ -1,0 +1,167 @@
+//! Generalized requests: the application's functions become closures over house values; its query function fills in a
+//! status in the ABI's own layout.
+//!
+//! Before it: the exported functions, and `request` for the calls that complete one. After it: `mpi::grequest`.
+
+use crate::abi::Abi;
+use crate::arg::{Out, handle, null};
+use crate::callback::{
+    GrequestCancelFunction, GrequestFreeFunction, GrequestPollFunction, GrequestQueryFunction, GrequestWaitFunction,
+};
+use crate::raise::Result;
+use crate::status;
+use hawser_base::{Class, Error};
+use hawser_mpi::grequest::{self, Finish, Functions, Poll, StatusAt};
+use hawser_mpi::process;
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Mutex;
+
+fn house_code<A: Abi>(code: c_int) -> i32 {
+    A::code_in(code).unwrap_or(code)
+}
+
+/// # Safety
+/// The functions may be called with `extra` until the request is gone.
+unsafe fn functions<A: Abi>(
+    query: GrequestQueryFunction<A>,
+    free: GrequestFreeFunction,
+    cancel: GrequestCancelFunction,
+    extra: *mut c_void,
+) -> hawser_base::Result<Functions> {
+    let query = query.ok_or_else(|| null("query_fn"))?;
+    let free = free.ok_or_else(|| null("free_fn"))?;
+    let cancel = cancel.ok_or_else(|| null("cancel_fn"))?;
+    let extra = extra.expose_provenance();
+    let state = move || ptr::with_exposed_provenance_mut(extra);
+    let at = |status: StatusAt| ptr::with_exposed_provenance_mut(status.0);
+    // SAFETY: the caller's promise; the status is one that `finish` may write.
+    let query = move |status| house_code::<A>(unsafe { query(state(), at(status)) });
+    // SAFETY: the caller's promise.
+    let free = move || house_code::<A>(unsafe { free(state()) });
+    // SAFETY: the caller's promise.
+    let cancel = move |ended: bool| house_code::<A>(unsafe { cancel(state(), ended.into()) });
+    Ok(Functions { query: Box::new(query), free: Box::new(free), cancel: Box::new(cancel) })
+}
+
+/// # Safety
+/// The contract of MPI_Grequest_start.
+pub unsafe fn start<A: Abi>(
+    query: GrequestQueryFunction<A>,
+    free: GrequestFreeFunction,
+    cancel: GrequestCancelFunction,
+    extra: *mut c_void,
+    request: *mut A::Request,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { start_polled::<A>(query, free, cancel, None, None, extra, request) }
+}
+
+/// MPIX_Grequest_start: a wait asks the poll function; the wait function, which could serve several, is not called.
+///
+/// # Safety
+/// The contract of MPIX_Grequest_start.
+pub unsafe fn start_polled<A: Abi>(
+    query: GrequestQueryFunction<A>,
+    free: GrequestFreeFunction,
+    cancel: GrequestCancelFunction,
+    poll: GrequestPollFunction<A>,
+    _wait: GrequestWaitFunction<A>,
+    extra: *mut c_void,
+    request: *mut A::Request,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (request, functions) =
+        unsafe { (Out::handle(request, "request")?, functions::<A>(query, free, cancel, extra)?) };
+    let extra = extra.expose_provenance();
+    let poll = poll.map(|poll| -> Poll {
+        Box::new(move || {
+            let mut status = empty_status::<A>();
+            // SAFETY: the caller's promise; the status is ours.
+            house_code::<A>(unsafe { poll(ptr::with_exposed_provenance_mut(extra), status.as_mut_ptr()) })
+        })
+    });
+    request.set(grequest::start(functions, poll)?);
+    Ok(())
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn complete<A: Abi>(request: A::Request) -> Result {
+    Ok(grequest::complete(handle(request)?)?)
+}
+
+fn empty_status<A: Abi>() -> MaybeUninit<A::Status> {
+    let mut status = MaybeUninit::zeroed();
+    // SAFETY: it is ours.
+    unsafe { status::write_empty::<A>(status.as_mut_ptr()) };
+    status
+}
+
+/// Has the application fill in the status of its operation, and free what belongs to it. MPI_ERROR stays as it is.
+///
+/// # Safety
+/// `status` is null, MPI_STATUS_IGNORE, or may be written.
+pub(crate) unsafe fn finish<A: Abi>(general: &Finish, status: *mut A::Status) -> hawser_base::Result<()> {
+    let mut own = empty_status::<A>();
+    let ignored = status.is_null() || status.addr() == A::SENTINELS.status_ignore;
+    general.run(StatusAt(if ignored { own.as_mut_ptr() } else { status }.expose_provenance()))
+}
+
+/// The functions of MPIX_Grequest_class_create, as addresses of the ABI's functions.
+#[derive(Clone, Copy)]
+struct Kept {
+    functions: [usize; 5],
+}
+
+static CLASSES: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// # Safety
+/// The contract of MPIX_Grequest_class_create.
+pub unsafe fn class_create<A: Abi>(
+    query: GrequestQueryFunction<A>,
+    free: GrequestFreeFunction,
+    cancel: GrequestCancelFunction,
+    poll: GrequestPollFunction<A>,
+    wait: GrequestWaitFunction<A>,
+    class: *mut c_int,
+) -> Result {
+    process::get()?;
+    // SAFETY: the caller's argument.
+    let class = unsafe { Out::new(class, "greq_class") }?;
+    let mut classes = CLASSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let functions = [
+        query.map_or(0, |function| function as usize),
+        free.map_or(0, |function| function as usize),
+        cancel.map_or(0, |function| function as usize),
+        poll.map_or(0, |function| function as usize),
+        wait.map_or(0, |function| function as usize),
+    ];
+    class.put(classes.len() as c_int);
+    classes.push(Kept { functions });
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPIX_Grequest_class_allocate.
+pub unsafe fn class_allocate<A: Abi>(class: c_int, extra: *mut c_void, request: *mut A::Request) -> Result {
+    let kept = {
+        let classes = CLASSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        usize::try_from(class).ok().and_then(|class| classes.get(class).copied())
+    };
+    let unknown = || Error::new(Class::Arg, format!("{class} is no class of MPIX_Grequest_class_create"));
+    let [query, free, cancel, poll, wait] = kept.ok_or_else(unknown)?.functions;
+    // SAFETY: each is an address of `class_create`'s function of this type, or null.
+    unsafe {
+        start_polled::<A>(
+            std::mem::transmute::<usize, GrequestQueryFunction<A>>(query),
+            std::mem::transmute::<usize, GrequestFreeFunction>(free),
+            std::mem::transmute::<usize, GrequestCancelFunction>(cancel),
+            std::mem::transmute::<usize, GrequestPollFunction<A>>(poll),
+            std::mem::transmute::<usize, GrequestWaitFunction<A>>(wait),
+            extra,
+            request,
+        )
+    }
+}

@@ -1,0 +1,63 @@
+//! Which ports of this rank its peers have answered, and which were found best for bulk: in words, for `mpiexec --stats`.
+//!
+//! Nothing is decided by it. Before it: `device`; after it: `ends`, `link::Reach`.
+
+use crate::ends::Ends;
+use hawser_link::{Endpoint, Reach};
+use std::fmt::Write;
+
+/// Who is told.
+pub type Tell = Box<dyn Fn(&str) + Send>;
+
+/// So long what was told may be behind: it is for people.
+const LATE_NS: u64 = 1_000_000_000;
+
+/// See the module.
+pub struct Answers {
+    tell: Tell,
+    told_ns: u64,
+}
+
+impl Answers {
+    pub fn new(tell: Tell) -> Answers {
+        Answers { tell, told_ns: 0 }
+    }
+
+    /// To be called now and then.
+    pub fn look(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &Ends) {
+        if now_ns >= self.told_ns + LATE_NS {
+            self.told_ns = now_ns;
+            self.tell(endpoint, ends);
+        }
+    }
+
+    /// As it is now.
+    pub fn tell(&self, endpoint: &Endpoint, ends: &Ends) {
+        (self.tell)(&text(ends, |port| endpoint.reach(port)));
+    }
+}
+
+/// As in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1": how many peers answered, of those that
+/// were tried. Ports by which nobody was tried are left out.
+fn text(ends: &Ends, reach: impl Fn(u8) -> Reach) -> String {
+    let mut ports: Vec<u8> = (0..ends.ports.len() as u8).collect();
+    ports.sort_by_key(|&port| ends.rail(port));
+    let (mut text, mut last) = (String::new(), None);
+    for (at, Reach { tried, answered, bulk }) in ports.into_iter().map(|port| (port, reach(port))) {
+        if tried == 0 {
+            continue;
+        }
+        let (interface, port) = ends.port(at);
+        let _ = match last.replace(ends.rail(at)) {
+            Some(rail) if rail == ends.rail(at) => write!(text, ", "),
+            Some(_) => write!(text, "; {interface}: "),
+            None => write!(text, "{interface}: "),
+        };
+        let v6 = port.address().ip().is_some_and(|ip| ip.is_ipv6());
+        let _ = write!(text, "{}{} {answered} of {tried}", port.name(), if v6 { " over IPv6" } else { "" });
+        if bulk > 0 {
+            let _ = write!(text, " (best for bulk to {bulk})");
+        }
+    }
+    text
+}

@@ -1,0 +1,30 @@
+//! What became of the paths from one of our rails, for people: how many peers answered there, and whose bulk went best by it.
+//!
+//! Nothing is decided by it. Before it: `endpoint`; after it: `strand`, `bulk`.
+
+use crate::bulk::Bulk;
+use crate::strand::Strand;
+
+/// Of one of our rails, in peers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reach {
+    /// Were said HELLO by it.
+    pub tried: u32,
+    /// Answered by it, once at least.
+    pub answered: u32,
+    /// Bulk went to them best by it, of the ways over its NIC.
+    pub bulk: u32,
+}
+
+impl Reach {
+    /// And those of a peer that has these paths.
+    pub(crate) fn and(self, rail: u8, strands: &[Strand], bulk: &[Bulk]) -> Reach {
+        let ours = || strands.iter().filter(|strand| strand.route.ours == rail);
+        let has_won = |bulk: &Bulk| bulk.winner().is_some_and(|way| strands[way].route.ours == rail);
+        Reach {
+            tried: self.tried + u32::from(ours().any(|strand| strand.tries() != Some(0))),
+            answered: self.answered + u32::from(ours().any(|strand| strand.tries().is_none())),
+            bulk: self.bulk + u32::from(bulk.iter().any(has_won)),
+        }
+    }
+}

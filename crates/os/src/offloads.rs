@@ -1,0 +1,64 @@
+//! What a network interface does of the kernel's work, by its names in `ethtool -k`: the features that are switched on
+//! (linux/ethtool.h, the queries of strings and features).
+//!
+//! For people: nothing is chosen by it, and nothing is switched. Before it: `dev-ether`, for `mpiexec --info`; after it: `interfaces`.
+
+use crate::interfaces::{ask, asker};
+use std::os::fd::OwnedFd;
+
+/// linux/ethtool.h: the queries, and which set of strings names the features.
+const GET_STRINGS: u32 = 0x1b;
+const GET_COUNT: u32 = 0x37;
+const GET_FEATURES: u32 = 0x3a;
+const FEATURES: u32 = 4;
+
+/// Words in front of the strings (struct ethtool_gstrings); before the count (ethtool_sset_info) stand four, of which the third
+/// and fourth are the mask of sets; before the features (ethtool_gfeatures) two.
+const BEFORE_STRINGS: usize = 3;
+const BEFORE_COUNT: usize = 4;
+const BEFORE_FEATURES: usize = 2;
+/// Bytes of a string; and words for each 32 features: available, requested, active, never changed.
+const STRING: usize = 32;
+const BLOCK: usize = 4;
+const ACTIVE: usize = 2;
+
+/// The features that are on. None: the kernel does not say.
+pub fn active(interface: &str) -> Option<Vec<String>> {
+    let asker = asker().ok()?;
+    let count = query(&asker, interface, &[GET_COUNT, 0, 1 << FEATURES, 0], 1)?[BEFORE_COUNT] as usize;
+    if count == 0 {
+        return None;
+    }
+    let strings = query(&asker, interface, &[GET_STRINGS, FEATURES, 0], count * STRING / 4)?;
+    let blocks = count.div_ceil(32);
+    let features = query(&asker, interface, &[GET_FEATURES, blocks as u32], blocks * BLOCK)?;
+    let is_on = |nth: usize| features[BEFORE_FEATURES + nth / 32 * BLOCK + ACTIVE] >> (nth % 32) & 1 == 1;
+    let bytes: Vec<u8> = strings[BEFORE_STRINGS..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = |string: &[u8]| String::from_utf8_lossy(string).trim_end_matches('\0').to_owned();
+    Some(
+        bytes.chunks_exact(STRING).map(name).enumerate().filter(|(nth, _)| is_on(*nth)).map(|(_, name)| name).collect(),
+    )
+}
+
+/// Puts a query that begins with these words, and to which the kernel's answer is no more than `room` words behind them.
+fn query(asker: &OwnedFd, interface: &str, front: &[u32], room: usize) -> Option<Vec<u32>> {
+    let mut words = front.to_vec();
+    words.resize(front.len() + room, 0);
+    ask(asker, interface, libc::SIOCETHTOOL, words.as_mut_ptr().cast())?;
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's own loopback segments and checks nothing away: these are always on (drivers/net/loopback.c).
+    #[test]
+    fn the_loopback_interface_does_without_segments_and_checksums() {
+        let on = active("lo").expect("the kernel says");
+        for name in ["tx-scatter-gather", "rx-checksum", "tx-tcp-segmentation"] {
+            assert!(on.iter().any(|feature| feature == name), "{name} in {on:?}");
+        }
+        assert_eq!(active("nosuch0"), None);
+    }
+}
