@@ -40,8 +40,8 @@ impl Abi for Mpich {
     type Win = CHandle<{ Kind::Win as u32 }>;
     type Status = status::Status;
 
-    fn start(thread_level: i32) -> hawser_base::Result<&'static Process> {
-        hawser_node::start(thread_level)
+    fn start() -> hawser_base::Result<&'static Process> {
+        hawser_node::start()
     }
     fn keyval_in(keyval: i32) -> Option<Handle> {
         codec::keyval_in(keyval)
@@ -88,16 +88,16 @@ mod exports {
     pub type Stream = c_int;
     pub type GrequestClass = c_int;
     pub type AsyncThing = *mut c_void;
-    pub type Iov = c_void;
+    pub type Iov = hawser_abi::mpix::Iov;
     pub type AsyncPollFunction = Unused;
-    pub type DestructorFunction = Unused;
+    pub type DestructorFunction = hawser_abi::callback::DestructorFunction;
     pub type GrequestPollFunction = hawser_abi::callback::GrequestPollFunction<Mpich>;
     pub type GrequestWaitFunction = hawser_abi::callback::GrequestWaitFunction<Mpich>;
-    pub type UserFunctionX = Unused;
-    pub type CommErrhandlerFunctionX = Unused;
-    pub type FileErrhandlerFunctionX = Unused;
-    pub type SessionErrhandlerFunctionX = Unused;
-    pub type WinErrhandlerFunctionX = Unused;
+    pub type UserFunctionX = hawser_abi::callback::UserFunctionX<Mpich>;
+    pub type CommErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Comm>;
+    pub type FileErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<File>;
+    pub type SessionErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Session>;
+    pub type WinErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Win>;
 
     hawser_abi::export!(mpich Mpich);
 }

@@ -37,8 +37,8 @@ impl Abi for Std {
     type Win = CHandle<{ Kind::Win as u32 }>;
     type Status = status::Status;
 
-    fn start(thread_level: i32) -> hawser_base::Result<&'static Process> {
-        hawser_node::start(thread_level)
+    fn start() -> hawser_base::Result<&'static Process> {
+        hawser_node::start()
     }
     fn keyval_in(keyval: i32) -> Option<Handle> {
         codec::keyval_in(keyval)

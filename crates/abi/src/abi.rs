@@ -103,8 +103,8 @@ pub trait Abi: Sized + 'static {
     type Win: CHandle;
     type Status: CStatus;
 
-    /// Makes this process a rank (`node::start`): only an ABI crate stands above the room that does it.
-    fn start(thread_level: c_int) -> hawser_base::Result<&'static Process>;
+    /// Makes this process a rank if it is none yet (`node::start`): only an ABI crate stands above the room that does it.
+    fn start() -> hawser_base::Result<&'static Process>;
 
     /// Attribute keys are integers in C.
     fn keyval_in(keyval: c_int) -> Option<Handle>;

@@ -1,20 +1,20 @@
-//! The buffer for buffered sends that the application attaches to the process (MPI-5.0 §3.6.1).
+//! The buffers for buffered sends that the application attaches to the process, a communicator or a session
+//! (MPI-5.0 §3.6.1).
 //!
 //! Before it: the exported functions. After it: `mpi::bsend`.
 
 use crate::abi::Abi;
-use crate::arg::{Int, Out};
+use crate::arg::{Int, Out, handle};
+use crate::comm::comm;
 use crate::p2p::not_in_place;
 use crate::raise::Result;
 use hawser_base::{Class, Error};
-use hawser_mpi::{bsend, process};
+use hawser_mpi::bsend::{self, Attached};
+use hawser_mpi::{process, session};
 use std::ffi::c_void;
 use std::ptr;
 
-/// # Safety
-/// The contract of MPI_Buffer_attach.
-pub unsafe fn attach<A: Abi>(buffer: *mut c_void, size: impl Int) -> Result {
-    let process = process::get()?;
+fn attach_to<A: Abi>(attached: &Attached, buffer: *mut c_void, size: impl Int) -> Result {
     let automatic = buffer.addr() == A::SENTINELS.buffer_automatic;
     let negative = || Error::new(Class::Arg, format!("the buffer's size is {}; it must not be negative", size.wide()));
     let size = u64::try_from(size.wide()).map_err(|_| negative())?;
@@ -22,18 +22,22 @@ pub unsafe fn attach<A: Abi>(buffer: *mut c_void, size: impl Int) -> Result {
     if buffer.is_null() && size > 0 {
         return Err(Error::new(Class::Buffer, format!("the buffer is a null pointer, but its size is {size}")).into());
     }
-    Ok(process.attached().attach(buffer.expose_provenance(), size, automatic)?)
+    Ok(attached.attach(buffer.expose_provenance(), size, automatic)?)
 }
 
 /// # Safety
 /// The contract of MPI_Buffer_detach: `buffer_addr` is the address of a pointer.
-pub unsafe fn detach<A: Abi>(buffer_addr: *mut c_void, size: *mut impl Int) -> Result {
-    let process = process::get()?;
+unsafe fn detach_from<A: Abi>(
+    call: &'static str,
+    attached: &Attached,
+    buffer_addr: *mut c_void,
+    size: *mut impl Int,
+) -> Result {
     // SAFETY: the caller's arguments.
     let (buffer, out) =
         unsafe { (Out::new(buffer_addr.cast::<*mut c_void>(), "buffer_addr")?, Out::new(size, "size")?) };
-    let (address, size, automatic) = bsend::detach(process)?;
-    let large = || Error::new(Class::ValueTooLarge, format!("{size} bytes do not fit an int; use MPI_Buffer_detach_c"));
+    let (address, size, automatic) = bsend::detach(process::get()?, call, attached)?;
+    let large = || Error::new(Class::ValueTooLarge, format!("{size} bytes do not fit an int; use {call}_c"));
     let address = if automatic { A::SENTINELS.buffer_automatic } else { address };
     buffer.put(ptr::with_exposed_provenance_mut(address));
     out.put_int(size as i64).ok_or_else(large)?;
@@ -41,8 +45,94 @@ pub unsafe fn detach<A: Abi>(buffer_addr: *mut c_void, size: *mut impl Int) -> R
 }
 
 /// # Safety
+/// The contract of MPI_Buffer_attach.
+pub unsafe fn attach<A: Abi>(buffer: *mut c_void, size: impl Int) -> Result {
+    attach_to::<A>(process::get()?.attached(), buffer, size)
+}
+
+/// # Safety
+/// The contract of MPI_Buffer_detach.
+pub unsafe fn detach<A: Abi>(buffer_addr: *mut c_void, size: *mut impl Int) -> Result {
+    // SAFETY: the caller's arguments.
+    unsafe { detach_from::<A>("MPI_Buffer_detach", process::get()?.attached(), buffer_addr, size) }
+}
+
+/// # Safety
 /// None is asked.
 pub unsafe fn flush<A: Abi>() -> Result {
-    bsend::flush(process::get()?);
+    let process = process::get()?;
+    bsend::flush(process, "MPI_Buffer_flush", process.attached());
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Buffer_iflush.
+pub unsafe fn iflush<A: Abi>(request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { Out::handle(request, "request") }?;
+    let process = process::get()?;
+    request.set(bsend::iflush(process, "MPI_Buffer_iflush", process.attached(), process.meeting())?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_attach_buffer.
+pub unsafe fn comm_attach<A: Abi>(comm: A::Comm, buffer: *mut c_void, size: impl Int) -> Result {
+    attach_to::<A>(&self::comm::<A>(comm)?.attached, buffer, size)
+}
+
+/// # Safety
+/// The contract of MPI_Comm_detach_buffer.
+pub unsafe fn comm_detach<A: Abi>(comm: A::Comm, buffer_addr: *mut c_void, size: *mut impl Int) -> Result {
+    let comm = self::comm::<A>(comm)?;
+    // SAFETY: the caller's arguments.
+    unsafe { detach_from::<A>("MPI_Comm_detach_buffer", &comm.attached, buffer_addr, size) }
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn comm_flush<A: Abi>(comm: A::Comm) -> Result {
+    bsend::flush(process::get()?, "MPI_Comm_flush_buffer", &self::comm::<A>(comm)?.attached);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_iflush_buffer.
+pub unsafe fn comm_iflush<A: Abi>(comm: A::Comm, request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { Out::handle(request, "request") }?;
+    let comm = self::comm::<A>(comm)?;
+    request.set(bsend::iflush(process::get()?, "MPI_Comm_iflush_buffer", &comm.attached, comm.clone())?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Session_attach_buffer.
+pub unsafe fn session_attach<A: Abi>(session: A::Session, buffer: *mut c_void, size: impl Int) -> Result {
+    attach_to::<A>(&session::get(handle(session)?)?.attached, buffer, size)
+}
+
+/// # Safety
+/// The contract of MPI_Session_detach_buffer.
+pub unsafe fn session_detach<A: Abi>(session: A::Session, buffer_addr: *mut c_void, size: *mut impl Int) -> Result {
+    let session = session::get(handle(session)?)?;
+    // SAFETY: the caller's arguments.
+    unsafe { detach_from::<A>("MPI_Session_detach_buffer", &session.attached, buffer_addr, size) }
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn session_flush<A: Abi>(session: A::Session) -> Result {
+    bsend::flush(process::get()?, "MPI_Session_flush_buffer", &session::get(handle(session)?)?.attached);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Session_iflush_buffer.
+pub unsafe fn session_iflush<A: Abi>(session: A::Session, request: *mut A::Request) -> Result {
+    // SAFETY: the caller's argument.
+    let request = unsafe { Out::handle(request, "request") }?;
+    let (process, session) = (process::get()?, session::get(handle(session)?)?);
+    request.set(bsend::iflush(process, "MPI_Session_iflush_buffer", &session.attached, process.meeting())?);
     Ok(())
 }

@@ -27,6 +27,13 @@ pub type DeleteAttrFunction<H> = Option<unsafe extern "C" fn(H, c_int, *mut c_vo
 /// An error handler is variadic in C: the object, the code, and whatever the implementation adds (nothing).
 pub type ErrhandlerFunction<H> = Option<unsafe extern "C" fn(*mut H, *mut c_int, ...)>;
 
+/// MPICH's extensions: the application's state goes to the function, and to a function of its own when that is not
+/// needed any more.
+pub type UserFunctionX<A> =
+    Option<unsafe extern "C" fn(*mut c_void, *mut c_void, i64, <A as Abi>::Datatype, *mut c_void)>;
+pub type ErrhandlerFunctionX<H> = Option<unsafe extern "C" fn(H, c_int, *mut c_void)>;
+pub type DestructorFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+
 pub type DatarepExtentFunction<A> =
     Option<unsafe extern "C" fn(<A as Abi>::Datatype, *mut isize, *mut c_void) -> c_int>;
 pub type DatarepConversionFunction<A> =

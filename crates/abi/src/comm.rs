@@ -204,6 +204,16 @@ pub unsafe fn free<A: Abi>(comm: *mut A::Comm) -> Result {
 }
 
 /// # Safety
+/// The contract of MPI_Comm_disconnect.
+pub unsafe fn disconnect<A: Abi>(comm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let comm = unsafe { InOut::new(comm, "comm") }?;
+    comm_create::disconnect(comm.get()?)?;
+    comm.set(Handle::NULL);
+    Ok(())
+}
+
+/// # Safety
 /// None is asked.
 pub unsafe fn set_info<A: Abi>(comm: A::Comm, info: A::Info) -> Result {
     self::comm::<A>(comm)?.hints.set(&info::hints(handle(info)?)?);

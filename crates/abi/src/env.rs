@@ -8,7 +8,8 @@ use crate::callback::Argv;
 use crate::raise::{Fault, Object, Result};
 use hawser_base::value::{Set, THREAD_SINGLE};
 use hawser_base::{Class, Error};
-use hawser_mpi::process;
+use hawser_mpi::info::{self, Info};
+use hawser_mpi::{hardware, process};
 use hawser_os::clock;
 use std::ffi::{c_char, c_double, c_int};
 
@@ -36,6 +37,29 @@ pub unsafe fn abi_get_version<A: Abi>(major: *mut c_int, minor: *mut c_int) -> R
 }
 
 /// # Safety
+/// The contract of MPI_Abi_get_info. The integers of both ABIs are as wide.
+pub unsafe fn abi_get_info<A: Abi>(info: *mut A::Info) -> Result {
+    // SAFETY: the caller's argument.
+    let info = unsafe { Out::handle(info, "info") }?;
+    let mut sizes = Info::default();
+    let (aint, wide) = (size_of::<isize>(), size_of::<i64>());
+    for (key, size) in [("mpi_aint_size", aint), ("mpi_count_size", wide), ("mpi_offset_size", wide)] {
+        sizes.set(key.as_bytes(), size.to_string().as_bytes());
+    }
+    info.set(info::insert(sizes)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Get_hw_resource_info.
+pub unsafe fn get_hw_resource_info<A: Abi>(hw_info: *mut A::Info) -> Result {
+    // SAFETY: the caller's argument.
+    let hw_info = unsafe { Out::handle(hw_info, "hw_info") }?;
+    hw_info.set(info::insert(hardware::info())?);
+    Ok(())
+}
+
+/// # Safety
 /// The contract of MPI_Get_library_version.
 pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_int) -> Result {
     let text = format!("Hawser {} (MPI {}.{}, {})", env!("CARGO_PKG_VERSION"), VERSION.0, VERSION.1, A::NAME);
@@ -48,8 +72,7 @@ pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_i
 /// # Safety
 /// The contract of MPI_Init.
 pub unsafe fn init<A: Abi>(_argc: *mut c_int, _argv: *mut Argv) -> Result {
-    A::start(THREAD_SINGLE)?;
-    Ok(())
+    Ok(hawser_mpi::env::init(A::start()?, THREAD_SINGLE)?)
 }
 
 /// # Safety
@@ -65,7 +88,8 @@ pub unsafe fn init_thread<A: Abi>(
     let unknown =
         || Error::new(Class::Arg, format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like"));
     let level = A::value_in(Set::ThreadLevel, required).ok_or_else(unknown)?;
-    provided.put(A::value_out(Set::ThreadLevel, A::start(level)?.thread_level()));
+    hawser_mpi::env::init(A::start()?, level)?;
+    provided.put(A::value_out(Set::ThreadLevel, level));
     Ok(())
 }
 
@@ -110,7 +134,7 @@ pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
 pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     let provided = unsafe { Out::new(provided, "provided") }?;
-    provided.put(A::value_out(Set::ThreadLevel, process::get()?.thread_level()));
+    provided.put(A::value_out(Set::ThreadLevel, process::get()?.thread_level()?));
     Ok(())
 }
 
@@ -119,7 +143,7 @@ pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
 pub unsafe fn is_thread_main<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     let flag = unsafe { Out::new(flag, "flag") }?;
-    flag.put(process::get()?.is_main_thread().into());
+    flag.put(process::get()?.is_main_thread()?.into());
     Ok(())
 }
 

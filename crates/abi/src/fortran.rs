@@ -1,9 +1,75 @@
-//! Statuses of Fortran: the same integers as the C structure, in `MPI_Fint[]` or `TYPE(MPI_Status)`.
+//! For Fortran: what its binding says of the compiler, and statuses, which have the same integers as the C structure, in
+//! `MPI_Fint[]` or `TYPE(MPI_Status)`.
+//!
+//! Before it: the exported functions. After it: `mpi::fortran`.
 
 use crate::abi::{Abi, CStatus};
-use crate::arg::null;
+use crate::arg::{self, Out, handle, null};
 use crate::raise::Result;
-use std::ffi::c_int;
+use hawser_base::{Class, Error};
+use hawser_datatype::booleans;
+use hawser_mpi::fortran;
+use std::ffi::{c_int, c_void};
+
+/// # Safety
+/// The contract of MPI_Abi_get_fortran_info.
+pub unsafe fn get_info<A: Abi>(info: *mut A::Info) -> Result {
+    // SAFETY: the caller's argument.
+    unsafe { Out::handle(info, "info") }?.set(fortran::info()?);
+    Ok(())
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn set_info<A: Abi>(info: A::Info) -> Result {
+    Ok(fortran::set_info(handle(info)?)?)
+}
+
+/// # Safety
+/// The contract of MPI_Abi_get_fortran_booleans: both words have `size` bytes.
+pub unsafe fn get_booleans<A: Abi>(size: c_int, yes: *mut c_void, no: *mut c_void, is_set: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let is_set = unsafe { Out::new(is_set, "is_set") }?;
+    let size = logical_size(size, yes, no)?;
+    let words = booleans::get();
+    if let Some((true_word, false_word)) = words {
+        for (to, word) in [(yes, true_word), (no, false_word)] {
+            let bytes = i128::from(word).to_le_bytes();
+            // SAFETY: the caller's word of that many bytes.
+            unsafe { to.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), size) };
+        }
+    }
+    is_set.put(words.is_some().into());
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Abi_set_fortran_booleans: both words have `size` bytes.
+pub unsafe fn set_booleans<A: Abi>(size: c_int, yes: *mut c_void, no: *mut c_void) -> Result {
+    let size = logical_size(size, yes, no)?;
+    let word = |from: *mut c_void| {
+        let mut bytes = [0u8; 16];
+        // SAFETY: the caller's word of that many bytes.
+        unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(from.cast(), size) };
+        let unused = 128 - 8 * size as u32;
+        let word = i128::from_le_bytes(bytes) << unused >> unused;
+        i64::try_from(word).map_err(|_| Error::new(Class::Abi, "a word of LOGICAL needs more than 8 bytes"))
+    };
+    Ok(fortran::set_booleans(word(yes)?, word(no)?)?)
+}
+
+/// The sizes of LOGICAL that there are; neither word may be null.
+fn logical_size(size: c_int, yes: *mut c_void, no: *mut c_void) -> hawser_base::Result<usize> {
+    let size = arg::entries(size, "logical_size")?;
+    if ![1, 2, 4, 8, 16].contains(&size) {
+        return Err(Error::new(Class::Arg, format!("logical_size is {size}; LOGICAL has 1, 2, 4, 8 or 16 bytes")));
+    }
+    match (yes.is_null(), no.is_null()) {
+        (true, _) => Err(null("logical_true")),
+        (_, true) => Err(null("logical_false")),
+        _ => Ok(size),
+    }
+}
 
 /// Copies a status from one form to another.
 ///

@@ -11,7 +11,7 @@ use hawser_mpi::info::{self, Limits};
 use std::ffi::{c_char, c_int};
 
 /// The longest key and value: one less than the constants, which count the terminating zero.
-fn limits<A: Abi>() -> Limits {
+pub(crate) fn limits<A: Abi>() -> Limits {
     Limits { key: A::LIMITS.info_key - 1, value: MAX_INFO_VAL - 1 }
 }
 
@@ -61,7 +61,7 @@ pub unsafe fn free<A: Abi>(info: *mut A::Info) -> Result {
 ///
 /// # Safety
 /// `key` is null or a string.
-unsafe fn key(key: *const c_char) -> hawser_base::Result<Vec<u8>> {
+pub(crate) unsafe fn key(key: *const c_char) -> hawser_base::Result<Vec<u8>> {
     // SAFETY: the caller's promise.
     unsafe { arg::text(key, "key") }.map_err(|_| Error::new(Class::InfoKey, "key is a null pointer"))
 }

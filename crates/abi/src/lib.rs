@@ -47,6 +47,7 @@ pub mod pack;
 pub mod partitioned;
 pub mod raise;
 pub mod request;
+pub mod session;
 pub mod status;
 pub mod table;
 pub mod ways;

@@ -1,10 +1,195 @@
-//! The few extensions of MPICH that have an answer without being built.
+//! The extensions of MPICH that mean something here.
+//!
+//! Before it: the exported functions. After it: the rooms of `mpi`, and the runs of `datatype`.
 
-use crate::abi::Abi;
-use crate::arg::Out;
+use crate::abi::{Abi, CHandle};
+use crate::arg::{self, Out, handle, null};
+use crate::callback::{DestructorFunction, ErrhandlerFunctionX, UserFunctionX};
+use crate::datatype::get;
 use crate::raise::{self, Result};
-use std::ffi::{c_int, c_void};
+use crate::{info, op};
+use hawser_mpi::wait::{self, Then};
+use hawser_mpi::{errhandler, info as pairs, ops};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
+
+/// The application's state of a function, and what is called when nobody needs it any more.
+struct Extra {
+    state: *mut c_void,
+    destructor: DestructorFunction,
+}
+
+// SAFETY: the pointer is handed to the application's own functions alone, by whichever thread calls MPI.
+unsafe impl Send for Extra {}
+// SAFETY: as above.
+unsafe impl Sync for Extra {}
+
+impl Extra {
+    /// By this the closures that need it hold the whole of it.
+    fn state(&self) -> *mut c_void {
+        self.state
+    }
+}
+
+impl Drop for Extra {
+    fn drop(&mut self) {
+        if let Some(destructor) = self.destructor {
+            // SAFETY: the application gave both, for this.
+            unsafe { destructor(self.state) }
+        }
+    }
+}
+
+/// # Safety
+/// The contract of MPIX_Op_create_x.
+pub unsafe fn op_create<A: Abi>(
+    function: UserFunctionX<A>,
+    destructor: DestructorFunction,
+    commute: c_int,
+    state: *mut c_void,
+    op: *mut A::Op,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let op = unsafe { Out::handle(op, "op") }?;
+    let function = function.ok_or_else(|| null("user_fn_x"))?;
+    let extra = Extra { state, destructor };
+    let closure = move |input, inout, count, datatype| {
+        let (input, inout, datatype) = (op::pointer(input), op::pointer(inout), A::Datatype::encode(datatype));
+        // SAFETY: the application's function, with buffers of `count` elements.
+        unsafe { function(input, inout, count, datatype, extra.state()) }
+    };
+    op.set(ops::create(Box::new(closure), commute != 0, true)?);
+    Ok(())
+}
+
+/// MPIX_Comm_create_errhandler_x and its like; the kind is that of `H`.
+///
+/// # Safety
+/// The contract of the MPI function.
+pub unsafe fn errhandler_create<A: Abi, H: CHandle>(
+    function: ErrhandlerFunctionX<H>,
+    destructor: DestructorFunction,
+    state: *mut c_void,
+    errhandler: *mut A::Errhandler,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let errhandler = unsafe { Out::handle(errhandler, "errhandler") }?;
+    let function = function.ok_or_else(|| null("the error handler's function"))?;
+    let extra = Extra { state, destructor };
+    let closure = move |object, code| {
+        // SAFETY: the application's function, with its own state.
+        unsafe { function(H::encode(object), A::code_out(code), extra.state()) }
+    };
+    errhandler.set(errhandler::create(H::KIND, Box::new(closure))?);
+    Ok(())
+}
+
+macro_rules! errhandlers {
+    ($($name:ident $kind:ident;)*) => {
+        $(
+            /// # Safety
+            /// The contract of the MPI function of this name.
+            pub unsafe fn $name<A: Abi>(
+                function: ErrhandlerFunctionX<A::$kind>,
+                destructor: DestructorFunction,
+                state: *mut c_void,
+                errhandler: *mut A::Errhandler,
+            ) -> Result {
+                // SAFETY: the caller's arguments.
+                unsafe { errhandler_create::<A, A::$kind>(function, destructor, state, errhandler) }
+            }
+        )*
+    };
+}
+
+errhandlers! {
+    comm_create_errhandler Comm;
+    file_create_errhandler File;
+    session_create_errhandler Session;
+    win_create_errhandler Win;
+}
+
+/// MPIX_Info_set_hex: a value of any bytes, as text.
+///
+/// # Safety
+/// The contract of MPIX_Info_set_hex: `value` has `size` bytes.
+pub unsafe fn info_set_hex<A: Abi>(info: A::Info, key: *const c_char, value: *const c_void, size: c_int) -> Result {
+    let info = handle(info)?;
+    // SAFETY: the caller's arguments.
+    let (key, bytes) =
+        unsafe { (info::key(key)?, arg::array(value.cast::<u8>(), arg::entries(size, "value_size")?, "value")?) };
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(pairs::set(info, &key, text.as_bytes(), info::limits::<A>())?)
+}
+
+/// A run of a datatype: how far from the buffer's address, as a pointer, and how long.
+#[repr(C)]
+pub struct Iov {
+    base: *mut c_void,
+    len: isize,
+}
+
+/// MPIX_Type_iov_len: the runs that fit into a number of bytes, and their bytes; all runs where that is negative.
+///
+/// # Safety
+/// The contract of MPIX_Type_iov_len.
+pub unsafe fn type_iov_len<A: Abi>(
+    datatype: A::Datatype,
+    max_iov_bytes: i64,
+    iov_len: *mut i64,
+    actual_iov_bytes: *mut i64,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (iov_len, actual) = unsafe { (Out::new(iov_len, "iov_len")?, Out::new(actual_iov_bytes, "actual_iov_bytes")?) };
+    let datatype = get::<A>(datatype)?;
+    let runs = datatype.runs_within(1, u64::try_from(max_iov_bytes).unwrap_or(u64::MAX));
+    iov_len.put(runs as i64);
+    actual.put(datatype.run_start(1, runs) as i64);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPIX_Type_iov: there is room for `max_iov_len` runs.
+pub unsafe fn type_iov<A: Abi>(
+    datatype: A::Datatype,
+    iov_offset: i64,
+    iov: *mut Iov,
+    max_iov_len: i64,
+    actual_iov_len: *mut i64,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let actual = unsafe { Out::new(actual_iov_len, "actual_iov_len") }?;
+    let datatype = get::<A>(datatype)?;
+    let (first, most) = (arg::entries(iov_offset, "iov_offset")?, arg::entries(max_iov_len, "max_iov_len")?);
+    if iov.is_null() && most > 0 {
+        return Err(null("iov").into());
+    }
+    let runs = datatype.runs(1, datatype.run_start(1, first as u64));
+    let mut count = 0;
+    for run in runs.take(most) {
+        let run = Iov { base: ptr::without_provenance_mut(run.disp as usize), len: run.len as isize };
+        // SAFETY: count < max_iov_len, the room that the caller vouches for.
+        unsafe { iov.add(count).write(run) };
+        count += 1;
+    }
+    actual.put(count as i64);
+    Ok(())
+}
+
+/// MPIX_Request_is_complete: its result is a flag, so an error can only be raised.
+///
+/// # Safety
+/// None is asked.
+pub unsafe fn request_is_complete<A: Abi>(request: A::Request) -> c_int {
+    let look = || Ok(wait::test(&mut handle(request)?, Then::Stay)?.is_some());
+    match look() {
+        Ok(complete) => complete.into(),
+        Err(fault) => {
+            raise::default::<A>("MPIX_Request_is_complete", fault);
+            0
+        }
+    }
+}
 
 /// MPIX_Query_cuda_support and its like: buffers on a GPU are not understood.
 ///
@@ -28,14 +213,4 @@ pub unsafe fn gpu_query_support<A: Abi>(_gpu_type: c_int, is_supported: *mut c_i
 /// None is asked.
 pub unsafe fn async_get_state<A: Abi>(_thing: *mut c_void) -> *mut c_void {
     ptr::null_mut()
-}
-
-/// MPIX_Request_is_complete: its result is a flag, so what it does not do can only be raised.
-///
-/// # Safety
-/// The contract of MPIX_Request_is_complete.
-pub unsafe fn request_is_complete<A: Abi>(_request: A::Request) -> c_int {
-    const NAME: &str = "MPIX_Request_is_complete";
-    raise::default::<A>(NAME, raise::unsupported(NAME));
-    0
 }

@@ -13,7 +13,7 @@ use hawser_mpi::ops;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-fn pointer(at: UserPtr) -> *mut c_void {
+pub(crate) fn pointer(at: UserPtr) -> *mut c_void {
     ptr::with_exposed_provenance_mut(at.addr())
 }
 

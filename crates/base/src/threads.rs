@@ -1,7 +1,6 @@
 //! Whether several threads may be inside the library at once, and the lane's lock that costs nothing else.
 //!
-//! The thread level is decided once, at initialisation, before a second thread can call (MPI-5.0 §11.6.2).
-//! Below MPI_THREAD_MULTIPLE nobody else can be inside, so a lock is a check against re-entry alone. No
+//! The thread level is decided at initialisation, before a second thread can call (MPI-5.0 §11.6.2). Below MPI_THREAD_MULTIPLE nobody else can be inside, so a lock is a check against re-entry alone. No
 //! thread-locals: in a dlopened library each look-up would be a call.
 //!
 //! Threads that work on lanes of their own never wait for each other: a thread that waits helps other lanes on
@@ -21,9 +20,9 @@ pub fn multiple() -> bool {
     MULTIPLE.load(Relaxed) // partner: `set_multiple`; ordered by the initialisation that publishes the process
 }
 
-/// Said once, by the initialisation, before any lane is used.
-pub fn set_multiple(yes: bool) {
-    MULTIPLE.store(yes, Relaxed); // partner: `multiple`
+/// Said by an initialisation, while no other thread is inside; from then on it stays so.
+pub fn set_multiple() {
+    MULTIPLE.store(true, Relaxed); // partner: `multiple`
 }
 
 /// The calling thread, by a number that no other living one has, and not 0.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 fn cell() -> (LaneCell<i32>, Region) {
-    set_multiple(true);
+    set_multiple();
     let counters = Region::private(64);
     (LaneCell::counted(0, counters.clone(), 8), counters)
 }

@@ -1,12 +1,12 @@
 //! The words between a rank and the agent of its host, over a local socket that keeps message bounds.
 //!
 //! The rank says Hello, the agent answers Welcome (with the segment's descriptor beside it) or Refused. The
-//! connection then stays open for the rank's life; the rank says Card, Unanswered, Finalize or Abort on it. A tool
+//! connection then stays open for the rank's life; the rank says Card, Unanswered, Finalize, Back or Abort on it. A tool
 //! (`hawser-info`) says Inspect instead of Hello and gets Text until the end of the stream.
 //! Decoding never trusts a length: whatever does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -107,7 +107,10 @@ pub enum Message {
     },
     Welcome(Welcome),
     Refused(String),
+    /// The rank leaves in good order.
     Finalize,
+    /// It is back after that, with another session.
+    Back,
     Abort {
         code: i32,
         text: String,
@@ -147,6 +150,7 @@ impl Message {
             ),
             Message::Refused(text) => put(3, &[], text.as_bytes()),
             Message::Finalize => put(4, &[], &[]),
+            Message::Back => put(10, &[], &[]),
             Message::Abort { code, text } => put(5, &[*code as u32], text.as_bytes()),
             Message::Inspect(what) => put(6, &[*what as u32], &[]),
             Message::Text(text) => put(7, &[], text.as_bytes()),
@@ -178,6 +182,7 @@ impl Message {
             }),
             3 => Message::Refused(text(0)?),
             4 => Message::Finalize,
+            10 => Message::Back,
             5 => Message::Abort { code: word(0)? as i32, text: text(1)? },
             6 => Message::Inspect(match word(0)? {
                 0 => Inspect::Report,
@@ -215,6 +220,7 @@ mod tests {
             Message::Welcome(welcome),
             Message::Refused("no room".into()),
             Message::Finalize,
+            Message::Back,
             Message::Abort { code: -5, text: "MPI_Abort".into() },
             Message::Inspect(Inspect::Report),
             Message::Inspect(Inspect::Stats),

@@ -198,6 +198,13 @@ impl World {
         }
     }
 
+    /// The rank that has left (`finalize`) is back.
+    pub fn come_back(&self) {
+        if let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) {
+            let _ = lifeline.send(&Message::Back.encode(), None); // as in `finalize`
+        }
+    }
+
     /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; the launcher prints it with
     /// rank and host.
     pub fn abort(&self, code: i32, text: &str) -> ! {
@@ -291,6 +298,7 @@ mod tests {
         assert!(world.teller()(unanswered.clone()));
         assert!(world.take_segment().is_some() && world.take_segment().is_none());
         world.finalize();
+        world.come_back();
         drop(world);
         assert_eq!(
             agent.join().unwrap(),
@@ -298,7 +306,8 @@ mod tests {
                 Message::Hello { version: VERSION, rank: 3 },
                 Message::Card(b"card".to_vec()),
                 Message::Unanswered(unanswered),
-                Message::Finalize
+                Message::Finalize,
+                Message::Back
             ]
         );
     }

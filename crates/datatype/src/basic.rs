@@ -207,6 +207,14 @@ basics! {
 }
 
 impl Basic {
+    /// LOGICAL in one of its sizes, but not C's and C++'s truth.
+    pub const fn is_fortran_logical(self) -> bool {
+        matches!(
+            self,
+            Basic::Logical | Basic::Logical1 | Basic::Logical2 | Basic::Logical4 | Basic::Logical8 | Basic::Logical16
+        )
+    }
+
     /// Bytes of data (MPI_Type_size).
     pub const fn size(self) -> u64 {
         self.repr().size()

@@ -36,7 +36,7 @@ pub use contents::{Argument, Combiner, Contents, Envelope, Form};
 pub use datatype::Datatype;
 pub use pack::Cursor;
 pub use parameterised::TypeClass;
-pub use reduce::{Op, Reduction};
+pub use reduce::{Op, Reduction, booleans};
 pub use runs::{Run, Runs};
 pub use scratch::Scratch;
 pub use typed_copy::{Copied, copy_typed};

@@ -27,7 +27,7 @@ const _: () = assert!(
     ANSWERS_ROOM >= 11 * 75 && ANSWERS.is_multiple_of(8) && COUNTERS.is_multiple_of(64) && EVENTS.is_multiple_of(64)
 );
 
-/// How far a rank has come. It only ever rises.
+/// How far a rank has come. It only ever rises, but for a rank that finalises its last session and begins another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Phase {
@@ -35,9 +35,9 @@ pub enum Phase {
     Launched = 0,
     /// It is inside MPI_Init.
     Attached = 1,
-    /// MPI_Init has returned.
+    /// MPI_Init has returned, or MPI_Session_init.
     Running = 2,
-    /// It has called MPI_Finalize.
+    /// It has called MPI_Finalize, if it called MPI_Init, and finalised all its sessions.
     Finalized = 3,
     /// It has called MPI_Abort, or an error handler did.
     Aborted = 4,

@@ -298,10 +298,10 @@ impl Segment {
         Some(card)
     }
 
-    /// Says that every rank of the job has come to the end of MPI_Finalize. For the agent, which then rings.
-    pub fn set_all_finalized(&self) {
+    /// Says that every rank of the job has left MPI, for the agent, which then rings; or that this one has come back.
+    pub fn set_all_finalized(&self, yes: bool) {
         // Pairs with the Acquire in `all_finalized`; nothing else is read by its leave.
-        self.region.u32(ALL_FINALIZED).store(1, Release);
+        self.region.u32(ALL_FINALIZED).store(u32::from(yes), Release);
     }
 
     pub fn all_finalized(&self) -> bool {

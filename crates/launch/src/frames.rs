@@ -11,7 +11,7 @@ use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -165,8 +165,10 @@ pub enum Up {
     Card(Card),
     /// The first rank of this host has called MPI_Init. In a job of several hosts.
     Attached,
-    /// A rank has come to the end of MPI_Finalize.
+    /// A rank has come to the end of MPI_Finalize, or of its last session.
     Finalized,
+    /// It has begun another session.
+    Back,
     /// A rank has ended well without MPI_Init. In a job of several hosts.
     Left {
         rank: u32,
@@ -242,6 +244,7 @@ impl Up {
             Up::Card(card) => put_card(to.u8(10), card),
             Up::Attached => to.u8(11).done(),
             Up::Finalized => to.u8(14).done(),
+            Up::Back => to.u8(16).done(),
             Up::Info(text) => to.u8(12).text(text).done(),
             Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
             Up::Unanswered { rank, what } => {
@@ -277,6 +280,7 @@ impl Up {
             10 => Up::Card(get_card(from)?),
             11 => Up::Attached,
             14 => Up::Finalized,
+            16 => Up::Back,
             12 => Up::Info(from.text()?),
             13 => Up::Left { rank: from.u32()?, pid: from.u32()? as i32 },
             15 => Up::Unanswered {
@@ -540,6 +544,8 @@ mod tests {
             Up::Ready { version: "1".into(), pid: 7 },
             Up::Card((3, b"card".to_vec())),
             Up::Attached,
+            Up::Finalized,
+            Up::Back,
             Up::Left { rank: 1, pid: 2 },
             Up::Info("i".into()),
             Up::Unanswered { rank: 3, what: Unanswered { peer: 1, hopeless: true, pairs: "a\nb".into() } },

@@ -108,7 +108,9 @@ impl Trouble {
                 format!("{who} was killed by signal {signal} ({}{dump})", signals::description(*signal))
             }
             What::Exited { code } => format!("{who} exited with code {code}"),
-            What::NoFinalize { code } => format!("{who} exited with code {code} without calling MPI_Finalize"),
+            What::NoFinalize { code } => format!(
+                "{who} exited with code {code} without calling MPI_Finalize (MPI_Session_finalize for a session)"
+            ),
             What::NoInit => format!("{who} exited without calling MPI_Init, which other ranks wait for"),
             What::Aborted { code, text } => {
                 let text = text.replace('\n', "; ");

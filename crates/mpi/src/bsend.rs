@@ -1,5 +1,5 @@
 //! Buffered sends (MPI-5.0 §3.6): a message that cannot leave at once is copied, and the copy is charged to
-//! the buffer that the application attached.
+//! the buffer that the application attached: to the communicator, else to its session, else to the process.
 //!
 //! The copy lies in our own memory, not in the attached one: the attached size is the limit that the
 //! program asked for, and its memory is never written. Before it: `pt2pt`; after it: `outgoing`.
@@ -11,11 +11,13 @@ use crate::outgoing::Outgoing;
 use crate::process::Process;
 use crate::pt2pt::Target;
 use crate::request::{Kind, Request};
+use crate::session;
+use crate::task::{self, End, Id, Step, Work};
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_job::Waiting;
 use std::sync::Mutex;
 
-/// The attached buffer: its address for MPI_Buffer_detach, its size, what of it is in use.
+/// Where a buffer may be attached: its address for MPI_Buffer_detach, its size, what of it is in use.
 #[derive(Debug, Default)]
 pub struct Attached(Mutex<Option<Room>>);
 
@@ -36,11 +38,15 @@ impl Attached {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// MPI_Buffer_attach.
+    fn is_there(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    /// MPI_Buffer_attach and its like.
     pub fn attach(&self, address: usize, size: u64, automatic: bool) -> Result<()> {
         let mut room = self.lock();
         if room.is_some() {
-            let text = "a buffer is attached already; detach it first (MPI_Buffer_detach)";
+            let text = "a buffer is attached already; detach it first (MPI_Buffer_detach or its like)";
             return Err(Error::new(Class::Buffer, text));
         }
         *room = Some(Room { address, size, automatic, open: Vec::new() });
@@ -82,7 +88,11 @@ impl Attached {
 /// Starts a buffered send: it ends for the caller here.
 pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Target) -> Result<()> {
     let bytes = buffer.len();
-    process.attached().charge(process, bytes)?;
+    let session = session::get(comm.group().session()).ok();
+    let of_session = session.as_ref().map(|session| &session.attached);
+    let nearer = [Some(&comm.attached), of_session].into_iter().flatten().find(|attached| attached.is_there());
+    let attached = nearer.unwrap_or(process.attached());
+    attached.charge(process, bytes)?;
     let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0, to.tag))?;
     lane.start(Outgoing { to: *to, body: Body::Held(buffer.to_vec()), sync: false, request });
@@ -92,15 +102,15 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     }
     let handle = lane.core.requests.handle(request);
     drop(lane);
-    process.attached().opened(handle, bytes);
+    attached.opened(handle, bytes);
     Ok(())
 }
 
-/// MPI_Buffer_flush: waits until every buffered send has ended.
-pub fn flush(process: &'static Process) {
-    for handle in process.attached().open() {
+/// MPI_Buffer_flush and its like: waits until every buffered send has ended.
+pub fn flush(process: &'static Process, call: &'static str, attached: &Attached) {
+    for handle in attached.open() {
         let Ok(lane) = crate::request::lane_of(handle) else { continue };
-        let reason = || Waiting { call: "MPI_Buffer_flush".to_owned(), ..Waiting::default() };
+        let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
         process.wait_until(lane, reason, |lane| {
             let Ok(index) = lane.core.requests.find(handle) else { return Some(()) };
             lane.core.requests.get(index).status()?;
@@ -110,10 +120,40 @@ pub fn flush(process: &'static Process) {
     }
 }
 
-/// MPI_Buffer_detach: the address and the size that were attached.
-pub fn detach(process: &'static Process) -> Result<(usize, u64, bool)> {
-    flush(process);
-    let room = process.attached().lock().take();
+/// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. `comm`: on whose lane.
+pub fn iflush(process: &'static Process, call: &'static str, attached: &Attached, comm: CommRef) -> Result<Handle> {
+    task::request(process, comm, Kind::Compound, Box::new(Flush { call, open: attached.open() }))
+}
+
+/// Sends on any lanes, which nothing wakes when they end.
+struct Flush {
+    call: &'static str,
+    open: Vec<Handle>,
+}
+
+impl Work for Flush {
+    fn advance(&mut self, process: &'static Process, _me: Id) -> Step {
+        self.open.retain(|&handle| !has_ended(process, handle));
+        if self.open.is_empty() { Step::Ended(End::of(Ok(()))) } else { Step::Polls }
+    }
+
+    fn reason(&self) -> Waiting {
+        Waiting { call: self.call.to_owned(), extra: self.open.len() as u64, ..Waiting::default() }
+    }
+}
+
+/// As far as one can tell now. What has ended stays for the buffer, which gives its room back.
+fn has_ended(process: &'static Process, handle: Handle) -> bool {
+    let Ok(lane) = crate::request::lane_of(handle) else { return true };
+    let Some(mut lane) = process.lane(lane).try_enter() else { return false };
+    let requests = &mut lane.core.requests;
+    requests.find(handle).map_or(true, |index| requests.get(index).status().is_some())
+}
+
+/// MPI_Buffer_detach and its like: the address and the size that were attached.
+pub fn detach(process: &'static Process, call: &'static str, attached: &Attached) -> Result<(usize, u64, bool)> {
+    flush(process, call, attached);
+    let room = attached.lock().take();
     room.map(|room| (room.address, room.size, room.automatic))
         .ok_or_else(|| Error::new(Class::Buffer, "no buffer is attached"))
 }

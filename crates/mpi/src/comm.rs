@@ -3,6 +3,7 @@
 //! How new ones are agreed on is in `comm_create`. Before it: `abi::comm`; after it: `group`, `lane`.
 
 use crate::attributes::Attributes;
+use crate::bsend::Attached;
 use crate::collective;
 use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
@@ -29,6 +30,8 @@ pub struct Comm {
     pub attributes: Attributes,
     pub errhandler: ErrhandlerCell,
     pub hints: Hints,
+    /// Its buffer for buffered sends.
+    pub attached: Attached,
     /// Flags in the job's segment, if all members are on this host and a block was free.
     flags: OnceLock<Flags>,
     /// What its collectives keep from call to call.
@@ -55,6 +58,7 @@ impl Comm {
             attributes: Attributes::default(),
             errhandler: ErrhandlerCell::default(),
             hints: Hints::default(),
+            attached: Attached::default(),
             flags: OnceLock::new(),
             collective: collective::State::default(),
             partitions_begun: AtomicU64::new(0),
@@ -170,14 +174,14 @@ impl Process {
     /// The communicator of a handle (MPI_ERR_COMM).
     #[inline]
     pub fn comm(&'static self, handle: Handle) -> Result<CommRef> {
-        if handle == handle::comm::WORLD {
+        if handle == handle::comm::WORLD && self.has_world() {
             return Ok(CommRef::Predefined(self.world()));
         }
         self.other_comm(handle)
     }
 
     fn other_comm(&'static self, handle: Handle) -> Result<CommRef> {
-        if handle == handle::comm::SELF {
+        if handle == handle::comm::SELF && self.has_world() {
             return Ok(CommRef::Predefined(self.self_comm()));
         }
         self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| no_comm(handle))
@@ -188,6 +192,10 @@ impl Process {
 fn no_comm(handle: Handle) -> Error {
     let text = if handle.is_null() {
         "the communicator is MPI_COMM_NULL".to_owned()
+    } else if let Some(name) = handle::comm::name(handle) {
+        format!(
+            "{name} is there between MPI_Init and MPI_Finalize alone; sessions make theirs by MPI_Comm_create_from_group"
+        )
     } else {
         format!("communicator {handle:?} does not exist; it was freed before")
     };

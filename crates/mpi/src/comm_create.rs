@@ -10,17 +10,18 @@ use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef, Flags};
 use crate::context_ids::{self, Rounds, Seeker};
 use crate::group::Group;
-use crate::info;
+use crate::hardware::{self, HOST};
 use crate::process::{self, Process};
+use crate::{bsend, info};
 use hawser_base::handle::{comm, group};
 use hawser_base::value::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT,
     UNDEFINED,
 };
 use hawser_base::{Class, Context, Error, Handle, Result, threads};
-use hawser_job::Segment;
 use hawser_job::flags::WORLD_BLOCK;
 use hawser_job::plan::FLAG_BLOCKS;
+use hawser_job::{Segment, Waiting};
 use std::sync::Arc;
 
 /// MPI_Comm_dup.
@@ -91,7 +92,7 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
     Ok(group)
 }
 
-fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<Group>> {
+pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<Group>> {
     if handle == group::EMPTY {
         return Ok(Arc::new(Group::of(Vec::new(), process.me())));
     }
@@ -113,7 +114,7 @@ pub fn split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     }
     let process = process::get()?;
     let old = process.comm(comm)?;
-    let color = (color != UNDEFINED).then_some(color as u32);
+    let color = (color != UNDEFINED).then_some(color as u64);
     split_by(process, "MPI_Comm_split", &old, color, key)
 }
 
@@ -122,32 +123,33 @@ fn split_by(
     process: &'static Process,
     name: &'static str,
     old: &CommRef,
-    color: Option<u32>,
+    color: Option<u64>,
     key: i32,
 ) -> Result<Handle> {
     let venue = Venue::Comm(old);
-    let all = venue.gather_all(process, name, &[encode(color, key)])?;
+    let all = venue.gather_all(process, name, &encode(color, key))?;
     let context = agree(process, name, &venue, old, color.is_some())?;
     if color.is_none() {
         return Ok(Handle::NULL);
     }
     let members = sorted(&all, color);
     let peers = members.into_iter().filter_map(|rank| old.group().peer(rank)).collect();
-    make(process, name, old, context, Arc::new(Group::of(peers, process.me())))
+    let group = Group::of(peers, process.me()).in_session(old.group().session());
+    make(process, name, old, context, Arc::new(group))
 }
 
 /// A colour above all real ones.
-const NO_COLOR: u32 = u32::MAX;
+const NO_COLOR: u64 = u64::MAX;
 
-fn encode(color: Option<u32>, key: i32) -> u64 {
-    u64::from(color.unwrap_or(NO_COLOR)) << 32 | u64::from(key as u32)
+fn encode(color: Option<u64>, key: i32) -> [u64; 2] {
+    [color.unwrap_or(NO_COLOR), key as u64]
 }
 
 /// The ranks whose words have this colour, by key.
-fn sorted(all: &[u64], color: Option<u32>) -> Vec<u32> {
+fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
     let wanted = color.unwrap_or(NO_COLOR);
-    let ranked = (0u32..).zip(all).filter(|&(_, &word)| (word >> 32) as u32 == wanted);
-    let mut members: Vec<(i32, u32)> = ranked.map(|(rank, &word)| (word as u32 as i32, rank)).collect();
+    let ranked = (0u32..).zip(all.as_chunks().0).filter(|&(_, &[color, _])| color == wanted);
+    let mut members: Vec<(i32, u32)> = ranked.map(|(rank, &[_, key])| (key as i32, rank)).collect();
     members.sort_unstable();
     members.into_iter().map(|(_, rank)| rank).collect()
 }
@@ -157,26 +159,21 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     let process = process::get()?;
     let old = process.comm(comm)?;
     let hints = info::hints(info)?;
-    let same_host = match split_type {
-        UNDEFINED => false,
-        COMM_TYPE_SHARED => true,
+    let kind = match split_type {
+        UNDEFINED => None,
+        COMM_TYPE_SHARED => Some(HOST),
         // The next level below several hosts is the host; below a host no level is told apart (§7.4.2).
-        COMM_TYPE_HW_UNGUIDED => !old.is_on_one_host(process),
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(RESOURCE_TYPE).is_some_and(|kind| kind == HOST),
+        COMM_TYPE_HW_UNGUIDED => (!old.is_on_one_host(process)).then_some(HOST),
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(hardware::TYPE),
         _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is none of MPI_COMM_TYPE_*"))),
     };
-    // Every host has its first rank, and no other host has it.
-    let color = same_host.then(|| process.segment().world_rank(0));
+    let color = kind.and_then(|kind| hardware::piece(process, kind));
     let new = split_by(process, "MPI_Comm_split_type", &old, color, key)?;
     if split_type == COMM_TYPE_HW_UNGUIDED && !new.is_null() {
-        info::answer(info, RESOURCE_TYPE, HOST)?;
+        info::answer(info, hardware::TYPE, HOST)?;
     }
     Ok(new)
 }
-
-/// The key for a type of hardware, and the one type that there is (MPI-5.0 §7.4.2).
-const RESOURCE_TYPE: &[u8] = b"mpi_hw_resource_type";
-const HOST: &[u8] = b"mpi_shared_memory";
 
 /// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective, but
 /// "anticipated that it will normally be implemented to be local"). Operations that are under way go on; the communicator
@@ -184,13 +181,35 @@ const HOST: &[u8] = b"mpi_shared_memory";
 /// generation (`context_ids`), and its flags go with the last member.
 pub fn free(handle: Handle) -> Result<()> {
     let process = process::get()?;
-    if handle == comm::WORLD || handle == comm::SELF {
-        let name = comm::name(handle).unwrap_or("the communicator");
-        return Err(Error::new(Class::Comm, format!("{name} is predefined and cannot be freed")));
-    }
+    let found = ending(process, handle, "freed")?;
+    free_found(process, "MPI_Comm_free", &found)
+}
+
+/// MPI_Comm_disconnect: what is under way on the communicator ends first (MPI-5.0 §11.10.4), also where the program has
+/// freed its requests.
+pub fn disconnect(handle: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Comm_disconnect";
+    let process = process::get()?;
+    let found = ending(process, handle, "disconnected")?;
+    let reason = || Waiting { call: NAME.to_owned(), communicator: found.display_name(), ..Waiting::default() };
+    process.wait_until(found.lane(), reason, |lane| (!lane.core.requests.has_active(found.context())).then_some(()));
+    free_found(process, NAME, &found)
+}
+
+/// A communicator that may be `done` away with: no predefined one.
+fn ending(process: &'static Process, handle: Handle, done: &str) -> Result<CommRef> {
     let found = process.comm(handle)?;
-    found.attributes.delete_all(handle)?;
-    discard(process, &found);
+    if let Some(name) = comm::name(handle) {
+        return Err(Error::new(Class::Comm, format!("{name} is predefined and cannot be {done}")));
+    }
+    Ok(found)
+}
+
+/// The buffer that is attached to the communicator goes with it, when all that is in it has left (MPI-5.0 §3.6.1).
+fn free_found(process: &'static Process, name: &'static str, found: &CommRef) -> Result<()> {
+    found.attributes.delete_all(found.handle())?;
+    bsend::flush(process, name, &found.attached);
+    discard(process, found);
     Ok(())
 }
 
@@ -247,10 +266,18 @@ fn agree(
     parent: &Comm,
     member: bool,
 ) -> Result<Context> {
+    agree_by(process, &mut At(process, name, venue), parent.context().number(), member)
+}
+
+/// Agrees on a context by these rounds. `salt`: see `Seeker`.
+pub(crate) fn agree_by(
+    process: &'static Process,
+    rounds: &mut impl Rounds,
+    salt: u32,
+    member: bool,
+) -> Result<Context> {
     reap(process);
-    let numbers = context_ids::shared();
-    let seeker = Seeker { numbers, member, threads: threads::multiple(), salt: parent.context().number() };
-    seeker.agree(&mut At(process, name, venue))
+    Seeker { numbers: context_ids::shared(), member, threads: threads::multiple(), salt }.agree(rounds)
 }
 
 /// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs.
@@ -271,7 +298,7 @@ impl Drop for Comm {
 }
 
 /// The communicator itself, on a member.
-fn make(
+pub(crate) fn make(
     process: &'static Process,
     name: &'static str,
     parent: &Comm,
@@ -337,10 +364,10 @@ mod tests {
     fn colours_split_and_keys_sort_with_old_ranks_for_equals() {
         let all: Vec<u64> = [(Some(1), 5), (Some(0), -3), (None, 0), (Some(1), -1), (Some(1), 5), (Some(0), -4)]
             .map(|(color, key)| encode(color, key))
-            .to_vec();
+            .concat();
         assert_eq!(sorted(&all, Some(1)), [3, 0, 4]);
         assert_eq!(sorted(&all, Some(0)), [5, 1]);
         assert_eq!(sorted(&all, Some(7)), []);
-        assert_eq!(sorted(&[encode(Some(i32::MAX as u32), i32::MIN)], Some(i32::MAX as u32)), [0]);
+        assert_eq!(sorted(&encode(Some(i32::MAX as u64), i32::MIN), Some(i32::MAX as u64)), [0]);
     }
 }

@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard};
 pub const NUMBERS: usize = Context::NUMBERS as usize;
 pub const WORDS: usize = NUMBERS / 64;
 
-/// MPI_COMM_WORLD's number and MPI_COMM_SELF's.
-const PREDEFINED: usize = 2;
+/// MPI_COMM_WORLD's number, MPI_COMM_SELF's and that of meetings (`meeting`).
+const PREDEFINED: usize = 3;
 
 const _: () = assert!(NUMBERS.is_multiple_of(64 * LANES) && LANES <= 64);
 
@@ -304,8 +304,12 @@ mod tests {
         let numbers = Mutex::new(Numbers::new());
         let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
         let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 5 };
+        let first = PREDEFINED as u32;
         let given: Vec<_> = (0..2 * LANES).map(|_| seeker.agree(&mut Member(&meeting)).unwrap()).collect();
-        assert_eq!(given.iter().map(|c| c.number()).collect::<HashSet<_>>(), (2..2 + 2 * LANES as u32).collect());
+        assert_eq!(
+            given.iter().map(|c| c.number()).collect::<HashSet<_>>(),
+            (first..first + 2 * LANES as u32).collect()
+        );
         let lanes: HashSet<_> = given[..LANES - PREDEFINED].iter().map(|c| c.lane()).collect();
         assert_eq!(lanes.len(), LANES - PREDEFINED, "the first communicators share no lane");
         assert!(!lanes.contains(&Context(0).lane()));

@@ -1,42 +1,123 @@
-//! The end of MPI in a process, and what any program may ask about its start (MPI-5.0 chapter 11).
+//! Begin and end of MPI in a process, and what any program may ask about its start (MPI-5.0 chapter 11).
 //!
-//! Before it: `abi::env`; after it: everything, for the last time.
+//! MPI is used by the World Model, once, and by sessions, as often as they like and beside it. The rank leaves the job
+//! with the last of them, and comes back with the next session.
+//!
+//! Before it: `abi::env`, `session`; after it: everything, for the last time.
 
 use crate::errhandler::Object;
-use crate::process::{self, Process};
+use crate::process::{self, Process, SESSIONS, WORLD};
 use crate::{bsend, collective, errhandler};
-use hawser_base::{Error, Lane, Result, handle};
+use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SINGLE};
+use hawser_base::{Class, Error, Lane, Result, handle, threads};
 use hawser_job::{Phase, Waiting};
+
+/// MPI_Init.
+pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
+    begin(process, WORLD, thread_level)
+}
+
+/// `who` (`process::WORLD`, `process::SESSIONS`) begins to use MPI.
+pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
+    if process::was_forked() {
+        return Err(process::outside());
+    }
+    let mut users = process.users();
+    if who == WORLD && process::was_initialized() {
+        return Err(Error::new(Class::Other, "MPI is initialised already; it can be only once in a process"));
+    }
+    admit_threads(process, who, thread_level)?;
+    if process.in_use() == 0 {
+        process.segment().rank(process.job().local_rank() as usize).set_phase(Phase::Running);
+        if std::mem::take(&mut users.has_left) {
+            process.segment().set_all_finalized(false);
+            process.job().come_back();
+        }
+    }
+    match who {
+        WORLD => process.set_world_model(thread_level),
+        _ => users.sessions += 1,
+    }
+    process.set_stage(who, true);
+    Ok(())
+}
+
+/// From one thread inside the library at a time to several, if whoever begins may bring them. Sessions may each have a
+/// thread of their own (MPI-5.0 §11.3.1), so that two of them may be inside whatever their levels are; who says
+/// MPI_THREAD_SINGLE says that there is one thread in all.
+fn admit_threads(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
+    let beside_others = who == SESSIONS || process.in_use() & SESSIONS != 0;
+    let several = thread_level == THREAD_MULTIPLE || beside_others && thread_level != THREAD_SINGLE;
+    if !several || threads::multiple() {
+        return Ok(());
+    }
+    // The main thread may be inside at this moment, and knows of no other one.
+    let funneled = process.in_use() & WORLD != 0 && process.thread_level().is_ok_and(|level| level == THREAD_FUNNELED);
+    if funneled && !process.is_main_thread()? {
+        let text = "MPI_Init_thread was asked for MPI_THREAD_FUNNELED, and this is not the main thread; ask for \
+                    MPI_THREAD_MULTIPLE";
+        return Err(Error::new(Class::Other, text));
+    }
+    threads::set_multiple();
+    Ok(())
+}
+
+/// `who` no longer uses MPI. The last one takes the rank out of the job.
+pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
+    let mut users = process.users();
+    if who == SESSIONS {
+        users.sessions -= 1;
+        if users.sessions > 0 {
+            return;
+        }
+    }
+    if process.in_use() == who {
+        leave(process, call);
+        users.has_left = true;
+    }
+    process.set_stage(who, false);
+}
 
 /// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
 ///
-/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). MPI ends even if one of the
-/// delete functions fails: that is the error given here, and its handler has been called.
+/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). The World Model ends even if one
+/// of the delete functions fails: that is the error given here, and its handler has been called.
 pub fn finalize() -> Result<Option<Error>> {
     const NAME: &str = "MPI_Finalize";
     let process = process::get()?;
+    if !process.has_world() {
+        return Err(process::outside());
+    }
     let refused = process.self_comm().attributes.delete_all(handle::comm::SELF).err();
     if let Some(error) = &refused {
         errhandler::raise(&Object::Default, NAME, error);
     }
-    bsend::flush(process);
-    drain(process);
+    // What sessions have under way may wait for peers that come to their own end of the World Model first.
+    if process.in_use() == WORLD {
+        drain(process, NAME);
+    }
     // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
     // or an answer that it waits for.
     collective::barrier_of(NAME, handle::comm::WORLD)?;
-    drain(process);
+    end(process, WORLD, NAME);
+    Ok(refused)
+}
+
+/// The rank's end is no failure of the job any more.
+fn leave(process: &'static Process, call: &'static str) {
+    drain(process, call);
     let page = process.segment().rank(process.job().local_rank() as usize);
     page.set_phase(Phase::Finalized);
     process.job().finalize();
-    see_off(process);
-    process.finish();
-    Ok(refused)
+    // Peers may leave without having spoken to all ranks: they are owed their acknowledgements now.
+    process.fabric().before_sleep();
+    see_off(process, call);
 }
 
 /// Waits until what this rank sent has arrived, or nobody needs it any more: all ranks have come so far. A peer that has may be
 /// gone, and its last acknowledgement lost.
-fn see_off(process: &'static Process) {
-    let reason = || Waiting { call: "MPI_Finalize".to_owned(), ..Waiting::default() };
+fn see_off(process: &'static Process, call: &'static str) {
+    let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
     let world = process.world().lane();
     process.wait_until(world, reason, |_| {
         let done = process.fabric().flush() || process.segment().all_finalized();
@@ -44,9 +125,10 @@ fn see_off(process: &'static Process) {
     });
 }
 
-/// Waits until all that this rank has to send is with the devices, sends whose requests were freed too.
-fn drain(process: &'static Process) {
-    let reason = || Waiting { call: "MPI_Finalize".to_owned(), ..Waiting::default() };
+/// Waits until all that this rank has to send is with the devices, buffered sends and those whose requests were freed too.
+fn drain(process: &'static Process, call: &'static str) {
+    bsend::flush(process, call, process.attached());
+    let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
     let lanes: Vec<Lane> = process.active_lanes().collect();
     for lane in lanes {
         process.wait_until(lane, reason, |lane| lane.is_drained().then_some(()));

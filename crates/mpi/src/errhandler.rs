@@ -9,7 +9,7 @@
 use crate::comm::{Comm, CommRef};
 use crate::process::{self, Process};
 use crate::registry::Registry;
-use crate::{env, errors};
+use crate::{env, errors, session};
 use hawser_base::handle::{Kind, comm, errhandler};
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -102,6 +102,8 @@ pub enum Object {
     /// Null for MPI_FILE_NULL.
     File(Handle),
     Session(Handle),
+    /// None yet: the handler is the one that the call gives to the new object.
+    Given(Kind, Errhandler),
 }
 
 impl Created {
@@ -137,8 +139,15 @@ impl Errhandler {
         Ok(named.handle)
     }
 
-    fn is_for(&self, kind: Kind) -> bool {
-        !matches!(self, Errhandler::Call(created) if created.kind != kind)
+    /// The error handler of a handle, for objects of `kind` (MPI_ERR_ERRHANDLER).
+    pub fn of_kind(handle: Handle, kind: Kind) -> Result<Errhandler> {
+        match Errhandler::of(handle)? {
+            Errhandler::Call(created) if created.kind != kind => {
+                let text = format!("error handler {handle:?} was created for another kind of object than {kind:?}");
+                Err(Error::new(Class::Errhandler, text))
+            }
+            handler => Ok(handler),
+        }
     }
 }
 
@@ -164,15 +173,8 @@ pub fn free(handle: Handle) -> Result<()> {
 
 /// MPI_Comm_set_errhandler and its like.
 pub fn set(object: &Object, handle: Handle) -> Result<()> {
-    let handler = Errhandler::of(handle)?;
-    with_cell(object, |kind, cell| {
-        if !handler.is_for(kind) {
-            let text = format!("error handler {handle:?} was created for another kind of object than {kind:?}");
-            return Err(Error::new(Class::Errhandler, text));
-        }
-        cell.set(handler);
-        Ok(())
-    })?
+    Errhandler::of(handle)?;
+    with_cell(object, |kind, cell| Errhandler::of_kind(handle, kind).map(|handler| cell.set(handler)))?
 }
 
 /// MPI_Comm_get_errhandler and its like. The handle is to be freed.
@@ -199,7 +201,12 @@ fn with_cell<R>(object: &Object, f: impl FnOnce(Kind, &ErrhandlerCell) -> R) -> 
         Object::File(handle) if handle.is_null() => Ok(f(Kind::File, &NO_FILE)),
         Object::File(handle) => Err(dead(Class::File, "file", *handle)),
         Object::Win(handle) => Err(dead(Class::Win, "window", *handle)),
-        Object::Session(handle) => Err(dead(Class::Session, "session", *handle)),
+        Object::Session(handle) => Ok(f(Kind::Session, &session::get(*handle)?.errhandler)),
+        Object::Given(kind, handler) => {
+            let cell = ErrhandlerCell::default();
+            cell.set(handler.clone());
+            Ok(f(*kind, &cell))
+        }
     }
 }
 
@@ -236,7 +243,7 @@ impl Object {
     fn handle(&self) -> Handle {
         match self {
             Object::Default => stand_in().map_or(comm::SELF, Comm::handle),
-            Object::Told => Handle::NULL,
+            Object::Told | Object::Given(..) => Handle::NULL,
             Object::Held(comm) => comm.handle(),
             Object::Comm(handle) | Object::Win(handle) | Object::File(handle) | Object::Session(handle) => *handle,
         }

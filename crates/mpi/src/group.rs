@@ -3,7 +3,7 @@
 //! Pure sets: nothing here communicates. Before it: `abi::group`, `comm`; after it: nobody.
 
 use hawser_base::value::{IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
-use hawser_base::{Class, Error, Peer, Result};
+use hawser_base::{Class, Error, Handle, Peer, Result};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -13,6 +13,8 @@ pub struct Group {
     members: Members,
     /// The rank of this process.
     rank: Option<u32>,
+    /// The session that it comes from; null for the World Model's.
+    session: Handle,
     /// From processes back to ranks, made when first asked for.
     ranks: OnceLock<HashMap<Peer, u32>>,
 }
@@ -27,7 +29,7 @@ enum Members {
 impl Group {
     /// All processes of the job.
     pub fn world(size: u32, me: Peer) -> Group {
-        Group { members: Members::First(size), rank: Some(me.0), ranks: OnceLock::new() }
+        Group { members: Members::First(size), rank: Some(me.0), session: Handle::NULL, ranks: OnceLock::new() }
     }
 
     /// These processes, in this order; each at most once.
@@ -36,7 +38,16 @@ impl Group {
         let first = members.iter().enumerate().all(|(i, peer)| peer.index() == i);
         let members =
             if first { Members::First(members.len() as u32) } else { Members::Listed(members.into_boxed_slice()) };
-        Group { members, rank, ranks: OnceLock::new() }
+        Group { members, rank, session: Handle::NULL, ranks: OnceLock::new() }
+    }
+
+    /// The same of a session.
+    pub fn in_session(self, session: Handle) -> Group {
+        Group { session, ..self }
+    }
+
+    pub fn session(&self) -> Handle {
+        self.session
     }
 
     #[inline]
@@ -110,13 +121,13 @@ impl Group {
 
     fn select(&self, keep: impl Fn(u32, Peer) -> bool, me: Peer) -> Group {
         let members = self.peers().enumerate().filter(|&(rank, peer)| keep(rank as u32, peer));
-        Group::of(members.map(|(_, peer)| peer).collect(), me)
+        Group::of(members.map(|(_, peer)| peer).collect(), me).in_session(self.session)
     }
 
     /// MPI_Group_union: this group's members, then the other's that are not among them.
     pub fn union(&self, other: &Group, me: Peer) -> Group {
         let rest = other.peers().filter(|&peer| self.rank_of(peer).is_none());
-        Group::of(self.peers().chain(rest).collect(), me)
+        Group::of(self.peers().chain(rest).collect(), me).in_session(self.session)
     }
 
     /// MPI_Group_intersection.
@@ -144,7 +155,8 @@ impl Group {
     /// MPI_Group_incl.
     pub fn include(&self, ranks: &[i32], me: Peer) -> Result<Group> {
         self.check_ranks(ranks)?;
-        Ok(Group::of(ranks.iter().filter_map(|&rank| self.peer(rank as u32)).collect(), me))
+        let members = ranks.iter().filter_map(|&rank| self.peer(rank as u32)).collect();
+        Ok(Group::of(members, me).in_session(self.session))
     }
 
     /// MPI_Group_excl.

@@ -17,7 +17,7 @@ const ASSERTIONS: [&[u8]; 5] = [
 ];
 
 /// Kinds of memory that buffers may lie in (MPI-5.0 §12.4.3): the program's and MPI_Alloc_mem's.
-const MEMORY_KINDS: [&[u8]; 2] = [b"mpi_memory_alloc_kinds", b"mpi,system"];
+pub(crate) const MEMORY_KINDS: [&[u8]; 2] = [b"mpi_memory_alloc_kinds", b"mpi,system"];
 
 /// The hints of one communicator: a bit for each assertion that holds.
 #[derive(Default)]

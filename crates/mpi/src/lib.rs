@@ -21,14 +21,17 @@ pub mod env;
 pub mod errhandler;
 pub mod errors;
 pub mod exchange;
+pub mod fortran;
 pub mod grequest;
 pub mod group;
+pub mod hardware;
 pub mod hints;
 pub mod info;
 /// Public for the fuzz target (`tests/fuzz_packets.rs`) alone.
 #[doc(hidden)]
 pub mod lane;
 pub mod matching;
+pub mod meeting;
 pub mod memory;
 pub mod ops;
 /// Likewise.
@@ -41,6 +44,7 @@ pub mod process;
 pub mod pt2pt;
 mod registry;
 pub mod request;
+pub mod session;
 pub mod status;
 pub mod task;
 pub mod types;

@@ -1,20 +1,22 @@
 //! This process as MPI sees it: who it is, its lanes, its tables of objects (MPI-5.0 §11.2).
 //!
-//! There is one, made by `node` and kept for good; every call of the application begins with `get`.
+//! There is one, made by `node` and kept for good; every call of the application begins with `get`. Who uses it, the
+//! World Model or sessions, is kept here and told by `env`.
 //! Before it: `node` (which brings world, devices and parameters together); after it: everything here.
 
 use crate::bsend::Attached;
-use crate::comm::Comm;
+use crate::comm::{Comm, CommRef};
 use crate::comm_create;
 use crate::counters::{self, Counter};
 use crate::group::Group;
 use crate::lane::Lane;
 use crate::matching::{Limits, Op};
+use crate::meeting;
 use crate::memory::Memory;
 use crate::probe::Message;
 use crate::{info, ops, types};
 use hawser_base::table::{Reserved, Table};
-use hawser_base::threads::{self, LaneCell};
+use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 use hawser_boot::World;
 use hawser_job::counters::Counters;
@@ -22,13 +24,13 @@ use hawser_job::{Segment, Waiting};
 use hawser_os::fork;
 use hawser_transport::{Fabric, Patience};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
 /// See the module.
 pub struct Process {
-    /// First, because every call looks at it.
+    /// Who uses MPI here, some of the constants below. First, because every call looks at it.
     stage: AtomicU8,
     active: AtomicU32,
     /// Calls that looked at the lanes and did not wait.
@@ -38,6 +40,7 @@ pub struct Process {
     lanes: [LaneCell<Lane>; LANES],
     world_comm: Comm,
     self_comm: Comm,
+    meeting: Comm,
     comms: Table<Comm>,
     groups: Table<Arc<Group>>,
     messages: Table<Message>,
@@ -48,14 +51,33 @@ pub struct Process {
     counters: Counters,
     segment: Segment,
     world: World,
+    users: Mutex<Users>,
+    world_model: OnceLock<WorldModel>,
+}
+
+/// The World Model: between MPI_Init and MPI_Finalize.
+pub const WORLD: u8 = 1;
+/// There are sessions.
+pub const SESSIONS: u8 = 2;
+const RUNNING: u8 = WORLD | SESSIONS;
+/// MPI_Finalize was called.
+const WORLD_ENDED: u8 = 4;
+/// In a child of fork: a copy of the rank, which its peers know nothing of.
+const CHILD: u8 = 8;
+
+/// Held while somebody begins or ends to use MPI.
+#[derive(Default)]
+pub struct Users {
+    pub sessions: u32,
+    /// The job was told that this rank has left.
+    pub has_left: bool,
+}
+
+/// What MPI_Init was told.
+struct WorldModel {
     thread_level: i32,
     main_thread: std::thread::ThreadId,
 }
-
-const RUNNING: u8 = 1;
-const FINALIZED: u8 = 2;
-/// In a child of fork: a copy of the rank, which its peers know nothing of.
-const CHILD: u8 = 3;
 
 /// What `node` brings.
 pub struct Parts {
@@ -64,19 +86,19 @@ pub struct Parts {
     pub fabric: &'static Fabric,
     pub limits: Limits,
     pub patience: Patience,
-    pub thread_level: i32,
 }
 
-/// Makes the process; called once, by `node`, under its lock.
+/// Makes the process, which nobody uses yet; called once, by `node`, under its lock.
 pub fn start(parts: Parts) -> Result<&'static Process> {
-    let Parts { world, segment, fabric, limits, patience, thread_level } = parts;
+    let Parts { world, segment, fabric, limits, patience } = parts;
     fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
     info::note_start();
-    threads::set_multiple(thread_level == hawser_base::value::THREAD_MULTIPLE);
     let me = Peer(world.rank());
     let counters = segment.rank(world.local_rank() as usize).counters();
     let group = Arc::new(Group::world(world.size(), me));
     let alone = Arc::new(Group::of(vec![me], me));
+    let meeting = Comm::new(meeting::CONTEXT, group.clone());
+    meeting.set_name(b"a group that has no communicator yet");
     let world_comm = Comm::new(Context(0), group);
     world_comm.set_handle(hawser_base::handle::comm::WORLD);
     world_comm.set_name(b"MPI_COMM_WORLD");
@@ -86,13 +108,13 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     let self_comm = Comm::new(Context::new(1, 0), alone);
     self_comm.set_handle(hawser_base::handle::comm::SELF);
     self_comm.set_name(b"MPI_COMM_SELF");
-    let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;
+    let active = [&world_comm, &self_comm, &meeting].iter().fold(0, |lanes, comm| lanes | 1 << comm.lane().0);
     let (contended, at) = counters.word(Counter::LaneContended as usize);
     let lane = |i: usize| {
         LaneCell::counted(Lane::new(LaneId(i as u8), fabric, limits, counters.clone()), contended.clone(), at)
     };
     let process = Process {
-        stage: AtomicU8::new(RUNNING),
+        stage: AtomicU8::new(0),
         active: AtomicU32::new(active),
         glances: AtomicU32::new(0),
         fabric,
@@ -100,6 +122,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         lanes: std::array::from_fn(lane),
         world_comm,
         self_comm,
+        meeting,
         comms: Table::new(),
         groups: Table::new(),
         messages: Table::new(),
@@ -110,69 +133,112 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         counters,
         segment,
         world,
-        thread_level,
-        main_thread: std::thread::current().id(),
+        users: Mutex::default(),
+        world_model: OnceLock::new(),
     };
-    if PROCESS.set(process).is_err() {
-        return Err(Error::new(Class::Other, "MPI is initialised already in this process"));
-    }
-    get()
+    Ok(PROCESS.get_or_init(|| process))
 }
 
-/// The process between MPI_Init and MPI_Finalize (MPI_ERR_OTHER otherwise).
+/// The process while somebody uses MPI (MPI_ERR_OTHER otherwise).
 #[inline(always)]
 pub fn get() -> Result<&'static Process> {
     match PROCESS.get() {
-        Some(process) if process.stage.load(Relaxed) == RUNNING => Ok(process), // partner: `finish`
+        Some(process) if process.stage.load(Relaxed) & RUNNING != 0 => Ok(process), // partner: `set_stage`
         _ => Err(outside()),
     }
 }
 
-/// The process, finalised or not.
+/// The process, whether somebody uses it or not.
 pub fn any() -> Option<&'static Process> {
     PROCESS.get()
 }
 
 /// The process whose error handlers hold: also in a child of fork, where every call fails.
 pub fn of_handlers() -> Result<&'static Process> {
-    get().or_else(|error| PROCESS.get().filter(|process| process.stage.load(Relaxed) == CHILD).ok_or(error)) // partner: `in_child`
+    get().or_else(|error| PROCESS.get().filter(|process| process.is_child()).ok_or(error))
 }
 
 #[cold]
-fn outside() -> Error {
-    let stage = PROCESS.get().map(|process| process.stage.load(Relaxed)); // partner: `finish`, `in_child`
+pub fn outside() -> Error {
+    let stage = PROCESS.get().map_or(0, |process| process.stage.load(Relaxed)); // partner: `set_stage`, `in_child`
     let text = match stage {
-        None => "called before MPI_Init",
-        Some(CHILD) => {
+        _ if stage & CHILD != 0 => {
             "called in a child of fork, which is no rank; call MPI in the process that called MPI_Init, or start the child \
              as a program of its own (exec)"
         }
-        Some(_) => "called after MPI_Finalize",
+        _ if stage & WORLD_ENDED != 0 => "called after MPI_Finalize",
+        _ if was_used() => {
+            "called after the last MPI_Session_finalize; a new session has to be made (MPI_Session_init)"
+        }
+        _ => "called before MPI_Init",
     };
     Error::new(Class::Other, text)
+}
+
+fn was_used() -> bool {
+    PROCESS.get().is_some_and(|process| process.users().has_left)
 }
 
 /// Nothing is called here that the child may not: it has one thread, and locks may be held for ever.
 extern "C" fn in_child() {
     if let Some(process) = PROCESS.get() {
-        let _ = process.stage.compare_exchange(RUNNING, CHILD, Relaxed, Relaxed); // partner: `get`, in this one thread
+        let stage = process.stage.load(Relaxed); // partner of both: `get`, in this one thread
+        if stage & RUNNING != 0 {
+            process.stage.store(if stage & WORLD != 0 { CHILD | WORLD_ENDED } else { CHILD }, Relaxed);
+        }
     }
 }
 
-/// MPI_Initialized.
+/// MPI_Initialized, which asks for the World Model alone.
 pub fn was_initialized() -> bool {
-    PROCESS.get().is_some()
+    stage_has(WORLD | WORLD_ENDED)
 }
 
 /// MPI_Finalized. In a child of fork there is no MPI any more, and exit handlers (mpi4py's, PETSc's) need not end it.
 pub fn was_finalized() -> bool {
-    PROCESS.get().is_some_and(|process| process.stage.load(Acquire) != RUNNING)
+    stage_has(WORLD_ENDED | CHILD)
+}
+
+/// This process is a fork of a rank.
+pub fn was_forked() -> bool {
+    stage_has(CHILD)
+}
+
+fn stage_has(bits: u8) -> bool {
+    PROCESS.get().is_some_and(|process| process.stage.load(Acquire) & bits != 0) // partner: `set_stage`
 }
 
 impl Process {
-    /// No call but a few may follow (MPI-5.0 §11.2.2).
-    pub fn finish(&self) {
-        self.stage.store(FINALIZED, Release); // partners: `get`, `was_finalized`
+    pub fn users(&self) -> MutexGuard<'_, Users> {
+        self.users.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Who uses MPI here: `WORLD`, `SESSIONS`.
+    pub fn in_use(&self) -> u8 {
+        self.stage.load(Acquire) & RUNNING // partner: `set_stage`
+    }
+
+    fn is_child(&self) -> bool {
+        self.stage.load(Relaxed) & CHILD != 0 // partner: `in_child`
+    }
+
+    /// MPI_COMM_WORLD and MPI_COMM_SELF may be named.
+    #[inline(always)]
+    pub fn has_world(&self) -> bool {
+        self.stage.load(Relaxed) & (WORLD | CHILD) != 0 // partner: `set_stage`
+    }
+
+    /// `who` uses MPI from now on, or no longer. For one who holds `users`, and not in a child of fork.
+    pub fn set_stage(&self, who: u8, uses: bool) {
+        let stage = self.stage.load(Relaxed); // written under `users` alone
+        let ended = if who == WORLD && !uses { WORLD_ENDED } else { 0 };
+        let stage = if uses { stage | who } else { stage & !who | ended };
+        self.stage.store(stage, Release); // partners: `get`, `was_finalized`
+    }
+
+    /// Said once, by MPI_Init in its thread.
+    pub fn set_world_model(&self, thread_level: i32) {
+        let _ = self.world_model.set(WorldModel { thread_level, main_thread: std::thread::current().id() });
     }
 
     #[inline(always)]
@@ -198,13 +264,23 @@ impl Process {
         Peer(self.world_comm.rank())
     }
 
-    pub fn thread_level(&self) -> i32 {
-        self.thread_level
+    fn world_model(&self) -> Result<&WorldModel> {
+        self.world_model.get().ok_or_else(|| Error::new(Class::Other, "called before MPI_Init, of which it tells"))
+    }
+
+    /// MPI_Query_thread.
+    pub fn thread_level(&self) -> Result<i32> {
+        self.world_model().map(|model| model.thread_level)
     }
 
     /// MPI_Is_thread_main.
-    pub fn is_main_thread(&self) -> bool {
-        std::thread::current().id() == self.main_thread
+    pub fn is_main_thread(&self) -> Result<bool> {
+        self.world_model().map(|model| std::thread::current().id() == model.main_thread)
+    }
+
+    /// All processes, on a context of its own: where members of a group meet that has no communicator yet.
+    pub fn meeting(&'static self) -> CommRef {
+        CommRef::Predefined(&self.meeting)
     }
 
     pub fn fabric(&self) -> &'static Fabric {
@@ -279,7 +355,7 @@ impl Process {
     }
 
     /// A handle for a message that a matched probe took.
-    pub fn new_message(&'static self, comm: &crate::comm::CommRef, held: Op) -> Result<Handle> {
+    pub fn new_message(&'static self, comm: &CommRef, held: Op) -> Result<Handle> {
         let message = Message { comm: comm.clone(), held };
         self.messages.insert(message).ok_or_else(|| full("probed messages"))
     }

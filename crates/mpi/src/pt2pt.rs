@@ -103,7 +103,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
     let lean = matches!(mode, Mode::Standard | Mode::Ready) && dest >= 0 && tag >= 0;
     let Some(mem) = buf.lean_memory().filter(|_| lean) else { return false };
     let counted; // one call below for both kinds, so that it is inlined
-    let comm = if comm == handle::comm::WORLD {
+    let comm = if comm == handle::comm::WORLD && process.has_world() {
         process.world()
     } else {
         let Some(found) = process.comms().get(comm) else { return false };
@@ -220,7 +220,7 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
 fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
     let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
     let counted; // as in `send_lean`
-    let comm = if comm == handle::comm::WORLD {
+    let comm = if comm == handle::comm::WORLD && process.has_world() {
         process.world()
     } else {
         counted = process.comms().get(comm)?;

@@ -10,7 +10,7 @@ use crate::persistent::Recipe;
 use crate::status::Status;
 use crate::task::{self, Tasks};
 use hawser_base::value::ANY_SOURCE;
-use hawser_base::{Class, Error, Handle, LANES, Lane, Peer, Result};
+use hawser_base::{Class, Context, Error, Handle, LANES, Lane, Peer, Result};
 use std::sync::Arc;
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
@@ -259,6 +259,13 @@ impl Requests {
         }
     }
 
+    /// Whether something is under way on the communicator of `context`.
+    pub fn has_active(&self, context: Context) -> bool {
+        let mut active =
+            self.iter().filter(|request| !matches!(request.state, State::Inactive) && request.status().is_none());
+        active.any(|request| request.comm.context() == context)
+    }
+
     /// The engine knows an operation of the request. A partitioned one has several.
     #[inline]
     pub fn begun(&mut self, index: u32, op: Op) {
@@ -298,7 +305,6 @@ mod tests {
     use super::*;
     use crate::comm::Comm;
     use crate::group::Group;
-    use hawser_base::Context;
 
     #[test]
     fn each_of_millions_of_requests_has_a_handle_of_its_own() {

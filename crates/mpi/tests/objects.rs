@@ -23,10 +23,10 @@ fn start() {
         let page = segment.rank(0);
         let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
         let limits = matching::Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
-        let thread_level = hawser_base::value::THREAD_MULTIPLE;
         let fabric = Box::leak(Box::new(fabric));
         let patience = Patience::new(false, page.doorbell(), page.wait(), fabric).unwrap();
-        process::start(Parts { world, segment, fabric, limits, patience, thread_level }).unwrap();
+        let process = process::start(Parts { world, segment, fabric, limits, patience }).unwrap();
+        env::init(process, hawser_base::value::THREAD_MULTIPLE).unwrap();
     });
 }
 

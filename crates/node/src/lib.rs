@@ -1,7 +1,7 @@
 //! Floor 6: where a process is put together: parameters → boot → devices → transport → `mpi::process`.
 //!
 //! The only room that knows every device. A new device is one row of `DEVICES`. Before it: the ABI crates, for
-//! MPI_Init, and `hawser-info`, which tells the devices and the parameters; after it: nothing of it is left but the
+//! MPI_Init and the first session, and `hawser-info`, which tells the devices and the parameters; after it: nothing of it is left but the
 //! parts that it joined.
 
 #![forbid(unsafe_code)]
@@ -16,7 +16,7 @@ use hawser_boot::World;
 use hawser_dev_ether::{EtherDevice, Setup, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
-use hawser_job::{Phase, Segment};
+use hawser_job::Segment;
 use hawser_link::frame::Key;
 use hawser_mpi::counters;
 use hawser_mpi::matching::Limits;
@@ -27,20 +27,17 @@ use std::sync::Mutex;
 /// One initialisation at a time.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// Makes this process a rank with the thread level that it asks for (a house value).
-pub fn start(thread_level: i32) -> Result<&'static Process> {
+/// Makes this process a rank, if it is none yet.
+pub fn start() -> Result<&'static Process> {
     let _alone = STARTING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if process::was_initialized() {
-        return Err(Error::new(Class::Other, "MPI is initialised already; it can be only once in a process"));
+    if let Some(process) = process::any() {
+        return Ok(process);
     }
     params::check()?;
     let mut world = hawser_boot::attach()?;
     match join(&mut world) {
         Ok(Joined { segment, fabric, limits, patience }) => {
-            let page = segment.rank(world.local_rank() as usize);
-            let process = process::start(Parts { world, segment, fabric, limits, patience, thread_level })?;
-            page.set_phase(Phase::Running);
-            Ok(process)
+            process::start(Parts { world, segment, fabric, limits, patience })
         }
         Err(error) => {
             world.keep();

@@ -36,6 +36,21 @@ pub fn units(unit: Unit) -> io::Result<Vec<Vec<usize>>> {
     Ok(units_of(&allowed()?, unit, Path::new("/sys/devices/system/cpu")))
 }
 
+/// The number of the one unit that this process may run in; none where it may run in several.
+pub fn only_unit(unit: Unit) -> Option<u32> {
+    only_unit_of(&allowed().ok()?, unit, Path::new("/sys/devices/system/cpu"))
+}
+
+/// Its number is its name's, which begins with its first core's, of all that the host has.
+fn only_unit_of(cores: &[usize], unit: Unit, root: &Path) -> Option<u32> {
+    let units = units_of(cores, unit, root);
+    let [only] = &units[..] else { return None };
+    let name = unit_of(&root.join(format!("cpu{}", only[0])), unit);
+    let name = name.unwrap_or_else(|| if unit == Unit::Thread { only[0].to_string() } else { "0".into() });
+    let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 fn units_of(cores: &[usize], unit: Unit, root: &Path) -> Vec<Vec<usize>> {
     let mut units: Vec<(String, Vec<usize>)> = Vec::new();
     for &core in cores {
@@ -190,6 +205,11 @@ mod tests {
         assert_eq!(units_of(&[0, 1, 2, 3], Unit::Cache(2), &root), all);
         assert_eq!(units_of(&[1, 3, 9], Unit::Core, &root), [vec![1, 3], vec![9]]);
         assert_eq!(units_of(&[1, 3], Unit::Thread, &root), [vec![1], vec![3]]);
+        assert_eq!(only_unit_of(&[3], Unit::Socket, &root), Some(1), "by its first core, which others may use");
+        assert_eq!(only_unit_of(&[1, 3], Unit::Numa, &root), Some(1));
+        assert_eq!(only_unit_of(&[3], Unit::Thread, &root), Some(3));
+        assert_eq!(only_unit_of(&[0, 1], Unit::Core, &root), None);
+        assert_eq!(only_unit_of(&[0, 1], Unit::Cache(2), &root), Some(0));
         fs::remove_dir_all(root).unwrap();
         assert_eq!(units(Unit::Socket).unwrap().concat().len(), allowed().unwrap().len());
     }

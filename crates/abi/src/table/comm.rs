@@ -24,7 +24,7 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) [comm(comm1)] => comm::compare;
     both MPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) [comm(comm)] => comm::create;
     both MPI_Comm_create_from_group(group: Group, stringtag: *const c_char, info: Info, errhandler: Errhandler,
-        newcomm: *mut Comm) [default] => unsupported;
+        newcomm: *mut Comm) [default] => session::comm_create_from_group;
     both MPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm)
         [comm(comm)] => comm::create_group;
     both MPI_Comm_create_keyval(comm_copy_attr_fn: CommCopyAttrFunction, comm_delete_attr_fn: CommDeleteAttrFunction,

@@ -18,7 +18,7 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
         [comm(comm)] => unsupported;
     both MPI_Comm_create_errhandler(comm_errhandler_fn: CommErrhandlerFunction, errhandler: *mut Errhandler)
         [default] => errhandler::comm_create;
-    both MPI_Comm_disconnect(comm: *mut Comm) [comm_at(comm)] => unsupported;
+    both MPI_Comm_disconnect(comm: *mut Comm) [comm_at(comm)] => comm::disconnect;
     both MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) [comm(comm)] => errhandler::comm_get;
     both MPI_Comm_get_parent(parent: *mut Comm) [default] => comm::get_parent;
     both MPI_Comm_join(fd: c_int, intercomm: *mut Comm) [default] => unsupported;
@@ -44,12 +44,12 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Finalize() [default] => env::finalize;
     both MPI_Finalized(flag: *mut c_int) [default] => env::finalized;
     both MPI_Free_mem(base: *mut c_void) [default] => memory::free;
-    both MPI_Get_hw_resource_info(hw_info: *mut Info) [default] => unsupported;
+    both MPI_Get_hw_resource_info(hw_info: *mut Info) [default] => env::get_hw_resource_info;
     both MPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) [default] => env::get_library_version;
     both MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) [default] => env::get_processor_name;
     both MPI_Get_version(version: *mut c_int, subversion: *mut c_int) [default] => env::get_version;
     both MPI_Group_from_session_pset(session: Session, pset_name: *const c_char, newgroup: *mut Group)
-        [session(session)] => unsupported;
+        [session(session)] => session::group_from_pset;
     both MPI_Info_create(info: *mut Info) [default] => info::create;
     both MPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut Info) [default] => info::create_env;
     both MPI_Info_delete(info: Info, key: *const c_char) [default] => info::delete;
@@ -80,17 +80,17 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Session_call_errhandler(session: Session, errorcode: c_int) [session(session)] => errhandler::session_call;
     both MPI_Session_create_errhandler(session_errhandler_fn: SessionErrhandlerFunction, errhandler: *mut Errhandler)
         [default] => errhandler::session_create;
-    both MPI_Session_finalize(session: *mut Session) [session_at(session)] => unsupported;
+    both MPI_Session_finalize(session: *mut Session) [session_at(session)] => session::finalize;
     both MPI_Session_get_errhandler(session: Session, errhandler: *mut Errhandler)
         [session(session)] => errhandler::session_get;
-    both MPI_Session_get_info(session: Session, info_used: *mut Info) [session(session)] => unsupported;
+    both MPI_Session_get_info(session: Session, info_used: *mut Info) [session(session)] => session::get_info;
     both MPI_Session_get_nth_pset(session: Session, info: Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
-        [session(session)] => unsupported;
+        [session(session)] => session::get_nth_pset;
     both MPI_Session_get_num_psets(session: Session, info: Info, npset_names: *mut c_int)
-        [session(session)] => unsupported;
+        [session(session)] => session::get_num_psets;
     both MPI_Session_get_pset_info(session: Session, pset_name: *const c_char, info: *mut Info)
-        [session(session)] => unsupported;
-    both MPI_Session_init(info: Info, errhandler: Errhandler, session: *mut Session) [default] => unsupported;
+        [session(session)] => session::get_pset_info;
+    both MPI_Session_init(info: Info, errhandler: Errhandler, session: *mut Session) [default] => session::init;
     both MPI_Session_set_errhandler(session: Session, errhandler: Errhandler)
         [session(session)] => errhandler::session_set;
     both MPI_Unpublish_name(service_name: *const c_char, info: Info, port_name: *const c_char) [default] => unsupported;

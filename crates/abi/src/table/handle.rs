@@ -6,13 +6,13 @@
 #[macro_export]
 macro_rules! table_handle { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Abi_get_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void,
-        is_set: *mut c_int) [default] => unsupported;
-    both MPI_Abi_get_fortran_info(info: *mut Info) [default] => unsupported;
-    both MPI_Abi_get_info(info: *mut Info) [default] => unsupported;
+        is_set: *mut c_int) [default] => fortran::get_booleans;
+    both MPI_Abi_get_fortran_info(info: *mut Info) [default] => fortran::get_info;
+    both MPI_Abi_get_info(info: *mut Info) [default] => env::abi_get_info;
     both MPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) [default] => env::abi_get_version;
     both MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void)
-        [default] => unsupported;
-    both MPI_Abi_set_fortran_info(info: Info) [default] => unsupported;
+        [default] => fortran::set_booleans;
+    both MPI_Abi_set_fortran_info(info: Info) [default] => fortran::set_info;
     mpich MPI_Comm_c2f(comm: Comm) -> Fint => handles::to_int;
     mpich MPI_Comm_f2c(comm: Fint) -> Comm => handles::comm_from_int;
     both MPI_Comm_fromint(comm: c_int) -> Comm => handles::comm_from_int;

@@ -17,7 +17,7 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
     mpich MPIX_Comm_agree(comm: Comm, flag: *mut c_int) [comm(comm)] => unsupported;
     mpich MPIX_Comm_create_errhandler_x(comm_errhandler_fn_x: CommErrhandlerFunctionX,
         destructor_fn: DestructorFunction, extra_state: *mut c_void, errhandler: *mut Errhandler)
-        [default] => unsupported;
+        [default] => mpix::comm_create_errhandler;
     mpich MPIX_Comm_failure_ack(comm: Comm) [comm(comm)] => unsupported;
     mpich MPIX_Comm_failure_get_acked(comm: Comm, failedgrp: *mut Group) [comm(comm)] => unsupported;
     mpich MPIX_Comm_get_failed(comm: Comm, failedgrp: *mut Group) [comm(comm)] => unsupported;
@@ -27,7 +27,7 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
     mpich MPIX_Comm_test_threadcomm(comm: Comm, flag: *mut c_int) [comm(comm)] => unsupported;
     mpich MPIX_File_create_errhandler_x(comm_errhandler_fn_x: FileErrhandlerFunctionX,
         destructor_fn: DestructorFunction, extra_state: *mut c_void, errhandler: *mut Errhandler)
-        [default] => unsupported;
+        [default] => mpix::file_create_errhandler;
     mpich MPIX_GPU_query_support(gpu_type: c_int, is_supported: *mut c_int) [default] => mpix::gpu_query_support;
     mpich MPIX_Grequest_class_allocate(greq_class: GrequestClass, extra_state: *mut c_void, request: *mut Request)
         [default] => grequest::class_allocate;
@@ -38,7 +38,7 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
         cancel_fn: GrequestCancelFunction, poll_fn: GrequestPollFunction, wait_fn: GrequestWaitFunction,
         extra_state: *mut c_void, request: *mut Request) [default] => grequest::start_polled;
     mpich MPIX_Info_set_hex(info: Info, key: *const c_char, value: *const c_void, value_size: c_int)
-        [default] => unsupported;
+        [default] => mpix::info_set_hex;
     mpich MPIX_Irecv_enqueue(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
         request: *mut Request) [comm(comm)] => unsupported;
     mpich MPIX_Irecv_enqueue_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int,
@@ -48,7 +48,7 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
     mpich MPIX_Isend_enqueue_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm, request: *mut Request) [comm(comm)] => unsupported;
     mpich MPIX_Op_create_x(user_fn_x: UserFunctionX, destructor_fn: DestructorFunction, commute: c_int,
-        extra_state: *mut c_void, op: *mut Op) [default] => unsupported;
+        extra_state: *mut c_void, op: *mut Op) [default] => mpix::op_create;
     mpich MPIX_Query_cuda_support() -> c_int => mpix::query_gpu;
     mpich MPIX_Query_hip_support() -> c_int => mpix::query_gpu;
     mpich MPIX_Query_ze_support() -> c_int => mpix::query_gpu;
@@ -63,7 +63,7 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
         [comm(comm)] => unsupported;
     mpich MPIX_Session_create_errhandler_x(comm_errhandler_fn_x: SessionErrhandlerFunctionX,
         destructor_fn: DestructorFunction, extra_state: *mut c_void, errhandler: *mut Errhandler)
-        [default] => unsupported;
+        [default] => mpix::session_create_errhandler;
     mpich MPIX_Start_progress_thread(stream: Stream) [default] => unsupported;
     mpich MPIX_Stop_progress_thread(stream: Stream) [default] => unsupported;
     mpich MPIX_Stream_comm_create(comm: Comm, stream: Stream, newcomm: *mut Comm) [comm(comm)] => unsupported;
@@ -93,12 +93,12 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
     mpich MPIX_Threadcomm_init(comm: Comm, num_threads: c_int, newthreadcomm: *mut Comm) [comm(comm)] => unsupported;
     mpich MPIX_Threadcomm_start(threadcomm: Comm) [comm(threadcomm)] => unsupported;
     mpich MPIX_Type_iov(datatype: Datatype, iov_offset: Count, iov: *mut Iov, max_iov_len: Count,
-        actual_iov_len: *mut Count) [default] => unsupported;
+        actual_iov_len: *mut Count) [default] => mpix::type_iov;
     mpich MPIX_Type_iov_len(datatype: Datatype, max_iov_bytes: Count, iov_len: *mut Count, actual_iov_bytes: *mut Count)
-        [default] => unsupported;
+        [default] => mpix::type_iov_len;
     mpich MPIX_Wait_enqueue(request: *mut Request, status: *mut Status) [default] => unsupported;
     mpich MPIX_Waitall_enqueue(count: c_int, array_of_requests: *mut Request, array_of_statuses: *mut Status)
         [default] => unsupported;
     mpich MPIX_Win_create_errhandler_x(comm_errhandler_fn_x: WinErrhandlerFunctionX, destructor_fn: DestructorFunction,
-        extra_state: *mut c_void, errhandler: *mut Errhandler) [default] => unsupported;
+        extra_state: *mut c_void, errhandler: *mut Errhandler) [default] => mpix::win_create_errhandler;
 } } }

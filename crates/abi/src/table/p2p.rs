@@ -18,13 +18,13 @@ macro_rules! table_p2p { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) [default] => buffered::detach;
     both MPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut Count) [default] => buffered::detach;
     both MPI_Buffer_flush() [default] => buffered::flush;
-    both MPI_Buffer_iflush(request: *mut Request) [default] => unsupported;
-    both MPI_Comm_attach_buffer(comm: Comm, buffer: *mut c_void, size: c_int) [comm(comm)] => unsupported;
-    both MPI_Comm_attach_buffer_c(comm: Comm, buffer: *mut c_void, size: Count) [comm(comm)] => unsupported;
-    both MPI_Comm_detach_buffer(comm: Comm, buffer_addr: *mut c_void, size: *mut c_int) [comm(comm)] => unsupported;
-    both MPI_Comm_detach_buffer_c(comm: Comm, buffer_addr: *mut c_void, size: *mut Count) [comm(comm)] => unsupported;
-    both MPI_Comm_flush_buffer(comm: Comm) [comm(comm)] => unsupported;
-    both MPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) [comm(comm)] => unsupported;
+    both MPI_Buffer_iflush(request: *mut Request) [default] => buffered::iflush;
+    both MPI_Comm_attach_buffer(comm: Comm, buffer: *mut c_void, size: c_int) [comm(comm)] => buffered::comm_attach;
+    both MPI_Comm_attach_buffer_c(comm: Comm, buffer: *mut c_void, size: Count) [comm(comm)] => buffered::comm_attach;
+    both MPI_Comm_detach_buffer(comm: Comm, buffer_addr: *mut c_void, size: *mut c_int) [comm(comm)] => buffered::comm_detach;
+    both MPI_Comm_detach_buffer_c(comm: Comm, buffer_addr: *mut c_void, size: *mut Count) [comm(comm)] => buffered::comm_detach;
+    both MPI_Comm_flush_buffer(comm: Comm) [comm(comm)] => buffered::comm_flush;
+    both MPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) [comm(comm)] => buffered::comm_iflush;
     both MPI_Ibsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         request: *mut Request) [comm(comm)] => p2p::ibsend;
     both MPI_Ibsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
@@ -117,15 +117,15 @@ macro_rules! table_p2p { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Sendrecv_replace_c(buf: *mut c_void, count: Count, datatype: Datatype, dest: c_int, sendtag: c_int,
         source: c_int, recvtag: c_int, comm: Comm, status: *mut Status) [comm(comm)] => p2p::sendrecv_replace;
     both MPI_Session_attach_buffer(session: Session, buffer: *mut c_void, size: c_int)
-        [session(session)] => unsupported;
+        [session(session)] => buffered::session_attach;
     both MPI_Session_attach_buffer_c(session: Session, buffer: *mut c_void, size: Count)
-        [session(session)] => unsupported;
+        [session(session)] => buffered::session_attach;
     both MPI_Session_detach_buffer(session: Session, buffer_addr: *mut c_void, size: *mut c_int)
-        [session(session)] => unsupported;
+        [session(session)] => buffered::session_detach;
     both MPI_Session_detach_buffer_c(session: Session, buffer_addr: *mut c_void, size: *mut Count)
-        [session(session)] => unsupported;
-    both MPI_Session_flush_buffer(session: Session) [session(session)] => unsupported;
-    both MPI_Session_iflush_buffer(session: Session, request: *mut Request) [session(session)] => unsupported;
+        [session(session)] => buffered::session_detach;
+    both MPI_Session_flush_buffer(session: Session) [session(session)] => buffered::session_flush;
+    both MPI_Session_iflush_buffer(session: Session, request: *mut Request) [session(session)] => buffered::session_iflush;
     both MPI_Ssend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm)
         [comm(comm)] => p2p::ssend;
     both MPI_Ssend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm)

@@ -11,6 +11,7 @@
 //! Before it: `coll`'s reduction steps and `mpi`'s accumulates; `number` is the arithmetic, `pair` the
 //! search for places.
 
+pub mod booleans;
 mod number;
 mod pair;
 mod quad;
@@ -112,6 +113,9 @@ pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
     match op {
         Op::Max | Op::Min if real => number::ordering(op, repr),
         Op::Sum | Op::Prod if real || group == Group::Complex => number::arithmetic(op, repr),
+        Op::Land | Op::Lor | Op::Lxor if basic.is_fortran_logical() && !booleans::are_as_in_c() => {
+            booleans::kernel(op, repr)
+        }
         Op::Land | Op::Lor | Op::Lxor if real || group == Group::Logical => number::logical(op, repr),
         Op::Band | Op::Bor | Op::Bxor if integer || group == Group::Byte => number::bitwise(op, repr),
         Op::Minloc | Op::Maxloc => match repr {

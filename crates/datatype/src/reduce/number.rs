@@ -120,7 +120,7 @@ impl<T: Ring> Ring for Complex<T> {
 }
 
 /// `input op inout`.
-trait Operation<T> {
+pub(super) trait Operation<T> {
     fn of(input: T, inout: T) -> T;
 }
 
@@ -151,7 +151,7 @@ operations! {
 ///
 /// # Safety
 /// As for [`Kernel`], for elements of type `T`.
-unsafe fn each<T: Copy, O: Operation<T>>(inout: *mut u8, input: *const u8, n: usize) {
+pub(super) unsafe fn each<T: Copy, O: Operation<T>>(inout: *mut u8, input: *const u8, n: usize) {
     let (inout, input) = (inout.cast::<T>(), input.cast::<T>());
     for i in 0..n {
         // SAFETY: i < n elements are valid on both sides; reads and writes need no alignment.

@@ -50,6 +50,22 @@ fn logic_gives_one_or_zero() {
     assert_eq!(reduce(Op::Bxor, Basic::Integer, 0b1100i32, 0b1010), 0b0110);
 }
 
+/// In one test: the words are said once in a process.
+#[test]
+fn logic_on_logicals_gives_the_words_that_fortran_said() {
+    use super::booleans;
+    let kernel = |op| booleans::kernel(op, Basic::Logical2.repr()).unwrap();
+    let of = |op, input: i16, mut inout: i16| {
+        // SAFETY: one element on each side.
+        unsafe { kernel(op)((&raw mut inout).cast(), (&raw const input).cast(), 1) };
+        inout
+    };
+    assert_eq!((booleans::get(), booleans::are_as_in_c()), (None, true));
+    assert_eq!([of(Op::Land, 5, 7), of(Op::Lor, 0, 0), of(Op::Lxor, 1, 1)], [1, 0, 0]);
+    // Only the kernels that are asked for by name are used here: other tests of this process count on C's words.
+    assert_eq!(Basic::ALL.iter().filter(|basic| basic.is_fortran_logical()).count(), 6);
+}
+
 #[test]
 fn floats_keep_inout_where_nothing_compares() {
     assert_eq!(reduce(Op::Max, Basic::Double, 2.5f64, -3.0), 2.5);

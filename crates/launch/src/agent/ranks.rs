@@ -89,6 +89,11 @@ impl Rank {
         self.child_end == Some(End::Exited(0)) && self.attached.is_none()
     }
 
+    /// Attached, and not through with MPI.
+    pub fn is_back(&self) -> bool {
+        self.attached.as_ref().is_some_and(|attached| !attached.finalized && !attached.gone)
+    }
+
     /// What the rank does, from its page.
     pub fn doing(&self, phase: Phase, waiting: Option<Waiting>) -> Doing {
         match &self.attached {

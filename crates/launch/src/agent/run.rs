@@ -170,8 +170,10 @@ impl Run {
             Down::Input(bytes) => self.streams.input(desk, &bytes),
             Down::Signal(signal) => self.signal_all(signal),
             Down::Counts => desk.up(&Up::Counts(gather::counts(&self.segment, &self.ranks))),
+            // A rank that has come back meanwhile is told when all have left again.
+            Down::AllFinalized if self.ranks.iter().any(Rank::is_back) => {}
             Down::AllFinalized => {
-                self.segment.set_all_finalized();
+                self.segment.set_all_finalized(true);
                 self.segment.ring_all();
             }
             Down::Cards(cards) => {
@@ -325,14 +327,8 @@ impl Run {
             match (message, local) {
                 (Message::Hello { version, rank }, None) => self.let_in(desk, number, version, rank),
                 (Message::Inspect(what), None) => self.tell(number, what),
-                (Message::Finalize, Some(local)) => {
-                    if let Some(attached) = &mut self.ranks[local].attached {
-                        attached.finalized = true;
-                        if self.segment.world_size() > self.segment.local_size() {
-                            desk.up(&Up::Finalized);
-                        }
-                    }
-                }
+                (Message::Finalize, Some(local)) => self.finalized(desk, local, true),
+                (Message::Back, Some(local)) => self.finalized(desk, local, false),
                 (Message::Card(card), Some(local)) => {
                     let world = self.ranks[local].world;
                     match card.len() <= CARD_MAX {
@@ -351,6 +347,15 @@ impl Run {
                 }
                 _ => drop(self.door.hang_up(number)),
             }
+        }
+    }
+
+    /// A rank has left MPI, or is back.
+    fn finalized(&mut self, desk: &mut Desk, local: usize, yes: bool) {
+        let Some(attached) = &mut self.ranks[local].attached else { return };
+        attached.finalized = yes;
+        if self.is_part() {
+            desk.up(if yes { &Up::Finalized } else { &Up::Back });
         }
     }
 

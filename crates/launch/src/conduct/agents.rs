@@ -90,6 +90,7 @@ impl Conductor<'_> {
                     self.tell_info();
                 }
             }
+            Up::Back => self.finalized = self.finalized.saturating_sub(1),
             Up::Finalized => {
                 self.finalized += 1;
                 if self.finalized == self.hosts[0].job.size {

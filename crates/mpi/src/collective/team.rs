@@ -105,8 +105,13 @@ impl Venue<'_> {
     /// The largest of everybody's words.
     pub fn max(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
         let mut words = [word];
-        self.fold(process, name, op::MAX, &mut words)?;
+        self.max_each(process, name, &mut words)?;
         Ok(words[0])
+    }
+
+    /// Of each word the largest that somebody has.
+    pub fn max_each(&self, process: &'static Process, name: &'static str, words: &mut [u64]) -> Result<()> {
+        self.fold(process, name, op::MAX, words)
     }
 
     fn fold(&self, process: &'static Process, name: &'static str, op: Handle, words: &mut [u64]) -> Result<()> {

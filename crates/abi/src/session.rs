@@ -1,0 +1,128 @@
+//! Sessions, their process sets, and communicators made of groups alone.
+//!
+//! Before it: the exported functions. After it: `Abi::start` (that is `node`), `mpi::session`, `mpi::meeting`.
+
+use crate::abi::Abi;
+use crate::arg::{self, InOut, Out, handle};
+use crate::group;
+use crate::raise::{Fault, Object, Result};
+use hawser_base::handle::Kind;
+use hawser_base::{Class, Error, Handle};
+use hawser_mpi::errhandler::Errhandler;
+use hawser_mpi::{info, meeting, process, session};
+use std::ffi::{c_char, c_int};
+use std::sync::Arc;
+
+/// # Safety
+/// The contract of MPI_Session_init. What goes wrong is told to the error handler of the call (MPI-5.0 §11.3.1).
+pub unsafe fn init<A: Abi>(info: A::Info, errhandler: A::Errhandler, session: *mut A::Session) -> Result {
+    let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Session)?;
+    let init = || {
+        // SAFETY: the caller's argument.
+        let session = unsafe { Out::handle(session, "session") }?;
+        session.set(session::init(A::start, &info::hints(handle(info)?)?, errhandler.clone())?);
+        Ok(())
+    };
+    init().map_err(|error| Fault::of(Object::Given(Kind::Session, errhandler.clone()), error))
+}
+
+/// # Safety
+/// The contract of MPI_Session_finalize.
+pub unsafe fn finalize<A: Abi>(session: *mut A::Session) -> Result {
+    // SAFETY: the caller's argument.
+    let session = unsafe { InOut::new(session, "session") }?;
+    session::finalize(session.get()?)?;
+    session.set(Handle::NULL);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Session_get_info.
+pub unsafe fn get_info<A: Abi>(session: A::Session, info: *mut A::Info) -> Result {
+    // SAFETY: the caller's argument.
+    let info = unsafe { Out::handle(info, "info_used") }?;
+    info.set(info::insert(session::get(handle(session)?)?.info())?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Session_get_num_psets. No hint is known.
+pub unsafe fn get_num_psets<A: Abi>(session: A::Session, info: A::Info, count: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let count = unsafe { Out::new(count, "npset_names") }?;
+    info::hints(handle(info)?)?;
+    count.put(session::psets(handle(session)?)?.len() as c_int);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Session_get_nth_pset: `pset_name` has room for `*pset_len` bytes with the terminating zero.
+pub unsafe fn get_nth_pset<A: Abi>(
+    session: A::Session,
+    info: A::Info,
+    n: c_int,
+    pset_len: *mut c_int,
+    pset_name: *mut c_char,
+) -> Result {
+    info::hints(handle(info)?)?;
+    let name = session::nth_pset(handle(session)?, n)?;
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let room = if pset_len.is_null() { 0 } else { pset_len.read() };
+        let pset_len = Out::new(pset_len, "pset_len")?;
+        let room = arg::entries(room, "pset_len")?;
+        if room > 0 {
+            let mut length = 0;
+            arg::put_text(name.as_bytes(), pset_name, room, &mut length, "pset_name")?;
+        }
+        pset_len.put(name.len() as c_int + 1);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Session_get_pset_info.
+pub unsafe fn get_pset_info<A: Abi>(session: A::Session, pset_name: *const c_char, info: *mut A::Info) -> Result {
+    // SAFETY: the caller's arguments.
+    let (info, name) = unsafe { (Out::handle(info, "info")?, arg::text(pset_name, "pset_name")?) };
+    info.set(info::insert(session::pset_info(handle(session)?, &name)?)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Group_from_session_pset.
+pub unsafe fn group_from_pset<A: Abi>(
+    session: A::Session,
+    pset_name: *const c_char,
+    newgroup: *mut A::Group,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (newgroup, name) = unsafe { (Out::handle(newgroup, "newgroup")?, arg::text(pset_name, "pset_name")?) };
+    let group = session::group(handle(session)?, &name)?;
+    newgroup.set(group::new_handle(process::get()?, Arc::new(group))?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_create_from_group. What goes wrong is told to the error handler of the call (MPI-5.0 §7.4.2).
+pub unsafe fn comm_create_from_group<A: Abi>(
+    group: A::Group,
+    stringtag: *const c_char,
+    info: A::Info,
+    errhandler: A::Errhandler,
+    newcomm: *mut A::Comm,
+) -> Result {
+    let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Comm)?;
+    let create = || {
+        // SAFETY: the caller's arguments.
+        let (newcomm, tag) = unsafe { (Out::handle(newcomm, "newcomm")?, arg::text(stringtag, "stringtag")?) };
+        if tag.len() >= A::LIMITS.stringtag {
+            let text = format!("stringtag has {} bytes; at most {} fit", tag.len(), A::LIMITS.stringtag - 1);
+            return Err(Error::new(Class::Arg, text));
+        }
+        let new = meeting::create_from_group(handle(group)?, &tag, handle(info)?, errhandler.clone())?;
+        newcomm.set(new);
+        Ok(())
+    };
+    create().map_err(|error| Fault::of(Object::Given(Kind::Comm, errhandler.clone()), error))
+}

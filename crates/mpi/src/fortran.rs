@@ -1,0 +1,58 @@
+//! What a Fortran binding, which is another library's, has told of its compiler (MPI-5.0 §20.4).
+//!
+//! It is told once in a process, before MPI_Init or after it. Before it: `abi::fortran`; after it: `datatype::reduce`.
+
+use crate::info::{self, Info};
+use hawser_base::{Class, Error, Handle, Result};
+use hawser_datatype::{Basic, booleans};
+use std::sync::Mutex;
+
+static TOLD: Mutex<Option<Info>> = Mutex::new(None);
+
+/// The keys that tell sizes, in bytes, and the types that have them here.
+const SIZES: [(&[u8], Basic); 4] = [
+    (b"mpi_logical_size", Basic::Logical),
+    (b"mpi_integer_size", Basic::Integer),
+    (b"mpi_real_size", Basic::Real),
+    (b"mpi_double_precision_size", Basic::DoublePrecision),
+];
+
+/// MPI_Abi_set_fortran_info (MPI_ERR_ABI where it was told before, or cannot be).
+pub fn set_info(handle: Handle) -> Result<()> {
+    let info = info::copy(handle)?;
+    for (key, basic) in SIZES {
+        let (here, name) = (basic.size().to_string(), String::from_utf8_lossy(key));
+        if let Some(told) = info.get(key)
+            && told != here.as_bytes()
+        {
+            let told = String::from_utf8_lossy(told);
+            let text = format!("{name} is {told}, and {} has {here} bytes here", basic.name());
+            return Err(Error::new(Class::Abi, text));
+        }
+    }
+    let mut held = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if held.is_some() {
+        return Err(twice("MPI_Abi_set_fortran_info"));
+    }
+    *held = Some(info);
+    Ok(())
+}
+
+/// MPI_Abi_get_fortran_info: null as long as nothing was told.
+pub fn info() -> Result<Handle> {
+    let told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+    told.map_or(Ok(Handle::NULL), info::insert)
+}
+
+/// MPI_Abi_set_fortran_booleans.
+pub fn set_booleans(yes: i64, no: i64) -> Result<()> {
+    if yes == no {
+        return Err(Error::new(Class::Arg, format!("logical_true and logical_false are both {yes}")));
+    }
+    if booleans::set(yes, no) { Ok(()) } else { Err(twice("MPI_Abi_set_fortran_booleans")) }
+}
+
+#[cold]
+fn twice(function: &str) -> Error {
+    Error::new(Class::Abi, format!("{function} was called before, and it can be only once in a process"))
+}

@@ -1,0 +1,45 @@
+//! Kinds of hardware that processes may share, and whether this one is restricted to one piece of such a kind
+//! (MPI-5.0 §9.1.3, §7.4.2).
+//!
+//! Kinds below the host have hwloc's names, as MPICH's have. Before it: `abi::env`, `comm_create`; after it: `os::cpus`.
+
+use crate::info::Info;
+use crate::process::Process;
+use hawser_os::cpus::{self, Unit};
+
+/// The key for a kind of hardware.
+pub const TYPE: &[u8] = b"mpi_hw_resource_type";
+
+/// The host: processes that can share memory.
+pub const HOST: &[u8] = b"mpi_shared_memory";
+
+const UNITS: [(&[u8], Unit); 7] = [
+    (b"hwloc://Package", Unit::Socket),
+    (b"hwloc://NUMANode", Unit::Numa),
+    (b"hwloc://L3Cache", Unit::Cache(3)),
+    (b"hwloc://L2Cache", Unit::Cache(2)),
+    (b"hwloc://L1Cache", Unit::Cache(1)),
+    (b"hwloc://Core", Unit::Core),
+    (b"hwloc://PU", Unit::Thread),
+];
+
+/// MPI_Get_hw_resource_info: for each kind whether this process is restricted to one piece of it.
+pub fn info() -> Info {
+    let mut info = Info::default();
+    info.set(HOST, b"true");
+    for (name, unit) in UNITS {
+        info.set(name, if cpus::only_unit(unit).is_some() { b"true" } else { b"false" });
+    }
+    info
+}
+
+/// What tells the piece of this kind that this process is restricted to from all others of the job.
+pub fn piece(process: &Process, kind: &[u8]) -> Option<u64> {
+    // Every host has its first rank, and no other host has it.
+    let host = u64::from(process.segment().world_rank(0)) << 32;
+    if kind == HOST {
+        return Some(host);
+    }
+    let (_, unit) = UNITS.into_iter().find(|(name, _)| *name == kind)?;
+    cpus::only_unit(unit).map(|number| host | u64::from(number))
+}

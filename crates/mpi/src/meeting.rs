@@ -1,0 +1,144 @@
+//! MPI_Comm_create_from_group: a communicator for a group whose members have none in common yet (MPI-5.0 §7.4.2).
+//!
+//! The members meet on a context that all processes of the job have from the start, each group under a tag that it makes
+//! of its members and the application's string. Two groups of one process that meet at the same time may have the
+//! same tag, if chance wills it so (1 in 2^31): so every word that goes around has all of what the tag was made of with
+//! it, and they are told, instead of being mixed up.
+//!
+//! Before it: `abi::session`; after it: `comm_create`, `collective::team`.
+
+use crate::collective::team::Venue;
+use crate::comm_create::{agree_by, group_of, make};
+use crate::context_ids::Rounds;
+use crate::errhandler::Errhandler;
+use crate::group::Group;
+use crate::process::{self, Process};
+use crate::{info, session};
+use hawser_base::{Class, Context, Error, Handle, Result};
+use std::sync::Arc;
+
+/// Where groups meet: of number 2, after MPI_COMM_WORLD and MPI_COMM_SELF (`context_ids`).
+pub const CONTEXT: Context = Context::new(2, 0);
+
+/// MPI_Comm_create_from_group. MPI_COMM_NULL where this process is not in the group.
+pub fn create_from_group(group: Handle, stringtag: &[u8], info: Handle, errhandler: Errhandler) -> Result<Handle> {
+    const NAME: &str = "MPI_Comm_create_from_group";
+    let process = process::get()?;
+    let group = group_of(process, group)?;
+    session::check_open(group.session())?;
+    let hints = info::hints(info)?;
+    if group.rank().is_none() {
+        return Ok(Handle::NULL);
+    }
+    let mut meeting = Meeting::new(process, NAME, &group, stringtag);
+    let salt = meeting.salt();
+    let context = agree_by(process, &mut meeting, salt, true)?;
+    let handle = make(process, NAME, &process.meeting(), context, group)?;
+    let new = process.comm(handle)?;
+    new.errhandler.set(errhandler);
+    new.hints.set(&hints);
+    Ok(handle)
+}
+
+/// One group's.
+struct Meeting<'a> {
+    process: &'static Process,
+    name: &'static str,
+    group: &'a Arc<Group>,
+    stringtag: &'a [u8],
+    mark: u128,
+}
+
+impl<'a> Meeting<'a> {
+    fn new(process: &'static Process, name: &'static str, group: &'a Arc<Group>, stringtag: &'a [u8]) -> Meeting<'a> {
+        Meeting { process, name, group, stringtag, mark: mark(group, stringtag) }
+    }
+
+    fn salt(&self) -> u32 {
+        (self.mark >> 96 ^ self.mark >> 32) as u32
+    }
+
+    fn tag(&self) -> i32 {
+        !((self.mark >> 64 ^ self.mark) as i32 & i32::MAX)
+    }
+
+    /// Words that everybody in this meeting has alike, and nobody else.
+    fn marks(&self) -> [u64; 4] {
+        let (low, high) = (self.mark as u64, (self.mark >> 64) as u64);
+        [low, high, !low, !high]
+    }
+
+    /// Folds `words` with what tells this meeting from others. Of equal words the largest, and what all have in common,
+    /// are the word; of others the word or its complement differs.
+    fn together(&self, words: &mut [u64], fold: impl FnOnce(&Venue<'_>, &mut [u64]) -> Result<()>) -> Result<()> {
+        let comm = self.process.meeting();
+        let venue = Venue::Some { comm: &comm, group: self.group.clone(), context: CONTEXT, tag: self.tag() };
+        let mut all = [&*words, &self.marks()].concat();
+        fold(&venue, &mut all)?;
+        let (folded, marks) = all.split_at(words.len());
+        words.copy_from_slice(folded);
+        if marks == self.marks() { Ok(()) } else { Err(self.mixed_up()) }
+    }
+
+    #[cold]
+    fn mixed_up(&self) -> Error {
+        let text = format!(
+            "the string tag \"{}\" cannot be told from that of another communicator that this process creates at the same \
+             time; change one of them",
+            String::from_utf8_lossy(self.stringtag)
+        );
+        Error::new(Class::Arg, text)
+    }
+}
+
+impl Rounds for Meeting<'_> {
+    fn and(&mut self, words: &mut [u64]) -> Result<()> {
+        self.together(words, |venue, words| venue.and(self.process, self.name, words))
+    }
+
+    fn max(&mut self, word: u64) -> Result<u64> {
+        let mut words = [word];
+        self.together(&mut words, |venue, words| venue.max_each(self.process, self.name, words))?;
+        Ok(words[0])
+    }
+}
+
+fn mark(group: &Group, stringtag: &[u8]) -> u128 {
+    let members = group.peers().flat_map(|peer| peer.0.to_le_bytes());
+    fnv(group.size().to_le_bytes().into_iter().chain(members).chain(stringtag.iter().copied()))
+}
+
+/// FNV-1a of 128 bits (RFC 9923): the same on every machine, whatever the compiler.
+fn fnv(bytes: impl Iterator<Item = u8>) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    bytes.fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_base::Peer;
+    use std::collections::HashSet;
+
+    fn group(peers: &[u32]) -> Group {
+        Group::of(peers.iter().map(|&peer| Peer(peer)).collect(), Peer(0))
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_specification() {
+        assert_eq!(fnv(b"a".iter().copied()), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+        assert_eq!(fnv(b"foobar".iter().copied()), 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18);
+    }
+
+    #[test]
+    fn groups_and_strings_that_differ_meet_apart() {
+        let strings: Vec<String> = (0..500).map(|i| format!("thread {i}")).collect();
+        let groups: Vec<Group> = (1..20).flat_map(|n| [group(&(0..n).collect::<Vec<_>>()), group(&[0, n])]).collect();
+        let all: Vec<u128> =
+            groups.iter().flat_map(|group| strings.iter().map(|string| mark(group, string.as_bytes()))).collect();
+        // {0, 1} is in there twice.
+        let different = strings.len() * (groups.len() - 1);
+        assert_eq!(all.iter().collect::<HashSet<_>>().len(), different);
+    }
+}

@@ -1,0 +1,153 @@
+//! Sessions and the process sets that they offer (MPI-5.0 §11.3).
+//!
+//! A session is a user of MPI (`env`), with an error handler and a buffer for buffered sends of its own. It holds nothing
+//! of what is derived from it: groups name their session, communicators have a group, and both outlive it harmlessly.
+//! What is asked of sessions may be asked at any time by any thread, so they live in a `registry`.
+//!
+//! Before it: `abi::session`, `errhandler`, `bsend`; after it: `env`.
+
+use crate::bsend::{self, Attached};
+use crate::env;
+use crate::errhandler::{Errhandler, ErrhandlerCell};
+use crate::group::Group;
+use crate::hints::MEMORY_KINDS;
+use crate::info::Info;
+use crate::process::{self, Process, SESSIONS};
+use crate::registry::Registry;
+use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED, THREAD_SINGLE};
+use hawser_base::{Class, Error, Handle, Peer, Result};
+use std::sync::Arc;
+
+/// See the module.
+pub struct Session {
+    pub errhandler: ErrhandlerCell,
+    pub attached: Attached,
+    thread_level: &'static [u8],
+}
+
+static ALL: Registry<Arc<Session>> = Registry::new("sessions");
+
+/// The values of `thread_level`. A program that says nothing may use the session in any way.
+const THREAD_LEVELS: [(&[u8], i32); 4] = [
+    (b"MPI_THREAD_MULTIPLE", THREAD_MULTIPLE),
+    (b"MPI_THREAD_SERIALIZED", THREAD_SERIALIZED),
+    (b"MPI_THREAD_FUNNELED", THREAD_FUNNELED),
+    (b"MPI_THREAD_SINGLE", THREAD_SINGLE),
+];
+const THREAD_LEVEL: &[u8] = b"thread_level";
+
+/// MPI_Session_init. `start` makes this process a rank if it is none.
+pub fn init(start: impl FnOnce() -> Result<&'static Process>, hints: &Info, errhandler: Errhandler) -> Result<Handle> {
+    let wanted = hints.get(THREAD_LEVEL);
+    let thread_level = THREAD_LEVELS.iter().find(|(name, _)| Some(*name) == wanted).unwrap_or(&THREAD_LEVELS[0]);
+    let &(name, level) = thread_level;
+    env::begin(start()?, SESSIONS, level)?;
+    let session = Session { errhandler: ErrhandlerCell::default(), attached: Attached::default(), thread_level: name };
+    session.errhandler.set(errhandler);
+    ALL.insert(Arc::new(session))
+}
+
+/// MPI_Session_finalize. The buffer that is attached to the session is flushed first.
+pub fn finalize(handle: Handle) -> Result<()> {
+    const NAME: &str = "MPI_Session_finalize";
+    let process = process::get()?;
+    bsend::flush(process, NAME, &get(handle)?.attached);
+    // Of two threads that finalise the same session one comes too late.
+    ALL.remove(handle).ok_or_else(|| dead(handle))?;
+    env::end(process, SESSIONS, NAME);
+    Ok(())
+}
+
+/// The session of a handle (MPI_ERR_SESSION).
+pub fn get(handle: Handle) -> Result<Arc<Session>> {
+    ALL.get(handle).ok_or_else(|| dead(handle))
+}
+
+/// Whether something that is derived from a session may still be used; null: of no session.
+pub fn check_open(handle: Handle) -> Result<()> {
+    if handle.is_null() { Ok(()) } else { get(handle).map(drop) }
+}
+
+#[cold]
+fn dead(handle: Handle) -> Error {
+    let text = if handle.is_null() {
+        "the session is MPI_SESSION_NULL".to_owned()
+    } else {
+        format!("session {handle:?} does not exist; it was finalised before")
+    };
+    Error::new(Class::Session, text)
+}
+
+impl Session {
+    /// MPI_Session_get_info.
+    pub fn info(&self) -> Info {
+        let mut info = Info::default();
+        info.set(THREAD_LEVEL, self.thread_level);
+        info.set(MEMORY_KINDS[0], MEMORY_KINDS[1]);
+        info
+    }
+}
+
+/// The processes of a set, in any order.
+type Members = fn(&Process) -> Vec<Peer>;
+
+/// The sets of processes, by their names. The two of the standard come first; the third is Open MPI's name for the
+/// processes that share this host's memory.
+const PSETS: [(&str, Members); 3] = [
+    ("mpi://WORLD", |process| (0..process.job().size()).map(Peer).collect()),
+    ("mpi://SELF", |process| vec![process.me()]),
+    ("mpix://SHARED", |process| {
+        let segment = process.segment();
+        (0..segment.local_size()).map(|local| Peer(segment.world_rank(local))).collect()
+    }),
+];
+
+/// The names of all process sets, in order (MPI_Session_get_num_psets, MPI_Session_get_nth_pset).
+pub fn psets(handle: Handle) -> Result<impl ExactSizeIterator<Item = &'static str>> {
+    get(handle)?;
+    Ok(PSETS.iter().map(|(name, _)| *name))
+}
+
+/// MPI_Session_get_nth_pset.
+pub fn nth_pset(handle: Handle, n: i32) -> Result<&'static str> {
+    let mut names = psets(handle)?;
+    let count = names.len();
+    let out_of_range =
+        || Error::new(Class::Arg, format!("there is no process set number {n}; the session has {count}"));
+    usize::try_from(n).ok().and_then(|n| names.nth(n)).ok_or_else(out_of_range)
+}
+
+/// MPI_Session_get_pset_info.
+pub fn pset_info(handle: Handle, name: &[u8]) -> Result<Info> {
+    let mut info = Info::default();
+    info.set(b"mpi_size", group(handle, name)?.size().to_string().as_bytes());
+    Ok(info)
+}
+
+/// MPI_Group_from_session_pset.
+pub fn group(handle: Handle, name: &[u8]) -> Result<Group> {
+    let process = process::get()?;
+    get(handle)?;
+    let found = PSETS.iter().find(|(pset, _)| name.eq_ignore_ascii_case(pset.as_bytes()));
+    let (_, members) = found.ok_or_else(|| {
+        let names: Vec<&str> = PSETS.iter().map(|(name, _)| *name).collect();
+        let text =
+            format!("there is no process set \"{}\"; there are {}", String::from_utf8_lossy(name), names.join(", "));
+        Error::new(Class::Arg, text)
+    })?;
+    let mut members = members(process);
+    members.sort_unstable();
+    Ok(Group::of(members, process.me()).in_session(handle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_is_not_there_says_so() {
+        for handle in [Handle::NULL, Handle::dynamic(Handle::FIRST_DYNAMIC, 0)] {
+            assert_eq!(get(handle).err().unwrap().class(), Class::Session);
+        }
+    }
+}
