@@ -8,6 +8,7 @@ use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
 use crate::hints::Hints;
 use crate::process::Process;
+use crate::topology::Topology;
 use hawser_base::handle;
 use hawser_base::table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
@@ -31,6 +32,8 @@ pub struct Comm {
     pub hints: Hints,
     /// Flags in the job's segment, if all members are on this host and a block was free.
     flags: OnceLock<Flags>,
+    /// Its virtual topology, if it was made with one.
+    topology: OnceLock<Arc<Topology>>,
     /// What its collectives keep from call to call.
     pub(crate) collective: collective::State,
     /// Partitions for which this rank has taken numbers.
@@ -56,6 +59,7 @@ impl Comm {
             errhandler: ErrhandlerCell::default(),
             hints: Hints::default(),
             flags: OnceLock::new(),
+            topology: OnceLock::new(),
             collective: collective::State::default(),
             partitions_begun: AtomicU64::new(0),
         }
@@ -145,6 +149,15 @@ impl Comm {
 
     pub fn set_flags(&self, flags: Flags) {
         let _ = self.flags.set(flags);
+    }
+
+    pub fn topology(&self) -> Option<&Arc<Topology>> {
+        self.topology.get()
+    }
+
+    /// Said once, before the handle is given to anybody.
+    pub fn set_topology(&self, topology: Arc<Topology>) {
+        let _ = self.topology.set(topology);
     }
 }
 

@@ -43,6 +43,7 @@ mod registry;
 pub mod request;
 pub mod status;
 pub mod task;
+pub mod topology;
 pub mod types;
 pub mod wait;
 #[doc(hidden)]

@@ -32,9 +32,9 @@ macro_rules! table_neighbor { ($emit:ident $with:tt) => { $emit! { $with
         sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint,
         recvtypes: *const Datatype, comm: Comm, request: *mut Request) [comm(comm)] => unsupported;
     both MPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvcount: c_int, recvtype: Datatype, comm: Comm) [comm(comm)] => neighbor::allgather;
     both MPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: Count, recvtype: Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvcount: Count, recvtype: Datatype, comm: Comm) [comm(comm)] => neighbor::allgather;
     both MPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
         recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info, request: *mut Request)
         [comm(comm)] => unsupported;
@@ -42,9 +42,9 @@ macro_rules! table_neighbor { ($emit:ident $with:tt) => { $emit! { $with
         recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, info: Info, request: *mut Request)
         [comm(comm)] => unsupported;
     both MPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm) [comm(comm)] => neighbor::allgatherv;
     both MPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, comm: Comm) [comm(comm)] => neighbor::allgatherv;
     both MPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
         recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm,
         info: Info, request: *mut Request) [comm(comm)] => unsupported;
@@ -52,9 +52,9 @@ macro_rules! table_neighbor { ($emit:ident $with:tt) => { $emit! { $with
         recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, comm: Comm, info: Info,
         request: *mut Request) [comm(comm)] => unsupported;
     both MPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvcount: c_int, recvtype: Datatype, comm: Comm) [comm(comm)] => neighbor::alltoall;
     both MPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: Count, recvtype: Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvcount: Count, recvtype: Datatype, comm: Comm) [comm(comm)] => neighbor::alltoall;
     both MPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
         recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info, request: *mut Request)
         [comm(comm)] => unsupported;
@@ -63,10 +63,10 @@ macro_rules! table_neighbor { ($emit:ident $with:tt) => { $emit! { $with
         [comm(comm)] => unsupported;
     both MPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
         sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype,
-        comm: Comm) [comm(comm)] => unsupported;
+        comm: Comm) [comm(comm)] => neighbor::alltoallv;
     both MPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
         sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype,
-        comm: Comm) [comm(comm)] => unsupported;
+        comm: Comm) [comm(comm)] => neighbor::alltoallv;
     both MPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
         sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype,
         comm: Comm, info: Info, request: *mut Request) [comm(comm)] => unsupported;
@@ -75,10 +75,10 @@ macro_rules! table_neighbor { ($emit:ident $with:tt) => { $emit! { $with
         comm: Comm, info: Info, request: *mut Request) [comm(comm)] => unsupported;
     both MPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const Aint,
         sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const Aint,
-        recvtypes: *const Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvtypes: *const Datatype, comm: Comm) [comm(comm)] => neighbor::alltoallw;
     both MPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
         sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint,
-        recvtypes: *const Datatype, comm: Comm) [comm(comm)] => unsupported;
+        recvtypes: *const Datatype, comm: Comm) [comm(comm)] => neighbor::alltoallw;
     both MPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const Aint,
         sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const Aint,
         recvtypes: *const Datatype, comm: Comm, info: Info, request: *mut Request) [comm(comm)] => unsupported;
