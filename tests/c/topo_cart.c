@@ -115,6 +115,11 @@ static void one(int ndims, const int *dims, const int *periods, int reorder)
     ring(grid);
     OK(MPI_Comm_dup(grid, &copy));
     check(copy, ndims, dims, periods);
+    MPI_Request request;
+    OK(MPI_Comm_idup(grid, &split, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    check(split, ndims, dims, periods);
+    OK(MPI_Comm_free(&split));
     OK(MPI_Comm_split(grid, 0, 0, &split));
     EQUAL(kind(split), MPI_UNDEFINED);
     OK(MPI_Comm_free(&split));

@@ -1,6 +1,6 @@
 //! Neighbourhood collectives: counts and displacements of either width, one for each neighbour.
 //!
-//! Before it: the exported functions. After it: `mpi::collective`.
+//! Before it: `ways`, which exports each in its three forms. After it: `mpi::collective`.
 
 use crate::abi::Abi;
 use crate::arg::{Handles, Int, array, handle, ints};
@@ -8,8 +8,9 @@ use crate::coll::vector;
 use crate::comm::comm;
 use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
+use hawser_base::Handle;
 use hawser_datatype::UserPtr;
-use hawser_mpi::collective::{self, TypedBuf};
+use hawser_mpi::collective::{self, TypedBuf, Way};
 use hawser_mpi::topology;
 use std::ffi::{c_int, c_void};
 
@@ -22,7 +23,9 @@ fn degrees<A: Abi>(on: A::Comm) -> hawser_base::Result<(usize, usize)> {
 
 /// # Safety
 /// The contract of MPI_Neighbor_allgather.
-pub unsafe fn allgather<A: Abi>(
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn neighbor_allgather<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -30,17 +33,18 @@ pub unsafe fn allgather<A: Abi>(
     recv_count: impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     // SAFETY: the caller's buffers.
     let (send, recv) =
         unsafe { (buf::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
-    Ok(collective::neighbor_allgather(&send, &recv, handle(on)?)?)
+    Ok(collective::neighbor_allgather(way, &send, &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Neighbor_allgatherv.
 #[allow(clippy::too_many_arguments)]
-pub unsafe fn allgatherv<A: Abi>(
+pub unsafe fn neighbor_allgatherv<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -49,18 +53,20 @@ pub unsafe fn allgatherv<A: Abi>(
     displs: *const impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let (into, _) = degrees::<A>(on)?;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
         (buf::<A>(send_at, send_count, send_type)?, vector::<A>(recv_at, recv_counts, displs, recv_type, into)?)
     };
-    Ok(collective::neighbor_allgatherv(&send, &recv, handle(on)?)?)
+    Ok(collective::neighbor_allgatherv(way, &send, &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Neighbor_alltoall.
-pub unsafe fn alltoall<A: Abi>(
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn neighbor_alltoall<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_count: impl Int,
     send_type: A::Datatype,
@@ -68,17 +74,18 @@ pub unsafe fn alltoall<A: Abi>(
     recv_count: impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     // SAFETY: the caller's buffers.
     let (send, recv) =
         unsafe { (buf::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
-    Ok(collective::neighbor_alltoall(&send, &recv, handle(on)?)?)
+    Ok(collective::neighbor_alltoall(way, &send, &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Neighbor_alltoallv.
 #[allow(clippy::too_many_arguments)]
-pub unsafe fn alltoallv<A: Abi>(
+pub unsafe fn neighbor_alltoallv<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_counts: *const impl Int,
     send_displs: *const impl Int,
@@ -88,20 +95,21 @@ pub unsafe fn alltoallv<A: Abi>(
     recv_displs: *const impl Int,
     recv_type: A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let (into, out) = degrees::<A>(on)?;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
         let send = vector::<A>(send_at, send_counts, send_displs, send_type, out)?;
         (send, vector::<A>(recv_at, recv_counts, recv_displs, recv_type, into)?)
     };
-    Ok(collective::neighbor_alltoallv(&send, &recv, handle(on)?)?)
+    Ok(collective::neighbor_alltoallv(way, &send, &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Neighbor_alltoallw.
 #[allow(clippy::too_many_arguments)]
-pub unsafe fn alltoallw<A: Abi>(
+pub unsafe fn neighbor_alltoallw<A: Abi>(
+    way: Way,
     send_at: *const c_void,
     send_counts: *const impl Int,
     send_displs: *const impl Int,
@@ -111,7 +119,7 @@ pub unsafe fn alltoallw<A: Abi>(
     recv_displs: *const impl Int,
     recv_types: *const A::Datatype,
     on: A::Comm,
-) -> Result {
+) -> Result<Handle> {
     let (into, out) = degrees::<A>(on)?;
     not_in_place::<A>(send_at)?;
     not_in_place::<A>(recv_at)?;
@@ -131,6 +139,6 @@ pub unsafe fn alltoallw<A: Abi>(
             displs: ints(array(recv_displs, into, "rdispls")?),
             datatypes: taken.as_slice(),
         };
-        Ok(collective::neighbor_alltoallw(&send, &recv, handle(on)?)?)
+        Ok(collective::neighbor_alltoallw(way, &send, &recv, handle(on)?)?)
     }
 }

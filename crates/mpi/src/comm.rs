@@ -159,6 +159,13 @@ impl Comm {
     pub fn set_topology(&self, topology: Arc<Topology>) {
         let _ = self.topology.set(topology);
     }
+
+    /// A duplicate has the topology of the communicator that it was made from.
+    pub fn inherit_topology(&self, from: &Comm) {
+        if let Some(topology) = from.topology() {
+            self.set_topology(topology.clone());
+        }
+    }
 }
 
 /// A communicator in use: it stays alive, freed or not.

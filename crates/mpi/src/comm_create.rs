@@ -43,9 +43,7 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     let context = agree(process, name, &Venue::Comm(&old), &old, true)?;
     let handle = make(process, name, &old, context, old.group().clone())?;
     let new = process.comm(handle)?;
-    if let Some(topology) = old.topology() {
-        new.set_topology(topology.clone());
-    }
+    new.inherit_topology(&old);
     if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
         // What fails now has failed once already: the first error is the call's.
         let _ = new.attributes.delete_all(handle);

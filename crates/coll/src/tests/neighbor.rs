@@ -55,8 +55,8 @@ impl Edges {
             let list = &sources[to as usize];
             let from = list[slot]?;
             let earlier = list[..slot].iter().filter(|&&other| other == Some(from)).count();
-            let leaving = destinations[from as usize].iter().enumerate().filter(|&(_, &other)| other == Some(to));
-            let (block, _) = leaving.skip(earlier).next().expect("as many leave as arrive");
+            let mut leaving = destinations[from as usize].iter().enumerate().filter(|&(_, &other)| other == Some(to));
+            let (block, _) = leaving.nth(earlier).expect("as many leave as arrive");
             Some((from, block as u32))
         };
         let slots = |to: u32| 0..sources[to as usize].len();

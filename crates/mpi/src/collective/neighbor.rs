@@ -2,11 +2,12 @@
 //!
 //! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and what is sent to them lie in one
 //! array. Before it: `abi::coll`; after it: `topology`, which says who the neighbours are, and `run`,
-//! by way of `Desk::execute`.
+//! by way of `Desk::perform`.
 
 use super::check::{own_block, typed};
 use super::memory::Side;
 use super::movement::{Many, TypedBuf, VectorBuf, one};
+use super::nonblocking::{Names, Way, names};
 use super::{Job, enter};
 use crate::buffer::Buf;
 use crate::topology;
@@ -14,16 +15,18 @@ use hawser_base::{Handle, Result};
 use hawser_coll::{Blocks, Call, Neighbors};
 
 /// MPI_Neighbor_allgather.
-pub fn neighbor_allgather(send: &Buf, recv: &Buf, comm: Handle) -> Result<()> {
-    allgather_any("MPI_Neighbor_allgather", send, Many::Equal(recv), comm)
+pub fn neighbor_allgather(way: Way, send: &Buf, recv: &Buf, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Neighbor_allgather" "neighbor_allgather");
+    allgather_any(way, NAMES.of(way), send, Many::Equal(recv), comm)
 }
 
 /// MPI_Neighbor_allgatherv.
-pub fn neighbor_allgatherv(send: &Buf, recv: &VectorBuf<'_>, comm: Handle) -> Result<()> {
-    allgather_any("MPI_Neighbor_allgatherv", send, Many::Vector(recv), comm)
+pub fn neighbor_allgatherv(way: Way, send: &Buf, recv: &VectorBuf<'_>, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Neighbor_allgatherv" "neighbor_allgatherv");
+    allgather_any(way, NAMES.of(way), send, Many::Vector(recv), comm)
 }
 
-fn allgather_any(name: &'static str, send: &Buf, recv: Many<'_>, comm: Handle) -> Result<()> {
+fn allgather_any(way: Way, name: &'static str, send: &Buf, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let near = topology::of(comm)?.neighbors();
         let (side, data) = one(process, send)?;
@@ -32,33 +35,36 @@ fn allgather_any(name: &'static str, send: &Buf, recv: Many<'_>, comm: Handle) -
             own_block(data.bytes(), take.bytes(into))?;
         }
         let job = Job { send: side, recv: recv_side, ..Job::default() };
-        desk.execute(process, comm, name, &Call::NeighborAllgather { near, send: data, recv: take }, job)
+        desk.perform(way, process, comm, name, &Call::NeighborAllgather { near, send: data, recv: take }, job)
     })
 }
 
 /// MPI_Neighbor_alltoall.
-pub fn neighbor_alltoall(send: &Buf, recv: &Buf, comm: Handle) -> Result<()> {
-    alltoall_any("MPI_Neighbor_alltoall", Many::Equal(send), Many::Equal(recv), comm)
+pub fn neighbor_alltoall(way: Way, send: &Buf, recv: &Buf, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Neighbor_alltoall" "neighbor_alltoall");
+    alltoall_any(way, NAMES.of(way), Many::Equal(send), Many::Equal(recv), comm)
 }
 
 /// MPI_Neighbor_alltoallv.
-pub fn neighbor_alltoallv(send: &VectorBuf<'_>, recv: &VectorBuf<'_>, comm: Handle) -> Result<()> {
-    alltoall_any("MPI_Neighbor_alltoallv", Many::Vector(send), Many::Vector(recv), comm)
+pub fn neighbor_alltoallv(way: Way, send: &VectorBuf<'_>, recv: &VectorBuf<'_>, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Neighbor_alltoallv" "neighbor_alltoallv");
+    alltoall_any(way, NAMES.of(way), Many::Vector(send), Many::Vector(recv), comm)
 }
 
-fn alltoall_any(name: &'static str, send: Many<'_>, recv: Many<'_>, comm: Handle) -> Result<()> {
+fn alltoall_any(way: Way, name: &'static str, send: Many<'_>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let near = topology::of(comm)?.neighbors();
         let (send_side, give) = send.find(process, near.destinations.len() as u32)?;
         let (recv_side, take) = recv.find(process, near.sources.len() as u32)?;
         own_blocks(&near, comm.rank(), &give, &take)?;
         let job = Job { send: send_side, recv: recv_side, ..Job::default() };
-        desk.execute(process, comm, name, &Call::NeighborAlltoall { near, send: give, recv: take }, job)
+        desk.perform(way, process, comm, name, &Call::NeighborAlltoall { near, send: give, recv: take }, job)
     })
 }
 
 /// MPI_Neighbor_alltoallw.
-pub fn neighbor_alltoallw(send: &TypedBuf<'_>, recv: &TypedBuf<'_>, comm: Handle) -> Result<()> {
+pub fn neighbor_alltoallw(way: Way, send: &TypedBuf<'_>, recv: &TypedBuf<'_>, comm: Handle) -> Result<Handle> {
+    const NAMES: Names = names!("Neighbor_alltoallw" "neighbor_alltoallw");
     enter(comm, |process, comm, desk| {
         let near = topology::of(comm)?.neighbors();
         let (mut send_sizes, mut recv_sizes) = (Vec::new(), Vec::new());
@@ -71,7 +77,7 @@ pub fn neighbor_alltoallw(send: &TypedBuf<'_>, recv: &TypedBuf<'_>, comm: Handle
             ..Job::default()
         };
         let call = Call::NeighborAlltoall { near, send: give, recv: take };
-        desk.execute(process, comm, "MPI_Neighbor_alltoallw", &call, job)
+        desk.perform(way, process, comm, NAMES.of(way), &call, job)
     })
 }
 

@@ -164,7 +164,7 @@ mod tests {
                 return if n == 1 { vec![vec![]] } else { vec![] };
             }
             let with = |d: u32| all(n / d, count - 1, d).into_iter().map(move |rest| [vec![d], rest].concat());
-            (1..=n.min(most)).filter(|d| n % d == 0).flat_map(with).collect()
+            (1..=n.min(most)).filter(|&d| n.is_multiple_of(d)).flat_map(with).collect()
         }
         for n in 1..=400 {
             for count in 1..=4 {
