@@ -46,6 +46,17 @@ def test_more_hosts_and_several_nics(make, build):
     finished(lab, "-ppn", "2", build("random.c"), "2", "60")
 
 
+def test_reordering_keeps_neighbours_on_a_host(make, build, abi):
+    """A grid of 2 x 4 on two hosts of four: a half each is cut along 2 edges instead of 4; two rings are on one host each."""
+    lab = make(hosts=2)
+    finished(lab, "-ppn", "4", build("topo_reorder.c", abi), "4", "2")
+
+
+def test_neighbourhood_collectives_between_hosts(make, build, abi):
+    lab = make(hosts=2)
+    finished(lab, "-ppn", "3", build("coll_neighbor.c", abi))
+
+
 def test_a_network_of_which_the_kernel_takes_note_late(make, build):
     """A cable between two hosts, just plugged in. The kernel is in no hurry where its ends have one number
     (linkwatch_urgent_event), as they have by chance in new namespaces."""
@@ -455,8 +466,9 @@ def test_mpi4py_while_frames_are_lost(make, script):
 
 MPI4PY = ROOT / "build/mpi4py-source"
 # Those of its tests that are of messages between ranks, or of objects that all ranks have, and of functions that are there.
-OF_MPI4PY = ["attributes", "cco_buf", "cco_obj", "cco_vec", "comm", "errhandler", "group", "info", "msgspec", "msgzero", "op", "p2p_buf",
-             "p2p_buf_matched", "p2p_buf_part", "p2p_obj", "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
+OF_MPI4PY = ["attributes", "cco_buf", "cco_ngh_buf", "cco_ngh_obj", "cco_obj", "cco_pr_ngh_buf", "cco_vec", "comm", "comm_topo",
+             "errhandler", "group", "info", "msgspec", "msgzero", "op", "p2p_buf", "p2p_buf_matched", "p2p_buf_part", "p2p_obj",
+             "p2p_obj_matched", "pack", "request", "status", "threads", "util_pkl5", "util_pool"]
 
 
 @pytest.mark.timeout(400)

@@ -46,6 +46,16 @@ static int way_started(int code)
 #define MPI_Reduce_scatter_block(...) BY_WAY(MPI_Ireduce_scatter_block, MPI_Reduce_scatter_block_init, __VA_ARGS__)
 #define MPI_Scan(...) BY_WAY(MPI_Iscan, MPI_Scan_init, __VA_ARGS__)
 #define MPI_Exscan(...) BY_WAY(MPI_Iexscan, MPI_Exscan_init, __VA_ARGS__)
+#define MPI_Neighbor_allgather(...) BY_WAY(MPI_Ineighbor_allgather, MPI_Neighbor_allgather_init, __VA_ARGS__)
+#define MPI_Neighbor_allgather_c(...) BY_WAY(MPI_Ineighbor_allgather_c, MPI_Neighbor_allgather_init_c, __VA_ARGS__)
+#define MPI_Neighbor_allgatherv(...) BY_WAY(MPI_Ineighbor_allgatherv, MPI_Neighbor_allgatherv_init, __VA_ARGS__)
+#define MPI_Neighbor_allgatherv_c(...) BY_WAY(MPI_Ineighbor_allgatherv_c, MPI_Neighbor_allgatherv_init_c, __VA_ARGS__)
+#define MPI_Neighbor_alltoall(...) BY_WAY(MPI_Ineighbor_alltoall, MPI_Neighbor_alltoall_init, __VA_ARGS__)
+#define MPI_Neighbor_alltoall_c(...) BY_WAY(MPI_Ineighbor_alltoall_c, MPI_Neighbor_alltoall_init_c, __VA_ARGS__)
+#define MPI_Neighbor_alltoallv(...) BY_WAY(MPI_Ineighbor_alltoallv, MPI_Neighbor_alltoallv_init, __VA_ARGS__)
+#define MPI_Neighbor_alltoallv_c(...) BY_WAY(MPI_Ineighbor_alltoallv_c, MPI_Neighbor_alltoallv_init_c, __VA_ARGS__)
+#define MPI_Neighbor_alltoallw(...) BY_WAY(MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init, __VA_ARGS__)
+#define MPI_Neighbor_alltoallw_c(...) BY_WAY(MPI_Ineighbor_alltoallw_c, MPI_Neighbor_alltoallw_init_c, __VA_ARGS__)
 #undef MPIX_EQUAL /* for blocking calls alone */
 #endif
 

@@ -62,11 +62,11 @@ fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> 
     }
 }
 
-/// A buffer with a count and a displacement for each of `ranks` ranks.
+/// A buffer with a count and a displacement for each of `ranks` ranks or neighbours.
 ///
 /// # Safety
 /// As for `buf`, for the block of each rank where its displacement says; the arrays have that many entries.
-unsafe fn vector<'a, A: Abi>(
+pub(crate) unsafe fn vector<'a, A: Abi>(
     at: *const c_void,
     counts: *const impl Int,
     displs: *const impl Int,

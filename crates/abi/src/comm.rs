@@ -75,18 +75,6 @@ pub unsafe fn get_parent<A: Abi>(parent: *mut A::Comm) -> Result {
     Ok(())
 }
 
-/// MPI_Topo_test: no communicator of ours has a topology.
-///
-/// # Safety
-/// The contract of MPI_Topo_test.
-pub unsafe fn topo_test<A: Abi>(comm: A::Comm, status: *mut c_int) -> Result {
-    // SAFETY: the caller's argument.
-    let status = unsafe { Out::new(status, "status") }?;
-    self::comm::<A>(comm)?;
-    status.put(UNDEFINED);
-    Ok(())
-}
-
 /// # Safety
 /// The contract of MPI_Comm_dup.
 pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {

@@ -41,6 +41,7 @@ pub mod info;
 pub mod layout;
 pub mod memory;
 pub mod mpix;
+pub mod neighbor;
 pub mod op;
 pub mod p2p;
 pub mod pack;
@@ -50,6 +51,7 @@ pub mod request;
 pub mod session;
 pub mod status;
 pub mod table;
+pub mod topology;
 pub mod ways;
 pub mod win;
 

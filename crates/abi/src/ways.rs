@@ -1,11 +1,11 @@
 //! The three forms of each collective: blocking, nonblocking, and persistent (MPI-5.0 §6.12, §6.13).
 //!
-//! Before it: the exported functions. After it: `coll`.
+//! Before it: the exported functions. After it: `coll` and `neighbor`.
 
 use crate::abi::Abi;
 use crate::arg::{Int, Out, handle};
-use crate::coll;
 use crate::raise::Result;
+use crate::{coll, neighbor};
 use hawser_mpi::collective::Way;
 use hawser_mpi::info;
 use std::ffi::{c_int, c_void};
@@ -40,7 +40,7 @@ pub(crate) unsafe fn persistent<A: Abi>(
 }
 
 macro_rules! ways {
-    ($($name:ident $now:ident $later:ident ($($arg:ident: $ty:ty),*);)*) => {
+    ($($room:ident::$name:ident $now:ident $later:ident ($($arg:ident: $ty:ty),*);)*) => {
         $(
             /// # Safety
             /// The contract of the blocking MPI function.
@@ -48,7 +48,7 @@ macro_rules! ways {
             #[inline]
             pub unsafe fn $name<A: Abi>($($arg: $ty,)* comm: A::Comm) -> Result {
                 // SAFETY: the caller's promise.
-                unsafe { coll::$name::<A>(Way::Blocking, $($arg,)* comm) }.map(drop)
+                unsafe { $room::$name::<A>(Way::Blocking, $($arg,)* comm) }.map(drop)
             }
 
             /// # Safety
@@ -56,7 +56,7 @@ macro_rules! ways {
             #[allow(clippy::too_many_arguments)]
             pub unsafe fn $now<A: Abi>($($arg: $ty,)* comm: A::Comm, request: *mut A::Request) -> Result {
                 // SAFETY: the caller's promise.
-                unsafe { nonblocking::<A>(request, || coll::$name::<A>(Way::Nonblocking, $($arg,)* comm)) }
+                unsafe { nonblocking::<A>(request, || $room::$name::<A>(Way::Nonblocking, $($arg,)* comm)) }
             }
 
             /// # Safety
@@ -66,45 +66,61 @@ macro_rules! ways {
                 $($arg: $ty,)* comm: A::Comm, info: A::Info, request: *mut A::Request,
             ) -> Result {
                 // SAFETY: the caller's promise.
-                unsafe { persistent::<A>(info, request, || coll::$name::<A>(Way::Persistent, $($arg,)* comm)) }
+                unsafe { persistent::<A>(info, request, || $room::$name::<A>(Way::Persistent, $($arg,)* comm)) }
             }
         )*
     };
 }
 
 ways! {
-    barrier ibarrier barrier_init ();
-    bcast ibcast bcast_init (at: *mut c_void, count: impl Int, datatype: A::Datatype, root: c_int);
-    gather igather gather_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype, recv: *mut c_void,
+    coll::barrier ibarrier barrier_init ();
+    coll::bcast ibcast bcast_init (at: *mut c_void, count: impl Int, datatype: A::Datatype, root: c_int);
+    coll::gather igather gather_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype, recv: *mut c_void,
         recv_count: impl Int, recv_type: A::Datatype, root: c_int);
-    gatherv igatherv gatherv_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+    coll::gatherv igatherv gatherv_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
         recv: *mut c_void, recv_counts: *const impl Int, displs: *const impl Int, recv_type: A::Datatype,
         root: c_int);
-    scatter iscatter scatter_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+    coll::scatter iscatter scatter_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
         recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype, root: c_int);
-    scatterv iscatterv scatterv_init (send: *const c_void, send_counts: *const impl Int, displs: *const impl Int,
+    coll::scatterv iscatterv scatterv_init (send: *const c_void, send_counts: *const impl Int, displs: *const impl Int,
         send_type: A::Datatype, recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype, root: c_int);
-    allgather iallgather allgather_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+    coll::allgather iallgather allgather_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
         recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype);
-    allgatherv iallgatherv allgatherv_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+    coll::allgatherv iallgatherv allgatherv_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
         recv: *mut c_void, recv_counts: *const impl Int, displs: *const impl Int, recv_type: A::Datatype);
-    alltoall ialltoall alltoall_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
+    coll::alltoall ialltoall alltoall_init (send: *const c_void, send_count: impl Int, send_type: A::Datatype,
         recv: *mut c_void, recv_count: impl Int, recv_type: A::Datatype);
-    alltoallv ialltoallv alltoallv_init (send: *const c_void, send_counts: *const impl Int,
+    coll::alltoallv ialltoallv alltoallv_init (send: *const c_void, send_counts: *const impl Int,
         send_displs: *const impl Int, send_type: A::Datatype, recv: *mut c_void, recv_counts: *const impl Int,
         recv_displs: *const impl Int, recv_type: A::Datatype);
-    alltoallw ialltoallw alltoallw_init (send: *const c_void, send_counts: *const impl Int,
+    coll::alltoallw ialltoallw alltoallw_init (send: *const c_void, send_counts: *const impl Int,
         send_displs: *const impl Int, send_types: *const A::Datatype, recv: *mut c_void, recv_counts: *const impl Int,
         recv_displs: *const impl Int, recv_types: *const A::Datatype);
-    reduce ireduce reduce_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype,
+    coll::reduce ireduce reduce_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype,
         op: A::Op, root: c_int);
-    allreduce iallreduce allreduce_init (send: *const c_void, recv: *mut c_void, count: impl Int,
+    coll::allreduce iallreduce allreduce_init (send: *const c_void, recv: *mut c_void, count: impl Int,
         datatype: A::Datatype, op: A::Op);
-    reduce_scatter ireduce_scatter reduce_scatter_init (send: *const c_void, recv: *mut c_void,
+    coll::reduce_scatter ireduce_scatter reduce_scatter_init (send: *const c_void, recv: *mut c_void,
         counts: *const impl Int, datatype: A::Datatype, op: A::Op);
-    reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init (send: *const c_void, recv: *mut c_void,
+    coll::reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init (send: *const c_void, recv: *mut c_void,
         count: impl Int, datatype: A::Datatype, op: A::Op);
-    scan iscan scan_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op);
-    exscan iexscan exscan_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype,
+    coll::scan iscan scan_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op);
+    coll::exscan iexscan exscan_init (send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype,
         op: A::Op);
+    neighbor::neighbor_allgather ineighbor_allgather neighbor_allgather_init (send: *const c_void,
+        send_count: impl Int, send_type: A::Datatype, recv: *mut c_void, recv_count: impl Int,
+        recv_type: A::Datatype);
+    neighbor::neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init (send: *const c_void,
+        send_count: impl Int, send_type: A::Datatype, recv: *mut c_void, recv_counts: *const impl Int,
+        displs: *const impl Int, recv_type: A::Datatype);
+    neighbor::neighbor_alltoall ineighbor_alltoall neighbor_alltoall_init (send: *const c_void,
+        send_count: impl Int, send_type: A::Datatype, recv: *mut c_void, recv_count: impl Int,
+        recv_type: A::Datatype);
+    neighbor::neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init (send: *const c_void,
+        send_counts: *const impl Int, send_displs: *const impl Int, send_type: A::Datatype, recv: *mut c_void,
+        recv_counts: *const impl Int, recv_displs: *const impl Int, recv_type: A::Datatype);
+    neighbor::neighbor_alltoallw ineighbor_alltoallw neighbor_alltoallw_init (send: *const c_void,
+        send_counts: *const impl Int, send_displs: *const impl Int, send_types: *const A::Datatype,
+        recv: *mut c_void, recv_counts: *const impl Int, recv_displs: *const impl Int,
+        recv_types: *const A::Datatype);
 }

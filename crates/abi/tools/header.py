@@ -129,7 +129,9 @@ def prototypes(which):
         out.append(f"/* {heading} */")
         for f in mine:
             space = "" if f.returns.endswith("*") else " "
-            out.append(wrap(f"{f.returns}{space}{prefix}{f.name}({f.c_params});"))
+            # MPI_UNWEIGHTED is no array, and GCC warns of it where an array is declared.
+            params = re.sub(r"(\w*weights)\[\]", r"*\1", f.c_params)
+            out.append(wrap(f"{f.returns}{space}{prefix}{f.name}({params});"))
         out.append("")
     return "\n".join(out)
 

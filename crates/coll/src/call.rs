@@ -76,7 +76,7 @@ impl Data {
     }
 }
 
-/// A user buffer of one block a rank.
+/// A user buffer of one block a rank; in neighbourhood collectives, of one a neighbour.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a> {
     pub counts: Ints<'a>,
@@ -126,6 +126,36 @@ impl<'a> Blocks<'a> {
     pub fn run(&self, buffer: Buffer, first: u32, ranks: u32) -> Span {
         let one = self.span(buffer, first);
         Span { count: one.count * u64::from(ranks), ..one }
+    }
+}
+
+/// The neighbours of a rank in its communicator's topology, in the order of its blocks. `None` is MPI_PROC_NULL.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbors<'a> {
+    pub sources: &'a [Option<u32>],
+    pub destinations: &'a [Option<u32>],
+    /// A grid: neighbours 2d and 2d + 1 are those in the two directions of dimension d, and what a rank sends
+    /// in one direction its neighbour receives from the other, also where both are the same rank.
+    pub grid: bool,
+}
+
+impl<'a> Neighbors<'a> {
+    /// Blocks that leave, and to whom: the order in which messages to one rank are sent.
+    pub fn outgoing(self) -> impl Iterator<Item = (u32, u32)> + 'a {
+        (0..).zip(self.destinations).filter_map(|(block, to)| to.map(|to| (block, to)))
+    }
+
+    /// Blocks that arrive, and from whom: the order in which messages from one rank are received.
+    pub fn incoming(self) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let turn = u32::from(self.grid);
+        (0..self.sources.len() as u32)
+            .filter_map(move |i| self.sources[(i ^ turn) as usize].map(|from| (i ^ turn, from)))
+    }
+
+    /// What `rank` gives to itself: the block that leaves, and the one that arrives.
+    pub fn loops(self, rank: u32) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let own = move |&(_, peer): &(u32, u32)| peer == rank;
+        self.outgoing().filter(own).zip(self.incoming().filter(own)).map(|((out, _), (into, _))| (out, into))
     }
 }
 
@@ -231,5 +261,17 @@ pub enum Call<'a> {
         send: Blocks<'a>,
         recv: Blocks<'a>,
         in_place: bool,
+    },
+    /// One block to all destinations and one from each source.
+    NeighborAllgather {
+        near: Neighbors<'a>,
+        send: Data,
+        recv: Blocks<'a>,
+    },
+    /// A block to each destination and one from each source; the w-variant's blocks are typed.
+    NeighborAlltoall {
+        near: Neighbors<'a>,
+        send: Blocks<'a>,
+        recv: Blocks<'a>,
     },
 }

@@ -29,12 +29,13 @@ mod barrier;
 mod bcast;
 mod exscan;
 mod gather;
+mod neighbor;
 mod reduce;
 mod reduce_scatter;
 mod scan;
 mod scatter;
 
-pub use call::{Blocks, Call, Data, Ints, Place, Reduction};
+pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
 pub use hosts::Hosts;
 pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};

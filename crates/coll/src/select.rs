@@ -11,7 +11,9 @@
 use crate::call::{Call, Place};
 use crate::hosts::Hosts;
 use crate::schedule::Schedule;
-use crate::{allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_scatter, scan, scatter};
+use crate::{
+    allgather, allreduce, alltoall, barrier, bcast, exscan, gather, neighbor, reduce, reduce_scatter, scan, scatter,
+};
 use hawser_base::param::{Kind, Param};
 use hawser_base::{Class, Error, Result};
 
@@ -192,6 +194,7 @@ collectives! {
     Scatter, scatter::Args::ALGORITHMS, "HAWSER_COLL_SCATTER", "MPI_Scatter and MPI_Scatterv";
     Allgather, allgather::Args::ALGORITHMS, "HAWSER_COLL_ALLGATHER", "MPI_Allgather and MPI_Allgatherv";
     Alltoall, alltoall::Args::ALGORITHMS, "HAWSER_COLL_ALLTOALL", "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw";
+    Neighbor, neighbor::Args::ALGORITHMS, "HAWSER_COLL_NEIGHBOR", "MPI_Neighbor_allgather and the other neighbourhood collectives";
 }
 
 /// Which algorithm is forced for each collective; 0 is none. Read once a process, never in a call.
@@ -281,6 +284,14 @@ fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) -> &'static
             let uniform = matches!(call, Call::Alltoall { .. });
             let args = alltoall::Args { send, recv, in_place, uniform };
             run(C::Alltoall, alltoall::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+        }
+        Call::NeighborAllgather { near, send, recv } => {
+            let args = neighbor::Args { near, send: neighbor::Outgoing::Same(send), recv };
+            run(C::Neighbor, neighbor::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+        }
+        Call::NeighborAlltoall { near, send, recv } => {
+            let args = neighbor::Args { near, send: neighbor::Outgoing::Each(send), recv };
+            run(C::Neighbor, neighbor::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
         }
     }
 }

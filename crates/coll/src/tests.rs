@@ -1,9 +1,10 @@
 //! Every collective, by every algorithm, for every size from 1 to 64 and every root, against plain oracles.
 //!
-//! `movement` judges bytes, `reductions` judges expressions, `rules` shows that the checker finds what it
+//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `rules` shows that the checker finds what it
 //! is for, `selection` that choices are right and that wrong names are refused.
 
 mod movement;
+mod neighbor;
 mod reductions;
 mod rules;
 mod selection;

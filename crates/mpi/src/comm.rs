@@ -9,6 +9,7 @@ use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
 use crate::hints::Hints;
 use crate::process::Process;
+use crate::topology::Topology;
 use hawser_base::handle;
 use hawser_base::table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
@@ -34,6 +35,8 @@ pub struct Comm {
     pub attached: Attached,
     /// Flags in the job's segment, if all members are on this host and a block was free.
     flags: OnceLock<Flags>,
+    /// Its virtual topology, if it was made with one.
+    topology: OnceLock<Arc<Topology>>,
     /// What its collectives keep from call to call.
     pub(crate) collective: collective::State,
     /// Partitions for which this rank has taken numbers.
@@ -60,6 +63,7 @@ impl Comm {
             hints: Hints::default(),
             attached: Attached::default(),
             flags: OnceLock::new(),
+            topology: OnceLock::new(),
             collective: collective::State::default(),
             partitions_begun: AtomicU64::new(0),
         }
@@ -149,6 +153,22 @@ impl Comm {
 
     pub fn set_flags(&self, flags: Flags) {
         let _ = self.flags.set(flags);
+    }
+
+    pub fn topology(&self) -> Option<&Arc<Topology>> {
+        self.topology.get()
+    }
+
+    /// Said once, before the handle is given to anybody.
+    pub fn set_topology(&self, topology: Arc<Topology>) {
+        let _ = self.topology.set(topology);
+    }
+
+    /// A duplicate has the topology of the communicator that it was made from.
+    pub fn inherit_topology(&self, from: &Comm) {
+        if let Some(topology) = from.topology() {
+            self.set_topology(topology.clone());
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0
 //! then takes a block of flags and tells the others. What is hung on a communicator is copied by its own rooms:
-//! attributes by `attributes`, the error handler by `errhandler`. Names and hints are not copied.
+//! attributes by `attributes`, the error handler by `errhandler`; duplicates share the topology. Names and hints are not
+//! copied.
 //!
 //! Before it: `abi::comm`; after it: `collective::team`.
 
@@ -43,6 +44,7 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     let context = agree(process, name, &Venue::Comm(&old), &old, true)?;
     let handle = make(process, name, &old, context, old.group().clone())?;
     let new = process.comm(handle)?;
+    new.inherit_topology(&old);
     if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
         // What fails now has failed once already: the first error is the call's.
         let _ = new.attributes.delete_all(handle);
@@ -104,6 +106,16 @@ pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<
         };
         Error::new(Class::Group, text)
     })
+}
+
+/// A communicator of the members that `ranks` names, in that order: members of one name the same, and no two of them
+/// share any. MPI_COMM_NULL where this process is not among them.
+pub fn of_ranks(process: &'static Process, name: &'static str, old: &CommRef, ranks: &[u32]) -> Result<Handle> {
+    let members = ranks.iter().filter_map(|&rank| old.group().peer(rank)).collect();
+    let group = Arc::new(Group::of(members, process.me()));
+    let member = group.rank().is_some();
+    let context = agree(process, name, &Venue::Comm(old), old, member)?;
+    if member { make(process, name, old, context, group) } else { Ok(Handle::NULL) }
 }
 
 /// MPI_Comm_split. `color` may be MPI_UNDEFINED.

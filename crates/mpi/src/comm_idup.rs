@@ -146,6 +146,7 @@ impl Idup {
         let mut new = Comm::new(context, self.old.group().clone());
         new.attributes = std::mem::take(&mut self.attributes);
         new.errhandler = std::mem::take(&mut self.errhandler);
+        new.inherit_topology(&self.old);
         if let Some(hints) = &self.hints {
             new.hints.set(hints);
         }

@@ -47,6 +47,7 @@ pub mod request;
 pub mod session;
 pub mod status;
 pub mod task;
+pub mod topology;
 pub mod types;
 pub mod wait;
 #[doc(hidden)]

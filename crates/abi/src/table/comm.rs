@@ -9,18 +9,18 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Attr_get(comm: Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
         [comm(comm)] => attributes::comm_get;
     both MPI_Attr_put(comm: Comm, keyval: c_int, attribute_val: *mut c_void) [comm(comm)] => attributes::comm_set;
-    both MPI_Cart_coords(comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) [comm(comm)] => unsupported;
+    both MPI_Cart_coords(comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) [comm(comm)] => topology::cart_coords;
     both MPI_Cart_create(comm_old: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int,
-        comm_cart: *mut Comm) [comm(comm_old)] => unsupported;
+        comm_cart: *mut Comm) [comm(comm_old)] => topology::cart_create;
     both MPI_Cart_get(comm: Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
-        [comm(comm)] => unsupported;
+        [comm(comm)] => topology::cart_get;
     both MPI_Cart_map(comm: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int)
-        [comm(comm)] => unsupported;
-    both MPI_Cart_rank(comm: Comm, coords: *const c_int, rank: *mut c_int) [comm(comm)] => unsupported;
+        [comm(comm)] => topology::cart_map;
+    both MPI_Cart_rank(comm: Comm, coords: *const c_int, rank: *mut c_int) [comm(comm)] => topology::cart_rank;
     both MPI_Cart_shift(comm: Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int)
-        [comm(comm)] => unsupported;
-    both MPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) [comm(comm)] => unsupported;
-    both MPI_Cartdim_get(comm: Comm, ndims: *mut c_int) [comm(comm)] => unsupported;
+        [comm(comm)] => topology::cart_shift;
+    both MPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) [comm(comm)] => topology::cart_sub;
+    both MPI_Cartdim_get(comm: Comm, ndims: *mut c_int) [comm(comm)] => topology::cartdim_get;
     both MPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) [comm(comm1)] => comm::compare;
     both MPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) [comm(comm)] => comm::create;
     both MPI_Comm_create_from_group(group: Group, stringtag: *const c_char, info: Info, errhandler: Errhandler,
@@ -54,27 +54,27 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_split_type(comm: Comm, split_type: c_int, key: c_int, info: Info, newcomm: *mut Comm)
         [comm(comm)] => comm::split_type;
     both MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) [comm(comm)] => comm::test_inter;
-    both MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) [default] => unsupported;
+    both MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) [default] => topology::dims_create;
     both MPI_Dist_graph_create(comm_old: Comm, n: c_int, sources: *const c_int, degrees: *const c_int,
         destinations: *const c_int, weights: *const c_int, info: Info, reorder: c_int, comm_dist_graph: *mut Comm)
-        [comm(comm_old)] => unsupported;
+        [comm(comm_old)] => topology::dist_graph_create;
     both MPI_Dist_graph_create_adjacent(comm_old: Comm, indegree: c_int, sources: *const c_int,
         sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int,
-        info: Info, reorder: c_int, comm_dist_graph: *mut Comm) [comm(comm_old)] => unsupported;
+        info: Info, reorder: c_int, comm_dist_graph: *mut Comm) [comm(comm_old)] => topology::dist_graph_create_adjacent;
     both MPI_Dist_graph_neighbors(comm: Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int,
-        maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) [comm(comm)] => unsupported;
+        maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) [comm(comm)] => topology::dist_graph_neighbors;
     both MPI_Dist_graph_neighbors_count(comm: Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int)
-        [comm(comm)] => unsupported;
+        [comm(comm)] => topology::dist_graph_neighbors_count;
     both MPI_Graph_create(comm_old: Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int,
-        comm_graph: *mut Comm) [comm(comm_old)] => unsupported;
+        comm_graph: *mut Comm) [comm(comm_old)] => topology::graph_create;
     both MPI_Graph_get(comm: Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int)
-        [comm(comm)] => unsupported;
+        [comm(comm)] => topology::graph_get;
     both MPI_Graph_map(comm: Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int)
-        [comm(comm)] => unsupported;
+        [comm(comm)] => topology::graph_map;
     both MPI_Graph_neighbors(comm: Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int)
-        [comm(comm)] => unsupported;
-    both MPI_Graph_neighbors_count(comm: Comm, rank: c_int, nneighbors: *mut c_int) [comm(comm)] => unsupported;
-    both MPI_Graphdims_get(comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) [comm(comm)] => unsupported;
+        [comm(comm)] => topology::graph_neighbors;
+    both MPI_Graph_neighbors_count(comm: Comm, rank: c_int, nneighbors: *mut c_int) [comm(comm)] => topology::graph_neighbors_count;
+    both MPI_Graphdims_get(comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) [comm(comm)] => topology::graphdims_get;
     both MPI_Group_compare(group1: Group, group2: Group, result: *mut c_int) [default] => group::compare;
     both MPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) [default] => group::difference;
     both MPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) [default] => group::exclude;
@@ -99,5 +99,5 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Keyval_create(copy_fn: CopyFunction, delete_fn: DeleteFunction, keyval: *mut c_int,
         extra_state: *mut c_void) [default] => attributes::comm_create_keyval;
     both MPI_Keyval_free(keyval: *mut c_int) [default] => attributes::comm_free_keyval;
-    both MPI_Topo_test(comm: Comm, status: *mut c_int) [comm(comm)] => comm::topo_test;
+    both MPI_Topo_test(comm: Comm, status: *mut c_int) [comm(comm)] => topology::test;
 } } }

@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// A type and how many of it make two bytes.
 #[derive(Clone, Copy)]
-struct Kind {
+pub(super) struct Kind {
     layout: Layout,
     per_pair: u64,
 }
@@ -24,17 +24,17 @@ const KINDS: [Kind; 3] = [
 ];
 
 /// The same type everywhere, or a different one from rank to rank.
-fn kind(mixed: bool, salt: u32) -> Kind {
+pub(super) fn kind(mixed: bool, salt: u32) -> Kind {
     KINDS[if mixed { salt as usize % KINDS.len() } else { 0 }]
 }
 
 /// The identity of a byte on its way from one rank to another.
-fn byte(from: u32, to: u32, at: u64) -> Cell {
+pub(super) fn byte(from: u32, to: u32, at: u64) -> Cell {
     2 + (u64::from(from * LARGEST + to) << 20 | at)
 }
 
 impl Kind {
-    fn data(self, pairs: u64) -> Data {
+    pub(super) fn data(self, pairs: u64) -> Data {
         let dense = self.layout.is_dense();
         Data { count: pairs * self.per_pair, type_size: self.layout.size as u64, dense }
     }
@@ -64,7 +64,7 @@ impl Kind {
         (pairs * self.per_pair) as usize * self.layout.extent
     }
 
-    fn holding(self, pairs: u64, from: u32, to: u32) -> Memory {
+    pub(super) fn holding(self, pairs: u64, from: u32, to: u32) -> Memory {
         let mut memory = self.blank(pairs, false);
         self.put(&mut memory, 0, (0..2 * pairs).map(|i| byte(from, to, i)));
         memory
@@ -72,7 +72,7 @@ impl Kind {
 }
 
 /// Blocks in a buffer, one a rank, in pairs of bytes.
-struct Plan {
+pub(super) struct Plan {
     kind: Kind,
     pairs: Vec<u64>,
     starts: Vec<u64>,
@@ -98,6 +98,14 @@ impl Plan {
         Plan::new(kind, pairs, starts)
     }
 
+    /// Blocks of these sizes: adjoining ones if they are regular.
+    pub(super) fn blocks_of(kind: Kind, pairs: Vec<u64>, regular: bool) -> Plan {
+        match pairs.first() {
+            Some(&each) if regular => Plan::regular(kind, pairs.len() as u32, each),
+            _ => Plan::apart(kind, pairs),
+        }
+    }
+
     fn new(kind: Kind, pairs: Vec<u64>, starts: Vec<u64>) -> Plan {
         let total = pairs.iter().zip(&starts).map(|(p, s)| p + s).max().unwrap_or(0);
         let counts = pairs.iter().map(|&p| (p * kind.per_pair) as i32).collect();
@@ -109,16 +117,19 @@ impl Plan {
         Blocks::vector(Ints::Int(&self.counts), Ints::Count(&self.displs), self.kind.layout.size as u64)
     }
 
-    fn blocks(&self, regular: bool) -> Blocks<'_> {
-        if regular { Blocks::regular(self.counts[0] as u64, self.kind.layout.size as u64) } else { self.vector() }
+    pub(super) fn blocks(&self, regular: bool) -> Blocks<'_> {
+        match self.counts.first() {
+            Some(&count) if regular => Blocks::regular(count as u64, self.kind.layout.size as u64),
+            _ => self.vector(),
+        }
     }
 
-    fn blank(&self, writable: bool) -> Memory {
+    pub(super) fn blank(&self, writable: bool) -> Memory {
         self.kind.blank(self.total, writable)
     }
 
     /// Fills block `i` with what `from` sends to `to`.
-    fn fill(&self, memory: &mut Memory, i: u32, from: u32, to: u32) {
+    pub(super) fn fill(&self, memory: &mut Memory, i: u32, from: u32, to: u32) {
         let (start, pairs) = (self.starts[i as usize], self.pairs[i as usize]);
         self.kind.put(memory, self.kind.at(start), (0..2 * pairs).map(|at| byte(from, to, at)));
     }
@@ -487,9 +498,10 @@ fn alltoallv_takes_blocks_of_any_sizes() {
     }
 }
 
-/// One rank's blocks in MPI_Alltoallw: a kind, a place and a count for every peer.
-struct TypedPlan {
+/// One rank's blocks in MPI_Alltoallw: a kind, a place and a number of pairs for every peer.
+pub(super) struct TypedPlan {
     kinds: Vec<Kind>,
+    pairs: Vec<u64>,
     counts: Vec<i64>,
     displs: Vec<i64>,
     sizes: Vec<i64>,
@@ -501,30 +513,30 @@ fn pairs_between(a: u32, b: u32) -> u64 {
 }
 
 impl TypedPlan {
-    fn new(rank: u32, size: u32, salt: u32) -> TypedPlan {
-        let kinds: Vec<Kind> = (0..size).map(|peer| kind(true, rank * 2 + peer + salt)).collect();
-        let counts =
-            kinds.iter().zip(0..).map(|(kind, peer)| (pairs_between(rank, peer) * kind.per_pair) as i64).collect();
+    /// Kinds that differ from block to block.
+    pub(super) fn new(salt: u32, pairs: Vec<u64>) -> TypedPlan {
+        let kinds: Vec<Kind> = (0..pairs.len() as u32).map(|block| kind(true, block + salt)).collect();
+        let counts = kinds.iter().zip(&pairs).map(|(kind, pairs)| (pairs * kind.per_pair) as i64).collect();
         let sizes = kinds.iter().map(|kind| kind.layout.size as i64).collect();
         let (mut displs, mut cells) = (Vec::new(), 1);
-        for (kind, peer) in kinds.iter().zip(0..) {
+        for (kind, &pairs) in kinds.iter().zip(&pairs) {
             displs.push(cells as i64);
-            cells += kind.at(pairs_between(rank, peer)) + 1;
+            cells += kind.at(pairs) + 1;
         }
-        TypedPlan { kinds, counts, displs, sizes, cells }
+        TypedPlan { kinds, pairs, counts, displs, sizes, cells }
     }
 
-    fn blocks(&self) -> Blocks<'_> {
+    pub(super) fn blocks(&self) -> Blocks<'_> {
         Blocks::typed(Ints::Count(&self.counts), Ints::Count(&self.displs), Ints::Count(&self.sizes))
     }
 
-    /// Gaps everywhere but in the blocks; those hold `content(peer, byte)`.
-    fn memory(&self, rank: u32, writable: bool, content: impl Fn(u32, u64) -> Cell) -> Memory {
+    /// Gaps everywhere but in the blocks; those hold `content(block, byte)`.
+    pub(super) fn memory(&self, writable: bool, content: impl Fn(u32, u64) -> Cell) -> Memory {
         let mut memory = Memory::new(vec![GAP; self.cells], Layout::CELL, writable);
         memory.typed = self.kinds.iter().map(|kind| kind.layout).collect();
-        for (peer, kind) in (0..).zip(&self.kinds) {
-            let bytes = (0..2 * pairs_between(rank, peer)).map(|at| content(peer, at));
-            kind.put(&mut memory, self.displs[peer as usize] as usize, bytes);
+        for (block, kind) in (0..).zip(&self.kinds) {
+            let bytes = (0..2 * self.pairs[block as usize]).map(|at| content(block, at));
+            kind.put(&mut memory, self.displs[block as usize] as usize, bytes);
         }
         memory
     }
@@ -536,19 +548,19 @@ fn alltoallw_takes_a_type_for_every_pair() {
         let tuning = forced(Collective::Alltoall, name);
         for size in 1..=LARGEST {
             for in_place in [false, true] {
-                let plans = |salt| (0..size).map(|rank| TypedPlan::new(rank, size, salt)).collect::<Vec<_>>();
+                let pairs = |rank| (0..size).map(|peer| pairs_between(rank, peer)).collect();
+                let plan = |rank, salt| TypedPlan::new(rank * 2 + salt, pairs(rank));
+                let plans = |salt| (0..size).map(|rank| plan(rank, salt)).collect::<Vec<_>>();
                 let (sends, recvs) = (plans(0), plans(1));
                 let ranks = play(size, &tuning, name, 1, size.into(), &mut Terms::default(), |rank| {
                     let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
                     let call = Call::Alltoallw { send: from.blocks(), recv: into.blocks(), in_place };
                     let outgoing = |peer, at| byte(rank, peer, at);
                     match in_place {
-                        true => Part { call, send: Memory::none(), recv: into.memory(rank, true, outgoing) },
-                        false => Part {
-                            call,
-                            send: from.memory(rank, false, outgoing),
-                            recv: into.memory(rank, true, |_, _| UNWRITTEN),
-                        },
+                        true => Part { call, send: Memory::none(), recv: into.memory(true, outgoing) },
+                        false => {
+                            Part { call, send: from.memory(false, outgoing), recv: into.memory(true, |_, _| UNWRITTEN) }
+                        }
                     }
                 });
                 assert_eq!(
@@ -556,7 +568,7 @@ fn alltoallw_takes_a_type_for_every_pair() {
                     !["bruck", "two_level"].contains(&name) && in_place == (name == "exchange")
                 );
                 for (rank, member) in (0..).zip(ranks.into_iter().flatten()) {
-                    let expected = recvs[rank as usize].memory(rank, true, |peer, at| byte(peer, rank, at));
+                    let expected = recvs[rank as usize].memory(true, |peer, at| byte(peer, rank, at));
                     assert!(
                         member.recv.cells == expected.cells,
                         "alltoallw {name}, {size} ranks: wrong on rank {rank}"

@@ -1,6 +1,6 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
-//! A call is checked (`whole`, `movement`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
+//! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
 //! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short barriers, broadcasts and reductions among ranks of one host go straight to `host`.
 //! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
 //! threads on different ones do not meet.
@@ -13,6 +13,7 @@ pub mod flags;
 mod host;
 mod memory;
 mod movement;
+mod neighbor;
 mod nonblocking;
 mod reductions;
 mod run;
@@ -23,6 +24,9 @@ mod whole;
 
 pub use movement::{
     TypedBuf, VectorBuf, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter, scatterv,
+};
+pub use neighbor::{
+    neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw,
 };
 pub use nonblocking::Way;
 pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};

@@ -33,20 +33,20 @@ pub struct TypedBuf<'a> {
 }
 
 /// A buffer argument of either shape.
-enum Many<'a> {
+pub(super) enum Many<'a> {
     Equal(&'a Buf),
     Vector(&'a VectorBuf<'a>),
 }
 
 impl<'a> Many<'a> {
-    fn at(&self) -> UserPtr {
+    pub(super) fn at(&self) -> UserPtr {
         match self {
             Many::Equal(buf) => buf.at,
             Many::Vector(buf) => buf.at,
         }
     }
 
-    fn find(&self, process: &Process, ranks: u32) -> Result<(Side, Blocks<'a>)> {
+    pub(super) fn find(&self, process: &Process, ranks: u32) -> Result<(Side, Blocks<'a>)> {
         let (datatype, blocks) = match self {
             Many::Equal(buf) => blocks(process, buf, ranks)?,
             Many::Vector(buf) => vector(process, buf, ranks)?,
@@ -67,7 +67,7 @@ impl<'a> Many<'a> {
 const NO_DATA: Data = Data { count: 0, type_size: 0, dense: true };
 const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
 
-fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
+pub(super) fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
     let (datatype, data): (Arc<Datatype>, Data) = check::data(process, buf)?;
     Ok((Side::One { at: buf.at, count: data.count, datatype }, data))
 }

@@ -12,7 +12,7 @@ use crate::process::Process;
 use crate::task;
 use hawser_base::handle::{datatype, op};
 use hawser_base::{Context, Handle, Result};
-use hawser_coll::{Blocks, Call, Data, Limits, Place, Reduction, Tuning, plan};
+use hawser_coll::{Blocks, Call, Data, Ints, Limits, Place, Reduction, Tuning, plan};
 use hawser_datatype::{Basic, Datatype, Scratch};
 use hawser_job::Waiting;
 use std::sync::Arc;
@@ -62,6 +62,29 @@ impl Words {
             count: self.count as u64,
             datatype: datatype.clone(),
         }
+    }
+}
+
+/// Adjoining runs of words, one a rank.
+struct Runs {
+    counts: Vec<i64>,
+    starts: Vec<i64>,
+    total: usize,
+}
+
+impl Runs {
+    fn of(lengths: impl Iterator<Item = i64>) -> Runs {
+        let counts: Vec<i64> = lengths.collect();
+        let mut total = 0;
+        let starts = counts.iter().map(|count| {
+            total += count;
+            total - count
+        });
+        Runs { starts: starts.collect(), counts, total: total as usize }
+    }
+
+    fn blocks(&self) -> Blocks<'_> {
+        Blocks::vector(Ints::Count(&self.counts), Ints::Count(&self.starts), WORD_BYTES as u64)
     }
 }
 
@@ -133,6 +156,30 @@ impl Venue<'_> {
         let mut words = vec![0; all.count];
         all.get(&mut words);
         Ok(words)
+    }
+
+    /// Words from each member for each: `out` has those for each rank, and so has the result those from it.
+    pub fn exchange(&self, process: &'static Process, name: &'static str, out: &[Vec<u64>]) -> Result<Vec<Vec<u64>>> {
+        let ranks = out.len();
+        let (mut given, mut taken) = (Words::new(ranks), Words::new(ranks));
+        given.set(0, &out.iter().map(|words| words.len() as u64).collect::<Vec<u64>>());
+        let one = Blocks::regular(1, WORD_BYTES as u64);
+        let job = Job { send: given.side(), recv: taken.side(), ..Job::default() };
+        self.execute(process, name, &Call::Alltoall { send: one, recv: one, in_place: false }, job)?;
+        let mut lengths = vec![0; ranks];
+        taken.get(&mut lengths);
+
+        let sent = Runs::of(out.iter().map(|words| words.len() as i64));
+        let told = Runs::of(lengths.iter().map(|&length| length as i64));
+        let (mut given, mut taken) = (Words::new(sent.total), Words::new(told.total));
+        given.set(0, &out.concat());
+        let job = Job { send: given.side(), recv: taken.side(), ..Job::default() };
+        let call = Call::Alltoallv { send: sent.blocks(), recv: told.blocks(), in_place: false };
+        self.execute(process, name, &call, job)?;
+        let mut words = vec![0; told.total];
+        taken.get(&mut words);
+        let mut rest = words.into_iter();
+        Ok(lengths.iter().map(|&length| rest.by_ref().take(length as usize).collect()).collect())
     }
 
     /// The word of rank 0.

@@ -1,0 +1,466 @@
+//! Virtual topologies: grids, graphs, distributed graphs, their queries, MPI_Dims_create.
+//!
+//! Before it: the exported functions. After it: `mpi::topology`.
+
+use crate::abi::Abi;
+use crate::arg::{Out, array, entries, handle, null};
+use crate::comm::comm;
+use crate::raise::Result;
+use hawser_base::value::{Set, UNDEFINED};
+use hawser_base::{Class, Error};
+use hawser_mpi::info;
+use hawser_mpi::topology::cart;
+use hawser_mpi::topology::dist_graph::{self, Edges, Leaving};
+use hawser_mpi::topology::graph::{self, Graph};
+use hawser_mpi::topology::{self, dims};
+use std::ffi::c_int;
+
+/// An array that the call fills: as much of `from` as there is room for.
+///
+/// # Safety
+/// `room` entries at `to` may be written.
+unsafe fn fill(
+    to: *mut c_int,
+    room: usize,
+    from: impl ExactSizeIterator<Item = c_int>,
+    name: &'static str,
+) -> hawser_base::Result<()> {
+    if to.is_null() && room.min(from.len()) > 0 {
+        return Err(null(name));
+    }
+    for (i, entry) in from.take(room).enumerate() {
+        // SAFETY: inside the array, which is not null.
+        unsafe { to.add(i).write(entry) };
+    }
+    Ok(())
+}
+
+/// An array of unsigned numbers, as `fill`.
+///
+/// # Safety
+/// As for `fill`.
+unsafe fn fill_with(to: *mut c_int, room: usize, from: &[u32], name: &'static str) -> hawser_base::Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { fill(to, room, from.iter().map(|&number| number as c_int), name) }
+}
+
+/// # Safety
+/// The contract of MPI_Topo_test.
+pub unsafe fn test<A: Abi>(on: A::Comm, status: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let status = unsafe { Out::new(status, "status") }?;
+    let found = topology::test(&*comm::<A>(on)?);
+    status.put(if found == UNDEFINED { UNDEFINED } else { A::value_out(Set::Topology, found) });
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Dims_create.
+pub unsafe fn dims_create<A: Abi>(nnodes: c_int, ndims: c_int, at: *mut c_int) -> Result {
+    let count = entries(ndims, "ndims")?;
+    // SAFETY: the caller's array.
+    let mut chosen = unsafe { array(at.cast_const(), count, "dims") }?.to_vec();
+    dims::create(nnodes, &mut chosen)?;
+    // SAFETY: the same array.
+    Ok(unsafe { fill(at, count, chosen.into_iter(), "dims") }?)
+}
+
+/// Dimensions and periods.
+///
+/// # Safety
+/// Both arrays have `ndims` entries.
+unsafe fn grid<'a>(
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+) -> hawser_base::Result<(&'a [c_int], &'a [c_int])> {
+    let count = entries(ndims, "ndims")?;
+    // SAFETY: the caller's promise.
+    unsafe { Ok((array(dims, count, "dims")?, array(periods, count, "periods")?)) }
+}
+
+/// # Safety
+/// The contract of MPI_Cart_create.
+pub unsafe fn cart_create<A: Abi>(
+    on: A::Comm,
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+    reorder: c_int,
+    new: *mut A::Comm,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (new, (dims, periods)) = unsafe { (Out::handle(new, "comm_cart")?, grid(ndims, dims, periods)?) };
+    new.set(cart::create(handle(on)?, dims, periods, reorder != 0)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Cart_map.
+pub unsafe fn cart_map<A: Abi>(
+    on: A::Comm,
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+    newrank: *mut c_int,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (newrank, (dims, periods)) = unsafe { (Out::new(newrank, "newrank")?, grid(ndims, dims, periods)?) };
+    newrank.put(cart::map(handle(on)?, dims, periods)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Cart_sub.
+pub unsafe fn cart_sub<A: Abi>(on: A::Comm, remain_dims: *const c_int, new: *mut A::Comm) -> Result {
+    let found = comm::<A>(on)?;
+    let ndims = cart::of(&found)?.dims().len();
+    // SAFETY: the caller's arguments; the array has an entry for each dimension.
+    let (new, keeps) = unsafe { (Out::handle(new, "newcomm")?, array(remain_dims, ndims, "remain_dims")?) };
+    let keeps: Vec<bool> = keeps.iter().map(|&keep| keep != 0).collect();
+    new.set(cart::sub(handle(on)?, &keeps)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Cartdim_get.
+pub unsafe fn cartdim_get<A: Abi>(on: A::Comm, ndims: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let ndims = unsafe { Out::new(ndims, "ndims") }?;
+    ndims.put(cart::of(&*comm::<A>(on)?)?.dims().len() as c_int);
+    Ok(())
+}
+
+/// MPI_Cart_get: as in MPICH, arrays that are too short are filled.
+///
+/// # Safety
+/// The contract of MPI_Cart_get.
+pub unsafe fn cart_get<A: Abi>(
+    on: A::Comm,
+    maxdims: c_int,
+    dims: *mut c_int,
+    periods: *mut c_int,
+    coords: *mut c_int,
+) -> Result {
+    let (found, room) = (comm::<A>(on)?, entries(maxdims, "maxdims")?);
+    let cart = cart::of(&found)?;
+    // SAFETY: the caller's arrays of `maxdims` entries.
+    unsafe {
+        fill(dims, room, cart.dims().iter().map(|dim| dim.size as c_int), "dims")?;
+        fill(periods, room, cart.dims().iter().map(|dim| dim.periodic.into()), "periods")?;
+        Ok(fill_with(coords, room, &cart.coords(found.rank()), "coords")?)
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Cart_coords.
+pub unsafe fn cart_coords<A: Abi>(on: A::Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> Result {
+    let (found, room) = (comm::<A>(on)?, entries(maxdims, "maxdims")?);
+    let cart = cart::of(&found)?;
+    found.peer(A::rank_in(rank))?;
+    let all = cart.coords(rank as u32);
+    if room < all.len() {
+        let text = format!("maxdims is {room}, and the grid has {} dimensions (MPI_Cartdim_get)", all.len());
+        return Err(Error::new(Class::Arg, text).into());
+    }
+    // SAFETY: the caller's array of `maxdims` entries.
+    Ok(unsafe { fill_with(coords, room, &all, "coords") }?)
+}
+
+/// # Safety
+/// The contract of MPI_Cart_rank.
+pub unsafe fn cart_rank<A: Abi>(on: A::Comm, coords: *const c_int, rank: *mut c_int) -> Result {
+    let found = comm::<A>(on)?;
+    let cart = cart::of(&found)?;
+    // SAFETY: the caller's arguments; the array has an entry for each dimension.
+    let (rank, coords) = unsafe { (Out::new(rank, "rank")?, array(coords, cart.dims().len(), "coords")?) };
+    rank.put(cart.rank(coords)? as c_int);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Cart_shift.
+pub unsafe fn cart_shift<A: Abi>(
+    on: A::Comm,
+    direction: c_int,
+    disp: c_int,
+    source: *mut c_int,
+    dest: *mut c_int,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (source, dest) = unsafe { (Out::new(source, "rank_source")?, Out::new(dest, "rank_dest")?) };
+    let found = comm::<A>(on)?;
+    let [from, to] = cart::of(&found)?.shift(found.rank(), direction, disp)?;
+    source.put(rank_out::<A>(from));
+    dest.put(rank_out::<A>(to));
+    Ok(())
+}
+
+/// A neighbour; MPI_PROC_NULL where there is none.
+fn rank_out<A: Abi>(rank: Option<u32>) -> c_int {
+    A::rank_out(topology::rank_or_null(rank))
+}
+
+/// Nodes and edges.
+///
+/// # Safety
+/// `index` has `nnodes` entries, and `edges` as many as its last one says.
+unsafe fn graph<A: Abi>(
+    on: A::Comm,
+    nnodes: c_int,
+    index: *const c_int,
+    edges: *const c_int,
+) -> hawser_base::Result<Graph> {
+    let room = comm::<A>(on)?.size();
+    // Before so much memory is looked at.
+    graph::fits(nnodes.into(), room)?;
+    // SAFETY: the caller's promise.
+    unsafe { Graph::new(array(index, nnodes as usize, "index")?, |count| array(edges, count, "edges"), room) }
+}
+
+/// # Safety
+/// The contract of MPI_Graph_create.
+pub unsafe fn graph_create<A: Abi>(
+    on: A::Comm,
+    nnodes: c_int,
+    index: *const c_int,
+    edges: *const c_int,
+    reorder: c_int,
+    new: *mut A::Comm,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (new, graph) = unsafe { (Out::handle(new, "comm_graph")?, graph::<A>(on, nnodes, index, edges)?) };
+    new.set(graph::create(handle(on)?, graph, reorder != 0)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Graph_map.
+pub unsafe fn graph_map<A: Abi>(
+    on: A::Comm,
+    nnodes: c_int,
+    index: *const c_int,
+    edges: *const c_int,
+    newrank: *mut c_int,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (newrank, graph) = unsafe { (Out::new(newrank, "newrank")?, graph::<A>(on, nnodes, index, edges)?) };
+    newrank.put(graph::map(handle(on)?, &graph)?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Graphdims_get.
+pub unsafe fn graphdims_get<A: Abi>(on: A::Comm, nnodes: *mut c_int, nedges: *mut c_int) -> Result {
+    // SAFETY: the caller's arguments.
+    let (nnodes, nedges) = unsafe { (Out::new(nnodes, "nnodes")?, Out::new(nedges, "nedges")?) };
+    let found = comm::<A>(on)?;
+    let graph = graph::of(&found)?;
+    nnodes.put(graph.index().len() as c_int);
+    nedges.put(graph.edges().len() as c_int);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Graph_get.
+pub unsafe fn graph_get<A: Abi>(
+    on: A::Comm,
+    maxindex: c_int,
+    maxedges: c_int,
+    index: *mut c_int,
+    edges: *mut c_int,
+) -> Result {
+    let found = comm::<A>(on)?;
+    let graph = graph::of(&found)?;
+    let nodes = enough(maxindex, graph.index().len(), "maxindex")?;
+    let neighbors = enough(maxedges, graph.edges().len(), "maxedges")?;
+    // SAFETY: the caller's arrays.
+    unsafe {
+        fill_with(index, nodes, graph.index(), "index")?;
+        Ok(fill_with(edges, neighbors, graph.edges(), "edges")?)
+    }
+}
+
+/// The length of an array that must have room for `needed` entries (MPI_ERR_ARG).
+fn enough(room: c_int, needed: usize, name: &'static str) -> hawser_base::Result<usize> {
+    let length = entries(room, name)?;
+    if length < needed {
+        let text = format!("{name} is {room}, and there are {needed} entries (MPI_Graphdims_get)");
+        return Err(Error::new(Class::Arg, text));
+    }
+    Ok(length)
+}
+
+/// # Safety
+/// The contract of MPI_Graph_neighbors_count.
+pub unsafe fn graph_neighbors_count<A: Abi>(on: A::Comm, rank: c_int, nneighbors: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let nneighbors = unsafe { Out::new(nneighbors, "nneighbors") }?;
+    let found = comm::<A>(on)?;
+    let graph = graph::of(&found)?;
+    found.peer(A::rank_in(rank))?;
+    nneighbors.put(graph.neighbors(rank as u32).len() as c_int);
+    Ok(())
+}
+
+/// MPI_Graph_neighbors: as in MPICH, an array that is too short is filled.
+///
+/// # Safety
+/// The contract of MPI_Graph_neighbors.
+pub unsafe fn graph_neighbors<A: Abi>(on: A::Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> Result {
+    let (found, room) = (comm::<A>(on)?, entries(maxneighbors, "maxneighbors")?);
+    let graph = graph::of(&found)?;
+    found.peer(A::rank_in(rank))?;
+    // SAFETY: the caller's array.
+    Ok(unsafe { fill_with(neighbors, room, graph.neighbors(rank as u32), "neighbors") }?)
+}
+
+/// Weights of `count` edges; none where the graph is unweighted (MPI_ERR_ARG).
+///
+/// # Safety
+/// `at` is MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY or has `count` entries.
+unsafe fn weights<'a, A: Abi>(
+    at: *const c_int,
+    count: usize,
+    name: &'static str,
+) -> hawser_base::Result<Option<&'a [c_int]>> {
+    match at.addr() {
+        at if at == A::SENTINELS.unweighted => Ok(None),
+        at if at == A::SENTINELS.weights_empty && count > 0 => {
+            let text = format!("{name} is MPI_WEIGHTS_EMPTY, and there are {count} edges; pass a weight for each");
+            Err(Error::new(Class::Arg, text))
+        }
+        // SAFETY: the caller's promise; an empty array is not looked at.
+        _ => unsafe { array(at, count, name) }.map(Some),
+    }
+}
+
+/// # Safety
+/// The contract of MPI_Dist_graph_create_adjacent.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn dist_graph_create_adjacent<A: Abi>(
+    on: A::Comm,
+    indegree: c_int,
+    sources: *const c_int,
+    source_weights: *const c_int,
+    outdegree: c_int,
+    destinations: *const c_int,
+    dest_weights: *const c_int,
+    info: A::Info,
+    reorder: c_int,
+    new: *mut A::Comm,
+) -> Result {
+    info::hints(handle(info)?)?;
+    let (into, out) = (entries(indegree, "indegree")?, entries(outdegree, "outdegree")?);
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let new = Out::handle(new, "comm_dist_graph")?;
+        let sources = Edges {
+            name: "sources",
+            ranks: &ranks::<A>(sources, into, "sources")?,
+            weights: weights::<A>(source_weights, into, "sourceweights")?,
+        };
+        let destinations = Edges {
+            name: "destinations",
+            ranks: &ranks::<A>(destinations, out, "destinations")?,
+            weights: weights::<A>(dest_weights, out, "destweights")?,
+        };
+        if sources.weights.is_some() != destinations.weights.is_some() {
+            let text = "one of sourceweights and destweights is MPI_UNWEIGHTED; pass it as both or as none";
+            return Err(Error::new(Class::Topology, text).into());
+        }
+        new.set(dist_graph::create_adjacent(handle(on)?, sources, destinations, reorder != 0)?);
+    }
+    Ok(())
+}
+
+/// Ranks, MPI_PROC_NULL among them.
+///
+/// # Safety
+/// `count` entries at `at` may be read.
+unsafe fn ranks<A: Abi>(at: *const c_int, count: usize, name: &'static str) -> hawser_base::Result<Vec<c_int>> {
+    // SAFETY: the caller's promise.
+    Ok(unsafe { array(at, count, name) }?.iter().map(|&rank| A::rank_in(rank)).collect())
+}
+
+/// # Safety
+/// The contract of MPI_Dist_graph_create.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn dist_graph_create<A: Abi>(
+    on: A::Comm,
+    n: c_int,
+    sources: *const c_int,
+    degrees: *const c_int,
+    destinations: *const c_int,
+    edge_weights: *const c_int,
+    info: A::Info,
+    reorder: c_int,
+    new: *mut A::Comm,
+) -> Result {
+    info::hints(handle(info)?)?;
+    let n = entries(n, "n")?;
+    // SAFETY: the caller's arguments.
+    unsafe {
+        let new = Out::handle(new, "comm_dist_graph")?;
+        let (sources, degrees) = (array(sources, n, "sources")?, array(degrees, n, "degrees")?);
+        let edges = degrees.iter().try_fold(0, |sum, &degree| Ok::<_, Error>(sum + entries(degree, "a degree")?))?;
+        let destinations = array(destinations, edges, "destinations")?;
+        let weights = weights::<A>(edge_weights, edges, "weights")?;
+        let leaving = Leaving { sources, degrees, destinations, weights };
+        new.set(dist_graph::create(handle(on)?, leaving, reorder != 0)?);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Dist_graph_neighbors_count.
+pub unsafe fn dist_graph_neighbors_count<A: Abi>(
+    on: A::Comm,
+    indegree: *mut c_int,
+    outdegree: *mut c_int,
+    weighted: *mut c_int,
+) -> Result {
+    // SAFETY: the caller's arguments.
+    let (indegree, outdegree, weighted) = unsafe {
+        (Out::new(indegree, "indegree")?, Out::new(outdegree, "outdegree")?, Out::new(weighted, "weighted")?)
+    };
+    let found = comm::<A>(on)?;
+    let (graph, near) = dist_graph::of(&found)?;
+    indegree.put(near.sources.len() as c_int);
+    outdegree.put(near.destinations.len() as c_int);
+    weighted.put(graph.source_weights.is_some().into());
+    Ok(())
+}
+
+/// MPI_Dist_graph_neighbors: arrays that are too short get the first neighbours (MPI-5.0 §8.5.5); those for weights
+/// are left alone in an unweighted graph, and may be MPI_UNWEIGHTED.
+///
+/// # Safety
+/// The contract of MPI_Dist_graph_neighbors.
+pub unsafe fn dist_graph_neighbors<A: Abi>(
+    on: A::Comm,
+    maxindegree: c_int,
+    sources: *mut c_int,
+    source_weights: *mut c_int,
+    maxoutdegree: c_int,
+    destinations: *mut c_int,
+    dest_weights: *mut c_int,
+) -> Result {
+    let found = comm::<A>(on)?;
+    let (into, out) = (entries(maxindegree, "maxindegree")?, entries(maxoutdegree, "maxoutdegree")?);
+    let (graph, near) = dist_graph::of(&found)?;
+    let fill_weights = |to: *mut c_int, room, weights: &Option<Vec<u32>>, name| match weights {
+        Some(weights) if to.addr() != A::SENTINELS.unweighted && to.addr() != A::SENTINELS.weights_empty => {
+            // SAFETY: the caller's array.
+            unsafe { fill_with(to, room, weights, name) }
+        }
+        _ => Ok(()),
+    };
+    // SAFETY: the caller's arrays.
+    unsafe {
+        fill(sources, into, near.sources.iter().map(|&rank| rank_out::<A>(rank)), "sources")?;
+        fill(destinations, out, near.destinations.iter().map(|&rank| rank_out::<A>(rank)), "destinations")?;
+    }
+    fill_weights(source_weights, into, &graph.source_weights, "sourceweights")?;
+    Ok(fill_weights(dest_weights, out, &graph.destination_weights, "destweights")?)
+}

@@ -1,0 +1,218 @@
+//! Graphs of which each rank knows the edges that enter and leave it (MPI-5.0 §8.5.4, §8.5.5).
+//!
+//! Before it: `abi::topology`; after it: `placement`, `make`, and `collective::team`, by which ranks tell each
+//! other of edges.
+
+use super::{Near, Shape, Topology, make, none, placement};
+use crate::collective::team::Venue;
+use crate::comm::{Comm, CommRef};
+use crate::process::{self, Process};
+use hawser_base::value::PROC_NULL;
+use hawser_base::{Class, Error, Handle, Result};
+
+/// What a rank's `Near` does not say; weights are in its order. Unweighted edges have no weights.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DistGraph {
+    pub source_weights: Option<Vec<u32>>,
+    pub destination_weights: Option<Vec<u32>>,
+}
+
+/// Edges of one direction as the application passes them.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges<'a> {
+    pub name: &'static str,
+    pub ranks: &'a [i32],
+    pub weights: Option<&'a [i32]>,
+}
+
+/// Edges that one rank passes to MPI_Dist_graph_create: those that leave each of `sources`, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving<'a> {
+    pub sources: &'a [i32],
+    pub degrees: &'a [i32],
+    pub destinations: &'a [i32],
+    pub weights: Option<&'a [i32]>,
+}
+
+/// The neighbours of a rank, with weights if edges have them. The order is the application's.
+type List = Vec<(Option<u32>, u32)>;
+
+/// All edges of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Node {
+    sources: List,
+    destinations: List,
+}
+
+/// The weight of an edge without one, for placement.
+const PLAIN: u32 = 1;
+
+/// The graph of a communicator, and its rank's neighbours (MPI_ERR_TOPOLOGY).
+pub fn of(comm: &Comm) -> Result<(&DistGraph, &Near)> {
+    match comm.topology().map(|topology| (&topology.shape, &topology.near)) {
+        Some((Shape::DistGraph(graph), near)) => Ok((graph, near)),
+        _ => Err(none(comm, "distributed graph topology", "MPI_Dist_graph_create makes a communicator with one")),
+    }
+}
+
+/// MPI_Dist_graph_create_adjacent.
+pub fn create_adjacent(comm: Handle, sources: Edges<'_>, destinations: Edges<'_>, reorder: bool) -> Result<Handle> {
+    let process = process::get()?;
+    let old = process.comm(comm)?;
+    let node = Node { sources: list(&old, &sources)?, destinations: list(&old, &destinations)? };
+    finish(process, "MPI_Dist_graph_create_adjacent", &old, node, sources.weights.is_some(), reorder)
+}
+
+/// MPI_Dist_graph_create.
+pub fn create(comm: Handle, leaving: Leaving<'_>, reorder: bool) -> Result<Handle> {
+    const NAME: &str = "MPI_Dist_graph_create";
+    let process = process::get()?;
+    let old = process.comm(comm)?;
+    let words = spread(&leaving, old.size())?;
+    let told = Venue::Comm(&old).exchange(process, NAME, &words)?;
+    let node = Node::read(&told.concat());
+    finish(process, NAME, &old, node, leaving.weights.is_some(), reorder)
+}
+
+/// A neighbour and a weight in a word; the top bit of the upper half says at which end of the edge the rank is that reads it.
+const ENTERS: u64 = 1 << 63;
+/// Nobody, among ranks, which are below 2^31.
+const NOBODY: u64 = (1 << 31) - 1;
+
+fn encode(peer: Option<u32>, weight: u32) -> u64 {
+    peer.map_or(NOBODY, u64::from) << 32 | u64::from(weight)
+}
+
+fn decode(word: u64) -> (Option<u32>, u32) {
+    let peer = word >> 32 & NOBODY;
+    ((peer != NOBODY).then_some(peer as u32), word as u32)
+}
+
+/// What each rank has to hear of edges: (MPI_ERR_ARG, MPI_ERR_RANK).
+fn spread(leaving: &Leaving<'_>, size: u32) -> Result<Vec<Vec<u64>>> {
+    let mut words = vec![Vec::new(); size as usize];
+    let rank = |name: &str, i: usize, rank: i32| match u32::try_from(rank) {
+        Ok(rank) if rank < size => Ok(rank),
+        _ => Err(no_rank(name, i, rank, size)),
+    };
+    let mut edge = 0;
+    for (i, (&from, &degree)) in leaving.sources.iter().zip(leaving.degrees).enumerate() {
+        let from = rank("sources", i, from)?;
+        for _ in 0..degree {
+            let to = rank("destinations", edge, leaving.destinations[edge])?;
+            let weight = leaving.weights.map_or(Ok(PLAIN), |weights| weight("weights", edge, weights[edge]))?;
+            words[from as usize].push(encode(Some(to), weight));
+            words[to as usize].push(encode(Some(from), weight) | ENTERS);
+            edge += 1;
+        }
+    }
+    Ok(words)
+}
+
+fn list(comm: &Comm, edges: &Edges<'_>) -> Result<List> {
+    let weights = |i: usize| edges.weights.map_or(Ok(PLAIN), |weights| weight(edges.name, i, weights[i]));
+    let one = |(i, &rank): (usize, &i32)| {
+        let peer = match u32::try_from(rank) {
+            Ok(rank) if rank < comm.size() => Some(rank),
+            // MPI does not speak of it, and MPICH takes it.
+            _ if rank == PROC_NULL => None,
+            _ => return Err(no_rank(edges.name, i, rank, comm.size())),
+        };
+        Ok((peer, weights(i)?))
+    };
+    edges.ranks.iter().enumerate().map(one).collect()
+}
+
+#[cold]
+fn no_rank(name: &str, i: usize, rank: i32, size: u32) -> Error {
+    Error::new(Class::Rank, format!("{name}[{i}] is {rank}, outside 0..={} of the communicator", size - 1))
+}
+
+fn weight(name: &str, i: usize, weight: i32) -> Result<u32> {
+    u32::try_from(weight)
+        .map_err(|_| Error::new(Class::Arg, format!("the weight of {name}[{i}] is {weight}; it must not be negative")))
+}
+
+/// The communicator: where ranks are placed anew each takes over the edges of the node that it becomes.
+fn finish(
+    process: &'static Process,
+    name: &'static str,
+    old: &CommRef,
+    node: Node,
+    weighted: bool,
+    reorder: bool,
+) -> Result<Handle> {
+    let unchanged: Vec<u32> = (0..old.size()).collect();
+    if !reorder || old.is_on_one_host(process) {
+        return make(process, name, old, &unchanged, |_| node.topology(weighted));
+    }
+    let told = Venue::Comm(old).exchange(process, name, &vec![node.words(); unchanged.len()])?;
+    let mut nodes: Vec<Node> = told.iter().map(|words| Node::read(words)).collect();
+    let leave = |(from, node): (u32, &Node)| -> Vec<placement::Edge> {
+        node.destinations.iter().filter_map(|&(to, weight)| Some((from, to?, weight))).collect()
+    };
+    let edges: Vec<placement::Edge> = (0..).zip(&nodes).flat_map(leave).collect();
+    let ranks = placement::of_graph(process, name, old, old.size(), &edges)?;
+    make(process, name, old, &ranks, |rank| nodes.swap_remove(rank as usize).topology(weighted))
+}
+
+impl Node {
+    fn words(&self) -> Vec<u64> {
+        let entering = self.sources.iter().map(|&(peer, weight)| encode(peer, weight) | ENTERS);
+        entering.chain(self.destinations.iter().map(|&(peer, weight)| encode(peer, weight))).collect()
+    }
+
+    fn read(words: &[u64]) -> Node {
+        let mut node = Node::default();
+        for &word in words {
+            let list = if word & ENTERS == 0 { &mut node.destinations } else { &mut node.sources };
+            list.push(decode(word));
+        }
+        node
+    }
+
+    fn topology(self, weighted: bool) -> Topology {
+        let weights = |list: &List| weighted.then(|| list.iter().map(|&(_, weight)| weight).collect());
+        let graph =
+            DistGraph { source_weights: weights(&self.sources), destination_weights: weights(&self.destinations) };
+        let peers = |list: List| list.into_iter().map(|(peer, _)| peer).collect();
+        Topology::dist_graph(graph, Near { sources: peers(self.sources), destinations: peers(self.destinations) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_an_edge_hear_of_it() {
+        let leaving =
+            Leaving { sources: &[2, 0], degrees: &[2, 1], destinations: &[1, 2, 2], weights: Some(&[5, i32::MAX, 0]) };
+        let nodes: Vec<Node> = spread(&leaving, 3).unwrap().iter().map(|words| Node::read(words)).collect();
+        assert_eq!(nodes[0], Node { sources: vec![], destinations: vec![(Some(2), 0)] });
+        assert_eq!(nodes[1], Node { sources: vec![(Some(2), 5)], destinations: vec![] });
+        let top = i32::MAX as u32;
+        let itself = (Some(2), top);
+        assert_eq!(nodes[2].sources, [itself, (Some(0), 0)]);
+        assert_eq!(nodes[2].destinations, [(Some(1), 5), itself]);
+    }
+
+    #[test]
+    fn a_node_is_read_as_it_was_written() {
+        let node = Node { sources: vec![(Some(7), 1), (None, 2)], destinations: vec![(None, 0), (Some(0), u32::MAX)] };
+        assert_eq!(Node::read(&node.words()), node);
+    }
+
+    #[test]
+    fn wrong_edges_are_refused() {
+        let with = |source, destination, weight| {
+            let leaving =
+                Leaving { sources: &[source], degrees: &[1], destinations: &[destination], weights: Some(&[weight]) };
+            spread(&leaving, 3).map_err(|why| why.class())
+        };
+        assert_eq!(with(3, 0, 1), Err(Class::Rank));
+        assert_eq!(with(0, -1, 1), Err(Class::Rank));
+        assert_eq!(with(0, 1, -1), Err(Class::Arg));
+        assert!(with(0, 2, 0).is_ok());
+    }
+}

@@ -1,0 +1,252 @@
+//! Where reordering puts ranks: those of one host close together in the topology, so that less crosses the network.
+//!
+//! Every rank computes the same order from the hosts of all and the whole topology. Candidates are judged by the
+//! weight of the edges between hosts, and the order stays as it is where none is better; on one host it always does.
+//! The first ranks of the communicator take part, as without reordering.
+//!
+//! Before it: `cart`, `graph`, `dist_graph`; after it: `collective::team`.
+
+use super::cart::Cart;
+use crate::collective::team::Venue;
+use crate::comm::CommRef;
+use crate::process::Process;
+use hawser_base::Result;
+use std::collections::BinaryHeap;
+
+/// An edge between two places, and its weight.
+pub type Edge = (u32, u32, u32);
+
+/// Which rank of `comm` comes to each place of a grid. Collective.
+pub fn of_grid(process: &'static Process, name: &'static str, comm: &CommRef, cart: &Cart) -> Result<Vec<u32>> {
+    let hosts = hosts(process, name, comm, cart.cells())?;
+    Ok(hosts.map_or_else(|| (0..cart.cells()).collect(), |hosts| on_grid(cart, &hosts)))
+}
+
+/// The same for the nodes of a graph.
+pub fn of_graph(
+    process: &'static Process,
+    name: &'static str,
+    comm: &CommRef,
+    nodes: u32,
+    edges: &[Edge],
+) -> Result<Vec<u32>> {
+    let hosts = hosts(process, name, comm, nodes)?;
+    Ok(hosts.map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, edges)))
+}
+
+/// A number of its host for each of the first `places` ranks; none where all are on one.
+fn hosts(process: &'static Process, name: &'static str, comm: &CommRef, places: u32) -> Result<Option<Vec<u32>>> {
+    if comm.is_on_one_host(process) {
+        return Ok(None);
+    }
+    // Every host has its first rank, and no other host has it.
+    let mine = process.segment().world_rank(0);
+    let all = Venue::Comm(comm).gather_all(process, name, &[mine.into()])?;
+    Ok(Some(all.into_iter().take(places as usize).map(|host| host as u32).collect()))
+}
+
+fn on_grid(cart: &Cart, hosts: &[u32]) -> Vec<u32> {
+    let edges: Vec<Edge> = (0..cart.cells())
+        .flat_map(|from| cart.neighbors(from).into_iter().flatten().map(move |to| (from, to, 1)))
+        .filter(|(from, to, _)| from < to)
+        .collect();
+    let members = Members::of(hosts);
+    let walks = blocks(cart, members.largest()).into_iter().map(|block| members.along(walk(cart, &block)));
+    best(hosts, &edges, walks.chain([members.grown(&edges)]))
+}
+
+fn on_graph(hosts: &[u32], edges: &[Edge]) -> Vec<u32> {
+    best(hosts, edges, [Members::of(hosts).grown(edges)].into_iter())
+}
+
+/// The candidate with the least weight between hosts; the order of ranks where none has less than that.
+fn best(hosts: &[u32], edges: &[Edge], candidates: impl Iterator<Item = Vec<u32>>) -> Vec<u32> {
+    let crossing = |order: &[u32]| -> u64 {
+        let host = |place: u32| hosts[order[place as usize] as usize];
+        edges.iter().filter(|&&(from, to, _)| host(from) != host(to)).map(|&(_, _, weight)| u64::from(weight)).sum()
+    };
+    let unchanged: Vec<u32> = (0..hosts.len() as u32).collect();
+    let weighed = std::iter::once(unchanged).chain(candidates).map(|order| (crossing(&order), order));
+    // Of equals the first.
+    weighed.reduce(|best, next| if next.0 < best.0 { next } else { best }).map_or_else(Vec::new, |(_, order)| order)
+}
+
+/// The ranks of each host, hosts in the order of their first ones.
+struct Members(Vec<Vec<u32>>);
+
+impl Members {
+    fn of(hosts: &[u32]) -> Members {
+        let mut members: Vec<(u32, Vec<u32>)> = Vec::new();
+        let mut at = std::collections::HashMap::new();
+        for (rank, &host) in (0..).zip(hosts) {
+            let i = *at.entry(host).or_insert_with(|| {
+                members.push((host, Vec::new()));
+                members.len() - 1
+            });
+            members[i].1.push(rank);
+        }
+        Members(members.into_iter().map(|(_, ranks)| ranks).collect())
+    }
+
+    fn largest(&self) -> u32 {
+        self.0.iter().map(Vec::len).max().unwrap_or(0) as u32
+    }
+
+    /// Host after host onto places in the order of a walk through them.
+    fn along(&self, walk: Vec<u32>) -> Vec<u32> {
+        let mut order = vec![0; walk.len()];
+        walk.into_iter().zip(self.0.iter().flatten()).for_each(|(place, &rank)| order[place as usize] = rank);
+        order
+    }
+
+    /// Host after host onto a part of the graph that grows by the place which most edges bind to it.
+    fn grown(&self, edges: &[Edge]) -> Vec<u32> {
+        let places = self.0.iter().map(Vec::len).sum();
+        let mut near = vec![Vec::new(); places];
+        for &(from, to, weight) in edges {
+            near[from as usize].push((to, weight));
+            near[to as usize].push((from, weight));
+        }
+        let mut walk = Vec::with_capacity(places);
+        let mut taken = vec![false; places];
+        for ranks in &self.0 {
+            grow(&near, &mut taken, ranks.len(), &mut walk);
+        }
+        self.along(walk)
+    }
+}
+
+/// Takes `count` more places.
+fn grow(near: &[Vec<(u32, u32)>], taken: &mut [bool], count: usize, walk: &mut Vec<u32>) {
+    let mut bound = vec![0u64; near.len()];
+    // Those that are bound to the part, the most first; of equals the lowest. What has become more is in it twice.
+    let mut rim = BinaryHeap::new();
+    for _ in 0..count {
+        let most = std::iter::from_fn(|| rim.pop()).map(|(_, std::cmp::Reverse(place))| place);
+        let next = most.into_iter().find(|&place: &u32| !taken[place as usize]);
+        // A part that has no more neighbours goes on where the fewest edges leave what is free.
+        let free = |place: u32| near[place as usize].iter().filter(|(other, _)| !taken[*other as usize]).count();
+        let corner = || (0..near.len() as u32).filter(|&p| !taken[p as usize]).min_by_key(|&p| (free(p), p));
+        let place = next.or_else(corner).expect("a place for each rank");
+        taken[place as usize] = true;
+        walk.push(place);
+        for &(other, weight) in &near[place as usize] {
+            if !taken[other as usize] {
+                bound[other as usize] += u64::from(weight);
+                rim.push((bound[other as usize], std::cmp::Reverse(other)));
+            }
+        }
+    }
+}
+
+/// Blocks that tile the grid and hold as many places as they can of one host's `ranks`.
+fn blocks(cart: &Cart, ranks: u32) -> Vec<Vec<u32>> {
+    let mut found: Vec<Vec<u32>> = vec![Vec::new()];
+    for dim in cart.dims() {
+        let sides = (1..=dim.size.min(ranks)).filter(|side| dim.size.is_multiple_of(*side));
+        let volume = |block: &[u32]| block.iter().product::<u32>();
+        let longer =
+            |side| found.iter().filter(move |b| volume(b) * side <= ranks).map(move |b| [&b[..], &[side]].concat());
+        found = sides.flat_map(longer).collect();
+    }
+    let volume = |block: &Vec<u32>| block.iter().product::<u32>();
+    let most = found.iter().map(volume).max().unwrap_or(0);
+    found.retain(|block| volume(block) == most);
+    found
+}
+
+/// All places, block after block, in each in their order.
+fn walk(cart: &Cart, block: &[u32]) -> Vec<u32> {
+    let mut walk: Vec<u32> = (0..cart.cells()).collect();
+    walk.sort_by_cached_key(|&place| {
+        let coords = cart.coords(place);
+        coords.iter().zip(block).map(|(at, side)| at / side).collect::<Vec<u32>>()
+    });
+    walk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(dims: &[i32], hosts: &[u32]) -> (Vec<u32>, [usize; 2]) {
+        let cart = Cart::new(dims, &vec![0; dims.len()], hosts.len() as u32).unwrap();
+        let order = on_grid(&cart, hosts);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..cart.cells()).collect::<Vec<_>>(), "each rank once");
+        let crossing = |host: &dyn Fn(u32) -> u32| {
+            let across =
+                |from: u32| cart.neighbors(from).into_iter().flatten().filter(|&to| host(from) != host(to)).count();
+            (0..cart.cells()).map(across).sum::<usize>() / 2
+        };
+        let counts = [crossing(&|place| hosts[place as usize]), crossing(&|p| hosts[order[p as usize] as usize])];
+        (order, counts)
+    }
+
+    /// Hosts that take turns, as by mpiexec's round robin.
+    fn in_turn(hosts: u32, ranks: u32) -> Vec<u32> {
+        (0..ranks).map(|rank| rank % hosts).collect()
+    }
+
+    fn in_runs(hosts: u32, ranks: u32) -> Vec<u32> {
+        (0..ranks).map(|rank| rank / (ranks / hosts)).collect()
+    }
+
+    #[test]
+    fn four_hosts_of_four_take_a_quarter_of_a_square_each() {
+        let (order, [before, after]) = grid(&[4, 4], &in_runs(4, 16));
+        assert_eq!(order, [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
+        assert_eq!([before, after], [12, 8]);
+        let (order, counts) = grid(&[4, 4], &in_turn(4, 16));
+        assert_eq!(counts, [12, 8], "{order:?}");
+    }
+
+    #[test]
+    fn an_order_that_is_as_good_stays() {
+        for (dims, hosts) in [(vec![4, 2], in_runs(4, 8)), (vec![8], in_runs(2, 8)), (vec![2, 2, 2], in_runs(2, 8))] {
+            assert_eq!(grid(&dims, &hosts).0, (0..8).collect::<Vec<_>>(), "{dims:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_of_any_sizes_never_make_it_worse() {
+        let uneven = |ranks: u32, salt: u32| (0..ranks).map(|rank| (rank * rank + salt) % 7 % 3).collect::<Vec<_>>();
+        for dims in [&[6, 6][..], &[5, 7], &[3, 4, 3], &[12, 1], &[2, 3, 2, 3]] {
+            let ranks = dims.iter().product::<i32>() as u32;
+            for salt in 0..7 {
+                let [before, after] = grid(dims, &uneven(ranks, salt)).1;
+                assert!(after < before, "{dims:?}: {before} edges between hosts became {after}");
+            }
+        }
+    }
+
+    #[test]
+    fn cubes_of_a_large_grid_are_found() {
+        let (_, [before, after]) = grid(&[16, 16, 16], &in_runs(64, 4096));
+        // Cubes of 4: three walls of 16 x 16 in each direction.
+        assert_eq!(after, 3 * 3 * 256);
+        assert!(before > after);
+    }
+
+    #[test]
+    fn a_graph_is_cut_where_few_edges_are() {
+        // Two rings of four with one edge between them, their nodes in turn; hosts in runs.
+        let ring = |first: u32| (0..4).map(move |i| (first + 2 * i, first + 2 * ((i + 1) % 4), 1));
+        let edges: Vec<Edge> = ring(0).chain(ring(1)).chain([(2, 5, 1)]).collect();
+        let hosts = in_runs(2, 8);
+        let order = on_graph(&hosts, &edges);
+        let across =
+            edges.iter().filter(|(a, b, _)| hosts[order[*a as usize] as usize] != hosts[order[*b as usize] as usize]);
+        assert_eq!(across.count(), 1, "{order:?}");
+        assert_eq!(on_graph(&hosts, &[]), (0..8).collect::<Vec<_>>());
+        assert_eq!(on_graph(&[], &[]), []);
+    }
+
+    #[test]
+    fn heavy_edges_stay_on_a_host() {
+        let order = on_graph(&[0, 0, 1, 1], &[(0, 1, 1), (2, 3, 1), (0, 2, 9), (1, 3, 9)]);
+        let host = |place: usize| [0, 0, 1, 1][order[place] as usize];
+        assert_eq!((host(0), host(1)), (host(2), host(3)));
+    }
+}
