@@ -4,7 +4,7 @@
 
 use crate::errhandler::Object;
 use crate::process::{self, Process};
-use crate::{bsend, collective, errhandler};
+use crate::{bsend, collective, errhandler, misuse};
 use hawser_base::{Error, Lane, Result, handle};
 use hawser_job::{Phase, Waiting};
 
@@ -21,6 +21,7 @@ pub fn finalize() -> Result<Option<Error>> {
     }
     bsend::flush(process);
     drain(process);
+    misuse::tell_of_leaks(process);
     // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
     // or an answer that it waits for.
     collective::barrier_of(NAME, handle::comm::WORLD)?;

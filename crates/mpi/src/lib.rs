@@ -30,6 +30,7 @@ pub mod info;
 pub mod lane;
 pub mod matching;
 pub mod memory;
+pub mod misuse;
 pub mod ops;
 /// Likewise.
 #[doc(hidden)]
