@@ -155,7 +155,7 @@ def test_a_deadlock_of_three_ranks_is_explained(run, build, abi):
   rank 0 on HOST (pid P): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for T s
   rank 1 on HOST (pid P): MPI_Wait, waiting for rank 2, any tag, weather, for T s
   rank 2 on HOST (pid P): MPI_Ssend, waiting for rank 0, tag 9, weather, for T s
-mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0
+mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait) -> 2 (MPI_Ssend) -> 0
 """
     first = "mpiexec: no rank has made progress for 2 s; what each rank does:\n" + ranks
     text = masked(result.err)
@@ -186,7 +186,8 @@ def test_ranks_that_wait_in_any_way_say_for_whom(run, build, abi, how):
     result = run(2, build("stuck.c", abi), [how], options=["--timeout", "3"], env={"HAWSER_HANG_S": "1"}, timeout=20)
     lines = "".join(f"  rank {rank} on HOST (pid P): {what}, for T s\n" for rank, what in enumerate(STUCK[how]))
     if "polling" not in how:  # who polls may look elsewhere next
-        lines += "mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 0\n"
+        calls = [what.split(",")[0] for what in STUCK[how]]
+        lines += f"mpiexec: these ranks wait for each other in a cycle: 0 ({calls[0]}) -> 1 ({calls[1]}) -> 0\n"
     head = "mpiexec: no rank has made progress for 1 s; what each rank does:\n"
     assert result.code == 124, result
     assert masked(result.err).startswith(head + lines) and masked(result.err).endswith(lines), result
@@ -200,7 +201,7 @@ def test_a_deadlock_is_explained_after_a_minute(session, build):
     report = [job.stderr.readline() for _ in range(5)]
     took = time.monotonic() - begin
     assert report[0] == "mpiexec: no rank has made progress for 60 s; what each rank does:\n"
-    assert report[4] == "mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0\n"
+    assert report[4] == "mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait) -> 2 (MPI_Ssend) -> 0\n"
     assert 59 < took < 65 and job.poll() is None, took
     job.send_signal(signal.SIGTERM)
     job.communicate(timeout=10)
@@ -215,7 +216,7 @@ def test_a_stuck_job_tells_when_it_is_asked(session, build):
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=10)
-    assert "these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0" in err, err
+    assert "these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait) -> 2 (MPI_Ssend) -> 0" in err, err
 
 
 def test_a_running_job_shows_its_counters(session, build):
@@ -319,3 +320,49 @@ def test_no_file_is_left_under_any_name(session, build):
     places = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run"]
     found = session.call(["find", *filter(os.path.isdir, places), "-uid", user]).out
     assert found == "", found
+
+
+ALIKE = "All members call the same collectives in one order, with arguments that go together (MPI-5.0 §6.2; compared because " \
+        "of HAWSER_CHECK)"
+# A case of tests/c/check.c: the function that fails on some rank, and who called what.
+DIFFER = {
+    "function": ("MPI_B(arrier|cast)", "ranks 0, 2-3 called MPI_Bcast (root 0, 4 bytes); rank 1 called MPI_Barrier"),
+    "root": ("MPI_Bcast", "ranks 0, 2-3 called MPI_Bcast (root 0, 4 bytes); rank 1 called MPI_Bcast (root 1, 4 bytes)"),
+    "empty": ("MPI_Bcast", "rank 0 called MPI_Bcast (root 0, 0 bytes); ranks 1-3 called MPI_Bcast (root 0, 4 bytes)"),
+    "op": ("MPI_Allreduce", "ranks 0-1 called MPI_Allreduce (1 MPI_INT, MPI_SUM); ranks 2-3 called MPI_Allreduce (1 MPI_INT, MPI_MAX)"),
+    "count": ("MPI_Reduce", "ranks 0, 2-3 called MPI_Reduce (root 2, 3 MPI_INT, MPI_SUM); rank 1 called MPI_Reduce (root 2, 4 MPI_INT, MPI_SUM)"),
+    "type": ("MPI_Scan", "ranks 0-2 called MPI_Scan (1 MPI_INT, MPI_SUM); rank 3 called MPI_Scan (1 MPI_FLOAT, MPI_SUM)"),
+    "block": ("MPI_Gather", "ranks 0-2 called MPI_Gather (root 0, blocks of 8 bytes); rank 3 called MPI_Gather (root 0, blocks of 4 bytes)"),
+    "nonblocking": ("MPI_Wait", "rank 0 called MPI_Ibcast (root 1, 4 bytes); ranks 1-3 called MPI_Ibcast (root 0, 4 bytes)"),
+    "mixed": ("MPI_(Wait|Barrier)", "rank 0 called MPI_Ibarrier; ranks 1-3 called MPI_Barrier"),
+    "persistent": ("MPI_Wait", "ranks 0-2 called MPI_Allreduce_init (1 MPI_INT, MPI_SUM); rank 3 called MPI_Allreduce_init (1 MPI_INT, MPI_PROD)"),
+    "dup": ("MPI_(Comm_dup|Barrier)", "ranks 0-1, 3 called MPI_Comm_dup; rank 2 called MPI_Barrier"),
+    "finalize": ("MPI_(Finalize|Barrier)", "ranks 0, 2-3 called MPI_Finalize; rank 1 called MPI_Barrier"),
+}
+
+
+@pytest.mark.parametrize("case", DIFFER)
+def test_members_that_call_different_collectives_are_told_who_called_what(run, build, abi, case):
+    """In one message, before any of them has begun."""
+    function, calls = DIFFER[case]
+    line = one_line(run(4, build("check.c", abi), [case], env={"HAWSER_CHECK": "1"}, timeout=30))
+    on, name = r" failed(?: on MPI_COMM_WORLD)?: MPI_ERR_ARG: ", r"(MPI_\w+: )?"
+    assert re.search(rf"rank \d on host {HOST} .*: {function}{on}{name}{re.escape(calls)}\. {re.escape(ALIKE)}$", line), line
+
+
+def test_what_was_not_freed_is_listed(run, build, abi):
+    """On each rank, with names where there are some; a program that frees everything is told nothing."""
+    result = run(2, build("check.c", abi), ["leaks"], env={"HAWSER_CHECK": "1"}, timeout=30)
+    left = "3 requests (a receive from rank {0}, tag 7, MPI_COMM_WORLD; a collective, MPI_COMM_WORLD, complete; a persistent " \
+           "send to rank {0}, tag 8, weather), 1 communicator (weather), 3 datatypes (cell; 2 more), 1 group, 1 operation, " \
+           "1 info object, 1 error handler"
+    lines = [f"hawser: rank {rank} comes to MPI_Finalize and has not freed {left.format(1 - rank)} (HAWSER_CHECK)" for rank in (0, 1)]
+    assert result.code == 0 and sorted(result.err.splitlines()) == lines, result
+    assert run(2, build("check.c", abi), ["leaks"], timeout=30).err == ""
+
+
+@pytest.mark.parametrize("program", ["coll_alltoall", "coll_bcast", "coll_comms", "coll_gather", "coll_reduce"])
+def test_a_program_without_misuse_is_told_nothing(run, build, abi, program):
+    for n in (1, 3, 4):
+        result = run(n, build(f"{program}.c", abi), env={"HAWSER_CHECK": "1"}, timeout=90)
+        assert result.code == 0 and result.out == "" and result.err == "", result

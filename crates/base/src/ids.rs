@@ -87,6 +87,12 @@ impl Context {
         Context(self.0 - self.kind() + 2)
     }
 
+    /// The context in which members of the same communicator compare what they call.
+    #[inline(always)]
+    pub const fn agreement(self) -> Context {
+        Context(self.0 - self.kind() + 3)
+    }
+
     /// All contexts of a communicator live on one lane.
     #[inline(always)]
     pub const fn lane(self) -> Lane {

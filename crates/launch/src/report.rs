@@ -50,7 +50,11 @@ pub fn report(why: &str, states: &[Located]) -> String {
         let _ = writeln!(text, "  rank {} on {host}{pid}: {}", state.rank, doing(&state.doing, &by_rank));
     }
     for cycle in cycles(&by_rank) {
-        let ranks: Vec<String> = cycle.iter().chain(cycle.first()).map(u32::to_string).collect();
+        let call = |rank| match by_rank.get(rank).map(|state| &state.doing) {
+            Some(Doing::Waiting(reason)) => format!("{rank} ({})", reason.call),
+            _ => rank.to_string(),
+        };
+        let ranks: Vec<String> = cycle.iter().map(call).chain(cycle.first().map(u32::to_string)).collect();
         let _ = writeln!(text, "mpiexec: these ranks wait for each other in a cycle: {}", ranks.join(" -> "));
     }
     text
@@ -170,7 +174,7 @@ mod tests {
              \x20 rank 0 on vm (pid 100): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for 61.0 s\n\
              \x20 rank 1 on vm (pid 101): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for 60.5 s\n\
              \x20 rank 2 on vm (pid 102): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for 61.2 s\n\
-             mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0\n"
+             mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Recv) -> 2 (MPI_Recv) -> 0\n"
         );
         assert_eq!(stuck_ns(&states), Some(60_500_000_000));
     }

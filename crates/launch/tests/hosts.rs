@@ -346,7 +346,7 @@ fn reports_and_counts_are_of_all_hosts() {
     let expected = "  rank 0 on a (pid N): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for N s\n  \
         rank 1 on b (pid N): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for N s\n  \
         rank 2 on b (pid N): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for N s\n\
-        mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0\n";
+        mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Recv) -> 2 (MPI_Recv) -> 0\n";
     job.until("the deadlock", |_| mask(&ask("--report")).ends_with(expected));
     assert_eq!(ask("--report").matches("job ").count(), 2, "the whole answers, not its parts");
     assert!(ask("--stats").ends_with("  all ranks: bells rung 5, barriers 3\n"), "{}", ask("--stats"));
@@ -365,7 +365,7 @@ fn one_host_elsewhere_is_asked_where_mpiexec_runs() {
     job.until("the deadlock", |_| {
         let output = Command::new(INFO).args(["--report", &job.pid().to_string()]).output().unwrap();
         let out = String::from_utf8(output.stdout).unwrap();
-        out.contains("0 -> 1 -> 0") && out.matches("rank 1 on b").count() == 1
+        out.contains("0 (MPI_Recv) -> 1 (MPI_Recv) -> 0") && out.matches("rank 1 on b").count() == 1
     });
     job.signal(SIGTERM);
     job.finish();
@@ -376,7 +376,7 @@ fn a_timeout_of_several_hosts_reports_and_ends() {
     let shell = Shell::new("timeout", "");
     let outcome = shell.run("-t 1 -hosts a,b RANK ring 7");
     assert_eq!((outcome.code, outcome.err.matches(" on a (pid ").count()), (124, 1), "{}", outcome.err);
-    assert!(outcome.err.contains("0 -> 1 -> 0"), "{}", outcome.err);
+    assert!(outcome.err.contains("0 (MPI_Recv) -> 1 (MPI_Recv) -> 0"), "{}", outcome.err);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn deadlock(why: &str) -> String {
          \x20 rank 0 on {vm} (pid N): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for N s\n\
          \x20 rank 1 on {vm} (pid N): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for N s\n\
          \x20 rank 2 on {vm} (pid N): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for N s\n\
-         mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 2 -> 0\n"
+         mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Recv) -> 2 (MPI_Recv) -> 0\n"
     )
 }
 

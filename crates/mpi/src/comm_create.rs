@@ -297,7 +297,7 @@ pub(crate) fn reap(process: &'static Process) {
     let retired = context_ids::here().take_retired();
     for context in retired {
         let mut lane = process.lane(context.lane()).enter();
-        [context, context.collective(), context.partitioned()].into_iter().for_each(|context| lane.close(context));
+        (0..Context::KINDS).for_each(|kind| lane.close(Context(context.0 + kind)));
         drop(lane);
         context_ids::here().release(context.number());
     }

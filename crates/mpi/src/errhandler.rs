@@ -157,6 +157,11 @@ pub fn create(kind: Kind, function: Function) -> Result<Handle> {
     Errhandler::Call(Arc::new(Created { kind, function, named })).name()
 }
 
+/// How many the program has not freed.
+pub fn left() -> usize {
+    CREATED.len()
+}
+
 /// MPI_Errhandler_free. Freeing a predefined one does nothing: MPI_Comm_get_errhandler may have given it out.
 pub fn free(handle: Handle) -> Result<()> {
     let Errhandler::Call(created) = Errhandler::of(handle)? else { return Ok(()) };

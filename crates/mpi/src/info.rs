@@ -80,6 +80,11 @@ pub fn hints(handle: Handle) -> Result<Info> {
     if handle.is_null() { Ok(Info::default()) } else { copy(handle) }
 }
 
+/// How many the program has not freed.
+pub fn left() -> usize {
+    INFOS.len()
+}
+
 /// MPI_Info_free.
 pub fn free(handle: Handle) -> Result<()> {
     if handle == info::ENV {

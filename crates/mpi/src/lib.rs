@@ -33,6 +33,7 @@ pub mod lane;
 pub mod matching;
 pub mod meeting;
 pub mod memory;
+pub mod misuse;
 pub mod ops;
 /// Likewise.
 #[doc(hidden)]

@@ -36,6 +36,13 @@ pub struct Ops {
     made: Table<Arc<Created>>,
 }
 
+impl Ops {
+    /// How many the program has not freed.
+    pub fn left(&self) -> usize {
+        self.made.live().len()
+    }
+}
+
 /// An operation. Cheap to clone; it lives on when its handle is freed.
 #[derive(Clone)]
 pub enum Operation {
@@ -155,6 +162,14 @@ impl Reducer {
             }
             Operation::Predefined(op) => Ok(Reducer(Ready::Predefined { op, reduction: Reduction::of(op, datatype)? })),
             Operation::Created(created) => Ok(Reducer(Ready::Created { created, datatype: datatype.clone(), handle })),
+        }
+    }
+
+    /// For messages.
+    pub fn name(&self) -> &'static str {
+        match &self.0 {
+            Ready::Predefined { op, .. } => op.name(),
+            Ready::Created { .. } => "an operation of the program",
         }
     }
 

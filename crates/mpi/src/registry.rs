@@ -38,6 +38,11 @@ impl<T: Clone> Registry<T> {
         found.map(|object| T::clone(&object))
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.table().live().len()
+    }
+
     /// Kills the handle and gives the object out; `None` if the handle was dead.
     pub fn remove(&self, handle: Handle) -> Option<T> {
         let table = self.table();

@@ -156,6 +156,15 @@ pub fn free(handle: Handle) -> Result<()> {
     process::get()?.types.free(handle)
 }
 
+/// The names of those that the program has not freed; empty where it gave none.
+pub fn left(process: &'static Process) -> Vec<String> {
+    let types = &process.types;
+    let kept: Vec<Handle> =
+        types.kept.lock().unwrap_or_else(|p| p.into_inner()).iter().map(|(_, handle)| *handle).collect();
+    let own = types.made.live().into_iter().filter(|handle| !kept.contains(handle));
+    own.filter_map(|handle| types.name(handle).ok()).map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
+}
+
 /// MPI_Type_dup: attributes are copied as their keys say; the commit state too, but not the name (§5.1.10).
 pub fn dup(handle: Handle) -> Result<Handle> {
     process::get()?.types.dup(handle)

@@ -5,6 +5,7 @@
 
 use hawser_base::Result;
 use hawser_base::param::{Kind, Param};
+use hawser_mpi::misuse::CHECK;
 
 pub static EAGER: Param = Param {
     name: "HAWSER_EAGER",
@@ -23,7 +24,8 @@ pub static WINDOW: Param = Param {
 
 /// Every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
-    let own = [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD, &hawser_dev_shm::PROCESS_VM_FROM];
+    let own =
+        [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD, &hawser_dev_shm::PROCESS_VM_FROM, &CHECK];
     let ether = hawser_dev_ether::PARAMS.iter().copied();
     own.into_iter().chain(ether).chain(hawser_coll::PARAMS.iter()).collect()
 }

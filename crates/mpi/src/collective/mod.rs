@@ -7,6 +7,7 @@
 //!
 //! Before it: `abi::coll`, `comm_create`; after it: `pt2pt` and the flags of the job's segment.
 
+mod agreement;
 mod check;
 mod equal;
 pub mod flags;
@@ -33,8 +34,10 @@ pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_
 pub use whole::{barrier, barrier_of, bcast};
 
 use crate::comm::{Comm, CommRef};
+use crate::misuse;
 use crate::ops::Reducer;
 use crate::process::{self, Process};
+use agreement::Agreement;
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Tuning, plan};
@@ -72,6 +75,8 @@ struct Ready {
     tuning: Tuning<'static>,
     /// Nobody forces another algorithm on the collectives that have a short way through flags.
     lean: bool,
+    /// Members compare what they call (`HAWSER_CHECK`).
+    checks: bool,
 }
 
 /// The collectives that have one.
@@ -133,8 +138,9 @@ impl Desk {
             self.hosts = Hosts::new(comm.group().peers().map(|peer| process.segment().host_of(peer.0)));
         }
         let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits: Limits::DEFAULT, forced };
-        let lean = one_host && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
-        self.ready = Some(Ready { tuning, lean });
+        let checks = misuse::is_looked_for() && comm.size() > 1;
+        let lean = one_host && !checks && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
+        self.ready = Some(Ready { tuning, lean, checks });
         Ok(())
     }
 
@@ -143,6 +149,11 @@ impl Desk {
     fn lean(&mut self, way: Way) -> Option<&mut Host> {
         let ready = self.ready.as_ref()?;
         if ready.lean && way == Way::Blocking { self.host.as_mut() } else { None }
+    }
+
+    /// Whether members compare what they call.
+    fn checks(&self) -> bool {
+        self.ready.is_some_and(|ready| ready.checks)
     }
 
     /// Plans a call and runs it to its end.
@@ -155,7 +166,10 @@ impl Desk {
         job: Job,
     ) -> Result<()> {
         let tag = self.next_tag(false);
-        let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
+        let Ready { tuning, checks, .. } = self.ready.expect("a desk is prepared when it is entered");
+        if checks {
+            Agreement::new(comm, tag, name, call, &job).come_to(process)?;
+        }
         let place = Place { rank: comm.rank(), size: comm.size() };
         let tuning = Tuning { hosts: self.hosts.as_ref(), ..tuning };
         plan(call, place, &tuning, &mut self.run.schedule);

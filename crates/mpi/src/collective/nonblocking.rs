@@ -6,6 +6,7 @@
 //!
 //! Before it: `movement`, `reductions`, `whole`, by way of `Desk::perform`; after it: `task` and `run`.
 
+use super::agreement::Agreement;
 use super::run::{Progress, Run, Team};
 use super::{Desk, Job, Ready};
 use crate::comm::CommRef;
@@ -64,14 +65,28 @@ struct Planned {
     team: Team,
     job: Job,
     name: &'static str,
+    /// What the members say before, where they compare it, and whether they have.
+    agreement: Option<(Agreement, bool)>,
 }
 
 impl Work for Planned {
     fn begin(&mut self) -> Result<()> {
+        if let Some((agreement, come_to)) = &mut self.agreement {
+            *come_to = false;
+            agreement.begin()?;
+        }
         self.run.begin(self.job.clone())
     }
 
     fn advance(&mut self, process: &'static Process, me: Id) -> Step {
+        if let Some((agreement, come_to @ false)) = &mut self.agreement {
+            let Some(verdict) = agreement.advance(process, me) else { return Step::Waits };
+            *come_to = true;
+            if let Err(error) = verdict {
+                let _ = self.run.finish();
+                return Step::Ended(End::of(Err(named(self.name, &error))));
+            }
+        }
         self.run.task = Some(me);
         match self.run.advance(process, &self.team, &mut None, false) {
             Progress::Ended => Step::Ended(End::of(self.run.finish().map_err(|error| named(self.name, &error)))),
@@ -81,7 +96,10 @@ impl Work for Planned {
     }
 
     fn reason(&self) -> Waiting {
-        self.run.reason(&self.team, self.name)
+        match &self.agreement {
+            Some((agreement, false)) => agreement.reason(),
+            _ => self.run.reason(&self.team, self.name),
+        }
     }
 }
 
@@ -113,18 +131,15 @@ impl Desk {
         if way == Way::Blocking {
             return self.execute(process, comm, name, call, job).map(|()| Handle::NULL);
         }
-        let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
+        let Ready { tuning, checks, .. } = self.ready.expect("a desk is prepared when it is entered");
         let place = Place { rank: comm.rank(), size: comm.size() };
         let mut run = Run::default();
         let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
         plan(call, place, &tuning, &mut run.schedule);
-        let team = Team {
-            comm: comm.clone(),
-            group: comm.group().clone(),
-            context: comm.collective_context(),
-            tag: self.next_tag(way == Way::Persistent),
-        };
-        let planned = Box::new(Planned { run, team, job, name });
+        let tag = self.next_tag(way == Way::Persistent);
+        let agreement = checks.then(|| (Agreement::new(comm, tag, name, call, &job), false));
+        let team = Team { comm: comm.clone(), group: comm.group().clone(), context: comm.collective_context(), tag };
+        let planned = Box::new(Planned { run, team, job, name, agreement });
         let begin = if way == Way::Persistent { task::persistent } else { task::request };
         begin(process, comm.clone(), Kind::Collective, planned)
     }

@@ -29,25 +29,25 @@ pub enum Venue<'a> {
 const WORD_BYTES: usize = 8;
 
 /// Words where the engine can work on them.
-struct Words {
+pub(super) struct Words {
     scratch: Scratch,
     count: usize,
 }
 
 impl Words {
-    fn new(count: usize) -> Words {
+    pub fn new(count: usize) -> Words {
         let mut scratch = Scratch::default();
         scratch.reserve((count * WORD_BYTES).max(1));
         Words { scratch, count }
     }
 
-    fn set(&mut self, at: usize, words: &[u64]) {
+    pub fn set(&mut self, at: usize, words: &[u64]) {
         for (i, word) in words.iter().enumerate() {
             self.scratch.bytes((at + i) * WORD_BYTES, WORD_BYTES).write(&word.to_ne_bytes());
         }
     }
 
-    fn get(&mut self, words: &mut [u64]) {
+    pub fn get(&mut self, words: &mut [u64]) {
         for (i, word) in words.iter_mut().enumerate() {
             let mut bytes = [0; WORD_BYTES];
             self.scratch.bytes(i * WORD_BYTES, WORD_BYTES).read(&mut bytes);
@@ -55,7 +55,7 @@ impl Words {
         }
     }
 
-    fn side(&mut self) -> Side {
+    pub fn side(&mut self) -> Side {
         let datatype = Datatype::basic(Basic::Uint64);
         Side::One {
             at: self.scratch.elements(0, datatype, self.count as u64),
