@@ -49,6 +49,21 @@ def test_imb_mpi1(run, name, n):
         assert sizes[-1] == 65536 and len(sizes) in (16, 18), result  # reductions begin at 4 bytes
 
 
+NONBLOCKING = ["Ibarrier", "Ibcast", "Iallgather", "Iallgatherv", "Iallreduce", "Ialltoall", "Ialltoallv", "Igather",
+               "Igatherv", "Ireduce", "Ireduce_scatter", "Iscatter", "Iscatterv"]
+
+
+@pytest.mark.parametrize("name", NONBLOCKING)
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_imb_nbc(run, name, n):
+    """Each alone, and with the computation that it is to overlap with."""
+    result = imb(run, n, "-msglog", "0:16", "-iter", "5", name, f"{name}_pure", program="IMB-NBC")
+    for benchmark in (name, f"{name}_pure"):
+        assert re.search(rf"# Benchmarking {benchmark}\b", result.out), result
+    if name != "Ibarrier":
+        assert [row[0] for row in rows(result.out)].count("65536") == 2, result
+
+
 def test_imb_mpi1_as_a_whole_run_of_long_messages(run):
     result = imb(run, 2, "-msglog", "20:22", "-iter", "5", "PingPong", "Sendrecv", "Bcast", "Allreduce")
     assert len(rows(result.out)) >= 4 * 3, result

@@ -165,6 +165,10 @@ mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait
 
 STUCK = {
     "collective": tuple(f"MPI_Bcast, waiting for rank {peer}, MPI_COMM_WORLD" for peer in (1, 0)),
+    "nonblocking": (
+        "MPI_Wait of MPI_Ibcast, waiting for rank 1, MPI_COMM_WORLD",
+        "MPI_Wait of MPI_Isendrecv, waiting for rank 0, MPI_COMM_WORLD",
+    ),
     "several": tuple(
         f"{call}, waiting for rank {peer}, any tag, MPI_COMM_WORLD, 2 requests open"
         for call, peer in (("MPI_Waitany", 1), ("MPI_Waitsome", 0))

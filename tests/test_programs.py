@@ -51,6 +51,12 @@ def test_two_threads_on_two_communicators_never_contend_for_a_lock(build, run, a
     assert any(contended(run(2, shared, ["shared"], options=["--stats"])) for _ in range(20))
 
 
+def test_communicators_that_were_freed_without_a_collective_give_their_flags_back(run, build, abi):
+    result = run(2, build("comm_flags.c", abi), options=["--stats"])
+    steps = re.search(r"all ranks:.* collective steps through flags (\d+)", result.err)
+    assert result.code == 0 and steps and int(steps[1]) >= 2 * 20000, result
+
+
 @pytest.mark.parametrize("case", ["mapped", "unmapped"])
 def test_memory_of_alloc_mem_is_copied_once(build, run, abi, case):
     """As many messages as the program sends from such memory are read, all others into it are written."""

@@ -80,9 +80,24 @@ static void as_of_the_call(void)
     OK(MPI_Comm_set_attr(base, key, (void *)(intptr_t)40));
     OK(MPI_Comm_idup(base, &made, &request));
     EQUAL(copies, 1);
-    FAILS(MPI_Barrier(me < 0 ? made : MPI_COMM_NULL), MPI_ERR_COMM);
     OK(MPI_Comm_set_attr(base, key, (void *)(intptr_t)70)); /* too late for the duplicate */
     OK(MPI_Comm_set_errhandler(base, MPI_ERRORS_ARE_FATAL));
+    if (size > 1) { /* where it cannot have come already */
+        MPI_Comm early;
+        MPI_Request other;
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (me == 0) {
+            OK(MPI_Comm_idup(base, &early, &other));
+            OK(MPI_Comm_set_errhandler(early, MPI_ERRORS_RETURN)); /* as mpi4py does */
+            FAILS(MPI_Send(&me, 1, MPI_INT, 0, 0, early), MPI_ERR_COMM);
+            FAILS(MPI_Comm_free(&early), MPI_ERR_COMM);
+        }
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (me != 0) OK(MPI_Comm_idup(base, &early, &other));
+        OK(MPI_Wait(&other, MPI_STATUS_IGNORE));
+        if (me == 0) FAILS(MPI_Send(&me, 1, MPI_INT, size, 0, early), MPI_ERR_RANK);
+        OK(MPI_Comm_free(&early));
+    }
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     OK(MPI_Comm_get_attr(made, key, &found, &flag));
     EQUAL(flag, 1);

@@ -8,6 +8,13 @@ int main(int argc, char **argv)
     unsigned char *in = need(bytes), *out = need(bytes);
     if (!strcmp(argv[1], "collective")) {
         OK(MPI_Bcast(in, bytes, MPI_BYTE, 1 - me, MPI_COMM_WORLD));
+    } else if (!strcmp(argv[1], "nonblocking")) {
+        MPI_Request request, also;
+        OK(MPI_Ibarrier(MPI_COMM_SELF, &also)); /* which is no reason */
+        if (me == 0) OK(MPI_Ibcast(in, bytes, MPI_BYTE, 1, MPI_COMM_WORLD, &request));
+        else OK(MPI_Isendrecv(out, bytes, MPI_BYTE, 0, 3, in, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        OK(MPI_Wait(&also, MPI_STATUS_IGNORE));
     } else if (!strcmp(argv[1], "polling")) {
         MPI_Request request;
         int flag = 0;

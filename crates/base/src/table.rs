@@ -21,7 +21,7 @@ const PAGES: usize = 15;
 const _: () = assert!((FIRST_PAGE as u64) << PAGES >= Handle::SLOTS as u64);
 
 struct Slot<T> {
-    /// The generation in the low bits, LIVE while a handle names the object.
+    /// The generation in the low bits, LIVE while a handle names the object, COMING while that is not ready.
     state: AtomicU32,
     /// References, and one for the handle itself.
     refs: AtomicU32,
@@ -29,6 +29,8 @@ struct Slot<T> {
 }
 
 const LIVE: u32 = 1 << 31;
+const COMING: u32 = 1 << 30;
+const _: () = assert!(Handle::GENERATION_BITS < 30);
 const GENERATIONS: u32 = 1 << Handle::GENERATION_BITS;
 
 // SAFETY: a slot's value is reached through counted references alone, and written while there is none.
@@ -57,10 +59,10 @@ pub struct Ref<'a, T> {
     table: &'a Table<T>,
 }
 
-/// A handle whose object is still to come. Dropped, it stays dead.
+/// A handle whose object is not ready. Dropped, it dies with it.
 pub struct Reserved<'a, T> {
     handle: Handle,
-    table: &'a Table<T>,
+    object: Ref<'a, T>,
 }
 
 impl<T> Reserved<'_, T> {
@@ -68,22 +70,28 @@ impl<T> Reserved<'_, T> {
         self.handle
     }
 
-    /// The object is here.
-    pub fn fill(self, value: T) {
-        let slot = self.table.slot(self.handle.slot()).expect("a reserved slot exists");
-        // SAFETY: a slot off the free list without LIVE is read by nobody, and one alone has it reserved.
-        unsafe { *slot.value.get() = Some(value) };
-        slot.refs.store(1, Relaxed);
-        slot.state.store(self.handle.generation() | LIVE, Release); // partner: `get`
-        std::mem::forget(self);
+    /// It is ready now.
+    pub fn come(self) {
+        self.object.slot.state.store(self.handle.generation() | LIVE, Release); // partner: `get`
+    }
+}
+
+impl<T> Deref for Reserved<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.object
     }
 }
 
 impl<T> Drop for Reserved<'_, T> {
     fn drop(&mut self) {
-        let Some(slot) = self.table.slot(self.handle.slot()) else { return };
-        slot.state.store((self.handle.generation() + 1) & (GENERATIONS - 1), Relaxed); // partner: `reserve`, by the lock
-        self.table.free.lock().unwrap_or_else(|p| p.into_inner()).slots.push(self.handle.slot());
+        let state = &self.object.slot.state;
+        let dead = (self.handle.generation() + 1) & (GENERATIONS - 1);
+        let coming = self.handle.generation() | LIVE | COMING;
+        if state.compare_exchange(coming, dead, AcqRel, Relaxed).is_ok() {
+            // partner: `get_coming`; the handle's own reference
+            count_down(&self.object.slot.refs);
+        }
     }
 }
 
@@ -103,17 +111,24 @@ impl<T> Table<T> {
 
     /// A new object. `None`: all slots are in use.
     pub fn insert(&self, value: T) -> Option<Handle> {
-        let reserved = self.reserve()?;
-        let handle = reserved.handle;
-        reserved.fill(value);
-        Some(handle)
+        self.put(value, LIVE)
     }
 
-    /// A handle for an object that comes later: until then it finds nothing. `None`: all slots are in use.
-    pub fn reserve(&self) -> Option<Reserved<'_, T>> {
+    /// A handle for an object that is not ready: `get` does not find it, `get_coming` does. `None`: all slots are in use.
+    pub fn reserve(&self, value: T) -> Option<Reserved<'_, T>> {
+        let handle = self.put(value, LIVE | COMING)?;
+        Some(Reserved { handle, object: self.get_coming(handle)? })
+    }
+
+    fn put(&self, value: T, flags: u32) -> Option<Handle> {
         let index = self.take_slot()?;
-        let generation = self.slot(index)?.state.load(Relaxed) & (GENERATIONS - 1);
-        Some(Reserved { handle: Handle::dynamic(index, generation), table: self })
+        let slot = self.slot(index)?;
+        // SAFETY: a slot off the free list is named by no handle and no reference.
+        unsafe { *slot.value.get() = Some(value) };
+        slot.refs.store(1, Relaxed);
+        let generation = slot.state.load(Relaxed) & (GENERATIONS - 1);
+        slot.state.store(generation | flags, Release); // partner: `get`
+        Some(Handle::dynamic(index, generation))
     }
 
     fn take_slot(&self) -> Option<u32> {
@@ -154,8 +169,18 @@ impl<T> Table<T> {
     /// The object of a live handle.
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<Ref<'_, T>> {
+        self.get_as(handle, LIVE)
+    }
+
+    /// The object of a handle that is not ready yet.
+    pub fn get_coming(&self, handle: Handle) -> Option<Ref<'_, T>> {
+        self.get_as(handle, LIVE | COMING)
+    }
+
+    #[inline(always)]
+    fn get_as(&self, handle: Handle, flags: u32) -> Option<Ref<'_, T>> {
         let slot = self.slot(handle.slot())?;
-        let wanted = handle.generation() | LIVE;
+        let wanted = handle.generation() | flags;
         if slot.state.load(Acquire) != wanted {
             return None; // partner: `insert`, `remove`
         }
@@ -185,7 +210,7 @@ impl<T> Table<T> {
         (Handle::FIRST_DYNAMIC..next)
             .filter_map(|index| {
                 let state = self.slot(index)?.state.load(Acquire); // partner: `insert`
-                (state & LIVE != 0).then(|| Handle::dynamic(index, state & (GENERATIONS - 1)))
+                (state & (LIVE | COMING) == LIVE).then(|| Handle::dynamic(index, state & (GENERATIONS - 1)))
             })
             .collect()
     }
@@ -284,18 +309,23 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_handle_finds_nothing_until_its_object_comes() {
+    fn a_reserved_handle_finds_nothing_until_its_object_is_ready() {
         let table = Table::new();
-        let reserved = table.reserve().unwrap();
+        let object = Arc::new("here");
+        let reserved = table.reserve(object.clone()).unwrap();
         let handle = reserved.handle();
         assert!(table.get(handle).is_none() && !table.remove(handle) && table.live().is_empty());
-        reserved.fill("here");
-        assert_eq!(*table.get(handle).unwrap(), "here");
+        assert!(Arc::ptr_eq(&table.get_coming(handle).unwrap(), &object));
+        reserved.come();
+        assert!(table.get_coming(handle).is_none());
+        assert_eq!(**table.get(handle).unwrap(), "here");
         assert!(table.remove(handle));
-        let given_up = table.reserve().unwrap().handle();
-        let next = table.insert("next").unwrap();
+        assert_eq!(Arc::strong_count(&object), 1);
+        let given_up = table.reserve(object.clone()).unwrap().handle();
+        assert_eq!(Arc::strong_count(&object), 1);
+        let next = table.insert(object.clone()).unwrap();
         assert_eq!(given_up.slot(), next.slot());
-        assert!(table.get(given_up).is_none() && table.get(next).is_some());
+        assert!(table.get(given_up).is_none() && table.get_coming(given_up).is_none() && table.get(next).is_some());
     }
 
     #[test]

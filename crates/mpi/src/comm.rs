@@ -15,14 +15,14 @@ use hawser_base::table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
 use hawser_job::FlagBlock;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// See the module.
 pub struct Comm {
-    /// Of point-to-point messages; the others are said by it.
-    context: Context,
-    lane: Lane,
+    /// Of point-to-point messages; the others are said by it. Written once, before anybody communicates on it.
+    context: AtomicU32,
+    lane: AtomicU8,
     rank: u32,
     group: Arc<Group>,
     /// Its own handle, known once it has one.
@@ -52,8 +52,8 @@ pub struct Flags {
 impl Comm {
     pub fn new(context: Context, group: Arc<Group>) -> Comm {
         Comm {
-            context,
-            lane: context.lane(),
+            context: AtomicU32::new(context.0),
+            lane: AtomicU8::new(context.lane().0),
             rank: group.rank().expect("a communicator is made on its members alone"),
             group,
             handle: AtomicU32::new(0),
@@ -71,18 +71,29 @@ impl Comm {
 
     #[inline(always)]
     pub fn context(&self) -> Context {
-        self.context
+        Context(self.context.load(Relaxed)) // partner: `agreed`; the handle is looked up by those who may ask
+    }
+
+    /// A communicator whose number the members have still to agree on (`agreed`).
+    pub fn coming(group: Arc<Group>) -> Comm {
+        Comm::new(Context(0), group)
+    }
+
+    /// Its number is known.
+    pub fn agreed(&self, context: Context) {
+        self.context.store(context.0, Relaxed); // partner: `context`
+        self.lane.store(context.lane().0, Relaxed); // partner: `lane`
     }
 
     /// The context of its collectives.
     #[inline(always)]
     pub fn collective_context(&self) -> Context {
-        self.context.collective()
+        self.context().collective()
     }
 
     #[inline(always)]
     pub fn lane(&self) -> Lane {
-        self.lane
+        Lane(self.lane.load(Relaxed)) // partner: `agreed`
     }
 
     #[inline(always)]
@@ -142,7 +153,7 @@ impl Comm {
     /// A name for messages: its own, or what tells it from others.
     pub fn display_name(&self) -> String {
         match self.name() {
-            name if name.is_empty() => format!("communicator #{}", self.context.number()),
+            name if name.is_empty() => format!("communicator #{}", self.context().number()),
             name => String::from_utf8_lossy(&name).into_owned(),
         }
     }
@@ -204,20 +215,29 @@ impl Process {
         if handle == handle::comm::SELF && self.has_world() {
             return Ok(CommRef::Predefined(self.self_comm()));
         }
-        self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| no_comm(handle))
+        self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| self.no_comm(handle))
     }
-}
 
-#[cold]
-fn no_comm(handle: Handle) -> Error {
-    let text = if handle.is_null() {
-        "the communicator is MPI_COMM_NULL".to_owned()
-    } else if let Some(name) = handle::comm::name(handle) {
-        format!(
-            "{name} is there between MPI_Init and MPI_Finalize alone; sessions make theirs by MPI_Comm_create_from_group"
-        )
-    } else {
-        format!("communicator {handle:?} does not exist; it was freed before")
-    };
-    Error::new(Class::Comm, text)
+    /// The same for what is asked of the object alone, which may be coming: programs that use MPICH (mpi4py is one) set
+    /// the error handler of a duplicate before MPI_Comm_idup has ended.
+    pub fn comm_or_coming(&'static self, handle: Handle) -> Result<CommRef> {
+        self.comm(handle).or_else(|error| self.comms().get_coming(handle).map(CommRef::Counted).ok_or(error))
+    }
+
+    #[cold]
+    fn no_comm(&'static self, handle: Handle) -> Error {
+        let text = if handle.is_null() {
+            "the communicator is MPI_COMM_NULL".to_owned()
+        } else if let Some(name) = handle::comm::name(handle) {
+            format!(
+                "{name} is there between MPI_Init and MPI_Finalize alone; sessions make theirs by \
+                 MPI_Comm_create_from_group"
+            )
+        } else if self.comms().get_coming(handle).is_some() {
+            "the communicator is not ready; complete the request of its MPI_Comm_idup first".to_owned()
+        } else {
+            format!("communicator {handle:?} does not exist; it was freed before")
+        };
+        Error::new(Class::Comm, text)
+    }
 }

@@ -1,23 +1,21 @@
 //! MPI_Comm_idup: the agreement on a communicator's number as a task (MPI-5.0 §7.4.2).
 //!
 //! What is copied is copied at the call, "as if MPI_COMM_DUP was executed" then: attributes, by the application's
-//! functions, and the error handler. The handle is given out at the call too, and finds nothing until the task has ended;
-//! so nothing is written behind the application's back.
+//! functions, and the error handler. The handle is given out at the call too, so that nothing is written behind the
+//! application's back, and the communicator is ready when the task has ended.
 //!
 //! Before it: `abi::comm`; after it: `context_ids`, `collective::team`, `task`.
 
-use crate::attributes::Attributes;
 use crate::collective::team::Meeting;
 use crate::comm::{Comm, CommRef, Flags};
 use crate::comm_create::{block_of, depart, reap, word_of};
 use crate::context_ids::{self, Choice, Seeker};
-use crate::errhandler::ErrhandlerCell;
 use crate::info::{self, Info};
 use crate::process::{self, Process};
 use crate::request::Kind;
 use crate::task::{self, End, Id, Step, Work};
 use hawser_base::table::Reserved;
-use hawser_base::{Context, Error, Handle, Result};
+use hawser_base::{Error, Handle, Result};
 use hawser_job::Waiting;
 
 /// What the members are doing.
@@ -25,17 +23,14 @@ enum Stage {
     Offering,
     Choosing(Choice),
     /// Hearing which block of flags rank 0 took.
-    Sharing(Context),
+    Sharing,
 }
 
 struct Idup {
     name: &'static str,
     old: CommRef,
-    /// Until it is filled.
+    /// Until it is ready.
     new: Option<Reserved<'static, Comm>>,
-    attributes: Attributes,
-    errhandler: ErrhandlerCell,
-    hints: Option<Info>,
     /// Why there will be no communicator here, though the others are helped to theirs.
     refused: Option<Error>,
     meeting: Meeting,
@@ -58,36 +53,23 @@ pub fn idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle)> {
 fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let old = process.comm(comm)?;
-    let reserved = process.reserve_comm()?;
-    let new = reserved.handle();
+    let new = process.reserve_comm(Comm::coming(old.group().clone()))?;
+    let handle = new.handle();
     reap(process);
     let mut meeting = Meeting::new(process, &old)?;
     // Several may be under way at once, also on one communicator: each searches in an order of its own.
     let salt = old.context().number().wrapping_add(meeting.number().wrapping_mul(31));
     let seeker = Seeker { numbers: context_ids::shared(), member: true, threads: true, salt };
     meeting.and(process, &seeker.offer())?;
-    let attributes = Attributes::default();
-    let refused = attributes.copy_from(&old.attributes, comm).err();
-    if refused.is_some() {
-        // What fails now has failed once already: the first error is the call's.
-        let _ = attributes.delete_all(new);
+    new.errhandler.inherit(&old.errhandler);
+    new.inherit_topology(&old);
+    if let Some(hints) = hints {
+        new.hints.set(&hints);
     }
-    let errhandler = ErrhandlerCell::default();
-    errhandler.inherit(&old.errhandler);
-    let idup = Idup {
-        name,
-        old: old.clone(),
-        new: Some(reserved),
-        attributes,
-        errhandler,
-        hints,
-        refused,
-        meeting,
-        seeker,
-        attempt: 0,
-        stage: Stage::Offering,
-    };
-    Ok((new, task::request(process, old, Kind::Collective, Box::new(idup))?))
+    let refused = new.attributes.copy_from(&old.attributes, comm).err();
+    let idup =
+        Idup { name, old: old.clone(), new: Some(new), refused, meeting, seeker, attempt: 0, stage: Stage::Offering };
+    Ok((handle, task::request(process, old, Kind::Collective, Box::new(idup))?))
 }
 
 impl Work for Idup {
@@ -95,9 +77,12 @@ impl Work for Idup {
         loop {
             let Some(words) = self.meeting.advance(process, me) else { return Step::Waits };
             match words.and_then(|words| self.go_on(process, &words)) {
-                Ok(true) => return Step::Ended(End::of(self.refused.take().map_or(Ok(()), Err))),
                 Ok(false) => {}
-                Err(error) => return Step::Ended(End::of(Err(error))),
+                Ok(true) => return Step::Ended(End::of(self.finish(process))),
+                Err(error) => {
+                    self.refused.get_or_insert(error);
+                    return Step::Ended(End::of(self.finish(process)));
+                }
             }
         }
     }
@@ -123,39 +108,39 @@ impl Idup {
                     self.stage = Stage::Offering;
                     self.meeting.and(process, &self.seeker.offer())?;
                 }
-                Some(context) if self.old.size() > 1 && self.old.is_on_one_host(process) => {
-                    self.stage = Stage::Sharing(context);
+                Some(context) => {
+                    self.coming().agreed(context);
+                    if self.old.size() == 1 || !self.old.is_on_one_host(process) {
+                        return Ok(true);
+                    }
+                    self.stage = Stage::Sharing;
                     self.meeting.spread(word_of(process, self.old.rank()))?;
                 }
-                Some(context) => {
-                    self.make(process, context, None);
-                    return Ok(true);
-                }
             },
-            Stage::Sharing(context) => {
-                let number = block_of(words[0])?;
-                let flags = number.map(|number| Flags { block: process.segment().flags(number), number });
-                self.make(process, context, flags);
+            Stage::Sharing => {
+                if let Some(number) = block_of(words[0])? {
+                    self.coming().set_flags(Flags { block: process.segment().flags(number), number });
+                }
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn make(&mut self, process: &'static Process, context: Context, flags: Option<Flags>) {
-        let mut new = Comm::new(context, self.old.group().clone());
-        new.attributes = std::mem::take(&mut self.attributes);
-        new.errhandler = std::mem::take(&mut self.errhandler);
-        new.inherit_topology(&self.old);
-        if let Some(hints) = &self.hints {
-            new.hints.set(hints);
-        }
-        if let Some(flags) = flags {
-            new.set_flags(flags);
-        }
-        match self.new.take() {
-            Some(reserved) if self.refused.is_none() => process.give_comm(reserved, new),
-            _ => depart(process, &new),
-        }
+    fn coming(&self) -> &Comm {
+        self.new.as_ref().expect("it is not ready")
+    }
+
+    /// The communicator is ready, or goes.
+    fn finish(&mut self, process: &'static Process) -> Result<()> {
+        let new = self.new.take().expect("a task ends once");
+        let Some(error) = self.refused.take() else {
+            process.give_comm(new);
+            return Ok(());
+        };
+        // What fails now has failed once already: the first error is the call's.
+        let _ = new.attributes.delete_all(new.handle());
+        depart(process, &new);
+        Err(error)
     }
 }

@@ -201,7 +201,7 @@ fn with_cell<R>(object: &Object, f: impl FnOnce(Kind, &ErrhandlerCell) -> R) -> 
     match object {
         Object::Default => Ok(f(Kind::Comm, &stand_in()?.errhandler)),
         Object::Told => Ok(f(Kind::Comm, &TOLD)),
-        Object::Comm(handle) => Ok(f(Kind::Comm, &process::of_handlers()?.comm(*handle)?.errhandler)),
+        Object::Comm(handle) => Ok(f(Kind::Comm, &process::of_handlers()?.comm_or_coming(*handle)?.errhandler)),
         Object::Held(comm) => Ok(f(Kind::Comm, &comm.errhandler)),
         Object::File(handle) if handle.is_null() => Ok(f(Kind::File, &NO_FILE)),
         Object::File(handle) => Err(dead(Class::File, "file", *handle)),

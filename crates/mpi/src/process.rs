@@ -333,16 +333,17 @@ impl Process {
         Ok(handle)
     }
 
-    /// A handle for a communicator that comes later (`give_comm`).
-    pub fn reserve_comm(&'static self) -> Result<Reserved<'static, Comm>> {
-        self.comms.reserve().ok_or_else(|| full("communicators"))
+    /// A handle for a communicator that is not ready.
+    pub fn reserve_comm(&'static self, comm: Comm) -> Result<Reserved<'static, Comm>> {
+        let reserved = self.comms.reserve(comm).ok_or_else(|| full("communicators"))?;
+        reserved.set_handle(reserved.handle());
+        Ok(reserved)
     }
 
-    /// The communicator of a reserved handle.
-    pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>, comm: Comm) {
-        self.activate(comm.lane());
-        comm.set_handle(reserved.handle());
-        reserved.fill(comm);
+    /// The members have agreed on its number.
+    pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>) {
+        self.activate(reserved.lane());
+        reserved.come();
     }
 
     pub fn groups(&'static self) -> &'static Table<Arc<Group>> {
