@@ -12,7 +12,8 @@ use crate::call::{Call, Place};
 use crate::hosts::Hosts;
 use crate::schedule::Schedule;
 use crate::{allgather, allreduce, alltoall, barrier, bcast, exscan, gather, reduce, reduce_scatter, scan, scatter};
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
 use hawser_base::{Class, Error, Result};
 
 /// What communication costs within a communicator; the same on all its ranks. Microseconds.
@@ -176,6 +177,9 @@ macro_rules! collectives {
             kind: Kind::Choice(Collective::$name.algorithms()),
             default: "auto",
             help: concat!("algorithm of ", $functions, ", used wherever it fits the call"),
+            scope: T_SCOPE_ALL_EQ,
+            verbosity: T_VERBOSITY_TUNER_BASIC,
+            read: Read::AtUse,
         }),*];
     };
 }

@@ -4,7 +4,8 @@
 //! code that uses it; only its room's table is named here.
 
 use hawser_base::Result;
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
 
 pub static EAGER: Param = Param {
     name: "HAWSER_EAGER",
@@ -12,6 +13,9 @@ pub static EAGER: Param = Param {
     default: "",
     help: "longest message that is sent without asking the receiver, in bytes; empty: as the devices measure best. \
            Beyond 8 KiB, memory of MPI_Alloc_mem is read in place instead",
+    scope: T_SCOPE_ALL_EQ,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtStart,
 };
 
 pub static WINDOW: Param = Param {
@@ -19,6 +23,9 @@ pub static WINDOW: Param = Param {
     kind: Kind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "bytes of unexpected messages that a rank keeps for each peer before senders must ask; empty: 4 x HAWSER_EAGER",
+    scope: T_SCOPE_ALL_EQ,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtStart,
 };
 
 /// Every parameter that a rank reads.

@@ -8,7 +8,8 @@
 
 use crate::fabric::Fabric;
 use crate::polling::Polling;
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_BASIC};
 use hawser_base::{Class, Error, Peer, Result, threads};
 use hawser_job::doorbell::{Armed, Sources};
 use hawser_job::wait::WaitRecord;
@@ -20,6 +21,9 @@ pub static SPIN: Param = Param {
     kind: Kind::Number { min: 0, max: 1 << 30 },
     default: "1000",
     help: "turns of polling before a waiting rank yields its core, where there is a core for every rank",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtUse,
 };
 
 pub static YIELD: Param = Param {
@@ -27,6 +31,9 @@ pub static YIELD: Param = Param {
     kind: Kind::Number { min: 0, max: 1 << 30 },
     default: "",
     help: "times that a waiting rank yields its core before it sleeps; empty: 16 with more ranks than cores, else 256",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtUse,
 };
 
 /// With more ranks than cores two yields are as good as 256, and the fewer the less a late rank costs the
