@@ -49,6 +49,7 @@ pub mod raise;
 pub mod request;
 pub mod status;
 pub mod table;
+pub mod tool;
 pub mod ways;
 pub mod win;
 

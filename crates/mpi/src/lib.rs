@@ -43,6 +43,7 @@ mod registry;
 pub mod request;
 pub mod status;
 pub mod task;
+pub mod tools;
 pub mod types;
 pub mod wait;
 #[doc(hidden)]

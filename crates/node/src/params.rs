@@ -1,8 +1,9 @@
 //! The table of all parameters: each room's rows, and those that choose between rooms.
 //!
-//! It feeds the check at the start, `hawser-info` and `mpiexec --info`. A parameter's row stands beside the
+//! It feeds the check at the start, `hawser-info`, `mpiexec --info` and MPI_T. A parameter's row stands beside the
 //! code that uses it; only its room's table is named here.
 
+use crate::tools::groups;
 use hawser_base::Result;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
@@ -30,9 +31,7 @@ pub static WINDOW: Param = Param {
 
 /// Every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
-    let own = [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD, &hawser_dev_shm::PROCESS_VM_FROM];
-    let ether = hawser_dev_ether::PARAMS.iter().copied();
-    own.into_iter().chain(ether).chain(hawser_coll::PARAMS.iter()).collect()
+    groups().into_iter().flat_map(|group| group.params).collect()
 }
 
 /// Checks every value that the environment sets.
