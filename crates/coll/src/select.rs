@@ -57,6 +57,15 @@ impl Model {
         Model { message_us: turn_us, overhead_us: 0.5, host_us: turn_us, ..Model::SHARED_MEMORY }
     }
 
+    /// That of a communicator: whether all its members are on one host, and of that its ranks and its cores.
+    pub fn of(one_host: bool, ranks: u32, cores: u32) -> Model {
+        match one_host {
+            false => Model::ETHERNET,
+            true if ranks > cores => Model::oversubscribed(ranks, cores),
+            true => Model::SHARED_MEMORY,
+        }
+    }
+
     /// Ethernet at 10 Gbit/s through raw frames.
     pub const ETHERNET: Model = Model { message_us: 5.0, overhead_us: 0.5, byte_us: 800e-6, ..Model::SHARED_MEMORY };
 

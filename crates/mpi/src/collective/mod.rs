@@ -188,13 +188,7 @@ fn forced() -> Result<Forced> {
 fn model(process: &Process, comm: &Comm) -> Model {
     let segment = process.segment();
     let (ranks, cores) = (segment.local_size() as u32, segment.facts().cores);
-    if !comm.is_on_one_host(process) {
-        Model::ETHERNET
-    } else if ranks > cores {
-        Model::oversubscribed(ranks, cores)
-    } else {
-        Model::SHARED_MEMORY
-    }
+    Model::of(comm.is_on_one_host(process), ranks, cores)
 }
 
 impl Comm {
