@@ -94,7 +94,7 @@ fn enter<R>(comm: Handle, f: impl FnOnce(&'static Process, &CommRef, &mut Desk) 
 #[inline]
 fn at_desk<R>(process: &'static Process, comm: &CommRef, f: impl FnOnce(&mut Desk) -> Result<R>) -> Result<R> {
     let Some(mut desk) = comm.collective.0.try_enter() else { return Err(occupied(comm)) };
-    if desk.ready.is_none_or(|ready| ready.changes != param::changes()) {
+    if desk.ready.as_ref().is_none_or(|ready| ready.changes != param::changes()) {
         desk.prepare(process, comm)?;
     }
     f(&mut desk)
