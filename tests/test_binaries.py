@@ -255,6 +255,10 @@ def test_libraries_export_nothing_but_mpi(prefix):
 def test_hawser_info_and_mpiexec_say_what_they_are(session, prefix):
     told = session.call([prefix / "bin/hawser-info"])
     assert told.code == 0 and "Hawser" in told.out, told
+    told = session.call([prefix / "bin/hawser-info", "--collectives", "8"], env={"HAWSER_COLL_SCAN": "chain"})
+    assert told.code == 0 and "HAWSER_COLL_SCAN=chain (" in told.out and "all on this host  chain\n" in told.out, told
+    told = session.call([prefix / "bin/hawser-info", "--collectives", "8"], env={"HAWSER_COLL_SCAN": "x"})
+    assert told.code == 1 and "HAWSER_COLL_SCAN=x is not one of auto, " in told.err, told
     told = session.call([prefix / "bin/mpiexec", "--info"])
     assert told.code == 0 and str(prefix / "lib") in told.out, told
     assert session.call([prefix / "bin/mpicc", "-show"]).out.split()[0] == os.environ.get("CC", "cc")

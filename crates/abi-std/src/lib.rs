@@ -40,6 +40,9 @@ impl Abi for Std {
     fn start() -> hawser_base::Result<&'static Process> {
         hawser_node::start()
     }
+    fn tools() -> Vec<hawser_mpi::tools::Group> {
+        hawser_node::tools()
+    }
     fn keyval_in(keyval: i32) -> Option<Handle> {
         codec::keyval_in(keyval)
     }

@@ -8,6 +8,7 @@ use hawser_base::Handle;
 use hawser_base::handle::Kind;
 use hawser_base::value::Set;
 use hawser_mpi::process::Process;
+use hawser_mpi::tools::Group;
 use std::ffi::c_int;
 
 /// A C handle type of one kind of object.
@@ -105,6 +106,9 @@ pub trait Abi: Sized + 'static {
 
     /// Makes this process a rank if it is none yet (`node::start`): only an ABI crate stands above the room that does it.
     fn start() -> hawser_base::Result<&'static Process>;
+
+    /// What MPI_T shows (`node::tools`), likewise.
+    fn tools() -> Vec<Group>;
 
     /// Attribute keys are integers in C.
     fn keyval_in(keyval: c_int) -> Option<Handle>;

@@ -51,6 +51,7 @@ pub mod request;
 pub mod session;
 pub mod status;
 pub mod table;
+pub mod tool;
 pub mod topology;
 pub mod ways;
 pub mod win;

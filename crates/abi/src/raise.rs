@@ -125,13 +125,13 @@ pub fn no_file<A: Abi>(function: &'static str, fault: Fault) -> c_int {
     call::<A>(Object::File(Handle::NULL), function, fault)
 }
 
-/// The tool interface calls no error handler (MPI-5.0 §15.3.10); what it does not do is its own class.
+/// The tool interface calls no error handler (MPI-5.0 §15.3.10); a wrong argument is its own class.
 #[cold]
 #[inline(never)]
 pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
-    use hawser_base::Class::{ToolNotSupported, UnsupportedOperation};
+    use hawser_base::Class::{Arg, ToolInvalid};
     let class = fault.error.class();
-    A::code_out(if class == UnsupportedOperation { ToolNotSupported } else { class } as c_int)
+    A::code_out(if class == Arg { ToolInvalid } else { class } as c_int)
 }
 
 /// Calls the handler; what it is told and what the call returns are the ABI's numbers.

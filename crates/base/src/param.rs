@@ -2,9 +2,28 @@
 //!
 //! A room declares `pub static PARAMS: &[Param]`; `node` collects the tables, and the same rows feed the
 //! environment, `mpiexec --info`, MPI_T and the tuning page. A value that cannot be used is an error
-//! that names the parameter, never a silent default.
+//! that names the parameter, never a silent default. What a tool sets (`Param::set`, MPI_T) goes before the
+//! environment; who keeps what it has read looks whether `changes` is as it was.
 
 use crate::error::{Class, Error, Result};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::{Mutex, MutexGuard};
+
+/// What tools have set, by the parameters' names.
+static SET: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
+/// How often they have.
+static CHANGES: AtomicU32 = AtomicU32::new(0);
+
+fn set_by_tools() -> MutexGuard<'static, BTreeMap<&'static str, String>> {
+    SET.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// A number that is another one whenever a tool has set a parameter.
+#[inline(always)]
+pub fn changes() -> u32 {
+    CHANGES.load(Acquire) // partner: `set`
+}
 
 /// One tunable value, set by the environment variable `name`.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +35,21 @@ pub struct Param {
     pub default: &'static str,
     /// What it does, with its unit, in one line.
     pub help: &'static str,
+    /// Which ranks must set it alike (`value::T_SCOPE_LOCAL` and its like).
+    pub scope: i32,
+    /// For whom it is (`value::T_VERBOSITY_USER_BASIC` and its like).
+    pub verbosity: i32,
+    /// When a value is looked at.
+    pub read: Read,
+}
+
+/// When the value of a parameter is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// By MPI_Init, or the launcher's start, alone: what is set later comes too late.
+    AtStart,
+    /// Again whenever `changes` is another one.
+    AtUse,
 }
 
 /// What values a parameter takes.
@@ -34,28 +68,37 @@ pub enum Kind {
 }
 
 impl Param {
-    /// The text in force: the environment's, else the default. Empty counts as unset.
+    /// The text in force: a tool's, else the environment's, else the default. Empty counts as unset.
     pub fn text(&self) -> String {
-        std::env::var(self.name).ok().filter(|t| !t.trim().is_empty()).unwrap_or_else(|| self.default.to_owned())
+        self.chosen().unwrap_or_else(|| self.default.to_owned())
     }
 
-    /// Whether the environment sets it.
+    /// Whether a tool or the environment sets it.
     pub fn is_set(&self) -> bool {
-        std::env::var(self.name).is_ok_and(|t| !t.trim().is_empty())
+        self.chosen().is_some()
+    }
+
+    fn chosen(&self) -> Option<String> {
+        let by_tool = set_by_tools().get(self.name).cloned();
+        by_tool.or_else(|| std::env::var(self.name).ok()).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Sets it for this process, whatever the environment says; empty is the default.
+    pub fn set(&self, text: &str) -> Result<()> {
+        if !text.trim().is_empty() {
+            self.check_text(text)?;
+        }
+        set_by_tools().insert(self.name, text.to_owned());
+        CHANGES.fetch_add(1, Release); // partner: `changes`
+        Ok(())
     }
 
     pub fn flag(&self) -> Result<bool> {
-        parse_flag(&self.text()).ok_or_else(|| self.wrong("one of 0, 1, no, yes, off, on"))
+        self.flag_of(&self.text())
     }
 
     pub fn number(&self) -> Result<u64> {
-        let (min, max) = match self.kind {
-            Kind::Number { min, max } | Kind::Bytes { min, max } => (min, max),
-            _ => (0, u64::MAX),
-        };
-        let text = self.text();
-        let value = if matches!(self.kind, Kind::Bytes { .. }) { parse_bytes(&text) } else { text.trim().parse().ok() };
-        value.filter(|v| (min..=max).contains(v)).ok_or_else(|| self.wrong(&format!("a number from {min} to {max}")))
+        self.number_of(&self.text())
     }
 
     /// The number in force, or `fallback` where the default is left to what was measured (empty text).
@@ -64,32 +107,47 @@ impl Param {
     }
 
     pub fn choice(&self) -> Result<&'static str> {
-        let Kind::Choice(words) = self.kind else { return Err(self.wrong("a choice")) };
-        let text = self.text();
-        words
-            .iter()
-            .copied()
-            .find(|w| w.eq_ignore_ascii_case(text.trim()))
-            .ok_or_else(|| self.wrong(&format!("one of {}", words.join(", "))))
+        self.choice_of(&self.text())
     }
 
     /// Checks the value in force without using it, so that a job refuses a wrong one at its start.
     pub fn check(&self) -> Result<()> {
+        self.check_text(&self.text())
+    }
+
+    fn check_text(&self, text: &str) -> Result<()> {
         match self.kind {
-            Kind::Flag => self.flag().map(drop),
-            Kind::Number { .. } | Kind::Bytes { .. } => self.number().map(drop),
-            Kind::Choice(_) => self.choice().map(drop),
+            Kind::Flag => self.flag_of(text).map(drop),
+            Kind::Number { .. } | Kind::Bytes { .. } => self.number_of(text).map(drop),
+            Kind::Choice(_) => self.choice_of(text).map(drop),
             Kind::Text => Ok(()),
         }
     }
 
+    fn flag_of(&self, text: &str) -> Result<bool> {
+        parse_flag(text).ok_or_else(|| self.wrong(text, "one of 0, 1, no, yes, off, on"))
+    }
+
+    fn number_of(&self, text: &str) -> Result<u64> {
+        let (min, max) = match self.kind {
+            Kind::Number { min, max } | Kind::Bytes { min, max } => (min, max),
+            _ => (0, u64::MAX),
+        };
+        let value = if matches!(self.kind, Kind::Bytes { .. }) { parse_bytes(text) } else { text.trim().parse().ok() };
+        let wrong = || self.wrong(text, &format!("a number from {min} to {max}"));
+        value.filter(|v| (min..=max).contains(v)).ok_or_else(wrong)
+    }
+
+    fn choice_of(&self, text: &str) -> Result<&'static str> {
+        let Kind::Choice(words) = self.kind else { return Err(self.wrong(text, "a choice")) };
+        let found = words.iter().copied().find(|word| word.eq_ignore_ascii_case(text.trim()));
+        found.ok_or_else(|| self.wrong(text, &format!("one of {}", words.join(", "))))
+    }
+
     #[cold]
-    fn wrong(&self, wanted: &str) -> Error {
+    fn wrong(&self, text: &str, wanted: &str) -> Error {
         let default = if self.default.is_empty() { String::new() } else { format!(" ({})", self.default) };
-        Error::new(
-            Class::Arg,
-            format!("{}={} is not {wanted}; unset it for the default{default}", self.name, self.text()),
-        )
+        Error::new(Class::Arg, format!("{}={text} is not {wanted}; unset it for the default{default}", self.name))
     }
 }
 
@@ -117,6 +175,17 @@ fn parse_bytes(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_ALL};
+
+    const P: Param = Param {
+        name: "HAWSER_TEST_ONLY",
+        kind: Kind::Number { min: 1, max: 8 },
+        default: "9",
+        help: "",
+        scope: T_SCOPE_LOCAL,
+        verbosity: T_VERBOSITY_USER_ALL,
+        read: Read::AtUse,
+    };
 
     #[test]
     fn sizes_take_units() {
@@ -128,11 +197,20 @@ mod tests {
 
     #[test]
     fn a_wrong_value_names_the_parameter_and_the_remedy() {
-        const P: Param =
-            Param { name: "HAWSER_TEST_ONLY", kind: Kind::Number { min: 1, max: 8 }, default: "9", help: "" };
         let text = P.number().unwrap_err().to_string();
         assert_eq!(text, "MPI_ERR_ARG: HAWSER_TEST_ONLY=9 is not a number from 1 to 8; unset it for the default (9)");
         let measured = Param { default: "", ..P };
         assert!(measured.number().unwrap_err().to_string().ends_with("; unset it for the default"));
+    }
+
+    #[test]
+    fn what_a_tool_sets_goes_before_the_environment_and_is_noticed() {
+        const SET: Param = Param { name: "HAWSER_TEST_SET_BY_A_TOOL", default: "2", ..P };
+        let before = changes();
+        assert!(SET.set("9").is_err() && !SET.is_set() && changes() == before);
+        SET.set("7").unwrap();
+        assert!(SET.is_set() && SET.number().unwrap() == 7 && changes() != before);
+        SET.set("").unwrap();
+        assert!(!SET.is_set() && SET.number().unwrap() == 2);
     }
 }

@@ -2,8 +2,9 @@
 
 use bolero::check;
 use hawser_base::Handle;
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
 use hawser_base::table::Table;
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_ALL};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -45,7 +46,15 @@ fn parameters() {
         let near = bytes.iter().map(|&byte| char::from(b"0123456789kKmMgGiIbB x-"[usize::from(byte % 23)]));
         for text in [near.take(24).collect(), String::from_utf8_lossy(bytes).into_owned()] {
             let text = kept(text);
-            let param = |kind| Param { name: "HAWSER_FUZZ_IS_NOT_SET", kind, default: text, help: "" };
+            let param = |kind| Param {
+                name: "HAWSER_FUZZ_IS_NOT_SET",
+                kind,
+                default: text,
+                help: "",
+                scope: T_SCOPE_LOCAL,
+                verbosity: T_VERBOSITY_USER_ALL,
+                read: Read::AtStart,
+            };
             for kind in [Kind::Number { min: 1, max: 1 << 40 }, Kind::Bytes { min: 1, max: 1 << 40 }] {
                 match param(kind).number() {
                     Ok(number) => assert!((1..=1 << 40).contains(&number)),

@@ -34,8 +34,10 @@ mod reduce;
 mod reduce_scatter;
 mod scan;
 mod scatter;
+mod survey;
 
 pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
 pub use hosts::Hosts;
 pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};
+pub use survey::choices;

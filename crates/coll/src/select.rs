@@ -14,7 +14,8 @@ use crate::schedule::Schedule;
 use crate::{
     allgather, allreduce, alltoall, barrier, bcast, exscan, gather, neighbor, reduce, reduce_scatter, scan, scatter,
 };
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
 use hawser_base::{Class, Error, Result};
 
 /// What communication costs within a communicator; the same on all its ranks. Microseconds.
@@ -56,6 +57,15 @@ impl Model {
     pub fn oversubscribed(ranks: u32, cores: u32) -> Model {
         let turn_us = SWITCH_US * (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
         Model { message_us: turn_us, overhead_us: 0.5, host_us: turn_us, ..Model::SHARED_MEMORY }
+    }
+
+    /// That of a communicator: whether all its members are on one host, and of that its ranks and its cores.
+    pub fn of(one_host: bool, ranks: u32, cores: u32) -> Model {
+        match one_host {
+            false => Model::ETHERNET,
+            true if ranks > cores => Model::oversubscribed(ranks, cores),
+            true => Model::SHARED_MEMORY,
+        }
     }
 
     /// Ethernet at 10 Gbit/s through raw frames.
@@ -178,6 +188,9 @@ macro_rules! collectives {
             kind: Kind::Choice(Collective::$name.algorithms()),
             default: "auto",
             help: concat!("algorithm of ", $functions, ", used wherever it fits the call"),
+            scope: T_SCOPE_ALL_EQ,
+            verbosity: T_VERBOSITY_TUNER_BASIC,
+            read: Read::AtUse,
         }),*];
     };
 }

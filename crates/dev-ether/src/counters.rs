@@ -3,31 +3,50 @@
 //! They count for themselves, and their totals are laid into the page now and then: no frame pays for it. Before it: `device`;
 //! after it: nothing.
 
-use crate::port::{FramePort, Missed};
-use hawser_job::counters::Counters;
+use crate::ends::Ends;
+use crate::port::Missed;
+use hawser_job::counters::{Counters, Entry, Unit};
 use hawser_link::Endpoint;
 use hawser_link::frame::Dropped;
 
 /// So long the page may be behind while the rank does something: ports are asked by system calls.
 const LATE_NS: u64 = 10_000_000;
 
-/// What the protocol did and what was missed, in the order of the slots; behind them the reasons for dropping a frame.
-const FRONT: [&str; 9] = [
-    "frames sent",
-    "frames lost and sent again",
-    "runs of frames sent",
-    "acknowledgements sent alone",
-    "questions after a silence",
-    "timeouts",
-    "frames dropped by the kernel",
-    "connections refused",
-    "messages that are no packets",
+/// Rails whose bytes are counted apart; those of all further ones are counted with the last of them.
+pub const RAILS: usize = 8;
+
+/// What the protocol did and what was missed, in the order of the slots; behind them the reasons for dropping a frame, then
+/// the bytes of each rail.
+const FRONT: [(&str, &str); 9] = [
+    ("frames sent", "frames with payload, those that went again included"),
+    ("frames lost and sent again", "lost, or so late that they counted as lost"),
+    ("runs of frames sent", "frames that were handed to the kernel at once"),
+    ("acknowledgements sent alone", "those that no data went with"),
+    ("questions after a silence", "for what was lost at the end of a message, or from a peer that computes (P17)"),
+    ("timeouts", "nothing was acknowledged for long: all that was under way went again (P16)"),
+    ("frames dropped by the kernel", "for want of room in a socket's buffer or ring, or for a wrong checksum of UDP"),
+    ("connections refused", "TCP callers that did not know the job's pass"),
+    ("messages that are no packets", "from a rank of this job that keeps to other rules"),
 ];
 
-/// The names of all, in the order of their slots.
-pub fn names() -> impl Iterator<Item = String> {
-    let dropped = Dropped::ALL.iter().map(|reason| format!("frames dropped {}", reason.text()));
-    FRONT.iter().map(ToString::to_string).chain(dropped)
+/// All of them for those who show them, in the order of their slots.
+pub fn entries() -> impl Iterator<Item = Entry> {
+    let events = |name: &str, about: &str| Entry { name: name.into(), unit: Unit::Events, about: about.into() };
+    let front = FRONT.iter().map(move |(name, about)| events(name, about));
+    let dropped = Dropped::ALL.iter().map(move |reason| {
+        events(
+            &format!("frames dropped {}", reason.text()),
+            "frames that were refused on arrival, for this reason (P3)",
+        )
+    });
+    let bytes = ["sent", "received"].into_iter().flat_map(|way| {
+        (0..RAILS).map(move |rail| Entry {
+            name: format!("bytes {way} on rail {rail}"),
+            unit: Unit::Bytes,
+            about: "in frames, headers and what went again included; rails in the order of hawser-info".into(),
+        })
+    });
+    front.chain(dropped).chain(bytes)
 }
 
 /// Where they stand.
@@ -49,10 +68,10 @@ impl Page {
     }
 
     /// `unread`: messages that were no packets.
-    pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ports: &mut [Box<dyn FramePort>], unread: u64) {
+    pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, unread: u64) {
         self.written_ns = now_ns;
         let mut missed = Missed::default();
-        for port in ports {
+        for port in &mut ends.ports {
             let Missed { frames, connections } = port.missed();
             missed.frames += frames;
             missed.connections += connections;
@@ -69,7 +88,8 @@ impl Page {
             missed.connections,
             unread,
         ];
-        let all = front.iter().chain(endpoint.drops());
+        let bytes = ends.bytes_sent.iter().chain(&ends.bytes_received);
+        let all = front.iter().chain(endpoint.drops()).chain(bytes);
         all.enumerate().for_each(|(nth, &count)| self.counters.raise(self.at + nth, count));
     }
 }

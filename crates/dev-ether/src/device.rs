@@ -260,7 +260,7 @@ impl State {
     }
 
     fn write_page(&mut self, now_ns: u64) {
-        self.page.write(now_ns, &self.endpoint, &mut self.ends.ports, self.unread);
+        self.page.write(now_ns, &self.endpoint, &mut self.ends, self.unread);
         self.answers.look(now_ns, &self.endpoint, &self.ends);
     }
 
@@ -280,7 +280,9 @@ impl State {
         let State { endpoint, ends, inboxes, lost, scratch, unread, .. } = self;
         let (mut count, mut now_ns) = (0, 0);
         for at in 0..ends.ports.len() {
+            let mut bytes = 0;
             ends.receive(at, &mut |frame| {
+                bytes += frame.len() as u64;
                 if now_ns == 0 {
                     now_ns = clock::now_ns();
                 }
@@ -301,6 +303,7 @@ impl State {
                 // What is wrong with a frame is counted there.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
+            ends.count_received(at, bytes);
         }
         if self.ends.has_looked() {
             (self.looked)();

@@ -3,6 +3,7 @@
 //! Before it: `device`; after it: `port`.
 
 use crate::card::{Card, End};
+use crate::counters::RAILS;
 use crate::port::{FramePort, Refused};
 use hawser_link::{Route, SHORTEST, Wire};
 use std::collections::HashMap;
@@ -27,6 +28,10 @@ pub struct Ends {
     asked: u32,
     /// Of each port its rail, and how that is called.
     places: Vec<(u8, String)>,
+    /// Of each port where its rail's bytes are counted, and the bytes of all.
+    slots: Vec<usize>,
+    pub bytes_sent: [u64; RAILS],
+    pub bytes_received: [u64; RAILS],
     cards: Cards,
     /// Cards that were needed, by rank.
     known: Vec<Option<Card>>,
@@ -39,7 +44,22 @@ impl Ends {
     /// `places`: of each port its rail, and how that is called.
     pub fn new(ports: Vec<Box<dyn FramePort>>, places: Vec<(u8, String)>, cards: Cards) -> Ends {
         let (in_vain, refused) = (vec![0; ports.len()], vec![HashMap::new(); ports.len()]);
-        Ends { ports, places, in_vain, asked: 0, cards, known: Vec::new(), refused }
+        Ends {
+            slots: slots(&places),
+            ports,
+            places,
+            bytes_sent: [0; RAILS],
+            bytes_received: [0; RAILS],
+            in_vain,
+            asked: 0,
+            cards,
+            known: Vec::new(),
+            refused,
+        }
+    }
+
+    pub fn count_received(&mut self, at: usize, bytes: u64) {
+        self.bytes_received[self.slots[at]] += bytes;
     }
 
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
@@ -124,6 +144,15 @@ impl Ends {
     }
 }
 
+/// Of each port the place of its rail among those that have ports, or the last one.
+fn slots(places: &[(u8, String)]) -> Vec<usize> {
+    let mut rails: Vec<u8> = places.iter().map(|&(rail, _)| rail).collect();
+    rails.sort_unstable();
+    rails.dedup();
+    let slot = |rail| rails.iter().position(|&other| other == rail).unwrap_or(0).min(RAILS - 1);
+    places.iter().map(|&(rail, _)| slot(rail)).collect()
+}
+
 /// P34
 fn routes(own: &Card, card: &Card) -> Vec<(Route, usize)> {
     let mut routes = Vec::new();
@@ -159,7 +188,10 @@ impl Wire for Ends {
             [frame] => port.send(&to, frame).map(|()| 1),
             frames => port.send_run(&to, frames),
         };
-        self.note(peer, route, sent)
+        let taken = self.note(peer, route, sent);
+        let bytes: usize = frames[..taken].iter().map(|frame| frame.len()).sum();
+        self.bytes_sent[self.slots[usize::from(route.ours)]] += bytes as u64;
+        taken
     }
 }
 
@@ -177,6 +209,13 @@ mod tests {
         };
         let of = |(rail, texts): (usize, &&[&str])| texts.iter().map(move |text| end(rail, text)).collect::<Vec<_>>();
         Card::new(rails.iter().enumerate().flat_map(of).collect())
+    }
+
+    #[test]
+    fn bytes_are_counted_by_rails_that_have_ports() {
+        let places = |rails: &[u8]| rails.iter().map(|&rail| (rail, String::new())).collect::<Vec<_>>();
+        assert_eq!(slots(&places(&[3, 3, 30, 4])), [0, 0, 2, 1]);
+        assert_eq!(slots(&places(&(0..=9).collect::<Vec<_>>()))[6..], [6, 7, 7, 7]);
     }
 
     /// P34

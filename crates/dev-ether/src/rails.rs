@@ -3,7 +3,8 @@
 //! Real hosts have decoys: bridges of containers without carrier, tunnels that swallow everything, parts of bonds. Here they
 //! are recognised by what the kernel says of them; whether two rails reach each other only a probe between peers can say.
 
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
 use hawser_base::{Class, Error, Result};
 use hawser_os::interfaces::{Interface, Network};
 use std::fmt;
@@ -14,6 +15,9 @@ pub static RAILS: Param = Param {
     kind: Kind::Text,
     default: "",
     help: "interfaces and networks between hosts that ranks use, as in eth0,10.1.0.0/16; empty: all that may serve",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
 };
 
 /// What HAWSER_RAILS wants.

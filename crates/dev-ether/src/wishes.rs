@@ -4,7 +4,8 @@
 
 use crate::port::{PORT_RANGE, PortRange};
 use crate::rails::{RAILS, Wanted};
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC, T_VERBOSITY_USER_DETAIL};
 use hawser_base::{Class, Error, Result};
 use hawser_link::Grade;
 
@@ -14,6 +15,9 @@ pub static PORT: Param = Param {
     default: "",
     help: "how ranks of different hosts reach each other: packet (raw Ethernet), udp, stream (TCP), or several of them with \
            commas; empty: packet where that is permitted, udp, and for bulk stream where it measures better",
+    scope: T_SCOPE_ALL_EQ,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
 };
 
 pub static CRC: Param = Param {
@@ -22,6 +26,9 @@ pub static CRC: Param = Param {
     default: "auto",
     help: "whether payload between hosts has a CRC32C: on, off, or auto: by packet, where nothing else checks it from end to end; \
            UDP and TCP have checksums of their own",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_DETAIL,
+    read: Read::AtStart,
 };
 
 /// Rows of this room.

@@ -6,7 +6,8 @@
 
 use crate::copy;
 use crate::device::EAGER;
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Region, SharedMem, UserMem};
 use hawser_device::{RemoteKey, Source};
 use hawser_job::arena::Span;
@@ -37,6 +38,9 @@ pub static PROCESS_VM_FROM: Param = Param {
     kind: Kind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "shortest private buffer that its receiver reads by process_vm_readv where that is allowed, in bytes; empty: as measured",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: Read::AtStart,
 };
 
 /// The length from which private buffers are read, if any are.

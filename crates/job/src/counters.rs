@@ -33,6 +33,22 @@ pub(crate) fn read_names(page: &Region) -> Vec<String> {
     (0..count).map(|i| text::read(page, NAMES + i * NAME_ROOM, NAME_ROOM)).collect()
 }
 
+/// What a counter adds up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Events,
+    Bytes,
+    Nanoseconds,
+}
+
+/// A counter for those who show it: its name, what it adds up and what that means.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub name: String,
+    pub unit: Unit,
+    pub about: String,
+}
+
 /// The counters of one rank. Cloning is cheap.
 #[derive(Clone)]
 pub struct Counters(Region);

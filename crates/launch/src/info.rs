@@ -2,7 +2,7 @@
 
 use crate::agent::facts;
 use crate::params;
-use hawser_base::param::Param;
+use hawser_base::param::{Kind, Param};
 use hawser_job::plan::LAYOUT_VERSION;
 use hawser_job::{Facts, ProcessVm};
 use hawser_os::{cpus, host};
@@ -74,7 +74,9 @@ pub fn parameters() -> String {
         let mark = if param.is_set() { '*' } else { ' ' };
         let value = param.text();
         let value = if value.is_empty() { "(empty)" } else { &value };
-        let _ = writeln!(text, "  {mark} {}={value}  {}", param.name, param.help);
+        let words =
+            if let Kind::Choice(words) = param.kind { format!(": {}", words.join(", ")) } else { String::new() };
+        let _ = writeln!(text, "  {mark} {}={value}  {}{words}", param.name, param.help);
     }
     let mut others: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("HAWSER_")).collect();
     others.retain(|(name, _)| known.iter().all(|param| param.name != name));

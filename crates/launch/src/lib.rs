@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod algorithms;
 pub mod args;
 pub mod binding;
 pub mod channel;

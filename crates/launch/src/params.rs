@@ -1,13 +1,17 @@
 //! The launcher's own parameters, and the table of all that a job reads.
 
 use hawser_base::Result;
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL, T_VERBOSITY_USER_BASIC};
 
 pub static HANG: Param = Param {
     name: "HAWSER_HANG_S",
     kind: Kind::Number { min: 0, max: 1_000_000 },
     default: "60",
     help: "seconds without progress of any rank after which mpiexec prints who waits for whom; 0 never does",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
 };
 
 pub static UNREACHED: Param = Param {
@@ -17,6 +21,9 @@ pub static UNREACHED: Param = Param {
     default: "60",
     help: "seconds in which two ranks of different hosts are both in MPI and nothing is answered between them, after which mpiexec \
            lists what was tried and ends the job; 0 never does",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
 };
 
 pub static STATS: Param = Param {
@@ -24,6 +31,9 @@ pub static STATS: Param = Param {
     kind: Kind::Flag,
     default: "0",
     help: "print every rank's counters when the job ends",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
 };
 
 pub static MEMBARRIER: Param = Param {
@@ -31,6 +41,9 @@ pub static MEMBARRIER: Param = Param {
     kind: Kind::Flag,
     default: "1",
     help: "let ranks use membarrier(2) for their doorbells where there is a core for each",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: Read::AtStart,
 };
 
 pub static TIMEOUT: Param = Param {
@@ -38,6 +51,9 @@ pub static TIMEOUT: Param = Param {
     kind: Kind::Number { min: 0, max: 1_000_000_000 },
     default: "0",
     help: "seconds after which mpiexec reports and ends the job; 0 never does (--timeout)",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
 };
 
 /// Whether ranks may use membarrier(2) where it is offered.

@@ -1,7 +1,10 @@
-//! What a rank counts, slot by slot in its page (`job::counters`); shown by `hawser-info --stats`.
+//! What a rank counts, slot by slot in its page (`job::counters`); shown by `hawser-info --stats` and MPI_T.
+
+use hawser_job::counters::{COUNTERS, Counters, Entry, Unit};
+use hawser_transport::Asleep;
 
 macro_rules! counters {
-    ($($name:ident = $text:literal;)*) => {
+    ($($name:ident = $text:literal, $unit:ident, $about:literal;)*) => {
         /// A slot in the rank's page.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
@@ -9,25 +12,46 @@ macro_rules! counters {
 
         /// Their names, in the order of the slots.
         pub const NAMES: &[&str] = &[$($text),*];
+
+        /// What they add up and mean, likewise.
+        const MEANINGS: &[(Unit, &str)] = &[$((Unit::$unit, $about)),*];
     };
 }
 
 counters! {
-    Eager = "messages sent eagerly";
-    BytesSent = "bytes sent"; // beside it, so that the leanest send touches one line
-    Pushed = "messages pushed in pieces";
-    Answered = "messages that answered an offer (RTR)";
-    Asked = "messages sent by rendezvous";
-    Pulled = "messages read from the sender's memory";
-    Written = "messages written to the receive buffer";
-    Offers = "offers made (RTR)";
-    StaleOffers = "offers refused as stale";
-    Grants = "rendezvous granted";
-    NoCredit = "eager messages without credit";
-    Waited = "messages that waited for room";
-    Unexpected = "messages that came before their receive";
-    Strays = "packets that fitted nothing";
-    HostSteps = "collective steps through flags";
-    LaneContended = "lane locks that were contended";
+    Eager = "messages sent eagerly", Events, "sent at once, as they were short and the receiver had room (credit)";
+    BytesSent = "bytes sent", Bytes, "in all messages, by any method"; // beside it, so that the leanest send touches one line
+    Pushed = "messages pushed in pieces", Events, "sent without asking, longer than a packet";
+    Answered = "messages that answered an offer (RTR)", Events, "sent where their receive had been posted first and had said so";
+    Asked = "messages sent by rendezvous", Events, "long, or out of credit: the receiver was asked";
+    Pulled = "messages read from the sender's memory", Events, "received by one copy out of the sender's buffer";
+    Written = "messages written to the receive buffer", Events, "sent by one copy into the receiver's buffer";
+    Offers = "offers made (RTR)", Events, "long receives whose senders were told of them";
+    StaleOffers = "offers refused as stale", Events, "their sender had sent first";
+    Grants = "rendezvous granted", Events, "requests of senders to which this rank said yes";
+    NoCredit = "eager messages without credit", Events, "short ones that had to ask, because the receiver holds too many unexpected bytes";
+    Waited = "messages that waited for room", Events, "their device could not take them at once";
+    Unexpected = "messages that came before their receive", Events, "kept and copied once more";
+    Strays = "packets that fitted nothing", Events, "of communicators that were freed, or from a peer that is gone";
+    HostSteps = "collective steps through flags", Events, "steps of collectives between the ranks of this host in shared memory";
+    LaneContended = "lane locks that were contended", Events, "a thread had to wait for another one that was in the same communicator's lane";
+    Sleeps = "sleeps while waiting", Events, "waits that gave the core away until something came, each such sleep";
+    Asleep = "nanoseconds asleep while waiting", Nanoseconds, "the time that those sleeps took";
 }
-const _: () = assert!(NAMES.len() <= hawser_job::counters::COUNTERS);
+const _: () = assert!(NAMES.len() <= COUNTERS);
+
+/// So many of the first slots grow when something moves, and not when nothing does.
+pub const MOVING: usize = Counter::Sleeps as usize;
+
+/// Where a wait counts its sleeps.
+pub fn asleep(counters: &Counters) -> Asleep {
+    let word = |counter: Counter| counters.word(counter as usize);
+    Asleep { times: word(Counter::Sleeps), ns: word(Counter::Asleep) }
+}
+
+/// All of them for those who show them, in the order of the slots.
+pub fn entries() -> impl Iterator<Item = Entry> {
+    let entry =
+        |(name, &(unit, about)): (&&str, &(Unit, &str))| Entry { name: (*name).into(), unit, about: about.into() };
+    NAMES.iter().zip(MEANINGS).map(entry)
+}

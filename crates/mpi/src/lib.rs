@@ -48,6 +48,7 @@ pub mod request;
 pub mod session;
 pub mod status;
 pub mod task;
+pub mod tools;
 pub mod topology;
 pub mod types;
 pub mod wait;

@@ -7,15 +7,19 @@ use crate::comm::CommRef;
 use crate::process::Process;
 use crate::request::{Kind, Request, State};
 use crate::{errhandler, info, types};
-use hawser_base::param::{Kind as Form, Param};
-use hawser_base::value::{ANY_SOURCE, ANY_TAG};
+use hawser_base::param::{Kind as Form, Param, Read};
+use hawser_base::value::{ANY_SOURCE, ANY_TAG, T_SCOPE_ALL_EQ, T_VERBOSITY_USER_BASIC};
 use std::sync::OnceLock;
 
 pub static CHECK: Param = Param {
     name: "HAWSER_CHECK",
     kind: Form::Flag,
     default: "0",
-    help: "compare the arguments of collectives on all members before they begin, and list what was not freed at MPI_Finalize",
+    help: "compare the arguments of collectives on all members before they begin, and list what was not freed at \
+           MPI_Finalize",
+    scope: T_SCOPE_ALL_EQ,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
 };
 
 /// Whether it is asked for; a wrong value was refused at the start.

@@ -10,7 +10,7 @@ use crate::comm_create;
 use crate::counters::{self, Counter};
 use crate::group::Group;
 use crate::lane::Lane;
-use crate::matching::{Limits, Op};
+use crate::matching::{Limits, Op, QueueLengths};
 use crate::meeting;
 use crate::memory::Memory;
 use crate::probe::Message;
@@ -49,6 +49,7 @@ pub struct Process {
     attached: Attached,
     memory: Memory,
     counters: Counters,
+    queue_lengths: [Arc<QueueLengths>; LANES],
     segment: Segment,
     world: World,
     users: Mutex<Users>,
@@ -110,16 +111,15 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     self_comm.set_name(b"MPI_COMM_SELF");
     let active = [&world_comm, &self_comm, &meeting].iter().fold(0, |lanes, comm| lanes | 1 << comm.lane().0);
     let (contended, at) = counters.word(Counter::LaneContended as usize);
-    let lane = |i: usize| {
-        LaneCell::counted(Lane::new(LaneId(i as u8), fabric, limits, counters.clone()), contended.clone(), at)
-    };
+    let lanes: [Lane; LANES] = std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
+    let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.lengths().clone());
     let process = Process {
         stage: AtomicU8::new(0),
         active: AtomicU32::new(active),
         glances: AtomicU32::new(0),
         fabric,
         patience,
-        lanes: std::array::from_fn(lane),
+        lanes: lanes.map(|lane| LaneCell::counted(lane, contended.clone(), at)),
         world_comm,
         self_comm,
         meeting,
@@ -131,6 +131,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         attached: Attached::default(),
         memory: Memory::new(&segment, world.local_rank() as usize, fabric),
         counters,
+        queue_lengths,
         segment,
         world,
         users: Mutex::default(),
@@ -296,6 +297,11 @@ impl Process {
         &self.counters
     }
 
+    /// Of each lane how long its queues are: for anybody at any time.
+    pub fn queue_lengths(&self) -> impl Iterator<Item = &QueueLengths> {
+        self.queue_lengths.iter().map(|lengths| &**lengths)
+    }
+
     #[inline(always)]
     pub fn lane(&self, lane: LaneId) -> &LaneCell<Lane> {
         &self.lanes[lane.index()]
@@ -310,7 +316,7 @@ impl Process {
     /// A call that does not wait found nothing: a program that goes on like this waits too, and reports say for what.
     #[inline]
     pub(crate) fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
-        self.patience.poll_in_vain(|| self.counters.sum(counters::NAMES.len()), reason);
+        self.patience.poll_in_vain(|| self.counters.sum(counters::MOVING), reason);
     }
 
     pub(crate) fn glances(&self) -> &AtomicU32 {

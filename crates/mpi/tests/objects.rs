@@ -6,6 +6,7 @@ use hawser_base::{Class, Error, Handle, Peer};
 use hawser_device::Loopback;
 use hawser_job::Segment;
 use hawser_mpi::attributes::{self, Copy, Delete, Found, Predefined};
+use hawser_mpi::counters::asleep;
 use hawser_mpi::errhandler::{self as handlers, Object};
 use hawser_mpi::process::{self, Parts};
 use hawser_mpi::{env, errors, info, matching, memory, types};
@@ -24,7 +25,7 @@ fn start() {
         let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
         let limits = matching::Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
         let fabric = Box::leak(Box::new(fabric));
-        let patience = Patience::new(false, page.doorbell(), page.wait(), fabric).unwrap();
+        let patience = Patience::new(false, page.doorbell(), page.wait(), asleep(&page.counters()), fabric).unwrap();
         let process = process::start(Parts { world, segment, fabric, limits, patience }).unwrap();
         env::init(process, hawser_base::value::THREAD_MULTIPLE).unwrap();
     });

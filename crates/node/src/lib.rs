@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod params;
+mod tools;
 
 pub use params::{all as params, check as check_params};
+pub use tools::groups as tools;
 
 use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
@@ -57,7 +59,7 @@ struct Joined {
 fn join(world: &mut World) -> Result<Joined> {
     let segment = segment(world)?;
     let page = segment.rank(world.local_rank() as usize);
-    let names: Vec<String> = counter_names().collect();
+    let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
     segment.name_counters(&names);
     let mut devices = Vec::new();
     for (_, make) in &DEVICES {
@@ -65,7 +67,8 @@ fn join(world: &mut World) -> Result<Joined> {
     }
     let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
     let crowded = world.local_size() > segment.facts().cores;
-    let patience = Patience::new(crowded, page.doorbell(), page.wait(), fabric)?;
+    let asleep = counters::asleep(&page.counters());
+    let patience = Patience::new(crowded, page.doorbell(), page.wait(), asleep, fabric)?;
     let limits = limits(fabric)?;
     agree(&segment, &limits)?;
     Ok(Joined { segment, fabric, limits, patience })
@@ -120,11 +123,6 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
     });
     world.publish(&device.card())?;
     Ok(Box::new(device))
-}
-
-/// Of all counters of a rank, in the order of their slots.
-fn counter_names() -> impl Iterator<Item = String> {
-    counters::NAMES.iter().map(ToString::to_string).chain(hawser_dev_ether::counters::names())
 }
 
 /// The names of all devices, in the order in which they are tried.
@@ -182,7 +180,7 @@ mod tests {
 
     #[test]
     fn every_counter_has_a_slot_and_a_name_of_its_own_that_fits() {
-        let names: Vec<String> = counter_names().collect();
+        let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
         let unlike: HashSet<&String> = names.iter().collect();
         assert!(names.len() <= COUNTERS && unlike.len() == names.len(), "{names:?}");
         assert!(names.iter().all(|name| name.len() <= NAME_ROOM), "{names:?}");

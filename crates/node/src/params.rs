@@ -1,11 +1,12 @@
 //! The table of all parameters: each room's rows, and those that choose between rooms.
 //!
-//! It feeds the check at the start, `hawser-info` and `mpiexec --info`. A parameter's row stands beside the
+//! It feeds the check at the start, `hawser-info`, `mpiexec --info` and MPI_T. A parameter's row stands beside the
 //! code that uses it; only its room's table is named here.
 
+use crate::tools::groups;
 use hawser_base::Result;
-use hawser_base::param::{Kind, Param};
-use hawser_mpi::misuse::CHECK;
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
 
 pub static EAGER: Param = Param {
     name: "HAWSER_EAGER",
@@ -13,6 +14,9 @@ pub static EAGER: Param = Param {
     default: "",
     help: "longest message that is sent without asking the receiver, in bytes; empty: as the devices measure best. \
            Beyond 8 KiB, memory of MPI_Alloc_mem is read in place instead",
+    scope: T_SCOPE_ALL_EQ,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtStart,
 };
 
 pub static WINDOW: Param = Param {
@@ -20,14 +24,14 @@ pub static WINDOW: Param = Param {
     kind: Kind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "bytes of unexpected messages that a rank keeps for each peer before senders must ask; empty: 4 x HAWSER_EAGER",
+    scope: T_SCOPE_ALL_EQ,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtStart,
 };
 
 /// Every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
-    let own =
-        [&EAGER, &WINDOW, &hawser_transport::SPIN, &hawser_transport::YIELD, &hawser_dev_shm::PROCESS_VM_FROM, &CHECK];
-    let ether = hawser_dev_ether::PARAMS.iter().copied();
-    own.into_iter().chain(ether).chain(hawser_coll::PARAMS.iter()).collect()
+    groups().into_iter().flat_map(|group| group.params).collect()
 }
 
 /// Checks every value that the environment sets.

@@ -8,18 +8,23 @@
 
 use crate::fabric::Fabric;
 use crate::polling::Polling;
-use hawser_base::param::{Kind, Param};
-use hawser_base::{Class, Error, Peer, Result, threads};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_BASIC};
+use hawser_base::{Class, Error, Peer, Region, Result, threads};
 use hawser_job::doorbell::{Armed, Sources};
 use hawser_job::wait::WaitRecord;
 use hawser_job::{Doorbell, WaitReason, Waiting};
 use hawser_os::{clock, host};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 pub static SPIN: Param = Param {
     name: "HAWSER_SPIN",
     kind: Kind::Number { min: 0, max: 1 << 30 },
     default: "1000",
     help: "turns of polling before a waiting rank yields its core, where there is a core for every rank",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtUse,
 };
 
 pub static YIELD: Param = Param {
@@ -27,6 +32,9 @@ pub static YIELD: Param = Param {
     kind: Kind::Number { min: 0, max: 1 << 30 },
     default: "",
     help: "times that a waiting rank yields its core before it sleeps; empty: 16 with more ranks than cores, else 256",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtUse,
 };
 
 /// With more ranks than cores two yields are as good as 256, and the fewer the less a late rank costs the
@@ -49,15 +57,25 @@ const NAP_NS: u64 = 1_000_000;
 
 /// How this process waits.
 pub struct Patience {
-    spin: u32,
-    /// The spinning ends after this time as well.
-    spin_ns: Option<u64>,
-    yields: u32,
+    /// Each of these is read alone (Relaxed): a tool may set the parameters at any time.
+    spin: AtomicU32,
+    /// The spinning ends after this time as well, unless it is 0.
+    spin_ns: AtomicU64,
+    yields: AtomicU32,
+    /// There are more ranks than cores.
+    crowded: bool,
+    asleep: Asleep,
     bell: Doorbell,
     record: WaitRecord,
     polling: Polling,
     /// What else than the bell ends a sleep.
     beyond: Option<Beyond>,
+}
+
+/// Words of the rank's page in which its sleeps are counted, and the nanoseconds that they took.
+pub struct Asleep {
+    pub times: (Region, usize),
+    pub ns: (Region, usize),
 }
 
 /// Devices that are waited for by descriptors.
@@ -68,12 +86,42 @@ struct Beyond {
 
 impl Patience {
     /// `crowded`: there are more ranks than cores.
-    pub fn new(crowded: bool, bell: Doorbell, record: WaitRecord, fabric: &'static Fabric) -> Result<Patience> {
-        let spin = if crowded && !SPIN.is_set() { 0 } else { SPIN.number()? as u32 };
-        let yields = YIELD.number_or(if crowded { YIELDS_CROWDED } else { YIELDS })? as u32;
+    pub fn new(
+        crowded: bool,
+        bell: Doorbell,
+        record: WaitRecord,
+        asleep: Asleep,
+        fabric: &'static Fabric,
+    ) -> Result<Patience> {
         let beyond = Beyond::of(&bell, fabric)?;
-        let spin_ns = (beyond.is_some() && !SPIN.is_set()).then_some(SPIN_NS);
-        Ok(Patience { spin, spin_ns, yields, record, polling: Polling::default(), beyond, bell })
+        let patience = Patience {
+            spin: AtomicU32::new(0),
+            spin_ns: AtomicU64::new(0),
+            yields: AtomicU32::new(0),
+            crowded,
+            asleep,
+            record,
+            polling: Polling::default(),
+            beyond,
+            bell,
+        };
+        patience.look_at_parameters()?;
+        Ok(patience)
+    }
+
+    /// Waits from now on as the parameters say.
+    pub fn look_at_parameters(&self) -> Result<()> {
+        let spin = if self.crowded && !SPIN.is_set() { 0 } else { SPIN.number()? };
+        let yields = YIELD.number_or(if self.crowded { YIELDS_CROWDED } else { YIELDS })?;
+        let by_time = self.beyond.is_some() && !SPIN.is_set();
+        self.spin.store(spin as u32, Relaxed);
+        self.spin_ns.store(if by_time { SPIN_NS } else { 0 }, Relaxed);
+        self.yields.store(yields as u32, Relaxed);
+        Ok(())
+    }
+
+    fn spin(&self) -> u32 {
+        self.spin.load(Relaxed)
     }
 
     /// Begins a wait.
@@ -101,7 +149,16 @@ impl Patience {
 
     /// No turn is spent spinning: somebody else needs the core.
     pub fn is_crowded(&self) -> bool {
-        self.spin == 0
+        self.spin() == 0
+    }
+}
+
+impl Asleep {
+    /// Several threads may sleep at once.
+    fn count(&self, ns: u64) {
+        for ((page, at), count) in [(&self.times, 1), (&self.ns, ns)] {
+            page.u64(*at).fetch_add(count, Relaxed);
+        }
     }
 }
 
@@ -151,11 +208,10 @@ impl Idle<'_> {
     #[inline]
     pub fn pause(&mut self, reason: impl FnOnce() -> Waiting) {
         self.turns += 1;
-        if self.turns <= self.patience.spin {
+        if self.turns <= self.patience.spin() {
             std::hint::spin_loop();
-            if let Some(spin_ns) = self.patience.spin_ns
-                && self.turns % TURNS_PER_LOOK == 1
-            {
+            let spin_ns = self.patience.spin_ns.load(Relaxed);
+            if spin_ns > 0 && self.turns % TURNS_PER_LOOK == 1 {
                 self.look_at_clock(spin_ns);
             }
         } else {
@@ -169,13 +225,13 @@ impl Idle<'_> {
         if self.turns == 1 {
             self.spin_until_ns = now_ns + spin_ns;
         } else if now_ns >= self.spin_until_ns {
-            self.turns = self.patience.spin;
+            self.turns = self.patience.spin();
         }
     }
 
     #[cold]
     fn rest(&mut self, reason: impl FnOnce() -> Waiting) {
-        if self.turns <= self.patience.spin.saturating_add(self.patience.yields) {
+        if self.turns <= self.patience.spin().saturating_add(self.patience.yields.load(Relaxed)) {
             host::yield_core();
         } else if let Some(armed) = self.armed.take() {
             self.sleep(armed, &reason());
@@ -185,8 +241,9 @@ impl Idle<'_> {
     }
 
     fn sleep(&mut self, armed: Armed, reason: &Waiting) {
+        let now_ns = clock::now_ns();
         if self.since_ns == 0 {
-            self.since_ns = clock::now_ns();
+            self.since_ns = now_ns;
         }
         self.slept = true;
         self.patience.record.begin(&WaitReason {
@@ -205,6 +262,7 @@ impl Idle<'_> {
             None => drop(self.patience.bell.sleep(armed, Some(limit_ns))),
             Some(beyond) => beyond.sleep(&self.patience.bell, armed, limit_ns),
         }
+        self.patience.asleep.count(clock::now_ns() - now_ns);
         // A few turns more before the next sleep: what woke us may come in pieces.
         self.turns = self.turns.saturating_sub(4);
     }
@@ -233,7 +291,7 @@ impl Idle<'_> {
     /// Whether this turn should look at everything, not only at what is waited for.
     #[inline]
     pub fn look_wide(&self) -> bool {
-        self.armed.is_some() || self.turns.is_multiple_of(64) || self.turns > self.patience.spin
+        self.armed.is_some() || self.turns.is_multiple_of(64) || self.turns > self.patience.spin()
     }
 }
 
@@ -265,14 +323,24 @@ pub fn wait_peer(source: Option<Peer>) -> hawser_job::WaitPeer {
 mod tests {
     use super::*;
     use hawser_job::WaitPeer;
+    use hawser_job::counters::Counters;
 
     const SPIN_TURNS: u32 = 100;
     const YIELD_TURNS: u32 = 10;
 
     fn patience() -> Patience {
-        let (bell, record) = (Doorbell::private(), WaitRecord::private());
-        let polling = Polling::default();
-        Patience { spin: SPIN_TURNS, spin_ns: None, yields: YIELD_TURNS, bell, record, polling, beyond: None }
+        let counters = Counters::private();
+        Patience {
+            spin: SPIN_TURNS.into(),
+            spin_ns: 0.into(),
+            yields: YIELD_TURNS.into(),
+            crowded: false,
+            asleep: Asleep { times: counters.word(0), ns: counters.word(1) },
+            bell: Doorbell::private(),
+            record: WaitRecord::private(),
+            polling: Polling::default(),
+            beyond: None,
+        }
     }
 
     fn reason() -> Waiting {
@@ -300,6 +368,8 @@ mod tests {
         idle.pause(reason);
         let told = patience.record.read().unwrap();
         assert_eq!((told.call.as_str(), told.peer), ("MPI_Recv", WaitPeer::Rank(3)));
+        let counted = |(page, at): &(Region, usize)| page.u64(*at).load(Relaxed);
+        assert!(counted(&patience.asleep.times) == 1 && counted(&patience.asleep.ns) > 0);
         drop(idle);
         assert!(patience.record.read().is_none(), "the wait is over");
     }
@@ -315,7 +385,7 @@ mod tests {
 
     #[test]
     fn where_turns_take_long_spinning_ends_by_time() {
-        let patience = Patience { spin_ns: Some(1_000_000), ..patience() };
+        let patience = Patience { spin_ns: 1_000_000.into(), ..patience() };
         let mut idle = patience.idle();
         for _ in 0..2 {
             for _ in 0..=TURNS_PER_LOOK {

@@ -12,4 +12,4 @@ mod polling;
 
 pub use channel::{Channel, Control};
 pub use fabric::{Fabric, Route};
-pub use idle::{Idle, Patience, SPIN, YIELD, wait_peer};
+pub use idle::{Asleep, Idle, Patience, SPIN, YIELD, wait_peer};

@@ -2,6 +2,7 @@
 
 use crate::Hosts;
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
+use crate::choices;
 use crate::schedule::Schedule;
 use crate::select::{Collective, Forced, Limits, Model, PARAMS, Tuning, plan};
 use hawser_base::param::Kind;
@@ -81,6 +82,23 @@ fn across_hosts_of_many_ranks_two_levels_are_taken() {
     let alltoall = |count| Blocks::regular(count, 1);
     let alltoall = |count| Call::Alltoall { send: alltoall(count), recv: alltoall(count), in_place: false };
     assert_eq!((chosen(alltoall(1), 0, 12, &few), chosen(alltoall(1 << 20), 0, 12, &few)), ("two_level", "pairwise"));
+}
+
+#[test]
+fn a_survey_tells_what_calls_get_from_which_length_on() {
+    let far = tuning(false, Model::ETHERNET);
+    let told = choices(Collective::Allreduce, 8, &far);
+    assert_eq!((told[0], told.last().unwrap().1), ((8, "recursive_doubling"), "rabenseifner"));
+    for bytes in (3..=26).map(|power| 1u64 << power) {
+        let name = chosen(Call::Allreduce(reduction(bytes / 8, true)), 0, 8, &far);
+        assert_eq!(told.iter().rfind(|&&(from, _)| from <= bytes).unwrap().1, name, "{bytes} bytes");
+    }
+    let forced = Forced::NONE.with(Collective::Allreduce, "ring").unwrap();
+    assert_eq!(choices(Collective::Allreduce, 8, &Tuning { forced, ..far }), [(8, "ring")]);
+    for &collective in Collective::ALL {
+        let told = choices(collective, 5, &far);
+        assert!(told.iter().all(|(_, name)| collective.algorithms()[1..].contains(name)), "{collective:?}: {told:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Which UDP and TCP ports may be used: HAWSER_PORT_RANGE, for firewalls.
 
-use hawser_base::param::{Kind, Param};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_DETAIL};
 use hawser_base::{Class, Error, Result};
 use std::io;
 
@@ -10,6 +11,9 @@ pub static PORT_RANGE: Param = Param {
     default: "",
     help: "first and last UDP and TCP port at which ranks are reached, as in 40000-40999, one for each rank of a host on each rail; \
            empty: any. Connections of stream go there from any port",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_DETAIL,
+    read: Read::AtStart,
 };
 
 /// Ports from the first to the last; without bounds the kernel chooses.

@@ -3,9 +3,13 @@
 
 use clap::Parser;
 use hawser_boot::protocol::Inspect;
-use hawser_launch::{info, inspect};
+use hawser_launch::{algorithms, info, inspect};
+use hawser_os::cpus;
 use std::io::{self, Write};
 use std::process::exit;
+
+/// Schedules are written for so many: the algorithms of few and of many ranks differ no more beyond.
+const MOST_RANKS: i64 = 65536;
 
 /// Print what Hawser is and detects on this host, or look into running jobs of yours.
 #[derive(Parser)]
@@ -17,6 +21,9 @@ struct Options {
     /// What the ranks of running jobs do at this moment
     #[arg(long)]
     report: bool,
+    /// The algorithms of collectives, and which ones a job of so many ranks gets for which lengths
+    #[arg(long, value_name = "RANKS", value_parser = clap::value_parser!(u32).range(1..=MOST_RANKS))]
+    collectives: Option<u32>,
     /// A job, or the process of its mpiexec; all of yours without it
     #[arg(value_name = "JOB|PID")]
     job: Option<String>,
@@ -24,6 +31,15 @@ struct Options {
 
 fn main() {
     let options = Options::parse();
+    if let Some(ranks) = options.collectives {
+        return match algorithms::text(ranks, cpus::available() as u32) {
+            Ok(text) => print(&text),
+            Err(error) => {
+                eprintln!("hawser-info: {}", error.cause());
+                exit(1);
+            }
+        };
+    }
     if !options.stats && !options.report && options.job.is_none() {
         return print(&info::text(2));
     }

@@ -39,13 +39,13 @@ use crate::ops::Reducer;
 use crate::process::{self, Process};
 use agreement::Agreement;
 use hawser_base::threads::LaneCell;
-use hawser_base::{Class, Error, Handle, Result};
+use hawser_base::{Class, Error, Handle, Result, param};
 use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Tuning, plan};
 use hawser_datatype::Datatype;
 use host::Host;
 use memory::Side;
 use run::{Run, Team};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
 /// What a communicator keeps for its collectives.
 pub struct State(LaneCell<Desk>);
@@ -69,10 +69,12 @@ struct Desk {
     run: Run,
 }
 
-/// What is found out at the first collective.
+/// What is found out at the first collective, and at the first one after a tool has set a parameter.
 #[derive(Clone, Copy)]
 struct Ready {
     tuning: Tuning<'static>,
+    /// `param::changes` before.
+    changes: u32,
     /// Nobody forces another algorithm on the collectives that have a short way through flags.
     lean: bool,
     /// Members compare what they call (`HAWSER_CHECK`).
@@ -101,7 +103,7 @@ fn enter<R>(comm: Handle, f: impl FnOnce(&'static Process, &CommRef, &mut Desk) 
 #[inline]
 fn at_desk<R>(process: &'static Process, comm: &CommRef, f: impl FnOnce(&mut Desk) -> Result<R>) -> Result<R> {
     let Some(mut desk) = comm.collective.0.try_enter() else { return Err(occupied(comm)) };
-    if desk.ready.is_none() {
+    if desk.ready.as_ref().is_none_or(|ready| ready.changes != param::changes()) {
         desk.prepare(process, comm)?;
     }
     f(&mut desk)
@@ -124,15 +126,20 @@ impl Desk {
 
     #[cold]
     fn prepare(&mut self, process: &'static Process, comm: &Comm) -> Result<()> {
+        let changes = param::changes();
         let forced = forced()?;
-        self.host = comm.flags().map(|flags| {
-            let segment = process.segment();
-            let bell = |peer: hawser_base::Peer| {
-                let local = segment.local_index(peer.0).expect("flags are for members on this host");
-                segment.rank(local).doorbell()
-            };
-            Host::new(flags.block.clone(), comm.rank() as usize, comm.group().peers().map(bell).collect())
-        });
+        let host = || {
+            comm.flags().map(|flags| {
+                let segment = process.segment();
+                let bell = |peer: hawser_base::Peer| {
+                    let local = segment.local_index(peer.0).expect("flags are for members on this host");
+                    segment.rank(local).doorbell()
+                };
+                Host::new(flags.block.clone(), comm.rank() as usize, comm.group().peers().map(bell).collect())
+            })
+        };
+        // Its flags count from the communicator's beginning.
+        self.host = self.host.take().or_else(host);
         let one_host = self.host.is_some();
         if !one_host && !comm.is_on_one_host(process) {
             self.hosts = Hosts::new(comm.group().peers().map(|peer| process.segment().host_of(peer.0)));
@@ -140,7 +147,7 @@ impl Desk {
         let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits: Limits::DEFAULT, forced };
         let checks = misuse::is_looked_for() && comm.size() > 1;
         let lean = one_host && !checks && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
-        self.ready = Some(Ready { tuning, lean, checks });
+        self.ready = Some(Ready { tuning, changes, lean, checks });
         Ok(())
     }
 
@@ -182,29 +189,24 @@ impl Desk {
     }
 }
 
-/// What the environment forces, read once a process; a wrong value was refused at the start.
+/// What the parameters force, read again only after a tool has set one; a wrong value was refused at the start.
 fn forced() -> Result<Forced> {
-    static FORCED: OnceLock<Forced> = OnceLock::new();
-    match FORCED.get() {
-        Some(forced) => Ok(*forced),
-        None => Ok(*FORCED.get_or_init({
-            let forced = Forced::from_params()?;
-            move || forced
-        })),
+    static FORCED: Mutex<Option<(u32, Forced)>> = Mutex::new(None);
+    let changes = param::changes();
+    let mut kept = FORCED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((_, forced)) = kept.filter(|&(when, _)| when == changes) {
+        return Ok(forced);
     }
+    let forced = Forced::from_params()?;
+    *kept = Some((changes, forced));
+    Ok(forced)
 }
 
 /// What communication costs on a communicator, from what all members know alike.
 fn model(process: &Process, comm: &Comm) -> Model {
     let segment = process.segment();
     let (ranks, cores) = (segment.local_size() as u32, segment.facts().cores);
-    if !comm.is_on_one_host(process) {
-        Model::ETHERNET
-    } else if ranks > cores {
-        Model::oversubscribed(ranks, cores)
-    } else {
-        Model::SHARED_MEMORY
-    }
+    Model::of(comm.is_on_one_host(process), ranks, cores)
 }
 
 impl Comm {

@@ -75,6 +75,7 @@ impl Engine {
         }
         match self.matchbox(envelope.context).take_posted(envelope.source, envelope.tag) {
             Some(op) => {
+                self.lengths.post(false);
                 self.give_back(envelope.source, owed);
                 self.matched(op, envelope, kind, message, payload)
             }
@@ -114,6 +115,7 @@ impl Engine {
             self.lead(from, message, op);
         }
         self.matchbox(envelope.context).hold(op, from, envelope.tag, order);
+        self.lengths.hold(true);
         Place::Hold { op, bytes: room }
     }
 

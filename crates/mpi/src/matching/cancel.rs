@@ -10,6 +10,7 @@ impl Engine {
         let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return false };
         let want = waiting.want;
         self.matchbox(want.context).unpost(&want, waiting.order);
+        self.lengths.post(false);
         if let (Some(number), Some(to)) = (self.forget_offer(op, &waiting), want.source) {
             let accepted = self.peers[to.index()].accepted;
             self.transmit(to, Packet::Withdraw { number, accepted });
@@ -49,6 +50,7 @@ impl Engine {
             unreachable!("dropped operation {op:?} was not a held message")
         };
         self.matchbox(envelope.context).unhold(envelope.source, order);
+        self.lengths.hold(false);
         self.give_back(envelope.source, cost);
         self.effects.push_back(Effect::Discard { held: op });
     }
@@ -84,6 +86,7 @@ impl Engine {
                 State::Recv(Receiving::Posted(waiting)) if waiting.want.source == Some(peer) => {
                     let waiting = *waiting;
                     self.matchbox(waiting.want.context).unpost(&waiting.want, waiting.order);
+                    self.lengths.post(false);
                     self.forget_offer(op, &waiting);
                     self.fail_recv(op, &waiting.want);
                 }

@@ -20,6 +20,7 @@
 
 mod arrive;
 mod cancel;
+mod lengths;
 mod offers;
 mod packet;
 mod post;
@@ -28,14 +29,17 @@ mod queues;
 mod streams;
 
 pub use arrive::Stray;
+pub use lengths::Shared as QueueLengths;
 pub use packet::{Key, Packet};
 pub use post::{Posted, SendSpec, Start};
 pub use queues::Want;
 
 use hawser_base::{Class, Context, Peer};
+use lengths::Lengths;
 use offers::PeerOffers;
 use queues::Matchbox;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use streams::Streams;
 
 /// An operation of this lane: a send, a receive, or a message that arrived before its receive. The index
@@ -308,6 +312,7 @@ pub struct Engine {
     due: Vec<Peer>,
     /// Orders posted receives, and arrived messages, among sources.
     clock: u64,
+    lengths: Lengths,
 }
 
 impl Engine {
@@ -332,7 +337,13 @@ impl Engine {
             effects: VecDeque::new(),
             due: Vec::new(),
             clock: 0,
+            lengths: Lengths::default(),
         }
+    }
+
+    /// How long the queues are, also while they change.
+    pub fn lengths(&self) -> &Arc<QueueLengths> {
+        self.lengths.shared()
     }
 
     pub fn limits(&self) -> &Limits {
@@ -502,6 +513,7 @@ impl Engine {
         let Some(Some(found)) = self.boxes.get_mut(slot).map(Option::take) else { return Vec::new() };
         let held = found.held();
         for &op in &held {
+            self.lengths.hold(false);
             if let State::Held(Held { envelope, body, cost, .. }) = self.free_op(op) {
                 if let Body::Pushed { message, .. } = body {
                     self.peers[envelope.source.index()].inbound.end(message);

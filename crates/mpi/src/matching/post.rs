@@ -127,12 +127,14 @@ impl Engine {
 
     fn post(&mut self, want: Want, room: u64, offers: bool) -> (Op, Posted) {
         if let Some(held) = self.matchbox(want.context).take_held(&want) {
+            self.lengths.hold(false);
             return (self.take_held(held, room), Posted::Matched);
         }
         let order = self.tick();
         let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order, offered: None })));
         let Some(source) = want.source else {
             self.matchbox(want.context).post(op, &want, order);
+            self.lengths.post(true);
             return (op, Posted::Waits);
         };
         if self.peers[source.index()].lost {
@@ -144,6 +146,7 @@ impl Engine {
             self.offer(op);
         }
         self.matchbox(want.context).post(op, &want, order);
+        self.lengths.post(true);
         (op, Posted::Waits)
     }
 
@@ -156,6 +159,7 @@ impl Engine {
     /// Takes that message out of the queue for `recv_claimed` (MPI_Improbe).
     pub fn claim(&mut self, want: &Want) -> Option<(Op, Envelope)> {
         let held = self.matchbox(want.context).take_held(want)?;
+        self.lengths.hold(false);
         let state = self.held(held);
         state.claimed = true;
         Some((held, state.envelope))

@@ -1,0 +1,151 @@
+//! The tool information interface MPI_T: start and end, enumerations, and how its functions return what they do.
+//!
+//! Its handles are numbers in the shape of pointers, in both ABIs. No error handler is called (`raise::tool`).
+//! Before it: the exported functions; after it: `mpi::tools`.
+
+pub mod category;
+pub mod cvar;
+pub mod event;
+pub mod pvar;
+
+use crate::abi::Abi;
+use crate::arg::Out;
+use crate::raise::Result;
+use hawser_base::value::{Set, THREAD_MULTIPLE};
+use hawser_base::{Class, Error};
+use hawser_mpi::tools::{self, Id, enumeration};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
+/// A handle of the tool interface in C.
+type Pointer = *mut c_void;
+
+fn pointer(id: Id) -> Pointer {
+    ptr::without_provenance_mut(id as usize)
+}
+
+fn id(pointer: Pointer) -> Id {
+    pointer.addr() as Id
+}
+
+/// A result that the caller may not want (MPI-5.0 §15.3.6, "If any OUT parameter ... is a NULL pointer").
+///
+/// # Safety
+/// `to` is null or may be written.
+unsafe fn tell<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: not null; the caller vouches for the rest.
+        unsafe { to.write(value) }
+    }
+}
+
+/// A string result (MPI-5.0 §15.3.3): at most `*len` bytes with the terminating zero go to `to`, and `*len` becomes
+/// what the whole takes; without a length nothing is told, without room the length alone.
+///
+/// # Safety
+/// `len` is null or may be read and written; `to` is null or `*len` bytes at it may be written.
+unsafe fn tell_text(text: &str, to: *mut c_char, len: *mut c_int) {
+    if len.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise; `fit + 1 <= *len`, and `text` is ours.
+    unsafe {
+        if let Ok(room @ 1..) = usize::try_from(len.read())
+            && !to.is_null()
+        {
+            let fit = text.len().min(room - 1);
+            to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fit);
+            to.add(fit).write(0);
+        }
+        len.write(text.len() as c_int + 1);
+    }
+}
+
+/// The indices of an array argument: as many as there is room for.
+///
+/// # Safety
+/// `len` integers at `indices` may be written.
+unsafe fn tell_indices(found: &[usize], len: c_int, indices: *mut c_int) -> Result {
+    let room = crate::arg::entries(len, "len")?.min(found.len());
+    if room > 0 && indices.is_null() {
+        return Err(crate::arg::null("indices").into());
+    }
+    for (at, &index) in found[..room].iter().enumerate() {
+        // SAFETY: inside the array, of which the caller vouches for `len` elements.
+        unsafe { indices.add(at).write(index as c_int) };
+    }
+    Ok(())
+}
+
+/// Where a handle comes back as null.
+///
+/// # Safety
+/// `handle` is null or may be read and written.
+unsafe fn free(handle: *mut Pointer, close: impl FnOnce(Id) -> hawser_base::Result<()>) -> Result {
+    if handle.is_null() {
+        return Err(crate::arg::null("handle").into());
+    }
+    // SAFETY: not null; the caller vouches for the rest.
+    unsafe {
+        close(id(handle.read()))?;
+        handle.write(ptr::null_mut());
+    }
+    Ok(())
+}
+
+/// The interface may be used by all threads at once, whatever is required.
+///
+/// # Safety
+/// The contract of MPI_T_init_thread.
+pub unsafe fn init_thread<A: Abi>(required: c_int, provided: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let provided = unsafe { Out::new(provided, "provided") }?;
+    if A::value_in(Set::ThreadLevel, required).is_none() {
+        let text = format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like");
+        return Err(Error::new(Class::ToolInvalid, text).into());
+    }
+    tools::init(A::tools);
+    provided.put(A::value_out(Set::ThreadLevel, THREAD_MULTIPLE));
+    Ok(())
+}
+
+/// # Safety
+/// None is asked.
+pub unsafe fn finalize<A: Abi>() -> Result {
+    Ok(tools::finalize()?)
+}
+
+/// # Safety
+/// The contract of MPI_T_enum_get_info.
+pub unsafe fn enum_get_info<A: Abi>(
+    enumtype: Pointer,
+    num: *mut c_int,
+    name: *mut c_char,
+    name_len: *mut c_int,
+) -> Result {
+    let (count, text) = enumeration::info(id(enumtype))?;
+    // SAFETY: the caller's arguments.
+    unsafe {
+        tell(num, count as c_int);
+        tell_text(text, name, name_len);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_T_enum_get_item.
+pub unsafe fn enum_get_item<A: Abi>(
+    enumtype: Pointer,
+    index: c_int,
+    value: *mut c_int,
+    name: *mut c_char,
+    name_len: *mut c_int,
+) -> Result {
+    let text = enumeration::item(id(enumtype), index)?;
+    // SAFETY: the caller's arguments.
+    unsafe {
+        tell(value, index);
+        tell_text(text, name, name_len);
+    }
+    Ok(())
+}

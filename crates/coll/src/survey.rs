@@ -1,0 +1,50 @@
+//! What selection comes to, for people: a collective's algorithm by the length of its data.
+//!
+//! It asks `plan` as a call would. Before it: `hawser-info`.
+
+use crate::call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
+use crate::schedule::Schedule;
+use crate::select::{Collective, Tuning, plan};
+
+/// The shortest and the longest data that are looked at, in bytes, by powers of two.
+const LENGTHS: std::ops::RangeInclusive<u32> = 3..=26;
+
+/// The algorithm of each length of data, where it is another one than before: the first length in bytes, and its name.
+/// Data: the vector of MPI_Bcast and of reductions, the block of one rank elsewhere.
+pub fn choices(collective: Collective, size: u32, tuning: &Tuning) -> Vec<(u64, &'static str)> {
+    let mut schedule = Schedule::new();
+    let mut chosen = |bytes| plan(&call(collective, bytes), Place { rank: 0, size }, tuning, &mut schedule);
+    let mut found: Vec<(u64, &'static str)> = Vec::new();
+    for bytes in LENGTHS.map(|power| 1 << power) {
+        let name = chosen(bytes);
+        if found.last().is_none_or(|&(_, before)| before != name) {
+            found.push((bytes, name));
+        }
+    }
+    found
+}
+
+/// A call of the usual kind: dense types, a commutative operation, nothing in place.
+fn call(collective: Collective, bytes: u64) -> Call<'static> {
+    let (root, in_place) = (0, false);
+    let data = Data { count: bytes, type_size: 1, dense: true };
+    let vector = Reduction { count: bytes / 8, type_size: 8, dense: true, commutative: true, in_place };
+    let blocks = Blocks::regular(bytes, 1);
+    match collective {
+        Collective::Barrier => Call::Barrier,
+        Collective::Bcast => Call::Bcast { root, data },
+        Collective::Reduce => Call::Reduce { root, data: vector },
+        Collective::Allreduce => Call::Allreduce(vector),
+        Collective::ReduceScatter => Call::ReduceScatter { counts: Ints::Same(vector.count as i64), data: vector },
+        Collective::Scan => Call::Scan(vector),
+        Collective::Exscan => Call::Exscan(vector),
+        Collective::Gather => Call::Gather { root, send: data, recv: blocks, in_place },
+        Collective::Scatter => Call::Scatter { root, send: blocks, recv: data, in_place },
+        Collective::Allgather => Call::Allgather { send: data, recv: blocks, in_place },
+        Collective::Alltoall => Call::Alltoall { send: blocks, recv: blocks, in_place },
+        Collective::Neighbor => {
+            let near = Neighbors { sources: &[], destinations: &[], grid: false };
+            Call::NeighborAlltoall { near, send: blocks, recv: blocks }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The algorithms of collectives, and which of them a job of some size would get, for `hawser-info --collectives`.
+//!
+//! A rank of this host comes to the same: the model is the one that `mpi` would take (`Model::of`), the parameters are
+//! those of the environment. Before it: `hawser-info`; after it: `coll::survey`.
+
+use hawser_base::Result;
+use hawser_coll::{Collective, Forced, Hosts, Limits, Model, PARAMS, Tuning, choices};
+use std::fmt::Write;
+
+/// The lines for jobs of `ranks` ranks: on this host with `cores` usable at once, on hosts with as many ranks as that, and on
+/// as many hosts as ranks.
+pub fn text(ranks: u32, cores: u32) -> Result<String> {
+    let forced = Forced::from_params()?;
+    let many = Hosts::new((0..ranks).map(|rank| rank / cores.max(1)));
+    let tuning = |one_host, hosts| Tuning {
+        one_host,
+        hosts,
+        model: Model::of(one_host, ranks, cores),
+        limits: Limits::DEFAULT,
+        forced,
+    };
+    let mut places = vec![("all on this host".to_owned(), tuning(true, None))];
+    places.extend(many.as_ref().map(|hosts| (format!("{cores} ranks a host"), tuning(false, Some(hosts)))));
+    places.push(("1 rank a host".to_owned(), tuning(false, None)));
+
+    let mut text = format!("{ranks} ranks: by the length of the vector, or of the block of one rank\n");
+    for (&collective, param) in Collective::ALL.iter().zip(PARAMS) {
+        let names = collective.algorithms()[1..].join(", ");
+        let _ = writeln!(text, "{}={} ({names})", param.name, param.text());
+        for (place, tuning) in &places {
+            let _ = writeln!(text, "  {place:16}  {}", line(&choices(collective, ranks, tuning)));
+        }
+    }
+    Ok(text)
+}
+
+fn line(parts: &[(u64, &str)]) -> String {
+    let rest = parts.iter().skip(1).map(|&(from, name)| format!("from {} {name}", bytes(from)));
+    parts.iter().take(1).map(|&(_, name)| name.to_owned()).chain(rest).collect::<Vec<_>>().join(", ")
+}
+
+/// A power of two.
+fn bytes(bytes: u64) -> String {
+    match bytes.trailing_zeros() {
+        20.. => format!("{} MiB", bytes >> 20),
+        10.. => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_collective_has_its_algorithms_and_what_is_chosen_where() {
+        let text = text(64, 16).unwrap();
+        let barrier = text.split("HAWSER_COLL_").nth(1).unwrap();
+        assert!(barrier.starts_with("BARRIER=auto (host, "), "{text}");
+        assert!(
+            barrier.contains("  all on this host  host\n") && barrier.contains("  1 rank a host     dissemination\n"),
+            "{text}"
+        );
+        assert!(text.contains("  16 ranks a host   two_level"), "{text}");
+        assert_eq!(text.matches("HAWSER_COLL_").count(), Collective::ALL.len());
+        assert_eq!(
+            line(&[(8, "a"), (512, "b"), (1 << 14, "a"), (1 << 23, "c")]),
+            "a, from 512 B b, from 16 KiB a, from 8 MiB c"
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! Categories: a tree of what belongs together (MPI-5.0 §15.3.9). It never changes.
+//!
+//! Before it: `abi::tool`.
+
+use super::{at, named, with};
+use hawser_base::Result;
+use std::ops::Range;
+
+/// See the module.
+pub(super) struct Category {
+    pub name: &'static str,
+    pub about: &'static str,
+    /// The index of the category that it is in.
+    pub parent: Option<usize>,
+    /// The indices of its variables.
+    pub cvars: Range<usize>,
+    pub pvars: Range<usize>,
+}
+
+/// What is in a category.
+#[derive(Clone, Copy)]
+pub enum Member {
+    Cvar,
+    Pvar,
+    Category,
+}
+
+/// What MPI_T_category_get_info tells.
+pub struct Info {
+    pub name: &'static str,
+    pub about: &'static str,
+}
+
+pub fn count() -> Result<usize> {
+    with(|catalog, _| Ok(catalog.categories.len()))
+}
+
+pub fn info(index: i32) -> Result<Info> {
+    with(|catalog, _| {
+        at(&catalog.categories, index, "category").map(|found| Info { name: found.name, about: found.about })
+    })
+}
+
+pub fn index(name: &[u8]) -> Result<usize> {
+    with(|catalog, _| named(catalog.categories.iter().map(|category| category.name), name, "category"))
+}
+
+/// The indices of all that is in a category, of one kind.
+pub fn members(index: i32, kind: Member) -> Result<Vec<usize>> {
+    with(|catalog, _| {
+        let category = at(&catalog.categories, index, "category")?;
+        let inside = |&child: &usize| catalog.categories[child].parent == Some(index as usize);
+        Ok(match kind {
+            Member::Cvar => category.cvars.clone().collect(),
+            Member::Pvar => category.pvars.clone().collect(),
+            Member::Category => (0..catalog.categories.len()).filter(inside).collect(),
+        })
+    })
+}

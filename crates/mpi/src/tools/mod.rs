@@ -1,0 +1,147 @@
+//! The tool information interface MPI_T (MPI-5.0 chapter 15): what variables there are, and who uses them.
+//!
+//! It is there before MPI_Init and after MPI_Finalize, for any thread at any time, whatever level MPI was initialised
+//! with: all of its own state is under one lock, and of the rest of MPI it reads words that are meant to be read from
+//! outside. It must never enter a lane, nor call an error handler. There are no events: no moment of this library is
+//! told by a callback.
+//!
+//! Before it: `abi::tool`; after it: `cvar` (parameters), `pvar` (counters), `category`, `enumeration`.
+
+pub mod category;
+pub mod cvar;
+pub mod enumeration;
+pub mod pvar;
+#[cfg(test)]
+mod tests;
+
+use hawser_base::param::Param;
+use hawser_base::{Class, Error, Result};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock};
+
+/// A category and what is in it; `node` brings them, parents first.
+pub struct Group {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub parent: Option<&'static str>,
+    pub params: Vec<&'static Param>,
+    pub variables: Vec<pvar::Variable>,
+}
+
+/// All variables, in the order of their indices, which never change: the first MPI_T_init_thread makes it for good.
+struct Catalog {
+    cvars: Vec<&'static Param>,
+    pvars: Vec<pvar::Variable>,
+    categories: Vec<category::Category>,
+}
+
+static CATALOG: OnceLock<Catalog> = OnceLock::new();
+
+/// The name of a handle or session: never given twice, so that a freed one finds nothing.
+pub type Id = u64;
+
+/// MPI_T_PVAR_ALL_HANDLES, where a handle is asked for. 0 is no handle at all.
+pub const ALL_HANDLES: Id = 1;
+/// What a tool opens counts from here, above the numbers of enumerations.
+const FIRST: Id = 1 << 16;
+
+/// What tools have open.
+struct State {
+    /// Calls of MPI_T_init_thread without their MPI_T_finalize.
+    uses: u32,
+    next: Id,
+    /// Handles of control variables, and the index of each.
+    cvars: BTreeMap<Id, usize>,
+    sessions: BTreeMap<Id, pvar::Session>,
+}
+
+static STATE: Mutex<State> =
+    Mutex::new(State { uses: 0, next: FIRST, cvars: BTreeMap::new(), sessions: BTreeMap::new() });
+
+impl State {
+    fn id(&mut self) -> Id {
+        self.next += 1;
+        self.next
+    }
+}
+
+impl Catalog {
+    fn new(groups: Vec<Group>) -> Catalog {
+        let names: Vec<_> = groups.iter().map(|group| group.name).collect();
+        let parent = |group: &Group| names.iter().position(|&name| Some(name) == group.parent);
+        let mut catalog = Catalog { cvars: Vec::new(), pvars: Vec::new(), categories: Vec::new() };
+        for group in groups {
+            let parent = parent(&group);
+            let (cvars, pvars) =
+                (append(&mut catalog.cvars, group.params), append(&mut catalog.pvars, group.variables));
+            catalog.categories.push(category::Category { name: group.name, about: group.about, parent, cvars, pvars });
+        }
+        catalog
+    }
+}
+
+/// Where the new ones stand.
+fn append<T>(to: &mut Vec<T>, new: Vec<T>) -> Range<usize> {
+    let from = to.len();
+    to.extend(new);
+    from..to.len()
+}
+
+fn locked() -> std::sync::MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// MPI_T_init_thread. `groups` says what there is, when it is asked for the first time.
+pub fn init(groups: impl FnOnce() -> Vec<Group>) {
+    let mut state = locked();
+    state.uses += 1;
+    CATALOG.get_or_init(|| Catalog::new(groups()));
+}
+
+/// MPI_T_finalize. The last one lets all handles and sessions go.
+pub fn finalize() -> Result<()> {
+    with(|_, state| {
+        state.uses -= 1;
+        if state.uses == 0 {
+            state.cvars.clear();
+            state.sessions.clear();
+        }
+        Ok(())
+    })
+}
+
+/// Refuses what is called while the interface is not initialised.
+pub fn check() -> Result<()> {
+    with(|_, _| Ok(()))
+}
+
+fn with<R>(f: impl FnOnce(&'static Catalog, &mut State) -> Result<R>) -> Result<R> {
+    let mut state = locked();
+    match CATALOG.get() {
+        Some(catalog) if state.uses > 0 => f(catalog, &mut state),
+        _ => Err(Error::new(
+            Class::ToolNotInitialized,
+            "called before MPI_T_init_thread or after the last MPI_T_finalize",
+        )),
+    }
+}
+
+/// What has an index. `what` names it in the singular.
+fn at<'a, T>(all: &'a [T], index: i32, what: &str) -> Result<&'a T> {
+    let wrong = || Error::new(Class::ToolInvalidIndex, format!("there is no {what} {index}; there are {}", all.len()));
+    usize::try_from(index).ok().and_then(|index| all.get(index)).ok_or_else(wrong)
+}
+
+/// The index of what has a name.
+fn named(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], what: &str) -> Result<usize> {
+    let wrong = || {
+        let name = String::from_utf8_lossy(name);
+        Error::new(Class::ToolInvalidName, format!("there is no {what} named {name}"))
+    };
+    names.position(|known| known.as_ref().as_bytes() == name).ok_or_else(wrong)
+}
+
+fn no_handle(id: Id) -> Error {
+    Error::new(Class::ToolInvalidHandle, format!("{id:#x} is no handle of this kind, or was freed"))
+}

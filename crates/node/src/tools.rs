@@ -1,0 +1,46 @@
+//! What MPI_T shows: every parameter and every counter of a rank, in the categories of the rooms that have them.
+//!
+//! A new room is one row here. Before it: `params` and the ABI crates (MPI_T_init_thread); after it: `mpi::tools`.
+
+use crate::params::{EAGER, WINDOW};
+use hawser_base::param::Param;
+use hawser_job::counters::Entry;
+use hawser_mpi::counters::{self, Counter};
+use hawser_mpi::misuse::CHECK;
+use hawser_mpi::tools::Group;
+use hawser_mpi::tools::pvar::Variable;
+use std::ops::Range;
+
+/// The first counter of the collectives, of waiting, and of Ethernet, behind those of messages.
+const COLLECTIVES: usize = Counter::HostSteps as usize;
+const WAITING: usize = Counter::LaneContended as usize;
+const ETHERNET: usize = counters::NAMES.len();
+
+/// Of all counters of a rank, in the order of their slots.
+pub fn entries() -> impl Iterator<Item = Entry> {
+    counters::entries().chain(hawser_dev_ether::counters::entries())
+}
+
+/// All categories, parents first.
+pub fn groups() -> Vec<Group> {
+    let counters = |slots: Range<usize>| -> Vec<Variable> {
+        let all = entries().enumerate().skip(slots.start).take(slots.len());
+        all.map(|(slot, entry)| Variable::counter(slot, entry)).collect()
+    };
+    let group = |name, parent, about, params: &[&'static Param], variables| {
+        let parent = (!str::is_empty(parent)).then_some(parent);
+        Group { name, about, parent, params: params.to_vec(), variables }
+    };
+    let spinning = [&hawser_transport::SPIN, &hawser_transport::YIELD];
+    let algorithms: Vec<_> = hawser_coll::PARAMS.iter().collect();
+    let messages = counters(0..COLLECTIVES).into_iter().chain(Variable::lengths()).collect();
+    vec![
+        group("hawser", "", "all of this library", &[&CHECK], vec![]),
+        group("matching", "hawser", "messages between ranks: methods, credit, queues", &[&EAGER, &WINDOW], messages),
+        group("collectives", "hawser", "algorithms of collectives", &algorithms, counters(COLLECTIVES..WAITING)),
+        group("waiting", "hawser", "spinning, yielding, sleeping", &spinning, counters(WAITING..ETHERNET)),
+        group("devices", "hawser", "ways between ranks", &[], vec![]),
+        group("shared_memory", "devices", "between ranks of a host", &[&hawser_dev_shm::PROCESS_VM_FROM], vec![]),
+        group("ethernet", "devices", "between hosts", hawser_dev_ether::PARAMS, counters(ETHERNET..usize::MAX)),
+    ]
+}
