@@ -29,6 +29,7 @@ mod barrier;
 mod bcast;
 mod exscan;
 mod gather;
+mod inter;
 mod reduce;
 mod reduce_scatter;
 mod scan;
@@ -36,5 +37,6 @@ mod scatter;
 
 pub use call::{Blocks, Call, Data, Ints, Place, Reduction};
 pub use hosts::Hosts;
+pub use inter::{NOBODY, Sides, plan_between};
 pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};

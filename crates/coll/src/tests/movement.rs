@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// A type and how many of it make two bytes.
 #[derive(Clone, Copy)]
-struct Kind {
+pub(super) struct Kind {
     layout: Layout,
     per_pair: u64,
 }
@@ -24,23 +24,23 @@ const KINDS: [Kind; 3] = [
 ];
 
 /// The same type everywhere, or a different one from rank to rank.
-fn kind(mixed: bool, salt: u32) -> Kind {
+pub(super) fn kind(mixed: bool, salt: u32) -> Kind {
     KINDS[if mixed { salt as usize % KINDS.len() } else { 0 }]
 }
 
 /// The identity of a byte on its way from one rank to another.
-fn byte(from: u32, to: u32, at: u64) -> Cell {
+pub(super) fn byte(from: u32, to: u32, at: u64) -> Cell {
     2 + (u64::from(from * LARGEST + to) << 20 | at)
 }
 
 impl Kind {
-    fn data(self, pairs: u64) -> Data {
+    pub(super) fn data(self, pairs: u64) -> Data {
         let dense = self.layout.is_dense();
         Data { count: pairs * self.per_pair, type_size: self.layout.size as u64, dense }
     }
 
     /// A buffer of `pairs`, nothing in it yet.
-    fn blank(self, pairs: u64, writable: bool) -> Memory {
+    pub(super) fn blank(self, pairs: u64, writable: bool) -> Memory {
         let mut cells = Vec::new();
         for _ in 0..pairs * self.per_pair {
             cells.extend((0..self.layout.extent).map(|i| if i < self.layout.size { UNWRITTEN } else { GAP }));
@@ -64,7 +64,7 @@ impl Kind {
         (pairs * self.per_pair) as usize * self.layout.extent
     }
 
-    fn holding(self, pairs: u64, from: u32, to: u32) -> Memory {
+    pub(super) fn holding(self, pairs: u64, from: u32, to: u32) -> Memory {
         let mut memory = self.blank(pairs, false);
         self.put(&mut memory, 0, (0..2 * pairs).map(|i| byte(from, to, i)));
         memory
@@ -72,9 +72,9 @@ impl Kind {
 }
 
 /// Blocks in a buffer, one a rank, in pairs of bytes.
-struct Plan {
+pub(super) struct Plan {
     kind: Kind,
-    pairs: Vec<u64>,
+    pub(super) pairs: Vec<u64>,
     starts: Vec<u64>,
     total: u64,
     counts: Vec<i32>,
@@ -83,12 +83,12 @@ struct Plan {
 
 impl Plan {
     /// Adjoining blocks of one size.
-    fn regular(kind: Kind, size: u32, pairs: u64) -> Plan {
+    pub(super) fn regular(kind: Kind, size: u32, pairs: u64) -> Plan {
         Plan::new(kind, vec![pairs; size as usize], (0..u64::from(size)).map(|i| i * pairs).collect())
     }
 
     /// Blocks of any sizes, in descending order and apart.
-    fn apart(kind: Kind, pairs: Vec<u64>) -> Plan {
+    pub(super) fn apart(kind: Kind, pairs: Vec<u64>) -> Plan {
         let mut starts = vec![0; pairs.len()];
         let mut at = 1;
         for i in (0..pairs.len()).rev() {
@@ -109,16 +109,16 @@ impl Plan {
         Blocks::vector(Ints::Int(&self.counts), Ints::Count(&self.displs), self.kind.layout.size as u64)
     }
 
-    fn blocks(&self, regular: bool) -> Blocks<'_> {
+    pub(super) fn blocks(&self, regular: bool) -> Blocks<'_> {
         if regular { Blocks::regular(self.counts[0] as u64, self.kind.layout.size as u64) } else { self.vector() }
     }
 
-    fn blank(&self, writable: bool) -> Memory {
+    pub(super) fn blank(&self, writable: bool) -> Memory {
         self.kind.blank(self.total, writable)
     }
 
     /// Fills block `i` with what `from` sends to `to`.
-    fn fill(&self, memory: &mut Memory, i: u32, from: u32, to: u32) {
+    pub(super) fn fill(&self, memory: &mut Memory, i: u32, from: u32, to: u32) {
         let (start, pairs) = (self.starts[i as usize], self.pairs[i as usize]);
         self.kind.put(memory, self.kind.at(start), (0..2 * pairs).map(|at| byte(from, to, at)));
     }
@@ -140,7 +140,7 @@ fn block_counts(size: u32) -> impl Iterator<Item = u64> {
 }
 
 /// Of whom each rank has heard, through others, when its schedule has ended: a bit a rank.
-fn heard(schedules: &[&Schedule]) -> Vec<u64> {
+pub(super) fn heard(schedules: &[&Schedule]) -> Vec<u64> {
     let mut heard: Vec<u64> = (0..schedules.len()).map(|rank| 1 << rank).collect();
     let mut at = vec![(0, false); schedules.len()];
     let mut words: HashMap<(usize, usize), VecDeque<u64>> = HashMap::new();
@@ -254,7 +254,7 @@ fn bcast_has_no_other_algorithm() {
 }
 
 /// Sizes of blocks for the v-variants: some empty.
-fn uneven(size: u32, most: u64) -> Vec<u64> {
+pub(super) fn uneven(size: u32, most: u64) -> Vec<u64> {
     (0..u64::from(size)).map(|i| (i * 5 + 2) % (most + 1)).collect()
 }
 
@@ -488,7 +488,7 @@ fn alltoallv_takes_blocks_of_any_sizes() {
 }
 
 /// One rank's blocks in MPI_Alltoallw: a kind, a place and a count for every peer.
-struct TypedPlan {
+pub(super) struct TypedPlan {
     kinds: Vec<Kind>,
     counts: Vec<i64>,
     displs: Vec<i64>,
@@ -501,7 +501,7 @@ fn pairs_between(a: u32, b: u32) -> u64 {
 }
 
 impl TypedPlan {
-    fn new(rank: u32, size: u32, salt: u32) -> TypedPlan {
+    pub(super) fn new(rank: u32, size: u32, salt: u32) -> TypedPlan {
         let kinds: Vec<Kind> = (0..size).map(|peer| kind(true, rank * 2 + peer + salt)).collect();
         let counts =
             kinds.iter().zip(0..).map(|(kind, peer)| (pairs_between(rank, peer) * kind.per_pair) as i64).collect();
@@ -514,12 +514,12 @@ impl TypedPlan {
         TypedPlan { kinds, counts, displs, sizes, cells }
     }
 
-    fn blocks(&self) -> Blocks<'_> {
+    pub(super) fn blocks(&self) -> Blocks<'_> {
         Blocks::typed(Ints::Count(&self.counts), Ints::Count(&self.displs), Ints::Count(&self.sizes))
     }
 
     /// Gaps everywhere but in the blocks; those hold `content(peer, byte)`.
-    fn memory(&self, rank: u32, writable: bool, content: impl Fn(u32, u64) -> Cell) -> Memory {
+    pub(super) fn memory(&self, rank: u32, writable: bool, content: impl Fn(u32, u64) -> Cell) -> Memory {
         let mut memory = Memory::new(vec![GAP; self.cells], Layout::CELL, writable);
         memory.typed = self.kinds.iter().map(|kind| kind.layout).collect();
         for (peer, kind) in (0..).zip(&self.kinds) {
