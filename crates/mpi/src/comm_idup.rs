@@ -123,7 +123,7 @@ impl Idup {
                     self.stage = Stage::Offering;
                     self.meeting.and(process, &self.seeker.offer())?;
                 }
-                Some(context) if self.old.size() > 1 && self.old.is_on_one_host(process) => {
+                Some(context) if self.old.may_share_flags(process) => {
                     self.stage = Stage::Sharing(context);
                     self.meeting.spread(word_of(process, self.old.rank()))?;
                 }
@@ -143,7 +143,7 @@ impl Idup {
     }
 
     fn make(&mut self, process: &'static Process, context: Context, flags: Option<Flags>) {
-        let mut new = Comm::new(context, self.old.group().clone());
+        let mut new = self.old.again(context);
         new.attributes = std::mem::take(&mut self.attributes);
         new.errhandler = std::mem::take(&mut self.errhandler);
         if let Some(hints) = &self.hints {

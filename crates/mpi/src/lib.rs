@@ -25,6 +25,7 @@ pub mod grequest;
 pub mod group;
 pub mod hints;
 pub mod info;
+pub mod inter;
 /// Public for the fuzz target (`tests/fuzz_packets.rs`) alone.
 #[doc(hidden)]
 pub mod lane;

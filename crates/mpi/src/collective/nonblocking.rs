@@ -7,13 +7,13 @@
 //! Before it: `movement`, `reductions`, `whole`, by way of `Desk::perform`; after it: `task` and `run`.
 
 use super::run::{Progress, Run, Team};
-use super::{Desk, Job, Ready};
+use super::{Desk, Job, Ready, plan_on};
 use crate::comm::CommRef;
 use crate::process::Process;
 use crate::request::Kind;
 use crate::task::{self, End, Id, Step, Work};
 use hawser_base::{Error, Handle, Result};
-use hawser_coll::{Call, Place, Tuning, plan};
+use hawser_coll::{Call, Tuning};
 use hawser_job::Waiting;
 
 /// How a collective is carried out: the three forms of each MPI function.
@@ -114,13 +114,12 @@ impl Desk {
             return self.execute(process, comm, name, call, job).map(|()| Handle::NULL);
         }
         let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
-        let place = Place { rank: comm.rank(), size: comm.size() };
         let mut run = Run::default();
         let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
-        plan(call, place, &tuning, &mut run.schedule);
+        plan_on(comm, call, &tuning, &mut run.schedule);
         let team = Team {
             comm: comm.clone(),
-            group: comm.group().clone(),
+            group: comm.everybody().clone(),
             context: comm.collective_context(),
             tag: self.next_tag(way == Way::Persistent),
         };
