@@ -181,6 +181,11 @@ impl Comm {
         self.counterparts.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
     }
 
+    /// The rank of a process in the remote group, for messages.
+    pub fn remote_rank(&self, peer: Option<Peer>) -> Option<u32> {
+        peer.filter(|_| self.is_inter()).and_then(|peer| self.counterparts.rank_of(peer))
+    }
+
     /// MPI_Comm_get_name: empty until set, but for the predefined ones.
     pub fn name(&self) -> Vec<u8> {
         self.name.lock().unwrap_or_else(|p| p.into_inner()).clone()

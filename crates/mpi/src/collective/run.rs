@@ -315,6 +315,7 @@ impl Run {
             call: call.to_owned(),
             communicator: team.comm.display_name(),
             peer: wait_peer(awaited),
+            remote: team.comm.remote_rank(awaited),
             tag: Tag::None,
             context: team.comm.context().0,
             extra: self.round as u64,
