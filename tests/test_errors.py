@@ -197,6 +197,33 @@ def test_ranks_that_wait_in_any_way_say_for_whom(run, build, abi, how):
     assert masked(result.err).startswith(head + lines) and masked(result.err).endswith(lines), result
 
 
+INTER = {
+    "rank": (3, "MPI_Send", "MPI_ERR_RANK", "rank 3 is outside 0..=1 of the remote group of intercommunicator #"),
+    "lengths": (2, "MPI_Bcast", "MPI_ERR_TRUNCATE",
+                "rank 0 of the remote group sent more than the 8 bytes that this rank expects"),
+    "in_place": (3, "MPI_Allreduce", "MPI_ERR_BUFFER", "MPI_IN_PLACE is not allowed as the send buffer"),
+}
+
+
+@pytest.mark.parametrize("case", INTER)
+def test_misuse_of_an_intercommunicator_names_the_remote_group(run, build, abi, case):
+    n, function, error, cause = INTER[case]
+    line = one_line(run(n, build("inter_misuse.c", abi), [case]))
+    assert re.search(rf"{function} failed on intercommunicator #\d+: {error}: {re.escape(cause)}", line), line
+
+
+def test_a_deadlock_on_an_intercommunicator_names_ranks_of_the_remote_group(run, build, abi):
+    options, env = ["--timeout", "3"], {"HAWSER_HANG_S": "1"}
+    result = run(2, build("inter_misuse.c", abi), ["stuck"], options=options, env=env, timeout=20)
+    lines = "".join(
+        f"  rank {rank} on HOST (pid P): MPI_Recv, waiting for rank {1 - rank} (rank 0 of the remote group), tag 3, "
+        "intercommunicator #3, for T s\n"
+        for rank in range(2)
+    )
+    lines += "mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 0\n"
+    assert result.code == 124 and masked(result.err).endswith(lines), result
+
+
 @pytest.mark.skipif(not LONG, reason="takes more than a minute: make check-long")
 def test_a_deadlock_is_explained_after_a_minute(session, build):
     """As it comes, without parameters; the job goes on until it is ended."""

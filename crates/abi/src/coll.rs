@@ -10,10 +10,12 @@ use crate::comm::comm;
 use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::Handle;
+use hawser_base::value::{PROC_NULL, ROOT};
 use hawser_coll::Ints;
 use hawser_datatype::UserPtr;
 use hawser_mpi::buffer::Buf;
 use hawser_mpi::collective::{self, TypedBuf, VectorBuf, Vectors, Way};
+use hawser_mpi::comm::CommRef;
 use std::ffi::{c_int, c_void};
 
 #[inline(always)]
@@ -33,6 +35,28 @@ unsafe fn unless_in_place<A: Abi>(
 ) -> hawser_base::Result<Option<Buf>> {
     // SAFETY: the caller's promise.
     if in_place::<A>(at) { Ok(None) } else { unsafe { buf::<A>(at, count, datatype) }.map(Some) }
+}
+
+/// A rank's own block, which MPI_ROOT and MPI_PROC_NULL do not have (MPI-5.0 §6.2.3).
+///
+/// # Safety
+/// As for `buf`, elsewhere.
+unsafe fn own<A: Abi>(
+    at: *const c_void,
+    count: impl Int,
+    datatype: A::Datatype,
+    root: c_int,
+) -> hawser_base::Result<Option<Buf>> {
+    match A::rank_in(root) {
+        ROOT | PROC_NULL => Ok(None),
+        // SAFETY: the caller's promise.
+        _ => unsafe { unless_in_place::<A>(at, count, datatype) },
+    }
+}
+
+/// Whether this rank is the root.
+fn is_root<A: Abi>(on: &CommRef, root: c_int) -> bool {
+    A::rank_in(root) == if on.is_inter() { ROOT } else { on.rank() as c_int }
 }
 
 /// A buffer that matters at the root alone: elsewhere its datatype may be anything. At the root one that is
@@ -57,7 +81,7 @@ unsafe fn at_root<A: Abi>(
 #[inline(always)]
 fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> hawser_base::Result<()> {
     match not_in_place::<A>(at) {
-        Err(refused) if comm::<A>(on)?.rank() as c_int == A::rank_in(root) => Err(refused),
+        Err(refused) if is_root::<A>(&comm::<A>(on)?, root) => Err(refused),
         _ => Ok(()),
     }
 }
@@ -86,7 +110,13 @@ pub(crate) unsafe fn vector<'a, A: Abi>(
     }
 }
 
-/// The same at a rank where it does not matter.
+/// At a rank where it does not matter.
+fn no_buf() -> Buf {
+    // SAFETY: nothing is read or written through it: it has no elements.
+    Buf { at: unsafe { UserPtr::new(std::ptr::null()) }, count: 0, datatype: Handle::NULL }
+}
+
+/// The same.
 fn no_vector<'a>() -> VectorBuf<'a> {
     // SAFETY: nothing is read or written through it: it has no ranks.
     let at = unsafe { UserPtr::new(std::ptr::null()) };
@@ -111,10 +141,10 @@ pub unsafe fn bcast<A: Abi>(
     root: c_int,
     on: A::Comm,
 ) -> Result<Handle> {
-    let on = handle(on)?;
+    let (on, root) = (handle(on)?, A::rank_in(root));
     // SAFETY: the caller's buffer.
-    let buf = unsafe { buf::<A>(at, count, datatype) }?;
-    Ok(collective::bcast(way, &buf, A::rank_in(root), on)?)
+    let buf = if root == PROC_NULL { no_buf() } else { unsafe { buf::<A>(at, count, datatype) }? };
+    Ok(collective::bcast(way, &buf, root, on)?)
 }
 
 /// # Safety
@@ -134,7 +164,7 @@ pub unsafe fn gather<A: Abi>(
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
         let recv = at_root::<A>(recv_at, recv_count, recv_type, root, on)?;
-        (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
+        (own::<A>(send_at, send_count, send_type, root)?, recv)
     };
     Ok(collective::gather(way, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
@@ -155,16 +185,15 @@ pub unsafe fn gatherv<A: Abi>(
     on: A::Comm,
 ) -> Result<Handle> {
     let found = comm::<A>(on)?;
-    let root = A::rank_in(root);
     // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
     let (send, recv) = unsafe {
-        let recv = match root == found.rank() as c_int {
-            true => vector::<A>(recv_at, recv_counts, displs, recv_type, found.size() as usize)?,
+        let recv = match is_root::<A>(&found, root) {
+            true => vector::<A>(recv_at, recv_counts, displs, recv_type, found.counterparts().size() as usize)?,
             false => no_vector(),
         };
-        (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
+        (own::<A>(send_at, send_count, send_type, root)?, recv)
     };
-    Ok(collective::gatherv(way, send.as_ref(), &recv, root, handle(on)?)?)
+    Ok(collective::gatherv(way, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
@@ -184,7 +213,7 @@ pub unsafe fn scatter<A: Abi>(
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
         let send = at_root::<A>(send_at, send_count, send_type, root, on)?;
-        (send, unless_in_place::<A>(recv_at, recv_count, recv_type)?)
+        (send, own::<A>(recv_at, recv_count, recv_type, root)?)
     };
     Ok(collective::scatter(way, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }
@@ -205,16 +234,15 @@ pub unsafe fn scatterv<A: Abi>(
     on: A::Comm,
 ) -> Result<Handle> {
     let found = comm::<A>(on)?;
-    let root = A::rank_in(root);
     // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
     let (send, recv) = unsafe {
-        let send = match root == found.rank() as c_int {
-            true => vector::<A>(send_at, send_counts, displs, send_type, found.size() as usize)?,
+        let send = match is_root::<A>(&found, root) {
+            true => vector::<A>(send_at, send_counts, displs, send_type, found.counterparts().size() as usize)?,
             false => no_vector(),
         };
-        (send, unless_in_place::<A>(recv_at, recv_count, recv_type)?)
+        (send, own::<A>(recv_at, recv_count, recv_type, root)?)
     };
-    Ok(collective::scatterv(way, &send, recv.as_ref(), root, handle(on)?)?)
+    Ok(collective::scatterv(way, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
@@ -251,7 +279,7 @@ pub unsafe fn allgatherv<A: Abi>(
     recv_type: A::Datatype,
     on: A::Comm,
 ) -> Result<Handle> {
-    let ranks = comm::<A>(on)?.size() as usize;
+    let ranks = comm::<A>(on)?.counterparts().size() as usize;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
         let recv = vector::<A>(recv_at, recv_counts, displs, recv_type, ranks)?;
@@ -295,7 +323,7 @@ pub unsafe fn alltoallv<A: Abi>(
     recv_type: A::Datatype,
     on: A::Comm,
 ) -> Result<Handle> {
-    let ranks = comm::<A>(on)?.size() as usize;
+    let ranks = comm::<A>(on)?.counterparts().size() as usize;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
         let send = match in_place::<A>(send_at) {
@@ -323,7 +351,7 @@ pub unsafe fn alltoallw<A: Abi>(
     on: A::Comm,
 ) -> Result<Handle> {
     let found = comm::<A>(on)?;
-    let (ranks, on) = (found.size() as usize, handle(on)?);
+    let (ranks, on) = (found.counterparts().size() as usize, handle(on)?);
     not_in_place::<A>(recv_at)?;
     // SAFETY: the caller's buffers and arrays of `ranks` entries.
     unsafe {
@@ -373,11 +401,14 @@ pub unsafe fn reduce<A: Abi>(
     root: c_int,
     on: A::Comm,
 ) -> Result<Handle> {
-    let house = handle(on)?;
+    let (house, at) = (handle(on)?, A::rank_in(root));
     not_in_place_at_root::<A>(recv, root, on)?;
-    // SAFETY: the caller's buffers.
-    let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
-    Ok(collective::reduce(way, &vectors, A::rank_in(root), house)?)
+    let vectors = match at {
+        PROC_NULL => Vectors { send: None, recv: no_buf().at, count: 0, datatype: Handle::NULL, op: Handle::NULL },
+        // SAFETY: the caller's buffers.
+        _ => unsafe { vectors::<A>(send, recv, count, datatype, op) }?,
+    };
+    Ok(collective::reduce(way, &vectors, at, house)?)
 }
 
 macro_rules! reductions {

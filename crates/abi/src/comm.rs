@@ -47,15 +47,6 @@ pub unsafe fn group<A: Abi>(comm: A::Comm, group: *mut A::Group) -> Result {
 }
 
 /// # Safety
-/// The contract of MPI_Comm_test_inter.
-pub unsafe fn test_inter<A: Abi>(comm: A::Comm, flag: *mut c_int) -> Result {
-    // SAFETY: the caller's argument.
-    let flag = unsafe { Out::new(flag, "flag") }?;
-    flag.put(comm_create::test_inter(handle(comm)?)?.into());
-    Ok(())
-}
-
-/// # Safety
 /// The contract of MPI_Comm_compare.
 pub unsafe fn compare<A: Abi>(comm1: A::Comm, comm2: A::Comm, result: *mut c_int) -> Result {
     // SAFETY: the caller's argument.

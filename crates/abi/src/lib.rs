@@ -38,6 +38,7 @@ pub mod grequest;
 pub mod group;
 pub mod handles;
 pub mod info;
+pub mod inter;
 pub mod layout;
 pub mod memory;
 pub mod mpix;

@@ -29,6 +29,7 @@ mod barrier;
 mod bcast;
 mod exscan;
 mod gather;
+mod inter;
 mod neighbor;
 mod reduce;
 mod reduce_scatter;
@@ -38,6 +39,7 @@ mod survey;
 
 pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
 pub use hosts::Hosts;
+pub use inter::{NOBODY, Sides, plan_between};
 pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};
 pub use survey::choices;

@@ -300,6 +300,22 @@ impl Schedule {
         }
     }
 
+    /// Names other ranks and other memory in what was written from round `start` on. It has no host steps.
+    pub(crate) fn rewrite(&mut self, start: usize, number: impl Fn(u32) -> u32, span: impl Fn(Span) -> Span) {
+        let Mark { comms, locals } = if start == 0 { Mark::default() } else { self.rounds[start - 1] };
+        for step in &mut self.comms[comms as usize..] {
+            match step {
+                Comm::Send { to: peer, from: place } | Comm::Recv { from: peer, into: place } => {
+                    (*peer, *place) = (number(*peer), span(*place));
+                }
+                Comm::Host(_) => unreachable!("a host step has all ranks of a communicator"),
+            }
+        }
+        for Local::Copy { from, into } | Local::Reduce { from, into, .. } in &mut self.locals[locals as usize..] {
+            (*from, *into) = (span(*from), span(*into));
+        }
+    }
+
     fn last(&self) -> Mark {
         self.rounds.last().copied().unwrap_or_default()
     }

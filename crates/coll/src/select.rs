@@ -252,7 +252,8 @@ pub fn plan(call: &Call, place: Place, tuning: &Tuning, schedule: &mut Schedule)
     name
 }
 
-fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) -> &'static str {
+/// Appends the schedule: `plan` without its beginning and its end.
+pub(crate) fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) -> &'static str {
     use Collective as C;
     match *call {
         Call::Barrier => run(C::Barrier, barrier::ALGORITHMS, &(), &barrier::shape(place, t), place, t, s),

@@ -1,8 +1,9 @@
 //! Every collective, by every algorithm, for every size from 1 to 64 and every root, against plain oracles.
 //!
-//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `rules` shows that the checker finds what it
-//! is for, `selection` that choices are right and that wrong names are refused.
+//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `inter` both between two groups, `rules` shows
+//! that the checker finds what it is for, `selection` that choices are right and that wrong names are refused.
 
+mod inter;
 mod movement;
 mod neighbor;
 mod reductions;

@@ -25,6 +25,7 @@ const TAG_KIND: usize = 44;
 const CALL: usize = 48;
 const COMMUNICATOR: usize = CALL + NAME_ROOM;
 const POLLED: usize = COMMUNICATOR + NAME_ROOM;
+const REMOTE: usize = POLLED + 8;
 
 /// Whom a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -62,6 +63,8 @@ pub struct WaitReason<Name> {
     pub communicator: Name,
     pub context: u32,
     pub peer: WaitPeer,
+    /// On an intercommunicator the rank in the remote group that `peer` is, if it is there.
+    pub remote: Option<u32>,
     pub tag: Tag,
     /// Size of what is waited for; 0 where nobody knows.
     pub bytes: u64,
@@ -113,6 +116,7 @@ impl WaitRecord {
         self.0.u64(EXTRA).store(reason.extra, Relaxed);
         self.0.u32(CONTEXT).store(reason.context, Relaxed);
         self.0.u32(PEER).store(peer, Relaxed);
+        self.0.u32(REMOTE).store(reason.remote.unwrap_or(NOT_REMOTE), Relaxed);
         self.0.u32(TAG).store(tag.1, Relaxed);
         self.0.u32(TAG_KIND).store(tag.0, Relaxed);
         text::write(&self.0, CALL, NAME_ROOM, reason.call);
@@ -151,6 +155,7 @@ impl WaitRecord {
             extra: self.0.u64(EXTRA).load(Relaxed),
             context: self.0.u32(CONTEXT).load(Relaxed),
             peer: decode_peer(self.0.u32(PEER).load(Relaxed)),
+            remote: Some(self.0.u32(REMOTE).load(Relaxed)).filter(|&rank| rank != NOT_REMOTE),
             tag: decode_tag(self.0.u32(TAG_KIND).load(Relaxed), self.0.u32(TAG).load(Relaxed)),
             call: text::read(&self.0, CALL, NAME_ROOM),
             communicator: text::read(&self.0, COMMUNICATOR, NAME_ROOM),
@@ -158,7 +163,9 @@ impl WaitRecord {
     }
 }
 
-const _: () = assert!(POLLED + 8 <= WaitRecord::BYTES && POLLED.is_multiple_of(8));
+const _: () = assert!(REMOTE + 4 <= WaitRecord::BYTES && POLLED.is_multiple_of(8));
+
+const NOT_REMOTE: u32 = u32::MAX;
 
 const PEER_NONE: u32 = u32::MAX;
 const PEER_ANY: u32 = u32::MAX - 1;
@@ -209,6 +216,7 @@ mod tests {
             communicator,
             context: n as u32,
             peer: WaitPeer::Rank(n as u32),
+            remote: n.is_multiple_of(3).then_some(n as u32),
             tag: Tag::Is(-(n as i32)),
             bytes: n,
             extra: n,

@@ -417,6 +417,9 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
     Some(RankState { rank, pid, doing, looks })
 }
 
+/// No rank of a remote group.
+const NOT_REMOTE: u32 = u32::MAX;
+
 fn put_reason(to: &mut Writer, reason: &Waiting) {
     to.u64(reason.since_ns).u64(reason.polled_ns).text(&reason.call).text(&reason.communicator).u32(reason.context);
     match reason.peer {
@@ -424,6 +427,7 @@ fn put_reason(to: &mut Writer, reason: &Waiting) {
         WaitPeer::Any => to.u8(1).u32(0),
         WaitPeer::Rank(rank) => to.u8(2).u32(rank),
     };
+    to.u32(reason.remote.unwrap_or(NOT_REMOTE));
     match reason.tag {
         Tag::None => to.u8(0).u32(0),
         Tag::Any => to.u8(1).u32(0),
@@ -444,6 +448,7 @@ fn get_reason(from: &mut Reader) -> Option<Waiting> {
             (1, _) => WaitPeer::Any,
             (_, rank) => WaitPeer::Rank(rank),
         },
+        remote: Some(from.u32()?).filter(|&rank| rank != NOT_REMOTE),
         tag: match (from.u8()?, from.u32()?) {
             (0, _) => Tag::None,
             (1, _) => Tag::Any,
@@ -508,6 +513,7 @@ mod tests {
             polled_ns: 2,
             call: "MPI_Recv".into(),
             peer: WaitPeer::Any,
+            remote: Some(4),
             tag: Tag::Is(-1),
             ..Waiting::default()
         };

@@ -79,6 +79,9 @@ fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
         WaitPeer::Any => text.push_str(", waiting for any rank"),
         WaitPeer::Rank(peer) => {
             let _ = write!(text, ", waiting for rank {peer}");
+            if let Some(rank) = reason.remote {
+                let _ = write!(text, " (rank {rank} of the remote group)");
+            }
             match others.get(&peer).map(|state| &state.doing) {
                 Some(Doing::Finalized) => text.push_str(" (which has called MPI_Finalize)"),
                 Some(Doing::Ended) => text.push_str(" (which has ended)"),
@@ -159,6 +162,14 @@ mod tests {
 
     fn text(states: &[RankState]) -> String {
         report("no rank has made progress for 60 s", &states.iter().map(|s| ("vm", s)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_rank_of_a_remote_group_is_named_in_both_ways() {
+        let mut state = receiving(0, WaitPeer::Rank(5), 61.0);
+        let Doing::Waiting(reason) = &mut state.doing else { unreachable!() };
+        reason.remote = Some(2);
+        assert!(text(&[state]).contains("MPI_Recv, waiting for rank 5 (rank 2 of the remote group), tag 7"));
     }
 
     #[test]

@@ -24,7 +24,12 @@ pub struct Comm {
     context: AtomicU32,
     lane: AtomicU8,
     rank: u32,
+    /// The local group.
     group: Arc<Group>,
+    /// Whom ranks in calls name: on an intercommunicator the remote group.
+    counterparts: Arc<Group>,
+    /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
+    everybody: Arc<Group>,
     /// Its own handle, known once it has one.
     handle: AtomicU32,
     name: Mutex<Vec<u8>>,
@@ -51,11 +56,38 @@ pub struct Flags {
 
 impl Comm {
     pub fn new(context: Context, group: Arc<Group>) -> Comm {
+        Comm::of(context, group.clone(), group.clone(), group)
+    }
+
+    /// An intercommunicator: `group` is the local group, `remote` the other, which shares no process with it.
+    pub fn between(context: Context, group: Arc<Group>, remote: Arc<Group>) -> Comm {
+        let (first, second) = if comes_first(&group, &remote) { (&group, &remote) } else { (&remote, &group) };
+        let me = group.rank().and_then(|rank| group.peer(rank)).expect("a communicator is made on its members alone");
+        let everybody = Arc::new(Group::of(first.peers().chain(second.peers()).collect(), me));
+        Comm::of(context, group, remote, everybody)
+    }
+
+    /// With a remote group or without.
+    pub fn with(context: Context, group: Arc<Group>, remote: Option<Arc<Group>>) -> Comm {
+        match remote {
+            Some(remote) => Comm::between(context, group, remote),
+            None => Comm::new(context, group),
+        }
+    }
+
+    /// One with the same groups.
+    pub fn again(&self, context: Context) -> Comm {
+        Comm::of(context, self.group.clone(), self.counterparts.clone(), self.everybody.clone())
+    }
+
+    fn of(context: Context, group: Arc<Group>, counterparts: Arc<Group>, everybody: Arc<Group>) -> Comm {
         Comm {
             context: AtomicU32::new(context.0),
             lane: AtomicU8::new(context.lane().0),
             rank: group.rank().expect("a communicator is made on its members alone"),
             group,
+            counterparts,
+            everybody,
             handle: AtomicU32::new(0),
             name: Mutex::new(Vec::new()),
             attributes: Attributes::default(),
@@ -73,12 +105,6 @@ impl Comm {
     pub fn context(&self) -> Context {
         Context(self.context.load(Relaxed)) // partner: `agreed`; the handle is looked up by those who may ask
     }
-
-    /// A communicator whose number the members have still to agree on (`agreed`).
-    pub fn coming(group: Arc<Group>) -> Comm {
-        Comm::new(Context(0), group)
-    }
-
     /// Its number is known.
     pub fn agreed(&self, context: Context) {
         self.context.store(context.0, Relaxed); // partner: `context`
@@ -106,8 +132,30 @@ impl Comm {
         self.group.size()
     }
 
+    /// The local group.
     pub fn group(&self) -> &Arc<Group> {
         &self.group
+    }
+
+    /// Whom ranks in calls name: on an intercommunicator the remote group.
+    #[inline(always)]
+    pub fn counterparts(&self) -> &Arc<Group> {
+        &self.counterparts
+    }
+
+    /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
+    pub fn everybody(&self) -> &Arc<Group> {
+        &self.everybody
+    }
+
+    #[inline(always)]
+    pub fn is_inter(&self) -> bool {
+        !Arc::ptr_eq(&self.group, &self.counterparts)
+    }
+
+    /// On an intercommunicator: the local group is the first of the two in `everybody`.
+    pub fn is_first(&self) -> bool {
+        comes_first(&self.group, &self.counterparts)
     }
 
     pub fn handle(&self) -> Handle {
@@ -123,7 +171,7 @@ impl Comm {
     #[inline]
     pub fn peer(&self, rank: i32) -> Result<Peer> {
         if rank >= 0
-            && let Some(peer) = self.group.peer(rank as u32)
+            && let Some(peer) = self.counterparts.peer(rank as u32)
         {
             return Ok(peer);
         }
@@ -132,13 +180,23 @@ impl Comm {
 
     #[cold]
     fn bad_rank(&self, rank: i32) -> Error {
-        let last = self.size() - 1;
-        Error::new(Class::Rank, format!("rank {rank} is outside 0..={last} of {}", self.display_name()))
+        Error::new(Class::Rank, format!("rank {rank} is outside {}", self.ranks()))
+    }
+
+    /// The ranks that a call may name, for messages.
+    pub fn ranks(&self) -> String {
+        let (last, remote) = (self.counterparts.size() - 1, if self.is_inter() { "the remote group of " } else { "" });
+        format!("0..={last} of {remote}{}", self.display_name())
     }
 
     /// The rank of a process that sent on this communicator.
     pub fn rank_of(&self, peer: Peer) -> i32 {
-        self.group.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
+        self.counterparts.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
+    }
+
+    /// The rank of a process in the remote group, for messages.
+    pub fn remote_rank(&self, peer: Option<Peer>) -> Option<u32> {
+        peer.filter(|_| self.is_inter()).and_then(|peer| self.counterparts.rank_of(peer))
     }
 
     /// MPI_Comm_get_name: empty until set, but for the predefined ones.
@@ -153,6 +211,7 @@ impl Comm {
     /// A name for messages: its own, or what tells it from others.
     pub fn display_name(&self) -> String {
         match self.name() {
+            name if name.is_empty() && self.is_inter() => format!("intercommunicator #{}", self.context().number()),
             name if name.is_empty() => format!("communicator #{}", self.context().number()),
             name => String::from_utf8_lossy(&name).into_owned(),
         }
@@ -181,6 +240,11 @@ impl Comm {
             self.set_topology(topology.clone());
         }
     }
+}
+
+/// The order of the groups of an intercommunicator, for all members alike.
+fn comes_first(group: &Group, other: &Group) -> bool {
+    group.peer(0) < other.peer(0)
 }
 
 /// A communicator in use: it stays alive, freed or not.

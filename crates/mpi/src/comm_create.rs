@@ -12,12 +12,13 @@ use crate::comm::{Comm, CommRef, Flags};
 use crate::context_ids::{self, Rounds, Seeker};
 use crate::group::Group;
 use crate::hardware::{self, HOST};
+use crate::inter;
 use crate::process::{self, Process};
 use crate::{bsend, info};
 use hawser_base::handle::{comm, group};
 use hawser_base::value::{
-    COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT,
-    UNDEFINED,
+    COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT, SIMILAR,
+    UNDEFINED, UNEQUAL,
 };
 use hawser_base::{Class, Context, Error, Handle, Result, threads};
 use hawser_job::flags::WORLD_BLOCK;
@@ -42,7 +43,7 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
     let context = agree(process, name, &Venue::Comm(&old), &old, true)?;
-    let handle = make(process, name, &old, context, old.group().clone())?;
+    let handle = make(process, name, &old, old.again(context))?;
     let new = process.comm(handle)?;
     new.inherit_topology(&old);
     if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
@@ -60,9 +61,10 @@ pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
     let group = subgroup(process, &old, group)?;
-    let member = group.rank().is_some();
+    let remote = if old.is_inter() { Some(inter::remote_subgroup(process, NAME, &old, &group)?) } else { None };
+    let member = group.rank().is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
     let context = agree(process, NAME, &Venue::Comm(&old), &old, member)?;
-    if member { make(process, NAME, &old, context, group) } else { Ok(Handle::NULL) }
+    if member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
 }
 
 /// MPI_Comm_create_group: collective over the group alone; `tag` tells apart what threads create at once.
@@ -70,6 +72,7 @@ pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_group";
     let process = process::get()?;
     let old = process.comm(comm)?;
+    inter::refuse(&old, "create the new one with MPI_Comm_create")?;
     if tag < 0 {
         return Err(Error::new(Class::Tag, format!("tag {tag} is negative")));
     }
@@ -80,7 +83,7 @@ pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     // The application's collectives on this context have the tags from 0 up.
     let venue = Venue::Some { comm: &old, group: group.clone(), context: old.collective_context(), tag: !tag };
     let context = agree(process, NAME, &venue, &old, true)?;
-    make(process, NAME, &old, context, group)
+    make(process, NAME, &old, Comm::new(context, group))
 }
 
 /// A group whose processes are all members of the communicator (MPI_ERR_GROUP).
@@ -112,10 +115,10 @@ pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<
 /// share any. MPI_COMM_NULL where this process is not among them.
 pub fn of_ranks(process: &'static Process, name: &'static str, old: &CommRef, ranks: &[u32]) -> Result<Handle> {
     let members = ranks.iter().filter_map(|&rank| old.group().peer(rank)).collect();
-    let group = Arc::new(Group::of(members, process.me()));
+    let group = Arc::new(Group::of(members, process.me()).in_session(old.group().session()));
     let member = group.rank().is_some();
     let context = agree(process, name, &Venue::Comm(old), old, member)?;
-    if member { make(process, name, old, context, group) } else { Ok(Handle::NULL) }
+    if member { make(process, name, old, Comm::new(context, group)) } else { Ok(Handle::NULL) }
 }
 
 /// MPI_Comm_split. `color` may be MPI_UNDEFINED.
@@ -140,14 +143,20 @@ fn split_by(
 ) -> Result<Handle> {
     let venue = Venue::Comm(old);
     let all = venue.gather_all(process, name, &encode(color, key))?;
-    let context = agree(process, name, &venue, old, color.is_some())?;
-    if color.is_none() {
+    let chosen = |group: &Group| {
+        let places = group.peers().filter_map(|peer| old.everybody().rank_of(peer));
+        let words: Vec<u64> = places.flat_map(|at| all[2 * at as usize..][..2].to_vec()).collect();
+        let peers = sorted(&words, color).into_iter().filter_map(|rank| group.peer(rank)).collect();
+        Arc::new(Group::of(peers, process.me()).in_session(group.session()))
+    };
+    let remote = old.is_inter().then(|| chosen(old.counterparts()));
+    // An intercommunicator has members on both sides (MPI-5.0 §7.6).
+    let member = color.is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
+    let context = agree(process, name, &venue, old, member)?;
+    if !member {
         return Ok(Handle::NULL);
     }
-    let members = sorted(&all, color);
-    let peers = members.into_iter().filter_map(|rank| old.group().peer(rank)).collect();
-    let group = Group::of(peers, process.me()).in_session(old.group().session());
-    make(process, name, old, context, Arc::new(group))
+    make(process, name, old, Comm::with(context, chosen(old.group()), remote))
 }
 
 /// A colour above all real ones.
@@ -247,15 +256,15 @@ pub fn compare(a: Handle, b: Handle) -> Result<i32> {
     if one.context() == other.context() {
         return Ok(IDENT);
     }
-    match one.group().compare(other.group()) {
-        IDENT => Ok(CONGRUENT),
-        result => Ok(result),
+    if one.is_inter() != other.is_inter() {
+        return Ok(UNEQUAL);
     }
-}
-
-/// MPI_Comm_test_inter: communicators between two groups are not made in this version.
-pub fn test_inter(comm: Handle) -> Result<bool> {
-    process::get()?.comm(comm).map(|_| false)
+    let local = one.group().compare(other.group());
+    Ok(match (local, one.counterparts().compare(other.counterparts())) {
+        (IDENT, IDENT) => CONGRUENT,
+        (UNEQUAL, _) | (_, UNEQUAL) => UNEQUAL,
+        _ => SIMILAR,
+    })
 }
 
 /// The rounds of an agreement, by collectives at a venue.
@@ -271,7 +280,7 @@ impl Rounds for At<'_> {
     }
 }
 
-fn agree(
+pub(crate) fn agree(
     process: &'static Process,
     name: &'static str,
     venue: &Venue<'_>,
@@ -281,7 +290,7 @@ fn agree(
     agree_by(process, &mut At(process, name, venue), parent.context().number(), member)
 }
 
-/// Agrees on a context by these rounds. `salt`: see `Seeker`.
+/// The same by any rounds; for `salt` see `Seeker`.
 pub(crate) fn agree_by(
     process: &'static Process,
     rounds: &mut impl Rounds,
@@ -310,18 +319,11 @@ impl Drop for Comm {
 }
 
 /// The communicator itself, on a member.
-pub(crate) fn make(
-    process: &'static Process,
-    name: &'static str,
-    parent: &Comm,
-    context: Context,
-    group: Arc<Group>,
-) -> Result<Handle> {
-    let new = Comm::new(context, group);
+pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm, new: Comm) -> Result<Handle> {
     new.errhandler.inherit(&parent.errhandler);
     let handle = process.add_comm(new)?;
     let new = process.comm(handle)?;
-    if new.size() > 1 && new.is_on_one_host(process) {
+    if new.may_share_flags(process) {
         let number = share_flags(process, name, &new)?;
         if let Some(number) = number {
             new.set_flags(Flags { block: process.segment().flags(number), number });

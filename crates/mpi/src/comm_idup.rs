@@ -15,7 +15,7 @@ use crate::process::{self, Process};
 use crate::request::Kind;
 use crate::task::{self, End, Id, Step, Work};
 use hawser_base::table::Reserved;
-use hawser_base::{Error, Handle, Result};
+use hawser_base::{Context, Error, Handle, Result};
 use hawser_job::Waiting;
 
 /// What the members are doing.
@@ -53,7 +53,7 @@ pub fn idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle)> {
 fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let old = process.comm(comm)?;
-    let new = process.reserve_comm(Comm::coming(old.group().clone()))?;
+    let new = process.reserve_comm(old.again(Context(0)))?;
     let handle = new.handle();
     reap(process);
     let mut meeting = Meeting::new(process, &old)?;
@@ -110,7 +110,7 @@ impl Idup {
                 }
                 Some(context) => {
                     self.coming().agreed(context);
-                    if self.old.size() == 1 || !self.old.is_on_one_host(process) {
+                    if !self.old.may_share_flags(process) {
                         return Ok(true);
                     }
                     self.stage = Stage::Sharing;

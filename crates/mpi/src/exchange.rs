@@ -71,11 +71,13 @@ impl Work for Exchange {
             Part::Open { rank, .. } => Some(*rank),
             Part::Ended(_) => None,
         });
+        let peer = awaited.and_then(|rank| self.comm.peer(rank).ok());
         Waiting {
             call: self.name.to_owned(),
             communicator: self.comm.display_name(),
             context: self.comm.context().0,
-            peer: wait_peer(awaited.and_then(|rank| self.comm.peer(rank).ok())),
+            peer: wait_peer(peer),
+            remote: self.comm.remote_rank(peer),
             tag: Tag::None,
             ..Waiting::default()
         }

@@ -27,6 +27,7 @@ pub mod group;
 pub mod hardware;
 pub mod hints;
 pub mod info;
+pub mod inter;
 /// Public for the fuzz target (`tests/fuzz_packets.rs`) alone.
 #[doc(hidden)]
 pub mod lane;

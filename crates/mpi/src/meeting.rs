@@ -8,6 +8,7 @@
 //! Before it: `abi::session`; after it: `comm_create`, `collective::team`.
 
 use crate::collective::team::Venue;
+use crate::comm::Comm;
 use crate::comm_create::{agree_by, group_of, make};
 use crate::context_ids::Rounds;
 use crate::errhandler::Errhandler;
@@ -33,7 +34,7 @@ pub fn create_from_group(group: Handle, stringtag: &[u8], info: Handle, errhandl
     let mut meeting = Meeting::new(process, NAME, &group, stringtag);
     let salt = meeting.salt();
     let context = agree_by(process, &mut meeting, salt, true)?;
-    let handle = make(process, NAME, &process.meeting(), context, group)?;
+    let handle = make(process, NAME, &process.meeting(), Comm::new(context, group))?;
     let new = process.comm(handle)?;
     new.errhandler.set(errhandler);
     new.hints.set(&hints);

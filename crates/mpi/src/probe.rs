@@ -64,6 +64,7 @@ fn reason(call: &str, comm: &Comm, want: &Want) -> Waiting {
         communicator: comm.display_name(),
         context: want.context.0,
         peer: wait_peer(want.source),
+        remote: comm.remote_rank(want.source),
         tag: want.tag.map_or(Tag::Any, Tag::Is),
         ..Waiting::default()
     }

@@ -110,7 +110,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
         counted = found;
         &counted
     };
-    let Some(peer) = comm.group().peer(dest as u32) else { return false };
+    let Some(peer) = comm.counterparts().peer(dest as u32) else { return false };
     let target = Target { peer, context: comm.context(), tag };
     send_short(&mut process.lane(comm.lane()).enter(), &target, mem)
 }
@@ -226,7 +226,7 @@ fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: 
         counted = process.comms().get(comm)?;
         &counted
     };
-    let peer = comm.group().peer(source as u32)?;
+    let peer = comm.counterparts().peer(source as u32)?;
     let want = Want { context: comm.context(), source: Some(peer), tag: (tag != ANY_TAG).then_some(tag) };
     recv_direct(process, &mut process.lane(comm.lane()).enter(), &want, peer, mem, source)
 }

@@ -88,7 +88,7 @@ impl Request {
 
     /// Who alone can end it, if the call named somebody.
     pub fn named_peer(&self) -> Option<Peer> {
-        u32::try_from(self.rank).ok().and_then(|rank| self.comm.group().peer(rank))
+        u32::try_from(self.rank).ok().and_then(|rank| self.comm.counterparts().peer(rank))
     }
 
     /// The status of an ended operation.

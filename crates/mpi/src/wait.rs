@@ -198,6 +198,7 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
         communicator: comm.display_name(),
         context: comm.context().0,
         peer: wait_peer(request.named_peer()),
+        remote: comm.remote_rank(request.named_peer()),
         tag,
         ..Waiting::default()
     }
@@ -214,13 +215,13 @@ fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting
     for one in open {
         all.extra += 1;
         if one.peer != all.peer {
-            all.peer = WaitPeer::Any;
+            (all.peer, all.remote) = (WaitPeer::Any, None);
         }
         if one.tag != all.tag {
             all.tag = Tag::Any;
         }
         if one.context != all.context {
-            (all.communicator, all.context) = (String::new(), 0);
+            (all.communicator, all.context, all.remote) = (String::new(), 0, None);
         }
     }
     all

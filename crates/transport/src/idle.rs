@@ -253,6 +253,7 @@ impl Idle<'_> {
             communicator: &reason.communicator,
             context: reason.context,
             peer: reason.peer,
+            remote: reason.remote,
             tag: reason.tag,
             bytes: reason.bytes,
             extra: reason.extra,

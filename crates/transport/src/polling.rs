@@ -89,8 +89,9 @@ impl Polling {
         }
         let since_ns = self.since_ns.load(Relaxed);
         let (call, communicator) = (reason.call.as_str(), reason.communicator.as_str());
-        let WaitReason { context, peer, tag, bytes, extra, .. } = *reason;
-        record.begin(&WaitReason { since_ns, polled_ns: now_ns, call, communicator, context, peer, tag, bytes, extra });
+        let WaitReason { context, peer, remote, tag, bytes, extra, .. } = *reason;
+        let polled_ns = now_ns;
+        record.begin(&WaitReason { since_ns, polled_ns, call, communicator, context, peer, remote, tag, bytes, extra });
     }
 }
 

@@ -43,8 +43,8 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_idup_with_info(comm: Comm, info: Info, newcomm: *mut Comm, request: *mut Request)
         [comm(comm)] => comm::idup_with_info;
     both MPI_Comm_rank(comm: Comm, rank: *mut c_int) [comm(comm)] => comm::rank;
-    both MPI_Comm_remote_group(comm: Comm, group: *mut Group) [comm(comm)] => unsupported;
-    both MPI_Comm_remote_size(comm: Comm, size: *mut c_int) [comm(comm)] => unsupported;
+    both MPI_Comm_remote_group(comm: Comm, group: *mut Group) [comm(comm)] => inter::remote_group;
+    both MPI_Comm_remote_size(comm: Comm, size: *mut c_int) [comm(comm)] => inter::remote_size;
     both MPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void)
         [comm(comm)] => attributes::comm_set;
     both MPI_Comm_set_info(comm: Comm, info: Info) [comm(comm)] => comm::set_info;
@@ -53,7 +53,7 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) [comm(comm)] => comm::split;
     both MPI_Comm_split_type(comm: Comm, split_type: c_int, key: c_int, info: Info, newcomm: *mut Comm)
         [comm(comm)] => comm::split_type;
-    both MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) [comm(comm)] => comm::test_inter;
+    both MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) [comm(comm)] => inter::test;
     both MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) [default] => topology::dims_create;
     both MPI_Dist_graph_create(comm_old: Comm, n: c_int, sources: *const c_int, degrees: *const c_int,
         destinations: *const c_int, weights: *const c_int, info: Info, reorder: c_int, comm_dist_graph: *mut Comm)
@@ -91,11 +91,11 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
         [default] => group::translate_ranks;
     both MPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) [default] => group::union;
     both MPI_Intercomm_create(local_comm: Comm, local_leader: c_int, peer_comm: Comm, remote_leader: c_int, tag: c_int,
-        newintercomm: *mut Comm) [comm(local_comm)] => unsupported;
+        newintercomm: *mut Comm) [comm(local_comm)] => inter::create;
     both MPI_Intercomm_create_from_groups(local_group: Group, local_leader: c_int, remote_group: Group,
         remote_leader: c_int, stringtag: *const c_char, info: Info, errhandler: Errhandler, newintercomm: *mut Comm)
         [default] => unsupported;
-    both MPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) [comm(intercomm)] => unsupported;
+    both MPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) [comm(intercomm)] => inter::merge;
     both MPI_Keyval_create(copy_fn: CopyFunction, delete_fn: DeleteFunction, keyval: *mut c_int,
         extra_state: *mut c_void) [default] => attributes::comm_create_keyval;
     both MPI_Keyval_free(keyval: *mut c_int) [default] => attributes::comm_free_keyval;

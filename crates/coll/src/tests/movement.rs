@@ -40,7 +40,7 @@ impl Kind {
     }
 
     /// A buffer of `pairs`, nothing in it yet.
-    fn blank(self, pairs: u64, writable: bool) -> Memory {
+    pub(super) fn blank(self, pairs: u64, writable: bool) -> Memory {
         let mut cells = Vec::new();
         for _ in 0..pairs * self.per_pair {
             cells.extend((0..self.layout.extent).map(|i| if i < self.layout.size { UNWRITTEN } else { GAP }));
@@ -74,7 +74,7 @@ impl Kind {
 /// Blocks in a buffer, one a rank, in pairs of bytes.
 pub(super) struct Plan {
     kind: Kind,
-    pairs: Vec<u64>,
+    pub(super) pairs: Vec<u64>,
     starts: Vec<u64>,
     total: u64,
     counts: Vec<i32>,
@@ -83,12 +83,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Adjoining blocks of one size.
-    fn regular(kind: Kind, size: u32, pairs: u64) -> Plan {
+    pub(super) fn regular(kind: Kind, size: u32, pairs: u64) -> Plan {
         Plan::new(kind, vec![pairs; size as usize], (0..u64::from(size)).map(|i| i * pairs).collect())
     }
 
     /// Blocks of any sizes, in descending order and apart.
-    fn apart(kind: Kind, pairs: Vec<u64>) -> Plan {
+    pub(super) fn apart(kind: Kind, pairs: Vec<u64>) -> Plan {
         let mut starts = vec![0; pairs.len()];
         let mut at = 1;
         for i in (0..pairs.len()).rev() {
@@ -151,7 +151,7 @@ fn block_counts(size: u32) -> impl Iterator<Item = u64> {
 }
 
 /// Of whom each rank has heard, through others, when its schedule has ended: a bit a rank.
-fn heard(schedules: &[&Schedule]) -> Vec<u64> {
+pub(super) fn heard(schedules: &[&Schedule]) -> Vec<u64> {
     let mut heard: Vec<u64> = (0..schedules.len()).map(|rank| 1 << rank).collect();
     let mut at = vec![(0, false); schedules.len()];
     let mut words: HashMap<(usize, usize), VecDeque<u64>> = HashMap::new();
@@ -265,7 +265,7 @@ fn bcast_has_no_other_algorithm() {
 }
 
 /// Sizes of blocks for the v-variants: some empty.
-fn uneven(size: u32, most: u64) -> Vec<u64> {
+pub(super) fn uneven(size: u32, most: u64) -> Vec<u64> {
     (0..u64::from(size)).map(|i| (i * 5 + 2) % (most + 1)).collect()
 }
 
@@ -508,7 +508,7 @@ pub(super) struct TypedPlan {
     cells: usize,
 }
 
-fn pairs_between(a: u32, b: u32) -> u64 {
+pub(super) fn pairs_between(a: u32, b: u32) -> u64 {
     u64::from(a * b + a + b) % 4
 }
 

@@ -8,22 +8,68 @@ use crate::buffer::{Buf, Buffer, is_nowhere};
 use crate::comm::Comm;
 use crate::process::Process;
 use crate::types;
+use hawser_base::value::{PROC_NULL, ROOT};
 use hawser_base::{Class, Error, Result};
-use hawser_coll::{Blocks, Data, Ints};
+use hawser_coll::{Blocks, Data, Ints, NOBODY};
 use hawser_datatype::{Datatype, UserPtr};
 use std::sync::Arc;
 
-/// MPI_ERR_ROOT.
+/// A rank's part in a collective with a root.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The root as schedules name it.
+    pub root: u32,
+    /// This rank is the root: it has the blocks of all.
+    pub is_root: bool,
+    /// It has a block of its own: on an intercommunicator the group has that is not the root's.
+    pub has_own: bool,
+}
+
+/// What `root` says (MPI_ERR_ROOT).
 #[inline]
-pub fn root_of(comm: &Comm, root: i32) -> Result<u32> {
-    if (0..comm.size() as i64).contains(&i64::from(root)) { Ok(root as u32) } else { Err(bad_root(comm, root)) }
+pub fn part_of(comm: &Comm, root: i32) -> Result<Part> {
+    if comm.is_inter() {
+        return part_between(comm, root);
+    }
+    let root = u32::try_from(root).ok().filter(|&root| root < comm.size()).ok_or_else(|| bad_root(comm, root))?;
+    Ok(Part { root, is_root: root == comm.rank(), has_own: true })
+}
+
+fn part_between(comm: &Comm, root: i32) -> Result<Part> {
+    let sides = comm.sides().expect("an intercommunicator");
+    match root {
+        ROOT => Ok(Part { root: sides.among_all().rank, is_root: true, has_own: false }),
+        PROC_NULL => Ok(Part { root: NOBODY, is_root: false, has_own: false }),
+        rank if (0..sides.remote as i64).contains(&i64::from(rank)) => {
+            Ok(Part { root: sides.theirs(rank as u32), is_root: false, has_own: true })
+        }
+        _ => Err(bad_root(comm, root)),
+    }
 }
 
 #[cold]
 fn bad_root(comm: &Comm, root: i32) -> Error {
-    let last = comm.size() - 1;
-    Error::new(Class::Root, format!("root {root} is outside 0..={last} of {}", comm.display_name()))
+    let text = match (comm.is_inter(), root) {
+        (false, ROOT) => format!("root is MPI_ROOT, but {} is no intercommunicator", comm.display_name()),
+        (false, PROC_NULL) => format!("root is MPI_PROC_NULL, but {} is no intercommunicator", comm.display_name()),
+        (false, _) => format!("root {root} is outside {}", comm.ranks()),
+        (true, _) => format!("root {root} is outside {}, and neither MPI_ROOT nor MPI_PROC_NULL", comm.ranks()),
+    };
+    Error::new(Class::Root, text)
 }
+
+/// MPI_IN_PLACE as `what` of a call, `here` where an intracommunicator lets it be: on an intercommunicator it may be
+/// nowhere (MPI-5.0 §6.2.3).
+pub fn may_be_in_place(comm: &Comm, call: &str, what: &str, here: bool) -> Result<()> {
+    match (comm.is_inter(), here) {
+        (true, _) => Err(in_place_forbidden(call, what, " on an intercommunicator")),
+        (false, false) => Err(in_place_forbidden(call, what, " except at the root")),
+        (false, true) => Ok(()),
+    }
+}
+
+/// Of a rank where it does not matter.
+pub const NO_DATA: Data = Data { count: 0, type_size: 0, dense: true };
 
 /// A buffer of one block.
 pub fn data(process: &Process, buf: &Buf) -> Result<(Arc<Datatype>, Data)> {

@@ -6,11 +6,12 @@
 //!
 //! Before it: `reductions`; after it: `team`.
 
-use super::check::{in_place_forbidden, no_alias, root_of};
+use super::check::{in_place_forbidden, no_alias, part_of};
 use super::nonblocking::Way;
 use super::reductions::Vectors;
 use super::team::Venue;
 use crate::buffer::{Buf, Buffer};
+use crate::inter;
 use crate::process;
 use hawser_base::handle::datatype;
 use hawser_base::{Class, Error, Handle, Result};
@@ -23,7 +24,8 @@ pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>,
     }
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    let root = root.map(|root| root_of(&comm, root)).transpose()?;
+    inter::refuse(&comm, "merge the groups with MPI_Intercomm_merge to compare their data with MPIX_EQUAL")?;
+    let root = root.map(|root| part_of(&comm, root).map(|part| part.root)).transpose()?;
     let Some(send) = vectors.send else {
         return Err(in_place_forbidden(name, "send buffer", " with MPIX_EQUAL, whose result is one int"));
     };

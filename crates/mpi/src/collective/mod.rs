@@ -40,7 +40,7 @@ use crate::process::{self, Process};
 use agreement::Agreement;
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Error, Handle, Result, param};
-use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Tuning, plan};
+use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Schedule, Sides, Tuning, plan, plan_between};
 use hawser_datatype::Datatype;
 use host::Host;
 use memory::Side;
@@ -142,10 +142,10 @@ impl Desk {
         self.host = self.host.take().or_else(host);
         let one_host = self.host.is_some();
         if !one_host && !comm.is_on_one_host(process) {
-            self.hosts = Hosts::new(comm.group().peers().map(|peer| process.segment().host_of(peer.0)));
+            self.hosts = Hosts::new(comm.everybody().peers().map(|peer| process.segment().host_of(peer.0)));
         }
         let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits: Limits::DEFAULT, forced };
-        let checks = misuse::is_looked_for() && comm.size() > 1;
+        let checks = misuse::is_looked_for() && comm.size() > 1 && !comm.is_inter();
         let lean = one_host && !checks && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
         self.ready = Some(Ready { tuning, changes, lean, checks });
         Ok(())
@@ -172,20 +172,40 @@ impl Desk {
         call: &Call<'_>,
         job: Job,
     ) -> Result<()> {
-        let tag = self.next_tag(false);
-        let Ready { tuning, checks, .. } = self.ready.expect("a desk is prepared when it is entered");
-        if checks {
-            Agreement::new(comm, tag, name, call, &job).come_to(process)?;
+        if self.checks() {
+            Agreement::new(comm, self.upcoming_tag(), name, call, &job).come_to(process)?;
         }
-        let place = Place { rank: comm.rank(), size: comm.size() };
+        self.run(process, comm, name, job, |tuning, schedule| plan_on(comm, call, tuning, schedule))
+    }
+
+    /// The same by any plan for all members.
+    fn run(
+        &mut self,
+        process: &'static Process,
+        comm: &CommRef,
+        name: &'static str,
+        job: Job,
+        plan: impl FnOnce(&Tuning, &mut Schedule),
+    ) -> Result<()> {
+        let tag = self.next_tag(false);
+        let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
         let tuning = Tuning { hosts: self.hosts.as_ref(), ..tuning };
-        plan(call, place, &tuning, &mut self.run.schedule);
+        plan(&tuning, &mut self.run.schedule);
         if self.run.schedule.is_empty() {
             return Ok(());
         }
-        let team = Team { comm: comm.clone(), group: comm.group().clone(), context: comm.collective_context(), tag };
+        let team =
+            Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
         self.run.begin(job)?;
         self.run.complete(process, &team, &mut self.host, name)
+    }
+}
+
+/// Plans a call for all members.
+fn plan_on(comm: &Comm, call: &Call<'_>, tuning: &Tuning, schedule: &mut Schedule) {
+    match comm.sides() {
+        None => drop(plan(call, Place { rank: comm.rank(), size: comm.size() }, tuning, schedule)),
+        Some(sides) => plan_between(call, sides, tuning, schedule),
     }
 }
 
@@ -212,7 +232,19 @@ fn model(process: &Process, comm: &Comm) -> Model {
 impl Comm {
     /// Whether all members are on this host.
     pub fn is_on_one_host(&self, process: &Process) -> bool {
-        self.group().peers().all(|peer| process.segment().local_index(peer.0).is_some())
+        self.everybody().peers().all(|peer| process.segment().local_index(peer.0).is_some())
+    }
+
+    /// Whether its members have use for flags: an intercommunicator's collectives go by messages.
+    pub fn may_share_flags(&self, process: &Process) -> bool {
+        self.size() > 1 && !self.is_inter() && self.is_on_one_host(process)
+    }
+
+    /// How schedules see an intercommunicator; they number its members as `everybody` does.
+    pub(crate) fn sides(&self) -> Option<Sides> {
+        let local = Place { rank: self.rank(), size: self.size() };
+        let remote = self.counterparts().size();
+        self.is_inter().then(|| Sides { local, remote, first: self.is_first() })
     }
 
     /// The communicator is freed and this member is through with its collectives. Whether it was the last.

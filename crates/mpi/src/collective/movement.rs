@@ -2,7 +2,7 @@
 //!
 //! `None` as a buffer is MPI_IN_PLACE. Before it: `abi::coll`; after it: `run`, by way of `Desk::execute`.
 
-use super::check::{self, blocks, in_place_forbidden, no_alias, own_block, root_of, typed, vector};
+use super::check::{self, NO_DATA, Part, blocks, may_be_in_place, no_alias, own_block, part_of, typed, vector};
 use super::memory::Side;
 use super::nonblocking::{Names, Way, names};
 use super::{Desk, Job, enter};
@@ -64,7 +64,6 @@ impl<'a> Many<'a> {
     }
 }
 
-const NO_DATA: Data = Data { count: 0, type_size: 0, dense: true };
 const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
 
 pub(super) fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
@@ -93,17 +92,16 @@ fn gather_any(
     comm: Handle,
 ) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        let root = root_of(comm, root)?;
-        let at_root = root == comm.rank();
+        let Part { root, is_root, has_own } = part_of(comm, root)?;
         let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
-        match send {
+        match send.filter(|_| has_own) {
             Some(buf) => (job.send, data) = one(process, buf)?,
-            None if at_root => {}
-            None => return Err(in_place_forbidden(name, "send buffer", " except at the root")),
+            None if !has_own => {}
+            None => may_be_in_place(comm, name, "send buffer", is_root)?,
         }
-        if at_root {
-            (job.recv, all) = recv.find(process, comm.size())?;
-            if let Some(buf) = send {
+        if is_root {
+            (job.recv, all) = recv.find(process, comm.counterparts().size())?;
+            if let Some(buf) = send.filter(|_| has_own) {
                 own_block(data.bytes(), all.bytes(root))?;
                 no_alias(buf.at, recv.place(&job.recv, &all, root), data.bytes())?;
             }
@@ -138,17 +136,16 @@ fn scatter_any(
     comm: Handle,
 ) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        let root = root_of(comm, root)?;
-        let at_root = root == comm.rank();
+        let Part { root, is_root, has_own } = part_of(comm, root)?;
         let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
-        match recv {
+        match recv.filter(|_| has_own) {
             Some(buf) => (job.recv, data) = one(process, buf)?,
-            None if at_root => {}
-            None => return Err(in_place_forbidden(name, "receive buffer", " except at the root")),
+            None if !has_own => {}
+            None => may_be_in_place(comm, name, "receive buffer", is_root)?,
         }
-        if at_root {
-            (job.send, all) = send.find(process, comm.size())?;
-            if let Some(buf) = recv {
+        if is_root {
+            (job.send, all) = send.find(process, comm.counterparts().size())?;
+            if let Some(buf) = recv.filter(|_| has_own) {
                 own_block(all.bytes(root), data.bytes())?;
                 no_alias(send.place(&job.send, &all, root), buf.at, data.bytes())?;
             }
@@ -178,9 +175,12 @@ fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_
     enter(comm, |process, comm, desk| {
         let (mut job, mut data) = (Job::default(), NO_DATA);
         let all;
-        (job.recv, all) = recv.find(process, comm.size())?;
-        if let Some(buf) = send {
-            (job.send, data) = one(process, buf)?;
+        (job.recv, all) = recv.find(process, comm.counterparts().size())?;
+        match send {
+            Some(buf) => (job.send, data) = one(process, buf)?,
+            None => may_be_in_place(comm, name, "send buffer", true)?,
+        }
+        if let Some(buf) = send.filter(|_| !comm.is_inter()) {
             own_block(data.bytes(), all.bytes(comm.rank()))?;
             no_alias(buf.at, recv.place(&job.recv, &all, comm.rank()), data.bytes())?;
         }
@@ -209,10 +209,14 @@ fn alltoall_any(way: Way, name: &'static str, send: Option<Many<'_>>, recv: Many
     enter(comm, |process, comm, desk| {
         let (mut job, mut give) = (Job::default(), NO_BLOCKS);
         let take;
-        (job.recv, take) = recv.find(process, comm.size())?;
+        let ranks = comm.counterparts().size();
+        (job.recv, take) = recv.find(process, ranks)?;
         let in_place = send.is_none();
-        if let Some(send) = send {
-            (job.send, give) = send.find(process, comm.size())?;
+        match &send {
+            Some(send) => (job.send, give) = send.find(process, ranks)?,
+            None => may_be_in_place(comm, name, "send buffer", true)?,
+        }
+        if let Some(send) = send.filter(|_| !comm.is_inter()) {
             own_block(give.bytes(comm.rank()), take.bytes(comm.rank()))?;
             no_alias(send.at(), recv.at(), take.bytes(comm.rank()))?;
         }
@@ -241,12 +245,17 @@ fn typed_alltoall(
 ) -> Result<Handle> {
     let (mut send_sizes, mut recv_sizes) = (Vec::new(), Vec::new());
     let (mut job, mut give) = (Job::default(), NO_BLOCKS);
-    let (datatypes, take) = typed(process, recv, comm.size(), &mut recv_sizes)?;
+    let ranks = comm.counterparts().size();
+    let (datatypes, take) = typed(process, recv, ranks, &mut recv_sizes)?;
     job.recv = Side::Typed { at: recv.at, datatypes };
     if let Some(send) = send {
-        let (datatypes, found) = typed(process, send, comm.size(), &mut send_sizes)?;
+        let (datatypes, found) = typed(process, send, ranks, &mut send_sizes)?;
         job.send = Side::Typed { at: send.at, datatypes };
         give = found;
+    } else {
+        may_be_in_place(comm, name, "send buffer", true)?;
+    }
+    if let Some(send) = send.filter(|_| !comm.is_inter()) {
         own_block(give.bytes(comm.rank()), take.bytes(comm.rank()))?;
         no_alias(send.at, recv.at, take.bytes(comm.rank()))?;
     }

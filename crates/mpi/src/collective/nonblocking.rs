@@ -8,13 +8,13 @@
 
 use super::agreement::Agreement;
 use super::run::{Progress, Run, Team};
-use super::{Desk, Job, Ready};
+use super::{Desk, Job, Ready, plan_on};
 use crate::comm::CommRef;
 use crate::process::Process;
 use crate::request::Kind;
 use crate::task::{self, End, Id, Step, Work};
 use hawser_base::{Error, Handle, Result};
-use hawser_coll::{Call, Place, Tuning, plan};
+use hawser_coll::{Call, Tuning};
 use hawser_job::Waiting;
 
 /// How a collective is carried out: the three forms of each MPI function.
@@ -117,6 +117,11 @@ impl Desk {
         (first | (*count & (PERSISTENT_TAGS - 1))) as i32
     }
 
+    /// The tag of the next blocking collective.
+    pub fn upcoming_tag(&self) -> i32 {
+        (self.sequence.wrapping_add(1) & (PERSISTENT_TAGS - 1)) as i32
+    }
+
     /// Plans a call and carries it out, begins it or keeps it: the handle of its request, if it has one.
     #[inline]
     pub fn perform(
@@ -132,13 +137,13 @@ impl Desk {
             return self.execute(process, comm, name, call, job).map(|()| Handle::NULL);
         }
         let Ready { tuning, checks, .. } = self.ready.expect("a desk is prepared when it is entered");
-        let place = Place { rank: comm.rank(), size: comm.size() };
         let mut run = Run::default();
         let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
-        plan(call, place, &tuning, &mut run.schedule);
+        plan_on(comm, call, &tuning, &mut run.schedule);
         let tag = self.next_tag(way == Way::Persistent);
         let agreement = checks.then(|| (Agreement::new(comm, tag, name, call, &job), false));
-        let team = Team { comm: comm.clone(), group: comm.group().clone(), context: comm.collective_context(), tag };
+        let team =
+            Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
         let planned = Box::new(Planned { run, team, job, name, agreement });
         let begin = if way == Way::Persistent { task::persistent } else { task::request };
         begin(process, comm.clone(), Kind::Collective, planned)

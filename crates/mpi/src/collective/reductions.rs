@@ -5,7 +5,7 @@
 //!
 //! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
 
-use super::check::{self, in_place_forbidden, no_alias, root_of};
+use super::check::{self, Part, may_be_in_place, no_alias, part_of};
 use super::equal::equal;
 use super::flags::Kind;
 use super::host::{self, Folding, Parts, SHORT_BYTES};
@@ -14,6 +14,7 @@ use super::nonblocking::{Names, Way, names};
 use super::{Desk, Job, enter};
 use crate::buffer::Buffer;
 use crate::comm::CommRef;
+use crate::inter;
 use crate::ops::{Operation, Reducer};
 use crate::process::Process;
 use crate::types;
@@ -41,6 +42,9 @@ impl Reducing<'_> {
         Job { send: side(send), recv: side(recv), reduction: Some((self.reducer, self.datatype.clone())) }
     }
 }
+
+/// Of a rank that has no part in one.
+const NOTHING: Reduction = Reduction { count: 0, type_size: 0, dense: true, commutative: true, in_place: false };
 
 /// The arguments that most reductions have: `send` and `recv` hold `count` elements each.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +85,18 @@ impl Vectors {
         Ok(Reducing { reducer, datatype, data })
     }
 
+    /// Finds the datatype.
+    #[inline]
+    fn with_type(
+        &self,
+        process: &'static Process,
+        comm: &CommRef,
+        desk: &mut Desk,
+        f: impl FnOnce(&'static Process, &CommRef, &mut Desk, &Arc<Datatype>) -> Result<Handle>,
+    ) -> Result<Handle> {
+        types::with(process, self.datatype, |datatype| f(process, comm, desk, datatype))?
+    }
+
     /// Finds the communicator's desk and the datatype.
     #[inline]
     fn enter(
@@ -88,12 +104,10 @@ impl Vectors {
         comm: Handle,
         f: impl FnOnce(&'static Process, &CommRef, &mut Desk, &Arc<Datatype>) -> Result<Handle>,
     ) -> Result<Handle> {
-        enter(comm, |process, comm, desk| {
-            types::with(process, self.datatype, |datatype| f(process, comm, desk, datatype))?
-        })
+        enter(comm, |process, comm, desk| self.with_type(process, comm, desk, f))
     }
 
-    /// Runs one that needs nothing but these.
+    /// Runs one of the two that go from rank to rank.
     fn run(
         &self,
         way: Way,
@@ -102,6 +116,7 @@ impl Vectors {
         call: impl FnOnce(Reduction) -> Call<'static>,
     ) -> Result<Handle> {
         self.enter(comm, |process, comm, desk, datatype| {
+            inter::refuse(comm, "ranks of two groups have no order; merge them with MPI_Intercomm_merge first")?;
             let reducing = self.check(process, datatype, true)?;
             let (call, count) = (call(reducing.data), self.count as u64);
             let job = reducing.job(self.send.map(|at| (at, count)), Some((self.recv, count)));
@@ -131,6 +146,9 @@ pub fn allreduce(way: Way, vectors: &Vectors, comm: Handle) -> Result<Handle> {
         return equal(way, name, vectors, None, comm);
     }
     vectors.enter(comm, |process, comm, desk, datatype| {
+        if vectors.send.is_none() {
+            may_be_in_place(comm, name, "send buffer", true)?;
+        }
         let reducing = vectors.check(process, datatype, true)?;
         if let Some(host) = desk.lean(way)
             && let Some(parts) = vectors.short(&reducing, true)
@@ -150,23 +168,28 @@ pub fn reduce(way: Way, vectors: &Vectors, root: i32, comm: Handle) -> Result<Ha
     if vectors.op == mpich_op::EQUAL {
         return equal(way, name, vectors, Some(root), comm);
     }
-    vectors.enter(comm, |process, comm, desk, datatype| {
-        let root = root_of(comm, root)?;
-        let at_root = root == comm.rank();
-        if vectors.send.is_none() && !at_root {
-            return Err(in_place_forbidden(name, "send buffer", " except at the root"));
+    enter(comm, |process, comm, desk| {
+        let Part { root, is_root, has_own } = part_of(comm, root)?;
+        if !is_root && !has_own {
+            return desk.perform(way, process, comm, name, &Call::Reduce { root, data: NOTHING }, Job::default());
         }
-        let reducing = vectors.check(process, datatype, at_root)?;
-        if let Some(host) = desk.lean(way)
-            && let Some(parts) = vectors.short(&reducing, at_root)
-        {
-            return host::step(process, comm, host, name, Kind::Reduce { root: root as usize }, &parts)
-                .map(|()| Handle::NULL);
+        if vectors.send.is_none() && has_own {
+            may_be_in_place(comm, name, "send buffer", is_root)?;
         }
-        let (call, count) = (Call::Reduce { root, data: reducing.data }, reducing.data.count);
-        let recv = at_root.then_some((vectors.recv, count));
-        let job = reducing.job(vectors.send.map(|at| (at, count)), recv);
-        desk.perform(way, process, comm, name, &call, job)
+        let vectors = Vectors { send: vectors.send.filter(|_| has_own), ..*vectors };
+        vectors.with_type(process, comm, desk, |process, comm, desk, datatype| {
+            let reducing = vectors.check(process, datatype, is_root)?;
+            if let Some(host) = desk.lean(way)
+                && let Some(parts) = vectors.short(&reducing, is_root)
+            {
+                let kind = Kind::Reduce { root: root as usize };
+                return host::step(process, comm, host, name, kind, &parts).map(|()| Handle::NULL);
+            }
+            let (call, count) = (Call::Reduce { root, data: reducing.data }, reducing.data.count);
+            let recv = is_root.then_some((vectors.recv, count));
+            let job = reducing.job(vectors.send.map(|at| (at, count)), recv);
+            desk.perform(way, process, comm, name, &call, job)
+        })
     })
 }
 
@@ -204,6 +227,9 @@ fn scattered<'a>(
     call: impl FnOnce(Ints<'a>, Reduction) -> Call<'a>,
 ) -> Result<Handle> {
     vectors.enter(comm, |process, comm, desk, datatype| {
+        if vectors.send.is_none() {
+            may_be_in_place(comm, name, "send buffer", true)?;
+        }
         check::counts(&counts, comm.size())?;
         let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
         let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;

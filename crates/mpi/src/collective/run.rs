@@ -45,6 +45,21 @@ pub struct Team {
     pub tag: i32,
 }
 
+impl Team {
+    /// A rank of the schedule, as messages name it.
+    #[cold]
+    fn name(&self, rank: u32) -> String {
+        if !self.comm.is_inter() || !Arc::ptr_eq(&self.group, self.comm.everybody()) {
+            return format!("rank {rank}");
+        }
+        let peer = self.group.peer(rank);
+        match peer.and_then(|peer| self.comm.group().rank_of(peer)) {
+            Some(rank) => format!("rank {rank} of the local group"),
+            None => format!("rank {} of the remote group", peer.map_or(-1, |peer| self.comm.rank_of(peer))),
+        }
+    }
+}
+
 /// A step under way.
 struct Open {
     request: u32,
@@ -118,7 +133,7 @@ impl Run {
             match self.stage {
                 Stage::Begin => self.stage = self.begin_round(process, team, patient),
                 Stage::Comms => {
-                    if !self.reap(&mut process.lane(team.comm.lane()).enter()) {
+                    if !self.reap(team, &mut process.lane(team.comm.lane()).enter()) {
                         return Progress::Waits;
                     }
                     self.stage = Stage::Locals;
@@ -160,7 +175,7 @@ impl Run {
                 Progress::Ended => return self.finish(),
                 Progress::Waits => {
                     let reason = self.reason(team, call);
-                    process.wait_until(team.comm.lane(), || reason.clone(), |lane| self.reap(lane).then_some(()));
+                    process.wait_until(team.comm.lane(), || reason.clone(), |lane| self.reap(team, lane).then_some(()));
                 }
                 Progress::WaitsForHost => self.complete_host(process, team, host, call),
             }
@@ -211,7 +226,7 @@ impl Run {
     }
 
     /// Takes away what has ended; true when nothing is under way any more.
-    fn reap(&mut self, lane: &mut Lane) -> bool {
+    fn reap(&mut self, team: &Team, lane: &mut Lane) -> bool {
         while let Some(&Open { request, rank, receives }) = self.open.last() {
             let entry = lane.core.requests.get(request);
             let Some(status) = entry.status() else {
@@ -219,8 +234,8 @@ impl Run {
                 return false;
             };
             let wrong = match (status.error, receives) {
-                (Some(class), receives) => Some(failed(class, rank, receives)),
-                (None, Some(bytes)) if status.bytes != bytes => Some(too_short(rank, status.bytes, bytes)),
+                (Some(class), receives) => Some(failed(class, &team.name(rank), receives)),
+                (None, Some(bytes)) if status.bytes != bytes => Some(too_short(&team.name(rank), status.bytes, bytes)),
                 _ => None,
             };
             if let Some(error) = wrong {
@@ -300,6 +315,7 @@ impl Run {
             call: call.to_owned(),
             communicator: team.comm.display_name(),
             peer: wait_peer(awaited),
+            remote: team.comm.remote_rank(awaited),
             tag: Tag::None,
             context: team.comm.context().0,
             extra: self.round as u64,
@@ -395,10 +411,10 @@ impl Starting<'_> {
             let want = self.want(peer);
             match pt2pt::recv_direct(process, self.lane, &want, peer, into, rank as i32) {
                 Some(Status { error: Some(class), .. }) => {
-                    keep_first(self.failure, failed(class, rank, Some(into.len() as u64)));
+                    keep_first(self.failure, failed(class, &self.team.name(rank), Some(into.len() as u64)));
                 }
                 Some(status) if status.bytes != into.len() as u64 => {
-                    keep_first(self.failure, too_short(rank, status.bytes, into.len() as u64));
+                    keep_first(self.failure, too_short(&self.team.name(rank), status.bytes, into.len() as u64));
                 }
                 Some(_) => {}
                 None => self.post_buffer(rank, Buffer::Dense(into)),
@@ -415,22 +431,22 @@ fn keep_first(failure: &mut Option<Error>, error: Error) {
 }
 
 #[cold]
-fn failed(class: Class, rank: u32, receives: Option<u64>) -> Error {
+fn failed(class: Class, rank: &str, receives: Option<u64>) -> Error {
     let text = match (class, receives) {
         (Class::Truncate, Some(bytes)) => format!(
-            "rank {rank} sent more than the {bytes} bytes that this rank expects; counts and types of the collective \
+            "{rank} sent more than the {bytes} bytes that this rank expects; counts and types of the collective \
              do not agree"
         ),
-        (Class::ProcAborted, _) => format!("rank {rank} has ended and takes part in no collective"),
-        (_, _) => format!("a message of the collective, with rank {rank}, failed"),
+        (Class::ProcAborted, _) => format!("{rank} has ended and takes part in no collective"),
+        (_, _) => format!("a message of the collective, with {rank}, failed"),
     };
     Error::new(class, text)
 }
 
 #[cold]
-fn too_short(rank: u32, got: u64, expected: u64) -> Error {
+fn too_short(rank: &str, got: u64, expected: u64) -> Error {
     let text = format!(
-        "rank {rank} sent {got} bytes where this rank expects {expected}; counts and types of the collective do not agree"
+        "{rank} sent {got} bytes where this rank expects {expected}; counts and types of the collective do not agree"
     );
     Error::new(Class::Truncate, text)
 }

@@ -19,11 +19,15 @@ use std::sync::Arc;
 
 /// Among whom, and how they tell their messages from others.
 pub enum Venue<'a> {
-    /// All members of a communicator, as in any other collective on it.
+    /// All members of a communicator, as in any other collective on it; on an intercommunicator of both groups.
     Comm(&'a CommRef),
     /// Members of `group` alone, on a communicator that has them all. `tag` must be negative: the
     /// application's collectives have the others.
     Some { comm: &'a CommRef, group: Arc<Group>, context: Context, tag: i32 },
+}
+
+fn place_in(group: &Group) -> Place {
+    Place { rank: group.rank().expect("only members take part"), size: group.size() }
 }
 
 const WORD_BYTES: usize = 8;
@@ -91,17 +95,23 @@ impl Runs {
 impl Venue<'_> {
     fn place(&self) -> Place {
         match self {
-            Venue::Comm(comm) => Place { rank: comm.rank(), size: comm.size() },
-            Venue::Some { group, .. } => {
-                Place { rank: group.rank().expect("only members take part"), size: group.size() }
-            }
+            Venue::Comm(comm) => place_in(comm.everybody()),
+            Venue::Some { group, .. } => place_in(group),
         }
     }
 
     fn execute(&self, process: &'static Process, name: &'static str, call: &Call<'_>, job: Job) -> Result<()> {
         let (comm, group, context, tag) = match self {
-            Venue::Comm(comm) => {
+            Venue::Comm(comm) if !comm.is_inter() => {
                 return at_desk(process, comm, |desk| desk.execute(process, comm, name, call, job));
+            }
+            Venue::Comm(comm) => {
+                let (place, plan_all) = (self.place(), plan);
+                return at_desk(process, comm, |desk| {
+                    desk.run(process, comm, name, job, |tuning, schedule| {
+                        plan_all(call, place, tuning, schedule);
+                    })
+                });
             }
             Venue::Some { comm, group, context, tag } => (*comm, group, *context, *tag),
         };
@@ -184,11 +194,23 @@ impl Venue<'_> {
 
     /// The word of rank 0.
     pub fn spread(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
-        let mut spreading = OnWords::spread(word);
-        self.execute(process, name, &spreading.call, spreading.job)?;
-        let mut word = [0];
-        spreading.words.get(&mut word);
+        let mut word = [word];
+        self.spread_from(process, name, 0, &mut word)?;
         Ok(word[0])
+    }
+
+    /// The words of rank `root`.
+    pub fn spread_from(
+        &self,
+        process: &'static Process,
+        name: &'static str,
+        root: u32,
+        words: &mut [u64],
+    ) -> Result<()> {
+        let mut spreading = OnWords::spread(root, words);
+        self.execute(process, name, &spreading.call, spreading.job)?;
+        spreading.words.get(words);
+        Ok(())
     }
 }
 
@@ -211,13 +233,13 @@ impl OnWords {
         Ok(OnWords { words, call: Call::Allreduce(data), job })
     }
 
-    /// From rank 0.
-    fn spread(word: u64) -> OnWords {
-        let mut words = Words::new(1);
-        words.set(0, &[word]);
-        let data = Data { count: 1, type_size: WORD_BYTES as u64, dense: true };
+    /// From `root`.
+    fn spread(root: u32, mine: &[u64]) -> OnWords {
+        let mut words = Words::new(mine.len());
+        words.set(0, mine);
+        let data = Data { count: mine.len() as u64, type_size: WORD_BYTES as u64, dense: true };
         let job = Job { recv: words.side(), ..Job::default() };
-        OnWords { words, call: Call::Bcast { root: 0, data }, job }
+        OnWords { words, call: Call::Bcast { root, data }, job }
     }
 }
 
@@ -241,7 +263,8 @@ impl Meeting {
             limits: Limits::DEFAULT,
             forced: forced()?,
         };
-        let team = Team { comm: comm.clone(), group: comm.group().clone(), context: comm.collective_context(), tag };
+        let team =
+            Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
         Ok(Meeting { team, tuning, run: Run::default(), words: Words::new(0) })
     }
 
@@ -262,12 +285,11 @@ impl Meeting {
 
     /// Begins the word of rank 0.
     pub fn spread(&mut self, word: u64) -> Result<()> {
-        self.begin(OnWords::spread(word))
+        self.begin(OnWords::spread(0, &[word]))
     }
 
     fn begin(&mut self, on: OnWords) -> Result<()> {
-        let place = Place { rank: self.team.comm.rank(), size: self.team.comm.size() };
-        plan(&on.call, place, &self.tuning, &mut self.run.schedule);
+        plan(&on.call, place_in(&self.team.group), &self.tuning, &mut self.run.schedule);
         self.words = on.words;
         self.run.begin(on.job)
     }

@@ -2,7 +2,7 @@
 //!
 //! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
 
-use super::check::{self, root_of};
+use super::check::{self, NO_DATA, Part, part_of};
 use super::flags::Kind;
 use super::host::{self, Parts, SHORT_BYTES};
 use super::memory::Side;
@@ -27,7 +27,7 @@ pub fn barrier(way: Way, comm: Handle) -> Result<Handle> {
 /// A barrier that is part of the function `name`.
 pub fn barrier_of(name: &'static str, comm: Handle) -> Result<()> {
     enter(comm, |process, comm, desk| {
-        if comm.size() == 1 {
+        if comm.everybody().size() == 1 {
             return Ok(());
         }
         if let Some(host) = desk.lean(Way::Blocking) {
@@ -42,9 +42,13 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
     const NAMES: Names = names!("Bcast" "bcast");
     let name = NAMES.of(way);
     enter(comm, |process, comm, desk| {
-        let root = root_of(comm, root)?;
+        let Part { root, is_root, has_own } = part_of(comm, root)?;
+        if !is_root && !has_own {
+            return desk.perform(way, process, comm, name, &Call::Bcast { root, data: NO_DATA }, Job::default());
+        }
         let buffer = Buffer::new(process, buf)?;
-        if way == Way::Blocking && (comm.size() == 1 || buffer.is_empty() && !desk.checks()) {
+        let is_nothing = buffer.is_empty() && !comm.is_inter() && !desk.checks();
+        if way == Way::Blocking && (comm.everybody().size() == 1 || is_nothing) {
             return Ok(Handle::NULL);
         }
         if buffer.len() <= SHORT_BYTES as u64

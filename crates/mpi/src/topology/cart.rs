@@ -3,7 +3,7 @@
 //! Ranks are in row-major order: the last coordinate counts fastest. Before it: `abi::topology`; after it:
 //! `placement`, which keeps the ranks of a host together in the grid, and `make`.
 
-use super::{Shape, Topology, make, mapped, none, placement};
+use super::{Shape, Topology, make, mapped, none, old_comm, placement};
 use crate::comm::Comm;
 use crate::process;
 use hawser_base::{Class, Error, Handle, Result};
@@ -139,7 +139,7 @@ pub fn of(comm: &Comm) -> Result<&Cart> {
 pub fn create(comm: Handle, dims: &[i32], periods: &[i32], reorder: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Cart_create";
     let process = process::get()?;
-    let old = process.comm(comm)?;
+    let old = old_comm(process, comm)?;
     let cart = Cart::new(dims, periods, old.size())?;
     let ranks = match reorder {
         true => placement::of_grid(process, NAME, &old, &cart)?,
@@ -151,7 +151,7 @@ pub fn create(comm: Handle, dims: &[i32], periods: &[i32], reorder: bool) -> Res
 /// MPI_Cart_map: the rank that MPI_Cart_create with reorder gives this process; collective, as that is.
 pub fn map(comm: Handle, dims: &[i32], periods: &[i32]) -> Result<i32> {
     let process = process::get()?;
-    let old = process.comm(comm)?;
+    let old = old_comm(process, comm)?;
     let cart = Cart::new(dims, periods, old.size())?;
     let ranks = placement::of_grid(process, "MPI_Cart_map", &old, &cart)?;
     Ok(mapped(&ranks, old.rank()))

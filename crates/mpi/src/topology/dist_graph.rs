@@ -3,7 +3,7 @@
 //! Before it: `abi::topology`; after it: `placement`, `make`, and `collective::team`, by which ranks tell each
 //! other of edges.
 
-use super::{Near, Shape, Topology, make, none, placement};
+use super::{Near, Shape, Topology, make, none, old_comm, placement};
 use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef};
 use crate::process::{self, Process};
@@ -58,7 +58,7 @@ pub fn of(comm: &Comm) -> Result<(&DistGraph, &Near)> {
 /// MPI_Dist_graph_create_adjacent.
 pub fn create_adjacent(comm: Handle, sources: Edges<'_>, destinations: Edges<'_>, reorder: bool) -> Result<Handle> {
     let process = process::get()?;
-    let old = process.comm(comm)?;
+    let old = old_comm(process, comm)?;
     let node = Node { sources: list(&old, &sources)?, destinations: list(&old, &destinations)? };
     finish(process, "MPI_Dist_graph_create_adjacent", &old, node, sources.weights.is_some(), reorder)
 }
@@ -67,7 +67,7 @@ pub fn create_adjacent(comm: Handle, sources: Edges<'_>, destinations: Edges<'_>
 pub fn create(comm: Handle, leaving: Leaving<'_>, reorder: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Dist_graph_create";
     let process = process::get()?;
-    let old = process.comm(comm)?;
+    let old = old_comm(process, comm)?;
     let words = spread(&leaving, old.size())?;
     let told = Venue::Comm(&old).exchange(process, NAME, &words)?;
     let node = Node::read(&told.concat());

@@ -2,7 +2,7 @@
 //!
 //! Before it: `abi::topology`; after it: `placement`, and `make`.
 
-use super::{Shape, Topology, make, mapped, none, placement};
+use super::{Shape, Topology, make, mapped, none, old_comm, placement};
 use crate::comm::Comm;
 use crate::process;
 use hawser_base::{Class, Error, Handle, Result};
@@ -73,13 +73,14 @@ pub fn of(comm: &Comm) -> Result<&Graph> {
 
 fn order(name: &'static str, comm: Handle, graph: &Graph, reorder: bool) -> Result<Vec<u32>> {
     let process = process::get()?;
+    let old = old_comm(process, comm)?;
     let nodes = graph.index.len() as u32;
     if !reorder {
         return Ok((0..nodes).collect());
     }
     let edges: Vec<(u32, u32, u32)> =
         (0..nodes).flat_map(|from| graph.neighbors(from).iter().map(move |&to| (from, to, 1))).collect();
-    placement::of_graph(process, name, &process.comm(comm)?, nodes, &edges)
+    placement::of_graph(process, name, &old, nodes, &edges)
 }
 
 /// MPI_Graph_create.

@@ -1,0 +1,68 @@
+//! Intercommunicators: what they are asked, how they are made.
+//!
+//! Before it: the exported functions. After it: `mpi::inter`.
+
+use crate::abi::Abi;
+use crate::arg::{Out, handle};
+use crate::group;
+use crate::raise::Result;
+use hawser_base::Handle;
+use hawser_mpi::{inter, process};
+use std::ffi::c_int;
+
+/// # Safety
+/// The contract of MPI_Comm_test_inter.
+pub unsafe fn test<A: Abi>(comm: A::Comm, flag: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let flag = unsafe { Out::new(flag, "flag") }?;
+    flag.put(inter::test_inter(handle(comm)?)?.into());
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_remote_size.
+pub unsafe fn remote_size<A: Abi>(comm: A::Comm, size: *mut c_int) -> Result {
+    // SAFETY: the caller's argument.
+    let size = unsafe { Out::new(size, "size") }?;
+    size.put(inter::remote_group(handle(comm)?)?.size() as c_int);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Comm_remote_group.
+pub unsafe fn remote_group<A: Abi>(comm: A::Comm, group: *mut A::Group) -> Result {
+    // SAFETY: the caller's argument.
+    let group = unsafe { Out::handle(group, "group") }?;
+    let remote = inter::remote_group(handle(comm)?)?;
+    group.set(group::new_handle(process::get()?, remote)?);
+    Ok(())
+}
+
+/// `peer_comm` matters at the local leader alone.
+///
+/// # Safety
+/// The contract of MPI_Intercomm_create.
+pub unsafe fn create<A: Abi>(
+    local_comm: A::Comm,
+    local_leader: c_int,
+    peer_comm: A::Comm,
+    remote_leader: c_int,
+    tag: c_int,
+    newintercomm: *mut A::Comm,
+) -> Result {
+    // SAFETY: the caller's argument.
+    let newintercomm = unsafe { Out::handle(newintercomm, "newintercomm") }?;
+    let peers = handle(peer_comm).unwrap_or(Handle::NULL);
+    let (leader, remote) = (A::rank_in(local_leader), A::rank_in(remote_leader));
+    newintercomm.set(inter::create(handle(local_comm)?, leader, peers, remote, A::tag_in(tag))?);
+    Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Intercomm_merge.
+pub unsafe fn merge<A: Abi>(intercomm: A::Comm, high: c_int, newintracomm: *mut A::Comm) -> Result {
+    // SAFETY: the caller's argument.
+    let newintracomm = unsafe { Out::handle(newintracomm, "newintracomm") }?;
+    newintracomm.set(inter::merge(handle(intercomm)?, high != 0)?);
+    Ok(())
+}

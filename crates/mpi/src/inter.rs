@@ -1,0 +1,222 @@
+//! Intercommunicators: two groups that talk to each other (MPI-5.0 §7.6).
+//!
+//! Both sides have one context, agreed on as `comm_create` does it. Where they have no communicator in common yet, each
+//! round is one in the local group, one between the leaders, and the result spread in the local group. What fails at
+//! a leader before the other side has heard of it is told to the local group, which would wait for ever.
+//!
+//! Before it: `abi::comm`, `comm_create`; after it: `comm`, `collective::team`.
+
+use crate::collective::team::Venue;
+use crate::comm::{Comm, CommRef};
+use crate::comm_create::{agree, agree_by, make};
+use crate::context_ids::Rounds;
+use crate::group::Group;
+use crate::process::{self, Process};
+use hawser_base::{Class, Error, Handle, Peer, Result};
+use std::sync::Arc;
+
+/// Functions that are for intracommunicators alone (MPI_ERR_COMM). `instead`: what the user can do.
+pub fn refuse(comm: &Comm, instead: &str) -> Result<()> {
+    if comm.is_inter() {
+        let text = format!("{} is an intercommunicator; {instead}", comm.display_name());
+        return Err(Error::new(Class::Comm, text));
+    }
+    Ok(())
+}
+
+/// MPI_Comm_test_inter.
+pub fn test_inter(comm: Handle) -> Result<bool> {
+    Ok(process::get()?.comm(comm)?.is_inter())
+}
+
+/// MPI_Comm_remote_group, and for MPI_Comm_remote_size.
+pub fn remote_group(comm: Handle) -> Result<Arc<Group>> {
+    Ok(intercomm(process::get()?, comm)?.counterparts().clone())
+}
+
+fn intercomm(process: &'static Process, comm: Handle) -> Result<CommRef> {
+    let found = process.comm(comm)?;
+    if found.is_inter() {
+        return Ok(found);
+    }
+    let text = format!("{} is no intercommunicator; it has no remote group", found.display_name());
+    Err(Error::new(Class::Comm, text))
+}
+
+/// MPI_Intercomm_create. `peer_comm`, `remote_leader` and `tag` matter at the local leader alone.
+pub fn create(
+    local_comm: Handle,
+    local_leader: i32,
+    peer_comm: Handle,
+    remote_leader: i32,
+    tag: i32,
+) -> Result<Handle> {
+    const NAME: &str = "MPI_Intercomm_create";
+    let process = process::get()?;
+    let local = process.comm(local_comm)?;
+    refuse(&local, "pass an intracommunicator as local_comm")?;
+    local.peer(local_leader).map_err(|error| Error::new(error.class(), format!("local_leader: {}", error.cause())))?;
+    let leads = local.rank() == local_leader as u32;
+    let met = leads.then(|| leaders(process, peer_comm, remote_leader, tag)?.meet(process, NAME, local.group()));
+    let remote = told(process, NAME, &local, local_leader as u32, met.as_ref());
+    let leaders = met.transpose()?.map(|(leaders, _)| leaders);
+    let remote = remote?;
+    let mut bridge = Bridge { process, name: NAME, local: Venue::Comm(&local), leader: local_leader as u32, leaders };
+    let salt = bridge.max(local.context().number().into())? as u32;
+    let context = agree_by(process, &mut bridge, salt, true)?;
+    make(process, NAME, &local, Comm::between(context, local.group().clone(), remote))
+}
+
+/// The remote group, as the leader tells it to the local group, or the class of its error.
+fn told(
+    process: &'static Process,
+    name: &'static str,
+    local: &CommRef,
+    leader: u32,
+    met: Option<&Result<(Leaders, Vec<u64>)>>,
+) -> Result<Arc<Group>> {
+    let (mut members, class) = match met {
+        Some(Ok((_, members))) => (members.clone(), Class::Success),
+        Some(Err(error)) => (Vec::new(), error.class()),
+        None => (Vec::new(), Class::Success),
+    };
+    let venue = Venue::Comm(local);
+    let mut words = [members.len() as u64, class as u64];
+    venue.spread_from(process, name, leader, &mut words)?;
+    if words[0] == 0 {
+        let class = i32::try_from(words[1]).ok().and_then(Class::from_value).unwrap_or(Class::Intern);
+        let text = format!("the local leader, rank {leader} of {}, reports an error", local.display_name());
+        return Err(Error::new(class, text));
+    }
+    members.resize(words[0] as usize, 0);
+    venue.spread_from(process, name, leader, &mut members)?;
+    let peers = members.into_iter().map(|member| Peer(member as u32)).collect();
+    Ok(Arc::new(Group::of(peers, process.me())))
+}
+
+/// The two leaders, and how they talk.
+struct Leaders {
+    comm: CommRef,
+    group: Arc<Group>,
+    tag: i32,
+}
+
+fn leaders(process: &'static Process, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Leaders> {
+    let comm = process.comm(peer_comm).map_err(|error| in_argument("peer_comm", &error))?;
+    let other = comm.peer(remote_leader).map_err(|error| in_argument("remote_leader", &error))?;
+    if tag < 0 {
+        return Err(Error::new(Class::Tag, format!("tag {tag} is negative")));
+    }
+    let me = process.me();
+    if other == me {
+        let text = format!("remote_leader: rank {remote_leader} of {} is the local leader itself", comm.display_name());
+        return Err(Error::new(Class::Rank, text));
+    }
+    // The same order on both sides.
+    let group = Arc::new(Group::of(vec![me.min(other), me.max(other)], me));
+    Ok(Leaders { comm, group, tag: !tag })
+}
+
+fn in_argument(argument: &str, error: &Error) -> Error {
+    Error::new(error.class(), format!("{argument}: {}", error.cause()))
+}
+
+impl Leaders {
+    /// The application's collectives on this context have the tags from 0 up.
+    fn venue(&self) -> Venue<'_> {
+        let context = self.comm.collective_context();
+        Venue::Some { comm: &self.comm, group: self.group.clone(), context, tag: self.tag }
+    }
+
+    /// The members of the remote group. MPI_ERR_COMM where the groups overlap.
+    fn meet(self, process: &'static Process, name: &'static str, local: &Group) -> Result<(Leaders, Vec<u64>)> {
+        let venue = self.venue();
+        let sizes = venue.gather_all(process, name, &[local.size().into()])?;
+        let most = sizes[0].max(sizes[1]) as usize;
+        let mut mine: Vec<u64> = local.peers().map(|peer| peer.0.into()).collect();
+        mine.resize(most, 0);
+        let both = venue.gather_all(process, name, &mine)?;
+        let other = 1 - self.group.rank().expect("a leader is one of the two") as usize;
+        let remote = both[other * most..][..sizes[other] as usize].to_vec();
+        if let Some(&peer) = remote.iter().find(|&&peer| local.rank_of(Peer(peer as u32)).is_some()) {
+            let text = format!("rank {peer} of MPI_COMM_WORLD is in both groups; they must have no process in common");
+            return Err(Error::new(Class::Comm, text));
+        }
+        Ok((self, remote))
+    }
+}
+
+/// Both groups in one agreement.
+struct Bridge<'a> {
+    process: &'static Process,
+    name: &'static str,
+    local: Venue<'a>,
+    /// The local leader's rank.
+    leader: u32,
+    /// On the leader.
+    leaders: Option<Leaders>,
+}
+
+impl Bridge<'_> {
+    fn across(&mut self, words: &mut [u64], fold: impl Fn(&Venue<'_>, &mut [u64]) -> Result<()>) -> Result<()> {
+        fold(&self.local, words)?;
+        if let Some(leaders) = &self.leaders {
+            fold(&leaders.venue(), words)?;
+        }
+        self.local.spread_from(self.process, self.name, self.leader, words)
+    }
+}
+
+impl Rounds for Bridge<'_> {
+    fn and(&mut self, words: &mut [u64]) -> Result<()> {
+        let (process, name) = (self.process, self.name);
+        self.across(words, |venue, words| venue.and(process, name, words))
+    }
+
+    fn max(&mut self, word: u64) -> Result<u64> {
+        let (process, name, mut words) = (self.process, self.name, [word]);
+        self.across(&mut words, |venue, words| {
+            words[0] = venue.max(process, name, words[0])?;
+            Ok(())
+        })?;
+        Ok(words[0])
+    }
+}
+
+/// MPI_Intercomm_merge. Where both groups say the same of `high`, that of the lower process comes first.
+pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
+    const NAME: &str = "MPI_Intercomm_merge";
+    let process = process::get()?;
+    let old = intercomm(process, comm)?;
+    let venue = Venue::Comm(&old);
+    let highs = venue.gather_all(process, NAME, &[high.into()])?;
+    let firsts = if old.is_first() { old.size() } else { old.counterparts().size() } as usize;
+    let (first, second) = highs.split_at(firsts);
+    if [first, second].iter().any(|group| group.iter().any(|&high| high != group[0])) {
+        let text = "high is true on some ranks of a group and false on others; all ranks of a group pass the same";
+        return Err(Error::new(Class::Arg, text));
+    }
+    let mut peers: Vec<Peer> = old.everybody().peers().collect();
+    if first[0] > second[0] {
+        peers.rotate_left(firsts);
+    }
+    let context = agree(process, NAME, &venue, &old, true)?;
+    make(process, NAME, &old, Comm::new(context, Arc::new(Group::of(peers, process.me()))))
+}
+
+/// Nobody of the new group.
+const OUTSIDE: u64 = u64::MAX;
+
+/// The part of the remote group that its members name in MPI_Comm_create, as they order it.
+pub(crate) fn remote_subgroup(
+    process: &'static Process,
+    name: &'static str,
+    old: &CommRef,
+    group: &Group,
+) -> Result<Arc<Group>> {
+    let places = Venue::Comm(old).gather_all(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
+    let place = |peer: Peer| old.everybody().rank_of(peer).map_or(OUTSIDE, |rank| places[rank as usize]);
+    let mut members: Vec<Peer> = old.counterparts().peers().filter(|&peer| place(peer) != OUTSIDE).collect();
+    members.sort_by_key(|&peer| place(peer));
+    Ok(Arc::new(Group::of(members, process.me())))
+}
