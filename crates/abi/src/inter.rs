@@ -5,10 +5,13 @@
 use crate::abi::Abi;
 use crate::arg::{Out, handle};
 use crate::group;
-use crate::raise::Result;
+use crate::raise::{Fault, Object, Result};
+use crate::session::tag_in;
 use hawser_base::Handle;
+use hawser_base::handle::Kind;
+use hawser_mpi::errhandler::Errhandler;
 use hawser_mpi::{inter, process};
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 /// # Safety
 /// The contract of MPI_Comm_test_inter.
@@ -56,6 +59,32 @@ pub unsafe fn create<A: Abi>(
     let (leader, remote) = (A::rank_in(local_leader), A::rank_in(remote_leader));
     newintercomm.set(inter::create(handle(local_comm)?, leader, peers, remote, A::tag_in(tag))?);
     Ok(())
+}
+
+/// # Safety
+/// The contract of MPI_Intercomm_create_from_groups. What goes wrong is told to the error handler of the call (MPI-5.0
+/// §7.6.2).
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn create_from_groups<A: Abi>(
+    local_group: A::Group,
+    local_leader: c_int,
+    remote_group: A::Group,
+    remote_leader: c_int,
+    stringtag: *const c_char,
+    info: A::Info,
+    errhandler: A::Errhandler,
+    newintercomm: *mut A::Comm,
+) -> Result {
+    let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Comm)?;
+    let create = || {
+        // SAFETY: the caller's arguments.
+        let (newintercomm, tag) = unsafe { (Out::handle(newintercomm, "newintercomm")?, tag_in::<A>(stringtag)?) };
+        let local = (handle(local_group)?, A::rank_in(local_leader));
+        let remote = (handle(remote_group)?, A::rank_in(remote_leader));
+        newintercomm.set(inter::create_from_groups(local, remote, &tag, handle(info)?, errhandler.clone())?);
+        Ok(())
+    };
+    create().map_err(|error| Fault::of(Object::Given(Kind::Comm, errhandler.clone()), error))
 }
 
 /// # Safety

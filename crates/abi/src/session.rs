@@ -103,6 +103,20 @@ pub unsafe fn group_from_pset<A: Abi>(
     Ok(())
 }
 
+/// A string tag (MPI_ERR_ARG where it is too long).
+///
+/// # Safety
+/// As for `arg::text`.
+pub(crate) unsafe fn tag_in<A: Abi>(stringtag: *const c_char) -> hawser_base::Result<Vec<u8>> {
+    // SAFETY: the caller's promise.
+    let tag = unsafe { arg::text(stringtag, "stringtag") }?;
+    if tag.len() < A::LIMITS.stringtag {
+        return Ok(tag);
+    }
+    let text = format!("stringtag has {} bytes; at most {} fit", tag.len(), A::LIMITS.stringtag - 1);
+    Err(Error::new(Class::Arg, text))
+}
+
 /// # Safety
 /// The contract of MPI_Comm_create_from_group. What goes wrong is told to the error handler of the call (MPI-5.0 §7.4.2).
 pub unsafe fn comm_create_from_group<A: Abi>(
@@ -115,11 +129,7 @@ pub unsafe fn comm_create_from_group<A: Abi>(
     let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Comm)?;
     let create = || {
         // SAFETY: the caller's arguments.
-        let (newcomm, tag) = unsafe { (Out::handle(newcomm, "newcomm")?, arg::text(stringtag, "stringtag")?) };
-        if tag.len() >= A::LIMITS.stringtag {
-            let text = format!("stringtag has {} bytes; at most {} fit", tag.len(), A::LIMITS.stringtag - 1);
-            return Err(Error::new(Class::Arg, text));
-        }
+        let (newcomm, tag) = unsafe { (Out::handle(newcomm, "newcomm")?, tag_in::<A>(stringtag)?) };
         let new = meeting::create_from_group(handle(group)?, &tag, handle(info)?, errhandler.clone())?;
         newcomm.set(new);
         Ok(())

@@ -243,7 +243,7 @@ impl Comm {
 }
 
 /// The order of the groups of an intercommunicator, for all members alike.
-fn comes_first(group: &Group, other: &Group) -> bool {
+pub(crate) fn comes_first(group: &Group, other: &Group) -> bool {
     group.peer(0) < other.peer(0)
 }
 

@@ -7,11 +7,13 @@
 //! Before it: `abi::comm`, `comm_create`; after it: `comm`, `collective::team`.
 
 use crate::collective::team::Venue;
-use crate::comm::{Comm, CommRef};
-use crate::comm_create::{agree, agree_by, make};
+use crate::comm::{Comm, CommRef, comes_first};
+use crate::comm_create::{agree, agree_by, group_of, make};
 use crate::context_ids::Rounds;
+use crate::errhandler::Errhandler;
 use crate::group::Group;
 use crate::process::{self, Process};
+use crate::{info, meeting, session};
 use hawser_base::{Class, Error, Handle, Peer, Result};
 use std::sync::Arc;
 
@@ -91,7 +93,7 @@ fn told(
     members.resize(words[0] as usize, 0);
     venue.spread_from(process, name, leader, &mut members)?;
     let peers = members.into_iter().map(|member| Peer(member as u32)).collect();
-    Ok(Arc::new(Group::of(peers, process.me())))
+    Ok(Arc::new(Group::of(peers, process.me()).in_session(local.group().session())))
 }
 
 /// The two leaders, and how they talk.
@@ -139,8 +141,7 @@ impl Leaders {
         let other = 1 - self.group.rank().expect("a leader is one of the two") as usize;
         let remote = both[other * most..][..sizes[other] as usize].to_vec();
         if let Some(&peer) = remote.iter().find(|&&peer| local.rank_of(Peer(peer as u32)).is_some()) {
-            let text = format!("rank {peer} of MPI_COMM_WORLD is in both groups; they must have no process in common");
-            return Err(Error::new(Class::Comm, text));
+            return Err(Error::new(Class::Comm, in_both(Peer(peer as u32))));
         }
         Ok((self, remote))
     }
@@ -183,6 +184,51 @@ impl Rounds for Bridge<'_> {
     }
 }
 
+/// MPI_Intercomm_create_from_groups: all of both groups meet (`meeting`); the leaders have nothing to do that others have
+/// not.
+pub fn create_from_groups(
+    local: (Handle, i32),
+    remote: (Handle, i32),
+    stringtag: &[u8],
+    info: Handle,
+    errhandler: Errhandler,
+) -> Result<Handle> {
+    const NAME: &str = "MPI_Intercomm_create_from_groups";
+    let process = process::get()?;
+    let (group, other) = (led(process, local, "local")?, led(process, remote, "remote")?);
+    session::check_open(group.session())?;
+    let hints = info::hints(info)?;
+    if group.rank().is_none() {
+        let text = "this process is not in local_group; only members of the two groups call this function";
+        return Err(Error::new(Class::Group, text));
+    }
+    if let Some(peer) = other.peers().find(|&peer| group.rank_of(peer).is_some()) {
+        return Err(Error::new(Class::Comm, in_both(peer)));
+    }
+    let (first, second) = if comes_first(&group, &other) { (&group, &other) } else { (&other, &group) };
+    let everybody = Arc::new(Group::of(first.peers().chain(second.peers()).collect(), process.me()));
+    let context = meeting::agree(process, NAME, &everybody, stringtag)?;
+    let handle = make(process, NAME, &process.meeting(), Comm::between(context, group, other))?;
+    let new = process.comm(handle)?;
+    new.errhandler.set(errhandler);
+    new.hints.set(&hints);
+    Ok(handle)
+}
+
+/// A group and its leader's rank (MPI_ERR_RANK).
+fn led(process: &'static Process, (group, leader): (Handle, i32), which: &str) -> Result<Arc<Group>> {
+    let found = group_of(process, group).map_err(|error| in_argument(&format!("{which}_group"), &error))?;
+    if u32::try_from(leader).is_ok_and(|leader| leader < found.size()) {
+        return Ok(found);
+    }
+    let text = format!("{which}_leader {leader} is not in {which}_group, which has {} processes", found.size());
+    Err(Error::new(Class::Rank, text))
+}
+
+fn in_both(peer: Peer) -> String {
+    format!("rank {peer} of MPI_COMM_WORLD is in both groups; they must have no process in common")
+}
+
 /// MPI_Intercomm_merge. Where both groups say the same of `high`, that of the lower process comes first.
 pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Intercomm_merge";
@@ -201,7 +247,12 @@ pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
         peers.rotate_left(firsts);
     }
     let context = agree(process, NAME, &venue, &old, true)?;
-    make(process, NAME, &old, Comm::new(context, Arc::new(Group::of(peers, process.me()))))
+    make(
+        process,
+        NAME,
+        &old,
+        Comm::new(context, Arc::new(Group::of(peers, process.me()).in_session(old.group().session()))),
+    )
 }
 
 /// Nobody of the new group.
@@ -218,5 +269,5 @@ pub(crate) fn remote_subgroup(
     let place = |peer: Peer| old.everybody().rank_of(peer).map_or(OUTSIDE, |rank| places[rank as usize]);
     let mut members: Vec<Peer> = old.counterparts().peers().filter(|&peer| place(peer) != OUTSIDE).collect();
     members.sort_by_key(|&peer| place(peer));
-    Ok(Arc::new(Group::of(members, process.me())))
+    Ok(Arc::new(Group::of(members, process.me()).in_session(old.group().session())))
 }

@@ -31,14 +31,24 @@ pub fn create_from_group(group: Handle, stringtag: &[u8], info: Handle, errhandl
     if group.rank().is_none() {
         return Ok(Handle::NULL);
     }
-    let mut meeting = Meeting::new(process, NAME, &group, stringtag);
-    let salt = meeting.salt();
-    let context = agree_by(process, &mut meeting, salt, true)?;
+    let context = agree(process, NAME, &group, stringtag)?;
     let handle = make(process, NAME, &process.meeting(), Comm::new(context, group))?;
     let new = process.comm(handle)?;
     new.errhandler.set(errhandler);
     new.hints.set(&hints);
     Ok(handle)
+}
+
+/// The context that all members of a group agree on.
+pub(crate) fn agree(
+    process: &'static Process,
+    name: &'static str,
+    group: &Arc<Group>,
+    stringtag: &[u8],
+) -> Result<Context> {
+    let mut meeting = Meeting::new(process, name, group, stringtag);
+    let salt = meeting.salt();
+    agree_by(process, &mut meeting, salt, true)
 }
 
 /// One group's.

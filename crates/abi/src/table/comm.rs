@@ -94,7 +94,7 @@ macro_rules! table_comm { ($emit:ident $with:tt) => { $emit! { $with
         newintercomm: *mut Comm) [comm(local_comm)] => inter::create;
     both MPI_Intercomm_create_from_groups(local_group: Group, local_leader: c_int, remote_group: Group,
         remote_leader: c_int, stringtag: *const c_char, info: Info, errhandler: Errhandler, newintercomm: *mut Comm)
-        [default] => unsupported;
+        [default] => inter::create_from_groups;
     both MPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) [comm(intercomm)] => inter::merge;
     both MPI_Keyval_create(copy_fn: CopyFunction, delete_fn: DeleteFunction, keyval: *mut c_int,
         extra_state: *mut c_void) [default] => attributes::comm_create_keyval;
