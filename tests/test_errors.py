@@ -217,10 +217,10 @@ def test_a_deadlock_on_an_intercommunicator_names_ranks_of_the_remote_group(run,
     result = run(2, build("inter_misuse.c", abi), ["stuck"], options=options, env=env, timeout=20)
     lines = "".join(
         f"  rank {rank} on HOST (pid P): MPI_Recv, waiting for rank {1 - rank} (rank 0 of the remote group), tag 3, "
-        "intercommunicator #3, for T s\n"
+        "intercommunicator #4, for T s\n"
         for rank in range(2)
     )
-    lines += "mpiexec: these ranks wait for each other in a cycle: 0 -> 1 -> 0\n"
+    lines += "mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Recv) -> 0\n"
     assert result.code == 124 and masked(result.err).endswith(lines), result
 
 

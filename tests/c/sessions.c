@@ -438,13 +438,13 @@ static void errors(void)
     OK(MPI_Errhandler_free(&of_comm));
 }
 
-/* Rank 0 exits, the others wait for it. */
+/* Rank 0 exits, the others wait for it; they may hear that it is gone before they are ended. */
 static int ended(void)
 {
     MPI_Comm comm = everybody(open_session(MPI_INFO_NULL), "ended");
     if (me == 0) exit(3);
-    OK(MPI_Barrier(comm));
-    FAIL("the barrier ended without rank 0");
+    CHECK(MPI_Barrier(comm) != MPI_SUCCESS);
+    for (;;) pause();
 }
 
 static int fatal(const char *how)
