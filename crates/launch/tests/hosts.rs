@@ -385,10 +385,10 @@ fn info_is_of_each_host() {
     let outcome = shell.run("--info -hosts a,b");
     assert_eq!((outcome.code, outcome.out.matches("\ncores ").count()), (0, 2), "{} {}", outcome.out, outcome.err);
     assert!(outcome.out.contains("host a\n") && outcome.out.matches("HAWSER_HANG_S").count() == 1, "{}", outcome.out);
-    assert_eq!(outcome.out.matches("\nrails       to other hosts\n  lo: leads back").count(), 2, "{}", outcome.out);
+    assert_eq!(outcome.out.matches("\n  lo: leads back to this host (").count(), 2, "{}", outcome.out);
     let outcome = shell.run("--info -hosts a,b -genv HAWSER_RAILS lo -genv HAWSER_PORT udp RANK hello");
     assert_eq!(outcome.err.matches("\n  lo: a rail (").count(), 2, "{}", outcome.err);
-    assert_eq!(outcome.err.matches("\n    udp over 127.0.0.1: used; ").count(), 2, "{}", outcome.err);
+    assert_eq!(outcome.err.matches("\n    udp over 127.0.0.1: tried").count(), 2, "{}", outcome.err);
     let outcome = shell.run("--info -hosts a,b RANK hello");
     assert_eq!((outcome.out.lines().count(), outcome.err.matches("\ncores ").count()), (2, 2), "{}", outcome.err);
 }
