@@ -72,6 +72,6 @@ fn two_level(_: &(), place: Place, t: &Tuning, s: &mut Schedule) {
         return s.await_signal(local.ranks[0]);
     };
     local.others().for_each(|rank| s.await_signal(rank));
-    s.among(&leaders, |s| dissemination(&(), between.place, t, s));
+    between.build(s, |place, s| dissemination(&(), place, t, s));
     local.others().for_each(|rank| s.signal(rank));
 }

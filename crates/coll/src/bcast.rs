@@ -12,7 +12,7 @@
 //! a buffer that is not dense is packed into scratch memory first and unpacked at the end.
 
 use crate::call::{Data, Place};
-use crate::hosts::{Team, cost_among};
+use crate::hosts::{Team, cost_of_both};
 use crate::schedule::{Buffer, HostStep, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
@@ -50,11 +50,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "two_level",
         fits: |_, t| t.hosts.is_some(),
-        cost: |s, t| {
-            let hosts = t.known_hosts();
-            cost_among(ALGORITHMS, s, hosts.count(), &t.between())
-                + cost_among(ALGORITHMS, s, hosts.largest(), &t.within())
-        },
+        cost: |s, t| cost_of_both(ALGORITHMS, s, t),
         build: two_level,
     },
     Algorithm {

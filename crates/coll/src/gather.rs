@@ -10,7 +10,7 @@
 //! only the root knows the counts.
 
 use crate::call::{Blocks, Data, Place};
-use crate::hosts::{Team, is_run};
+use crate::hosts::{Team, cost_of_blocks, is_run};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
@@ -36,16 +36,7 @@ impl<'a> Args<'a> {
         Algorithm {
             name: "two_level",
             fits: |s, t| s.uniform && t.hosts.is_some(),
-            cost: |s, t| {
-                let (hosts, within) = (t.known_hosts(), t.within().model);
-                let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
-                within.message_us
-                    + (largest - 1.0) * (within.overhead_us + s.n() * within.byte_us)
-                    + t.model.message_us
-                    + (count - 1.0) * t.model.overhead_us
-                    + (s.p() - largest) * s.n() * t.model.byte_us
-                    + s.p() * s.n() * t.model.copy_us
-            },
+            cost: cost_of_blocks,
             build: two_level,
         },
         Algorithm {

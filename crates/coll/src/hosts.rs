@@ -110,8 +110,13 @@ impl<'a> Team<'a> {
     /// Appends a collective of these alone, by the algorithm that is cheapest there.
     pub fn run<A>(&self, rows: &[Algorithm<A>], args: &A, shape: &Shape, tuning: &Tuning, s: &mut Schedule) {
         if self.place.size > 1 {
-            s.among(self.ranks, |s| (choose(rows, 0, shape, tuning).build)(args, self.place, tuning, s));
+            self.build(s, |place, s| (choose(rows, 0, shape, tuning).build)(args, place, tuning, s));
         }
+    }
+
+    /// Appends what is built for this rank's place among these.
+    pub fn build(&self, s: &mut Schedule, build: impl FnOnce(Place, &mut Schedule)) {
+        s.among(|at| self.ranks[at as usize], |span| span, |s| build(self.place, s));
     }
 }
 
@@ -144,6 +149,25 @@ impl<'a> Tuning<'a> {
     pub(crate) fn has_hosts_in_order(&self) -> bool {
         self.hosts.is_some_and(Hosts::is_in_order)
     }
+}
+
+/// What it costs to go down, or up, both levels of a tree: between leaders, and on the largest host.
+pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &Shape, tuning: &Tuning) -> f64 {
+    let hosts = tuning.known_hosts();
+    cost_among(rows, shape, hosts.count(), &tuning.between())
+        + cost_among(rows, shape, hosts.largest(), &tuning.within())
+}
+
+/// The same for a block of each rank that ends or begins at one: `shape.bytes` is one block.
+pub(crate) fn cost_of_blocks(shape: &Shape, tuning: &Tuning) -> f64 {
+    let (hosts, within, between) = (tuning.known_hosts(), tuning.within().model, &tuning.model);
+    let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
+    within.message_us
+        + (largest - 1.0) * (within.overhead_us + shape.n() * within.byte_us)
+        + between.message_us
+        + (count - 1.0) * between.overhead_us
+        + (shape.p() - largest) * shape.n() * between.byte_us
+        + shape.p() * shape.n() * between.copy_us
 }
 
 /// The cost of a part of a call, among `size` ranks.

@@ -13,7 +13,7 @@
 use crate::accumulate::{Accumulator, Side, halves, piece};
 use crate::call::{Place, Reduction};
 use crate::cube::{Cube, Role};
-use crate::hosts::{Team, cost_among};
+use crate::hosts::{Team, cost_of_both};
 use crate::schedule::{Buffer, HostStep, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
@@ -48,11 +48,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "two_level",
         fits: |s, t| t.hosts.is_some() && (s.commutative || t.has_hosts_in_order()),
-        cost: |s, t| {
-            let hosts = t.known_hosts();
-            cost_among(ALGORITHMS, s, hosts.count(), &t.between())
-                + cost_among(ALGORITHMS, s, hosts.largest(), &t.within())
-        },
+        cost: |s, t| cost_of_both(ALGORITHMS, s, t),
         build: two_level,
     },
     Algorithm {

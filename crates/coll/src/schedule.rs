@@ -253,20 +253,6 @@ impl Schedule {
         self.end_round();
     }
 
-    /// Rounds whose ranks are places in `ranks`.
-    pub(crate) fn among(&mut self, ranks: &[u32], build: impl FnOnce(&mut Schedule)) {
-        self.end_round();
-        let start = self.comms.len();
-        build(self);
-        self.end_round();
-        for step in &mut self.comms[start..] {
-            match step {
-                Comm::Send { to: rank, .. } | Comm::Recv { from: rank, .. } => *rank = ranks[*rank as usize],
-                Comm::Host(_) => unreachable!("a host step is of the whole communicator"),
-            }
-        }
-    }
-
     /// Data that are where they belong stay there.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {
@@ -300,15 +286,24 @@ impl Schedule {
         }
     }
 
-    /// Names other ranks and other memory in what was written from round `start` on. It has no host steps.
-    pub(crate) fn rewrite(&mut self, start: usize, number: impl Fn(u32) -> u32, span: impl Fn(Span) -> Span) {
-        let Mark { comms, locals } = if start == 0 { Mark::default() } else { self.rounds[start - 1] };
+    /// Rounds in which some of the ranks take part: `number` of each among them, and where their memory lies here. They have no
+    /// host steps.
+    pub(crate) fn among(
+        &mut self,
+        number: impl Fn(u32) -> u32,
+        span: impl Fn(Span) -> Span,
+        build: impl FnOnce(&mut Schedule),
+    ) {
+        self.end_round();
+        let Mark { comms, locals } = self.last();
+        build(self);
+        self.end_round();
         for step in &mut self.comms[comms as usize..] {
             match step {
                 Comm::Send { to: peer, from: place } | Comm::Recv { from: peer, into: place } => {
                     (*peer, *place) = (number(*peer), span(*place));
                 }
-                Comm::Host(_) => unreachable!("a host step has all ranks of a communicator"),
+                Comm::Host(_) => unreachable!("a host step is of the whole communicator"),
             }
         }
         for Local::Copy { from, into } | Local::Reduce { from, into, .. } in &mut self.locals[locals as usize..] {

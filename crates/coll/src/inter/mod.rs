@@ -84,10 +84,9 @@ fn within(
     number: impl Fn(u32) -> u32,
     span: impl Fn(Span) -> Span,
 ) {
-    s.end_round();
-    let start = s.len();
     let hosts = tuning.hosts.and_then(|hosts| Hosts::new((0..place.size).map(|rank| hosts.host_of(number(rank)))));
-    dispatch(call, place, &Tuning { one_host: false, hosts: hosts.as_ref(), ..*tuning }, s);
-    s.end_round();
-    s.rewrite(start, number, span);
+    let tuning = Tuning { one_host: false, hosts: hosts.as_ref(), ..*tuning };
+    s.among(number, span, |s| {
+        dispatch(call, place, &tuning, s);
+    });
 }
