@@ -110,6 +110,26 @@ pub(crate) unsafe fn vector<'a, A: Abi>(
     }
 }
 
+/// The same with a type for each; `names` are those of the arrays.
+///
+/// # Safety
+/// As for `vector`.
+pub(crate) unsafe fn typed<'a>(
+    at: *const c_void,
+    counts: *const impl Int,
+    displs: *const impl Int,
+    datatypes: &'a mut Handles,
+    ranks: usize,
+    names: [&'static str; 2],
+) -> hawser_base::Result<TypedBuf<'a>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (counts, displs) = (array(counts, ranks, names[0])?, array(displs, ranks, names[1])?);
+        let at = UserPtr::new(at.cast());
+        Ok(TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: datatypes.as_slice() })
+    }
+}
+
 /// At a rank where it does not matter.
 fn no_buf() -> Buf {
     // SAFETY: nothing is read or written through it: it has no elements.
@@ -356,16 +376,12 @@ pub unsafe fn alltoallw<A: Abi>(
     // SAFETY: the caller's buffers and arrays of `ranks` entries.
     unsafe {
         let mut taken = Handles::read(recv_types, ranks as c_int, "recvtypes")?;
-        let (counts, displs) = (array(recv_counts, ranks, "recvcounts")?, array(recv_displs, ranks, "rdispls")?);
-        let at = UserPtr::new(recv_at.cast());
-        let recv = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: taken.as_slice() };
+        let recv = typed(recv_at, recv_counts, recv_displs, &mut taken, ranks, ["recvcounts", "rdispls"])?;
         if in_place::<A>(send_at) {
             return Ok(collective::alltoallw(way, None, &recv, on)?);
         }
         let mut given = Handles::read(send_types, ranks as c_int, "sendtypes")?;
-        let (counts, displs) = (array(send_counts, ranks, "sendcounts")?, array(send_displs, ranks, "sdispls")?);
-        let at = UserPtr::new(send_at.cast());
-        let send = TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: given.as_slice() };
+        let send = typed(send_at, send_counts, send_displs, &mut given, ranks, ["sendcounts", "sdispls"])?;
         Ok(collective::alltoallw(way, Some(&send), &recv, on)?)
     }
 }

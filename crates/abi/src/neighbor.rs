@@ -3,14 +3,13 @@
 //! Before it: `ways`, which exports each in its three forms. After it: `mpi::collective`.
 
 use crate::abi::Abi;
-use crate::arg::{Handles, Int, array, handle, ints};
-use crate::coll::vector;
+use crate::arg::{Handles, Int, handle};
+use crate::coll::{typed, vector};
 use crate::comm::comm;
 use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::Handle;
-use hawser_datatype::UserPtr;
-use hawser_mpi::collective::{self, TypedBuf, Way};
+use hawser_mpi::collective::{self, Way};
 use hawser_mpi::topology;
 use std::ffi::{c_int, c_void};
 
@@ -127,18 +126,8 @@ pub unsafe fn neighbor_alltoallw<A: Abi>(
     unsafe {
         let mut given = Handles::read(send_types, out as c_int, "sendtypes")?;
         let mut taken = Handles::read(recv_types, into as c_int, "recvtypes")?;
-        let send = TypedBuf {
-            at: UserPtr::new(send_at.cast()),
-            counts: ints(array(send_counts, out, "sendcounts")?),
-            displs: ints(array(send_displs, out, "sdispls")?),
-            datatypes: given.as_slice(),
-        };
-        let recv = TypedBuf {
-            at: UserPtr::new(recv_at.cast()),
-            counts: ints(array(recv_counts, into, "recvcounts")?),
-            displs: ints(array(recv_displs, into, "rdispls")?),
-            datatypes: taken.as_slice(),
-        };
+        let send = typed(send_at, send_counts, send_displs, &mut given, out, ["sendcounts", "sdispls"])?;
+        let recv = typed(recv_at, recv_counts, recv_displs, &mut taken, into, ["recvcounts", "rdispls"])?;
         Ok(collective::neighbor_alltoallw(way, &send, &recv, handle(on)?)?)
     }
 }
