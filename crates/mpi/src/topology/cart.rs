@@ -142,18 +142,18 @@ pub fn create(comm: Handle, dims: &[i32], periods: &[i32], reorder: bool) -> Res
     let old = old_comm(process, comm)?;
     let cart = Cart::new(dims, periods, old.size())?;
     let ranks = match reorder {
-        true => placement::of_grid(process, NAME, &old, &cart)?,
+        true => placement::of_grid(process, &old, &cart),
         false => (0..cart.cells()).collect(),
     };
     make(process, NAME, &old, &ranks, |rank| Topology::cart(cart, rank))
 }
 
-/// MPI_Cart_map: the rank that MPI_Cart_create with reorder gives this process; collective, as that is.
+/// MPI_Cart_map: the rank that MPI_Cart_create with reorder gives this process.
 pub fn map(comm: Handle, dims: &[i32], periods: &[i32]) -> Result<i32> {
     let process = process::get()?;
     let old = old_comm(process, comm)?;
     let cart = Cart::new(dims, periods, old.size())?;
-    let ranks = placement::of_grid(process, "MPI_Cart_map", &old, &cart)?;
+    let ranks = placement::of_grid(process, &old, &cart);
     Ok(mapped(&ranks, old.rank()))
 }
 

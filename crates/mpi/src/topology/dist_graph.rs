@@ -152,7 +152,7 @@ fn finish(
         node.destinations.iter().filter_map(|&(to, weight)| Some((from, to?, weight))).collect()
     };
     let edges: Vec<placement::Edge> = (0..).zip(&nodes).flat_map(leave).collect();
-    let ranks = placement::of_graph(process, name, old, old.size(), &edges)?;
+    let ranks = placement::of_graph(process, old, old.size(), &edges);
     make(process, name, old, &ranks, |rank| nodes.swap_remove(rank as usize).topology(weighted))
 }
 

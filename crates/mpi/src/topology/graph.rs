@@ -4,7 +4,7 @@
 
 use super::{Shape, Topology, make, mapped, none, old_comm, placement};
 use crate::comm::Comm;
-use crate::process;
+use crate::process::{self, Process};
 use hawser_base::{Class, Error, Handle, Result};
 
 /// See the module: MPI's `index` and `edges`.
@@ -71,30 +71,31 @@ pub fn of(comm: &Comm) -> Result<&Graph> {
     }
 }
 
-fn order(name: &'static str, comm: Handle, graph: &Graph, reorder: bool) -> Result<Vec<u32>> {
-    let process = process::get()?;
-    let old = old_comm(process, comm)?;
+/// Which rank comes to each node.
+fn order(process: &'static Process, old: &Comm, graph: &Graph, reorder: bool) -> Vec<u32> {
     let nodes = graph.index.len() as u32;
     if !reorder {
-        return Ok((0..nodes).collect());
+        return (0..nodes).collect();
     }
     let edges: Vec<(u32, u32, u32)> =
         (0..nodes).flat_map(|from| graph.neighbors(from).iter().map(move |&to| (from, to, 1))).collect();
-    placement::of_graph(process, name, &old, nodes, &edges)
+    placement::of_graph(process, old, nodes, &edges)
 }
 
 /// MPI_Graph_create.
 pub fn create(comm: Handle, graph: Graph, reorder: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Graph_create";
     let process = process::get()?;
-    let ranks = order(NAME, comm, &graph, reorder)?;
-    make(process, NAME, &process.comm(comm)?, &ranks, |rank| Topology::graph(graph, rank))
+    let old = old_comm(process, comm)?;
+    let ranks = order(process, &old, &graph, reorder);
+    make(process, NAME, &old, &ranks, |rank| Topology::graph(graph, rank))
 }
 
-/// MPI_Graph_map: the rank that MPI_Graph_create with reorder gives this process; collective, as that is.
+/// MPI_Graph_map: the rank that MPI_Graph_create with reorder gives this process.
 pub fn map(comm: Handle, graph: &Graph) -> Result<i32> {
-    let ranks = order("MPI_Graph_map", comm, graph, true)?;
-    Ok(mapped(&ranks, process::get()?.comm(comm)?.rank()))
+    let process = process::get()?;
+    let old = old_comm(process, comm)?;
+    Ok(mapped(&order(process, &old, graph, true), old.rank()))
 }
 
 #[cfg(test)]

@@ -1,48 +1,34 @@
 //! Where reordering puts ranks: those of one host close together in the topology, so that less crosses the network.
 //!
-//! Every rank computes the same order from the hosts of all and the whole topology. Candidates are judged by the
+//! Every rank computes the same order from the hosts of all, which its host's segment tells, and the whole topology. Candidates are judged by the
 //! weight of the edges between hosts, and the order stays as it is where none is better; on one host it always does.
 //! The first ranks of the communicator take part, as without reordering.
 //!
-//! Before it: `cart`, `graph`, `dist_graph`; after it: `collective::team`.
+//! Before it: `cart`, `graph`, `dist_graph`; after it: `job::Segment`.
 
 use super::cart::Cart;
-use crate::collective::team::Venue;
-use crate::comm::CommRef;
+use crate::comm::Comm;
 use crate::process::Process;
-use hawser_base::Result;
 use std::collections::BinaryHeap;
 
 /// An edge between two places, and its weight.
 pub type Edge = (u32, u32, u32);
 
-/// Which rank of `comm` comes to each place of a grid. Collective.
-pub fn of_grid(process: &'static Process, name: &'static str, comm: &CommRef, cart: &Cart) -> Result<Vec<u32>> {
-    let hosts = hosts(process, name, comm, cart.cells())?;
-    Ok(hosts.map_or_else(|| (0..cart.cells()).collect(), |hosts| on_grid(cart, &hosts)))
+/// Which rank of `comm` comes to each place of a grid.
+pub fn of_grid(process: &Process, comm: &Comm, cart: &Cart) -> Vec<u32> {
+    let hosts = hosts(process, comm, cart.cells());
+    hosts.map_or_else(|| (0..cart.cells()).collect(), |hosts| on_grid(cart, &hosts))
 }
 
 /// The same for the nodes of a graph.
-pub fn of_graph(
-    process: &'static Process,
-    name: &'static str,
-    comm: &CommRef,
-    nodes: u32,
-    edges: &[Edge],
-) -> Result<Vec<u32>> {
-    let hosts = hosts(process, name, comm, nodes)?;
-    Ok(hosts.map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, edges)))
+pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: &[Edge]) -> Vec<u32> {
+    hosts(process, comm, nodes).map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, edges))
 }
 
 /// A number of its host for each of the first `places` ranks; none where all are on one.
-fn hosts(process: &'static Process, name: &'static str, comm: &CommRef, places: u32) -> Result<Option<Vec<u32>>> {
-    if comm.is_on_one_host(process) {
-        return Ok(None);
-    }
-    // Every host has its first rank, and no other host has it.
-    let mine = process.segment().world_rank(0);
-    let all = Venue::Comm(comm).gather_all(process, name, &[mine.into()])?;
-    Ok(Some(all.into_iter().take(places as usize).map(|host| host as u32).collect()))
+fn hosts(process: &Process, comm: &Comm, places: u32) -> Option<Vec<u32>> {
+    let of = || comm.group().peers().take(places as usize).map(|peer| process.segment().host_of(peer.0)).collect();
+    (!comm.is_on_one_host(process)).then(of)
 }
 
 fn on_grid(cart: &Cart, hosts: &[u32]) -> Vec<u32> {
