@@ -3,7 +3,7 @@
 //! It feeds the check at the start, `hawser-info`, `mpiexec --info` and MPI_T. A parameter's row stands beside the
 //! code that uses it; only its room's table is named here.
 
-use crate::tools::groups;
+use crate::tools;
 use hawser_base::Result;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
@@ -31,7 +31,7 @@ pub static WINDOW: Param = Param {
 
 /// Every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
-    groups().into_iter().flat_map(|group| group.params).collect()
+    tools::params().collect()
 }
 
 /// Checks every value that the environment sets.

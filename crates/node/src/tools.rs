@@ -9,7 +9,6 @@ use hawser_mpi::counters::{self, Counter};
 use hawser_mpi::misuse::CHECK;
 use hawser_mpi::tools::Group;
 use hawser_mpi::tools::pvar::Variable;
-use std::ops::Range;
 
 /// The first counter of the collectives, of waiting, and of Ethernet, behind those of messages.
 const COLLECTIVES: usize = Counter::HostSteps as usize;
@@ -23,24 +22,31 @@ pub fn entries() -> impl Iterator<Item = Entry> {
 
 /// All categories, parents first.
 pub fn groups() -> Vec<Group> {
-    let counters = |slots: Range<usize>| -> Vec<Variable> {
-        let all = entries().enumerate().skip(slots.start).take(slots.len());
-        all.map(|(slot, entry)| Variable::counter(slot, entry)).collect()
-    };
+    let mut all = entries().enumerate().map(|(slot, entry)| Variable::counter(slot, entry));
+    rooms(|count| all.by_ref().take(count).collect(), Variable::lengths().into())
+}
+
+/// Every parameter that a rank reads.
+pub fn params() -> impl Iterator<Item = &'static Param> {
+    rooms(|_| Vec::new(), Vec::new()).into_iter().flat_map(|group| group.params)
+}
+
+/// The rooms with their parameters. `counters` gives the next so many counters, in the order of their slots; `lengths`: of queues.
+fn rooms(mut counters: impl FnMut(usize) -> Vec<Variable>, lengths: Vec<Variable>) -> Vec<Group> {
     let group = |name, parent, about, params: &[&'static Param], variables| {
         let parent = (!str::is_empty(parent)).then_some(parent);
         Group { name, about, parent, params: params.to_vec(), variables }
     };
     let spinning = [&hawser_transport::SPIN, &hawser_transport::YIELD];
     let algorithms: Vec<_> = hawser_coll::PARAMS.iter().collect();
-    let messages = counters(0..COLLECTIVES).into_iter().chain(Variable::lengths()).collect();
+    let messages = counters(COLLECTIVES).into_iter().chain(lengths).collect();
     vec![
         group("hawser", "", "all of this library", &[&CHECK], vec![]),
         group("matching", "hawser", "messages between ranks: methods, credit, queues", &[&EAGER, &WINDOW], messages),
-        group("collectives", "hawser", "algorithms of collectives", &algorithms, counters(COLLECTIVES..WAITING)),
-        group("waiting", "hawser", "spinning, yielding, sleeping", &spinning, counters(WAITING..ETHERNET)),
+        group("collectives", "hawser", "algorithms of collectives", &algorithms, counters(WAITING - COLLECTIVES)),
+        group("waiting", "hawser", "spinning, yielding, sleeping", &spinning, counters(ETHERNET - WAITING)),
         group("devices", "hawser", "ways between ranks", &[], vec![]),
         group("shared_memory", "devices", "between ranks of a host", &[&hawser_dev_shm::PROCESS_VM_FROM], vec![]),
-        group("ethernet", "devices", "between hosts", hawser_dev_ether::PARAMS, counters(ETHERNET..usize::MAX)),
+        group("ethernet", "devices", "between hosts", hawser_dev_ether::PARAMS, counters(usize::MAX)),
     ]
 }
