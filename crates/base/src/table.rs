@@ -85,13 +85,7 @@ impl<T> Deref for Reserved<'_, T> {
 
 impl<T> Drop for Reserved<'_, T> {
     fn drop(&mut self) {
-        let state = &self.object.slot.state;
-        let dead = (self.handle.generation() + 1) & (GENERATIONS - 1);
-        let coming = self.handle.generation() | LIVE | COMING;
-        if state.compare_exchange(coming, dead, AcqRel, Relaxed).is_ok() {
-            // partner: `get_coming`; the handle's own reference
-            count_down(&self.object.slot.refs);
-        }
+        self.object.table.kill(self.handle, LIVE | COMING);
     }
 }
 
@@ -194,11 +188,15 @@ impl<T> Table<T> {
 
     /// Kills the handle; the object goes with its last reference. False if the handle was dead.
     pub fn remove(&self, handle: Handle) -> bool {
+        self.kill(handle, LIVE)
+    }
+
+    fn kill(&self, handle: Handle, flags: u32) -> bool {
         let Some(slot) = self.slot(handle.slot()) else { return false };
         let generation = handle.generation();
         let dead = (generation + 1) & (GENERATIONS - 1);
-        if slot.state.compare_exchange(generation | LIVE, dead, AcqRel, Relaxed).is_err() {
-            return false; // partner: `get`, `insert`
+        if slot.state.compare_exchange(generation | flags, dead, AcqRel, Relaxed).is_err() {
+            return false; // partner: `get_as`, `insert`
         }
         drop(Ref { slot, index: handle.slot(), table: self }); // the handle's own reference
         true
