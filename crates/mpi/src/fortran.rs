@@ -5,9 +5,9 @@
 use crate::info::{self, Info};
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_datatype::{Basic, booleans};
-use std::sync::Mutex;
+use std::sync::OnceLock;
 
-static TOLD: Mutex<Option<Info>> = Mutex::new(None);
+static TOLD: OnceLock<Info> = OnceLock::new();
 
 /// The keys that tell sizes, in bytes, and the types that have them here.
 const SIZES: [(&[u8], Basic); 4] = [
@@ -30,18 +30,12 @@ pub fn set_info(handle: Handle) -> Result<()> {
             return Err(Error::new(Class::Abi, text));
         }
     }
-    let mut held = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if held.is_some() {
-        return Err(twice("MPI_Abi_set_fortran_info"));
-    }
-    *held = Some(info);
-    Ok(())
+    TOLD.set(info).map_err(|_| twice("MPI_Abi_set_fortran_info"))
 }
 
 /// MPI_Abi_get_fortran_info: null as long as nothing was told.
 pub fn info() -> Result<Handle> {
-    let told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-    told.map_or(Ok(Handle::NULL), info::insert)
+    TOLD.get().cloned().map_or(Ok(Handle::NULL), info::insert)
 }
 
 /// MPI_Abi_set_fortran_booleans.

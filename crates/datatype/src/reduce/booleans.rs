@@ -6,34 +6,24 @@
 use super::number::{Operation, each};
 use super::{Kernel, Op};
 use crate::basic::Repr;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 
-static SET: Mutex<bool> = Mutex::new(false);
-static TRUE: AtomicI64 = AtomicI64::new(1);
-static FALSE: AtomicI64 = AtomicI64::new(0);
+/// For .TRUE. and .FALSE.
+static WORDS: OnceLock<(i64, i64)> = OnceLock::new();
 
 /// Says what the words are; false if that was said before.
 pub fn set(yes: i64, no: i64) -> bool {
-    let mut set = SET.lock().unwrap_or_else(PoisonError::into_inner);
-    if *set {
-        return false;
-    }
-    *set = true;
-    // Read by `words`, in calls that the application lets come after this one.
-    TRUE.store(yes, Relaxed);
-    FALSE.store(no, Relaxed);
-    true
+    WORDS.set((yes, no)).is_ok()
 }
 
 /// What the words are, once that was said.
 pub fn get() -> Option<(i64, i64)> {
-    SET.lock().unwrap_or_else(PoisonError::into_inner).then(words)
+    WORDS.get().copied()
 }
 
 #[inline]
 fn words() -> (i64, i64) {
-    (TRUE.load(Relaxed), FALSE.load(Relaxed)) // partner: `set`
+    get().unwrap_or((1, 0))
 }
 
 /// The words are those of C, with which all kernels of logic work.
