@@ -109,7 +109,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     let self_comm = Comm::new(Context::new(1, 0), alone);
     self_comm.set_handle(hawser_base::handle::comm::SELF);
     self_comm.set_name(b"MPI_COMM_SELF");
-    let active = [&world_comm, &self_comm, &meeting].iter().fold(0, |lanes, comm| lanes | 1 << comm.lane().0);
+    let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;
     let (contended, at) = counters.word(Counter::LaneContended as usize);
     let lanes: [Lane; LANES] = std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
     let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.lengths().clone());
@@ -281,6 +281,8 @@ impl Process {
 
     /// All processes, on a context of its own: where members of a group meet that has no communicator yet.
     pub fn meeting(&'static self) -> CommRef {
+        // Most programs never meet so: their waits are spared another lane.
+        self.activate(self.meeting.lane());
         CommRef::Predefined(&self.meeting)
     }
 
