@@ -88,7 +88,8 @@ impl Attached {
 /// Starts a buffered send: it ends for the caller here.
 pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Target) -> Result<()> {
     let bytes = buffer.len();
-    let session = session::get(comm.group().session()).ok();
+    let session = Some(comm.group().session()).filter(|session| !session.is_null());
+    let session = session.and_then(|session| session::get(session).ok());
     let of_session = session.as_ref().map(|session| &session.attached);
     let nearer = [Some(&comm.attached), of_session].into_iter().flatten().find(|attached| attached.is_there());
     let attached = nearer.unwrap_or(process.attached());
