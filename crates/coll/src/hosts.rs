@@ -7,6 +7,7 @@
 use crate::call::Place;
 use crate::schedule::Schedule;
 use crate::select::{Algorithm, Model, Shape, Tuning, choose};
+use std::collections::HashMap;
 
 /// Where the ranks of a communicator are; the same on all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,22 @@ pub struct Hosts {
     in_order: bool,
 }
 
+/// For each rank the place of its host among all, in the order of their first ranks; and the ranks of each host.
+pub fn by_host(of_each: impl IntoIterator<Item = u32>) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let mut places = HashMap::new();
+    let mut members: Vec<Vec<u32>> = Vec::new();
+    let mut host_of = Vec::new();
+    for (rank, name) in (0..).zip(of_each) {
+        let host = *places.entry(name).or_insert(members.len());
+        if host == members.len() {
+            members.push(Vec::new());
+        }
+        members[host].push(rank);
+        host_of.push(host as u32);
+    }
+    (host_of, members)
+}
+
 /// Some of a communicator's ranks, of which this is one.
 pub(crate) struct Team<'a> {
     pub ranks: &'a [u32],
@@ -28,18 +45,7 @@ pub(crate) struct Team<'a> {
 impl Hosts {
     /// From what tells each rank's host from others. None where there is nothing to know: all ranks share one, or none do.
     pub fn new(of_each: impl IntoIterator<Item = u32>) -> Option<Hosts> {
-        let mut names: Vec<u32> = Vec::new();
-        let mut members: Vec<Vec<u32>> = Vec::new();
-        let mut host_of = Vec::new();
-        for (rank, name) in (0..).zip(of_each) {
-            let host = names.iter().position(|&known| known == name).unwrap_or_else(|| {
-                names.push(name);
-                members.push(Vec::new());
-                names.len() - 1
-            });
-            members[host].push(rank);
-            host_of.push(host as u32);
-        }
+        let (host_of, members) = by_host(of_each);
         let is_known = members.len() > 1 && members.len() < host_of.len();
         is_known.then(|| Hosts {
             in_order: host_of.is_sorted(),

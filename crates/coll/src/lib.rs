@@ -38,7 +38,7 @@ mod scatter;
 mod survey;
 
 pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
-pub use hosts::Hosts;
+pub use hosts::{Hosts, by_host};
 pub use inter::{NOBODY, Sides, plan_between};
 pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};

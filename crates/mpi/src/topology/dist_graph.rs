@@ -151,8 +151,8 @@ fn finish(
     let leave = |(from, node): (u32, &Node)| -> Vec<placement::Edge> {
         node.destinations.iter().filter_map(|&(to, weight)| Some((from, to?, weight))).collect()
     };
-    let edges: Vec<placement::Edge> = (0..).zip(&nodes).flat_map(leave).collect();
-    let ranks = placement::of_graph(process, old, old.size(), &edges);
+    let edges = || (0..).zip(&nodes).flat_map(leave).collect();
+    let ranks = placement::of_graph(process, old, old.size(), edges);
     make(process, name, old, &ranks, |rank| nodes.swap_remove(rank as usize).topology(weighted))
 }
 

@@ -77,9 +77,8 @@ fn order(process: &'static Process, old: &Comm, graph: &Graph, reorder: bool) ->
     if !reorder {
         return (0..nodes).collect();
     }
-    let edges: Vec<(u32, u32, u32)> =
-        (0..nodes).flat_map(|from| graph.neighbors(from).iter().map(move |&to| (from, to, 1))).collect();
-    placement::of_graph(process, old, nodes, &edges)
+    let edges = || (0..nodes).flat_map(|from| graph.neighbors(from).iter().map(move |&to| (from, to, 1))).collect();
+    placement::of_graph(process, old, nodes, edges)
 }
 
 /// MPI_Graph_create.

@@ -9,6 +9,7 @@
 use super::cart::Cart;
 use crate::comm::Comm;
 use crate::process::Process;
+use hawser_coll::by_host;
 use std::collections::BinaryHeap;
 
 /// An edge between two places, and its weight.
@@ -21,8 +22,8 @@ pub fn of_grid(process: &Process, comm: &Comm, cart: &Cart) -> Vec<u32> {
 }
 
 /// The same for the nodes of a graph.
-pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: &[Edge]) -> Vec<u32> {
-    hosts(process, comm, nodes).map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, edges))
+pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: impl FnOnce() -> Vec<Edge>) -> Vec<u32> {
+    hosts(process, comm, nodes).map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, &edges()))
 }
 
 /// A number of its host for each of the first `places` ranks; none where all are on one.
@@ -62,16 +63,7 @@ struct Members(Vec<Vec<u32>>);
 
 impl Members {
     fn of(hosts: &[u32]) -> Members {
-        let mut members: Vec<(u32, Vec<u32>)> = Vec::new();
-        let mut at = std::collections::HashMap::new();
-        for (rank, &host) in (0..).zip(hosts) {
-            let i = *at.entry(host).or_insert_with(|| {
-                members.push((host, Vec::new()));
-                members.len() - 1
-            });
-            members[i].1.push(rank);
-        }
-        Members(members.into_iter().map(|(_, ranks)| ranks).collect())
+        Members(by_host(hosts.iter().copied()).1)
     }
 
     fn largest(&self) -> u32 {
