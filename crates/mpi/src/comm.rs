@@ -15,14 +15,13 @@ use hawser_base::table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
 use hawser_job::FlagBlock;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// See the module.
 pub struct Comm {
     /// Of point-to-point messages; the others are said by it. Written once, before anybody communicates on it.
     context: AtomicU32,
-    lane: AtomicU8,
     rank: u32,
     /// The local group.
     group: Arc<Group>,
@@ -83,7 +82,6 @@ impl Comm {
     fn of(context: Context, group: Arc<Group>, counterparts: Arc<Group>, everybody: Arc<Group>) -> Comm {
         Comm {
             context: AtomicU32::new(context.0),
-            lane: AtomicU8::new(context.lane().0),
             rank: group.rank().expect("a communicator is made on its members alone"),
             group,
             counterparts,
@@ -108,7 +106,6 @@ impl Comm {
     /// Its number is known.
     pub fn agreed(&self, context: Context) {
         self.context.store(context.0, Relaxed); // partner: `context`
-        self.lane.store(context.lane().0, Relaxed); // partner: `lane`
     }
 
     /// The context of its collectives.
@@ -119,7 +116,7 @@ impl Comm {
 
     #[inline(always)]
     pub fn lane(&self) -> Lane {
-        Lane(self.lane.load(Relaxed)) // partner: `agreed`
+        self.context().lane()
     }
 
     #[inline(always)]
@@ -243,7 +240,7 @@ impl Comm {
 }
 
 /// The order of the groups of an intercommunicator, for all members alike.
-pub(crate) fn comes_first(group: &Group, other: &Group) -> bool {
+fn comes_first(group: &Group, other: &Group) -> bool {
     group.peer(0) < other.peer(0)
 }
 

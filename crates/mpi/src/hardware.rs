@@ -35,8 +35,7 @@ pub fn info() -> Info {
 
 /// What tells the piece of this kind that this process is restricted to from all others of the job.
 pub fn piece(process: &Process, kind: &[u8]) -> Option<u64> {
-    // Every host has its first rank, and no other host has it.
-    let host = u64::from(process.segment().world_rank(0)) << 32;
+    let host = u64::from(process.segment().host_of(process.me().0)) << 32;
     if kind == HOST {
         return Some(host);
     }

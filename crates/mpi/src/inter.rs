@@ -7,14 +7,14 @@
 //! Before it: `abi::comm`, `comm_create`; after it: `comm`, `collective::team`.
 
 use crate::collective::team::Venue;
-use crate::comm::{Comm, CommRef, comes_first};
+use crate::comm::{Comm, CommRef};
 use crate::comm_create::{agree, agree_by, group_of, make};
 use crate::context_ids::Rounds;
 use crate::errhandler::Errhandler;
 use crate::group::Group;
 use crate::process::{self, Process};
 use crate::{info, meeting, session};
-use hawser_base::{Class, Error, Handle, Peer, Result};
+use hawser_base::{Class, Context, Error, Handle, Peer, Result};
 use std::sync::Arc;
 
 /// Functions that are for intracommunicators alone (MPI_ERR_COMM). `instead`: what the user can do.
@@ -205,10 +205,9 @@ pub fn create_from_groups(
     if let Some(peer) = other.peers().find(|&peer| group.rank_of(peer).is_some()) {
         return Err(Error::new(Class::Comm, in_both(peer)));
     }
-    let (first, second) = if comes_first(&group, &other) { (&group, &other) } else { (&other, &group) };
-    let everybody = Arc::new(Group::of(first.peers().chain(second.peers()).collect(), process.me()));
-    let context = meeting::agree(process, NAME, &everybody, stringtag)?;
-    let handle = make(process, NAME, &process.meeting(), Comm::between(context, group, other))?;
+    let new = Comm::between(Context(0), group, other);
+    new.agreed(meeting::agree(process, NAME, new.everybody(), stringtag)?);
+    let handle = make(process, NAME, &process.meeting(), new)?;
     let new = process.comm(handle)?;
     new.errhandler.set(errhandler);
     new.hints.set(&hints);

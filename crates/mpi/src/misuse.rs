@@ -3,7 +3,6 @@
 //! Arguments of collectives are compared in `collective::agreement`; who waits for whom is told without being asked
 //! (`launch::report`). Before it: `env`, `collective`; after it: the tables of objects.
 
-use crate::comm::CommRef;
 use crate::process::Process;
 use crate::request::{Kind, Request, State};
 use crate::{errhandler, info, types};
@@ -56,7 +55,7 @@ fn unnamed(count: usize) -> Vec<String> {
     vec![String::new(); count]
 }
 
-/// `3 datatypes (cell, face, 1 more)`; nothing of nothing.
+/// `3 datatypes (cell; face; 1 more)`; nothing of nothing.
 fn tell(what: &str, names: Vec<String>) -> Option<String> {
     let count = names.len();
     if count == 0 {
@@ -77,8 +76,7 @@ fn tell(what: &str, names: Vec<String>) -> Option<String> {
 
 fn communicators(process: &'static Process) -> Vec<String> {
     let comms = process.comms();
-    let named = |comm: hawser_base::table::Ref<'static, _>| CommRef::Counted(comm).display_name();
-    comms.live().into_iter().filter_map(|handle| comms.get(handle)).map(named).collect()
+    comms.live().into_iter().filter_map(|handle| comms.get(handle)).map(|comm| comm.display_name()).collect()
 }
 
 fn requests(process: &'static Process) -> Vec<String> {

@@ -206,8 +206,7 @@ pub fn advance(process: &'static Process, lane: LaneId) -> Progress {
     let mut found = Progress::Nothing;
     for _ in 0..most {
         let Some((id, task)) = process.lane(lane).enter().core.requests.tasks.take() else { break };
-        let one = go_on(process, lane, id, task);
-        found = if found == Progress::Moved { found } else { one };
+        found = found.max(go_on(process, lane, id, task));
     }
     found
 }

@@ -67,12 +67,9 @@ impl Process {
         loop {
             let mut guard = self.lane(lane).enter();
             let mut result = done(&mut guard);
-            let mut moved = false;
-            if result.is_none() {
-                moved = guard.progress();
-                if moved {
-                    result = done(&mut guard);
-                }
+            let mut moved = result.is_none() && guard.progress();
+            if moved {
+                result = done(&mut guard);
             }
             let tasks = self.leave(lane, guard);
             if let Some(result) = result {
@@ -120,15 +117,11 @@ impl Process {
         for lane in self.active_lanes().filter(|&lane| lane != but) {
             match self.lane(lane).visit(now_ns) {
                 Visit::Inside(mut guard) => {
-                    let moved = guard.progress();
-                    match self.leave(lane, guard) {
-                        Progress::LeftOut if !moved && found == Progress::Nothing => found = Progress::LeftOut,
-                        Progress::Nothing | Progress::LeftOut if !moved => {}
-                        _ => found = Progress::Moved,
-                    }
+                    let moved = if guard.progress() { Progress::Moved } else { Progress::Nothing };
+                    found = found.max(moved).max(self.leave(lane, guard));
                 }
-                Visit::Lately if found == Progress::Nothing => found = Progress::LeftOut,
-                Visit::Lately | Visit::Tended => {}
+                Visit::Lately => found = found.max(Progress::LeftOut),
+                Visit::Tended => {}
             }
         }
         found
@@ -142,13 +135,13 @@ impl Process {
     }
 }
 
-/// What a look at other lanes found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a look at other lanes found; of several lanes the last of these that one had.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Progress {
     Nothing,
-    Moved,
     /// Nothing, and a lane was left to the thread that was in it lately, or a task is not told when it can go on.
     LeftOut,
+    Moved,
 }
 
 /// No lane has this number.

@@ -172,10 +172,11 @@ impl Desk {
         call: &Call<'_>,
         job: Job,
     ) -> Result<()> {
+        let tag = self.next_tag(false);
         if self.checks() {
-            Agreement::new(comm, self.upcoming_tag(), name, call, &job).come_to(process)?;
+            Agreement::new(comm, tag, name, call, &job).come_to(process)?;
         }
-        self.run(process, comm, name, job, |tuning, schedule| plan_on(comm, call, tuning, schedule))
+        self.run(process, comm, tag, name, job, |tuning, schedule| plan_on(comm, call, tuning, schedule))
     }
 
     /// The same by any plan for all members.
@@ -183,11 +184,11 @@ impl Desk {
         &mut self,
         process: &'static Process,
         comm: &CommRef,
+        tag: i32,
         name: &'static str,
         job: Job,
         plan: impl FnOnce(&Tuning, &mut Schedule),
     ) -> Result<()> {
-        let tag = self.next_tag(false);
         let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
         let tuning = Tuning { hosts: self.hosts.as_ref(), ..tuning };
         plan(&tuning, &mut self.run.schedule);

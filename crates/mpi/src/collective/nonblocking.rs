@@ -117,11 +117,6 @@ impl Desk {
         (first | (*count & (PERSISTENT_TAGS - 1))) as i32
     }
 
-    /// The tag of the next blocking collective.
-    pub fn upcoming_tag(&self) -> i32 {
-        (self.sequence.wrapping_add(1) & (PERSISTENT_TAGS - 1)) as i32
-    }
-
     /// Plans a call and carries it out, begins it or keeps it: the handle of its request, if it has one.
     #[inline]
     pub fn perform(

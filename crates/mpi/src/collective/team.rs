@@ -106,10 +106,10 @@ impl Venue<'_> {
                 return at_desk(process, comm, |desk| desk.execute(process, comm, name, call, job));
             }
             Venue::Comm(comm) => {
-                let (place, plan_all) = (self.place(), plan);
                 return at_desk(process, comm, |desk| {
-                    desk.run(process, comm, name, job, |tuning, schedule| {
-                        plan_all(call, place, tuning, schedule);
+                    let tag = desk.next_tag(false);
+                    desk.run(process, comm, tag, name, job, |tuning, schedule| {
+                        plan(call, self.place(), tuning, schedule);
                     })
                 });
             }
