@@ -77,10 +77,10 @@ enum Load {
 
 impl Load {
     /// Of `bytes` bytes in `frames` frames, where few of them go in frames of at most `few` bytes.
-    fn of(bytes: usize, frames: usize, few: usize) -> Load {
+    fn of(bytes: usize, frames: usize, few: impl FnOnce() -> usize) -> Load {
         if bytes > LONG_BYTES {
             Load::Long
-        } else if frames >= BULK || bytes > (BULK - 1) * few {
+        } else if frames >= BULK || bytes > (BULK - 1) * few() {
             Load::Bulk
         } else {
             Load::Few
@@ -188,7 +188,7 @@ impl Connection {
     /// The longest frame for a message of `total` bytes.
     pub fn frame(&self, total: usize) -> usize {
         let few = self.frame_of(Load::Few);
-        match Load::of(total, 1, few) {
+        match Load::of(total, 1, || few) {
             Load::Few => few,
             load => self.frame_of(load),
         }
@@ -514,7 +514,7 @@ impl Connection {
                 break;
             }
         }
-        Load::of(bytes, self.waiting.len(), self.frame_of(Load::Few))
+        Load::of(bytes, self.waiting.len(), || self.frame_of(Load::Few))
     }
 
     /// The path for a frame of `len` bytes: of those that such a load goes by, the one with the most room. Bulk waits for its own
