@@ -14,7 +14,6 @@ use crate::call::{Blocks, Data, Place};
 use crate::hosts::{Team, is_run};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
-use crate::tree::Tree;
 
 pub(crate) struct Args<'a> {
     pub send: Data,
@@ -144,14 +143,11 @@ fn ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 
 /// Everybody sends its block to everybody, a window at a time.
 fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    let window = t.limits.outstanding.max(1);
     for step in 1..place.size {
         let from = place.before(step);
         s.send(place.after(step), args.own(place));
         s.recv(from, args.block(from));
-        if step % window == 0 {
-            s.end_round();
-        }
+        s.end_window(step, t);
     }
     args.place_own(place, s);
 }
@@ -162,7 +158,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
     let between = Team::of(&leaders, place.rank);
     if between.is_some() {
-        local.others().for_each(|rank| s.recv(rank, args.block(rank)));
+        local.others().for_each(|(_, rank)| s.recv(rank, args.block(rank)));
         args.place_own(place, s);
     } else {
         s.send(local.ranks[0], args.own(place));
@@ -172,27 +168,17 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         exchange(args, &between, t, s);
     }
     let all: Vec<u32> = (0..place.size).collect();
-    let tree = Tree::new(local.place, 0);
-    if let Some(parent) = tree.parent() {
-        args.pieces(&all).for_each(|piece| s.recv(local.ranks[parent as usize], piece));
-        s.end_round();
-    }
-    for child in tree.children().rev() {
-        args.pieces(&all).for_each(|piece| s.send(local.ranks[child.rank as usize], piece));
-    }
+    local.hand_down(0, &args.pieces(&all).collect::<Vec<_>>(), s);
 }
 
 /// Every leader sends its host's blocks to every other, a window at a time.
 fn exchange(args: &Args, between: &Team, t: &Tuning, s: &mut Schedule) {
     let members: Vec<&[u32]> = t.known_hosts().members().collect();
-    let window = t.limits.outstanding.max(1);
     for step in 1..between.place.size {
         let (to, from) = (between.place.after(step), between.place.before(step));
         args.pieces(members[from as usize]).for_each(|piece| s.recv(between.ranks[from as usize], piece));
         args.pieces(members[between.place.rank as usize]).for_each(|piece| s.send(between.ranks[to as usize], piece));
-        if step % window == 0 {
-            s.end_round();
-        }
+        s.end_window(step, t);
     }
     s.end_round();
 }

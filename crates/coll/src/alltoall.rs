@@ -196,7 +196,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     // A row for each rank of this host: what it gives to all.
     let rows = table(s.scratch_bytes(bytes), place.size);
     s.copy(given, rows.row(local.place.rank));
-    local.others().for_each(|rank| s.recv(rank, rows.row(local.index(rank))));
+    local.others().for_each(|(at, rank)| s.recv(rank, rows.row(at)));
     s.end_round();
     let arrived = exchange_hosts(&rows, &between, &local, t, s);
     // A row for each rank of this host: what it takes from all.
@@ -209,7 +209,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
             }
         }
     }
-    local.others().for_each(|rank| s.send(rank, columns.row(local.index(rank))));
+    local.others().for_each(|(at, rank)| s.send(rank, columns.row(at)));
     s.copy(columns.row(local.place.rank), taken);
 }
 
@@ -247,25 +247,25 @@ fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mu
         (s.scratch_bytes(each * u64::from(own) * away), s.scratch_bytes(each * u64::from(own) * away));
     let mut at = 0;
     let mut arrived: Vec<Option<Table>> = members.iter().map(|_| None).collect();
-    let mut leaving = Vec::new();
+    let mut leaving: Vec<Option<Table>> = members.iter().map(|_| None).collect();
     for (host, ranks) in members.iter().enumerate().filter(|&(host, _)| host as u32 != between.place.rank) {
         let table = Table { buffer: leave, at, each, columns: ranks.len() as u32 };
         for i in 0..own {
             (0..).zip(*ranks).for_each(|(column, &rank)| s.copy(rows.block(i, rank), table.block(i, column)));
         }
-        leaving.push((host, table));
+        leaving[host] = Some(table);
         arrived[host] = Some(Table { buffer: arrive, at, each, columns: own });
         at += each * u64::from(own) * ranks.len() as u64;
     }
     s.end_round();
-    for (count, (host, table)) in (1..).zip(leaving) {
-        let ranks = members[host].len() as u32;
-        let arriving = arrived[host].as_ref().expect("it was made above");
-        s.recv(between.ranks[host], arriving.rows(ranks));
-        s.send(between.ranks[host], table.rows(own));
-        if count % t.limits.outstanding.max(1) == 0 {
-            s.end_round();
+    // Around the ring, so that no host is sent to by all at once.
+    for step in 1..between.place.size {
+        let (to, from) = (between.place.after(step), between.place.before(step));
+        if let (Some(leaving), Some(arriving)) = (&leaving[to as usize], &arrived[from as usize]) {
+            s.recv(between.ranks[from as usize], arriving.rows(members[from as usize].len() as u32));
+            s.send(between.ranks[to as usize], leaving.rows(own));
         }
+        s.end_window(step, t);
     }
     s.end_round();
     arrived

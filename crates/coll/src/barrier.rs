@@ -71,7 +71,7 @@ fn two_level(_: &(), place: Place, t: &Tuning, s: &mut Schedule) {
         s.end_round();
         return s.await_signal(local.ranks[0]);
     };
-    local.others().for_each(|rank| s.await_signal(rank));
+    local.others().for_each(|(_, rank)| s.await_signal(rank));
     between.build(s, |place, s| dissemination(&(), place, t, s));
-    local.others().for_each(|rank| s.signal(rank));
+    local.others().for_each(|(_, rank)| s.signal(rank));
 }

@@ -119,8 +119,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         s.copy(all(args.input), all(total));
     }
     let shape = args.data.shape(local.place, t);
-    let part = Args { data: args.data, input: args.input, output: args.output };
-    local.run(ALGORITHMS, &part, &shape, &t.within(), s);
+    local.run(ALGORITHMS, args, &shape, &t.within(), s);
     if total != args.input {
         s.reduce(all(args.output), all(total), Order::FromFirst);
     }

@@ -65,13 +65,10 @@ fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     if place.rank != args.root {
         return s.send(args.root, args.send.span(Buffer::Send));
     }
-    let window = t.limits.outstanding.max(1);
     for step in 1..place.size {
         let from = place.after(step);
         s.recv(from, args.recv.span(Buffer::Recv, from));
-        if step % window == 0 {
-            s.end_round();
-        }
+        s.end_window(step, t);
     }
     own_block(args, place, s);
 }
@@ -103,11 +100,9 @@ fn collect(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) -> Span {
     let bytes = args.send.bytes();
     let all = s.scratch_bytes(bytes * u64::from(local.place.size));
     let block = |at: u32| Span::bytes(all, bytes * u64::from(at), bytes);
-    for (count, rank) in (1..).zip(local.others()) {
-        s.recv(rank, block(local.index(rank)));
-        if count % t.limits.outstanding.max(1) == 0 {
-            s.end_round();
-        }
+    for (count, (at, rank)) in (1..).zip(local.others()) {
+        s.recv(rank, block(at));
+        s.end_window(count, t);
     }
     s.copy(args.send.span(Buffer::Send), block(local.place.rank));
     Span::bytes(all, 0, bytes * u64::from(local.place.size))
@@ -119,10 +114,10 @@ fn take_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Sc
     let bytes = args.recv.bytes(place.rank);
     let scattered = |ranks: &&[u32]| !is_run(ranks);
     let packed = s.scratch_bytes(hosts.members().filter(scattered).map(|ranks| bytes * ranks.len() as u64).sum());
-    let (mut at, mut copies, mut count) = (0, Vec::new(), 0);
-    for (ranks, &leader) in hosts.members().zip(leaders) {
+    let (mut at, mut copies) = (0, Vec::new());
+    for (count, (ranks, &leader)) in (1..).zip(hosts.members().zip(leaders)) {
         if leader == place.rank {
-            hosts.local(place.rank).others().for_each(|rank| s.recv(rank, args.recv.span(Buffer::Recv, rank)));
+            hosts.local(place.rank).others().for_each(|(_, rank)| s.recv(rank, args.recv.span(Buffer::Recv, rank)));
         } else if is_run(ranks) {
             s.recv(leader, args.recv.run(Buffer::Recv, ranks[0], ranks.len() as u32));
         } else {
@@ -132,10 +127,7 @@ fn take_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Sc
                 at += bytes;
             }
         }
-        count += 1;
-        if count % t.limits.outstanding.max(1) == 0 {
-            s.end_round();
-        }
+        s.end_window(count, t);
     }
     copies.into_iter().for_each(|(from, into)| s.copy(from, into));
     own_block(args, place, s);

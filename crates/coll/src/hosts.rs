@@ -5,8 +5,9 @@
 //! the collectives' tables; after it: those tables again, for the parts.
 
 use crate::call::Place;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Span};
 use crate::select::{Algorithm, Model, Shape, Tuning, choose};
+use crate::tree::Tree;
 use std::collections::HashMap;
 
 /// Where the ranks of a communicator are; the same on all of them.
@@ -18,6 +19,8 @@ pub struct Hosts {
     members: Box<[Box<[u32]>]>,
     /// Every rank of a host comes before every rank of the next one.
     in_order: bool,
+    /// Ranks of the host that has most.
+    largest: u32,
 }
 
 /// For each rank the place of its host among all, in the order of their first ranks; and the ranks of each host.
@@ -49,6 +52,7 @@ impl Hosts {
         let is_known = members.len() > 1 && members.len() < host_of.len();
         is_known.then(|| Hosts {
             in_order: host_of.is_sorted(),
+            largest: members.iter().map(Vec::len).max().expect("there are hosts") as u32,
             host_of: host_of.into(),
             members: members.into_iter().map(Vec::into_boxed_slice).collect(),
         })
@@ -58,9 +62,8 @@ impl Hosts {
         self.members.len() as u32
     }
 
-    /// Ranks of the host that has most.
     pub(crate) fn largest(&self) -> u32 {
-        self.members.iter().map(|ranks| ranks.len()).max().expect("there are hosts") as u32
+        self.largest
     }
 
     pub(crate) fn is_in_order(&self) -> bool {
@@ -81,7 +84,7 @@ impl Hosts {
         Team { ranks, place: Place { rank: index_of(rank, ranks), size: ranks.len() as u32 } }
     }
 
-    /// One rank of each host: the first, but `root` for its own, or the last of each.
+    /// One rank of each host: the first, but `root` for its own.
     pub(crate) fn leaders(&self, root: Option<u32>) -> Vec<u32> {
         let mut leaders: Vec<u32> = self.members.iter().map(|ranks| ranks[0]).collect();
         if let Some(root) = root {
@@ -107,16 +110,28 @@ impl<'a> Team<'a> {
         index_of(rank, self.ranks)
     }
 
-    /// All but this rank.
-    pub fn others(&self) -> impl Iterator<Item = u32> {
-        let own = self.place.rank as usize;
-        self.ranks.iter().enumerate().filter(move |&(at, _)| at != own).map(|(_, &rank)| rank)
+    /// All but this rank, each with its number among these.
+    pub fn others(&self) -> impl Iterator<Item = (u32, u32)> {
+        let own = self.place.rank;
+        (0..).zip(self.ranks.iter().copied()).filter(move |&(at, _)| at != own)
     }
 
     /// Appends a collective of these alone, by the algorithm that is cheapest there.
     pub fn run<A>(&self, rows: &[Algorithm<A>], args: &A, shape: &Shape, tuning: &Tuning, s: &mut Schedule) {
         if self.place.size > 1 {
             self.build(s, |place, s| (choose(rows, 0, shape, tuning).build)(args, place, tuning, s));
+        }
+    }
+
+    /// Hands `spans` down a tree from the one that is `root` among these.
+    pub fn hand_down(&self, root: u32, spans: &[Span], s: &mut Schedule) {
+        let tree = Tree::new(self.place, root);
+        if let Some(parent) = tree.parent() {
+            spans.iter().for_each(|&span| s.recv(self.ranks[parent as usize], span));
+            s.end_round();
+        }
+        for child in tree.children().rev() {
+            spans.iter().for_each(|&span| s.send(self.ranks[child.rank as usize], span));
         }
     }
 

@@ -14,7 +14,6 @@ use crate::exscan;
 use crate::hosts::{Team, cost_among};
 use crate::schedule::{Buffer, Order, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
-use crate::tree::Tree;
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     Algorithm {
@@ -99,12 +98,7 @@ pub(crate) fn before_host(
     }
     let (before, local) = (before?, hosts.local(place.rank));
     let all = Span::elements(before, 0, data.elements());
-    let tree = Tree::new(local.place, local.place.size - 1);
-    if let Some(parent) = tree.parent() {
-        s.recv(local.ranks[parent as usize], all);
-        s.end_round();
-    }
-    tree.children().rev().for_each(|child| s.send(local.ranks[child.rank as usize], all));
+    local.hand_down(local.place.size - 1, &[all], s);
     Some(before)
 }
 

@@ -64,13 +64,10 @@ fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     if place.rank != args.root {
         return s.recv(args.root, args.recv.span(Buffer::Recv));
     }
-    let window = t.limits.outstanding.max(1);
     for step in 1..place.size {
         let to = place.after(step);
         s.send(to, args.send.span(Buffer::Send, to));
-        if step % window == 0 {
-            s.end_round();
-        }
+        s.end_window(step, t);
     }
     own_block(args, place, s);
 }
@@ -104,11 +101,9 @@ fn pass_on(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) {
     let block = |at: u32| Span::bytes(all, bytes * u64::from(at), bytes);
     s.recv(args.root, Span::bytes(all, 0, bytes * u64::from(local.place.size)));
     s.end_round();
-    for (count, rank) in (1..).zip(local.others()) {
-        s.send(rank, block(local.index(rank)));
-        if count % t.limits.outstanding.max(1) == 0 {
-            s.end_round();
-        }
+    for (count, (at, rank)) in (1..).zip(local.others()) {
+        s.send(rank, block(at));
+        s.end_window(count, t);
     }
     s.copy(block(local.place.rank), args.recv.span(Buffer::Recv));
 }
@@ -124,20 +119,17 @@ fn give_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Sc
         s.copy(args.send.span(Buffer::Send, rank), Span::bytes(packed, bytes * at, bytes));
     }
     s.end_round();
-    let (mut at, mut count) = (0, 0);
-    for (ranks, &leader) in others() {
+    let mut at = 0;
+    for (count, (ranks, &leader)) in (1..).zip(others()) {
         if is_run(ranks) {
             s.send(leader, args.send.run(Buffer::Send, ranks[0], ranks.len() as u32));
         } else {
             s.send(leader, Span::bytes(packed, at, bytes * ranks.len() as u64));
             at += bytes * ranks.len() as u64;
         }
-        count += 1;
-        if count % t.limits.outstanding.max(1) == 0 {
-            s.end_round();
-        }
+        s.end_window(count, t);
     }
-    hosts.local(place.rank).others().for_each(|rank| s.send(rank, args.send.span(Buffer::Send, rank)));
+    hosts.local(place.rank).others().for_each(|(_, rank)| s.send(rank, args.send.span(Buffer::Send, rank)));
     own_block(args, place, s);
 }
 

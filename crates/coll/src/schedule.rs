@@ -8,6 +8,8 @@
 //!
 //! Before it: the algorithms (`bcast`, `allreduce`, …). After it: the engine in `mpi`, and `check`.
 
+use crate::select::Tuning;
+
 /// Which memory a span lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
@@ -308,6 +310,13 @@ impl Schedule {
         }
         for Local::Copy { from, into } | Local::Reduce { from, into, .. } in &mut self.locals[locals as usize..] {
             (*from, *into) = (span(*from), span(*into));
+        }
+    }
+
+    /// Closes the round after `done` messages, where as many may be under way.
+    pub(crate) fn end_window(&mut self, done: u32, tuning: &Tuning) {
+        if done.is_multiple_of(tuning.limits.outstanding.max(1)) {
+            self.end_round();
         }
     }
 

@@ -9,7 +9,7 @@
 //!
 //! What goes one way may be of another size than what comes back (MPI-5.0 §6.7), but in reductions.
 
-use super::rooted::{end_window, reduce_to_first, reduced};
+use super::rooted::{reduce_to_first, reduced};
 use super::{Sides, within};
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
 use crate::schedule::{Buffer, Schedule, Span, Unit};
@@ -92,7 +92,7 @@ fn cross(send: Data, sides: Sides, t: &Tuning, s: &mut Schedule, into: impl Fn(u
     s.send(sides.theirs(entrance(rank, sides.remote, size)), send.span(Buffer::Send));
     for (done, block) in (0..).zip(entering(rank, size, sides.remote)) {
         s.recv(sides.theirs(block), into(block));
-        end_window(done, t, s);
+        s.end_window(done + 1, t);
     }
 }
 
@@ -159,6 +159,6 @@ pub(super) fn alltoall(send: Blocks<'_>, recv: Blocks<'_>, sides: Sides, t: &Tun
         if from < sides.remote {
             s.recv(sides.theirs(from), recv.span(Buffer::Recv, from));
         }
-        end_window(step, t, s);
+        s.end_window(step + 1, t);
     }
 }

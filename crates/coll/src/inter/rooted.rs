@@ -84,7 +84,7 @@ pub(super) fn gatherv(root: u32, send: Data, recv: Blocks<'_>, sides: Sides, t: 
     }
     for rank in 0..sides.remote {
         s.recv(sides.theirs(rank), recv.span(Buffer::Recv, rank));
-        end_window(rank, t, s);
+        s.end_window(rank + 1, t);
     }
 }
 
@@ -95,14 +95,7 @@ pub(super) fn scatterv(root: u32, send: Blocks<'_>, recv: Data, sides: Sides, t:
     }
     for rank in 0..sides.remote {
         s.send(sides.theirs(rank), send.span(Buffer::Send, rank));
-        end_window(rank, t, s);
-    }
-}
-
-/// Ends the round after as many messages as may be under way.
-pub(super) fn end_window(done: u32, t: &Tuning, s: &mut Schedule) {
-    if (done + 1).is_multiple_of(t.limits.outstanding.max(1)) {
-        s.end_round();
+        s.end_window(rank + 1, t);
     }
 }
 
