@@ -66,6 +66,8 @@ struct State {
     openings: Openings,
     looked: Box<dyn Fn() + Send>,
     inboxes: [Inbox; LANES],
+    /// Something came into them since the rank last wanted to sleep: no descriptor and no bell tells of it.
+    set_aside: bool,
     /// Those that were reported lost.
     lost: Vec<Peer>,
     /// What a packet's bytes are laid into where they are wanted piece by piece.
@@ -109,6 +111,7 @@ impl EtherDevice {
             openings: Openings::new(tell),
             looked,
             inboxes: Default::default(),
+            set_aside: false,
             lost: Vec::new(),
             scratch: Vec::new(),
             kept_back: 0,
@@ -183,17 +186,23 @@ impl Device for EtherDevice {
         if state.page.is_old(now_ns) {
             state.write_page(now_ns);
         }
+        if std::mem::take(&mut state.set_aside) {
+            return Some(0);
+        }
         state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 
     fn flush(&self) -> bool {
         let mut state = lock(&self.state);
         state.receive(None, &mut Nobody);
+        let (quiet, now_ns) = (state.endpoint.is_quiet(), clock::now_ns());
         // It may be the last time that the device is asked for anything.
-        state.write_page(clock::now_ns());
-        let State { answers, endpoint, ends, .. } = &mut *state;
-        answers.tell(endpoint, ends);
-        endpoint.is_quiet()
+        if quiet || state.page.is_old(now_ns) {
+            state.write_page(now_ns);
+            let State { answers, endpoint, ends, .. } = &mut *state;
+            answers.tell(endpoint, ends);
+        }
+        quiet
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {
@@ -277,7 +286,7 @@ impl State {
         if self.turns.is_multiple_of(PAGE_TURNS) {
             self.write_page(clock::now_ns());
         }
-        let State { endpoint, ends, inboxes, lost, scratch, unread, .. } = self;
+        let State { endpoint, ends, inboxes, set_aside, lost, scratch, unread, .. } = self;
         let (mut count, mut now_ns) = (0, 0);
         for at in 0..ends.ports.len() {
             let mut bytes = 0;
@@ -298,6 +307,7 @@ impl State {
                         count += 1;
                     } else {
                         inbox.push(from, header, packet);
+                        *set_aside = true;
                     }
                 };
                 // What is wrong with a frame is counted there.

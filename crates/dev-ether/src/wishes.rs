@@ -86,7 +86,8 @@ impl Wishes {
     /// What a port of this kind on rail `rail` is to `link`.
     pub fn traits(&self, method: Method, rail: u8) -> Result<hawser_link::Rail> {
         let reserved = self.reserves(method);
-        Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked: method.is_checked()?, reserved })
+        let (checked, lossless) = (method.is_checked()?, method == Method::Stream);
+        Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked, lossless, reserved })
     }
 
     /// Whether ports of this kind are kept for much bulk, and for where nothing else passes.

@@ -1,15 +1,17 @@
 //! The Ethernet device under the suite of every device, by UDP over the loopback interface; threads stand for processes.
 
-use hawser_base::Peer;
+use hawser_base::{Lane, Peer};
 use hawser_dev_ether::port::{PortRange, UdpPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
-use hawser_device::Device;
-use hawser_device::conformance::{self, Net};
+use hawser_device::conformance::{self, Form, Net, Record};
+use hawser_device::{Device, Header, Source};
 use hawser_job::counters::Counters;
 use hawser_link::Rail;
 use hawser_link::frame::Key;
 use hawser_os::interfaces::{self, Interface};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// The loopback interface, as if it took no more than an Ethernet.
 fn loopback(mtu: usize) -> Interface {
@@ -19,12 +21,17 @@ fn loopback(mtu: usize) -> Interface {
 }
 
 fn net(ranks: usize, mtu: usize) -> Net {
+    net_that_tells(ranks, mtu, Arc::default())
+}
+
+/// The same; `told` counts how often answers were told.
+fn net_that_tells(ranks: usize, mtu: usize, told: Arc<AtomicU32>) -> Net {
     let interface = loopback(mtu);
     let local = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
     let cards = Arc::new(Mutex::new(vec![None; ranks]));
     let device = |rank: usize| {
         let port = UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap();
-        let theirs = cards.clone();
+        let (theirs, told) = (cards.clone(), told.clone());
         let device = EtherDevice::new(Setup {
             me: rank as u32,
             ranks: ranks as u32,
@@ -34,7 +41,7 @@ fn net(ranks: usize, mtu: usize) -> Net {
             cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
             looked: Box::new(|| ()),
             tell: Box::new(|_| true),
-            answers: Box::new(|_| ()),
+            answers: Box::new(move |_| _ = told.fetch_add(1, Relaxed)),
             counters: (Counters::private(), 0),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });
@@ -68,10 +75,46 @@ fn two_lanes_in_two_threads_do_not_meet() {
     conformance::lanes_are_independent(&net(2, 1500), 5_000);
 }
 
+/// Else the rank would sleep on what it has taken from the kernel itself: for a second, as nobody waits for an acknowledgement.
+#[test]
+fn what_came_for_another_lane_keeps_the_rank_awake_once() {
+    let net = net(2, 1500);
+    let (mut sender, mut receiver) = (net.endpoint(0, 1), net.endpoint(1, 1));
+    let mut other = net.endpoint(1, 0);
+    while sender.send(1, 7, 100, 0, Form::Mem).is_err() {
+        sender.port.poll(&mut Record::default());
+        assert!(!other.port.poll_from(Peer(0), &mut Record::default()), "nothing was sent to this lane");
+    }
+    while !sender.device.flush() {
+        assert!(!other.port.poll_from(Peer(0), &mut Record::default()), "nothing was sent to this lane");
+    }
+    assert_eq!(receiver.device.before_sleep(), Some(0));
+    assert_ne!(receiver.device.before_sleep(), Some(0), "a lane that nobody has yet must not keep it awake for ever");
+    let mut record = Record::default();
+    receiver.port.poll(&mut record);
+    assert_eq!(record.arrived, [(0, 7, 100)]);
+}
+
 #[test]
 fn random_traffic_arrives_as_sent() {
     for (seed, mtu) in [(1, 1500), (0xfeed_beef, 576), (0x1234_5678_9abc, 9000)] {
         conformance::soak(&net(2, mtu), 5_000, seed);
     }
     conformance::soak(&net(10, 1500), 5_000, 42);
+}
+
+/// MPI_Finalize flushes again and again; the page of counters, for which every port asks the kernel, can wait.
+#[test]
+fn a_device_that_waits_for_a_peer_tells_what_it_counts_now_and_then() {
+    let told = Arc::<AtomicU32>::default();
+    let net = net_that_tells(2, 1500, told.clone());
+    let header = Header { kind: 1, aux: 0, a: 0, b: 0 };
+    net.devices[0].port(Lane(0)).send(Peer(1), header, &[], Source::None).unwrap();
+    let began = Instant::now();
+    let waited = (0..20_000).filter(|_| !net.devices[0].flush()).count();
+    let most = 2 + began.elapsed().as_millis() / 10;
+    assert!(waited == 20_000 && u128::from(told.load(Relaxed)) <= most, "told {told:?} times, not {most}");
+    while !(net.devices[0].flush() & net.devices[1].flush()) {}
+    let before = told.load(Relaxed);
+    assert!(net.devices[0].flush() && told.load(Relaxed) == before + 1, "it may be the last time");
 }

@@ -152,6 +152,11 @@ impl Path {
         }
     }
 
+    /// As `new`, of a rail on which nothing is lost.
+    pub fn lossless(self) -> Path {
+        Path { rtt: Rtt::lossless(), ..self }
+    }
+
     /// Frames with payload that may be sent: within the window of numbers (P10: S1 of PM's appendix B), the network's (P23) and
     /// the peer's room (P20, P21).
     pub fn room(&self) -> u32 {

@@ -6,6 +6,9 @@ use crate::marks::{Mark, mark};
 
 /// The shortest timeout: below it a peer that is descheduled for a tick would be taken for a loss (P16).
 pub const TIMEOUT_MIN_NS: u64 = 1_000_000;
+/// The shortest where nothing is lost as long as the way stands (TCP): silence means a busy peer there, hardly ever a broken way.
+/// A few turns of the scheduler (P16).
+pub const TIMEOUT_LOSSLESS_NS: u64 = 20_000_000;
 /// The longest: a peer that comes back is found within it even if it says nothing (P18).
 pub const TIMEOUT_MAX_NS: u64 = 1_000_000_000;
 /// Before anything was measured (P16).
@@ -14,12 +17,16 @@ pub const TIMEOUT_FIRST_NS: u64 = 10_000_000;
 pub const ACK_DELAY_NS: u64 = 100_000;
 
 const _: () = assert!(
-    2 * ACK_DELAY_NS < TIMEOUT_MIN_NS && TIMEOUT_MIN_NS < TIMEOUT_FIRST_NS && TIMEOUT_FIRST_NS < TIMEOUT_MAX_NS
+    2 * ACK_DELAY_NS < TIMEOUT_MIN_NS && TIMEOUT_MIN_NS < TIMEOUT_FIRST_NS && TIMEOUT_FIRST_NS < TIMEOUT_LOSSLESS_NS
 );
 
+const _: () = assert!(TIMEOUT_LOSSLESS_NS < TIMEOUT_MAX_NS);
+
 /// See the module.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rtt {
+    /// The shortest timeout.
+    floor_ns: u64,
     /// Smoothed, and its mean deviation; 0 before the first sample.
     smoothed_ns: u64,
     deviation_ns: u64,
@@ -27,7 +34,18 @@ pub struct Rtt {
     silent: u32,
 }
 
+impl Default for Rtt {
+    fn default() -> Rtt {
+        Rtt { floor_ns: TIMEOUT_MIN_NS, smoothed_ns: 0, deviation_ns: 0, silent: 0 }
+    }
+}
+
 impl Rtt {
+    /// Of a path on which nothing is lost.
+    pub fn lossless() -> Rtt {
+        Rtt { floor_ns: TIMEOUT_LOSSLESS_NS, ..Rtt::default() }
+    }
+
     /// A frame was acknowledged so long after it was sent. Numbers are given once, so every sample is good (P10).
     pub fn sample(&mut self, ns: u64) {
         let ns = ns.clamp(1, TIMEOUT_MAX_NS);
@@ -70,8 +88,8 @@ impl Rtt {
     /// How long to wait for an acknowledgement before all that is under way counts as lost (P16, P18).
     pub fn timeout_ns(&self) -> u64 {
         let base = match self.smoothed_ns {
-            0 => TIMEOUT_FIRST_NS,
-            smoothed => (smoothed + 4 * self.deviation_ns + ACK_DELAY_NS).max(TIMEOUT_MIN_NS),
+            0 => TIMEOUT_FIRST_NS.max(self.floor_ns),
+            smoothed => (smoothed + 4 * self.deviation_ns + ACK_DELAY_NS).max(self.floor_ns),
         };
         base.saturating_mul(1 << self.silent.min(20)).min(TIMEOUT_MAX_NS)
     }
@@ -102,6 +120,9 @@ mod tests {
         assert_eq!(rtt.timeout_ns(), TIMEOUT_MIN_NS);
         (0..100).for_each(|i| rtt.sample(if i % 2 == 0 { 2_000_000 } else { 4_000_000 }));
         assert!((5_000_000..9_000_000).contains(&rtt.timeout_ns()), "{}", rtt.timeout_ns());
+        let mut rtt = Rtt::lossless();
+        (0..100).for_each(|_| rtt.sample(20_000));
+        assert_eq!(rtt.timeout_ns(), TIMEOUT_LOSSLESS_NS);
     }
 
     /// P18

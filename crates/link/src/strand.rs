@@ -92,13 +92,15 @@ pub struct Rail {
     pub nic: u8,
     /// Payloads have a CRC; not where the medium checks them (P6).
     pub checked: bool,
+    /// What it takes comes in the end as long as the way stands (TCP): only a long silence is a loss (P16).
+    pub lossless: bool,
     /// Its paths are opened when there is much bulk, or no other way answers.
     pub reserved: bool,
 }
 
 impl Default for Rail {
     fn default() -> Rail {
-        Rail { grade: Grade::default(), nic: 0, checked: true, reserved: false }
+        Rail { grade: Grade::default(), nic: 0, checked: true, lossless: false, reserved: false }
     }
 }
 
@@ -217,7 +219,8 @@ impl Strand {
         match &self.state {
             State::Reserved | State::Opening { .. } => {
                 mark(if kind == Kind::Hello { Mark::OpenedByHello } else { Mark::OpenedByWelcome });
-                let path = Box::new(Path::new(self.first, hello.first, hello.credit));
+                let path = Path::new(self.first, hello.first, hello.credit);
+                let path = Box::new(if self.rail.lossless { path.lossless() } else { path });
                 self.state = State::Open { theirs: hello.number, first: hello.first, path };
             }
             // A process is a rank once: the path has one beginning.
@@ -279,7 +282,11 @@ impl Way for Strand {
         self.rail.nic == nic && self.answers()
     }
 
-    fn meter(&mut self) -> &mut Meter {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn meter_mut(&mut self) -> &mut Meter {
         &mut self.meter
     }
 }

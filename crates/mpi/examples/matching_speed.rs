@@ -43,6 +43,7 @@ fn main() {
             sync: false,
             eager: true,
             packet: LIMITS.packet,
+            front: LIMITS.first,
             key: None,
         };
         black_box(e.start_send(black_box(spec)));

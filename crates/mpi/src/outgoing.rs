@@ -74,8 +74,10 @@ impl Lane {
             Body::Buffer(Buffer::Dense(mem)) if bytes > limits.packet => self.core.expose(to.peer, *mem),
             _ => None,
         };
-        let longest = self.channel.piece(to.peer, bytes as usize).unwrap_or(self.channel.longest(to.peer));
-        let packet = (longest - wire::PUSH_PREFIX) as u64;
+        let frame = self.channel.piece(to.peer, bytes as usize);
+        let packet = (frame.unwrap_or(self.channel.longest(to.peer)) - wire::PUSH_PREFIX) as u64;
+        // Frames of one length leave by one call; where there are no frames a short front lets both ends copy at once.
+        let front = if frame.is_some() { packet } else { limits.first };
         let eager = self.channel.has_room(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
         let asks = send.sync || key.is_some() || bytes > limits.eager;
         if !eager && !asks && !self.core.engine.is_lost(to.peer) {
@@ -83,7 +85,7 @@ impl Lane {
         }
         let Outgoing { body, sync, request, .. } = send;
         let key = key.map(Key);
-        let spec = SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, packet, key };
+        let spec = SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, packet, front, key };
         match self.core.engine.start_send(spec) {
             Start::Eager => {
                 let packet = Packet::Eager { context: to.context, tag: to.tag };

@@ -26,7 +26,8 @@ fn anyone(tag: i32) -> Want {
 }
 
 fn send(bytes: u64) -> SendSpec {
-    SendSpec { to: PEER, context: CONTEXT, tag: 1, bytes, sync: false, eager: true, packet: LIMITS.packet, key: None }
+    let Limits { packet, first: front, .. } = LIMITS;
+    SendSpec { to: PEER, context: CONTEXT, tag: 1, bytes, sync: false, eager: true, packet, front, key: None }
 }
 
 fn effects(engine: &mut Engine) -> Vec<Effect> {

@@ -70,8 +70,8 @@ fn quick_send_is_start_send() {
                     quick.undo_quick_send(to, bytes);
                 }
                 _ => {
-                    let (context, packet) = (Context(0), LIMITS.packet);
-                    let spec = SendSpec { to, context, tag, bytes, sync: false, eager: true, packet, key: None };
+                    let (context, packet, front) = (Context(0), LIMITS.packet, LIMITS.first);
+                    let spec = SendSpec { to, context, tag, bytes, sync: false, eager: true, packet, front, key: None };
                     let started = slow.start_send(spec);
                     if quick.quick_send(to, bytes) {
                         short_cuts += 1;

@@ -141,6 +141,8 @@ impl World {
         // By dice of their own: all else is as it was before there were such rails.
         let mut checks = Dice::new(seed.rotate_left(32));
         let checked: Vec<bool> = rails.iter().map(|_| !checks.one_in(4)).collect();
+        // Who believes to lose nothing and does is slow, not wrong: a connection that breaks does.
+        let lossless: Vec<bool> = rails.iter().map(|_| checks.one_in(8)).collect();
         // Few, so that they run out; hardly more than an endpoint must have, where all send to one.
         let slots = if bulk { 3000 } else { 260 + dice.index(40) };
         let nodes = (0..ranks).map(|me| {
@@ -156,6 +158,7 @@ impl World {
                         grade: [Grade::Quick, Grade::Bulk][rail % 2],
                         nic: rail as u8 / 2,
                         checked: checked[rail],
+                        lossless: lossless[rail],
                         reserved: rail == 2,
                     })
                     .collect(),

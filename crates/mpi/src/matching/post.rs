@@ -15,6 +15,8 @@ pub struct SendSpec {
     pub eager: bool,
     /// Longest payload that is best sent in one packet on the way to the peer, in bytes.
     pub packet: u64,
+    /// Payload that is best sent in the first packet of what is pushed, in bytes; at most `packet`.
+    pub front: u64,
     /// Names the buffer if the peer would rather read it than be sent it.
     pub key: Option<Key>,
 }
@@ -60,7 +62,7 @@ impl Engine {
                 return Start::Eager;
             }
             let packet = Packet::Push { context, tag, bytes };
-            return self.begin_stream(&spec, packet, first);
+            return self.begin_stream(&spec, packet, spec.front.min(longest));
         }
         if let Some(given) = given.filter(|given| streams && bytes <= given.room) {
             let packet = Packet::Answer { context, tag, bytes, offer: given.number };

@@ -22,7 +22,7 @@ impl Send {
         let key = self.key.filter(|_| self.bytes > packet);
         let key = key.map(|readable| Key([message.rank as u64, message.step as u64, readable as u64]));
         let Send { to, context, tag, bytes, sync, eager, .. } = *self;
-        SendSpec { to, context, tag, bytes, sync, eager, packet, key }
+        SendSpec { to, context, tag, bytes, sync, eager, packet, front: packet / 2, key }
     }
 }
 
