@@ -79,6 +79,41 @@ int main(int argc, char **argv)
     } else if (IS("dup")) {
         if (me == 2) OK(MPI_Barrier(comm));
         else OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    } else if (IS("alltoallv")) {
+        int sent[8], taken[8], places[8];
+        for (int i = 0; i < size; i++) sent[i] = taken[i] = 1 + (me + i) % 2, places[i] = 2 * i;
+        if (me == 2) sent[3] = 4;
+        OK(MPI_Alltoallv(in, sent, places, MPI_INT, out, taken, places, MPI_INT, comm));
+    } else if (IS("gatherv")) {
+        int counts[8] = {1, 2, 3, 4}, places[8] = {0, 1, 3, 6};
+        OK(MPI_Gatherv(in, me == 3 ? 1 : counts[me], MPI_INT, out, counts, places, MPI_INT, 1, comm));
+    } else if (IS("scatterv")) {
+        int counts[8] = {1, 2, 3, 4}, places[8] = {0, 1, 3, 6};
+        OK(MPI_Iscatterv(out, counts, places, MPI_INT, in, counts[me] + (me == 0), MPI_INT, 2, comm, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else if (IS("allgatherv")) {
+        int counts[8] = {1, 2, 3, 4}, places[8] = {0, 1, 3, 6};
+        if (me == 2) counts[3] = 5;
+        OK(MPI_Allgatherv(in, counts[me], MPI_INT, out, counts, places, MPI_INT, comm));
+    } else if (!strncmp(how, "inter", 5)) {
+        MPI_Comm half, inter;
+        int counts[8] = {1, 1, 1}, places[8] = {0, 1, 2};
+        OK(MPI_Comm_split(comm, me > 0, me, &half));
+        OK(MPI_Intercomm_create(half, 0, comm, me == 0, 5, &inter));
+        OK(MPI_Comm_set_name(inter, "bridge"));
+        if (IS("inter_root")) { /* the root is rank 2 of the second group; rank 3 does not take part in what it does */
+            OK(MPI_Bcast(out, 2, MPI_INT, me == 0 ? 0 : me == 2 ? MPI_ROOT : MPI_PROC_NULL, inter));
+        } else if (IS("inter_function")) {
+            if (me == 2) OK(MPI_Barrier(inter));
+            else OK(MPI_Allgather(in, 1, MPI_INT, out, 1, MPI_INT, inter));
+        } else if (IS("inter_block")) {
+            OK(MPI_Alltoall(in, me ? 2 : 1, MPI_INT, out, me == 3 ? 2 : me ? 1 : 2, MPI_INT, inter));
+        } else if (IS("inter_v")) {
+            if (me == 0) counts[2] = 2;
+            OK(MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, inter));
+        } else {
+            FAIL("%s is no case", how);
+        }
     } else if (IS("finalize")) {
         if (me == 1) OK(MPI_Barrier(comm));
     } else if (IS("leaks")) {

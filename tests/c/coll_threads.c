@@ -24,6 +24,25 @@ static void *work(void *arg)
         for (int i = 0; i < 300; i++) EQUAL(big[i], i + turn + t);
         OK(MPI_Barrier(d));
         OK(MPI_Comm_free(&d));
+        /* A duplicate under way while another communicator is made; and one of some members, all threads from one. */
+        MPI_Comm e, f;
+        MPI_Request request;
+        MPI_Group group, some;
+        OK(MPI_Comm_idup(base[t], &e, &request));
+        OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
+        OK(MPI_Group_range_incl(group, 1, (int[1][3]){{turn % size, size - 1, 1}}, &some));
+        OK(MPI_Comm_create_group(MPI_COMM_WORLD, some, t, &f));
+        OK(MPI_Group_free(&some));
+        OK(MPI_Group_free(&group));
+        EQUAL(f != MPI_COMM_NULL, me >= turn % size);
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        OK(MPI_Barrier(e));
+        OK(MPI_Comm_free(&e));
+        if (f != MPI_COMM_NULL) {
+            OK(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_MAX, f));
+            EQUAL(sum, size - 1 + t * 100 + turn);
+            OK(MPI_Comm_free(&f));
+        }
         OK(MPI_Comm_free(&c));
     }
     return NULL;

@@ -4,7 +4,7 @@
 #include "test.h"
 #include <pthread.h>
 
-struct state { int queried, freed, cancelled, complete_seen, code, free_code, polled; MPI_Request request; };
+struct state { int queried, freed, cancelled, complete_seen, code, free_code, polled, thread; MPI_Request request; };
 
 static int query(void *extra, MPI_Status *status)
 {
@@ -55,8 +55,70 @@ static int poll_it(void *extra, MPI_Status *status)
 {
     (void)status;
     struct state *s = extra;
-    if (++s->polled == 5) MPI_Grequest_complete(s->request);
+    CHECK(!s->freed);
+    if (++s->polled == 5 && !s->thread) MPI_Grequest_complete(s->request);
+    if (s->thread) usleep(100);
+    CHECK(!s->freed);
     return MPI_SUCCESS;
+}
+
+static void look_around(void)
+{
+    int flag;
+    for (int i = 0; i < 50; i++) OK(MPI_Iprobe(0, 77, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
+}
+
+/* Completed from outside its poll function: before anybody waits, while somebody does, after it was freed. It is not
+ * polled after that, and the requests that come after it are none of its business. */
+static void polled_and_completed_outside(void)
+{
+    MPI_Request receive, copy;
+    MPI_Status status;
+    pthread_t thread;
+    int in = -1, out = 6, flag;
+    struct state p = {.thread = 1};
+    OK(MPIX_Grequest_start(query, released, cancel, poll_it, NULL, &p, &p.request));
+    OK(MPI_Test(&p.request, &flag, &status));
+    CHECK(!flag && p.polled > 0);
+    OK(MPI_Grequest_complete(p.request));
+    int polled = p.polled;
+    OK(MPI_Test(&p.request, &flag, &status));
+    CHECK(flag && p.freed == 1);
+    says(&status, 0);
+    OK(MPI_Irecv(&in, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &receive));
+    look_around();
+    EQUAL(p.polled, polled);
+    OK(MPI_Test(&receive, &flag, MPI_STATUS_IGNORE));
+    EQUAL(flag, 0);
+    OK(MPI_Send(&out, 1, MPI_INT, 0, 5, MPI_COMM_SELF));
+    OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    EQUAL(in, 6);
+
+    for (int freed = 0; freed < 2; freed++) {
+        struct state f = {.thread = 1};
+        OK(MPIX_Grequest_start(query, released, cancel, poll_it, NULL, &f, &f.request));
+        copy = f.request;
+        if (freed) OK(MPI_Request_free(&f.request));
+        OK(MPI_Grequest_complete(copy));
+        if (!freed) OK(MPI_Request_free(&f.request));
+        look_around();
+        CHECK(f.freed == 1 && f.queried == 0 && f.polled == 0);
+    }
+    for (int turn = 0; turn < 10; turn++) {
+        struct state t = {.thread = 1};
+        OK(MPIX_Grequest_start(query, released, cancel, poll_it, NULL, &t, &t.request));
+        if (pthread_create(&thread, NULL, complete_later, &t)) FAIL("no thread");
+        MPI_Request waited = t.request;
+        if (turn % 2) {
+            OK(MPI_Wait(&waited, &status));
+            says(&status, 0);
+        } else {
+            OK(MPI_Request_free(&waited));
+            while (!__atomic_load_n(&t.freed, __ATOMIC_ACQUIRE)) look_around();
+        }
+        pthread_join(thread, NULL);
+        EQUAL(t.freed, 1);
+    }
 }
 #endif
 
@@ -175,6 +237,7 @@ int main(int argc, char **argv)
         says(&status, 0);
         CHECK(p.polled == 5 && p.freed == 1);
     }
+    polled_and_completed_outside();
 #endif
     return finish();
 }

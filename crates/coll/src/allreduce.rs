@@ -22,12 +22,7 @@ use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
-    Algorithm {
-        name: "host",
-        fits: |s, _| s.host,
-        cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
-        build: host,
-    },
+    Algorithm { name: "host", fits: |s, _| s.host, cost: cost_of_host, build: host },
     Algorithm {
         name: "rabenseifner",
         fits: |_, _| true,
@@ -66,6 +61,11 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
         build: recursive_doubling,
     },
 ];
+
+/// The last to come folds while the others wait.
+pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
+    t.model.steps(s, t.limits.host_steps(s.bytes)) + s.n() * (t.model.fold_us(s) + 2.0 * t.model.copy_us)
+}
 
 impl Reduction {
     pub(crate) fn shape(&self, place: Place, tuning: &Tuning) -> Shape {

@@ -12,12 +12,7 @@ use crate::schedule::{HostStep, Schedule};
 use crate::select::{Algorithm, Shape, Tuning};
 
 pub(crate) const ALGORITHMS: &[Algorithm<()>] = &[
-    Algorithm {
-        name: "host",
-        fits: |s, _| s.host,
-        cost: |s, t| t.model.host(s, t.limits.host_bytes, 0.0),
-        build: host,
-    },
+    Algorithm { name: "host", fits: |s, _| s.host, cost: |s, t| t.model.steps(s, 1.0), build: host },
     Algorithm {
         name: "two_level",
         fits: |_, t| t.hosts.is_some(),

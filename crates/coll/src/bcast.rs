@@ -26,7 +26,9 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host",
         fits: |s, _| s.host,
-        cost: |s, t| t.model.host(s, t.limits.host_bytes, 2.0 * t.model.copy_us),
+        cost: |s, t| {
+            t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + s.n() * (1.0 + 1.0 / t.model.load) * t.model.copy_us
+        },
         build: host,
     },
     Algorithm {

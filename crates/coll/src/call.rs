@@ -186,6 +186,21 @@ impl Reduction {
     }
 }
 
+impl Call<'_> {
+    /// Of those that have one.
+    pub const fn root(&self) -> Option<u32> {
+        match *self {
+            Call::Bcast { root, .. }
+            | Call::Reduce { root, .. }
+            | Call::Gather { root, .. }
+            | Call::Gatherv { root, .. }
+            | Call::Scatter { root, .. }
+            | Call::Scatterv { root, .. } => Some(root),
+            _ => None,
+        }
+    }
+}
+
 /// A collective with its arguments on one rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Call<'a> {

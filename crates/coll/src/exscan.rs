@@ -30,7 +30,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "chain",
         fits: |_, _| true,
-        cost: |s, t| (s.p() - 1.0) * (t.model.message(s.n()) + s.n() * (t.model.reduce_us + t.model.copy_us)),
+        cost: |s, t| scan::cost_of_chain(s, t) + (s.p() - 1.0) * s.n() * t.model.copy_us / t.model.load,
         build: chain,
     },
     Algorithm {

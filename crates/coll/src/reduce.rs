@@ -31,7 +31,11 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host",
         fits: |s, _| s.host,
-        cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
+        cost: |s, t| {
+            // The others give while the root folds.
+            let root_us = t.model.fold_us(s) + t.model.copy_us / t.model.load;
+            t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + s.n() * root_us
+        },
         build: host,
     },
     Algorithm {

@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
+//! | host_blocks | each block reduced to its rank by host steps | p ⌈n / p limit⌉ host steps, given ahead | n into the segment |
 //! | two_level | reduce on each host, reduce_scatter between hosts, blocks to their ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | recursive_halving | MPICH "recursive_halving" | ⌊log2 p⌋ (+ 2) | n (p − 1) / p (+ n) |
@@ -46,11 +47,16 @@ impl Edges {
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
+    Algorithm { name: "host", fits: |s, _| s.host, cost: allreduce::cost_of_host, build: host },
     Algorithm {
-        name: "host",
+        name: "host_blocks",
         fits: |s, _| s.host,
-        cost: |s, t| t.model.host(s, t.limits.host_bytes, s.p() * t.model.reduce_us + t.model.copy_us),
-        build: host,
+        cost: |s, t| {
+            // Blocks are folded by as many ranks as there are cores for.
+            let steps = s.p() * t.limits.host_steps(s.bytes.div_ceil(s.size.into()));
+            t.model.steps_ahead(s, steps) + s.n() * (t.model.copy_us + (s.p() - 1.0) / s.p() * t.model.reduce_us)
+        },
+        build: host_blocks,
     },
     Algorithm {
         name: "two_level",
@@ -210,6 +216,24 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         s.host(HostStep::Allreduce { from: piece(args.input, &range), into: piece(whole, &range) });
     }
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
+}
+
+/// Whoever has given a block goes on to the next; only its own holds a rank up.
+fn host_blocks(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let result = args.result(place);
+    // In place the receive buffer is still being read.
+    let own = if args.input == args.output { s.scratch_elements(result.count) } else { args.output };
+    for root in 0..place.size {
+        let block = args.block_of(root);
+        for range in host_ranges(&Reduction { count: block.end - block.start, ..args.data }, t) {
+            let from = piece(args.input, &(block.start + range.start..block.start + range.end));
+            let into = if root == place.rank { piece(own, &range) } else { Span::EMPTY };
+            s.host(HostStep::Reduce { root, from, into });
+        }
+    }
+    if own != args.output {
+        s.copy(Span { buffer: own, ..result }, result);
+    }
 }
 
 /// A host's blocks adjoin, for its ranks do.

@@ -22,12 +22,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
         cost: |s, t| cost_of_levels(ALGORITHMS, s, t),
         build: two_level,
     },
-    Algorithm {
-        name: "chain",
-        fits: |_, _| true,
-        cost: |s, t| (s.p() - 1.0) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
-        build: chain,
-    },
+    Algorithm { name: "chain", fits: |_, _| true, cost: cost_of_chain, build: chain },
     Algorithm {
         name: "recursive_doubling",
         fits: |_, _| true,
@@ -35,6 +30,11 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
         build: recursive_doubling,
     },
 ];
+
+/// Rank after rank: each has its core for itself.
+pub(crate) fn cost_of_chain(s: &Shape, t: &Tuning) -> f64 {
+    (s.p() - 1.0) * (t.model.message_us + s.n() * (t.model.byte_us + t.model.reduce_us) / t.model.load)
+}
 
 /// After round k a rank has the reduction of the 2^(k+1) ranks up to itself, or of all up to itself.
 fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {

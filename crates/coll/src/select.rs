@@ -21,42 +21,67 @@ use hawser_base::{Class, Error, Result};
 /// What communication costs within a communicator; the same on all its ranks. Microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// From the call of a send to the return of the receive, for an empty message.
+    /// From the call of a send to the return of the receive, for an empty message; with its share of planning and posting.
     pub message_us: f64,
     /// What each further message costs that is in flight beside others.
     pub overhead_us: f64,
     /// A byte sent.
     pub byte_us: f64,
-    /// A byte of a vector reduced into another.
+    /// A byte of a vector reduced into another, while all ranks do.
     pub reduce_us: f64,
-    /// A byte copied within a rank.
+    /// A byte copied within a rank, while all ranks do.
     pub copy_us: f64,
     /// A host step, and its share for each rank of the communicator.
     pub host_us: f64,
     pub host_rank_us: f64,
+    /// Ranks that share a core: what one rank does alone takes this part of what it takes while all do.
+    pub load: f64,
 }
 
 /// A wake-up and a change of process: DESIGN.md's barrier of Intel MPI takes 53 µs for the four rounds of
 /// 16 ranks on 2 cores, which is eight of these a round.
 const SWITCH_US: f64 = 53.0 / (4.0 * 8.0);
 
+/// Copies of memory that a byte of a message costs with more ranks than cores: into shared memory and out of it, on cores that
+/// other ranks need meanwhile, and what cold caches add (fitted to docs/performance.md, Collectives).
+const CROWDED_COPIES: f64 = 3.0;
+
+/// Room of all pairs of ranks for what is on its way; a message that is longer than its pair's needs one more turn each time.
+const ROOM: f64 = 2.5 * 1048576.0;
+
+/// Slots of a member: of steps that do not hold up those who only give, so many pass in one turn.
+const STEPS_AHEAD: f64 = 2.0;
+
 impl Model {
     /// Shared memory with a core for each rank: the figures of DESIGN.md ("What was measured") and half of
-    /// the cache-line round trip a rank.
+    /// the cache-line round trip a rank. A message: as collectives use them (4 KiB take 0.9 where a ping-pong takes 0.4).
     pub const SHARED_MEMORY: Model = Model {
-        message_us: 0.2,
+        message_us: 0.6,
         overhead_us: 0.08,
         byte_us: 48e-6,
         reduce_us: 60e-6,
         copy_us: 40e-6,
         host_us: 0.15,
         host_rank_us: 0.04,
+        load: 1.0,
     };
 
-    /// More ranks than cores: between two rounds every rank of a core must have had its turn.
+    /// More ranks than cores: between two rounds every rank of a core must have had its turn, and what all ranks do at the same
+    /// time takes as many times as long as there are ranks on a core.
     pub fn oversubscribed(ranks: u32, cores: u32) -> Model {
-        let turn_us = SWITCH_US * (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
-        Model { message_us: turn_us, overhead_us: 0.5, host_us: turn_us, ..Model::SHARED_MEMORY }
+        let load = (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
+        let (turn_us, plain) = (SWITCH_US * load, Model::SHARED_MEMORY);
+        let room = ROOM / (f64::from(ranks) * f64::from(ranks));
+        Model {
+            message_us: turn_us,
+            overhead_us: 0.5,
+            byte_us: CROWDED_COPIES * plain.copy_us * load + turn_us / room,
+            reduce_us: plain.reduce_us * load,
+            copy_us: plain.copy_us * load,
+            host_us: turn_us,
+            load,
+            ..plain
+        }
     }
 
     /// That of a communicator: whether all its members are on one host, and of that its ranks and its cores.
@@ -76,10 +101,19 @@ impl Model {
         self.message_us + bytes * self.byte_us
     }
 
-    /// A vector of `bytes` through host steps of at most `limit` bytes; `byte_us` is what a byte costs.
-    pub(crate) fn host(&self, shape: &Shape, limit: u64, byte_us: f64) -> f64 {
-        let steps = shape.bytes.div_ceil(limit.max(1)).max(1) as f64;
-        steps * (self.host_us + shape.p() * self.host_rank_us) + shape.n() * byte_us
+    /// `steps` host steps, one after the other.
+    pub(crate) fn steps(&self, shape: &Shape, steps: f64) -> f64 {
+        steps * (self.host_us + shape.p() * self.host_rank_us)
+    }
+
+    /// The same where those who only give, or only take, need not wait for each step.
+    pub(crate) fn steps_ahead(&self, shape: &Shape, steps: f64) -> f64 {
+        self.steps(shape, (steps / STEPS_AHEAD).max(1.0))
+    }
+
+    /// One rank folds a byte of all contributions while the others wait.
+    pub(crate) fn fold_us(&self, shape: &Shape) -> f64 {
+        (shape.p() - 1.0) * self.reduce_us / self.load
     }
 }
 
@@ -93,8 +127,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// One page a rank and host step; as many messages in flight as rings and credits take without a stall.
-    pub const DEFAULT: Limits = Limits { host_bytes: 4096, outstanding: 16 };
+    /// What a host of 64 ranks has room for; as many messages in flight as rings and credits take without a stall.
+    pub const DEFAULT: Limits = Limits { host_bytes: 8192, outstanding: 16 };
+
+    /// Host steps that a vector of `bytes` takes.
+    pub(crate) fn host_steps(&self, bytes: u64) -> f64 {
+        bytes.div_ceil(self.host_bytes.max(1)).max(1) as f64
+    }
 }
 
 /// All that selection and building know beside the call: one value a communicator, equal on its ranks.

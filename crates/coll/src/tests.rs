@@ -30,9 +30,14 @@ fn counts(size: u32) -> Vec<u64> {
 /// A host step that takes few elements and a window of few messages, so that both are cut.
 const LIMITS: Limits = Limits { host_bytes: 1024, outstanding: 3 };
 
+/// Algorithms of host steps.
+fn is_by_flags(name: &str) -> bool {
+    name.starts_with("host")
+}
+
 fn forced(collective: Collective, name: &str) -> Tuning<'static> {
     let forced = Forced::NONE.with(collective, name).unwrap();
-    Tuning { one_host: name == "host", hosts: None, model: Model::SHARED_MEMORY, limits: LIMITS, forced }
+    Tuning { one_host: is_by_flags(name), hosts: None, model: Model::SHARED_MEMORY, limits: LIMITS, forced }
 }
 
 /// The hosts of `size` ranks, in one of several ways: runs of three, runs of growing length, all around, nobody knows how.
@@ -48,7 +53,7 @@ fn hosts(size: u32) -> Option<Hosts> {
 /// Whether two levels fit, or what a host's flags are for.
 fn fits(name: &str, size: u32, needs_order: bool) -> bool {
     match name {
-        "host" => size > 1,
+        _ if is_by_flags(name) => size > 1,
         "two_level" => hosts(size).is_some_and(|hosts| hosts.is_in_order() || !needs_order),
         _ => true,
     }

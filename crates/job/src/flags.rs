@@ -5,7 +5,7 @@
 //! MPI_COMM_WORLD's on every host, so that nobody needs a message to agree on it. Which lines and
 //! which payload a member writes is the algorithm's business: lines are apart, so that writers never share one.
 
-use crate::plan::{FLAG_BLOCKS, FLAG_LINES, FLAG_PAYLOAD, LINE, Plan};
+use crate::plan::{FLAG_BLOCKS, FLAG_LINES, LINE, Plan, flag_payload};
 use hawser_base::{Region, SharedMem};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -51,19 +51,25 @@ pub(crate) fn release(header: &Region, number: u32) {
 pub struct FlagBlock {
     region: Region,
     members: usize,
+    /// Bytes of each member's payload room.
+    room: usize,
 }
 
 impl FlagBlock {
     pub(crate) fn new(segment: &Region, plan: &Plan, number: u32) -> FlagBlock {
         assert!((number as usize) < FLAG_BLOCKS, "no block {number} among {FLAG_BLOCKS}");
         let bytes = plan.flag_block_bytes();
-        FlagBlock { region: segment.part(plan.flags() + number as usize * bytes, bytes), members: plan.local }
+        FlagBlock {
+            region: segment.part(plan.flags() + number as usize * bytes, bytes),
+            members: plan.local,
+            room: flag_payload(plan.local),
+        }
     }
 
     /// A block that no other process sees, for tests and for communicators of one.
     pub fn private(members: usize) -> FlagBlock {
         let bytes = Plan { local: members, world: members }.flag_block_bytes();
-        FlagBlock { region: Region::private(bytes), members }
+        FlagBlock { region: Region::private(bytes), members, room: flag_payload(members) }
     }
 
     /// Word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
@@ -87,10 +93,16 @@ impl FlagBlock {
         self.region.bytes((member * FLAG_LINES + line) * LINE + 8, LINE - 8)
     }
 
+    /// Bytes of each member's payload room.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
     /// The payload room of `member`.
     #[inline]
     pub fn payload(&self, member: usize) -> SharedMem {
-        self.region.bytes(self.members * FLAG_LINES * LINE + member * FLAG_PAYLOAD, FLAG_PAYLOAD)
+        self.region.bytes(self.members * FLAG_LINES * LINE + member * self.room, self.room)
     }
 
     /// The memory under the block, for rooms that copy in other ways.
@@ -132,12 +144,12 @@ mod tests {
         for member in 0..3 {
             block.word(member, FLAG_LINES - 1, 0).store(member as u32 + 1, Relaxed);
             block.line_payload(member, FLAG_LINES - 1).write(&[9; LINE - 8]);
-            block.payload(member).write(&[member as u8 + 1; FLAG_PAYLOAD]);
+            block.payload(member).write(&vec![member as u8 + 1; block.room()]);
         }
         for member in 0..3 {
-            let mut out = [0; FLAG_PAYLOAD];
+            let mut out = vec![0; block.room()];
             block.payload(member).read(&mut out);
-            assert_eq!(out, [member as u8 + 1; FLAG_PAYLOAD]);
+            assert_eq!(out, vec![member as u8 + 1; block.room()]);
             assert_eq!(block.word(member, FLAG_LINES - 1, 0).load(Relaxed), member as u32 + 1);
         }
         block.clear();

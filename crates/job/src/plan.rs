@@ -9,7 +9,7 @@
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 6;
+pub const LAYOUT_VERSION: u32 = 8;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
@@ -20,8 +20,12 @@ pub const DEVICE_BYTES_PER_RANK: usize = 16 << 20;
 pub const FLAG_BLOCKS: usize = 256;
 /// Cache lines of flags for each member of a block.
 pub const FLAG_LINES: usize = 8;
-/// Payload room for each member of a block.
-pub const FLAG_PAYLOAD: usize = 16 << 10;
+/// Payload room for each member of a block: on a host with many ranks the least, so that what all of them touch stays small.
+const FLAG_PAYLOAD_LEAST: usize = 16 << 10;
+/// The most. Two contributions of 32 KiB: longer ones do not fit into a core's nearest cache with what they are copied to.
+pub const FLAG_PAYLOAD_MOST: usize = 64 << 10;
+/// Payload of all members of a block, where that is not less than the least.
+const FLAG_PAYLOAD_OF_ALL: usize = 1 << 20;
 
 /// File room of one rank's arena for MPI_Alloc_mem and windows: more than a host of today has memory for a rank.
 pub const ARENA_BYTES: u64 = 64 << 30;
@@ -37,6 +41,18 @@ const TABLES: usize = 2 * PAGE;
 /// The most ranks of one host, and the most of a job, that a segment is made for (bounds for what is read).
 pub const MAX_LOCAL: usize = 4096;
 pub const MAX_WORLD: usize = 1 << 24;
+
+/// Payload room for each member of a block on a host with `local` ranks, in whole pages.
+pub const fn flag_payload(local: usize) -> usize {
+    let each = FLAG_PAYLOAD_OF_ALL / local / (2 * PAGE) * (2 * PAGE);
+    if each < FLAG_PAYLOAD_LEAST {
+        FLAG_PAYLOAD_LEAST
+    } else if each > FLAG_PAYLOAD_MOST {
+        FLAG_PAYLOAD_MOST
+    } else {
+        each
+    }
+}
 
 /// Offsets and lengths in the segment of a host with `local` of the job's `world` ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +92,7 @@ impl Plan {
 
     /// Bytes of one communicator's block: every member's lines, then every member's payload.
     pub fn flag_block_bytes(&self) -> usize {
-        (self.local * (FLAG_LINES * LINE + FLAG_PAYLOAD)).next_multiple_of(PAGE)
+        (self.local * (FLAG_LINES * LINE + flag_payload(self.local))).next_multiple_of(PAGE)
     }
 
     pub fn device(&self) -> usize {
@@ -124,7 +140,7 @@ impl Plan {
 }
 
 const _: () = assert!(DEVICE_BYTES_PER_PAIR.is_multiple_of(PAGE) && DEVICE_BYTES_PER_RANK.is_multiple_of(PAGE));
-const _: () = assert!(FLAG_PAYLOAD.is_multiple_of(LINE) && ARENA_BYTES.is_multiple_of(PAGE as u64));
+const _: () = assert!(FLAG_PAYLOAD_LEAST.is_multiple_of(PAGE) && ARENA_BYTES.is_multiple_of(PAGE as u64));
 
 #[cfg(test)]
 mod tests {
@@ -144,6 +160,14 @@ mod tests {
             assert!(plan.world_ranks() + 4 * local <= plan.local_indices());
             assert!(plan.local_indices() + 4 * world <= plan.hosts());
             assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
+        }
+    }
+
+    #[test]
+    fn a_member_of_many_has_less_room_for_its_contributions() {
+        assert_eq!([1, 2, 16, 64, 1000].map(flag_payload), [64 << 10, 64 << 10, 64 << 10, 16 << 10, 16 << 10]);
+        for local in 1..=MAX_LOCAL {
+            assert!(flag_payload(local).is_multiple_of(2 * PAGE), "two slots of whole pages");
         }
     }
 

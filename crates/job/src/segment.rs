@@ -22,12 +22,19 @@ use std::sync::atomic::{AtomicU32, fence};
 /// "HawserJb": the first word of every segment, written last.
 const MAGIC: u64 = u64::from_le_bytes(*b"HawserJb");
 
+/// What all ranks of a host must have alike.
+#[derive(Clone, Copy, Debug)]
+pub enum Alike {
+    Window,
+    Checks,
+}
+
 /// Offsets in the header page; `facts` and `flags` have theirs.
 const MAGIC_AT: usize = 0;
 const VERSION: usize = 8;
 const LOCAL: usize = 12;
 const WORLD: usize = 16;
-/// What all ranks must go by alike: zero, or what the first of them said.
+/// What all ranks must go by alike: zero, or what the first of them said (`Alike`).
 const AGREED: usize = 24;
 const JOB_ID: usize = 64;
 const JOB_ID_ROOM: usize = 64;
@@ -212,10 +219,10 @@ impl Segment {
     }
 
     /// A number that all ranks must have alike: the first rank's, which is the caller's if that is the first. Not 0.
-    pub fn agree(&self, number: u64) -> u64 {
+    pub fn agree(&self, what: Alike, number: u64) -> u64 {
         assert_ne!(number, 0);
         // A word alone: nothing is read by its leave.
-        match self.region.u64(AGREED).compare_exchange(0, number, Relaxed, Relaxed) {
+        match self.region.u64(AGREED + 8 * what as usize).compare_exchange(0, number, Relaxed, Relaxed) {
             Ok(_) => number,
             Err(first) => first,
         }

@@ -9,8 +9,9 @@ use hawser_base::Region;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
 
-/// Longest name of a call or a communicator.
-pub const NAME_ROOM: usize = 32;
+/// Longest name of a call or a communicator, in bytes: "MPI_Request_get_status_some of MPI_Reduce_scatter_block_init" has 60.
+/// A communicator's may be longer and is cut.
+pub const NAME_ROOM: usize = 64;
 
 /// Offsets in the record.
 const VERSION: usize = 0;
@@ -81,7 +82,7 @@ pub struct WaitRecord(Region);
 
 impl WaitRecord {
     /// Bytes in a rank page.
-    pub(crate) const BYTES: usize = 128;
+    pub(crate) const BYTES: usize = 192;
 
     pub(crate) fn new(region: Region) -> WaitRecord {
         WaitRecord(region)

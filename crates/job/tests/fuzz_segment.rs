@@ -10,6 +10,7 @@ use hawser_job::arena::Span;
 use hawser_job::counters::COUNTERS;
 use hawser_job::events::EVENTS;
 use hawser_job::plan::{ARENA_BYTES, Plan};
+use hawser_job::wait::NAME_ROOM;
 use hawser_job::{Facts, Segment, Spec};
 use hawser_os::map::{self, PAGE};
 use hawser_os::memfd;
@@ -68,7 +69,7 @@ fn read_everything(segment: &Segment) {
         let page = segment.rank(local);
         let _ = (page.pid(), page.phase(), page.doorbell().is_armed());
         if let Some(reason) = page.wait().read() {
-            assert!(reason.call.chars().count() <= 32 && reason.communicator.chars().count() <= 32);
+            assert!(reason.call.chars().count() <= NAME_ROOM && reason.communicator.chars().count() <= NAME_ROOM);
         }
         assert!(page.events().latest().len() <= EVENTS);
         let _ = page.counters().get(COUNTERS - 1);

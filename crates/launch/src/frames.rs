@@ -11,7 +11,7 @@ use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -72,8 +72,11 @@ pub enum Down {
     },
     /// What ranks of any host have published.
     Cards(Vec<Card>),
-    /// Every rank has come to the end of MPI_Finalize: nobody needs an answer of anybody any more.
-    AllFinalized,
+    /// Every rank has come to the end of MPI_Finalize: nobody needs an answer of anybody any more. `heard`: how many
+    /// `Up::Finalized` of this host came before.
+    AllFinalized {
+        heard: u32,
+    },
     /// Asks for `Up::Counts`.
     Counts,
     /// Asks for `Up::Info`, measured for so many ranks; `settings`: what of their environment is ours.
@@ -197,7 +200,7 @@ impl Down {
             Down::Info { ranks, settings } => {
                 to.u8(7).u32(*ranks).list(settings, |to, (name, value)| to.bytes(name).bytes(value).done()).done();
             }
-            Down::AllFinalized => to.u8(8).done(),
+            Down::AllFinalized { heard } => to.u8(8).u32(*heard).done(),
         }
         to.0
     }
@@ -213,7 +216,7 @@ impl Down {
             5 => Down::Cards(from.list(get_card)?),
             6 => Down::Counts,
             7 => Down::Info { ranks: from.u32()?, settings: from.list(|from| Some((from.bytes()?, from.bytes()?)))? },
-            8 => Down::AllFinalized,
+            8 => Down::AllFinalized { heard: from.u32()? },
             _ => return None,
         })
     }
@@ -498,7 +501,7 @@ mod tests {
             Down::Snapshot,
             Down::End { signal: 15, code: -1 },
             Down::Cards(vec![(1, vec![0xff]), (0, Vec::new())]),
-            Down::AllFinalized,
+            Down::AllFinalized { heard: 3 },
             Down::Counts,
             Down::Info { ranks: 4, settings: vec![(b"A".to_vec(), b"1".to_vec())] },
         ];

@@ -289,6 +289,15 @@ fn an_agent_that_is_stopped_does_not_outlive_mpiexec() {
 }
 
 #[test]
+fn who_is_back_does_not_hear_that_all_have_left() {
+    let shell = Shell::new("back", "");
+    for how in ["once", "twice"] {
+        let outcome = shell.run(&format!("-hosts a,b RANK back {how}"));
+        assert_eq!((outcome.code, outcome.out.as_str()), (0, "all are away: false\n"), "{how}: {}", outcome.err);
+    }
+}
+
+#[test]
 fn signals_reach_the_ranks_of_all_hosts() {
     let shell = Shell::new("signals", "");
     let job = shell.script("-hosts a,b -ppn 2", "trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.05; done");

@@ -77,11 +77,22 @@ struct Polling {
 
 impl Work for Polling {
     fn advance(&mut self, _: &'static Process, _: Id) -> Step {
-        let failed = outcome("poll", (self.poll)());
-        match self.general.completed.load(Acquire) {
-            true => Step::Ended(End::of(Ok(()))), // partner: `complete`
-            false if failed.is_err() => Step::Ended(End::of(failed)),
-            false => Step::Polls,
+        let completed = || self.general.completed.load(Acquire); // partner: `complete`
+        if completed() {
+            return Step::Ended(End::of(Ok(())));
+        }
+        let asked = outcome("poll", (self.poll)());
+        match asked {
+            _ if completed() => Step::Ended(End::of(Ok(()))),
+            Ok(()) => Step::Polls,
+            Err(_) => Step::Ended(End::of(asked)),
+        }
+    }
+
+    fn forgotten(&mut self) {
+        if self.general.completed.load(Acquire) {
+            // Nobody is left whom its error could be told.
+            let _ = (self.general.functions.free)();
         }
     }
 
@@ -106,7 +117,8 @@ pub fn start(functions: Functions, poll: Option<Poll>) -> Result<Handle> {
     let index = lane.core.requests.insert(request)?;
     let handle = lane.core.requests.handle(index);
     if let Some(poll) = poll {
-        lane.core.requests.tasks.add(index, Box::new(Polling { general, poll }));
+        let task = lane.core.requests.tasks.add(index, Box::new(Polling { general, poll }));
+        lane.core.requests.get(index).state = State::Running(task);
     }
     Ok(handle)
 }
@@ -124,29 +136,32 @@ pub fn complete(handle: Handle) -> Result<()> {
         // partner: `Polling::advance`
         return Err(Error::new(Class::Request, "the generalized request was completed before"));
     }
-    let orphan = found.orphan;
-    if matches!(found.state, State::Active(_)) {
-        found.state = State::Done(End::of(Ok(())));
-        if orphan {
-            lane.core.requests.remove(index);
-        }
+    let (orphan, task) = (found.orphan, if let State::Running(task) = found.state { Some(task) } else { None });
+    // It is not asked again. Who asks at this moment, which may be this very thread, ends the request afterwards.
+    let polling = task.map(|task| lane.core.requests.tasks.withdraw(task));
+    if let Some(None) = polling {
+        return Ok(());
+    }
+    lane.core.requests.get(index).state = State::Done(End::of(Ok(())));
+    if orphan {
+        lane.core.requests.remove(index);
     }
     drop(lane);
     task::wake_threads(process);
     if orphan { outcome("free", (general.functions.free)()) } else { Ok(()) }
 }
 
-/// MPI_Request_free of one: its free function is called now, or when it is completed.
+/// MPI_Request_free of one: its free function is called now, or when it is completed and nobody polls it.
 pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     let request = lane.core.requests.get(index);
     let general = request.general.clone().expect("the caller looked");
-    let ended = general.completed.load(Relaxed);
+    let ended = matches!(request.state, State::Done(_));
     request.orphan = true;
-    if matches!(request.state, State::Done(_)) {
+    if ended {
         lane.core.requests.remove(index);
     }
     drop(lane);
-    if ended { outcome("free", (general.functions.free)()) } else { Ok(()) }
+    if ended && general.completed.load(Relaxed) { outcome("free", (general.functions.free)()) } else { Ok(()) }
 }
 
 /// MPI_Cancel of one: what that means is the application's business.

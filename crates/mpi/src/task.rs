@@ -28,6 +28,9 @@ pub trait Work: Send {
     /// Goes on as far as it can without waiting. No lane is held.
     fn advance(&mut self, process: &'static Process, me: Id) -> Step;
 
+    /// Its request was freed before it ended, and went with it. No lane is held.
+    fn forgotten(&mut self) {}
+
     /// What it waits for; `call` is the function that began it. Its lane is held.
     fn reason(&self) -> Waiting;
 }
@@ -142,6 +145,14 @@ impl Tasks {
         self.open -= 1;
     }
 
+    /// A task that is not to be advanced again. None while it is advanced.
+    pub fn withdraw(&mut self, id: Id) -> Option<Box<dyn Work>> {
+        let task = self.seats[id.0 as usize].task.take()?;
+        self.ready.retain(|&ready| ready != id);
+        self.close(id);
+        Some(task.work)
+    }
+
     /// What a task waits for. None while it is advanced.
     pub fn reason(&self, id: Id) -> Option<Waiting> {
         self.seats[id.0 as usize].task.as_ref().map(|task| task.work.reason())
@@ -149,8 +160,9 @@ impl Tasks {
 }
 
 impl Requests {
-    /// A task's request ends. What is left of the task is dropped when the lane is not held any more.
-    fn end_task(&mut self, id: Id, task: Task, end: End) -> Option<Box<dyn Work>> {
+    /// A task's request ends. What is left of the task is dropped when the lane is not held any more; whether the request
+    /// has gone, too.
+    fn end_task(&mut self, id: Id, task: Task, end: End) -> (Option<Box<dyn Work>>, bool) {
         self.tasks.close(id);
         let request = self.get(task.request);
         request.state = State::Done(end);
@@ -161,10 +173,11 @@ impl Requests {
             }
             _ => Some(task.work),
         };
-        if request.orphan {
+        let gone = request.orphan;
+        if gone {
             self.remove(task.request);
         }
-        left
+        (left, gone)
     }
 }
 
@@ -223,9 +236,11 @@ fn go_on(process: &'static Process, lane: LaneId, id: Id, mut task: Task) -> Pro
             return Progress::LeftOut;
         }
         Step::Ended(end) => {
-            let left = requests.end_task(id, task, end);
+            let (left, gone) = requests.end_task(id, task, end);
             drop(lane);
-            drop(left);
+            if let Some(mut work) = left.filter(|_| gone) {
+                work.forgotten();
+            }
             wake_threads(process);
         }
     }
@@ -283,6 +298,17 @@ mod tests {
         let (_, out) = tasks.take().unwrap();
         tasks.put_back(id, out);
         assert!(!tasks.is_ready(), "it was heard");
+    }
+
+    #[test]
+    fn a_task_that_was_withdrawn_is_not_advanced() {
+        let mut tasks = Tasks::default();
+        let (a, b) = (tasks.add(10, Box::new(Idle)), tasks.add(11, Box::new(Idle)));
+        assert!(tasks.withdraw(a).is_some());
+        let (id, out) = tasks.take().unwrap();
+        assert!(id == b && tasks.withdraw(b).is_none(), "it is being advanced");
+        tasks.put_back(id, out);
+        assert!(tasks.withdraw(b).is_some() && tasks.is_empty() && !tasks.is_ready());
     }
 
     #[test]

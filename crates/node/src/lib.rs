@@ -19,10 +19,11 @@ use hawser_dev_ether::{EtherDevice, Setup, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
 use hawser_job::Segment;
+use hawser_job::segment::Alike;
 use hawser_link::frame::Key;
-use hawser_mpi::counters;
 use hawser_mpi::matching::Limits;
 use hawser_mpi::process::{self, Parts, Process};
+use hawser_mpi::{counters, misuse};
 use hawser_transport::{Fabric, Patience};
 use std::sync::Mutex;
 
@@ -66,11 +67,12 @@ fn join(world: &mut World) -> Result<Joined> {
         devices.extend(make(world, &segment)?);
     }
     let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
-    let crowded = world.local_size() > segment.facts().cores;
+    let cores = segment.facts().cores / world.local_size();
     let asleep = counters::asleep(&page.counters());
-    let patience = Patience::new(crowded, page.doorbell(), page.wait(), asleep, fabric)?;
+    let patience = Patience::new(cores, page.doorbell(), page.wait(), asleep, fabric)?;
     let limits = limits(fabric)?;
     agree(&segment, &limits)?;
+    agree_on_checks(&segment)?;
     Ok(Joined { segment, fabric, limits, patience })
 }
 
@@ -158,9 +160,25 @@ fn limits(fabric: &Fabric) -> Result<Limits> {
     Ok(Limits { packet, eager, first: packet.min(FIRST), offer: eager + 1, window })
 }
 
+/// Who compares collectives waits for the word of all others, who must know it.
+fn agree_on_checks(segment: &Segment) -> Result<()> {
+    let mine = misuse::is_looked_for();
+    let first = segment.agree(Alike::Checks, u64::from(mine) + 1) == 2;
+    if first == mine {
+        return Ok(());
+    }
+    let say = |is: bool| if is { "set" } else { "not set" };
+    let text = format!(
+        "HAWSER_CHECK is {} for this rank and {} for another one; set it alike for all ranks",
+        say(mine),
+        say(first)
+    );
+    Err(Error::new(Class::Other, text))
+}
+
 /// A sender keeps account of the room that its receiver has: both must go by the same window.
 fn agree(segment: &Segment, limits: &Limits) -> Result<()> {
-    let first = segment.agree(limits.window);
+    let first = segment.agree(Alike::Window, limits.window);
     if first == limits.window {
         return Ok(());
     }

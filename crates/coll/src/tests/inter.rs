@@ -4,7 +4,7 @@
 //! comes back.
 
 use super::movement::{Plan, TypedPlan, byte, heard, kind, pairs_between, uneven};
-use super::{LIMITS, Part, algorithms, hosts};
+use super::{LIMITS, Part, algorithms, hosts, is_by_flags};
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
 use crate::check::{Cell, GAP, Layout, Member, Memory, Rules, Terms, UNWRITTEN, run};
 use crate::inter::{NOBODY, Sides, plan_between};
@@ -44,7 +44,7 @@ fn tunings(inside: &[Collective]) -> Vec<Tuning<'static>> {
     let tuning = |forced| Tuning { one_host: false, hosts: None, model: Model::ETHERNET, limits: LIMITS, forced };
     let mut all = vec![tuning(Forced::NONE)];
     for &collective in inside {
-        let names = algorithms(collective).iter().filter(|&&name| name != "host");
+        let names = algorithms(collective).iter().filter(|&&name| !is_by_flags(name));
         all.extend(names.map(|name| tuning(Forced::NONE.with(collective, name).unwrap())));
     }
     all

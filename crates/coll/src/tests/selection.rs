@@ -32,6 +32,25 @@ fn more_ranks_than_cores_meet_in_host_steps() {
     assert_eq!(chosen(Call::Reduce { root: 1, data: reduction(1, false) }, 3, 16, &crowded), "host");
 }
 
+/// What is long is copied once into shared memory, not once for each receiver; what everybody has for everybody leaves at once.
+#[test]
+fn more_ranks_than_cores_share_long_data_through_flags_too() {
+    let limits = Limits { host_bytes: 32 << 10, ..Limits::DEFAULT };
+    let crowded = Tuning { limits, ..tuning(true, Model::oversubscribed(8, 2)) };
+    assert_eq!(chosen(Call::Bcast { root: 1, data: bytes(1 << 20) }, 3, 8, &crowded), "host");
+    assert_eq!(chosen(Call::Reduce { root: 1, data: reduction(1 << 17, true) }, 3, 8, &crowded), "host");
+    assert_eq!(chosen(Call::Allreduce(reduction(1 << 17, true)), 3, 8, &crowded), "host");
+    assert_eq!(chosen(Call::ReduceScatterBlock(reduction(1 << 14, true)), 3, 8, &crowded), "host_blocks");
+    let blocks = Blocks::regular(1 << 20, 1);
+    let alltoall = Call::Alltoall { send: blocks, recv: blocks, in_place: false };
+    let allgather = Call::Allgather { send: bytes(1 << 20), recv: blocks, in_place: false };
+    assert_eq!((chosen(alltoall, 3, 8, &crowded), chosen(allgather, 3, 8, &crowded)), ("spread", "spread"));
+    // With a core for each, both ends of a message copy at the same time.
+    let alone = Tuning { model: Model::SHARED_MEMORY, ..crowded };
+    assert_eq!(chosen(Call::Bcast { root: 1, data: bytes(4096) }, 0, 2, &alone), "host");
+    assert_eq!(chosen(Call::Bcast { root: 1, data: bytes(1 << 20) }, 0, 2, &alone), "binomial");
+}
+
 #[test]
 fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
     let far = tuning(false, Model::ETHERNET);
@@ -171,6 +190,7 @@ fn a_model_of_nonsense_still_gets_an_algorithm_that_fits() {
         copy_us: nan,
         host_us: nan,
         host_rank_us: nan,
+        load: nan,
     };
     let blocks = Blocks::regular(4, 1);
     for in_place in [false, true] {

@@ -8,7 +8,7 @@ use super::{KILL_LIMIT_MS, SUBCOMMAND as AGENT};
 use crate::pulse;
 use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL};
 use hawser_os::epoll::{Epoll, Interest};
-use hawser_os::signals::{self, SIGCHLD, Signals};
+use hawser_os::signals::{self, SIGCHLD, SIGHUP, Signals};
 use hawser_os::spawn::{self, End, Reaped, Terms};
 use hawser_os::{clock, host, pipe, tree};
 use std::io;
@@ -36,7 +36,8 @@ fn serve(output: BorrowedFd) -> io::Result<End> {
     spawn::outlive_parent()?;
     spawn::become_subreaper()?;
     signals::restore_default(SIGCHLD);
-    let signals = Signals::take(&[SIGCHLD])?;
+    // SIGHUP as for the agent.
+    let signals = Signals::take(&[SIGCHLD, SIGHUP])?;
     let mut epoll = Epoll::new()?;
     epoll.add(signals.as_fd(), 0, Interest::Read)?;
     let channel = output.try_clone_to_owned()?;

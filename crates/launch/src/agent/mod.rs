@@ -20,7 +20,7 @@ use crate::frames::{self, Down, Up};
 use crate::info;
 use crate::pulse::Silence;
 use hawser_os::epoll::{Epoll, Event, Interest};
-use hawser_os::signals::{self, SIGCHLD, Signals};
+use hawser_os::signals::{self, SIGCHLD, SIGHUP, Signals};
 use hawser_os::{clock, host, pidfd, spawn, tree};
 use run::Run;
 use std::io;
@@ -137,7 +137,9 @@ impl Desk {
     fn open(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> io::Result<Desk> {
         spawn::become_subreaper()?;
         signals::restore_default(SIGCHLD);
-        let signals = Signals::take(&[SIGCHLD])?;
+        // SIGHUP comes from the kernel if the guard is killed while this process is stopped (POSIX: an orphaned group with a
+        // stopped member); it must not end who is to end the ranks.
+        let signals = Signals::take(&[SIGCHLD, SIGHUP])?;
         let mut channel = Channel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
         let mut epoll = Epoll::new()?;
         let guard = guard.map(|pid| Guard::watch(pid, &mut epoll)).transpose()?;

@@ -46,6 +46,8 @@ pub struct Run {
     libraries: Option<PathBuf>,
     ranks: Vec<Rank>,
     streams: Streams,
+    /// How often ranks have left MPI.
+    departures: u32,
     /// When to look for other MPI libraries next, and how long after that again.
     look: Option<(u64, u64)>,
     /// The job is being ended: when to kill.
@@ -98,7 +100,7 @@ impl Run {
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
         let libraries = facts::library_directory();
         let streams = Streams::new(before);
-        Ok(Run { job, host, facts, segment, door, libraries, ranks, streams, look, kill_at_ns: None })
+        Ok(Run { job, host, facts, segment, door, libraries, ranks, streams, departures: 0, look, kill_at_ns: None })
     }
 
     fn start_ranks(&mut self, desk: &mut Desk) {
@@ -170,11 +172,12 @@ impl Run {
             Down::Input(bytes) => self.streams.input(desk, &bytes),
             Down::Signal(signal) => self.signal_all(signal),
             Down::Counts => desk.up(&Up::Counts(gather::counts(&self.segment, &self.ranks))),
-            // A rank that has come back meanwhile is told when all have left again.
-            Down::AllFinalized if self.ranks.iter().any(Rank::is_back) => {}
-            Down::AllFinalized => {
-                self.segment.set_all_finalized(true);
-                self.segment.ring_all();
+            Down::AllFinalized { heard } => {
+                // Else ranks have come back meanwhile, and are told when all have left again.
+                if heard == self.departures && !self.ranks.iter().any(Rank::is_back) {
+                    self.segment.set_all_finalized(true);
+                    self.segment.ring_all();
+                }
             }
             Down::Cards(cards) => {
                 for (rank, card) in cards {
@@ -354,6 +357,11 @@ impl Run {
     fn finalized(&mut self, desk: &mut Desk, local: usize, yes: bool) {
         let Some(attached) = &mut self.ranks[local].attached else { return };
         attached.finalized = yes;
+        self.departures += u32::from(yes);
+        if !yes {
+            // It has done so itself, but all may have been said to have left before it was heard here.
+            self.segment.set_all_finalized(false);
+        }
         if self.is_part() {
             desk.up(if yes { &Up::Finalized } else { &Up::Back });
         }

@@ -93,8 +93,10 @@ impl Conductor<'_> {
             Up::Back => self.finalized = self.finalized.saturating_sub(1),
             Up::Finalized => {
                 self.finalized += 1;
+                self.hosts[number].departures += 1;
                 if self.finalized == self.hosts[0].job.size {
-                    self.down_all(&Down::AllFinalized);
+                    let running = self.hosts.iter_mut().filter(|host| host.stage == Stage::Running);
+                    running.for_each(|host| host.down(&Down::AllFinalized { heard: host.departures }));
                 }
             }
             Up::Unanswered { rank, what } => self.unanswered(rank, what),

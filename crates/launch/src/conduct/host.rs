@@ -70,6 +70,8 @@ pub struct Host {
     pub watched: [bool; 3],
     /// Input that its readers have not taken yet.
     pub on_the_way: usize,
+    /// How often its ranks have left MPI.
+    pub departures: u32,
     pub counts: Option<Counts>,
     pub info: Option<String>,
 }
@@ -113,6 +115,7 @@ impl Host {
             due_ns: Some(clock::now_ns() + CALL_S * 1_000_000_000),
             watched: [false; 3],
             on_the_way: 0,
+            departures: 0,
             counts: None,
             info: None,
         })

@@ -138,6 +138,52 @@ fn main() {
             println!("{} {:?} {}", rank.exchange().join(", "), secret, u128::from_ne_bytes(secret.0));
             rank.finalize();
         }
+        // Rank 1 comes back, "once" or to leave again, while its agent has yet to hear that all had left.
+        "back" => {
+            let rank = Rank::init();
+            let (world, segment) = (&rank.world, &rank.segment);
+            rank.exchange();
+            let pause = |ms| sleep(Duration::from_millis(ms));
+            let once = words[1] == "once";
+            if world.rank() == 0 {
+                pause(500);
+                rank.finalize_alone();
+                if !once {
+                    pause(200);
+                    world.come_back();
+                    pause(1200);
+                    rank.finalize_alone();
+                }
+                return;
+            }
+            let agent = std::os::unix::process::parent_id() as i32;
+            rank.finalize_alone();
+            pause(250);
+            signals::send(agent, signals::SIGSTOP).expect("the agent is our parent");
+            pause(750);
+            segment.set_all_finalized(false);
+            if !once {
+                world.come_back();
+                rank.finalize_alone();
+            }
+            signals::send(agent, signals::SIGCONT).expect("the agent is our parent");
+            pause(250);
+            if once {
+                world.come_back();
+                pause(250);
+            }
+            println!("all are away: {}", segment.all_finalized());
+            if once {
+                rank.finalize_alone();
+            }
+            let bell = segment.rank(world.local_rank() as usize).doorbell();
+            while !segment.all_finalized() {
+                let armed = bell.arm();
+                if !segment.all_finalized() {
+                    bell.sleep(armed, None);
+                }
+            }
+        }
         "late" => {
             let rank = Rank::init();
             sleep(Duration::from_millis(1200));

@@ -2,19 +2,21 @@
 //! together, with one text on all of them that says who called what.
 //!
 //! What a member called is a line of text: the function, and those of its arguments that are the same on all members
-//! (MPI-5.0 §6.2). The lines travel in a context of their own, as the words of an allgather: whatever the members called,
-//! they all do this first. A nonblocking collective's task does it before its own steps.
+//! (MPI-5.0 §6.2); and, where a call has blocks of their own lengths, how much it sends to each member and takes from each. All
+//! this travels in a context of its own, as the words of an allgather: whatever the members called, they do this first, and
+//! all of them come to the same verdict. A nonblocking collective's task does it before its own steps. On an intercommunicator
+//! the members of both groups do it together.
 //!
 //! Before it: `Desk::execute`, `nonblocking`; after it: `run`.
 
 use super::Job;
 use super::run::{Progress, Run, Team};
 use super::team::Words;
-use crate::comm::CommRef;
+use crate::comm::{Comm, CommRef};
 use crate::process::Process;
 use crate::task::Id;
 use hawser_base::{Class, Error, Result};
-use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, Place, Reduction, Tuning, plan};
+use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, NOBODY, Place, Reduction, Sides, Tuning, plan};
 use hawser_job::Waiting;
 
 /// Room for a line, in words.
@@ -24,22 +26,32 @@ const LINE_BYTES: usize = LINE * size_of::<u64>();
 /// Lists of counts longer than this are told by their sum and a hash.
 const LIST_BYTES: usize = 40;
 
-/// Groups of members that a text names.
+/// Groups of members, or pairs of them, that a text names.
 const GROUPS: usize = 8;
+
+/// Members up to which they tell each other what they send to and take from each one: n * n numbers on each of n.
+const PAIRS_MOST: u32 = 256;
+
+/// What a member does not say of another one.
+const UNSAID: u64 = u64::MAX;
+
+/// The arguments of who has MPI_PROC_NULL as the root.
+const NO_ROOT: &str = " (root MPI_PROC_NULL)";
 
 /// One agreement, which may be come to again and again.
 pub struct Agreement {
     run: Run,
     team: Team,
     words: Words,
-    line: String,
+    /// This member's.
+    said: Vec<u64>,
     name: &'static str,
 }
 
 impl Agreement {
     /// For a call on `comm`; agreements under way at the same time have different tags.
     pub fn new(comm: &CommRef, tag: i32, name: &'static str, call: &Call<'_>, job: &Job) -> Agreement {
-        let (rank, size) = (comm.rank(), comm.size());
+        let Place { rank, size } = all_of(comm);
         let tuning = Tuning {
             one_host: false,
             hosts: None,
@@ -48,24 +60,22 @@ impl Agreement {
             forced: Forced::default(),
         };
         let mut run = Run::default();
-        let blocks = Blocks::regular(LINE as u64, size_of::<u64>() as u64);
+        let mut said = words(&line(name, call, job, comm));
+        if size <= PAIRS_MOST {
+            said.extend(pairs(call, comm));
+        }
+        let blocks = Blocks::regular(said.len() as u64, size_of::<u64>() as u64);
         let nothing = Data { count: 0, type_size: size_of::<u64>() as u64, dense: true };
         let gather = Call::Allgather { send: nothing, recv: blocks, in_place: true };
         plan(&gather, Place { rank, size }, &tuning, &mut run.schedule);
         let context = comm.context().agreement();
-        let team = Team { comm: comm.clone(), group: comm.group().clone(), context, tag };
-        let mut line = line(name, call, job, Place { rank, size });
-        line.truncate((0..=LINE_BYTES).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0));
-        Agreement { run, team, words: Words::new(size as usize * LINE), line, name }
+        let team = Team { comm: comm.clone(), group: comm.everybody().clone(), context, tag };
+        Agreement { run, team, words: Words::new(size as usize * said.len()), said, name }
     }
 
     /// Before the first step, each time.
     pub fn begin(&mut self) -> Result<()> {
-        let mut bytes = self.line.clone().into_bytes();
-        bytes.resize(LINE_BYTES, 0);
-        let word = |word: &[u8]| u64::from_ne_bytes(word.try_into().expect("a word has eight bytes"));
-        let words: Vec<u64> = bytes.chunks_exact(size_of::<u64>()).map(word).collect();
-        self.words.set(self.team.comm.rank() as usize * LINE, &words);
+        self.words.set(all_of(&self.team.comm).rank as usize * self.said.len(), &self.said);
         self.run.begin(Job { recv: self.words.side(), ..Job::default() })
     }
 
@@ -90,16 +100,40 @@ impl Agreement {
     }
 
     fn verdict(&mut self) -> Result<()> {
-        let mut words = vec![0; self.team.comm.size() as usize * LINE];
+        let comm = &self.team.comm;
+        let mut words = vec![0; all_of(comm).size as usize * self.said.len()];
         self.words.get(&mut words);
-        let lines: Vec<String> = words.chunks_exact(LINE).map(text).collect();
-        let Some(differences) = differences(&lines) else { return Ok(()) };
+        let said: Vec<&[u64]> = words.chunks_exact(self.said.len()).collect();
+        let lines: Vec<String> = said.iter().map(|words| text(&words[..LINE])).collect();
+        let pairs: Vec<&[u64]> = said.iter().map(|words| &words[LINE..]).collect();
+        // Ranks of two groups say nothing without their group.
+        let named = |at: usize| match comm.is_inter() {
+            true => comm.everybody().peer(at as u32).map_or(at, |peer| peer.0 as usize),
+            false => at,
+        };
+        let of = if comm.is_inter() { " of MPI_COMM_WORLD" } else { "" };
+        let found = differences(&lines, named, of).or_else(|| misfits(&pairs, named, of));
+        let Some(found) = found else { return Ok(()) };
         let text = format!(
-            "{differences}. All members call the same collectives in one order, with arguments that go together (MPI-5.0 \
+            "{found}. All members call the same collectives in one order, with arguments that go together (MPI-5.0 \
              §6.2; compared because of HAWSER_CHECK)"
         );
         Err(Error::new(Class::Arg, text))
     }
+}
+
+/// This member among all that take part, of both groups of an intercommunicator.
+fn all_of(comm: &Comm) -> Place {
+    comm.sides().map_or(Place { rank: comm.rank(), size: comm.size() }, |sides| sides.among_all())
+}
+
+/// A line as words, cut where it is too long.
+fn words(line: &str) -> Vec<u64> {
+    let end = (0..=LINE_BYTES).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
+    let mut bytes = line.as_bytes()[..end].to_vec();
+    bytes.resize(LINE_BYTES, 0);
+    let word = |word: &[u8]| u64::from_ne_bytes(word.try_into().expect("a word has eight bytes"));
+    bytes.chunks_exact(size_of::<u64>()).map(word).collect()
 }
 
 fn text(words: &[u64]) -> String {
@@ -107,10 +141,15 @@ fn text(words: &[u64]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `ranks 0, 2-3 called MPI_Barrier; rank 1 called MPI_Bcast (root 0, 4 bytes)`; None if all called the same.
-fn differences(lines: &[String]) -> Option<String> {
+/// `ranks 0, 2-3 called MPI_Barrier; rank 1 called MPI_Bcast (root 0, 4 bytes)`; None if all called the same. Who gives
+/// MPI_PROC_NULL as the root of another one's call knows no more of it.
+fn differences(lines: &[String], named: impl Fn(usize) -> usize, of: &str) -> Option<String> {
+    let aside = |line: &str| {
+        let call = line.strip_suffix(NO_ROOT).map(|name| format!("{name} ("));
+        call.is_some_and(|call| lines.iter().any(|other| other.starts_with(&call) && !other.ends_with(NO_ROOT)))
+    };
     let mut groups: Vec<(&String, Vec<usize>)> = Vec::new();
-    for (rank, line) in lines.iter().enumerate() {
+    for (rank, line) in lines.iter().enumerate().filter(|(_, line)| !aside(line)).map(|(at, line)| (named(at), line)) {
         match groups.iter_mut().find(|(other, _)| *other == line) {
             Some((_, ranks)) => ranks.push(rank),
             None => groups.push((line, vec![rank])),
@@ -119,7 +158,7 @@ fn differences(lines: &[String]) -> Option<String> {
     if groups.len() < 2 {
         return None;
     }
-    let tell = |(line, all): &(&String, Vec<usize>)| format!("{} called {line}", ranks(all));
+    let tell = |(line, all): &(&String, Vec<usize>)| format!("{}{of} called {line}", ranks(all));
     let mut told: Vec<String> = groups.iter().take(GROUPS).map(tell).collect();
     if groups.len() > GROUPS {
         told.push(format!("others called {} more", groups.len() - GROUPS));
@@ -144,10 +183,117 @@ fn ranks(all: &[usize]) -> String {
 
 /// The function and what of its arguments is the same everywhere. Of a collective that is a part of another function
 /// (MPI_Comm_dup, MPI_Finalize) the function says enough.
-fn line(name: &str, call: &Call<'_>, job: &Job, place: Place) -> String {
-    let (own, arguments) = arguments(call, job, place);
+fn line(name: &str, call: &Call<'_>, job: &Job, comm: &Comm) -> String {
+    if call.root() == Some(NOBODY) {
+        return format!("{name}{NO_ROOT}");
+    }
+    let (own, arguments) = match comm.sides() {
+        None => arguments(call, job, all_of(comm)),
+        Some(sides) => arguments_between(call, job, sides, |at| comm.everybody().peer(at).map_or(at, |peer| peer.0)),
+    };
+    called(name, own, &arguments)
+}
+
+fn called(name: &str, own: &str, arguments: &[String]) -> String {
     let is_own = name.to_ascii_lowercase().contains(own);
     if is_own && !arguments.is_empty() { format!("{name} ({})", arguments.join(", ")) } else { name.to_owned() }
+}
+
+/// The same on an intercommunicator, as both groups see it: blocks are those that the first group sends, then the other's.
+/// Lists of blocks are each group's own.
+fn arguments_between(
+    call: &Call<'_>,
+    job: &Job,
+    sides: Sides,
+    world: impl Fn(u32) -> u32,
+) -> (&'static str, Vec<String>) {
+    let both = |mine: u64, theirs: u64| {
+        let (first, second) = if sides.first { (mine, theirs) } else { (theirs, mine) };
+        vec![format!("blocks of {first} and {second} bytes")]
+    };
+    match call {
+        Call::Allgather { send, recv, .. } => ("allgather", both(send.bytes(), recv.bytes(0))),
+        Call::Alltoall { send, recv, .. } => ("alltoall", both(send.bytes(0), recv.bytes(0))),
+        Call::Allgatherv { .. } => ("allgatherv", vec![]),
+        Call::ReduceScatter { counts, .. } => {
+            let sum: u64 = (0..sides.local.size).map(|rank| counts.at(rank) as u64).sum();
+            ("reduce_scatter", vec![reduced(&sum.to_string(), job)])
+        }
+        Call::ReduceScatterBlock(data) => {
+            let sum = data.count * u64::from(sides.local.size);
+            ("reduce_scatter", vec![reduced(&sum.to_string(), job)])
+        }
+        _ => {
+            let (own, mut found) = arguments(call, job, sides.among_all());
+            if let Some(root) = call.root() {
+                found[0] = format!("root rank {} of MPI_COMM_WORLD", world(root));
+            }
+            (own, found)
+        }
+    }
+}
+
+/// What this member sends to each member, and then what it takes from each, in bytes, where the blocks of a call have lengths
+/// of their own.
+fn pairs(call: &Call<'_>, comm: &Comm) -> Vec<u64> {
+    let Place { rank, size } = all_of(comm);
+    // Blocks are those of the members that this one deals with.
+    let (others, first) = match comm.sides() {
+        None => (size, 0),
+        Some(sides) => (sides.remote, sides.theirs(0)),
+    };
+    let mut sent = vec![UNSAID; size as usize];
+    let mut taken = sent.clone();
+    let each = |list: &mut [u64], bytes: &dyn Fn(u32) -> u64| {
+        (0..others).for_each(|at| list[(first + at) as usize] = bytes(at));
+    };
+    match call {
+        Call::Alltoallv { send, recv, in_place } | Call::Alltoallw { send, recv, in_place } => {
+            let send = if *in_place { recv } else { send };
+            each(&mut sent, &|at| send.bytes(at));
+            each(&mut taken, &|at| recv.bytes(at));
+        }
+        Call::Allgatherv { send, recv, in_place } => {
+            each(&mut sent, &|_| if *in_place { recv.bytes(rank) } else { send.bytes() });
+            each(&mut taken, &|at| recv.bytes(at));
+        }
+        Call::Gatherv { root, send, recv, in_place } if *root != NOBODY => {
+            if *root == rank {
+                each(&mut taken, &|at| recv.bytes(at));
+            }
+            let has_own = *root != rank || !*in_place && !comm.is_inter();
+            sent[*root as usize] = if has_own { send.bytes() } else { UNSAID };
+        }
+        Call::Scatterv { root, send, recv, in_place } if *root != NOBODY => {
+            if *root == rank {
+                each(&mut sent, &|at| send.bytes(at));
+            }
+            let has_own = *root != rank || !*in_place && !comm.is_inter();
+            taken[*root as usize] = if has_own { recv.bytes() } else { UNSAID };
+        }
+        _ => {}
+    }
+    [sent, taken].concat()
+}
+
+/// `rank 0 sends 8 bytes to rank 1, which takes 4`; None if what is sent to each is what it takes.
+fn misfits(pairs: &[&[u64]], named: impl Fn(usize) -> usize, of: &str) -> Option<String> {
+    let size = pairs.len();
+    if pairs.first().is_none_or(|one| one.is_empty()) {
+        return None;
+    }
+    let all = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
+    let amounts = all.map(|(from, to)| (from, to, pairs[from][to], pairs[to][size + from]));
+    let mut wrong = amounts.filter(|&(_, _, sent, taken)| sent != UNSAID && taken != UNSAID && sent != taken);
+    let tell = |(from, to, sent, taken): (usize, usize, u64, u64)| {
+        format!("rank {}{of} sends {sent} bytes to rank {}{of}, which takes {taken}", named(from), named(to))
+    };
+    let mut told: Vec<String> = wrong.by_ref().take(GROUPS).map(tell).collect();
+    let more = wrong.count();
+    if more > 0 {
+        told.push(format!("{more} more such pairs"));
+    }
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// What the collective is called, and its arguments.
@@ -221,15 +367,42 @@ mod tests {
         lines.iter().map(|line| line.to_string()).collect()
     }
 
+    fn told(lines: &[String]) -> Option<String> {
+        differences(lines, |at| at, "")
+    }
+
+    #[test]
+    fn who_has_no_root_knows_no_more_than_the_function() {
+        let bcast = "MPI_Bcast (root rank 0 of MPI_COMM_WORLD, 4 bytes)";
+        let aside = "MPI_Bcast (root MPI_PROC_NULL)";
+        assert_eq!(told(&lines(&[bcast, aside, aside, bcast])), None);
+        assert_eq!(told(&lines(&[aside, aside])), None);
+        let found = differences(&lines(&["MPI_Barrier", aside, aside]), |at| at + 4, " of MPI_COMM_WORLD").unwrap();
+        assert_eq!(
+            found,
+            "rank 4 of MPI_COMM_WORLD called MPI_Barrier; ranks 5-6 of MPI_COMM_WORLD called MPI_Bcast (root MPI_PROC_NULL)"
+        );
+    }
+
+    #[test]
+    fn what_one_sends_and_another_one_does_not_take_is_told() {
+        let fits: [&[u64]; 2] = [&[1, 2, 1, 3], &[3, UNSAID, 2, 7]];
+        assert_eq!(misfits(&fits, |at| at, ""), None);
+        assert_eq!(misfits(&[&[], &[]], |at| at, ""), None);
+        let wrong: [&[u64]; 2] = [&[1, 2, 1, 4], &[3, UNSAID, 5, 7]];
+        let text = "rank 0 sends 2 bytes to rank 1, which takes 5; rank 1 sends 3 bytes to rank 0, which takes 4";
+        assert_eq!(misfits(&wrong, |at| at, "").unwrap(), text);
+    }
+
     #[test]
     fn who_called_what_is_one_text() {
-        assert_eq!(differences(&lines(&["a", "a", "a"])), None);
-        assert_eq!(differences(&lines(&["a"])), None);
-        assert_eq!(differences(&lines(&["a", "b"])).unwrap(), "rank 0 called a; rank 1 called b");
+        assert_eq!(told(&lines(&["a", "a", "a"])), None);
+        assert_eq!(told(&lines(&["a"])), None);
+        assert_eq!(told(&lines(&["a", "b"])).unwrap(), "rank 0 called a; rank 1 called b");
         let many = lines(&["a", "b", "a", "a", "c", "b", "b", "a"]);
-        assert_eq!(differences(&many).unwrap(), "ranks 0, 2-3, 7 called a; ranks 1, 5-6 called b; rank 4 called c");
+        assert_eq!(told(&many).unwrap(), "ranks 0, 2-3, 7 called a; ranks 1, 5-6 called b; rank 4 called c");
         let all: Vec<String> = (0..20).map(|rank| rank.to_string()).collect();
-        assert!(differences(&all).unwrap().ends_with("rank 7 called 7; others called 12 more"));
+        assert!(told(&all).unwrap().ends_with("rank 7 called 7; others called 12 more"));
     }
 
     #[test]
@@ -244,7 +417,10 @@ mod tests {
         let place = Place { rank: 1, size: 4 };
         let data = Data { count: 4, type_size: 4, dense: true };
         let bcast = Call::Bcast { root: 2, data };
-        let said = |name, call: &Call<'_>| line(name, call, &Job::default(), place);
+        let said = |name, call: &Call<'_>| {
+            let (own, arguments) = arguments(call, &Job::default(), place);
+            called(name, own, &arguments)
+        };
         assert_eq!(said("MPI_Ibcast", &bcast), "MPI_Ibcast (root 2, 16 bytes)");
         assert_eq!(said("MPI_Comm_split", &bcast), "MPI_Comm_split");
         assert_eq!(said("MPI_Barrier", &Call::Barrier), "MPI_Barrier");

@@ -16,7 +16,7 @@ use crate::wait::NO_LANE;
 use hawser_base::threads::Visit;
 use hawser_base::{Class, Error, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
-use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD, LINE};
+use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_MOST, LINE};
 use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
 use hawser_transport::wait_peer;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,10 +34,14 @@ const _: () = assert!(DEPARTED_LINE < FLAG_LINES);
 
 /// Bytes that travel beside their flag.
 pub const SHORT_BYTES: usize = LINE - 8;
-/// Bytes of one contribution at most: two slots share the payload room.
-pub const STEP_BYTES: usize = FLAG_PAYLOAD / 2;
-const _: () = assert!(STEP_BYTES < BYTES_MAX as usize && STEP_BYTES.is_multiple_of(LINE));
-const _: () = assert!(hawser_coll::Limits::DEFAULT.host_bytes as usize <= STEP_BYTES);
+/// Two slots share a member's payload room.
+const SLOTS: usize = SLOT_LINES.len();
+const _: () = assert!(FLAG_PAYLOAD_MOST / SLOTS < BYTES_MAX as usize);
+
+/// Bytes of one contribution at most.
+pub fn step_bytes(block: &FlagBlock) -> usize {
+    block.room() / SLOTS
+}
 
 impl Word for AtomicU64 {
     #[inline(always)]
@@ -129,7 +133,7 @@ impl Traffic<'_> {
         if self.short {
             self.block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, self.bytes)
         } else {
-            self.block.payload(slot.member).slice(slot.parity * STEP_BYTES, self.bytes)
+            self.block.payload(slot.member).slice(slot.parity * step_bytes(self.block), self.bytes)
         }
     }
 
@@ -197,7 +201,7 @@ impl Host {
     #[inline]
     pub fn spec(kind: Kind, parts: &Parts<'_>) -> Spec {
         let bytes = parts.from.len();
-        assert!(bytes <= STEP_BYTES as u64, "a host step of {bytes} bytes");
+        assert!(bytes < BYTES_MAX.into(), "a host step of {bytes} bytes");
         // The application's functions get memory aligned for their type, which a line's rest is not. One element of a
         // pair type is in one run but without its padding, which a kernel over plain memory counts in.
         let (predefined, whole) = match parts.folding.map(|folding| (folding.reducer.predefined(), folding.count)) {

@@ -58,10 +58,8 @@ impl Default for State {
 
 /// Where one collective at a time is worked on.
 struct Desk {
-    /// Collectives by messages so far: every member counts the same.
-    sequence: u32,
-    /// Persistent ones so far, likewise.
-    persistent: u32,
+    /// Collectives by messages so far, of each way: every member counts the same.
+    counts: [u32; 3],
     ready: Option<Ready>,
     host: Option<Host>,
     /// Where the members are, if some share a host and some do not.
@@ -121,7 +119,7 @@ fn occupied(comm: &Comm) -> Error {
 
 impl Desk {
     fn new() -> Desk {
-        Desk { sequence: 0, persistent: 0, ready: None, host: None, hosts: None, run: Run::default() }
+        Desk { counts: [0; 3], ready: None, host: None, hosts: None, run: Run::default() }
     }
 
     #[cold]
@@ -144,8 +142,10 @@ impl Desk {
         if !one_host && !comm.is_on_one_host(process) {
             self.hosts = Hosts::new(comm.everybody().peers().map(|peer| process.segment().host_of(peer.0)));
         }
-        let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits: Limits::DEFAULT, forced };
-        let checks = misuse::is_looked_for() && comm.size() > 1 && !comm.is_inter();
+        let host_bytes = comm.flags().map_or(0, |flags| host::step_bytes(&flags.block) as u64);
+        let limits = Limits { host_bytes, ..Limits::DEFAULT };
+        let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits, forced };
+        let checks = misuse::is_looked_for() && comm.everybody().size() > 1;
         let lean = one_host && !checks && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
         self.ready = Some(Ready { tuning, changes, lean, checks });
         Ok(())
@@ -172,7 +172,7 @@ impl Desk {
         call: &Call<'_>,
         job: Job,
     ) -> Result<()> {
-        let tag = self.next_tag(false);
+        let tag = self.next_tag(Way::Blocking);
         if self.checks() {
             Agreement::new(comm, tag, name, call, &job).come_to(process)?;
         }

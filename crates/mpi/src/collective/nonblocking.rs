@@ -56,8 +56,12 @@ impl Names {
     }
 }
 
-/// Tags of persistent collectives begin here: they are kept while the others go on and come round again.
-const PERSISTENT_TAGS: u32 = 1 << 30;
+/// Tags of each way, as many bits. Those of persistent collectives are kept while the others go on and come round again. Blocking and
+/// nonblocking ones are counted apart: that all members begin both in one order (MPI-5.0 §6.12) programs do not always keep, mpi4py's
+/// own test_ulfm for one, and other libraries do not notice.
+const TAG_BITS: u32 = 29;
+
+const _: () = assert!((Way::Persistent as i32) < i32::MAX >> TAG_BITS);
 
 /// One of them, planned.
 struct Planned {
@@ -110,11 +114,11 @@ pub fn named(name: &str, error: &Error) -> Error {
 }
 
 impl Desk {
-    /// The tag of the next collective by messages. `lasting`: it is used again and again.
-    pub fn next_tag(&mut self, lasting: bool) -> i32 {
-        let (count, first) = if lasting { (&mut self.persistent, PERSISTENT_TAGS) } else { (&mut self.sequence, 0) };
+    /// The tag of the next collective by messages.
+    pub fn next_tag(&mut self, way: Way) -> i32 {
+        let count = &mut self.counts[way as usize];
         *count = count.wrapping_add(1);
-        (first | (*count & (PERSISTENT_TAGS - 1))) as i32
+        ((way as u32) << TAG_BITS | (*count & ((1 << TAG_BITS) - 1))) as i32
     }
 
     /// Plans a call and carries it out, begins it or keeps it: the handle of its request, if it has one.
@@ -135,7 +139,9 @@ impl Desk {
         let mut run = Run::default();
         let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
         plan_on(comm, call, &tuning, &mut run.schedule);
-        let tag = self.next_tag(way == Way::Persistent);
+        // Where calls are compared all that all members begin in one order must meet.
+        let counted = if checks && way == Way::Nonblocking { Way::Blocking } else { way };
+        let tag = self.next_tag(counted);
         let agreement = checks.then(|| (Agreement::new(comm, tag, name, call, &job), false));
         let team =
             Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
@@ -150,12 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lasting_tags_and_passing_ones_never_meet() {
+    fn tags_of_different_ways_never_meet() {
+        let ways = [Way::Blocking, Way::Nonblocking, Way::Persistent];
         let mut desk = Desk::new();
-        assert_eq!((desk.next_tag(false), desk.next_tag(true)), (1, 1 << 30 | 1));
-        (desk.sequence, desk.persistent) = (PERSISTENT_TAGS - 2, u32::MAX);
-        let passing: Vec<i32> = (0..3).map(|_| desk.next_tag(false)).collect();
-        assert_eq!(passing, [(1 << 30) - 1, 0, 1]);
-        assert_eq!(desk.next_tag(true), 1 << 30);
+        assert_eq!(ways.map(|way| desk.next_tag(way)), [1, 1 << 29 | 1, 1 << 30 | 1]);
+        desk.counts = [(1 << 29) - 2, (1 << 29) - 1, u32::MAX];
+        let passing: Vec<i32> = (0..3).map(|_| desk.next_tag(Way::Blocking)).collect();
+        assert_eq!(passing, [(1 << 29) - 1, 0, 1]);
+        assert_eq!(ways[1..].iter().map(|&way| desk.next_tag(way)).collect::<Vec<_>>(), [1 << 29, 1 << 30]);
     }
 }

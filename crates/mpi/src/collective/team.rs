@@ -4,7 +4,7 @@
 
 use super::memory::Side;
 use super::run::{Progress, Run, Team};
-use super::{Job, at_desk, forced, model};
+use super::{Job, Way, at_desk, forced, model};
 use crate::comm::CommRef;
 use crate::group::Group;
 use crate::ops::Reducer;
@@ -107,7 +107,7 @@ impl Venue<'_> {
             }
             Venue::Comm(comm) => {
                 return at_desk(process, comm, |desk| {
-                    let tag = desk.next_tag(false);
+                    let tag = desk.next_tag(Way::Blocking);
                     desk.run(process, comm, tag, name, job, |tuning, schedule| {
                         plan(call, self.place(), tuning, schedule);
                     })
@@ -255,7 +255,7 @@ pub struct Meeting {
 impl Meeting {
     /// It counts as one collective of the communicator.
     pub fn new(process: &'static Process, comm: &CommRef) -> Result<Meeting> {
-        let tag = at_desk(process, comm, |desk| Ok(desk.next_tag(false)))?;
+        let tag = at_desk(process, comm, |desk| Ok(desk.next_tag(Way::Nonblocking)))?;
         let tuning = Tuning {
             one_host: false,
             hosts: None,
