@@ -20,6 +20,8 @@ SOURCES = HERE / "c"
 MARK = "HAWSER_E2E"
 # scripts/check-long.sh asks for all of it.
 LONG = bool(os.environ.get("HAWSER_LONG"))
+# And for other people's suites whole, once: they take half an hour.
+WHOLE = bool(os.environ.get("HAWSER_WHOLE"))
 # A job is allowed this long to take away what it used after mpiexec has ended.
 GRACE_S = 3.0
 # What a test waits for happens within this time on the slowest machine.

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import HERE, ROOT, SOURCES
+from harness import HERE, ROOT, SOURCES, WHOLE
 
 IMB = ROOT / "build/imb/bin"
 NETPIPE = ROOT / "build/netpipe/usr/bin/NPmpich2"
 PYTHON = Path(sys.executable)
 
-SINGLE = ["PingPong", "PingPing", "PingPongSpecificSource", "PingPingSpecificSource", "PingPongAnySource"]
+SINGLE = ["PingPong", "PingPing", "PingPongSpecificSource", "PingPingSpecificSource", "PingPongAnySource", "PingPingAnySource"]
 PARALLEL = ["Sendrecv", "Exchange", "Uniband", "Biband"]
 COLLECTIVE = [
     "Barrier", "Bcast", "Allreduce", "Reduce", "Reduce_local", "Reduce_scatter", "Reduce_scatter_block", "Allgather",
@@ -23,11 +23,17 @@ COLLECTIVE = [
 P2P = ["PingPong", "PingPing", "Unirandom", "Birandom", "Corandom", "Stencil2D", "Stencil3D"]
 
 
-def imb(run, n, *args, program="IMB-MPI1"):
+# In the order in which IMB-MT runs them.
+THREADED = ["PingPongMT", "PingPingMT", "SendRecvMT", "ExchangeMT", "UniBandMT", "BiBandMT", "BarrierMT", "BcastMT", "ReduceMT",
+            "AllReduceMT"]
+
+
+def imb(run, n, *args, program="IMB-MPI1", timeout=110, **env):
     binary = IMB / program
     if not binary.exists():
         pytest.skip(f"{binary} is not there: scripts/e2e.sh installs it")
-    result = run(n, binary, ["-npmin", n, *args], timeout=110)
+    # Intel's OpenMP is beside Intel's own libmpi, before which mpiexec puts Hawser's.
+    result = run(n, binary, args, env={"LD_LIBRARY_PATH": str(IMB.parent / "lib")} | env, timeout=timeout)
     assert result.code == 0 and result.err == "", result
     return result
 
@@ -40,7 +46,7 @@ def rows(text):
 @pytest.mark.parametrize("name, n", [(name, 2) for name in SINGLE + PARALLEL]
                          + [(name, 4) for name in PARALLEL] + [(name, n) for name in COLLECTIVE for n in (2, 3, 4)])
 def test_imb_mpi1(run, name, n):
-    result = imb(run, n, "-msglog", "0:16", "-iter", "10", name)
+    result = imb(run, n, "-npmin", n, "-msglog", "0:16", "-iter", "10", name)
     assert re.search(rf"# Benchmarking {name}\b", result.out), result
     if name == "Barrier":
         assert re.search(r"^\s+10\s+[\d.]+", result.out, re.MULTILINE), result
@@ -57,15 +63,35 @@ NONBLOCKING = ["Ibarrier", "Ibcast", "Iallgather", "Iallgatherv", "Iallreduce", 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_imb_nbc(run, name, n):
     """Each alone, and with the computation that it is to overlap with."""
-    result = imb(run, n, "-msglog", "0:16", "-iter", "5", name, f"{name}_pure", program="IMB-NBC")
+    result = imb(run, n, "-npmin", n, "-msglog", "0:16", "-iter", "5", name, f"{name}_pure", program="IMB-NBC")
     for benchmark in (name, f"{name}_pure"):
         assert re.search(rf"# Benchmarking {benchmark}\b", result.out), result
     if name != "Ibarrier":
         assert [row[0] for row in rows(result.out)].count("65536") == 2, result
 
 
+@pytest.mark.parametrize("n, threads", [(2, 1), (2, 2), (2, 4), (3, 2), (4, 2)])
+def test_imb_mt(run, n, threads):
+    """All of it; it checks what arrives."""
+    result = imb(run, n, "-thread_level", "multiple", "-check", "true", "-repeat", "10", "-warmup", "2", "-count", "1,8,1000,20000",
+                 program="IMB-MT", OMP_NUM_THREADS=str(threads))
+    assert re.findall(r"# Benchmarking (\w+)", result.out) == THREADED, result
+    assert "CHECK FAILURES" not in result.out, result
+
+
+# All that each program lists, also what it runs only where it is named.
+@pytest.mark.timeout(620)
+@pytest.mark.parametrize("n", [2, 3, 4, 5] if WHOLE else [4])
+@pytest.mark.parametrize("program, names", [
+    ("IMB-MPI1", SINGLE + PARALLEL + COLLECTIVE), ("IMB-NBC", [name + kind for name in NONBLOCKING for kind in ("", "_pure")])])
+def test_imb_whole(run, program, names, n):
+    """One job for all of it: on two ranks, on four, and on all."""
+    result = imb(run, n, "-msglog", "0:20", "-iter", "20", "-time", "0.2", "-include", ",".join(names), program=program, timeout=600)
+    assert set(re.findall(r"# Benchmarking (\w+)", result.out)) == set(names), result
+
+
 def test_imb_mpi1_as_a_whole_run_of_long_messages(run):
-    result = imb(run, 2, "-msglog", "20:22", "-iter", "5", "PingPong", "Sendrecv", "Bcast", "Allreduce")
+    result = imb(run, 2, "-npmin", 2, "-msglog", "20:22", "-iter", "5", "PingPong", "Sendrecv", "Bcast", "Allreduce")
     assert len(rows(result.out)) >= 4 * 3, result
 
 
@@ -74,7 +100,7 @@ def test_imb_mpi1_as_a_whole_run_of_long_messages(run):
 def test_imb_p2p(run, name, n):
     if name == "Stencil3D" and n == 2:
         pytest.skip("Stencil3D runs with other numbers of ranks")
-    result = imb(run, n, "-iter", "10", "-len", "1,1000,70000", name, program="IMB-P2P")
+    result = imb(run, n, "-npmin", n, "-iter", "10", "-len", "1,1000,70000", name, program="IMB-P2P")
     assert name in result.out, result
 
 

