@@ -92,18 +92,19 @@ def test_localhost_and_others_in_one_job(make):
     assert sorted(done.stdout.splitlines()) == ["0 node0", "1 node0", "2 node1"], done.stderr
 
 
+@pytest.mark.parametrize("how, name", [(signal.SIGKILL, "9 (Killed)"), (signal.SIGHUP, "1 (Hangup)")])
 @pytest.mark.parametrize("victim, told", [
-    (lambda lab: part(lab.hosts[1], "__agent"), ["the agent (pid ", "was killed by signal 9 (Killed)"]),
+    (lambda lab: part(lab.hosts[1], "__agent"), ["the agent (pid ", "was killed by signal {}"]),
     (lambda lab: part(lab.hosts[1], "__guard"), ["lab-rsh ended with code 255"]),
-    (lambda lab: remote_shell("node1"), ["lab-rsh was killed by signal 9 (Killed)"]),
+    (lambda lab: remote_shell("node1"), ["lab-rsh was killed by signal {}"]),
 ], ids=["agent", "guard", "shell"])
-def test_what_is_killed_between_hosts_is_named(make, victim, told):
+def test_what_is_killed_between_hosts_is_named(make, victim, told, how, name):
     lab = make(hosts=3)
     script = ["sh", "-c", "setsid sleep 1000 & sleep 1000"]
     with mpiexec(lab, "-ppn", "2", *script) as job:
         eventually(lambda: running(lab, SLEEP, 12))
-        os.kill(victim(lab), signal.SIGKILL)
-        ended(lab, job, 1, "host node1 is lost: ", *told, "; the job is ended")
+        os.kill(victim(lab), how)
+        ended(lab, job, 1, "host node1 is lost: ", *[text.format(name) for text in told], "; the job is ended")
 
 
 def test_a_rank_that_is_killed_is_named(make):

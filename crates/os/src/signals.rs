@@ -88,6 +88,21 @@ pub fn stop_self() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
+/// Ends this process by `signal`, as if it had never been blocked, taken or ignored.
+pub fn die_of(signal: i32) -> ! {
+    restore_default(signal);
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is initialised by sigemptyset before it is used.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
+        libc::raise(signal);
+    }
+    // One that ends nobody by default.
+    std::process::exit(128 + signal)
+}
+
 /// Whether this process was started to ignore `signal`, as nohup and shells in the background do.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();

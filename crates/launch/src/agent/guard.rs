@@ -50,7 +50,10 @@ fn serve(output: BorrowedFd) -> io::Result<End> {
     let mut last_ns = clock::now_ns();
     loop {
         epoll.wait(&mut events, Some(pulse::next_beat_ms(last_ns)))?;
-        while signals.next().is_some() {}
+        if std::iter::from_fn(|| signals.next()).any(|signal| signal == SIGHUP) {
+            tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+            signals::die_of(SIGHUP);
+        }
         while let Reaped::Ended(pid, end) = spawn::reap() {
             if pid == agent {
                 tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});

@@ -137,8 +137,8 @@ impl Desk {
     fn open(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> io::Result<Desk> {
         spawn::become_subreaper()?;
         signals::restore_default(SIGCHLD);
-        // SIGHUP comes from the kernel if the guard is killed while this process is stopped (POSIX: an orphaned group with a
-        // stopped member); it must not end who is to end the ranks.
+        // Whoever is hung up ends the ranks before itself. The kernel does so too if the guard is killed while this process
+        // is stopped (POSIX: an orphaned group with a stopped member).
         let signals = Signals::take(&[SIGCHLD, SIGHUP])?;
         let mut channel = Channel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
         let mut epoll = Epoll::new()?;
@@ -173,6 +173,11 @@ impl Desk {
             guard.silence.broken();
         }
         !guard.silence.is_death() && events.iter().all(|event| Token::decode(event.token) != Token::Guard)
+    }
+
+    /// Takes the signals that have come; whether one of them was SIGHUP.
+    fn is_hung_up(&self) -> bool {
+        std::iter::from_fn(|| self.signals.next()).any(|signal| signal == SIGHUP)
     }
 
     /// Writes on as soon as it is possible.
@@ -228,6 +233,10 @@ fn serve(mut desk: Desk) -> i32 {
                         return abandon();
                     }
                 }
+                Token::Signals if desk.is_hung_up() => {
+                    abandon();
+                    signals::die_of(SIGHUP)
+                }
                 token => {
                     if let Some(run) = &mut run {
                         run.event(&mut desk, token, *event);
@@ -264,7 +273,7 @@ fn serve(mut desk: Desk) -> i32 {
     }
 }
 
-/// mpiexec is gone: so is the job.
+/// mpiexec is gone, or hangs up: so is the job.
 fn abandon() -> i32 {
     tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
     1

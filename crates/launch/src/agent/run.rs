@@ -153,10 +153,7 @@ impl Run {
 
     pub fn event(&mut self, desk: &mut Desk, token: Token, event: Event) {
         match token {
-            Token::Signals => {
-                while desk.signals.next().is_some() {}
-                self.reap(desk);
-            }
+            Token::Signals => self.reap(desk),
             Token::Door => self.answer_door(desk),
             Token::Line(number) => self.hear(desk, number),
             Token::Process(local) => self.process_ended(desk, local as usize),
