@@ -18,10 +18,10 @@ HOME = pathlib.Path(os.environ.get("HAWSER_PEERS", pathlib.Path.home() / ".cache
 PATIENCE, SLACK_S = 6, 20
 
 
-def build(abi):
+def build(abi, program="collectives"):
     """One program serves all libraries of the MPICH ABI: nothing in it names a library's folder."""
-    target = HOME / f"collectives.{abi}"
-    source = HERE / "collectives.c"
+    target = HOME / f"{program}.measured.{abi}"
+    source = HERE / f"{program}.c"
     if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
         env = dict(os.environ, PATH=f"{HOME / abi / 'bin'}:{os.environ['PATH']}")
         subprocess.run(["mpicc", "-O2", "-o", target, source], check=True, env=env)
