@@ -60,6 +60,8 @@ const TURNS_PER_LOOK: u32 = 8;
 /// meanwhile has looked at the network or copied something. Measured, two ranks on two hosts that share a core, 1 byte
 /// there and back, halved: 47 us where each spins for `SPIN_NS` first, 6.8 where nobody spins (MPICH over TCP: 11.4).
 const SHARED_NS: u64 = 2_000;
+/// Who spins by time yields once after this: longer than the answer to a short message takes (5 us), which a yield would cost a tenth.
+const GIVE_WAY_NS: u64 = 8_000;
 /// So many short yields later the core is taken to be ours again.
 const SHARED_FOR: u32 = 64;
 
@@ -160,6 +162,7 @@ impl Patience {
             patience: self,
             turns: 0,
             spin_until_ns: 0,
+            gave_way: false,
             since_ns: 0,
             slept: false,
             nap: false,
@@ -262,6 +265,8 @@ pub struct Idle<'a> {
     patience: &'a Patience,
     turns: u32,
     spin_until_ns: u64,
+    /// It has yielded once since it began to spin.
+    gave_way: bool,
     since_ns: u64,
     /// The reason stands in the rank's page.
     slept: bool,
@@ -302,9 +307,11 @@ impl Idle<'_> {
         let now_ns = clock::now_ns();
         if self.turns == 1 {
             self.spin_until_ns = now_ns + spin_ns;
+            self.gave_way = false;
         } else if now_ns >= self.spin_until_ns {
             self.turns = self.patience.spin();
-        } else if self.turns == 1 + TURNS_PER_LOOK {
+        } else if !self.gave_way && now_ns + spin_ns >= self.spin_until_ns + GIVE_WAY_NS {
+            self.gave_way = true;
             self.patience.give_way();
         }
     }

@@ -28,7 +28,7 @@ const FRAME_MAX: usize = (16 << 10) + 256;
 /// Nothing is dropped: what has no room waits at its sender. A bound all the same: net.ipv4.tcp_rmem's usual maximum, 6 MiB.
 const ROOM: usize = 6 << 20;
 /// What a read takes at most: several of the longest frames.
-const SCRATCH_BYTES: usize = 256 << 10;
+const SCRATCH_BYTES: usize = 64 << 10;
 /// Callers that have not said the pass yet; of more, the one that waits longest goes.
 const STRANGERS_MAX: usize = 64;
 /// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
