@@ -34,8 +34,13 @@ pub static PROGRESS: Param = Param {
     read: Read::AtStart,
 };
 
-/// How long the helper goes on looking when nothing comes.
+/// How long the helper goes on looking when nothing comes: about as long as waking a peer's takes. 5, 50 and 100 us measured alike,
+/// with more calls and with more CPU (docs/performance.md).
 const QUIET_NS: u64 = 20_000;
+
+/// The shortest turns that Linux gives (kernel/sched/syscalls.c): a helper that is woken for some microseconds on the core where
+/// its rank computes must not wait for the end of a turn of milliseconds.
+const TURN_NS: u64 = 100_000;
 
 /// The thread's name, as ps(1) shows it.
 const NAME: &str = "hawser-progress";
@@ -70,7 +75,8 @@ impl Helper {
         threads::set_helped();
         self.ends.store(false, Relaxed); // partner: `run`, ordered by the thread's start
         self.standby.leave();
-        let failed = |error| Error::new(Class::Other, format!("starting the thread of HAWSER_PROGRESS: {error}; set it off"));
+        let failed =
+            |error| Error::new(Class::Other, format!("starting the thread of HAWSER_PROGRESS: {error}; set it off"));
         *self.thread() = Some(thread::spawn(NAME, move || self.run(process)).map_err(failed)?);
         Ok(())
     }
@@ -86,10 +92,16 @@ impl Helper {
     }
 
     fn run(&self, process: &'static Process) {
+        thread::ask_for_short_turns(TURN_NS);
+        let ends = || self.ends.load(Acquire); // partner: `end`
         loop {
+            // Before the sleep too: this thread may have passed over the last call, when it stood by.
+            if ends() {
+                return;
+            }
             self.standby.sleep();
-            if self.ends.load(Acquire) {
-                return; // partner: `end`
+            if ends() {
+                return;
             }
             process.counters().add(Counter::HelperCalls as usize, 1);
             self.look_around(process);
@@ -114,7 +126,7 @@ impl Helper {
             if since_ns == 0 {
                 since_ns = now_ns;
             }
-            if found != Found::NoWork && now_ns - since_ns < QUIET_NS {
+            if found == Found::Nothing && now_ns - since_ns < QUIET_NS {
                 std::hint::spin_loop();
             } else if self.has_done(process, found) {
                 return;
@@ -143,6 +155,8 @@ impl Helper {
 enum Found {
     /// Nothing is under way in any lane that no thread waits for.
     NoWork,
+    /// A thread is inside, which sees to it itself, unless it has lost its core to us: it must not be waited for by spinning.
+    Occupied,
     Nothing,
     Moved,
 }
@@ -156,7 +170,7 @@ fn look(process: &'static Process, waits: bool) -> Found {
             continue;
         }
         let Some(mut lane) = (if waits { Some(cell.enter_as_guest()) } else { cell.try_enter() }) else {
-            found = found.max(Found::Nothing);
+            found = found.max(Found::Occupied);
             continue;
         };
         if !lane.may_have_work() {
@@ -183,8 +197,11 @@ impl Process {
     /// A call is about to wait: until what it gets is dropped this thread looks after all that is under way.
     #[inline]
     pub fn attend(&'static self) -> Attending {
-        let gives_back = self.helper().is_some_and(|helper| threads::several_callers() || helper.standby.take_back());
-        Attending(gives_back.then_some(self))
+        Attending(self.helper().map(|helper| Attended {
+            process: self,
+            helper,
+            was_lent: !threads::several_callers() && helper.standby.take_back(),
+        }))
     }
 }
 
@@ -197,23 +214,38 @@ fn lend(process: &'static Process, helper: &Helper) {
 
 /// See `Process::attend`. Where several threads wait as they like none of them takes anything back: the helper keeps out of the lanes
 /// that they look after, and what came there last is looked for by who leaves.
-pub struct Attending(Option<&'static Process>);
+pub struct Attending(Option<Attended>);
+
+struct Attended {
+    process: &'static Process,
+    helper: &'static Helper,
+    was_lent: bool,
+}
 
 impl Drop for Attending {
     #[inline]
     fn drop(&mut self) {
-        if let Some(process) = self.0 {
-            give_back(process);
+        // What was not lent before may be by now: functions of the application are called within.
+        if let Some(attended) = &self.0
+            && (attended.was_lent || threads::several_callers() || !attended.helper.standby.is_off())
+        {
+            attended.give_back();
         }
     }
 }
 
-#[inline(never)]
-fn give_back(process: &'static Process) {
-    if let Some(helper) = process.helper()
-        && process.active_lanes().any(|lane| process.lane(lane).enter_as_guest().may_have_work())
-        && (helper.standby.lend() || threads::several_callers())
-    {
-        look(process, true);
+impl Attended {
+    #[inline(never)]
+    fn give_back(&self) {
+        let Attended { process, helper, .. } = self;
+        if !process.active_lanes().any(|lane| process.lane(lane).enter_as_guest().may_have_work()) {
+            return;
+        }
+        if !threads::several_callers() {
+            helper.standby.take_back(); // the bell is to be armed anew
+        }
+        if helper.standby.lend() || threads::several_callers() {
+            look(process, true);
+        }
     }
 }

@@ -314,7 +314,8 @@ mod tests {
         for id in [b, a, b] {
             tasks.wake(id);
         }
-        let taken: Vec<_> = std::iter::from_fn(|| tasks.take(Who::Caller).map(|(id, task)| (id, task.request))).collect();
+        let taken: Vec<_> =
+            std::iter::from_fn(|| tasks.take(Who::Caller).map(|(id, task)| (id, task.request))).collect();
         assert_eq!(taken, [(b, 11), (a, 10)]);
     }
 

@@ -62,8 +62,8 @@ impl Process {
         reason: impl Fn() -> Waiting,
         mut done: impl FnMut(&mut Lane) -> Option<R>,
     ) -> R {
+        let mut attending = None; // ends last: it arms the bell, which the end of `idle` may disarm
         let mut idle = self.patience().idle();
-        let mut attending = None;
         let mut tending = None;
         loop {
             let mut guard = self.lane(lane).enter();

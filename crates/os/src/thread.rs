@@ -16,6 +16,28 @@ pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<Join
     thread
 }
 
+/// Asks for short turns of the calling thread, of `slice_ns`: Linux from 6.12 on then lets it interrupt those that compute as soon as it
+/// is woken (sched_setattr(2), SCHED_OTHER with a slice). Older kernels leave it as it was.
+pub fn ask_for_short_turns(slice_ns: u64) {
+    let attr = SchedAttr { size: size_of::<SchedAttr>() as u32, runtime: slice_ns, ..SchedAttr::default() };
+    // SAFETY: a valid structure of the size that it says; 0 is the calling thread.
+    let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+}
+
+/// `struct sched_attr` of linux/sched/types.h, its first version.
+#[repr(C)]
+#[derive(Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
 /// Blocks all signals of this thread, and gives the mask before.
 fn block_all() -> io::Result<libc::sigset_t> {
     let (mut all, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::<libc::sigset_t>::uninit());

@@ -13,5 +13,5 @@ mod standby;
 
 pub use channel::{Channel, Control};
 pub use fabric::{Fabric, Route};
-pub use standby::Standby;
 pub use idle::{Asleep, Idle, Patience, SPIN, YIELD, wait_peer};
+pub use standby::Standby;

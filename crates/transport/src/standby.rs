@@ -6,7 +6,7 @@
 //! Before it: `mpi::helper`; after it: `job::standby`.
 
 use crate::fabric::Fabric;
-use hawser_base::{Class, Error, Result, threads};
+use hawser_base::{Class, Error, Result};
 use hawser_job::Doorbell;
 use hawser_job::doorbell::Sources;
 use hawser_job::standby::{self, CALLED, LENT, OFF, Post};
@@ -100,9 +100,6 @@ impl Standby {
     /// It has found something after all, when it stood by or had retired.
     pub fn resume(&self, retired: bool) {
         self.bell.replace(if retired { OFF } else { LENT }, CALLED);
-        if !threads::several_callers() {
-            self.bell.disarm();
-        }
     }
 
     /// The application looks after itself, or there is nothing to look after.

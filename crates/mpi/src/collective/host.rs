@@ -289,9 +289,9 @@ fn wait(
     spec: &Spec,
     parts: &Parts<'_>,
 ) -> Result<Ended> {
+    let mut attending = None; // ends after `idle`, as in `wait_until`
     let mut idle = process.patience().idle();
     let mut every = u32::MAX;
-    let mut attending = None;
     for turn in 0u32.. {
         if turn == 1 {
             attending.get_or_insert_with(|| process.attend());
