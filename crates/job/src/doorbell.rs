@@ -295,7 +295,7 @@ impl standby::Post for Doorbell {
     }
 
     fn store(&self, state: u32) {
-        self.region.u32(POST).store(state, Release);
+        self.region.u32(POST).swap(state, AcqRel);
     }
 
     fn replace(&self, from: u32, to: u32) -> bool {

@@ -7,7 +7,7 @@
 //! LENT    the bell is armed: whoever rings it calls the helper
 //! CALLED  the helper looks
 //! ```
-//! OFF is left and entered by the application alone, with plain stores; LENT becomes CALLED by whoever rings, CALLED becomes LENT
+//! OFF is left and entered by the application alone, whatever stands there; LENT becomes CALLED by whoever rings, CALLED becomes LENT
 //! by the helper, each by compare-and-swap, so that neither undoes OFF. Arming, looking once more and ringing are the doorbell's
 //! protocol: the post is written before the bit is set, and read after it was taken away. A helper that finds OFF may be in
 //! the way of one that went to sleep meanwhile, and rings for it when it has left. `tests/doorbell_loom.rs` checks all of it.
@@ -25,7 +25,7 @@ pub const CALLED: u32 = 2;
 pub trait Post: Word {
     /// Acquire.
     fn load(&self) -> u32;
-    /// Release.
+    /// By an exchange, with acquire and release: so all changes of the post are in one order.
     fn store(&self, state: u32);
     /// Acquire and release; whether it did.
     fn replace(&self, from: u32, to: u32) -> bool;

@@ -105,10 +105,6 @@ impl Helper {
             }
             process.counters().add(Counter::HelperCalls as usize, 1);
             self.look_around(process);
-            if self.standby.is_off() {
-                // Who has taken back what this thread was at may have found a lane occupied, and gone to sleep.
-                process.patience().wake();
-            }
         }
     }
 

@@ -57,14 +57,20 @@ impl Standby {
 
     /// The helper sleeps until it is called.
     pub fn sleep(&self) {
+        let mut has_rung = false;
         loop {
-            let seen = Post::load(&self.bell);
-            if seen == CALLED {
-                return;
-            }
-            self.sleep_once(seen);
-            if seen == LENT {
-                self.bell.replace(LENT, CALLED);
+            match Post::load(&self.bell) {
+                CALLED => return,
+                OFF if !has_rung => {
+                    // Who has taken back what this thread was at may have found a lane occupied, and gone to sleep.
+                    self.bell.ring();
+                    has_rung = true;
+                }
+                OFF => self.sleep_once(OFF),
+                seen => {
+                    self.sleep_once(seen);
+                    self.bell.replace(LENT, CALLED);
+                }
             }
         }
     }
