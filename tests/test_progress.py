@@ -65,11 +65,16 @@ BESIDE = ["p2p_completion.c", "p2p_many.c", "p2p_cancel.c", "p2p_bsend.c", "p2p_
           "nb_many.c", "nb_order.c", "nb_persistent.c", "nb_threads.c", "comm_idup.c", "grequest.c", "coll_threads.c"]
 
 
+# Asks that a receive is still under way when everything has come but nobody has called MPI.
+NOT_BESIDE = [("p2p_partitioned.c", "early")]
+
+
 def runs():
     for name in BESIDE:
         ranks, cases = directives(SOURCES / name)
         for case in cases or [None]:
-            yield pytest.param(name, max(ranks or [4]), case, id=f"{name[:-2]}-{case}")
+            if (name, case) not in NOT_BESIDE:
+                yield pytest.param(name, max(ranks), case, id=f"{name[:-2]}-{case}")
 
 
 @pytest.mark.parametrize("source, n, case", list(runs()))

@@ -92,7 +92,8 @@ impl Post for ModelWord {
 
     fn wait(&self, seen: u32, _timeout_ns: Option<u64>) {
         let bucket = self.helper.0.lock().unwrap();
-        if self.post.load(Relaxed) == seen {
+        // The kernel compares the newest value (an exchange of the model's), whatever this thread could still see.
+        if self.post.fetch_or(0, AcqRel) == seen {
             drop(self.helper.1.wait(bucket).unwrap());
         }
     }
