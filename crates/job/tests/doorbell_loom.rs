@@ -228,7 +228,7 @@ impl Rank {
 /// a loop without an end.
 fn with_helper(post: u32, rings: bool, application: impl Fn(&Rank) + Sync + Send + 'static) {
     let mut checker = loom::model::Builder::new();
-    checker.preemption_bound = Some(3);
+    checker.preemption_bound = Some(2);
     let application = std::sync::Arc::new(application);
     checker.check(move || {
         // Not of the model: what a deadlock leaves behind is dropped in silence.
