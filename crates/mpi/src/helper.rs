@@ -34,8 +34,8 @@ pub static PROGRESS: Param = Param {
     read: Read::AtStart,
 };
 
-/// How long the helper goes on looking when nothing comes: about as long as waking a peer's takes. 5, 50 and 100 us measured alike,
-/// with more calls and with more CPU (docs/performance.md).
+/// How long the helper goes on looking when nothing comes: about as long as waking a peer's takes. 5, 50 and 100 us measured no
+/// better (docs/performance.md).
 const QUIET_NS: u64 = 20_000;
 
 /// The shortest turns that Linux gives (kernel/sched/syscalls.c): a helper that is woken for some microseconds on the core where
