@@ -13,15 +13,28 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 static MULTIPLE: AtomicBool = AtomicBool::new(false);
+static SEVERAL_CALLERS: AtomicBool = AtomicBool::new(false);
 
-/// Whether several threads may be inside the library at once.
+/// Whether several threads may be inside the library at once: then there are locks.
 #[inline(always)]
 pub fn multiple() -> bool {
     MULTIPLE.load(Relaxed) // partner: `set_multiple`; ordered by the initialisation that publishes the process
 }
 
+/// Whether several of them may be the application's, who come and wait as they like. The library's own helper does not.
+#[inline]
+pub fn several_callers() -> bool {
+    SEVERAL_CALLERS.load(Relaxed) // partner: `set_multiple`, as above
+}
+
 /// Said by an initialisation, while no other thread is inside; from then on it stays so.
 pub fn set_multiple() {
+    SEVERAL_CALLERS.store(true, Relaxed); // partner: `several_callers`
+    set_helped();
+}
+
+/// The same of a process that has a helper beside one thread of the application.
+pub fn set_helped() {
     MULTIPLE.store(true, Relaxed); // partner: `multiple`
 }
 
@@ -112,15 +125,28 @@ impl<T> LaneCell<T> {
         Some(LaneGuard { cell: self, _held: held })
     }
 
+    /// As `enter`, for a thread that is at home nowhere.
+    pub fn enter_as_guest(&self) -> LaneGuard<'_, T> {
+        let held = multiple().then(|| self.wait());
+        assert!(!self.busy.load(Relaxed), "a lane was entered twice");
+        self.busy.store(true, Relaxed); // partner: `enter`
+        LaneGuard { cell: self, _held: held }
+    }
+
+    /// Whether a thread waits around this lane and looks after it.
+    pub fn is_tended(&self) -> bool {
+        self.tended.load(Relaxed) > 0 // partner: `tend`
+    }
+
     /// For a thread whose own work is elsewhere: enters if nobody is inside, unless another thread is at home here.
     /// Such a lane is visited only by those who know the time, and if nobody has come by for `AWAY_NS`.
     #[inline]
     pub fn visit(&self, now_ns: Option<u64>) -> Visit<'_, T> {
-        if multiple() {
+        if several_callers() {
             let home = self.home.load(Relaxed); // partner: `lock`; a stale one costs a wait or a look
             if home != this_thread() {
-                if self.tended.load(Relaxed) > 0 {
-                    return Visit::Tended; // partner: `tend`
+                if self.is_tended() {
+                    return Visit::Tended;
                 }
                 if now_ns.is_none_or(|now_ns| !self.is_away(now_ns)) {
                     return Visit::Lately;
@@ -143,7 +169,7 @@ impl<T> LaneCell<T> {
     pub fn tend(&self) -> Tending<'_> {
         let tended = multiple().then_some(&self.tended);
         if let Some(tended) = tended {
-            tended.fetch_add(1, Relaxed); // partner: `visit`
+            tended.fetch_add(1, Relaxed); // partner: `is_tended`
         }
         Tending(tended)
     }
@@ -186,7 +212,7 @@ pub struct Tending<'a>(Option<&'a AtomicU32>);
 impl Drop for Tending<'_> {
     fn drop(&mut self) {
         if let Some(tended) = self.0 {
-            tended.fetch_sub(1, Relaxed); // partner: `visit`
+            tended.fetch_sub(1, Relaxed); // partner: `is_tended`
         }
     }
 }

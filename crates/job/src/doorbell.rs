@@ -16,18 +16,21 @@
 //! data path pays a compiler fence. `tests/doorbell_loom.rs` checks the protocol over all interleavings, and that
 //! it fails without the barrier.
 //!
-//! Several threads of a rank may sleep on one word: a ring wakes them all.
+//! Several threads of a rank may sleep on one word: a ring wakes them all. Where the rank has a helper that stands by
+//! (`standby`) it is called too.
 //!
 //! A rank that waits for descriptors too (`Sources`) sleeps in epoll instead, and a bell of its own is among them: S4 is then
 //! to look at the word once more and wait for any descriptor, and W4 rings that bell. What rings between the two lies in its
 //! socket.
 
+use crate::standby;
 use hawser_base::Region;
 use hawser_os::bell::{self, Bell};
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::{futex, membarrier};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{compiler_fence, fence};
 
@@ -110,10 +113,14 @@ pub enum Fencing {
 /// Where the name of a sleeper's own bell lies behind the word, 0 without one.
 const BELL: usize = 8;
 
+/// The helper's post behind that, and the name of its own bell, likewise.
+const POST: usize = 16;
+const POST_BELL: usize = 24;
+
 /// Descriptors that a rank waits for, and the bell that others ring then.
 pub struct Sources {
     epoll: Epoll,
-    bell: Bell,
+    bell: Arc<Bell>,
 }
 
 impl Sources {
@@ -158,11 +165,35 @@ impl Doorbell {
     /// From now on this rank, whose bell it is, sleeps by `sleep_for`, and others ring for that.
     pub fn wait_for_descriptors(&self) -> io::Result<Sources> {
         let (own, name) = Bell::new()?;
-        let mut sources = Sources { epoll: Epoll::new()?, bell: own };
+        let mut sources = Sources { epoll: Epoll::new()?, bell: Arc::new(own) };
         sources.epoll.add(sources.bell.as_fd(), 0, Interest::Read)?;
         // Pairs with the Acquire in `futex_wake_all`.
         self.region.u64(BELL).store(name.number(), Release);
         Ok(sources)
+    }
+
+    /// From now on the helper of this rank, whose bell it is, sleeps by `wait_at_post`, and others wake it for that. Its sources
+    /// without the descriptors that are added, and with them.
+    pub fn post_descriptors(&self) -> io::Result<[Sources; 2]> {
+        let (own, name) = Bell::new()?;
+        let bell = Arc::new(own);
+        let sources = || -> io::Result<Sources> {
+            let mut epoll = Epoll::new()?;
+            epoll.add(bell.as_fd(), 0, Interest::Read)?;
+            Ok(Sources { epoll, bell: bell.clone() })
+        };
+        let both = [sources()?, sources()?];
+        // Pairs with the Acquire in `Post::wake`.
+        self.region.u64(POST_BELL).store(name.number(), Release);
+        Ok(both)
+    }
+
+    /// The helper sleeps until it is woken or any of the descriptors is ready.
+    pub fn wait_at_post(&self, sources: &Sources, seen: u32, timeout_ns: Option<u64>) {
+        if standby::Post::load(self) == seen {
+            sources.epoll.sleep(timeout_ns);
+        }
+        sources.bell.quiet();
     }
 
     /// As `sleep`, until any of the descriptors is ready too.
@@ -212,7 +243,8 @@ impl Word for Doorbell {
 
     #[inline]
     fn set(&self, bits: u32) -> u32 {
-        self.region.u32(0).fetch_or(bits, Relaxed)
+        // Release: who takes the bit away (`replace`) sees what the helper's post was before (`standby`).
+        self.region.u32(0).fetch_or(bits, Release)
     }
 
     #[inline]
@@ -252,6 +284,33 @@ impl Word for Doorbell {
         match bell::Name::of(self.region.u64(BELL).load(Acquire)) {
             Some(name) => bell::ring(name),
             None => drop(futex::wake(self.region.u32(0), u32::MAX)),
+        }
+        standby::call(self);
+    }
+}
+
+impl standby::Post for Doorbell {
+    fn load(&self) -> u32 {
+        self.region.u32(POST).load(Acquire)
+    }
+
+    fn store(&self, state: u32) {
+        self.region.u32(POST).swap(state, AcqRel);
+    }
+
+    fn replace(&self, from: u32, to: u32) -> bool {
+        self.region.u32(POST).compare_exchange(from, to, AcqRel, Acquire).is_ok()
+    }
+
+    fn wait(&self, seen: u32, timeout_ns: Option<u64>) {
+        futex::wait(self.region.u32(POST), seen, timeout_ns);
+    }
+
+    fn wake(&self) {
+        // Pairs with the Release in `post_descriptors`.
+        match bell::Name::of(self.region.u64(POST_BELL).load(Acquire)) {
+            Some(name) => bell::ring(name),
+            None => drop(futex::wake(self.region.u32(POST), 1)),
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod flags;
 pub mod page;
 pub mod plan;
 pub mod segment;
+pub mod standby;
 mod text;
 pub mod wait;
 

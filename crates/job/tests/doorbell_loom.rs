@@ -4,10 +4,18 @@
 #![cfg(loom)]
 
 use hawser_job::doorbell::{self, Woken, Word};
-use loom::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use hawser_job::standby::{self, CALLED, LENT, OFF, Post};
+use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use loom::sync::atomic::{AtomicU32, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
+
+/// Wakes all that sleep, and all that have compared and are about to. (Not under the lock: of those whom loom 0.7 wakes there some
+/// stay blocked.)
+fn wake_all(bucket: &Mutex<()>, sleepers: &Condvar) {
+    drop(bucket.lock().unwrap());
+    sleepers.notify_all();
+}
 
 /// A futex word of the model: the kernel compares and sleeps under one lock, and wakes under the same.
 struct ModelWord {
@@ -15,11 +23,15 @@ struct ModelWord {
     bucket: Mutex<()>,
     sleepers: Condvar,
     barriers: bool,
+    post: AtomicU32,
+    helper: (Mutex<()>, Condvar),
 }
 
 impl ModelWord {
     fn new(barriers: bool) -> ModelWord {
-        ModelWord { word: AtomicU32::new(0), bucket: Mutex::new(()), sleepers: Condvar::new(), barriers }
+        let (word, post) = (AtomicU32::new(0), AtomicU32::new(OFF));
+        let (bucket, sleepers, helper) = (Mutex::new(()), Condvar::new(), (Mutex::new(()), Condvar::new()));
+        ModelWord { word, bucket, sleepers, barriers, post, helper }
     }
 }
 
@@ -29,7 +41,7 @@ impl Word for ModelWord {
     }
 
     fn set(&self, bits: u32) -> u32 {
-        self.word.fetch_or(bits, Relaxed)
+        self.word.fetch_or(bits, Release)
     }
 
     fn clear(&self, bits: u32) {
@@ -60,8 +72,34 @@ impl Word for ModelWord {
     }
 
     fn futex_wake_all(&self) {
-        let _bucket = self.bucket.lock().unwrap();
-        self.sleepers.notify_all();
+        wake_all(&self.bucket, &self.sleepers);
+        standby::call(self);
+    }
+}
+
+impl Post for ModelWord {
+    fn load(&self) -> u32 {
+        self.post.load(Acquire)
+    }
+
+    fn store(&self, state: u32) {
+        self.post.swap(state, AcqRel);
+    }
+
+    fn replace(&self, from: u32, to: u32) -> bool {
+        self.post.compare_exchange(from, to, AcqRel, Acquire).is_ok()
+    }
+
+    fn wait(&self, seen: u32, _timeout_ns: Option<u64>) {
+        let bucket = self.helper.0.lock().unwrap();
+        // The kernel compares the newest value (an exchange of the model's), whatever this thread could still see.
+        if self.post.fetch_or(0, AcqRel) == seen {
+            drop(self.helper.1.wait(bucket).unwrap());
+        }
+    }
+
+    fn wake(&self) {
+        wake_all(&self.helper.0, &self.helper.1);
     }
 }
 
@@ -119,4 +157,149 @@ fn two_threads_that_sleep_are_both_woken() {
 #[should_panic]
 fn without_the_wakers_barrier_a_wake_is_lost() {
     model(1, 1, false);
+}
+
+/// A rank with a helper, and one message for it.
+struct Rank {
+    bell: ModelWord,
+    message: AtomicU32,
+    /// The lane: who holds it looks for the message. Whether it was taken.
+    lane: Mutex<bool>,
+    ends: AtomicU32,
+}
+
+impl Rank {
+    fn new(post: u32) -> Rank {
+        let bell = ModelWord::new(true);
+        bell.store(post);
+        let (message, ends) = (AtomicU32::new(0), AtomicU32::new(0));
+        Rank { bell, message, lane: Mutex::new(false), ends }
+    }
+
+    /// Takes the message, if it has come. Whether it was there to be taken.
+    fn look(&self, taken: &mut bool) -> bool {
+        let found = !*taken && self.message.load(Relaxed) != 0;
+        *taken |= found;
+        found
+    }
+
+    /// The helper's look: its rank's threads are told of what it found.
+    fn help(&self) -> bool {
+        let found = self.look(&mut self.lane.lock().unwrap());
+        if found {
+            doorbell::ring(&self.bell);
+        }
+        found
+    }
+
+    /// What `mpi::helper` does. `rings`: for who found the lane occupied.
+    fn run_helper(&self, rings: bool) {
+        loop {
+            // Before the sleep too: the last call may have been passed over by `stand_by`.
+            let mut rung = !rings;
+            while self.ends.load(Acquire) == 0 {
+                match Post::load(&self.bell) {
+                    CALLED => break,
+                    OFF if !rung => {
+                        rung = true;
+                        doorbell::ring(&self.bell);
+                    }
+                    seen => self.bell.wait(seen, None),
+                }
+            }
+            if self.ends.load(Acquire) != 0 {
+                return;
+            }
+            self.help();
+            if standby::stand_by(&self.bell) && self.help() {
+                Post::replace(&self.bell, LENT, CALLED);
+            }
+        }
+    }
+
+    fn end_helper(&self) {
+        self.ends.store(1, Release);
+        self.bell.store(CALLED);
+        self.bell.wake();
+    }
+}
+
+/// The application, a helper and a peer that sends the message. A message that nobody finds shows as a deadlock, or as
+/// a loop without an end.
+fn with_helper(post: u32, rings: bool, application: impl Fn(&Rank) + Sync + Send + 'static) {
+    let mut checker = loom::model::Builder::new();
+    checker.preemption_bound = Some(2);
+    let application = std::sync::Arc::new(application);
+    checker.check(move || {
+        // Not of the model: what a deadlock leaves behind is dropped in silence.
+        let rank = std::sync::Arc::new(Rank::new(post));
+        let helper = thread::spawn({
+            let rank = rank.clone();
+            move || rank.run_helper(rings)
+        });
+        let peer = thread::spawn({
+            let rank = rank.clone();
+            move || {
+                rank.message.store(1, Relaxed);
+                doorbell::ring(&rank.bell);
+            }
+        });
+        application(&rank);
+        peer.join().unwrap();
+        rank.end_helper();
+        helper.join().unwrap();
+    });
+}
+
+/// Lends what is under way, and computes until it is there.
+fn lend_and_compute(rank: &Rank, looks: bool) {
+    if standby::lend(&rank.bell) && looks {
+        rank.look(&mut rank.lane.lock().unwrap());
+    }
+    while !*rank.lane.lock().unwrap() {
+        thread::yield_now();
+    }
+}
+
+/// Takes back, and waits as a rank does: it passes over a lane that is occupied.
+fn take_back_and_wait(rank: &Rank) {
+    standby::take_back(&rank.bell);
+    let found = || rank.lane.try_lock().is_ok_and(|mut taken| rank.look(&mut taken) || *taken);
+    while !found() {
+        let armed = doorbell::arm(&rank.bell);
+        if found() {
+            return;
+        }
+        doorbell::sleep(&rank.bell, armed, None);
+    }
+}
+
+#[test]
+fn what_comes_while_the_application_computes_is_found() {
+    with_helper(OFF, true, |rank| lend_and_compute(rank, true));
+}
+
+#[test]
+#[should_panic]
+fn who_lends_without_a_look_loses_what_came_before() {
+    with_helper(OFF, true, |rank| lend_and_compute(rank, false));
+}
+
+#[test]
+fn what_comes_while_the_application_takes_back_is_found() {
+    with_helper(CALLED, true, take_back_and_wait);
+}
+
+#[test]
+#[should_panic]
+fn a_helper_that_leaves_without_a_ring_has_held_up_a_sleeper() {
+    with_helper(CALLED, false, take_back_and_wait);
+}
+
+#[test]
+fn what_is_taken_back_and_lent_again_at_once_is_found() {
+    with_helper(CALLED, true, |rank| {
+        standby::take_back(&rank.bell);
+        lend_and_compute(rank, true);
+    });
 }

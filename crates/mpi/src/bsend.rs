@@ -104,6 +104,7 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     let handle = lane.core.requests.handle(request);
     drop(lane);
     attached.opened(handle, bytes);
+    process.lend();
     Ok(())
 }
 
@@ -136,6 +137,10 @@ impl Work for Flush {
     fn advance(&mut self, process: &'static Process, _me: Id) -> Step {
         self.open.retain(|&handle| !has_ended(process, handle));
         if self.open.is_empty() { Step::Ended(End::of(Ok(()))) } else { Step::Polls }
+    }
+
+    fn calls_application(&self) -> bool {
+        false
     }
 
     fn reason(&self) -> Waiting {

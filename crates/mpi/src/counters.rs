@@ -35,6 +35,7 @@ counters! {
     Strays = "packets that fitted nothing", Events, "of communicators that were freed, or from a peer that is gone";
     HostSteps = "collective steps through flags", Events, "steps of collectives between the ranks of this host in shared memory";
     LaneContended = "lane locks that were contended", Events, "a thread had to wait for another one that was in the same communicator's lane";
+    HelperCalls = "calls of the helper", Events, "wake-ups of the thread that moves messages while the program computes (HAWSER_PROGRESS)";
     Sleeps = "sleeps while waiting", Events, "waits that gave the core away until something came, each such sleep";
     Asleep = "nanoseconds asleep while waiting", Nanoseconds, "the time that those sleeps took";
 }

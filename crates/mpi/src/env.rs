@@ -28,6 +28,7 @@ pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Re
     }
     admit_threads(process, who, thread_level)?;
     if process.in_use() == 0 {
+        process.helper().map_or(Ok(()), |helper| helper.start(process))?;
         process.segment().rank(process.job().local_rank() as usize).set_phase(Phase::Running);
         if std::mem::take(&mut users.has_left) {
             process.segment().set_all_finalized(false);
@@ -48,7 +49,7 @@ pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Re
 fn admit_threads(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
     let beside_others = who == SESSIONS || process.in_use() & SESSIONS != 0;
     let several = thread_level == THREAD_MULTIPLE || beside_others && thread_level != THREAD_SINGLE;
-    if !several || threads::multiple() {
+    if !several || threads::several_callers() {
         return Ok(());
     }
     // The main thread may be inside at this moment, and knows of no other one.
@@ -72,6 +73,9 @@ pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
         }
     }
     if process.in_use() == who {
+        if let Some(helper) = process.helper() {
+            helper.end();
+        }
         leave(process, call);
         users.has_left = true;
     }

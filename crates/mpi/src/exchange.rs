@@ -66,6 +66,10 @@ impl Work for Exchange {
         Step::Ended(End { status, failure: None })
     }
 
+    fn calls_application(&self) -> bool {
+        false
+    }
+
     fn reason(&self) -> Waiting {
         let awaited = [&self.recv, &self.send].into_iter().find_map(|part| match part {
             Part::Open { rank, .. } => Some(*rank),

@@ -158,6 +158,11 @@ impl Lane {
         self.is_still() && self.core.outbox.is_empty() && !self.core.engine.has_open_sends()
     }
 
+    /// Something may move, be it by what comes or by what is to be sent.
+    pub fn may_have_work(&self) -> bool {
+        self.core.requests.has_any() || !self.is_drained()
+    }
+
     fn send_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Transmit { to, packet } => {

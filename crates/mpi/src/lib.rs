@@ -25,6 +25,7 @@ pub mod fortran;
 pub mod grequest;
 pub mod group;
 pub mod hardware;
+pub mod helper;
 pub mod hints;
 pub mod info;
 pub mod inter;

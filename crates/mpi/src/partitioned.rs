@@ -414,6 +414,8 @@ pub fn ready(handle: Handle, partitions: impl Iterator<Item = i32>) -> Result<()
             lane.start(Outgoing { to, body: Body::Buffer(message), sync: false, request: index });
         }
     }
+    drop(lane);
+    process.lend();
     Ok(())
 }
 

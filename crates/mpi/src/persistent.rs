@@ -72,6 +72,12 @@ fn insert(request: Request) -> Result<Handle> {
 /// MPI_Start.
 pub fn start(handle: Handle) -> Result<()> {
     let process = process::get()?;
+    begin(process, handle)?;
+    process.lend();
+    Ok(())
+}
+
+fn begin(process: &'static Process, handle: Handle) -> Result<()> {
     let mut lane = process.lane(lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);

@@ -6,7 +6,7 @@ use crate::buffer::{Buf, Buffer};
 use crate::comm::{Comm, CommRef};
 use crate::lane::{Body, Lane};
 use crate::matching::{Envelope, Op, Want};
-use crate::process;
+use crate::process::{self, Process};
 use crate::pt2pt;
 use crate::request::{Kind, NOTHING_RECEIVED, Request, State};
 use crate::status::Status;
@@ -112,6 +112,12 @@ pub struct Message {
 /// MPI_Imrecv. The message handle dies.
 pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
     let process = process::get()?;
+    let handle = begin_mrecv(process, buf, message)?;
+    process.lend();
+    Ok(handle)
+}
+
+fn begin_mrecv(process: &'static Process, buf: &Buf, message: Handle) -> Result<Handle> {
     if message == handle::message::NO_PROC {
         return Ok(NOTHING_RECEIVED);
     }
@@ -131,6 +137,6 @@ pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
 
 /// MPI_Mrecv. The status of a receive that failed says what came, as MPI_Recv's.
 pub fn mrecv(buf: &Buf, message: Handle) -> Result<Completed> {
-    let mut request = imrecv(buf, message)?;
+    let mut request = begin_mrecv(process::get()?, buf, message)?;
     wait::wait("MPI_Mrecv", &mut request)
 }

@@ -9,6 +9,7 @@ use crate::comm::{Comm, CommRef};
 use crate::comm_create;
 use crate::counters::{self, Counter};
 use crate::group::Group;
+use crate::helper::Helper;
 use crate::lane::Lane;
 use crate::matching::{Limits, Op, QueueLengths};
 use crate::meeting;
@@ -22,7 +23,7 @@ use hawser_boot::World;
 use hawser_job::counters::Counters;
 use hawser_job::{Segment, Waiting};
 use hawser_os::fork;
-use hawser_transport::{Fabric, Patience};
+use hawser_transport::{Fabric, Patience, Standby};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -37,6 +38,7 @@ pub struct Process {
     glances: AtomicU32,
     fabric: &'static Fabric,
     patience: Patience,
+    helper: Option<Helper>,
     lanes: [LaneCell<Lane>; LANES],
     world_comm: Comm,
     self_comm: Comm,
@@ -87,11 +89,13 @@ pub struct Parts {
     pub fabric: &'static Fabric,
     pub limits: Limits,
     pub patience: Patience,
+    /// Where the process is to have a helper.
+    pub standby: Option<Standby>,
 }
 
 /// Makes the process, which nobody uses yet; called once, by `node`, under its lock.
 pub fn start(parts: Parts) -> Result<&'static Process> {
-    let Parts { world, segment, fabric, limits, patience } = parts;
+    let Parts { world, segment, fabric, limits, patience, standby } = parts;
     fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
     info::note_start();
     let me = Peer(world.rank());
@@ -119,6 +123,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         glances: AtomicU32::new(0),
         fabric,
         patience,
+        helper: standby.map(Helper::new),
         lanes: lanes.map(|lane| LaneCell::counted(lane, contended.clone(), at)),
         world_comm,
         self_comm,
@@ -293,6 +298,11 @@ impl Process {
     #[inline(always)]
     pub fn patience(&self) -> &Patience {
         &self.patience
+    }
+
+    #[inline(always)]
+    pub fn helper(&'static self) -> Option<&'static Helper> {
+        self.helper.as_ref()
     }
 
     pub fn counters(&self) -> &Counters {

@@ -177,12 +177,20 @@ pub fn isend(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result
     if send_lean(process, buf, dest, tag, comm, mode) {
         return Ok(SENT);
     }
-    Ok(begin_send(process, buf, dest, tag, comm, mode)?.map_or(SENT, |begun| begun.handle))
+    let Some(Begun { handle, .. }) = begin_send(process, buf, dest, tag, comm, mode)? else { return Ok(SENT) };
+    process.lend();
+    Ok(handle)
 }
 
 /// MPI_Irecv.
 pub fn irecv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let process = process::get()?;
+    let handle = begin_recv(process, buf, source, tag, comm)?;
+    process.lend();
+    Ok(handle)
+}
+
+fn begin_recv(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let comm = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(NOTHING_RECEIVED) };
@@ -277,7 +285,7 @@ pub(crate) fn recv_direct(
 fn direct_turns(process: &Process) -> u32 {
     if process.patience().is_crowded() {
         1
-    } else if hawser_base::threads::multiple() {
+    } else if hawser_base::threads::several_callers() {
         DIRECT_TURNS_SHARED
     } else {
         DIRECT_TURNS
@@ -353,12 +361,13 @@ pub(crate) fn begin_sendrecv(
     recv_tag: i32,
     comm: Handle,
 ) -> Result<(Handle, Handle)> {
-    let recv = irecv(into, source, recv_tag, comm)?;
-    let send = isend(out, dest, send_tag, comm, Mode::Standard).inspect_err(|_| {
+    let process = process::get()?;
+    let recv = begin_recv(process, into, source, recv_tag, comm)?;
+    let send = begin_send(process, out, dest, send_tag, comm, Mode::Standard).inspect_err(|_| {
         let _ = request_cancel(recv);
         abandon(recv);
     })?;
-    Ok((send, recv))
+    Ok((send.map_or(SENT, |begun| begun.handle), recv))
 }
 
 fn end_sendrecv(name: &'static str, (mut send, mut recv): (Handle, Handle)) -> Result<Status> {
@@ -406,7 +415,7 @@ pub(crate) fn begin_sendrecv_replace(
         lane.start(Outgoing { to, body: Body::Held(buffer.to_vec()), sync: false, request });
         send = lane.core.requests.handle(request);
     }
-    let recv = irecv(buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
+    let recv = begin_recv(process, buf, source, recv_tag, comm).inspect_err(|_| abandon(send))?;
     Ok((send, recv))
 }
 

@@ -280,6 +280,11 @@ impl Requests {
         self.entries.iter().filter_map(|entry| entry.request.as_ref())
     }
 
+    /// Whether there are any, under way or not.
+    pub fn has_any(&self) -> bool {
+        self.entries.len() > self.free.len() + self.free_beyond.len()
+    }
+
     /// Requests that were never completed, for the report at the end.
     pub fn open(&self) -> usize {
         self.iter().count()

@@ -28,6 +28,11 @@ pub trait Work: Send {
     /// Goes on as far as it can without waiting. No lane is held.
     fn advance(&mut self, process: &'static Process, me: Id) -> Step;
 
+    /// Whether a step may call functions of the application, which below MPI_THREAD_MULTIPLE expects that of its own threads.
+    fn calls_application(&self) -> bool {
+        true
+    }
+
     /// Its request was freed before it ended, and went with it. No lane is held.
     fn forgotten(&mut self) {}
 
@@ -77,6 +82,20 @@ struct Seat {
     woken: bool,
 }
 
+impl Seat {
+    fn calls_application(&self) -> bool {
+        self.task.as_ref().is_some_and(|task| task.work.calls_application())
+    }
+}
+
+/// Who advances a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Who {
+    /// A thread that may call the application's functions.
+    Caller,
+    Helper,
+}
+
 /// All tasks of a lane.
 #[derive(Default)]
 pub struct Tasks {
@@ -124,8 +143,10 @@ impl Tasks {
         id
     }
 
-    fn take(&mut self) -> Option<(Id, Task)> {
-        let id = self.ready.pop_front()?;
+    fn take(&mut self, who: Who) -> Option<(Id, Task)> {
+        let may = |&id: &Id| who == Who::Caller || !self.seats[id.0 as usize].calls_application();
+        let first = self.ready.iter().position(may)?;
+        let id = self.ready.remove(first)?;
         let seat = &mut self.seats[id.0 as usize];
         seat.woken = false;
         Some((id, seat.task.take().expect("a task that is ready is in its seat")))
@@ -190,6 +211,7 @@ pub fn request(process: &'static Process, comm: CommRef, kind: Kind, mut work: B
     let handle = lane.core.requests.handle(request);
     drop(lane);
     run(process, lane_id, request, work);
+    process.lend();
     Ok(handle)
 }
 
@@ -215,10 +237,19 @@ pub fn run(process: &'static Process, lane_id: LaneId, request: u32, work: Box<d
 #[cold]
 #[inline(never)]
 pub fn advance(process: &'static Process, lane: LaneId) -> Progress {
-    let most = process.lane(lane).enter().core.requests.tasks.ready.len();
+    advance_as(Who::Caller, process, lane)
+}
+
+/// The same for the thread that is the library's own.
+pub fn advance_as_helper(process: &'static Process, lane: LaneId) -> Progress {
+    advance_as(if threads::several_callers() { Who::Caller } else { Who::Helper }, process, lane)
+}
+
+fn advance_as(who: Who, process: &'static Process, lane: LaneId) -> Progress {
+    let most = process.lane(lane).enter_as_guest().core.requests.tasks.ready.len();
     let mut found = Progress::Nothing;
     for _ in 0..most {
-        let Some((id, task)) = process.lane(lane).enter().core.requests.tasks.take() else { break };
+        let Some((id, task)) = process.lane(lane).enter_as_guest().core.requests.tasks.take(who) else { break };
         found = found.max(go_on(process, lane, id, task));
     }
     found
@@ -249,7 +280,7 @@ fn go_on(process: &'static Process, lane: LaneId, id: Id, mut task: Task) -> Pro
 
 /// A request ended without a word from another process: threads of this one that sleep for it look again.
 pub fn wake_threads(process: &Process) {
-    if threads::multiple() {
+    if threads::several_callers() {
         process.patience().wake();
     }
 }
@@ -283,8 +314,31 @@ mod tests {
         for id in [b, a, b] {
             tasks.wake(id);
         }
-        let taken: Vec<_> = std::iter::from_fn(|| tasks.take().map(|(id, task)| (id, task.request))).collect();
+        let taken: Vec<_> =
+            std::iter::from_fn(|| tasks.take(Who::Caller).map(|(id, task)| (id, task.request))).collect();
         assert_eq!(taken, [(b, 11), (a, 10)]);
+    }
+
+    #[test]
+    fn a_helper_passes_over_tasks_that_may_call_the_application() {
+        struct Ours;
+        impl Work for Ours {
+            fn advance(&mut self, _: &'static Process, _: Id) -> Step {
+                Step::Waits
+            }
+            fn calls_application(&self) -> bool {
+                false
+            }
+            fn reason(&self) -> Waiting {
+                Waiting::default()
+            }
+        }
+        let mut tasks = Tasks::default();
+        let theirs = tasks.add(10, Box::new(Idle));
+        let ours = tasks.add(11, Box::new(Ours));
+        assert_eq!(tasks.take(Who::Helper).map(|(id, _)| id), Some(ours));
+        assert!(tasks.take(Who::Helper).is_none() && tasks.is_ready());
+        assert_eq!(tasks.take(Who::Caller).map(|(id, _)| id), Some(theirs));
     }
 
     #[test]
@@ -295,7 +349,7 @@ mod tests {
         assert!(!tasks.is_ready(), "nobody else may take it");
         tasks.put_back(id, task(10));
         assert!(tasks.is_ready());
-        let (_, out) = tasks.take().unwrap();
+        let (_, out) = tasks.take(Who::Caller).unwrap();
         tasks.put_back(id, out);
         assert!(!tasks.is_ready(), "it was heard");
     }
@@ -305,7 +359,7 @@ mod tests {
         let mut tasks = Tasks::default();
         let (a, b) = (tasks.add(10, Box::new(Idle)), tasks.add(11, Box::new(Idle)));
         assert!(tasks.withdraw(a).is_some());
-        let (id, out) = tasks.take().unwrap();
+        let (id, out) = tasks.take(Who::Caller).unwrap();
         assert!(id == b && tasks.withdraw(b).is_none(), "it is being advanced");
         tasks.put_back(id, out);
         assert!(tasks.withdraw(b).is_some() && tasks.is_empty() && !tasks.is_ready());

@@ -62,6 +62,7 @@ impl Process {
         reason: impl Fn() -> Waiting,
         mut done: impl FnMut(&mut Lane) -> Option<R>,
     ) -> R {
+        let mut attending = None; // ends last: it arms the bell, which the end of `idle` may disarm
         let mut idle = self.patience().idle();
         let mut tending = None;
         loop {
@@ -79,6 +80,7 @@ impl Process {
             if tasks == Progress::LeftOut {
                 idle.nap();
             }
+            attending.get_or_insert_with(|| self.attend());
             tending.get_or_insert_with(|| self.lane(lane).tend());
             self.rest(&mut idle, lane, moved, &reason);
         }
@@ -130,7 +132,7 @@ impl Process {
     /// The same for a call that does not wait.
     pub fn glance(&'static self, but: LaneId) {
         let glances = self.glances();
-        let is_time = threads::multiple() && glances.fetch_add(1, Relaxed).is_multiple_of(GLANCES); // a statistic
+        let is_time = threads::several_callers() && glances.fetch_add(1, Relaxed).is_multiple_of(GLANCES); // a statistic
         self.progress_others(but, is_time.then(clock::now_ns));
     }
 }
@@ -369,6 +371,7 @@ pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles
 /// MPI_Waitall: `each` gets every request's number and result, in order.
 pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<()> {
     check_all(handles)?;
+    let _attending = process::get()?.attend(); // once, not for each of them
     for (i, handle) in handles.iter_mut().enumerate() {
         each(i, wait("MPI_Waitall", handle)?);
     }
@@ -449,6 +452,7 @@ pub fn testany(handles: &mut [Handle], then: Then) -> Result<Any> {
 pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
     let process = process::get()?;
     check_all(handles)?;
+    let _attending = process.attend();
     let mut idle = process.patience().idle();
     loop {
         match poll_any(process, handles, Then::End)? {
@@ -495,6 +499,7 @@ fn poll_some(
 pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
+    let _attending = process.attend();
     let mut idle = process.patience().idle();
     loop {
         match poll_some(process, handles, Then::End, &mut each)? {

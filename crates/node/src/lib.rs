@@ -23,8 +23,8 @@ use hawser_job::segment::Alike;
 use hawser_link::frame::Key;
 use hawser_mpi::matching::Limits;
 use hawser_mpi::process::{self, Parts, Process};
-use hawser_mpi::{counters, misuse};
-use hawser_transport::{Fabric, Patience};
+use hawser_mpi::{counters, helper, misuse};
+use hawser_transport::{Fabric, Patience, Standby};
 use std::sync::Mutex;
 
 /// One initialisation at a time.
@@ -39,8 +39,8 @@ pub fn start() -> Result<&'static Process> {
     params::check()?;
     let mut world = hawser_boot::attach()?;
     match join(&mut world) {
-        Ok(Joined { segment, fabric, limits, patience }) => {
-            process::start(Parts { world, segment, fabric, limits, patience })
+        Ok(Joined { segment, fabric, limits, patience, standby }) => {
+            process::start(Parts { world, segment, fabric, limits, patience, standby })
         }
         Err(error) => {
             world.keep();
@@ -55,6 +55,7 @@ struct Joined {
     fabric: &'static Fabric,
     limits: Limits,
     patience: Patience,
+    standby: Option<Standby>,
 }
 
 fn join(world: &mut World) -> Result<Joined> {
@@ -70,10 +71,11 @@ fn join(world: &mut World) -> Result<Joined> {
     let cores = segment.facts().cores / world.local_size();
     let asleep = counters::asleep(&page.counters());
     let patience = Patience::new(cores, page.doorbell(), page.wait(), asleep, fabric)?;
+    let standby = helper::is_wanted(cores)?.then(|| Standby::new(page.doorbell(), fabric)).transpose()?;
     let limits = limits(fabric)?;
     agree(&segment, &limits)?;
     agree_on_checks(&segment)?;
-    Ok(Joined { segment, fabric, limits, patience })
+    Ok(Joined { segment, fabric, limits, patience, standby })
 }
 
 /// The host's part of the job: the agent's, or one of our own without a launcher.

@@ -6,6 +6,7 @@ use crate::params::{EAGER, WINDOW};
 use hawser_base::param::Param;
 use hawser_job::counters::Entry;
 use hawser_mpi::counters::{self, Counter};
+use hawser_mpi::helper::PROGRESS;
 use hawser_mpi::misuse::CHECK;
 use hawser_mpi::tools::Group;
 use hawser_mpi::tools::pvar::Variable;
@@ -37,7 +38,7 @@ fn rooms(mut counters: impl FnMut(usize) -> Vec<Variable>, lengths: Vec<Variable
         let parent = (!str::is_empty(parent)).then_some(parent);
         Group { name, about, parent, params: params.to_vec(), variables }
     };
-    let spinning = [&hawser_transport::SPIN, &hawser_transport::YIELD];
+    let spinning = [&hawser_transport::SPIN, &hawser_transport::YIELD, &PROGRESS];
     let algorithms: Vec<_> = hawser_coll::PARAMS.iter().collect();
     let messages = counters(COLLECTIVES).into_iter().chain(lengths).collect();
     vec![

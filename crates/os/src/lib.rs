@@ -33,6 +33,7 @@ pub mod signals;
 mod sockopt;
 pub mod spawn;
 pub mod tcp;
+pub mod thread;
 pub mod tree;
 pub mod tty;
 pub mod udp;

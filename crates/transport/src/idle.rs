@@ -167,7 +167,7 @@ impl Patience {
             since_ns: 0,
             slept: false,
             nap: false,
-            among_threads: threads::multiple(),
+            among_threads: threads::several_callers(),
             counted: false,
             armed: None,
         }
@@ -255,7 +255,7 @@ impl Beyond {
 
     fn sleep(&self, bell: &Doorbell, armed: Armed, limit_ns: u64) {
         // A ring wakes but one of several threads here: the others look for themselves soon.
-        let limit_ns = if threads::multiple() { limit_ns.min(NAP_NS) } else { limit_ns };
+        let limit_ns = if threads::several_callers() { limit_ns.min(NAP_NS) } else { limit_ns };
         let limit_ns = self.fabric.before_sleep().map_or(limit_ns, |ns| ns.min(limit_ns));
         bell.sleep_for(&self.sources, armed, Some(limit_ns));
     }
@@ -410,7 +410,7 @@ impl Idle<'_> {
     #[cold]
     fn end(&mut self) {
         self.patience.record.end();
-        if self.armed.is_some() && !hawser_base::threads::multiple() {
+        if self.armed.is_some() && !threads::several_callers() {
             self.patience.bell.disarm();
         }
     }

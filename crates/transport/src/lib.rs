@@ -9,7 +9,9 @@ mod channel;
 mod fabric;
 mod idle;
 mod polling;
+mod standby;
 
 pub use channel::{Channel, Control};
 pub use fabric::{Fabric, Route};
 pub use idle::{Asleep, Idle, Patience, SPIN, YIELD, wait_peer};
+pub use standby::Standby;

@@ -289,10 +289,12 @@ fn wait(
     spec: &Spec,
     parts: &Parts<'_>,
 ) -> Result<Ended> {
+    let mut attending = None; // ends after `idle`, as in `wait_until`
     let mut idle = process.patience().idle();
     let mut every = u32::MAX;
     for turn in 0u32.. {
         if turn == 1 {
+            attending.get_or_insert_with(|| process.attend());
             // Not before: with more ranks than cores one turn is all that a step takes.
             let period = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING };
             every = period[!process.has_operations() as usize];

@@ -99,6 +99,10 @@ impl Work for Planned {
         }
     }
 
+    fn calls_application(&self) -> bool {
+        self.job.reduction.as_ref().is_some_and(|(reducer, _)| reducer.predefined().is_none())
+    }
+
     fn reason(&self) -> Waiting {
         match &self.agreement {
             Some((agreement, false)) => agreement.reason(),

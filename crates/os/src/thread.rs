@@ -1,0 +1,76 @@
+//! A thread of the library's own in somebody else's process: it gets no signal, which are for the application's threads.
+//!
+//! Before it: `mpi::helper`.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::thread::{Builder, JoinHandle};
+
+/// Starts a thread; `name` has at most 15 bytes (pthread_setname_np(3)).
+pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    let before = block_all()?;
+    // It inherits the mask.
+    let thread = Builder::new().name(name.to_owned()).spawn(run);
+    // SAFETY: a mask that the kernel gave.
+    let _ = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    thread
+}
+
+/// Asks for short turns of the calling thread, of `slice_ns`: Linux from 6.12 on then lets it interrupt those that compute as soon as it
+/// is woken (sched_setattr(2), SCHED_OTHER with a slice). Older kernels leave it as it was.
+pub fn ask_for_short_turns(slice_ns: u64) {
+    let attr = SchedAttr { size: size_of::<SchedAttr>() as u32, runtime: slice_ns, ..SchedAttr::default() };
+    // SAFETY: a valid structure of the size that it says; 0 is the calling thread.
+    let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+}
+
+/// `struct sched_attr` of linux/sched/types.h, its first version.
+#[repr(C)]
+#[derive(Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Blocks all signals of this thread, and gives the mask before.
+fn block_all() -> io::Result<libc::sigset_t> {
+    let (mut all, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::<libc::sigset_t>::uninit());
+    // SAFETY: sigfillset initialises the set that is set, pthread_sigmask the one before if it succeeds.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        match libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) {
+            0 => Ok(before.assume_init()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// The line of /proc/thread-self/status with the blocked signals.
+    fn blocked() -> String {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        status.lines().find(|line| line.starts_with("SigBlk:")).unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_thread_takes_no_signal_and_the_one_that_starts_it_goes_on_taking_them() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let before = blocked();
+        let thread = super::spawn("test", move || sender.send(blocked()).unwrap()).unwrap();
+        thread.join().unwrap();
+        assert_eq!(blocked(), before);
+        let theirs = receiver.recv().unwrap();
+        let mask = u64::from_str_radix(theirs["SigBlk:".len()..].trim(), 16).unwrap();
+        // All but SIGKILL, SIGSTOP and the two that the C library keeps for itself.
+        for signal in (1..=31).filter(|&signal| signal != libc::SIGKILL && signal != libc::SIGSTOP) {
+            assert!(mask >> (signal - 1) & 1 == 1, "signal {signal} of {theirs}");
+        }
+    }
+}
