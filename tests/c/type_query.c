@@ -155,6 +155,8 @@ static void names(void)
     CHECK(type == MPI_DOUBLE_INT);
     OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_DOUBLE, &type)); /* an index is an integer */
     CHECK(type == MPI_DATATYPE_NULL);
+    OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT64_T, &type)); /* no pair of these has a name */
+    CHECK(type == MPI_DATATYPE_NULL);
     OK(MPI_Type_contiguous(2, MPI_INT, &type));
     OK(MPI_Type_get_name(type, name, &length));
     SAME(name, "");
