@@ -1,10 +1,15 @@
-/* rate THREADS: message rate of 8 bytes, each thread of rank 0 to the same of rank 1 on a communicator of its own; windows of 64. */
+/* thread_rate.c: messages of 8 bytes a second from rank 0 to rank 1, by one thread and by several in turns, each with a communicator of
+ * its own; windows of 64 nonblocking messages and an answer.
+ *
+ *   thread_rate THREADS      2 to 8
+ *
+ * It checks no data and uses nothing of Hawser's: it can be built against each library. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <stdint.h>
-enum { W = 64, TOTAL = 4096 * 64 };
+enum { W = 64, TOTAL = 4096 * 64, ROUNDS = 9 };
 static MPI_Comm comms[8];
 static int me, n;
 static void *play(void *a)
@@ -29,7 +34,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     int most = atoi(argv[1]);
     for (int i = 0; i < most; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-    for (int round = 0; round < 9; round++)
+    for (int round = 0; round < ROUNDS; round++)
         for (n = 1; n <= most; n += most - 1) {
             pthread_t t[8];
             MPI_Barrier(MPI_COMM_WORLD);
