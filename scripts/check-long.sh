@@ -17,7 +17,7 @@ step "link: $seeds seeds of its simulation, behind those of every test"
 SIM_SEED=10001 SIM_SEEDS=$seeds cargo test --release -p hawser-link --test simulation
 step "every decoder fuzzed, a minute each (crates/*/tests/fuzz_*.rs: of the network link's frames, dev-ether's cards, packets and streams)"
 scripts/fuzz.sh 60
-step "mpi4py's own tests at 1 to 5 ranks, by its wheel and built with mpicc_abi, and beside MPICH; IMB whole"
+step "mpi4py's own tests at 1 to 5 ranks and between hosts, by its wheel and built with mpicc_abi, and beside MPICH; IMB whole"
 HAWSER_WHOLE=1 scripts/e2e.sh "$prefix" -s -k "mpi4pys_own or mpich_runs or imb_whole"
 step "end to end, three times over"
 for _ in 1 2 3; do HAWSER_LONG=1 scripts/e2e.sh "$prefix"; done

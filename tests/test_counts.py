@@ -164,6 +164,29 @@ def test_what_is_lost_is_counted_where_it_was_sent(make, build, port):
     assert 1400 * 0.05 / 2 < counts[0]["frames lost and sent again"] < counts[0]["frames sent"] / 2, counts
 
 
+@pytest.mark.parametrize("loss", [0, 0.05])
+def test_tools_read_the_bytes_of_each_rail_and_what_was_lost(make, build, abi, loss):
+    """By MPI_T, while the program runs; two rails, and beside them what their NICs have counted. Not by streams, which may come to
+    an address of one rail by the NIC of the other."""
+    lab = make(hosts=2, nics=2, loss=loss)
+    options = ["-genv", "HAWSER_RAILS", "eth0,eth1", "-genv", "HAWSER_PORT", "packet,udp", "-timeout", "60"]
+    before = [nic.counters()["tx_bytes"] for nic in lab.hosts[0].nics]
+    with mpiexec(lab, *options, build("tool_rails.c", abi), "10000", "400") as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    by_nics = [nic.counters()["tx_bytes"] - was for nic, was in zip(lab.hosts[0].nics, before)]
+    assert (job.returncode, err) == (0, ""), (out, err)
+    counts = {(int(rank), name): int(value) for rank, name, value in map(str.split, out.splitlines())}
+    sent, received = ([value for (of, name), value in counts.items() if of == rank and name.startswith(f"bytes_{way}_on_rail_")]
+                      for rank, way in ((0, "sent"), (1, "received")))
+    assert sent[2:] == received[2:] == [0] * 6 and min(sent[:2] + received[:2]) > 1_000_000, counts
+    # A NIC counts the headers in front of frames too, of a run that it cuts once, and all of the job's end.
+    assert all(0.95 < by_nic / count < 1.2 for count, by_nic in zip(sent, by_nics)), (counts, by_nics)
+    assert loss or all(0.9 < came / went <= 1 for came, went in zip(received[:2], sent[:2])), counts
+    lost, frames = (counts[0, name] for name in ("frames_lost_and_sent_again", "frames_sent"))
+    # What is late for want of a core counts as lost too.
+    assert loss / 2 * frames <= lost <= frames / 2, counts
+
+
 def test_a_job_of_one_host_counts_nothing_of_networks(run, build):
     told = counted(run(2, build("random.c"), ["1", "5"], options=["--stats"]).err)
     assert len(told) == 2 and not any("frames" in name for rank in told.values() for name in rank), told

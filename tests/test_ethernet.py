@@ -12,13 +12,13 @@ from statistics import median
 from types import SimpleNamespace
 
 import pytest
-from harness import GRACE_OF_LABS_S, HERE, LONG, eventually
+from harness import GRACE_OF_LABS_S, HERE, LONG, WHOLE, eventually
 from lab import iperf3, tunnel
 from lab.enter import await_links, done, in_network_of, ip, started
 from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
 from test_hosts import mpiexec, programs
 from test_lab import receiving
-from test_mpi4py import ALONE, MODULES, SOURCE, SUITE, results
+from test_mpi4py import ALONE, MODULES, PYTHON, SOURCE, SUITE, results
 
 PORTS = ["", "packet", "udp", "stream"]
 # How long a network is away, and the CPU time of which a rank that waits for it stays below.
@@ -472,16 +472,19 @@ def test_mpi4py_while_frames_are_lost(make, script):
     finished(make(hosts=2, loss=0.01), "-ppn", "2", sys.executable, HERE / "python" / script)
 
 
+OF_MPI4PY = [(kind, name) for kind in (PYTHON if WHOLE else ["wheel"]) for name in MODULES if WHOLE or name not in ALONE]
+
+
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("name", [name for name in MODULES if LONG and name not in ALONE])
-def test_mpi4pys_own_tests_while_frames_are_lost(make, tmp_path, name):
+@pytest.mark.parametrize("kind, name", OF_MPI4PY if LONG or WHOLE else [])
+def test_mpi4pys_own_tests_while_frames_are_lost(make, tmp_path, kind, name):
     """Two ranks on each of two hosts."""
     if not (SOURCE / "test").exists():
         pytest.skip("not tested, mpi4py's source package is not here (scripts/mpi4py-source.sh)")
-    lab, program = make(hosts=2, loss=0.01), [sys.executable, SUITE, SOURCE, f"test_{name}"]
+    lab, program = make(hosts=2, loss=0.01), [PYTHON[kind], SUITE, SOURCE, f"test_{name}"]
     with mpiexec(lab, "-ppn", "2", "-timeout", "300", "-genv", "TMPDIR", tmp_path, *program) as job:
         out, err = job.communicate(timeout=GRACE_OF_LABS_S + 300)
     assert job.returncode == 0, (out, err)
     ran, skipped = results(out, 4)
-    print(f"{name}: {ran} tests, skipped {skipped}")
+    print(f"{kind} lab {name}: {ran} tests, skipped {skipped}")
     assert ran > sum(skipped.values()), skipped

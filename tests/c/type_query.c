@@ -155,6 +155,8 @@ static void names(void)
     CHECK(type == MPI_DOUBLE_INT);
     OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_DOUBLE, &type)); /* an index is an integer */
     CHECK(type == MPI_DATATYPE_NULL);
+    OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT64_T, &type)); /* no pair of these has a name */
+    CHECK(type == MPI_DATATYPE_NULL);
     OK(MPI_Type_contiguous(2, MPI_INT, &type));
     OK(MPI_Type_get_name(type, name, &length));
     SAME(name, "");
@@ -228,6 +230,27 @@ static void attributes(void)
     OK(MPI_Type_free_keyval(&keyval));
 }
 
+/* Fortran's kinds: the same handle for the same wish, which nobody frees. */
+static void kinds(void)
+{
+    MPI_Datatype type, again;
+    OK(MPI_Type_create_f90_real(10, 100, &type));
+    OK(MPI_Type_create_f90_real(10, 100, &again));
+    CHECK(type == again);
+    bounds(type, 8, 0, 8, 0, 8);
+    envelope(type, 2, 0, 0, MPI_COMBINER_F90_REAL);
+    OK(MPI_Type_create_f90_complex(6, MPI_UNDEFINED, &type));
+    bounds(type, 8, 0, 8, 0, 8);
+    envelope(type, 2, 0, 0, MPI_COMBINER_F90_COMPLEX);
+    OK(MPI_Type_create_f90_integer(9, &type));
+    bounds(type, 4, 0, 4, 0, 4);
+    envelope(type, 1, 0, 0, MPI_COMBINER_F90_INTEGER);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    FAILS(MPI_Type_free(&type), MPI_ERR_TYPE);
+    FAILS(MPI_Type_create_f90_integer(1000, &type), MPI_ERR_ARG);
+    FAILS(MPI_Type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, &type), MPI_ERR_ARG);
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -235,5 +258,6 @@ int main(int argc, char **argv)
     contents();
     names();
     attributes();
+    kinds();
     return finish();
 }

@@ -322,13 +322,9 @@ pub unsafe fn get_value_index<A: Abi>(value: A::Datatype, index: A::Datatype, pa
     // SAFETY: the caller's argument.
     let pair = unsafe { Out::handle(pair, "pair_type") }?;
     let (value, index) = (get::<A>(value)?.as_basic(), get::<A>(index)?.as_basic());
-    match value.zip(index).and_then(|(value, index)| Datatype::value_index(value, index)) {
-        Some(found) => put::<A>(pair, Ok(found)),
-        None => {
-            pair.set(Handle::NULL);
-            Ok(())
-        }
-    }
+    let found = value.zip(index).and_then(|(value, index)| Datatype::value_index(value, index));
+    pair.set(found.map_or(Handle::NULL, types::handle_of));
+    Ok(())
 }
 
 /// # Safety

@@ -83,7 +83,6 @@ fn combiner(combiner: Combiner) -> c_int {
         Combiner::F90Complex => value::COMBINER_F90_COMPLEX,
         Combiner::F90Integer => value::COMBINER_F90_INTEGER,
         Combiner::Resized => value::COMBINER_RESIZED,
-        Combiner::ValueIndex => value::COMBINER_VALUE_INDEX,
     }
 }
 

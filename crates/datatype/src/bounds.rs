@@ -70,15 +70,6 @@ impl Bounds {
         self
     }
 
-    /// The pair of MPI_Type_get_value_index, laid out as a C struct.
-    pub const fn of_pair(value: Basic, index: Basic) -> Bounds {
-        let repr = Repr::Pair(value, index);
-        let end = crate::basic::pair_index_at(value, index) + index.size();
-        let extent = end.next_multiple_of(repr.align()) as i64;
-        let (low, high) = (Edge { at: 0, marked: false }, Edge { at: extent, marked: false });
-        Bounds { edges: Some((low, high)), data: Some((0, end as i64)), align: repr.align() }
-    }
-
     pub fn lb(&self) -> i64 {
         self.edges.map_or(0, |(low, _)| low.at)
     }

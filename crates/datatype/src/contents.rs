@@ -35,7 +35,6 @@ pub enum Combiner {
     F90Complex,
     F90Integer,
     Resized,
-    ValueIndex,
 }
 
 /// The constructing call.
@@ -56,7 +55,6 @@ pub(crate) enum Recipe {
     F90Complex { basic: Basic, precision: Option<i64>, range: Option<i64> },
     F90Integer { basic: Basic, range: i64 },
     Resized { lb: i64, extent: i64, old: Arc<Datatype> },
-    ValueIndex { value: Basic, index: Basic },
 }
 
 impl Recipe {
@@ -78,7 +76,6 @@ impl Recipe {
             Recipe::F90Complex { .. } => Combiner::F90Complex,
             Recipe::F90Integer { .. } => Combiner::F90Integer,
             Recipe::Resized { .. } => Combiner::Resized,
-            Recipe::ValueIndex { .. } => Combiner::ValueIndex,
         }
     }
 }
@@ -219,9 +216,6 @@ impl Datatype {
             }
             Recipe::F90Integer { range, .. } => Contents::default().integers([Argument::Number(*range)]),
             Recipe::Resized { lb, extent, old } => of(old).bytes(form, &[*lb, *extent]),
-            Recipe::ValueIndex { value, index } => {
-                Contents::new(&[Datatype::basic(*value).clone(), Datatype::basic(*index).clone()])
-            }
         }
     }
 }

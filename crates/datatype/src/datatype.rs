@@ -15,14 +15,6 @@ use std::sync::{Arc, LazyLock};
 /// a level this stays within the smallest stacks that threads are given (256 KiB).
 const MAX_NESTING: u32 = 512;
 
-/// What a reduction computes with: one element of a type that is nothing but a row of equal elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
-    Basic(Basic),
-    /// A pair of MPI_Type_get_value_index that has no name.
-    Pair(Basic, Basic),
-}
-
 pub struct Datatype {
     size: u64,
     pub(crate) shape: Shape,
@@ -32,7 +24,8 @@ pub struct Datatype {
     elements: u64,
     /// Bytes of one in external32: never more than `size`, since no basic type grows there.
     external_size: u64,
-    unit: Option<(Unit, u64)>,
+    /// The predefined type that this is a row of, and how many in one: what a reduction computes with.
+    unit: Option<(Basic, u64)>,
     pub(crate) recipe: Recipe,
     pub(crate) form: Form,
     nesting: u32,
@@ -50,7 +43,7 @@ impl Datatype {
     }
 
     fn named(basic: Basic) -> Datatype {
-        let unit = (!matches!(basic.repr(), Repr::Marker)).then_some((Unit::Basic(basic), 1));
+        let unit = (!matches!(basic.repr(), Repr::Marker)).then_some((basic, 1));
         Datatype::scalar(Shape::of_basic(basic), (basic.elements(), basic.external_size()), unit, Recipe::Named(basic))
     }
 
@@ -58,7 +51,7 @@ impl Datatype {
     pub(crate) fn scalar(
         shape: Shape,
         (elements, external_size): (u64, u64),
-        unit: Option<(Unit, u64)>,
+        unit: Option<(Basic, u64)>,
         recipe: Recipe,
     ) -> Datatype {
         let (size, dense) = (shape.layout.size(), is_dense(&shape));
@@ -97,7 +90,7 @@ impl Datatype {
     fn build(
         shape: Shape,
         (elements, external_size): (u64, u64),
-        unit: Option<(Unit, u64)>,
+        unit: Option<(Basic, u64)>,
         recipe: Recipe,
         form: Form,
         nesting: u32,
@@ -201,11 +194,7 @@ impl Datatype {
     pub fn is_predefined(&self) -> bool {
         matches!(
             self.recipe,
-            Recipe::Named(_)
-                | Recipe::F90Real { .. }
-                | Recipe::F90Complex { .. }
-                | Recipe::F90Integer { .. }
-                | Recipe::ValueIndex { .. }
+            Recipe::Named(_) | Recipe::F90Real { .. } | Recipe::F90Complex { .. } | Recipe::F90Integer { .. }
         )
     }
 
@@ -217,8 +206,8 @@ impl Datatype {
         }
     }
 
-    /// The element that this type is a row of, and how many in one: what predefined operations need.
-    pub(crate) fn unit(&self) -> Option<(Unit, u64)> {
+    /// The predefined type that this is a row of, and how many in one: what predefined operations need.
+    pub(crate) fn unit(&self) -> Option<(Basic, u64)> {
         self.unit
     }
 

@@ -32,7 +32,6 @@ impl Datatype {
                 Repr::Pair(value, index) => Signature::Pair(value, index),
                 _ => Signature::Basic(*basic),
             },
-            Recipe::ValueIndex { value, index } => Signature::Pair(*value, *index),
             Recipe::Struct { blocklengths, types, .. } => Signature::Record(blocklengths, types),
             Recipe::Dup(old)
             | Recipe::Contiguous { old, .. }

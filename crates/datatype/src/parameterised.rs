@@ -1,11 +1,12 @@
 //! Types chosen by what they can hold: Fortran's selected kinds, MPI_Type_match_size (MPI-5.0 §19.1.5) and
-//! the pairs of MPI_Type_get_value_index (§6.9.4).
+//! the pairs of MPI_Type_get_value_index (§6.9.4): those that have a name. The standard lets a library have more without one; MPICH
+//! and Open MPI have none, and mpi4py 4.1.2 cannot take one apart, nor pickle it.
 //!
 //! The kinds are gfortran's on x86-64. Equal arguments must give equal handles: `mpi` keeps that table.
 
 use crate::basic::{Basic, Group, Repr};
 use crate::contents::Recipe;
-use crate::datatype::{Datatype, Unit};
+use crate::datatype::Datatype;
 use crate::shape::Shape;
 use hawser_base::{Class, Error, Result};
 use std::sync::Arc;
@@ -31,8 +32,8 @@ const REALS: [(i64, i64, Basic, Basic); 4] = [
 const INTEGERS: [(i64, Basic); 5] =
     [(2, Basic::Integer1), (4, Basic::Integer2), (9, Basic::Integer4), (18, Basic::Integer8), (38, Basic::Integer16)];
 
-/// Pairs that have a name; MPI_Type_get_value_index returns those.
-const NAMED_PAIRS: [Basic; 9] = [
+/// Values with their indices, for MPI_MINLOC and MPI_MAXLOC.
+const PAIRS: [Basic; 9] = [
     Basic::FloatInt,
     Basic::DoubleInt,
     Basic::LongInt,
@@ -81,31 +82,16 @@ impl Datatype {
         found.ok_or_else(|| Error::new(Class::Arg, format!("there is no {class:?} type of {size} bytes")))
     }
 
-    /// MPI_Type_get_value_index: none (MPI_DATATYPE_NULL) where no pair of these is supported.
-    pub fn value_index(value: Basic, index: Basic) -> Option<Arc<Datatype>> {
-        let named = NAMED_PAIRS.iter().find(|b| b.repr() == Repr::Pair(value, index));
-        if let Some(&basic) = named {
-            return Some(Datatype::basic(basic).clone());
-        }
-        if !crate::reduce::has_pair(value, index) {
-            return None;
-        }
-        let unit = Some((Unit::Pair(value, index), 1));
-        let counted = (2, value.external_size() + index.external_size());
-        let recipe = Recipe::ValueIndex { value, index };
-        Some(Arc::new(Datatype::scalar(Shape::of_pair(value, index), counted, unit, recipe)))
+    /// MPI_Type_get_value_index: none (MPI_DATATYPE_NULL) where no pair of these has a name.
+    pub fn value_index(value: Basic, index: Basic) -> Option<Basic> {
+        PAIRS.iter().copied().find(|b| b.repr() == Repr::Pair(value, index))
     }
 }
 
 /// A type of its own that is one `basic`; it needs no commit (§19.1.5).
 fn single(basic: Basic, recipe: Recipe) -> Arc<Datatype> {
     debug_assert!(!matches!(basic.group(), Group::Pair | Group::None));
-    Arc::new(Datatype::scalar(
-        Shape::of_basic(basic),
-        (1, basic.external_size()),
-        Some((Unit::Basic(basic), 1)),
-        recipe,
-    ))
+    Arc::new(Datatype::scalar(Shape::of_basic(basic), (1, basic.external_size()), Some((basic, 1)), recipe))
 }
 
 fn real_kind(precision: Option<i64>, range: Option<i64>) -> Result<(Basic, Basic)> {

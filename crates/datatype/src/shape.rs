@@ -26,10 +26,6 @@ impl Shape {
         Shape { bounds: Bounds::of_basic(basic), layout }
     }
 
-    pub fn of_pair(value: Basic, index: Basic) -> Shape {
-        Shape { bounds: Bounds::of_pair(value, index), layout: pair_layout(value, index) }
-    }
-
     pub fn extent(&self) -> i64 {
         self.bounds.extent()
     }

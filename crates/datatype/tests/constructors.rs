@@ -320,13 +320,3 @@ fn types_match_sizes() {
     assert_eq!(Datatype::match_size(Logical, 1).unwrap(), Basic::Logical1);
     assert_eq!(Datatype::match_size(Real, 5).unwrap_err().class(), Class::Arg);
 }
-
-#[test]
-fn value_index_pairs_tell_their_members() {
-    let pair = Datatype::value_index(Basic::Float, Basic::Int64).unwrap();
-    let contents = pair.contents().unwrap();
-    assert_eq!(pair.envelope().types, 2);
-    assert!(Arc::ptr_eq(&contents.types[1], basic(Basic::Int64)));
-    assert_eq!((pair.size(), pair.extent(), pair.true_extent()), (12, 16, 16));
-    assert!(pair.is_predefined());
-}

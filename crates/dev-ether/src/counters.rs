@@ -43,7 +43,10 @@ pub fn entries() -> impl Iterator<Item = Entry> {
         (0..RAILS).map(move |rail| Entry {
             name: format!("bytes {way} on rail {rail}"),
             unit: Unit::Bytes,
-            about: "in frames, headers and what went again included; rails in the order of hawser-info".into(),
+            // Streams may come to a rail's address by another NIC, where a host answers for all its addresses on each (ARP).
+            about: "in frames, headers and what went again included; rails in the order of hawser-info, of what is \
+                    received the one whose address it was sent to"
+                .into(),
         })
     });
     front.chain(dropped).chain(bytes)

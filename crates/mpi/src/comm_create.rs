@@ -287,7 +287,16 @@ pub(crate) fn agree(
     parent: &Comm,
     member: bool,
 ) -> Result<Context> {
-    agree_by(process, &mut At(process, name, venue), parent.context().number(), member)
+    let which = match venue {
+        Venue::Comm(_) => 0,
+        Venue::Some { tag, .. } => *tag as u32,
+    };
+    agree_by(process, &mut At(process, name, venue), salt(parent, which), member)
+}
+
+/// That of an agreement among members of `parent`; `which` tells those that may be under way at once.
+pub(crate) fn salt(parent: &Comm, which: u32) -> u32 {
+    parent.context().number() ^ which.wrapping_mul(Context::NUMBERS)
 }
 
 /// The same by any rounds; for `salt` see `Seeker`.

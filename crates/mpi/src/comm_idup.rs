@@ -8,7 +8,7 @@
 
 use crate::collective::team::Meeting;
 use crate::comm::{Comm, CommRef, Flags};
-use crate::comm_create::{block_of, depart, reap, word_of};
+use crate::comm_create::{block_of, depart, reap, salt, word_of};
 use crate::context_ids::{self, Choice, Seeker};
 use crate::info::{self, Info};
 use crate::process::{self, Process};
@@ -57,8 +57,8 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
     let handle = new.handle();
     reap(process);
     let mut meeting = Meeting::new(process, &old)?;
-    // Several may be under way at once, also on one communicator: each searches in an order of its own.
-    let salt = old.context().number().wrapping_add(meeting.number().wrapping_mul(31));
+    // Several may be under way at once, also on one communicator and beside a blocking one: each searches in an order of its own.
+    let salt = salt(&old, meeting.number().wrapping_add(1));
     let seeker = Seeker { numbers: context_ids::shared(), member: true, threads: true, salt };
     meeting.and(process, &seeker.offer())?;
     new.errhandler.inherit(&old.errhandler);

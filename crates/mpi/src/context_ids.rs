@@ -5,7 +5,9 @@
 //! communicator, however late, has a context of this one. Where a member has several threads another one may have
 //! taken the number between offer and pick: the second round says so too. Nothing but one number is ever held across
 //! a round, so that threads that create communicators at the same time cannot wait for each other, whatever the order
-//! on other processes; a number lost to another thread is given back and the search goes on elsewhere.
+//! on other processes; a number lost to another thread is given back and the search goes on elsewhere. Who has lost one
+//! sits out every other attempt, chosen by its salt: else two agreements that two processes are through with in opposite
+//! orders could take the last number from each other for ever.
 //!
 //! Before it: `comm_create`; after it: nobody. The rounds themselves are the caller's.
 
@@ -157,7 +159,7 @@ impl Seeker<'_> {
         let (common, alone) = (&all[..WORDS], all[WORDS] != 0);
         let start = if alone { 0 } else { self.salt.wrapping_add(attempt.wrapping_mul(17)) };
         let number = pick(common, start).ok_or_else(exhausted)?;
-        let reserved = self.member && self.numbers().reserve(number);
+        let reserved = self.member && !self.sits_out(attempt) && self.numbers().reserve(number);
         Ok(Choice { number, reserved, generation: self.generation(number, reserved) })
     }
 
@@ -180,6 +182,11 @@ impl Seeker<'_> {
         }
     }
 
+    /// All members say so at the same attempt.
+    fn sits_out(&self, attempt: u32) -> bool {
+        attempt > 0 && mixed(self.salt ^ mixed(attempt)) % 2 == 1
+    }
+
     /// What this process says in the second round.
     fn generation(&self, number: usize, reserved: bool) -> u64 {
         match (self.member, reserved) {
@@ -194,6 +201,13 @@ impl Seeker<'_> {
 fn exhausted() -> Error {
     let text = format!("all {NUMBERS} communicators of some member are in use; free communicators that are not needed");
     Error::new(Class::Other, text)
+}
+
+/// Every bit of the result depends on all of `word`: the finalizer of MurmurHash3, the same on every machine.
+const fn mixed(word: u32) -> u32 {
+    let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
+    let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
+    word ^ word >> 16
 }
 
 /// The numbers of one lane: every `LANES`-th bit (`Context::lane`).
@@ -340,6 +354,58 @@ mod tests {
             let (y1, x1) = (agree(1, 1), agree(1, 0));
             assert_eq!((x.join().unwrap(), y.join().unwrap()), (x1, y1));
         });
+    }
+
+    #[test]
+    fn the_last_number_is_not_taken_from_each_other_for_ever() {
+        // Process 0 always goes on with X first, process 1 with Y, and both hear of a round at once: no chance helps.
+        const ORDERS: [[usize; 2]; 2] = [[0, 1], [1, 0]];
+        for salt in 0..100 {
+            let numbers = [(); 2].map(|()| {
+                let mut numbers = Numbers::new();
+                numbers.free = [0; WORDS];
+                numbers.free[0] = 1 << PREDEFINED;
+                Mutex::new(numbers)
+            });
+            let seeker = |process: usize, agreement: usize| Seeker {
+                numbers: &numbers[process],
+                member: true,
+                threads: true,
+                salt: salt + agreement as u32,
+            };
+            let mut under_way = vec![0, 1];
+            let mut given = 0;
+            for attempt in 0.. {
+                assert!(attempt < 64, "no end with salt {salt}");
+                let offers = [0, 1].map(|agreement| {
+                    let (mut all, other) = (seeker(0, agreement).offer(), seeker(1, agreement).offer());
+                    all.iter_mut().zip(other).for_each(|(word, other)| *word &= other);
+                    all
+                });
+                let mut choices = [[None; 2]; 2];
+                for (process, order) in ORDERS.iter().enumerate() {
+                    for &agreement in order.iter().filter(|agreement| under_way.contains(agreement)) {
+                        let choice = seeker(process, agreement).choose(&offers[agreement], attempt);
+                        choices[process][agreement] = choice.ok();
+                    }
+                }
+                let both = |agreement: usize| choices[0][agreement].zip(choices[1][agreement]);
+                under_way.retain(|&agreement| {
+                    // Else there was nothing to choose from, and that is an end too.
+                    let Some((one, other)) = both(agreement) else { return false };
+                    let generation = one.generation.max(other.generation);
+                    let settled =
+                        [(0, one), (1, other)].map(|(at, choice)| seeker(at, agreement).settle(choice, generation));
+                    assert_eq!(settled[0], settled[1]);
+                    given += usize::from(settled[0].is_some());
+                    settled[0].is_none()
+                });
+                if under_way.is_empty() {
+                    break;
+                }
+            }
+            assert_eq!(given, 1, "with salt {salt}");
+        }
     }
 
     #[test]

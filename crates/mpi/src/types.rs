@@ -16,7 +16,7 @@ pub struct Types {
     made: Table<Made>,
     /// Names and attributes that the application gave to predefined types, by number.
     predefined: [OnceLock<Box<Extras>>; Handle::FIRST_DYNAMIC as usize],
-    /// Types that equal arguments give again (Fortran's kinds, pairs): handles for good (§6.9.4, §19.1.5).
+    /// Types that equal arguments give again (Fortran's kinds): handles for good (§19.1.5).
     kept: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 

@@ -3,7 +3,7 @@
 //! Types of the two ends differ (other sizes, gaps between elements) as long as the bytes agree.
 
 use super::movement::{Plan, TypedPlan, byte, kind};
-use super::{Part, forced, play};
+use super::{LARGEST, Part, forced, play};
 use crate::call::{Call, Neighbors};
 use crate::check::{Member, Memory, Terms, UNWRITTEN};
 use crate::select::Collective;
@@ -207,7 +207,9 @@ fn blocks_come_along_every_edge_of_any_graph() {
         let size = 1 + (seed % 13) as u32;
         Edges::graph(size, (seed * 7 % 40) as u32, seed * 0x9e37_79b9).all_forms();
     }
-    Edges::graph(64, 500, 3).all_forms();
+    for size in 1..=LARGEST {
+        Edges::graph(size, 8 * size, size.into()).all_forms();
+    }
 }
 
 #[test]

@@ -1,42 +1,74 @@
 //! Reductions: each element's expression is over the right operands, in rank order where it must be, and
 //! for MPI_Allreduce the same on all ranks, in place or not, however messages interleave.
 
-use super::{LARGEST, Part, algorithms, counts, fits, forced, play};
+use super::{LARGEST, Part, algorithms, counts, fits, forced, is_by_flags, play};
 use crate::call::{Call, Ints, Reduction};
-use crate::check::{Cell, Layout, Member, Memory, Terms, UNWRITTEN};
+use crate::check::{Cell, GAP, Layout, Member, Memory, Terms, UNWRITTEN};
 use crate::select::Collective;
 
 /// Bytes of an element.
 const ELEMENT: u64 = 8;
 
-fn reduction(count: u64, commutative: bool, in_place: bool) -> Reduction {
-    Reduction { count, type_size: ELEMENT, dense: true, commutative, in_place }
+/// Of which kind a reduction is, but for its length.
+#[derive(Clone, Copy)]
+struct Form {
+    commutative: bool,
+    in_place: bool,
+    /// Of an element, with a gap behind it or without.
+    layout: Layout,
 }
 
-fn operand(rank: u32, count: u64) -> Vec<Cell> {
-    (0..count).map(|element| Terms::leaf(rank, element)).collect()
+impl Form {
+    fn of(self, count: u64) -> Reduction {
+        let Form { commutative, in_place, layout } = self;
+        Reduction { count, type_size: ELEMENT, dense: layout.is_dense(), commutative, in_place }
+    }
+
+    /// Whether an algorithm may be left out for it: steps through flags have no room for gaps.
+    fn is_left_out(self, name: &str, size: u32, needs_order: bool) -> bool {
+        !fits(name, size, needs_order) || is_by_flags(name) && !self.layout.is_dense()
+    }
+}
+
+/// In memory of that layout; gaps hold what nobody may touch.
+fn laid_out(cells: impl Iterator<Item = Cell>, layout: Layout, writable: bool) -> Memory {
+    let spread = cells.flat_map(|cell| (0..layout.extent).map(move |at| if at == 0 { cell } else { GAP }));
+    Memory::new(spread.collect(), layout, writable)
+}
+
+fn operand(rank: u32, count: u64, layout: Layout, writable: bool) -> Memory {
+    laid_out((0..count).map(|element| Terms::leaf(rank, element)), layout, writable)
+}
+
+fn blank(count: u64, layout: Layout) -> Memory {
+    laid_out((0..count).map(|_| UNWRITTEN), layout, true)
 }
 
 /// A rank's part in a reduction of `count` elements whose result has `result` elements.
-fn part(call: Call<'_>, rank: u32, count: u64, result: u64, in_place: bool) -> Part<'_> {
-    let input = Memory::new(operand(rank, count), Layout::CELL, in_place);
-    if in_place {
+fn part(call: Call<'_>, rank: u32, count: u64, result: u64, form: Form) -> Part<'_> {
+    let input = operand(rank, count, form.layout, form.in_place);
+    if form.in_place {
         return Part { call, send: Memory::none(), recv: input };
     }
-    Part { call, send: input, recv: Memory::new(vec![UNWRITTEN; result as usize], Layout::CELL, true) }
+    Part { call, send: input, recv: blank(result, form.layout) }
 }
 
-/// All elements from `first` on, reduced over the ranks below `end`.
-fn expect(terms: &Terms, cells: &[Cell], first: u64, end: u32, in_order: bool, what: &str) {
-    for (i, &cell) in cells.iter().enumerate() {
-        terms.check(cell, first + i as u64, end, in_order).unwrap_or_else(|why| panic!("{what}: {why}"));
+/// All elements from `first` on, reduced over the ranks below `end`; gaps are as they were.
+fn expect(terms: &Terms, memory: &Memory, first: u64, end: u32, in_order: bool, what: &str) {
+    for (i, element) in memory.cells.chunks(memory.layout.extent).enumerate() {
+        terms.check(element[0], first + i as u64, end, in_order).unwrap_or_else(|why| panic!("{what}: {why}"));
+        assert!(element[1..].iter().all(|&cell| cell == GAP), "{what}: a gap was written");
     }
 }
 
-fn both_ways(mut case: impl FnMut(bool, bool)) {
-    for commutative in [true, false] {
-        for in_place in [false, true] {
-            case(commutative, in_place);
+/// The longest vectors without gaps alone.
+fn in_all_forms(count: u64, mut case: impl FnMut(Form)) {
+    let layouts = [Layout::CELL, Layout { size: 1, extent: 2 }];
+    for &layout in &layouts[..if count < 1000 { 2 } else { 1 }] {
+        for commutative in [true, false] {
+            for in_place in [false, true] {
+                case(Form { commutative, in_place, layout });
+            }
         }
     }
 }
@@ -51,29 +83,26 @@ fn allreduce_gives_the_same_expression_everywhere_and_every_time() {
                 // Where the operation commutes two levels may take other parts.
                 let mut firsts: [Option<Vec<Cell>>; 2] = [None, None];
                 let mut seed = u64::from(size) + count;
-                both_ways(|commutative, in_place| {
+                in_all_forms(count, |form| {
+                    let commutative = form.commutative;
                     seed += 1;
-                    let call = Call::Allreduce(reduction(count, commutative, in_place));
+                    let call = Call::Allreduce(form.of(count));
                     let ranks = play(size, &tuning, name, ELEMENT, seed, &mut terms, |rank| {
-                        part(call, rank, count, count, in_place)
+                        part(call, rank, count, count, form)
                     });
                     let Some(ranks) = ranks else {
-                        return assert!(!fits(name, size, !commutative) || name == "ring" && !commutative);
+                        let left_out = form.is_left_out(name, size, !commutative);
+                        return assert!(left_out || name == "ring" && !commutative);
                     };
                     let what = format!("allreduce {name}, {size} ranks, {count} elements");
                     let first = &mut firsts[usize::from(commutative && name == "two_level")];
-                    let result = first.get_or_insert_with(|| {
-                        expect(
-                            &terms,
-                            &ranks[0].recv.cells,
-                            0,
-                            size,
-                            !commutative || !["ring", "two_level"].contains(&name),
-                            &what,
-                        );
-                        ranks[0].recv.cells.clone()
-                    });
-                    assert!(ranks.iter().all(|rank| rank.recv.cells == *result), "{what}: results differ");
+                    let in_order = !commutative || !["ring", "two_level"].contains(&name);
+                    expect(&terms, &ranks[0].recv, 0, size, in_order, &what);
+                    let elements = |memory: &Memory| -> Vec<Cell> {
+                        memory.cells.iter().step_by(memory.layout.extent).copied().collect()
+                    };
+                    let result = first.get_or_insert_with(|| elements(&ranks[0].recv));
+                    assert!(ranks.iter().all(|rank| elements(&rank.recv) == *result), "{what}: results differ");
                 });
             }
         }
@@ -88,38 +117,26 @@ fn reduce_matrix(name: &str) {
             // The longest vectors only at roots that differ in kind.
             let long = [0, 1, size / 2, size - 1].contains(&root);
             for count in counts(size).into_iter().filter(|&count| long || count < 1000) {
-                both_ways(|commutative, in_place| {
-                    reduce_case(name, &tuning, size, root, count, commutative, in_place, &mut terms)
-                });
+                in_all_forms(count, |form| reduce_case(name, &tuning, size, root, count, form, &mut terms));
             }
         }
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn reduce_case(
-    name: &str,
-    tuning: &crate::Tuning,
-    size: u32,
-    root: u32,
-    count: u64,
-    commutative: bool,
-    in_place: bool,
-    terms: &mut Terms,
-) {
+fn reduce_case(name: &str, tuning: &crate::Tuning, size: u32, root: u32, count: u64, form: Form, terms: &mut Terms) {
     let seed = u64::from(size * 64 + root) + count;
     let ranks = play(size, tuning, name, ELEMENT, seed, terms, |rank| {
         let at_root = rank == root;
-        let call = Call::Reduce { root, data: reduction(count, commutative, in_place && at_root) };
-        let mut part = part(call, rank, count, count, in_place && at_root);
+        let form = Form { in_place: form.in_place && at_root, ..form };
+        let mut part = part(Call::Reduce { root, data: form.of(count) }, rank, count, count, form);
         if !at_root {
             part.recv = Memory::none();
         }
         part
     });
-    let Some(ranks) = ranks else { return assert!(!fits(name, size, !commutative)) };
+    let Some(ranks) = ranks else { return assert!(form.is_left_out(name, size, !form.commutative)) };
     let what = format!("reduce {name}, {size} ranks, root {root}, {count} elements");
-    expect(terms, &ranks[root as usize].recv.cells, 0, size, !commutative, &what);
+    expect(terms, &ranks[root as usize].recv, 0, size, !form.commutative, &what);
 }
 
 #[test]
@@ -154,19 +171,19 @@ fn prefix_matrix(collective: Collective, call: fn(Reduction) -> Call<'static>, p
         for size in 1..=LARGEST {
             let mut terms = Terms::default();
             for count in counts(size) {
-                both_ways(|commutative, in_place| {
-                    let call = call(reduction(count, commutative, in_place));
+                in_all_forms(count, |form| {
+                    let call = call(form.of(count));
                     let seed = u64::from(size) * 3 + count;
                     let ranks = play(size, &tuning, name, ELEMENT, seed, &mut terms, |rank| {
-                        part(call, rank, count, count, in_place)
+                        part(call, rank, count, count, form)
                     });
-                    let Some(ranks) = ranks else { return assert!(!fits(name, size, true)) };
+                    let Some(ranks) = ranks else { return assert!(form.is_left_out(name, size, true)) };
                     for (rank, member) in (0..).zip(ranks) {
                         let what = format!("{collective:?} {name}, {size} ranks, rank {rank}, {count} elements");
                         if prefix(rank) > 0 {
-                            expect(&terms, &member.recv.cells, 0, prefix(rank), true, &what);
+                            expect(&terms, &member.recv, 0, prefix(rank), true, &what);
                         } else {
-                            assert_eq!(member.recv.cells, untouched(count, in_place), "{what}");
+                            assert_eq!(member.recv.cells, untouched(count, form).cells, "{what}");
                         }
                     }
                 });
@@ -176,8 +193,8 @@ fn prefix_matrix(collective: Collective, call: fn(Reduction) -> Call<'static>, p
 }
 
 /// What rank 0 of an exscan has in its receive buffer, before and after.
-fn untouched(count: u64, in_place: bool) -> Vec<Cell> {
-    if in_place { operand(0, count) } else { vec![UNWRITTEN; count as usize] }
+fn untouched(count: u64, form: Form) -> Memory {
+    if form.in_place { operand(0, count, form.layout, true) } else { blank(count, form.layout) }
 }
 
 #[test]
@@ -200,25 +217,28 @@ fn reduce_scatter_case(
 ) {
     let tuning = forced(Collective::ReduceScatter, name);
     let total: u64 = blocks.iter().sum();
-    both_ways(|commutative, in_place| {
-        let call = call(reduction(blocks[0], commutative, in_place));
+    in_all_forms(total, |form| {
+        let call = call(form.of(blocks[0]));
         let ranks = play(size, &tuning, name, ELEMENT, u64::from(size) + total, terms, |rank| {
-            part(call, rank, total, blocks[rank as usize], in_place)
+            part(call, rank, total, blocks[rank as usize], form)
         });
         let Some(ranks) = ranks else {
-            return assert!(!fits(name, size, true) || name == "recursive_halving" && !commutative);
+            let left_out = form.is_left_out(name, size, true);
+            return assert!(left_out || name == "recursive_halving" && !form.commutative);
         };
         let mut first = 0;
         for (rank, (member, &count)) in ranks.iter().zip(blocks).enumerate() {
             let what = format!("reduce_scatter {name}, {size} ranks, rank {rank}, {blocks:?}");
-            expect_block(terms, member, first, count, size, !commutative, &what);
+            expect_block(terms, member, first, count, size, !form.commutative, &what);
             first += count;
         }
     });
 }
 
 fn expect_block(terms: &Terms, member: &Member, first: u64, count: u64, size: u32, in_order: bool, what: &str) {
-    expect(terms, &member.recv.cells[..count as usize], first, size, in_order, what);
+    // In place the rest of the operand is behind it.
+    let cells = member.recv.cells[..count as usize * member.recv.layout.extent].to_vec();
+    expect(terms, &Memory::new(cells, member.recv.layout, false), first, size, in_order, what);
 }
 
 #[test]

@@ -21,7 +21,7 @@ mod small_float;
 mod x87;
 
 use crate::basic::{Basic, Group, Repr};
-use crate::datatype::{Datatype, Unit};
+use crate::datatype::Datatype;
 use crate::user::{PackedSource, PackedTarget, UserPtr};
 use hawser_base::{Class, Error, Result};
 
@@ -129,13 +129,6 @@ pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
     }
 }
 
-/// Whether MPI_MINLOC and MPI_MAXLOC know this pair (MPI_Type_get_value_index).
-pub(crate) fn has_pair(value: Basic, index: Basic) -> bool {
-    let integer = |b: Basic| [Group::CInteger, Group::FortranInteger, Group::MultiLanguage].contains(&b.group());
-    let real = |b: Basic| integer(b) || b.group() == Group::FloatingPoint;
-    real(value) && integer(index) && pair::locate(Op::Minloc, value.repr(), index.repr()).is_some()
-}
-
 /// An operation made ready for one datatype.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
@@ -153,26 +146,11 @@ impl Reduction {
             let text = format!("{} is not defined on {what}; MPI-5.0 §6.9.2 lists what it is defined on", op.name());
             Error::new(Class::Op, text)
         };
-        let Some((unit, per_element)) = datatype.unit() else {
+        let Some((basic, per_element)) = datatype.unit() else {
             return Err(undefined("a derived datatype"));
         };
-        match unit {
-            Unit::Basic(basic) => {
-                let kernel = kernel(op, basic).ok_or_else(|| undefined(basic.name()))?;
-                Ok(Reduction { kernel, stride: basic.extent(), per_element })
-            }
-            Unit::Pair(value, index) => {
-                let stride = datatype.extent() as u64 / per_element;
-                let kernel = match op {
-                    Op::Minloc | Op::Maxloc => pair::locate(op, value.repr(), index.repr()),
-                    Op::Replace => replace(stride),
-                    Op::NoOp => Some(keep as Kernel),
-                    _ => None,
-                };
-                let kernel = kernel.ok_or_else(|| undefined("a pair of value and index"))?;
-                Ok(Reduction { kernel, stride, per_element })
-            }
-        }
+        let kernel = kernel(op, basic).ok_or_else(|| undefined(basic.name()))?;
+        Ok(Reduction { kernel, stride: basic.extent(), per_element })
     }
 
     /// Bytes of one element of the datatype: a buffer may be cut at multiples of it.

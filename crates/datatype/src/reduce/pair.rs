@@ -2,8 +2,6 @@
 //! (MPI-5.0 §6.9.4).
 
 use super::number::Ordered;
-use super::quad::Quad;
-use super::small_float::{Bf16, F16};
 use super::x87::X87;
 use super::{Kernel, Op};
 use crate::basic::Repr;
@@ -40,40 +38,18 @@ unsafe fn extreme<V: Ordered, I: Ordered, const MAX: bool>(inout: *mut u8, input
     }
 }
 
-/// The kernel for a value of representation `value`, among those that `$index` has.
-macro_rules! by_value {
-    ($value:expr, $index:ty, $max:literal) => {
-        Some(match $value {
-            Repr::I8 => extreme::<i8, $index, $max> as Kernel,
-            Repr::U8 => extreme::<u8, $index, $max>,
-            Repr::I16 => extreme::<i16, $index, $max>,
-            Repr::U16 => extreme::<u16, $index, $max>,
-            Repr::I32 => extreme::<i32, $index, $max>,
-            Repr::U32 => extreme::<u32, $index, $max>,
-            Repr::I64 => extreme::<i64, $index, $max>,
-            Repr::U64 => extreme::<u64, $index, $max>,
-            Repr::I128 => extreme::<i128, $index, $max>,
-            Repr::F16 => extreme::<F16, $index, $max>,
-            Repr::Bf16 => extreme::<Bf16, $index, $max>,
-            Repr::F32 => extreme::<f32, $index, $max>,
-            Repr::F64 => extreme::<f64, $index, $max>,
-            Repr::X87 => extreme::<X87, $index, $max>,
-            Repr::F128 => extreme::<Quad, $index, $max>,
-            _ => return None,
-        })
-    };
-}
-
-macro_rules! by_index {
+/// The pairs of the predefined types: an index is an `int`, or Fortran's of the value's own type.
+macro_rules! by_members {
     ($value:expr, $index:expr, $max:literal) => {
         match ($value, $index) {
-            (_, Repr::I32) => by_value!($value, i32, $max),
-            (_, Repr::U32) => by_value!($value, u32, $max),
-            (_, Repr::I64) => by_value!($value, i64, $max),
-            (_, Repr::U64) => by_value!($value, u64, $max),
-            // Fortran's pairs have two members of one type.
-            (Repr::F32, Repr::F32) => Some(extreme::<f32, f32, $max> as Kernel),
-            (Repr::F64, Repr::F64) => Some(extreme::<f64, f64, $max> as Kernel),
+            (Repr::I16, Repr::I32) => Some(extreme::<i16, i32, $max> as Kernel),
+            (Repr::I32, Repr::I32) => Some(extreme::<i32, i32, $max>),
+            (Repr::I64, Repr::I32) => Some(extreme::<i64, i32, $max>),
+            (Repr::F32, Repr::I32) => Some(extreme::<f32, i32, $max>),
+            (Repr::F64, Repr::I32) => Some(extreme::<f64, i32, $max>),
+            (Repr::X87, Repr::I32) => Some(extreme::<X87, i32, $max>),
+            (Repr::F32, Repr::F32) => Some(extreme::<f32, f32, $max>),
+            (Repr::F64, Repr::F64) => Some(extreme::<f64, f64, $max>),
             _ => None,
         }
     };
@@ -81,8 +57,8 @@ macro_rules! by_index {
 
 pub(super) fn locate(op: Op, value: Repr, index: Repr) -> Option<Kernel> {
     match op {
-        Op::Maxloc => by_index!(value, index, true),
-        Op::Minloc => by_index!(value, index, false),
+        Op::Maxloc => by_members!(value, index, true),
+        Op::Minloc => by_members!(value, index, false),
         _ => None,
     }
 }

@@ -87,15 +87,11 @@ fn contents_name_predefined_types_by_their_handles_and_others_by_new_ones() {
 }
 
 #[test]
-fn equal_arguments_give_fortrans_kinds_and_pairs_again() {
+fn equal_arguments_give_fortrans_kinds_again() {
     let types = Types::default();
     let real = |p| types.insert(Datatype::f90_real(Some(p), None).unwrap()).unwrap();
     assert_eq!(real(7), real(7));
     assert_ne!(real(7), real(8));
-    let pair = |value, index| types.insert(Datatype::value_index(value, index).unwrap()).unwrap();
-    assert_eq!(pair(Basic::Double, Basic::Long), pair(Basic::Double, Basic::Long));
-    assert_ne!(pair(Basic::Double, Basic::Long), pair(Basic::Float, Basic::Long));
-    assert_eq!(pair(Basic::Int, Basic::Int), datatype::TWO_INT);
     assert_eq!(class(types.free(real(7))), Class::Type);
     let row = types.insert(Datatype::contiguous(2, &types.get(real(7)).unwrap(), Form::Int).unwrap()).unwrap();
     assert_eq!(types.contents(row).unwrap().1, [real(7)]);
