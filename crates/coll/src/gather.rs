@@ -2,6 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | host | everybody's slot in the job's segment | ⌈n / limit⌉ host steps, given ahead | n into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
@@ -10,8 +11,9 @@
 //! only the root knows the counts.
 
 use crate::call::{Blocks, Data, Place};
+use crate::exchange::{count, cut, steps};
 use crate::hosts::{Team, cost_of_blocks, is_run};
-use crate::schedule::{Buffer, Schedule, Span};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
 
@@ -25,6 +27,7 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm { name: "host", fits: |s, _| s.host && s.uniform, cost: cost_of_host, build: host },
         Algorithm {
             name: "binomial",
             fits: |s, _| s.uniform,
@@ -49,7 +52,7 @@ impl<'a> Args<'a> {
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place) -> Shape {
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
         let bytes = if !self.uniform {
             0
         } else if place.rank == self.root {
@@ -57,7 +60,34 @@ impl Args<'_> {
         } else {
             self.send.bytes()
         };
-        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host: false }
+        let host = tuning.one_host && place.size > 1;
+        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host }
+    }
+}
+
+/// The root copies all blocks out of their slots.
+fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
+    let copies = 1.0 + (s.p() - 1.0) / t.model.load;
+    t.model.steps_ahead(s, count(s.bytes, t.limits.host_bytes)) + s.n() * copies * t.model.copy_us
+}
+
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let is_root = place.rank == args.root;
+    let bytes = args.shape(place, t).bytes;
+    for step in steps(bytes, t.limits.host_bytes) {
+        if !is_root {
+            s.exchange(step.end - step.start, Ranks::One(args.root), Ranks::Nobody);
+            s.put(0, cut(args.send.span(Buffer::Send), bytes, &step));
+            continue;
+        }
+        s.exchange(0, Ranks::Nobody, Ranks::All);
+        for rank in (1..place.size).map(|i| place.after(i)) {
+            let piece = cut(args.recv.span(Buffer::Recv, rank), bytes, &step);
+            s.take(Giver { rank, bytes: piece.bytes }, 0, piece);
+        }
+    }
+    if is_root {
+        own_block(args, place, s);
     }
 }
 

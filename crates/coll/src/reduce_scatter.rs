@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
+//! | host_parts | each rank folds its block of all slots | ⌈n / limit⌉ host steps | n into the segment |
 //! | host_blocks | each block reduced to its rank by host steps | p ⌈n / p limit⌉ host steps, given ahead | n into the segment |
 //! | two_level | reduce on each host, reduce_scatter between hosts, blocks to their ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
@@ -48,6 +49,15 @@ impl Edges {
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm { name: "host", fits: |s, _| s.host, cost: allreduce::cost_of_host, build: host },
+    Algorithm {
+        name: "host_parts",
+        fits: |s, t| s.host && s.bytes <= t.limits.host_bytes,
+        cost: |s, t| {
+            let share = s.n() / s.p();
+            t.model.steps(s, 1.0) + (s.n() + share) * t.model.copy_us + (s.p() - 1.0) * share * t.model.reduce_us
+        },
+        build: host_parts,
+    },
     Algorithm {
         name: "host_blocks",
         fits: |s, _| s.host,
@@ -216,6 +226,15 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         s.host(HostStep::Allreduce { from: piece(args.input, &range), into: piece(whole, &range) });
     }
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
+}
+
+/// All blocks in one slot: what is written in place is read before.
+fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let all = 0..args.data.elements();
+    if !all.is_empty() {
+        let own = args.block_of(place.rank);
+        allreduce::fold_slots(&args.data, args.input, &all, &own, args.result(place), place, s);
+    }
 }
 
 /// Whoever has given a block goes on to the next; only its own holds a rank up.

@@ -2,6 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | host | the root's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps, given ahead | n (p − 1) into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
 //! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
@@ -9,8 +10,9 @@
 //! n is one block. The mirror of gather.
 
 use crate::call::{Blocks, Data, Place};
+use crate::exchange::{count, cut, fits_slot, share_of_slot, steps};
 use crate::hosts::{Team, cost_of_blocks, is_run};
-use crate::schedule::{Buffer, Schedule, Span};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::{Child, Tree};
 
@@ -24,6 +26,7 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm { name: "host", fits: |s, t| fits_slot(s, t) && s.uniform, cost: cost_of_host, build: host },
         Algorithm {
             name: "binomial",
             fits: |s, _| s.uniform,
@@ -48,7 +51,7 @@ impl<'a> Args<'a> {
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place) -> Shape {
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
         let bytes = if !self.uniform {
             0
         } else if place.rank == self.root {
@@ -56,7 +59,37 @@ impl Args<'_> {
         } else {
             self.recv.bytes()
         };
-        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host: false }
+        let host = tuning.one_host && place.size > 1;
+        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host }
+    }
+}
+
+/// The root copies all blocks into its slot.
+fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
+    let copies = 1.0 + (s.p() - 1.0) / t.model.load;
+    t.model.steps_ahead(s, count(s.bytes, share_of_slot(s.size, t))) + s.n() * copies * t.model.copy_us
+}
+
+/// The slot has the blocks of the ranks after the root, in their order.
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let (is_root, others) = (place.rank == args.root, u64::from(place.size - 1));
+    let bytes = args.shape(place, t).bytes;
+    for step in steps(bytes, share_of_slot(place.size, t)) {
+        let each = step.end - step.start;
+        if is_root {
+            s.exchange(each * others, Ranks::All, Ranks::Nobody);
+            for i in 1..place.size {
+                s.put(u64::from(i - 1) * each, cut(args.send.span(Buffer::Send, place.after(i)), bytes, &step));
+            }
+        } else {
+            s.exchange(0, Ranks::Nobody, Ranks::One(args.root));
+            let before = u64::from(place.before(args.root) - 1);
+            let slot = Giver { rank: args.root, bytes: each * others };
+            s.take(slot, before * each, cut(args.recv.span(Buffer::Recv), bytes, &step));
+        }
+    }
+    if is_root {
+        own_block(args, place, s);
     }
 }
 

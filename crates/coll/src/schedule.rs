@@ -44,6 +44,21 @@ pub struct Span {
     pub count: u64,
 }
 
+/// Bytes `skip .. skip + bytes` of a span's data, in their packed order: blocks are cut where their types need not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub span: Span,
+    pub skip: u64,
+    pub bytes: u64,
+}
+
+impl Piece {
+    /// All of a span of `bytes`.
+    pub const fn whole(span: Span, bytes: u64) -> Piece {
+        Piece { span, skip: 0, bytes }
+    }
+}
+
 impl Span {
     pub const EMPTY: Span = Span { buffer: Buffer::Recv, unit: Unit::Byte, at: 0, count: 0 };
 
@@ -91,8 +106,44 @@ pub enum Comm {
         from: u32,
         into: Span,
     },
-    /// A step of the whole communicator through the job's shared segment; alone in its round.
+    /// A step of the whole communicator through the job's shared segment; alone in its round, but for the next two, which
+    /// belong to `HostStep::Exchange`.
     Host(HostStep),
+    /// A part of what this rank gives, from byte `at` of its slot on. All are read before anything is taken.
+    Put {
+        at: u64,
+        from: Piece,
+    },
+    /// What `slot` holds from byte `at` on, once its rank has given. Taken in the order of the list, also from the own slot.
+    Take {
+        slot: Giver,
+        at: u64,
+        into: Piece,
+    },
+    /// The same reduced into this rank's elements: `into = taken op into`.
+    Fold {
+        slot: Giver,
+        at: u64,
+        into: Span,
+    },
+}
+
+/// The slot of a rank, which has `bytes` there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Giver {
+    pub rank: u32,
+    pub bytes: u64,
+}
+
+/// Ranks as the one that speaks sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks {
+    Nobody,
+    One(u32),
+    Below,
+    Above,
+    /// Everybody else.
+    All,
 }
 
 /// A collective of ranks on one host through flags and small buffers of the job's shared segment. Every
@@ -116,6 +167,14 @@ pub enum HostStep {
     Allreduce {
         from: Span,
         into: Span,
+    },
+    /// Ranks give and take: the round's other steps say what. Who has no readers gives nothing. `All` as `sources` says that
+    /// this rank takes something from, or waits for, each of the others.
+    Exchange {
+        /// Bytes of this rank's slot.
+        gives: u64,
+        readers: Ranks,
+        sources: Ranks,
     },
 }
 
@@ -255,6 +314,30 @@ impl Schedule {
         self.end_round();
     }
 
+    /// Begins the round of an exchange; `put`, `take` and `fold` follow, in this order.
+    pub(crate) fn exchange(&mut self, gives: u64, readers: Ranks, sources: Ranks) {
+        self.end_round();
+        self.comm(Comm::Host(HostStep::Exchange { gives, readers, sources }));
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, at: u64, from: Piece) {
+        if from.bytes > 0 {
+            self.comms.push(Comm::Put { at, from });
+        }
+    }
+
+    /// Waits for the giver also where nothing is taken.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: Giver, at: u64, into: Piece) {
+        self.comms.push(Comm::Take { slot, at, into });
+    }
+
+    #[inline]
+    pub(crate) fn fold(&mut self, slot: Giver, at: u64, into: Span) {
+        self.comms.push(Comm::Fold { slot, at, into });
+    }
+
     /// Data that are where they belong stay there.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {
@@ -305,7 +388,7 @@ impl Schedule {
                 Comm::Send { to: peer, from: place } | Comm::Recv { from: peer, into: place } => {
                     (*peer, *place) = (number(*peer), span(*place));
                 }
-                Comm::Host(_) => unreachable!("a host step is of the whole communicator"),
+                _ => unreachable!("a host step is of the whole communicator"),
             }
         }
         for Local::Copy { from, into } | Local::Reduce { from, into, .. } in &mut self.locals[locals as usize..] {

@@ -320,23 +320,23 @@ pub(crate) fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) 
         }
         Call::Gather { root, send, recv, in_place } | Call::Gatherv { root, send, recv, in_place } => {
             let args = gather::Args { root, send, recv, in_place, uniform: matches!(call, Call::Gather { .. }) };
-            run(C::Gather, gather::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Gather, gather::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Scatter { root, send, recv, in_place } | Call::Scatterv { root, send, recv, in_place } => {
             let args = scatter::Args { root, send, recv, in_place, uniform: matches!(call, Call::Scatter { .. }) };
-            run(C::Scatter, scatter::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Scatter, scatter::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Allgather { send, recv, in_place } | Call::Allgatherv { send, recv, in_place } => {
             let uniform = matches!(call, Call::Allgather { .. });
             let args = allgather::Args { send, recv, in_place, uniform };
-            run(C::Allgather, allgather::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Allgather, allgather::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Alltoall { send, recv, in_place }
         | Call::Alltoallv { send, recv, in_place }
         | Call::Alltoallw { send, recv, in_place } => {
             let uniform = matches!(call, Call::Alltoall { .. });
             let args = alltoall::Args { send, recv, in_place, uniform };
-            run(C::Alltoall, alltoall::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Alltoall, alltoall::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::NeighborAllgather { near, send, recv } => {
             let args = neighbor::Args { near, send: neighbor::Outgoing::Same(send), recv };

@@ -250,6 +250,7 @@ fn without(schedule: &Schedule, missing: usize) -> Schedule {
                 Comm::Send { to, from } => copy.send(to, from),
                 Comm::Recv { from, into } => copy.recv(from, into),
                 Comm::Host(host) => copy.host(host),
+                Comm::Put { .. } | Comm::Take { .. } | Comm::Fold { .. } => unreachable!("no host steps here"),
             }
             step += 1;
         }

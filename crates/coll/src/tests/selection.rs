@@ -70,7 +70,7 @@ fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
         |count| Call::Alltoall { send: Blocks::regular(count, 1), recv: Blocks::regular(count, 1), in_place: false };
     assert_eq!(chosen(alltoall(1), 0, 64, &far), "bruck");
     assert_eq!(chosen(alltoall(1 << 20), 0, 64, &far), "pairwise");
-    assert_eq!(chosen(alltoall(8), 0, 4, &tuning(true, Model::SHARED_MEMORY)), "spread");
+    assert_eq!(chosen(alltoall(8), 0, 4, &tuning(true, Model::SHARED_MEMORY)), "host");
     let allgather = |count| Call::Allgather { send: bytes(count), recv: Blocks::regular(count, 1), in_place: false };
     assert_eq!(chosen(allgather(1), 0, 64, &far), "recursive_doubling");
     assert_eq!(chosen(allgather(1), 0, 61, &far), "bruck");
@@ -167,8 +167,9 @@ fn same_on_all_ranks(size: u32, count: u64, tuning: &Tuning) {
             Call::Allgather { send: bytes(8 * count), recv, in_place: false }
         },
         |rank, _, count| {
-            let blocks = Blocks::vector(Ints::Same(i64::from(rank) * count as i64), Ints::Same(0), 1);
-            Call::Alltoallv { send: blocks, recv: blocks, in_place: false }
+            let blocks = |times: i64| Blocks::vector(Ints::Same(times * count as i64), Ints::Same(0), 1);
+            // Two ranks know all of both.
+            Call::Alltoallv { send: blocks(rank.into()), recv: blocks(1 - i64::from(rank.min(1))), in_place: false }
         },
     ];
     for call in calls {

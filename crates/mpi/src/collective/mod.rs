@@ -10,6 +10,7 @@
 mod agreement;
 mod check;
 mod equal;
+mod exchange;
 pub mod flags;
 mod host;
 mod memory;

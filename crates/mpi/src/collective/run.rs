@@ -12,6 +12,8 @@
 //! Before it: `movement`, `reductions`, `whole`; after it: `memory`, `pt2pt`, `host`.
 
 use super::Job;
+use super::exchange::Traded;
+use super::flags::exchange::Exchange;
 use super::flags::{Ended, Kind, Phase};
 use super::host::{self, Folding, Host, Parts};
 use super::memory::Memory;
@@ -184,6 +186,13 @@ impl Run {
 
     fn complete_host(&mut self, process: &'static Process, team: &Team, host: &mut Option<Host>, call: &'static str) {
         let (Some(host), Stage::Host(phase)) = (host, self.stage) else { unreachable!("no host step waits") };
+        self.stage = Stage::Locals;
+        if let Some((step, mut traded)) = self.exchange() {
+            if let Err(error) = host::exchange(process, &team.comm, host, call, phase, &step, &mut traded) {
+                keep_first(&mut self.failure, error);
+            }
+            return;
+        }
         let element = self.memory.element.clone();
         let (kind, parts) = self.host_parts(element.as_deref());
         let spec = Host::spec(kind, &parts);
@@ -191,7 +200,11 @@ impl Run {
         if let Err(error) = ended {
             keep_first(&mut self.failure, error);
         }
-        self.stage = Stage::Locals;
+    }
+
+    /// The round as an exchange, if it is one.
+    fn exchange(&mut self) -> Option<(Exchange, Traded<'_>)> {
+        Traded::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())
     }
 
     /// Posts the receives of the round and starts its sends.
@@ -211,7 +224,7 @@ impl Run {
             match step {
                 Step::Recv { from, into } if receives == 1 && patient => direct = round.direct(*from, into),
                 Step::Recv { from, into } => round.post(*from, into),
-                Step::Send { .. } | Step::Host(_) => {}
+                _ => {}
             }
         }
         for step in comms {
@@ -248,13 +261,21 @@ impl Run {
     }
 
     fn host_step(&mut self, host: &mut Host, mut phase: Phase) -> bool {
+        if let Some((step, mut traded)) = self.exchange() {
+            let ended = host.poll_exchange(&mut phase, &step, &mut traded);
+            self.stage = Stage::Host(phase);
+            if ended == Some(Ended::Mismatch) {
+                keep_first(&mut self.failure, host::mismatch("collective", step.bytes));
+            }
+            return ended.is_some();
+        }
         let element = self.memory.element.clone();
         let (kind, parts) = self.host_parts(element.as_deref());
         let spec = Host::spec(kind, &parts);
         let ended = host.poll(&mut phase, &spec, &parts);
         self.stage = Stage::Host(phase);
         if ended == Some(Ended::Mismatch) {
-            keep_first(&mut self.failure, host::mismatch("collective", &spec));
+            keep_first(&mut self.failure, host::mismatch("collective", spec.bytes));
         }
         ended.is_some()
     }
@@ -282,6 +303,7 @@ impl Run {
                 let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from) };
                 (Kind::Allreduce, parts)
             }
+            HostStep::Exchange { .. } => unreachable!("an exchange has data of its own"),
         }
     }
 
@@ -326,7 +348,7 @@ impl Run {
 
 fn host_step_of(schedule: &Schedule, round: usize) -> Option<HostStep> {
     match schedule.round(round).comms {
-        [Step::Host(step)] => Some(*step),
+        [Step::Host(step), ..] => Some(*step),
         _ => None,
     }
 }
