@@ -48,7 +48,6 @@ impl Edges {
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
-    Algorithm { name: "host", fits: |s, _| s.host, cost: allreduce::cost_of_host, build: host },
     Algorithm {
         name: "host_parts",
         fits: |s, t| s.host && s.bytes <= t.limits.host_bytes,
@@ -58,6 +57,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         },
         build: host_parts,
     },
+    Algorithm { name: "host", fits: |s, _| s.host, cost: allreduce::cost_of_host, build: host },
     Algorithm {
         name: "host_blocks",
         fits: |s, _| s.host,

@@ -247,6 +247,11 @@ impl Schedule {
         (0..self.len()).map(|i| self.round(i))
     }
 
+    /// Whether all its communication is host steps.
+    pub fn is_by_flags(&self) -> bool {
+        !self.comms.iter().any(|step| matches!(step, Comm::Send { .. } | Comm::Recv { .. }))
+    }
+
     pub fn scratch(&self) -> &[Scratch] {
         &self.scratch
     }

@@ -363,10 +363,16 @@ fn run<A>(
     row.name
 }
 
-/// The forced row if it fits, else the cheapest that does; of equals the first in the table.
+/// Up to this length a host step is the cheapest wherever there is one: what costs say of other rows takes longer than the step.
+const ALWAYS_BY_FLAGS: u64 = 512;
+
+/// The forced row if it fits, else the cheapest that does; of equals the first in the table. Rows of host steps come first.
 pub(crate) fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {
     if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape, tuning)) {
         return row;
+    }
+    if shape.host && shape.bytes <= ALWAYS_BY_FLAGS && (rows[0].fits)(shape, tuning) {
+        return &rows[0];
     }
     let fitting = rows.iter().filter(|row| (row.fits)(shape, tuning));
     let cheapest = fitting.map(|row| ((row.cost)(shape, tuning), row)).reduce(|a, b| if b.0 < a.0 { b } else { a });

@@ -1,7 +1,7 @@
 //! Reductions: each element's expression is over the right operands, in rank order where it must be, and
 //! for MPI_Allreduce the same on all ranks, in place or not, however messages interleave.
 
-use super::{LARGEST, Part, algorithms, counts, fits, forced, play};
+use super::{LARGEST, LIMITS, Part, algorithms, counts, fits, forced, play};
 use crate::call::{Call, Ints, Reduction};
 use crate::check::{Cell, Layout, Member, Memory, Terms, UNWRITTEN};
 use crate::select::Collective;
@@ -206,7 +206,12 @@ fn reduce_scatter_case(
             part(call, rank, total, blocks[rank as usize], in_place)
         });
         let Some(ranks) = ranks else {
-            return assert!(!fits(name, size, true) || name == "recursive_halving" && !commutative);
+            let is_one_slot = total * ELEMENT <= LIMITS.host_bytes;
+            return assert!(match name {
+                "recursive_halving" => !commutative,
+                "host_parts" => size == 1 || !is_one_slot,
+                _ => !fits(name, size, true),
+            });
         };
         let mut first = 0;
         for (rank, (member, &count)) in ranks.iter().zip(blocks).enumerate() {

@@ -15,7 +15,7 @@ use crate::counters::Counter;
 use crate::ops::Reducer;
 use crate::process::Process;
 use crate::wait::NO_LANE;
-use hawser_base::threads::Visit;
+use hawser_base::threads::{Visit, multiple};
 use hawser_base::{Class, Error, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
 use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_MOST, LINE};
@@ -310,7 +310,18 @@ fn complete(
     if let Some(peer) = host.lost {
         return Err(dead(peer));
     }
-    let ended = match poll(host, &mut phase) {
+    let mut ended = poll(host, &mut phase);
+    if ended.is_none() && !process.patience().is_crowded() && !multiple() {
+        // The first turns of a wait ask for the time and for other work, which takes as long as a short step.
+        for _ in 0..DIRECT_TURNS {
+            std::hint::spin_loop();
+            ended = poll(host, &mut phase);
+            if ended.is_some() {
+                break;
+            }
+        }
+    }
+    let ended = match ended {
         Some(ended) => ended,
         None => wait(process, comm, host, call, &mut phase, poll)?,
     };
@@ -320,6 +331,9 @@ fn complete(
         Ended::Mismatch => Err(mismatch(call, bytes)),
     }
 }
+
+/// Turns at the flags alone, with a core for every rank: the time of a short step.
+const DIRECT_TURNS: u32 = 32;
 
 /// Every how many turns the lanes are looked at: while operations of this rank are under way, and while none
 /// is; with a core for every rank, and with more ranks than cores, where a turn is a yield.

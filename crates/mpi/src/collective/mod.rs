@@ -196,9 +196,12 @@ impl Desk {
         if self.run.schedule.is_empty() {
             return Ok(());
         }
+        self.run.begin(job)?;
+        if let Some(host) = self.host.as_mut().filter(|_| self.run.schedule.is_by_flags()) {
+            return self.run.complete_by_flags(process, comm, host, name);
+        }
         let team =
             Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
-        self.run.begin(job)?;
         self.run.complete(process, &team, &mut self.host, name)
     }
 }

@@ -18,7 +18,7 @@ use super::flags::{Ended, Kind, Phase};
 use super::host::{self, Folding, Host, Parts};
 use super::memory::Memory;
 use crate::buffer::Buffer;
-use crate::comm::CommRef;
+use crate::comm::{Comm, CommRef};
 use crate::group::Group;
 use crate::lane::{Body, Lane};
 use crate::matching::Want;
@@ -179,16 +179,45 @@ impl Run {
                     let reason = self.reason(team, call);
                     process.wait_until(team.comm.lane(), || reason.clone(), |lane| self.reap(team, lane).then_some(()));
                 }
-                Progress::WaitsForHost => self.complete_host(process, team, host, call),
+                Progress::WaitsForHost => {
+                    let (Some(host), Stage::Host(phase)) = (&mut *host, self.stage) else {
+                        unreachable!("no host step waits")
+                    };
+                    self.complete_host(process, &team.comm, host, call, phase);
+                    self.stage = Stage::Locals;
+                }
             }
         }
     }
 
-    fn complete_host(&mut self, process: &'static Process, team: &Team, host: &mut Option<Host>, call: &'static str) {
-        let (Some(host), Stage::Host(phase)) = (host, self.stage) else { unreachable!("no host step waits") };
-        self.stage = Stage::Locals;
+    /// The same where no round has messages.
+    pub fn complete_by_flags(
+        &mut self,
+        process: &'static Process,
+        comm: &Comm,
+        host: &mut Host,
+        call: &'static str,
+    ) -> Result<()> {
+        while self.round < self.schedule.len() {
+            if !self.schedule.round(self.round).comms.is_empty() {
+                self.complete_host(process, comm, host, call, Phase::Enter);
+            }
+            self.locals();
+            self.round += 1;
+        }
+        self.finish()
+    }
+
+    fn complete_host(
+        &mut self,
+        process: &'static Process,
+        comm: &Comm,
+        host: &mut Host,
+        call: &'static str,
+        phase: Phase,
+    ) {
         if let Some((step, mut traded)) = self.exchange() {
-            if let Err(error) = host::exchange(process, &team.comm, host, call, phase, &step, &mut traded) {
+            if let Err(error) = host::exchange(process, comm, host, call, phase, &step, &mut traded) {
                 keep_first(&mut self.failure, error);
             }
             return;
@@ -196,7 +225,7 @@ impl Run {
         let element = self.memory.element.clone();
         let (kind, parts) = self.host_parts(element.as_deref());
         let spec = Host::spec(kind, &parts);
-        let ended = host::resume(process, &team.comm, host, call, phase, &spec, &parts);
+        let ended = host::resume(process, comm, host, call, phase, &spec, &parts);
         if let Err(error) = ended {
             keep_first(&mut self.failure, error);
         }
