@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | ⌈block / limit⌉ host steps | a block into the segment |
+//! | host | everybody's slot in the job's segment | one host step | a block into the segment |
 //! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
 //! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
 //! | two_level | to one rank a host, exchanged between these, back by a tree | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
@@ -12,7 +12,6 @@
 //! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks.
 
 use crate::call::{Blocks, Data, Place};
-use crate::exchange::{count, cut, steps};
 use crate::hosts::{Team, is_run};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
@@ -35,10 +34,7 @@ impl<'a> Args<'a> {
         Algorithm {
             name: "host",
             fits: |s, _| s.host,
-            cost: |s, t| {
-                let block = s.bytes.div_ceil(s.size.into());
-                t.model.steps(s, count(block, t.limits.host_bytes)) + s.n() * t.model.copy_us
-            },
+            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.n()),
             build: host,
         },
         Algorithm {
@@ -106,7 +102,14 @@ impl Args<'_> {
             uniform: self.uniform,
             commutative: true,
             in_place: self.in_place,
-            host: tuning.one_host && place.size > 1,
+            host: tuning.one_host && place.size > 1 && self.longest(place) <= tuning.limits.host_bytes,
+        }
+    }
+
+    fn longest(&self, place: Place) -> u64 {
+        match self.uniform {
+            true => self.recv.bytes(0),
+            false => (0..place.size).map(|rank| self.recv.bytes(rank)).max().unwrap_or(0),
         }
     }
 
@@ -134,16 +137,11 @@ impl Args<'_> {
 }
 
 /// Each takes the others' blocks beginning with its neighbour's, so that not all read one slot at once.
-fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    let longest = (0..place.size).map(|rank| args.recv.bytes(rank)).max().unwrap_or(0);
-    for step in steps(longest, t.limits.host_bytes) {
-        let own = cut(args.own(place), args.recv.bytes(place.rank), &step);
-        s.exchange(own.bytes, Ranks::All, Ranks::All);
-        s.put(0, own);
-        for rank in (1..place.size).map(|i| place.after(i)) {
-            let block = cut(args.block(rank), args.recv.bytes(rank), &step);
-            s.take(Giver { rank, bytes: block.bytes }, 0, block);
-        }
+fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    s.exchange(args.recv.bytes(place.rank), Ranks::All, Ranks::All);
+    s.put(0, args.own(place));
+    for rank in (1..place.size).map(|i| place.after(i)) {
+        s.take(Giver { rank, bytes: args.recv.bytes(rank) }, 0, args.block(rank));
     }
     args.place_own(place, s);
 }

@@ -3,7 +3,6 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
-//! | host_parts | each rank folds its part of all slots, then all take all parts | 2 ⌈n / limit⌉ host steps | n (1 + 1 / p) into the segment |
 //! | two_level | reduce on each host, allreduce between hosts, bcast; MPICH "smp" | those of the parts | those of the parts |
 //! | recursive_doubling | MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_allgather" | 2 ⌊log2 p⌋ (+ 2) | about 2 n |
@@ -19,13 +18,11 @@ use crate::call::{Data, Place, Reduction};
 use crate::cube::{Cube, Role};
 use crate::hosts::{Team, cost_among};
 use crate::reduce::{self, host_ranges};
-use crate::schedule::{Buffer, Giver, HostStep, Order, Piece, Ranks, Schedule, Span};
+use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
-use std::ops::Range;
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     Algorithm { name: "host", fits: |s, _| s.host, cost: cost_of_host, build: host },
-    Algorithm { name: "host_parts", fits: |s, _| s.host, cost: cost_of_parts, build: host_parts },
     Algorithm {
         name: "rabenseifner",
         fits: |_, _| true,
@@ -68,14 +65,6 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
 /// The last to come folds while the others wait.
 pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
     t.model.steps(s, t.limits.host_steps(s.bytes)) + s.n() * (t.model.fold_us(s) + 2.0 * t.model.copy_us)
-}
-
-/// All fold at once, and meet twice.
-fn cost_of_parts(s: &Shape, t: &Tuning) -> f64 {
-    let share = s.n() / s.p();
-    t.model.steps(s, 2.0 * t.limits.host_steps(s.bytes))
-        + 2.0 * (s.n() + share) * t.model.copy_us
-        + (s.p() - 1.0) * share * t.model.reduce_us
 }
 
 impl Reduction {
@@ -201,49 +190,5 @@ fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
 fn host(data: &Reduction, _: Place, t: &Tuning, s: &mut Schedule) {
     for range in host_ranges(data, t) {
         s.host(HostStep::Allreduce { from: piece(data.input(), &range), into: piece(Buffer::Recv, &range) });
-    }
-}
-
-/// Everybody's piece of the vector lies in its slot; each rank folds a part of it and gives that to all.
-fn host_parts(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
-    let bytes = |range: &Range<u64>| (range.end - range.start) * data.type_size;
-    for range in host_ranges(data, t) {
-        let part_of = |rank| {
-            let part = part(range.end - range.start, place.size, rank);
-            range.start + part.start..range.start + part.end
-        };
-        let own = part_of(place.rank);
-        fold_slots(data, data.input(), &range, &own, piece(Buffer::Recv, &own), place, s);
-        s.exchange(bytes(&own), Ranks::All, Ranks::All);
-        s.put(0, Piece::whole(piece(Buffer::Recv, &own), bytes(&own)));
-        for rank in (1..place.size).map(|i| place.after(i)) {
-            let (part, slot) = (part_of(rank), Giver { rank, bytes: bytes(&part_of(rank)) });
-            s.take(slot, 0, Piece::whole(piece(Buffer::Recv, &part), slot.bytes));
-        }
-    }
-}
-
-/// An exchange in which all give the elements `range` and this rank folds those of `part` into `result`, from the last rank
-/// down to the first, so that their order is kept.
-pub(crate) fn fold_slots(
-    data: &Reduction,
-    input: Buffer,
-    range: &Range<u64>,
-    part: &Range<u64>,
-    result: Span,
-    place: Place,
-    s: &mut Schedule,
-) {
-    let bytes = |elements: u64| elements * data.type_size;
-    let given = bytes(range.end - range.start);
-    let slot = |rank| Giver { rank, bytes: given };
-    let at = bytes(part.start - range.start);
-    // Whoever has no part need not wait.
-    let sources = if part.is_empty() { Ranks::Nobody } else { Ranks::All };
-    s.exchange(given, Ranks::All, sources);
-    s.put(0, Piece::whole(piece(input, range), given));
-    if !part.is_empty() {
-        s.take(slot(place.size - 1), at, Piece::whole(result, bytes(part.end - part.start)));
-        (0..place.size - 1).rev().for_each(|rank| s.fold(slot(rank), at, result));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps | n (p − 1) into the segment |
+//! | host | everybody's slot in the job's segment | one host step | n (p − 1) into the segment |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n p / 2 ⌈log2 p⌉, and packing |
 //! | two_level | through one rank a host, which exchange the blocks of all their ranks at once | 2 + hosts / outstanding | n p² / hosts, and packing |
 //! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
@@ -13,10 +13,9 @@
 //! choice may depend only on the size of the communicator, and between two ranks on all. In place host, bruck and exchange fit.
 
 use crate::call::{Blocks, Place};
-use crate::exchange::{count, cut, fits_slot, share_of_slot, steps};
 use crate::hosts::Team;
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::select::{Algorithm, Shape, Tuning, fits_slot};
 
 pub(crate) struct Args<'a> {
     pub send: Blocks<'a>,
@@ -40,10 +39,7 @@ impl<'a> Args<'a> {
         Algorithm {
             name: "host",
             fits: |s, t| fits_slot(s, t) && (s.uniform || s.size == 2),
-            cost: |s, t| {
-                let others = s.p() - 1.0;
-                t.model.steps(s, count(s.bytes, share_of_slot(s.size, t))) + 2.0 * others * s.n() * t.model.copy_us
-            },
+            cost: |s, t| t.model.steps(s, 1.0) + 2.0 * t.model.slots((s.p() - 1.0) * s.n()),
             build: host,
         },
         Algorithm {
@@ -132,23 +128,18 @@ impl Args<'_> {
 }
 
 /// A slot has the blocks of the ranks after its own, in their order; between two ranks they may differ in length.
-fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     let others = u64::from(place.size - 1);
-    for step in steps(args.known_bytes(place), share_of_slot(place.size, t)) {
-        let given = |rank| {
-            let (span, bytes) = args.given(rank);
-            cut(span, bytes, &step)
-        };
-        s.exchange(given(place.after(1)).bytes * others, Ranks::All, Ranks::All);
-        for i in 1..place.size {
-            let piece = given(place.after(i));
-            s.put(u64::from(i - 1) * piece.bytes, piece);
-        }
-        for i in 1..place.size {
-            let rank = place.after(i);
-            let piece = cut(args.recv.span(Buffer::Recv, rank), args.recv.bytes(rank), &step);
-            s.take(Giver { rank, bytes: piece.bytes * others }, u64::from(place.size - i - 1) * piece.bytes, piece);
-        }
+    let (_, given) = args.given(place.after(1));
+    s.exchange(given * others, Ranks::All, Ranks::All);
+    for i in 1..place.size {
+        s.put(u64::from(i - 1) * given, args.given(place.after(i)).0);
+    }
+    for i in 1..place.size {
+        let rank = place.after(i);
+        let bytes = args.recv.bytes(rank);
+        let slot = Giver { rank, bytes: bytes * others };
+        s.take(slot, u64::from(place.size - i - 1) * bytes, args.recv.span(Buffer::Recv, rank));
     }
     if !args.in_place {
         args.own_block(place, s);

@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | ⌈n / limit⌉ host steps, given ahead | n into the segment |
+//! | host | everybody's slot in the job's segment | one host step | n into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
@@ -11,10 +11,9 @@
 //! only the root knows the counts.
 
 use crate::call::{Blocks, Data, Place};
-use crate::exchange::{count, cut, steps};
 use crate::hosts::{Team, cost_of_blocks, is_run};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::select::{Algorithm, Shape, Tuning, fits_slot};
 use crate::tree::Tree;
 
 pub(crate) struct Args<'a> {
@@ -27,7 +26,13 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
-        Algorithm { name: "host", fits: |s, _| s.host && s.uniform, cost: cost_of_host, build: host },
+        // Only with a core for each: else who waits for the root's flag waits for its turn, as for its message.
+        Algorithm {
+            name: "host",
+            fits: |s, t| fits_slot(s, t) && s.uniform && t.model.load <= 1.0,
+            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.p() * s.n()),
+            build: host,
+        },
         Algorithm {
             name: "binomial",
             fits: |s, _| s.uniform,
@@ -66,29 +71,17 @@ impl Args<'_> {
 }
 
 /// The root copies all blocks out of their slots.
-fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
-    let copies = 1.0 + (s.p() - 1.0) / t.model.load;
-    t.model.steps_ahead(s, count(s.bytes, t.limits.host_bytes)) + s.n() * copies * t.model.copy_us
-}
-
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    let is_root = place.rank == args.root;
     let bytes = args.shape(place, t).bytes;
-    for step in steps(bytes, t.limits.host_bytes) {
-        if !is_root {
-            s.exchange(step.end - step.start, Ranks::One(args.root), Ranks::Nobody);
-            s.put(0, cut(args.send.span(Buffer::Send), bytes, &step));
-            continue;
-        }
-        s.exchange(0, Ranks::Nobody, Ranks::All);
-        for rank in (1..place.size).map(|i| place.after(i)) {
-            let piece = cut(args.recv.span(Buffer::Recv, rank), bytes, &step);
-            s.take(Giver { rank, bytes: piece.bytes }, 0, piece);
-        }
+    if place.rank != args.root {
+        s.exchange(bytes, Ranks::One(args.root), Ranks::Nobody);
+        return s.put(0, args.send.span(Buffer::Send));
     }
-    if is_root {
-        own_block(args, place, s);
+    s.exchange(0, Ranks::Nobody, Ranks::All);
+    for rank in (1..place.size).map(|i| place.after(i)) {
+        s.take(Giver { rank, bytes }, 0, args.recv.span(Buffer::Recv, rank));
     }
+    own_block(args, place, s);
 }
 
 fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {

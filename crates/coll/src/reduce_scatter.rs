@@ -3,7 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
-//! | host_parts | each rank folds its block of all slots | ⌈n / limit⌉ host steps | n into the segment |
+//! | host_parts | each rank folds its block of all slots | one host step | n into the segment |
 //! | host_blocks | each block reduced to its rank by host steps | p ⌈n / p limit⌉ host steps, given ahead | n into the segment |
 //! | two_level | reduce on each host, reduce_scatter between hosts, blocks to their ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
@@ -19,7 +19,7 @@ use crate::call::{Ints, Place, Reduction};
 use crate::cube::{Cube, Role};
 use crate::hosts::{Team, cost_among};
 use crate::reduce::{self, host_ranges};
-use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
+use crate::schedule::{Buffer, Giver, HostStep, Order, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use std::ops::Range;
 
@@ -228,12 +228,20 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
 }
 
-/// All blocks in one slot: what is written in place is read before.
+/// All blocks in one slot: what is written in place is read before. From the last rank down to the first, so that their order is kept.
 fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    let all = 0..args.data.elements();
-    if !all.is_empty() {
-        let own = args.block_of(place.rank);
-        allreduce::fold_slots(&args.data, args.input, &all, &own, args.result(place), place, s);
+    if args.data.elements() == 0 {
+        return;
+    }
+    let (own, result) = (args.block_of(place.rank), args.result(place));
+    let (slot, at) = (|rank| Giver { rank, bytes: args.data.bytes() }, own.start * args.data.type_size);
+    // Whoever has no block need not wait.
+    let sources = if own.is_empty() { Ranks::Nobody } else { Ranks::All };
+    s.exchange(args.data.bytes(), Ranks::All, sources);
+    s.put(0, piece(args.input, &(0..args.data.elements())));
+    if !own.is_empty() {
+        s.take(slot(place.size - 1), at, result);
+        (0..place.size - 1).rev().for_each(|rank| s.fold(slot(rank), at, result));
     }
 }
 

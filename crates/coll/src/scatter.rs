@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | the root's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps, given ahead | n (p − 1) into the segment |
+//! | host | the root's slot in the job's segment | one host step | n (p − 1) into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
 //! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
@@ -10,10 +10,9 @@
 //! n is one block. The mirror of gather.
 
 use crate::call::{Blocks, Data, Place};
-use crate::exchange::{count, cut, fits_slot, share_of_slot, steps};
 use crate::hosts::{Team, cost_of_blocks, is_run};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::select::{Algorithm, Shape, Tuning, fits_slot};
 use crate::tree::{Child, Tree};
 
 pub(crate) struct Args<'a> {
@@ -26,7 +25,13 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
-        Algorithm { name: "host", fits: |s, t| fits_slot(s, t) && s.uniform, cost: cost_of_host, build: host },
+        // Only with a core for each: else who waits for the root's flag waits for its turn, as for its message.
+        Algorithm {
+            name: "host",
+            fits: |s, t| fits_slot(s, t) && s.uniform && t.model.load <= 1.0,
+            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.p() * s.n()),
+            build: host,
+        },
         Algorithm {
             name: "binomial",
             fits: |s, _| s.uniform,
@@ -64,33 +69,19 @@ impl Args<'_> {
     }
 }
 
-/// The root copies all blocks into its slot.
-fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
-    let copies = 1.0 + (s.p() - 1.0) / t.model.load;
-    t.model.steps_ahead(s, count(s.bytes, share_of_slot(s.size, t))) + s.n() * copies * t.model.copy_us
-}
-
-/// The slot has the blocks of the ranks after the root, in their order.
+/// The slot of the root has the blocks of the ranks after it, in their order.
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    let (is_root, others) = (place.rank == args.root, u64::from(place.size - 1));
-    let bytes = args.shape(place, t).bytes;
-    for step in steps(bytes, share_of_slot(place.size, t)) {
-        let each = step.end - step.start;
-        if is_root {
-            s.exchange(each * others, Ranks::All, Ranks::Nobody);
-            for i in 1..place.size {
-                s.put(u64::from(i - 1) * each, cut(args.send.span(Buffer::Send, place.after(i)), bytes, &step));
-            }
-        } else {
-            s.exchange(0, Ranks::Nobody, Ranks::One(args.root));
-            let before = u64::from(place.before(args.root) - 1);
-            let slot = Giver { rank: args.root, bytes: each * others };
-            s.take(slot, before * each, cut(args.recv.span(Buffer::Recv), bytes, &step));
-        }
+    let (bytes, others) = (args.shape(place, t).bytes, u64::from(place.size - 1));
+    if place.rank != args.root {
+        s.exchange(0, Ranks::Nobody, Ranks::One(args.root));
+        let before = u64::from(place.before(args.root) - 1);
+        return s.take(Giver { rank: args.root, bytes: bytes * others }, before * bytes, args.recv.span(Buffer::Recv));
     }
-    if is_root {
-        own_block(args, place, s);
+    s.exchange(bytes * others, Ranks::All, Ranks::Nobody);
+    for i in 1..place.size {
+        s.put(u64::from(i - 1) * bytes, args.send.span(Buffer::Send, place.after(i)));
     }
+    own_block(args, place, s);
 }
 
 fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {

@@ -44,21 +44,6 @@ pub struct Span {
     pub count: u64,
 }
 
-/// Bytes `skip .. skip + bytes` of a span's data, in their packed order: blocks are cut where their types need not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    pub span: Span,
-    pub skip: u64,
-    pub bytes: u64,
-}
-
-impl Piece {
-    /// All of a span of `bytes`.
-    pub const fn whole(span: Span, bytes: u64) -> Piece {
-        Piece { span, skip: 0, bytes }
-    }
-}
-
 impl Span {
     pub const EMPTY: Span = Span { buffer: Buffer::Recv, unit: Unit::Byte, at: 0, count: 0 };
 
@@ -112,13 +97,13 @@ pub enum Comm {
     /// A part of what this rank gives, from byte `at` of its slot on. All are read before anything is taken.
     Put {
         at: u64,
-        from: Piece,
+        from: Span,
     },
     /// What `slot` holds from byte `at` on, once its rank has given. Taken in the order of the list, also from the own slot.
     Take {
         slot: Giver,
         at: u64,
-        into: Piece,
+        into: Span,
     },
     /// The same reduced into this rank's elements: `into = taken op into`.
     Fold {
@@ -326,15 +311,15 @@ impl Schedule {
     }
 
     #[inline]
-    pub(crate) fn put(&mut self, at: u64, from: Piece) {
-        if from.bytes > 0 {
+    pub(crate) fn put(&mut self, at: u64, from: Span) {
+        if !from.is_empty() {
             self.comms.push(Comm::Put { at, from });
         }
     }
 
     /// Waits for the giver also where nothing is taken.
     #[inline]
-    pub(crate) fn take(&mut self, slot: Giver, at: u64, into: Piece) {
+    pub(crate) fn take(&mut self, slot: Giver, at: u64, into: Span) {
         self.comms.push(Comm::Take { slot, at, into });
     }
 

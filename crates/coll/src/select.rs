@@ -106,6 +106,11 @@ impl Model {
         steps * (self.host_us + shape.p() * self.host_rank_us)
     }
 
+    /// Copying `bytes` through slots: with more ranks than cores what comes out of them is in no near cache any more (fitted).
+    pub(crate) fn slots(&self, bytes: f64) -> f64 {
+        bytes * self.copy_us * (self.load / 2.0).max(1.0)
+    }
+
     /// The same where those who only give, or only take, need not wait for each step.
     pub(crate) fn steps_ahead(&self, shape: &Shape, steps: f64) -> f64 {
         self.steps(shape, (steps / STEPS_AHEAD).max(1.0))
@@ -181,6 +186,11 @@ impl Shape {
     pub(crate) fn fold(&self) -> f64 {
         if self.size.is_power_of_two() { 0.0 } else { 2.0 }
     }
+}
+
+/// Whether a slot has room for a block of each other rank.
+pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
+    s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
 }
 
 /// One row of a collective's table.
@@ -364,7 +374,7 @@ fn run<A>(
 }
 
 /// Up to this length a host step is the cheapest wherever there is one: what costs say of other rows takes longer than the step.
-const ALWAYS_BY_FLAGS: u64 = 512;
+pub const ALWAYS_BY_FLAGS: u64 = 512;
 
 /// The forced row if it fits, else the cheapest that does; of equals the first in the table. Rows of host steps come first.
 pub(crate) fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {

@@ -120,19 +120,6 @@ impl Memory {
         Ok(())
     }
 
-    /// Writes some of a span's cells, from its `skip`th on.
-    pub fn write_part(&mut self, span: &Span, skip: usize, data: &[Cell]) -> Result<(), String> {
-        if !self.writable {
-            return Err(format!("{span:?} is written"));
-        }
-        let places: Vec<usize> = self.pieces(span)?.ranges().flatten().collect();
-        let places = places
-            .get(skip..skip + data.len())
-            .ok_or_else(|| format!("{} cells after {skip} arrive in {span:?}", data.len()))?;
-        places.iter().zip(data).for_each(|(&place, &new)| self.cells[place] = new);
-        Ok(())
-    }
-
     /// What a reduction has used up.
     pub fn spend(&mut self, span: &Span) -> Result<(), String> {
         for range in self.pieces(span)?.ranges() {

@@ -5,7 +5,7 @@
 
 use super::memory::{Cell, Memory, UNWRITTEN};
 use super::terms::Terms;
-use crate::schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Piece, Ranks, Schedule, Span, Unit};
+use crate::schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Schedule, Span, Unit};
 use std::collections::{HashMap, VecDeque};
 
 /// One rank: its buffers and its schedule.
@@ -291,7 +291,7 @@ impl<'a> Net<'a> {
         schedule.round(*round).comms.to_vec()
     }
 
-    /// A piece's cells: user memory counts them, whatever bytes they stand for.
+    /// Bytes of a slot as cells: user memory counts them, whatever bytes they stand for.
     fn cells(&self, bytes: u64) -> usize {
         (bytes / self.rules.cell_bytes) as usize
     }
@@ -300,16 +300,15 @@ impl<'a> Net<'a> {
     fn fill_slot(&mut self, rank: usize, gives: u64) -> Result<Vec<Cell>, String> {
         let mut slot = vec![UNWRITTEN; self.cells(gives)];
         for comm in self.comms(rank) {
-            let Comm::Put { at, from: Piece { span, skip, bytes } } = comm else { continue };
-            let (at, skip, cells) = (self.cells(at), self.cells(skip), self.cells(bytes));
+            let Comm::Put { at, from: span } = comm else { continue };
+            let at = self.cells(at);
             let mut data = Vec::new();
             self.ranks[rank].memory(span.buffer)?.read(&span, &mut data)?;
-            let data = data.get(skip..skip + cells).ok_or_else(|| format!("{comm:?} is longer than its span"))?;
-            let room = slot.get_mut(at..at + cells).ok_or_else(|| format!("{comm:?} is outside its slot"))?;
+            let room = slot.get_mut(at..at + data.len()).ok_or_else(|| format!("{comm:?} is outside its slot"))?;
             if room.iter().any(|&cell| cell != UNWRITTEN) {
                 return Err(format!("{comm:?} overlaps another part of its slot"));
             }
-            room.copy_from_slice(data);
+            room.copy_from_slice(&data);
         }
         if slot.contains(&UNWRITTEN) { Err(format!("rank {rank} leaves a part of its slot empty")) } else { Ok(slot) }
     }
@@ -341,14 +340,11 @@ impl<'a> Net<'a> {
     fn take_out(&mut self, rank: usize, comm: Comm, slot: &[Cell]) -> Result<(), String> {
         let outside = || format!("{comm:?} is outside its slot");
         match comm {
-            Comm::Take { at, into: Piece { span, skip, bytes }, .. } => {
-                let (at, skip, cells) = (self.cells(at), self.cells(skip), self.cells(bytes));
-                if cells == 0 {
-                    return Ok(());
-                }
+            Comm::Take { at, into, .. } => {
+                let (at, memory) = (self.cells(at), self.ranks[rank].memory(into.buffer)?);
+                let cells = memory.volume(&into)?;
                 let data = slot.get(at..at + cells).ok_or_else(outside)?;
-                let memory = self.ranks[rank].memory(span.buffer)?;
-                memory.write_part(&span, skip, data)
+                memory.write(&into, data)
             }
             Comm::Fold { at, into, .. } => {
                 let mut own = Vec::new();

@@ -6,7 +6,7 @@
 //!
 //! Before it: `run` and the short ways of `whole` and `reductions`; after it: `flags`, `transport::Idle`.
 
-use super::exchange::Traded;
+use super::exchange::{OnBlock, Trade};
 use super::flags::exchange::Exchange;
 use super::flags::{BYTES_MAX, Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
 use crate::buffer::Buffer;
@@ -235,8 +235,9 @@ impl Host {
 
     /// The same of an exchange.
     #[inline]
-    pub fn poll_exchange(&mut self, phase: &mut Phase, step: &Exchange, traded: &mut Traded<'_>) -> Option<Ended> {
-        self.seat.exchange(phase, step, &self.board, &mut traded.on(&self.board.block))
+    pub fn poll_exchange(&mut self, phase: &mut Phase, step: &Exchange, trade: &mut impl Trade) -> Option<Ended> {
+        let mut moves = OnBlock { trade, block: &self.board.block };
+        self.seat.exchange(phase, step, &self.board, &mut moves)
     }
 
     fn missing(&self) -> Option<usize> {
@@ -291,9 +292,9 @@ pub fn exchange(
     call: &'static str,
     phase: Phase,
     step: &Exchange,
-    traded: &mut Traded<'_>,
+    trade: &mut impl Trade,
 ) -> Result<()> {
-    complete(process, comm, host, call, phase, step.bytes, |host, phase| host.poll_exchange(phase, step, traded))
+    complete(process, comm, host, call, phase, step.bytes, |host, phase| host.poll_exchange(phase, step, trade))
 }
 
 /// Polls a step of `bytes` to its end.

@@ -34,11 +34,14 @@ pub use nonblocking::Way;
 pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 pub use whole::{barrier, barrier_of, bcast};
 
+use crate::buffer::Buf;
 use crate::comm::{Comm, CommRef};
 use crate::misuse;
 use crate::ops::Reducer;
 use crate::process::{self, Process};
 use agreement::Agreement;
+use exchange::{Even, Pattern};
+use flags::Phase;
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Error, Handle, Result, param};
 use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Schedule, Sides, Tuning, plan, plan_between};
@@ -81,7 +84,16 @@ struct Ready {
 }
 
 /// The collectives that have one.
-const LEAN: [Collective; 4] = [Collective::Barrier, Collective::Bcast, Collective::Reduce, Collective::Allreduce];
+const LEAN: [Collective; 8] = [
+    Collective::Barrier,
+    Collective::Bcast,
+    Collective::Reduce,
+    Collective::Allreduce,
+    Collective::Gather,
+    Collective::Scatter,
+    Collective::Allgather,
+    Collective::Alltoall,
+];
 
 /// The buffers of a call, and its operation.
 #[derive(Clone, Default)]
@@ -157,6 +169,29 @@ impl Desk {
     fn lean(&mut self, way: Way) -> Option<&mut Host> {
         let ready = self.ready.as_ref()?;
         if ready.lean && way == Way::Blocking { self.host.as_mut() } else { None }
+    }
+
+    /// Carries out a call of short equal blocks in one step through flags, if it is one.
+    #[inline]
+    fn exchange(
+        &mut self,
+        way: Way,
+        process: &'static Process,
+        comm: &Comm,
+        name: &'static str,
+        pattern: Pattern,
+        (send, recv): (Option<&Buf>, Option<&Buf>),
+    ) -> Option<Result<Handle>> {
+        // As the rows "host" of the two with a root have it.
+        let is_rooted = matches!(pattern, Pattern::Gather { .. } | Pattern::Scatter { .. });
+        if is_rooted && self.ready.is_none_or(|ready| ready.tuning.model.load > 1.0) {
+            return None;
+        }
+        let host = self.lean(way)?;
+        let mut even = Even::of(pattern, Place { rank: comm.rank(), size: comm.size() }, send, recv)?;
+        let done = host::exchange(process, comm, host, name, Phase::Enter, &even.exchange(), &mut even);
+        even.keep_own();
+        Some(done.map(|()| Handle::NULL))
     }
 
     /// Whether members compare what they call.

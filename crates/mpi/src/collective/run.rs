@@ -12,7 +12,7 @@
 //! Before it: `movement`, `reductions`, `whole`; after it: `memory`, `pt2pt`, `host`.
 
 use super::Job;
-use super::exchange::Traded;
+use super::exchange::Round;
 use super::flags::exchange::Exchange;
 use super::flags::{Ended, Kind, Phase};
 use super::host::{self, Folding, Host, Parts};
@@ -216,8 +216,8 @@ impl Run {
         call: &'static str,
         phase: Phase,
     ) {
-        if let Some((step, mut traded)) = self.exchange() {
-            if let Err(error) = host::exchange(process, comm, host, call, phase, &step, &mut traded) {
+        if let Some((step, mut round)) = self.exchange() {
+            if let Err(error) = host::exchange(process, comm, host, call, phase, &step, &mut round) {
                 keep_first(&mut self.failure, error);
             }
             return;
@@ -232,8 +232,8 @@ impl Run {
     }
 
     /// The round as an exchange, if it is one.
-    fn exchange(&mut self) -> Option<(Exchange, Traded<'_>)> {
-        Traded::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())
+    fn exchange(&mut self) -> Option<(Exchange, Round<'_>)> {
+        Round::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())
     }
 
     /// Posts the receives of the round and starts its sends.
@@ -290,8 +290,8 @@ impl Run {
     }
 
     fn host_step(&mut self, host: &mut Host, mut phase: Phase) -> bool {
-        if let Some((step, mut traded)) = self.exchange() {
-            let ended = host.poll_exchange(&mut phase, &step, &mut traded);
+        if let Some((step, mut round)) = self.exchange() {
+            let ended = host.poll_exchange(&mut phase, &step, &mut round);
             self.stage = Stage::Host(phase);
             if ended == Some(Ended::Mismatch) {
                 keep_first(&mut self.failure, host::mismatch("collective", step.bytes));
