@@ -45,6 +45,10 @@ fn more_ranks_than_cores_share_long_data_through_flags_too() {
     let alltoall = Call::Alltoall { send: blocks, recv: blocks, in_place: false };
     let allgather = Call::Allgather { send: bytes(1 << 20), recv: blocks, in_place: false };
     assert_eq!((chosen(alltoall, 3, 8, &crowded), chosen(allgather, 3, 8, &crowded)), ("spread", "spread"));
+    let blocks = Blocks::regular(1 << 10, 1);
+    let alltoall = Call::Alltoall { send: blocks, recv: blocks, in_place: false };
+    let allgather = Call::Allgather { send: bytes(1 << 10), recv: blocks, in_place: false };
+    assert_eq!((chosen(alltoall, 3, 8, &crowded), chosen(allgather, 3, 8, &crowded)), ("host", "host"));
     // With a core for each, both ends of a message copy at the same time.
     let alone = Tuning { model: Model::SHARED_MEMORY, ..crowded };
     assert_eq!(chosen(Call::Bcast { root: 1, data: bytes(4096) }, 0, 2, &alone), "host");
