@@ -1,7 +1,7 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
 //! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
-//! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short barriers, broadcasts and reductions among ranks of one host go straight to `host`.
+//! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short calls among ranks of one host go straight to `host`.
 //! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
 //! threads on different ones do not meet.
 //!
@@ -187,8 +187,11 @@ impl Desk {
         if is_rooted && self.ready.is_none_or(|ready| ready.tuning.model.load > 1.0) {
             return None;
         }
-        let host = self.lean(way)?;
+        self.lean(way)?;
         let mut even = Even::of(pattern, Place { rank: comm.rank(), size: comm.size() }, send, recv)?;
+        // Ranks whose buffers are not as plain plan the call, and count it.
+        self.next_tag(way);
+        let host = self.lean(way)?;
         let done = host::exchange(process, comm, host, name, Phase::Enter, &even.exchange(), &mut even);
         even.keep_own();
         Some(done.map(|()| Handle::NULL))
