@@ -322,10 +322,11 @@ impl<'a> Net<'a> {
             seen[owner as usize] = true;
             let HostStep::Exchange { gives, readers, .. } = steps[owner as usize] else { return Err(mixed(steps)) };
             let is_own = owner as usize == rank;
+            let is_agreed = names(readers, owner as usize, rank) && names(sources, rank, owner as usize);
             if bytes != gives || readers == Ranks::Nobody {
                 return Err(format!("{comm:?} of a slot with {gives} bytes for {readers:?}"));
             }
-            if !is_own && !(names(readers, owner as usize, rank) && names(sources, rank, owner as usize)) {
+            if !is_own && !is_agreed {
                 return Err(format!("{comm:?} between ranks that do not name each other"));
             }
             self.take_out(rank, comm, &slots[owner as usize])?;
