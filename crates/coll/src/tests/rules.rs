@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Place, Reduction};
 use crate::check::{Layout, Member, Memory, Rules, Terms, run};
-use crate::schedule::{Buffer, Comm, HostStep, Order, Schedule, Span};
+use crate::schedule::{Buffer, Comm, Giver, HostStep, Order, Ranks, Schedule, Span};
 use crate::select::{Collective, plan};
 
 /// Two ranks with four elements each in `Send` and room for four in `Recv`, and what `write` gives each.
@@ -198,6 +198,29 @@ fn host_steps_are_held_to_their_rules() {
     });
     let elsewhere = outcome(1, 0, |_, s| s.host(HostStep::Barrier));
     assert!(elsewhere.is_err_and(|why| why.contains("not on one host")));
+}
+
+#[test]
+fn exchanges_are_held_to_their_rules() {
+    // Each gives two elements of eight bytes and takes `taken` of those that it believes to be `believed` bytes.
+    let swap = |put: u64, readers: Ranks, believed: u64, taken: u64| {
+        move |rank: u32, s: &mut Schedule| {
+            s.exchange(16, readers, Ranks::All);
+            s.put(0, send(0, put));
+            s.take(Giver { rank: 1 - rank, bytes: believed }, 0, recv(0, taken));
+        }
+    };
+    for seed in 0..8 {
+        outcome(seed, 16, swap(2, Ranks::All, 16, 2)).unwrap();
+    }
+    finds("leaves a part of its slot empty", swap(1, Ranks::All, 16, 2));
+    finds("is outside its slot", swap(3, Ranks::All, 16, 2));
+    finds("of a slot with 16 bytes", swap(2, Ranks::All, 8, 1));
+    finds("is outside its slot", swap(2, Ranks::All, 16, 3));
+    finds("do not name each other", swap(2, Ranks::Above, 16, 2));
+    finds("of a slot with 16 bytes for Nobody", swap(2, Ranks::Nobody, 16, 2));
+    finds("not all are waited for", |_, s| s.exchange(0, Ranks::Nobody, Ranks::All));
+    finds("a host step has 24 bytes, the limit is 16", |_, s| s.exchange(24, Ranks::All, Ranks::Nobody));
 }
 
 #[test]
