@@ -2,6 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | host | everybody's slot in the job's segment | one host step | a block into the segment |
 //! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
 //! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
 //! | two_level | to one rank a host, exchanged between these, back by a tree | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
@@ -12,7 +13,7 @@
 
 use crate::call::{Blocks, Data, Place};
 use crate::hosts::{Team, is_run};
-use crate::schedule::{Buffer, Schedule, Span};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 
 pub(crate) struct Args<'a> {
@@ -30,6 +31,12 @@ fn contention(t: &Tuning) -> f64 {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm {
+            name: "host",
+            fits: |s, _| s.host,
+            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.n()),
+            build: host,
+        },
         Algorithm {
             name: "recursive_doubling",
             fits: |s, _| s.uniform && s.size.is_power_of_two(),
@@ -83,7 +90,7 @@ fn share(s: &Shape) -> f64 {
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place) -> Shape {
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
         let bytes = if self.uniform {
             self.recv.bytes(0) * u64::from(place.size)
         } else {
@@ -95,7 +102,14 @@ impl Args<'_> {
             uniform: self.uniform,
             commutative: true,
             in_place: self.in_place,
-            host: false,
+            host: tuning.one_host && place.size > 1 && self.longest(place) <= tuning.limits.host_bytes,
+        }
+    }
+
+    fn longest(&self, place: Place) -> u64 {
+        match self.uniform {
+            true => self.recv.bytes(0),
+            false => (0..place.size).map(|rank| self.recv.bytes(rank)).max().unwrap_or(0),
         }
     }
 
@@ -120,6 +134,16 @@ impl Args<'_> {
             s.copy(self.own(place), self.block(place.rank));
         }
     }
+}
+
+/// Each takes the others' blocks beginning with its neighbour's, so that not all read one slot at once.
+fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    s.exchange(args.recv.bytes(place.rank), Ranks::All, Ranks::All);
+    s.put(0, args.own(place));
+    for rank in (1..place.size).map(|i| place.after(i)) {
+        s.take(Giver { rank, bytes: args.recv.bytes(rank) }, 0, args.block(rank));
+    }
+    args.place_own(place, s);
 }
 
 /// In round k blocks go around in aligned groups of 2^k.
@@ -187,9 +211,9 @@ fn exchange(args: &Args, between: &Team, t: &Tuning, s: &mut Schedule) {
 }
 
 /// Blocks lie packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
-fn bruck(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn bruck(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let size = place.size;
-    let total: u64 = args.shape(place).bytes;
+    let total: u64 = args.shape(place, t).bytes;
     let packed = s.scratch_bytes(total);
     s.copy(args.own(place), Span::bytes(packed, 0, args.recv.bytes(place.rank)));
     let bytes = |first: u32, count: u32| match args.uniform {

@@ -2,6 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends |
 //! |---|---|---|---|
+//! | host | everybody's slot in the job's segment | one host step | n (p − 1) into the segment |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n p / 2 ⌈log2 p⌉, and packing |
 //! | two_level | through one rank a host, which exchange the blocks of all their ranks at once | 2 + hosts / outstanding | n p² / hosts, and packing |
 //! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
@@ -9,12 +10,12 @@
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
 //!
 //! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their
-//! choice may depend only on the size of the communicator. In place only bruck and exchange fit.
+//! choice may depend only on the size of the communicator, and between two ranks on all. In place host, bruck and exchange fit.
 
 use crate::call::{Blocks, Place};
 use crate::hosts::Team;
-use crate::schedule::{Buffer, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning, fits_slot};
 
 pub(crate) struct Args<'a> {
     pub send: Blocks<'a>,
@@ -35,6 +36,12 @@ const COPY_STEP_US: f64 = 0.02;
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm {
+            name: "host",
+            fits: |s, t| fits_slot(s, t) && (s.uniform || s.size == 2),
+            cost: |s, t| t.model.steps(s, 1.0) + 2.0 * t.model.slots((s.p() - 1.0) * s.n()),
+            build: host,
+        },
         Algorithm {
             name: "bruck",
             fits: |s, _| s.uniform,
@@ -87,19 +94,55 @@ impl<'a> Args<'a> {
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place) -> Shape {
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
         Shape {
             size: place.size,
-            bytes: if self.uniform { self.recv.bytes(0) } else { 0 },
+            bytes: self.known_bytes(place),
             uniform: self.uniform,
             commutative: true,
             in_place: self.in_place,
-            host: false,
+            host: tuning.one_host && place.size > 1,
+        }
+    }
+
+    /// The longest block, as far as all ranks know it.
+    fn known_bytes(&self, place: Place) -> u64 {
+        match place.size {
+            _ if self.uniform => self.recv.bytes(0),
+            2 => self.recv.bytes(1 - place.rank).max(self.given(1 - place.rank).1),
+            _ => 0,
+        }
+    }
+
+    /// What goes to a rank, and its bytes.
+    fn given(&self, rank: u32) -> (Span, u64) {
+        match self.in_place {
+            true => (self.recv.span(Buffer::Recv, rank), self.recv.bytes(rank)),
+            false => (self.send.span(Buffer::Send, rank), self.send.bytes(rank)),
         }
     }
 
     fn own_block(&self, place: Place, s: &mut Schedule) {
         s.copy(self.send.span(Buffer::Send, place.rank), self.recv.span(Buffer::Recv, place.rank));
+    }
+}
+
+/// A slot has the blocks of the ranks after its own, in their order; between two ranks they may differ in length.
+fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let others = u64::from(place.size - 1);
+    let (_, given) = args.given(place.after(1));
+    s.exchange(given * others, Ranks::All, Ranks::All);
+    for i in 1..place.size {
+        s.put(u64::from(i - 1) * given, args.given(place.after(i)).0);
+    }
+    for i in 1..place.size {
+        let rank = place.after(i);
+        let bytes = args.recv.bytes(rank);
+        let slot = Giver { rank, bytes: bytes * others };
+        s.take(slot, u64::from(place.size - i - 1) * bytes, args.recv.span(Buffer::Recv, rank));
+    }
+    if !args.in_place {
+        args.own_block(place, s);
     }
 }
 

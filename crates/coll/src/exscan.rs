@@ -2,15 +2,17 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | host | each folds the slots of those below | one host step | n into the segment |
 //! | two_level | on each host, then the hosts' totals; MPICH "smp" of MPI_Scan | those of both parts, and a tree | those of the parts |
 //! | chain | MPICH "linear" of MPI_Scan | p − 1, two a rank | n |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
 //!
 //! Keeps rank order. The receive buffer of rank 0 is not touched.
 
+use crate::accumulate::piece;
 use crate::call::{Place, Reduction};
 use crate::scan;
-use crate::schedule::{Buffer, Order, Schedule, Span};
+use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Tuning};
 
 pub(crate) struct Args {
@@ -21,6 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
+    Algorithm { name: "host", fits: scan::is_one_step, cost: scan::cost_of_host, build: host },
     Algorithm {
         name: "two_level",
         fits: |_, t| t.has_hosts_in_order(),
@@ -44,6 +47,20 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
 impl Args {
     pub fn new(data: Reduction) -> Args {
         Args { data, input: data.input(), output: Buffer::Recv }
+    }
+}
+
+fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    let (all, bytes) = (0..args.data.elements(), args.data.bytes());
+    if all.is_empty() {
+        return;
+    }
+    let (slot, result) = (|rank| Giver { rank, bytes }, piece(args.output, &all));
+    s.exchange(bytes, Ranks::Above, Ranks::Below);
+    s.put(0, piece(args.input, &all));
+    if let Some(nearest) = place.rank.checked_sub(1) {
+        s.take(slot(nearest), 0, result);
+        (0..nearest).rev().for_each(|rank| s.fold(slot(rank), 0, result));
     }
 }
 

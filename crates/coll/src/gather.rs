@@ -2,6 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | host | everybody's slot in the job's segment | one host step | n into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
@@ -11,8 +12,8 @@
 
 use crate::call::{Blocks, Data, Place};
 use crate::hosts::{Team, cost_of_blocks, is_run};
-use crate::schedule::{Buffer, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning, fits_slot};
 use crate::tree::Tree;
 
 pub(crate) struct Args<'a> {
@@ -25,6 +26,13 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        // Only with a core for each: else who waits for the root's flag waits for its turn, as for its message.
+        Algorithm {
+            name: "host",
+            fits: |s, t| fits_slot(s, t) && s.uniform && t.model.load <= 1.0,
+            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.p() * s.n()),
+            build: host,
+        },
         Algorithm {
             name: "binomial",
             fits: |s, _| s.uniform,
@@ -49,7 +57,7 @@ impl<'a> Args<'a> {
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place) -> Shape {
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
         let bytes = if !self.uniform {
             0
         } else if place.rank == self.root {
@@ -57,8 +65,23 @@ impl Args<'_> {
         } else {
             self.send.bytes()
         };
-        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host: false }
+        let host = tuning.one_host && place.size > 1;
+        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host }
     }
+}
+
+/// The root copies all blocks out of their slots.
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let bytes = args.shape(place, t).bytes;
+    if place.rank != args.root {
+        s.exchange(bytes, Ranks::One(args.root), Ranks::Nobody);
+        return s.put(0, args.send.span(Buffer::Send));
+    }
+    s.exchange(0, Ranks::Nobody, Ranks::All);
+    for rank in (1..place.size).map(|i| place.after(i)) {
+        s.take(Giver { rank, bytes }, 0, args.recv.span(Buffer::Recv, rank));
+    }
+    own_block(args, place, s);
 }
 
 fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {

@@ -40,6 +40,6 @@ mod survey;
 pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
 pub use hosts::{Hosts, by_host};
 pub use inter::{NOBODY, Sides, plan_between};
-pub use schedule::{Buffer, Comm, HostStep, Local, Order, Round, Schedule, Scratch, Span, Unit};
+pub use schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Round, Schedule, Scratch, Span, Unit};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};
 pub use survey::choices;

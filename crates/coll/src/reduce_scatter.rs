@@ -3,6 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
+//! | host_parts | each rank folds its block of all slots | one host step | n into the segment |
 //! | host_blocks | each block reduced to its rank by host steps | p ⌈n / p limit⌉ host steps, given ahead | n into the segment |
 //! | two_level | reduce on each host, reduce_scatter between hosts, blocks to their ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
@@ -18,7 +19,7 @@ use crate::call::{Ints, Place, Reduction};
 use crate::cube::{Cube, Role};
 use crate::hosts::{Team, cost_among};
 use crate::reduce::{self, host_ranges};
-use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
+use crate::schedule::{Buffer, Giver, HostStep, Order, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 use std::ops::Range;
 
@@ -47,6 +48,15 @@ impl Edges {
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
+    Algorithm {
+        name: "host_parts",
+        fits: |s, t| s.host && s.bytes <= t.limits.host_bytes,
+        cost: |s, t| {
+            let share = s.n() / s.p();
+            t.model.steps(s, 1.0) + (s.n() + share) * t.model.copy_us + (s.p() - 1.0) * share * t.model.reduce_us
+        },
+        build: host_parts,
+    },
     Algorithm { name: "host", fits: |s, _| s.host, cost: allreduce::cost_of_host, build: host },
     Algorithm {
         name: "host_blocks",
@@ -216,6 +226,23 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         s.host(HostStep::Allreduce { from: piece(args.input, &range), into: piece(whole, &range) });
     }
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
+}
+
+/// All blocks in one slot: what is written in place is read before. From the last rank down to the first, so that their order is kept.
+fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+    if args.data.elements() == 0 {
+        return;
+    }
+    let (own, result) = (args.block_of(place.rank), args.result(place));
+    let (slot, at) = (|rank| Giver { rank, bytes: args.data.bytes() }, own.start * args.data.type_size);
+    // Whoever has no block need not wait.
+    let sources = if own.is_empty() { Ranks::Nobody } else { Ranks::All };
+    s.exchange(args.data.bytes(), Ranks::All, sources);
+    s.put(0, piece(args.input, &(0..args.data.elements())));
+    if !own.is_empty() {
+        s.take(slot(place.size - 1), at, result);
+        (0..place.size - 1).rev().for_each(|rank| s.fold(slot(rank), at, result));
+    }
 }
 
 /// Whoever has given a block goes on to the next; only its own holds a rank up.

@@ -2,20 +2,34 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | host | each folds the slots of those below | one host step | n into the segment |
+//! | host_chain | pieces from slot to slot, one rank a step | ⌈n / limit⌉ + p − 1 host steps | n into the segment |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
 //! | two_level | on each host, then an exscan of the hosts' totals; MPICH "smp" | those of both parts, and a tree | those of the parts |
 //! | chain | MPICH "linear" | p − 1, two a rank | n |
 //!
-//! Both keep rank order.
+//! All keep rank order.
 
-use crate::accumulate::{Accumulator, Side};
+use crate::accumulate::{Accumulator, Side, piece};
 use crate::call::{Place, Reduction};
 use crate::exscan;
 use crate::hosts::{Team, cost_among};
-use crate::schedule::{Buffer, Order, Schedule, Span};
+use crate::reduce::host_ranges;
+use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
+    Algorithm { name: "host", fits: is_one_step, cost: cost_of_host, build: host },
+    Algorithm {
+        name: "host_chain",
+        fits: |s, _| s.host,
+        cost: |s, t| {
+            let (steps, passed) = (t.limits.host_steps(s.bytes), s.p() - 1.0);
+            let each = s.n() * (1.0 + passed / steps / t.model.load) * (2.0 * t.model.copy_us + t.model.reduce_us);
+            t.model.steps(s, steps + passed) + each
+        },
+        build: host_chain,
+    },
     Algorithm {
         name: "two_level",
         fits: |_, t| t.has_hosts_in_order(),
@@ -31,9 +45,61 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     },
 ];
 
+/// More steps than one gain nothing on a chain.
+pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
+    s.host && s.bytes <= t.limits.host_bytes
+}
+
+/// The last rank folds all slots, of all ranks half of them.
+pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
+    let folds = (s.p() - 1.0) * if t.model.load > 1.0 { 0.5 } else { 1.0 };
+    t.model.steps(s, 1.0) + s.n() * (2.0 * t.model.copy_us + folds * t.model.reduce_us)
+}
+
 /// Rank after rank: each has its core for itself.
 pub(crate) fn cost_of_chain(s: &Shape, t: &Tuning) -> f64 {
     (s.p() - 1.0) * (t.model.message_us + s.n() * (t.model.byte_us + t.model.reduce_us) / t.model.load)
+}
+
+/// All give, also the last one, who takes its own operand from its slot.
+fn host(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+    let all = 0..data.elements();
+    if all.is_empty() {
+        return;
+    }
+    let (slot, result) = (|rank| Giver { rank, bytes: data.bytes() }, piece(Buffer::Recv, &all));
+    s.exchange(data.bytes(), Ranks::Above, Ranks::Below);
+    s.put(0, piece(data.input(), &all));
+    if !data.in_place {
+        s.take(slot(place.rank), 0, result);
+    }
+    (0..place.rank).rev().for_each(|rank| s.fold(slot(rank), 0, result));
+}
+
+/// In each step a rank gives the piece that it has just folded and folds its own with what the one below gives: the piece after it.
+fn host_chain(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
+    let ranges: Vec<_> = host_ranges(data, t).collect();
+    if ranges.is_empty() {
+        return;
+    }
+    let (rank, last) = (place.rank as usize, place.size as usize - 1);
+    let mut acc = Accumulator::new(data.input(), Buffer::Recv);
+    acc.settle(s, &(0..data.elements()));
+    for step in 0..ranges.len() + last {
+        let bytes = |piece: usize| (ranges[piece].end - ranges[piece].start) * data.type_size;
+        let gives = step.checked_sub(rank).filter(|&piece| piece < ranges.len() && rank < last);
+        let takes = (step + 1).checked_sub(rank).filter(|&piece| piece < ranges.len() && rank > 0);
+        let readers = gives.map_or(Ranks::Nobody, |_| Ranks::One(place.rank + 1));
+        let sources = takes.map_or(Ranks::Nobody, |_| Ranks::One(place.rank - 1));
+        s.exchange(gives.map_or(0, bytes), readers, sources);
+        if let Some(given) = gives {
+            s.put(0, piece(Buffer::Recv, &ranges[given]));
+        }
+        if let Some(taken) = takes {
+            let slot = Giver { rank: place.rank - 1, bytes: bytes(taken) };
+            s.fold(slot, 0, piece(Buffer::Recv, &ranges[taken]));
+        }
+    }
 }
 
 /// After round k a rank has the reduction of the 2^(k+1) ranks up to itself, or of all up to itself.

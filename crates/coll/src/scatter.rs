@@ -2,6 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
+//! | host | the root's slot in the job's segment | one host step | n (p − 1) into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
 //! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
@@ -10,8 +11,8 @@
 
 use crate::call::{Blocks, Data, Place};
 use crate::hosts::{Team, cost_of_blocks, is_run};
-use crate::schedule::{Buffer, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
+use crate::select::{Algorithm, Shape, Tuning, fits_slot};
 use crate::tree::{Child, Tree};
 
 pub(crate) struct Args<'a> {
@@ -24,6 +25,13 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        // Only with a core for each: else who waits for the root's flag waits for its turn, as for its message.
+        Algorithm {
+            name: "host",
+            fits: |s, t| fits_slot(s, t) && s.uniform && t.model.load <= 1.0,
+            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.p() * s.n()),
+            build: host,
+        },
         Algorithm {
             name: "binomial",
             fits: |s, _| s.uniform,
@@ -48,7 +56,7 @@ impl<'a> Args<'a> {
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place) -> Shape {
+    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
         let bytes = if !self.uniform {
             0
         } else if place.rank == self.root {
@@ -56,8 +64,24 @@ impl Args<'_> {
         } else {
             self.recv.bytes()
         };
-        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host: false }
+        let host = tuning.one_host && place.size > 1;
+        Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host }
     }
+}
+
+/// The slot of the root has the blocks of the ranks after it, in their order.
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let (bytes, others) = (args.shape(place, t).bytes, u64::from(place.size - 1));
+    if place.rank != args.root {
+        s.exchange(0, Ranks::Nobody, Ranks::One(args.root));
+        let before = u64::from(place.before(args.root) - 1);
+        return s.take(Giver { rank: args.root, bytes: bytes * others }, before * bytes, args.recv.span(Buffer::Recv));
+    }
+    s.exchange(bytes * others, Ranks::All, Ranks::Nobody);
+    for i in 1..place.size {
+        s.put(u64::from(i - 1) * bytes, args.send.span(Buffer::Send, place.after(i)));
+    }
+    own_block(args, place, s);
 }
 
 fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {

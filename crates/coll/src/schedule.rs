@@ -91,8 +91,44 @@ pub enum Comm {
         from: u32,
         into: Span,
     },
-    /// A step of the whole communicator through the job's shared segment; alone in its round.
+    /// A step of the whole communicator through the job's shared segment; alone in its round, but for the next two, which
+    /// belong to `HostStep::Exchange`.
     Host(HostStep),
+    /// A part of what this rank gives, from byte `at` of its slot on. All are read before anything is taken.
+    Put {
+        at: u64,
+        from: Span,
+    },
+    /// What `slot` holds from byte `at` on, once its rank has given. Taken in the order of the list, also from the own slot.
+    Take {
+        slot: Giver,
+        at: u64,
+        into: Span,
+    },
+    /// The same reduced into this rank's elements: `into = taken op into`.
+    Fold {
+        slot: Giver,
+        at: u64,
+        into: Span,
+    },
+}
+
+/// The slot of a rank, which has `bytes` there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Giver {
+    pub rank: u32,
+    pub bytes: u64,
+}
+
+/// Ranks as the one that speaks sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks {
+    Nobody,
+    One(u32),
+    Below,
+    Above,
+    /// Everybody else.
+    All,
 }
 
 /// A collective of ranks on one host through flags and small buffers of the job's shared segment. Every
@@ -116,6 +152,14 @@ pub enum HostStep {
     Allreduce {
         from: Span,
         into: Span,
+    },
+    /// Ranks give and take: the round's other steps say what. Who has no readers gives nothing. `All` as `sources` says that
+    /// this rank takes something from, or waits for, each of the others.
+    Exchange {
+        /// Bytes of this rank's slot.
+        gives: u64,
+        readers: Ranks,
+        sources: Ranks,
     },
 }
 
@@ -188,6 +232,11 @@ impl Schedule {
         (0..self.len()).map(|i| self.round(i))
     }
 
+    /// Whether all its communication is host steps.
+    pub fn is_by_flags(&self) -> bool {
+        !self.comms.iter().any(|step| matches!(step, Comm::Send { .. } | Comm::Recv { .. }))
+    }
+
     pub fn scratch(&self) -> &[Scratch] {
         &self.scratch
     }
@@ -255,6 +304,30 @@ impl Schedule {
         self.end_round();
     }
 
+    /// Begins the round of an exchange; `put`, `take` and `fold` follow, in this order.
+    pub(crate) fn exchange(&mut self, gives: u64, readers: Ranks, sources: Ranks) {
+        self.end_round();
+        self.comm(Comm::Host(HostStep::Exchange { gives, readers, sources }));
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, at: u64, from: Span) {
+        if !from.is_empty() {
+            self.comms.push(Comm::Put { at, from });
+        }
+    }
+
+    /// Waits for the giver also where nothing is taken.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: Giver, at: u64, into: Span) {
+        self.comms.push(Comm::Take { slot, at, into });
+    }
+
+    #[inline]
+    pub(crate) fn fold(&mut self, slot: Giver, at: u64, into: Span) {
+        self.comms.push(Comm::Fold { slot, at, into });
+    }
+
     /// Data that are where they belong stay there.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {
@@ -305,7 +378,7 @@ impl Schedule {
                 Comm::Send { to: peer, from: place } | Comm::Recv { from: peer, into: place } => {
                     (*peer, *place) = (number(*peer), span(*place));
                 }
-                Comm::Host(_) => unreachable!("a host step is of the whole communicator"),
+                _ => unreachable!("a host step is of the whole communicator"),
             }
         }
         for Local::Copy { from, into } | Local::Reduce { from, into, .. } in &mut self.locals[locals as usize..] {

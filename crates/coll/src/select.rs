@@ -106,6 +106,11 @@ impl Model {
         steps * (self.host_us + shape.p() * self.host_rank_us)
     }
 
+    /// Copying `bytes` through slots: with more ranks than cores what comes out of them is in no near cache any more (fitted).
+    pub(crate) fn slots(&self, bytes: f64) -> f64 {
+        bytes * self.copy_us * (self.load / 2.0).max(1.0)
+    }
+
     /// The same where those who only give, or only take, need not wait for each step.
     pub(crate) fn steps_ahead(&self, shape: &Shape, steps: f64) -> f64 {
         self.steps(shape, (steps / STEPS_AHEAD).max(1.0))
@@ -181,6 +186,11 @@ impl Shape {
     pub(crate) fn fold(&self) -> f64 {
         if self.size.is_power_of_two() { 0.0 } else { 2.0 }
     }
+}
+
+/// Whether a slot has room for a block of each other rank.
+pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
+    s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
 }
 
 /// One row of a collective's table.
@@ -320,23 +330,23 @@ pub(crate) fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) 
         }
         Call::Gather { root, send, recv, in_place } | Call::Gatherv { root, send, recv, in_place } => {
             let args = gather::Args { root, send, recv, in_place, uniform: matches!(call, Call::Gather { .. }) };
-            run(C::Gather, gather::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Gather, gather::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Scatter { root, send, recv, in_place } | Call::Scatterv { root, send, recv, in_place } => {
             let args = scatter::Args { root, send, recv, in_place, uniform: matches!(call, Call::Scatter { .. }) };
-            run(C::Scatter, scatter::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Scatter, scatter::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Allgather { send, recv, in_place } | Call::Allgatherv { send, recv, in_place } => {
             let uniform = matches!(call, Call::Allgather { .. });
             let args = allgather::Args { send, recv, in_place, uniform };
-            run(C::Allgather, allgather::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Allgather, allgather::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::Alltoall { send, recv, in_place }
         | Call::Alltoallv { send, recv, in_place }
         | Call::Alltoallw { send, recv, in_place } => {
             let uniform = matches!(call, Call::Alltoall { .. });
             let args = alltoall::Args { send, recv, in_place, uniform };
-            run(C::Alltoall, alltoall::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
+            run(C::Alltoall, alltoall::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
         Call::NeighborAllgather { near, send, recv } => {
             let args = neighbor::Args { near, send: neighbor::Outgoing::Same(send), recv };
@@ -363,10 +373,16 @@ fn run<A>(
     row.name
 }
 
-/// The forced row if it fits, else the cheapest that does; of equals the first in the table.
+/// Up to this length a host step is the cheapest wherever there is one: what costs say of other rows takes longer than the step.
+pub const ALWAYS_BY_FLAGS: u64 = 512;
+
+/// The forced row if it fits, else the cheapest that does; of equals the first in the table. Rows of host steps come first.
 pub(crate) fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {
     if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape, tuning)) {
         return row;
+    }
+    if shape.host && shape.bytes <= ALWAYS_BY_FLAGS && (rows[0].fits)(shape, tuning) {
+        return &rows[0];
     }
     let fitting = rows.iter().filter(|row| (row.fits)(shape, tuning));
     let cheapest = fitting.map(|row| ((row.cost)(shape, tuning), row)).reduce(|a, b| if b.0 < a.0 { b } else { a });

@@ -44,11 +44,21 @@ pub static PROCESS_VM_FROM: Param = Param {
 };
 
 /// The length from which private buffers are read, if any are.
-fn process_vm_from(facts: &Facts) -> Option<usize> {
+fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
     // A value that is none was refused at the start (`node`).
     let chosen = PROCESS_VM_FROM.is_set().then(|| PROCESS_VM_FROM.number().ok()).flatten();
-    let from = chosen.or_else(|| faster_from(facts)).filter(|_| facts.process_vm == ProcessVm::Allowed)?;
+    let measured = || if is_crowd(facts, ranks) { Some(CROWD_FROM) } else { faster_from(facts) };
+    let from = chosen.or_else(measured).filter(|_| facts.process_vm == ProcessVm::Allowed)?;
     Some((from as usize).max(ARENA_FROM))
+}
+
+/// Where so many ranks share a core nobody copies meanwhile, and each filling of a pair's room costs a turn of all of them: one slower
+/// copy is faster than two with their turns, whatever was measured alone (docs/performance.md, Collectives).
+const CROWD: usize = 4;
+const CROWD_FROM: u64 = 64 << 10;
+
+fn is_crowd(facts: &Facts, ranks: usize) -> bool {
+    ranks >= CROWD * facts.cores as usize
 }
 
 /// The length from which process_vm_readv beats copying through chunks, if it does, and asking is worth it: there the
@@ -99,7 +109,7 @@ pub struct Exposure {
 impl Exposure {
     /// For local rank `me`.
     pub fn new(segment: Segment, me: usize) -> Exposure {
-        let process_vm_from = process_vm_from(&segment.facts());
+        let process_vm_from = process_vm_from(&segment.facts(), segment.local_size());
         // In a PID namespace of its own it knows peers, and peers know it, by other numbers than the agent does.
         let is_apart = segment.rank(me).pid() != host::pid();
         Exposure {

@@ -6,6 +6,7 @@
 //! wake that is not sent is a deadlock. The last tests weaken an order and must see that.
 #![cfg(loom)]
 
+use hawser_mpi::collective::flags::exchange::{Exchange, Moves, Source};
 use hawser_mpi::collective::flags::{Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
 use loom::sync::atomic::AtomicU64;
 use loom::sync::atomic::Ordering::{self, Relaxed};
@@ -110,8 +111,18 @@ impl Board for View<'_> {
     }
     fn wake(&self, whom: Whom) {
         let bells = self.0.bells.iter().enumerate();
-        let woken = |member: usize| member != self.1 && (whom == Whom::All || whom == Whom::One(member));
+        let woken = |member: usize| member != self.1 && names(whom, self.1, member);
         bells.filter(|&(member, _)| woken(member)).for_each(|(_, bell)| bell.ring());
+    }
+}
+
+fn names(whom: Whom, speaker: usize, other: usize) -> bool {
+    match whom {
+        Whom::Nobody => false,
+        Whom::One(member) => member == other,
+        Whom::Below => other < speaker,
+        Whom::Above => other > speaker,
+        Whom::All => true,
     }
 }
 
@@ -144,34 +155,98 @@ impl Data for ModelData<'_> {
     }
 }
 
+impl Moves for ModelTrade<'_> {
+    fn put(&mut self, slot: Slot) {
+        self.data.put(slot);
+    }
+    fn source(&self, number: usize) -> Option<Source> {
+        Some(Source { member: *self.from.get(number)?, bytes: 8 })
+    }
+    fn take(&mut self, _: usize, slot: Slot) {
+        let sum = self.data.got.unwrap_or(0) + self.data.board.cell(slot).load(Relaxed);
+        self.data.got = Some(sum);
+    }
+}
+
+/// An exchange: the sum of what the sources have.
+struct ModelTrade<'a> {
+    data: ModelData<'a>,
+    from: Vec<usize>,
+}
+
+/// What a test does in a step.
+#[derive(Clone, Copy)]
+enum Step {
+    Of(Spec),
+    /// Everybody gives to everybody, those below to those above, or one to the others or they to it.
+    Everybody,
+    Upward,
+    From(usize),
+    To(usize),
+}
+
+impl Step {
+    fn exchange(self, me: usize) -> Exchange {
+        let (readers, sources) = match self {
+            Step::Of(_) => unreachable!("no exchange"),
+            Step::Everybody => (Whom::All, Whom::All),
+            Step::Upward => (Whom::Above, Whom::Below),
+            Step::From(root) if root == me => (Whom::All, Whom::Nobody),
+            Step::From(root) => (Whom::Nobody, Whom::One(root)),
+            Step::To(root) if root == me => (Whom::Nobody, Whom::All),
+            Step::To(root) => (Whom::One(root), Whom::Nobody),
+        };
+        Exchange { bytes: 8, readers, sources }
+    }
+}
+
 fn contribution(step: usize, member: usize) -> u64 {
     (10 * (step as u64 + 1)).pow(2) + member as u64 + 1
 }
 
-fn run(board: &ModelBoard, me: usize, members: usize, steps: &[Spec]) {
+fn run(board: &ModelBoard, me: usize, members: usize, steps: &[Step]) {
     let (mut seat, mut known) = (Seat::new(me, members), 0);
-    for (n, spec) in steps.iter().enumerate() {
+    for (n, &step) in steps.iter().enumerate() {
         let mut data = ModelData { board, mine: contribution(n, me), got: None };
         let mut phase = Phase::Enter;
-        loop {
-            match seat.poll(&mut phase, spec, &View(board, me), &mut data) {
+        let mut until_ended = |poll: &mut dyn FnMut(&mut Seat, &mut Phase) -> Option<Ended>| loop {
+            match poll(&mut seat, &mut phase) {
                 Some(ended) => break assert_eq!(ended, Ended::Well),
                 None => known = board.bells[me].sleep(known),
             }
-        }
-        let total = (0..members).map(|member| contribution(n, member)).sum();
-        let wanted = match spec.kind {
-            Kind::Barrier => None,
-            Kind::Bcast { root } if root == me => None,
-            Kind::Bcast { root } => Some(contribution(n, root)),
-            Kind::Reduce { root } => (root == me).then_some(total),
-            Kind::Allreduce => Some(total),
         };
-        assert_eq!(data.got, wanted, "step {n} on member {me}");
+        let (got, wanted) = match step {
+            Step::Of(spec) => {
+                until_ended(&mut |seat, phase| seat.poll(phase, &spec, &View(board, me), &mut data));
+                (data.got, result(&spec, n, me, members))
+            }
+            _ => {
+                let exchange = step.exchange(me);
+                let from: Vec<usize> =
+                    (0..members).filter(|&other| other != me && names(exchange.sources, me, other)).collect();
+                let sum = from.iter().map(|&member| contribution(n, member)).reduce(|a, b| a + b);
+                let mut trade = ModelTrade { data, from };
+                until_ended(&mut |seat, phase| seat.exchange(phase, &exchange, &View(board, me), &mut trade));
+                (trade.data.got, sum)
+            }
+        };
+        assert_eq!(got, wanted, "step {n} on member {me}");
     }
 }
 
-fn model(members: usize, bound: Option<usize>, weak: Weak, steps: &'static [Spec]) {
+/// What a step leaves with a member.
+fn result(spec: &Spec, n: usize, me: usize, members: usize) -> Option<u64> {
+    let total = (0..members).map(|member| contribution(n, member)).sum();
+    match spec.kind {
+        Kind::Barrier => None,
+        Kind::Bcast { root } if root == me => None,
+        Kind::Bcast { root } => Some(contribution(n, root)),
+        Kind::Reduce { root } => (root == me).then_some(total),
+        Kind::Allreduce => Some(total),
+    }
+}
+
+fn model(members: usize, bound: Option<usize>, weak: Weak, steps: &'static [Step]) {
     let mut checker = loom::model::Builder::new();
     checker.preemption_bound = bound;
     checker.check(move || {
@@ -187,16 +262,16 @@ fn model(members: usize, bound: Option<usize>, weak: Weak, steps: &'static [Spec
     });
 }
 
-const fn step(kind: Kind, short: bool, pair: bool) -> Spec {
-    Spec { kind, bytes: 8, short, pair }
+const fn step(kind: Kind, short: bool, pair: bool) -> Step {
+    Step::Of(Spec { kind, bytes: 8, short, pair })
 }
-const PAIR: Spec = step(Kind::Allreduce, true, true);
-const SHORT: Spec = step(Kind::Allreduce, true, false);
-const LONG: Spec = step(Kind::Allreduce, false, false);
-const BARRIER: Spec = step(Kind::Barrier, true, false);
-const BCAST_0: Spec = step(Kind::Bcast { root: 0 }, true, true);
-const BCAST_1: Spec = step(Kind::Bcast { root: 1 }, true, true);
-const REDUCE_0: Spec = step(Kind::Reduce { root: 0 }, true, true);
+const PAIR: Step = step(Kind::Allreduce, true, true);
+const SHORT: Step = step(Kind::Allreduce, true, false);
+const LONG: Step = step(Kind::Allreduce, false, false);
+const BARRIER: Step = step(Kind::Barrier, true, false);
+const BCAST_0: Step = step(Kind::Bcast { root: 0 }, true, true);
+const BCAST_1: Step = step(Kind::Bcast { root: 1 }, true, true);
+const REDUCE_0: Step = step(Kind::Reduce { root: 0 }, true, true);
 
 #[test]
 fn pairs_follow_each_other() {
@@ -232,6 +307,33 @@ fn givers_that_run_ahead_wait_for_the_root() {
 fn a_long_result_stays_until_all_have_read_it() {
     model(2, Some(2), Weak::Nothing, &[LONG, BCAST_1, BCAST_1]);
     model(3, Some(1), Weak::Nothing, &[LONG, BCAST_1, LONG]);
+}
+
+#[test]
+fn exchanges_of_all_follow_each_other() {
+    model(2, Some(3), Weak::Nothing, &[Step::Everybody, Step::Everybody, Step::Everybody]);
+    model(3, Some(1), Weak::Nothing, &[Step::Everybody, Step::Everybody, Step::Everybody]);
+}
+
+#[test]
+fn who_gives_in_an_exchange_and_runs_ahead_waits_for_its_readers() {
+    model(2, Some(2), Weak::Nothing, &[Step::From(0), Step::From(0), Step::From(0)]);
+    model(3, Some(1), Weak::Nothing, &[Step::To(0), Step::To(0), Step::To(0)]);
+    model(3, Some(1), Weak::Nothing, &[Step::Upward, Step::Upward, Step::Upward]);
+}
+
+#[test]
+fn exchanges_between_other_steps_leave_nobody_asleep() {
+    model(2, Some(2), Weak::Nothing, &[Step::Everybody, BCAST_0, BCAST_0]);
+    model(2, Some(2), Weak::Nothing, &[Step::Everybody, REDUCE_0, Step::From(1)]);
+    model(3, Some(1), Weak::Nothing, &[Step::Everybody, REDUCE_0, REDUCE_0]);
+    model(3, Some(1), Weak::Nothing, &[LONG, Step::Upward, Step::Everybody]);
+}
+
+#[test]
+#[should_panic]
+fn without_the_order_of_slots_an_exchange_is_read_too_early() {
+    model(2, None, Weak::Slots, &[Step::Everybody]);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 //! Messages of a pair match in order, as sends and receives are listed. A message is eager (its send
 //! completes at once) or synchronous (when the receive has come), by the seed: a schedule must do with both.
 
-use super::memory::{Cell, Memory};
+use super::memory::{Cell, Memory, UNWRITTEN};
 use super::terms::Terms;
-use crate::schedule::{Buffer, Comm, HostStep, Local, Order, Schedule, Span, Unit};
+use crate::schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Schedule, Span, Unit};
 use std::collections::{HashMap, VecDeque};
 
 /// One rank: its buffers and its schedule.
@@ -102,12 +102,10 @@ impl<'a> Net<'a> {
         }
         self.ranks[rank].posted = true;
         self.epoch += 1;
-        let schedule = std::mem::take(&mut self.ranks[rank].schedule);
-        let comms = schedule.round(self.ranks[rank].round).comms;
+        let comms = self.comms(rank);
         // One more, so that the round does not end while it is being posted.
         self.ranks[rank].open = comms.len() + 1;
         let posted = comms.iter().try_for_each(|comm| self.post(rank, comm, comms.len()));
-        self.ranks[rank].schedule = schedule;
         self.close(rank);
         posted
     }
@@ -116,8 +114,17 @@ impl<'a> Net<'a> {
         match *comm {
             Comm::Send { to, from } => self.send(rank, to as usize, &from),
             Comm::Recv { from, into } => self.recv(rank, from as usize, into),
+            Comm::Host(HostStep::Exchange { gives, .. }) if gives > self.rules.host_bytes => {
+                Err(format!("a host step has {gives} bytes, the limit is {}", self.rules.host_bytes))
+            }
+            Comm::Host(step @ HostStep::Exchange { .. }) => self.join_host(rank, step),
             Comm::Host(_) if steps > 1 => Err("a host step is not alone in its round".to_owned()),
             Comm::Host(step) => self.join_host(rank, step),
+            // Done when all have come to the exchange.
+            Comm::Put { .. } | Comm::Take { .. } | Comm::Fold { .. } => {
+                self.close(rank);
+                Ok(())
+            }
         }
     }
 
@@ -185,6 +192,7 @@ impl<'a> Net<'a> {
             HostStep::Barrier => [Span::EMPTY; 2],
             HostStep::Bcast { span, .. } => [span, Span::EMPTY],
             HostStep::Reduce { from, into, .. } | HostStep::Allreduce { from, into } => [from, into],
+            HostStep::Exchange { .. } => [Span::EMPTY; 2],
         };
         let (limit, cell_bytes) = (self.rules.host_bytes, self.rules.cell_bytes);
         for span in spans.iter().filter(|span| !span.is_empty()) {
@@ -209,6 +217,7 @@ impl<'a> Net<'a> {
     fn run_host(&mut self, steps: &[HostStep]) -> Result<(), String> {
         let mut data = Vec::new();
         match steps[0] {
+            HostStep::Exchange { .. } => return self.run_exchange(steps),
             HostStep::Barrier => {}
             HostStep::Bcast { root, .. } => {
                 let HostStep::Bcast { span, .. } = steps[root as usize] else { return Err(mixed(steps)) };
@@ -267,6 +276,91 @@ impl<'a> Net<'a> {
         Ok(result)
     }
 
+    fn run_exchange(&mut self, steps: &[HostStep]) -> Result<(), String> {
+        let mut slots = Vec::with_capacity(steps.len());
+        for (rank, step) in steps.iter().enumerate() {
+            let HostStep::Exchange { gives, .. } = *step else { return Err(mixed(steps)) };
+            slots.push(self.fill_slot(rank, gives)?);
+        }
+        (0..steps.len()).try_for_each(|rank| self.empty_slots(rank, steps, &slots))
+    }
+
+    /// The communication of a rank's round.
+    fn comms(&self, rank: usize) -> Vec<Comm> {
+        let Rank { schedule, round, .. } = &self.ranks[rank];
+        schedule.round(*round).comms.to_vec()
+    }
+
+    /// Bytes of a slot as cells: user memory counts them, whatever bytes they stand for.
+    fn cells(&self, bytes: u64) -> usize {
+        (bytes / self.rules.cell_bytes) as usize
+    }
+
+    /// All data of a slot are put there, once.
+    fn fill_slot(&mut self, rank: usize, gives: u64) -> Result<Vec<Cell>, String> {
+        let mut slot = vec![UNWRITTEN; self.cells(gives)];
+        for comm in self.comms(rank) {
+            let Comm::Put { at, from: span } = comm else { continue };
+            let at = self.cells(at);
+            let mut data = Vec::new();
+            self.ranks[rank].memory(span.buffer)?.read(&span, &mut data)?;
+            let room = slot.get_mut(at..at + data.len()).ok_or_else(|| format!("{comm:?} is outside its slot"))?;
+            if room.iter().any(|&cell| cell != UNWRITTEN) {
+                return Err(format!("{comm:?} overlaps another part of its slot"));
+            }
+            room.copy_from_slice(&data);
+        }
+        if slot.contains(&UNWRITTEN) { Err(format!("rank {rank} leaves a part of its slot empty")) } else { Ok(slot) }
+    }
+
+    fn empty_slots(&mut self, rank: usize, steps: &[HostStep], slots: &[Vec<Cell>]) -> Result<(), String> {
+        let HostStep::Exchange { sources, .. } = steps[rank] else { return Err(mixed(steps)) };
+        let mut seen = vec![false; steps.len()];
+        for comm in self.comms(rank) {
+            let (Comm::Take { slot, .. } | Comm::Fold { slot, .. }) = comm else { continue };
+            let Giver { rank: owner, bytes } = slot;
+            seen[owner as usize] = true;
+            let HostStep::Exchange { gives, readers, .. } = steps[owner as usize] else { return Err(mixed(steps)) };
+            let is_own = owner as usize == rank;
+            let is_agreed = names(readers, owner as usize, rank) && names(sources, rank, owner as usize);
+            if bytes != gives || readers == Ranks::Nobody {
+                return Err(format!("{comm:?} of a slot with {gives} bytes for {readers:?}"));
+            }
+            if !is_own && !is_agreed {
+                return Err(format!("{comm:?} between ranks that do not name each other"));
+            }
+            self.take_out(rank, comm, &slots[owner as usize])?;
+        }
+        let waits_for = |other: usize| other == rank || seen[other];
+        match sources == Ranks::All && !(0..steps.len()).all(waits_for) {
+            true => Err("not all are waited for".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn take_out(&mut self, rank: usize, comm: Comm, slot: &[Cell]) -> Result<(), String> {
+        let outside = || format!("{comm:?} is outside its slot");
+        match comm {
+            Comm::Take { at, into, .. } => {
+                let (at, memory) = (self.cells(at), self.ranks[rank].memory(into.buffer)?);
+                let cells = memory.volume(&into)?;
+                let data = slot.get(at..at + cells).ok_or_else(outside)?;
+                memory.write(&into, data)
+            }
+            Comm::Fold { at, into, .. } => {
+                let mut own = Vec::new();
+                self.ranks[rank].memory(into.buffer)?.read(&into, &mut own)?;
+                let at = self.cells(at);
+                let data = slot.get(at..at + own.len()).ok_or_else(outside)?;
+                for (own, &taken) in own.iter_mut().zip(data) {
+                    *own = self.terms.combine(taken, *own)?;
+                }
+                self.ranks[rank].memory(into.buffer)?.write(&into, &own)
+            }
+            _ => unreachable!("asked for what takes alone"),
+        }
+    }
+
     /// All must have come to their ends with no message left.
     fn finish(self) -> Result<(), String> {
         let waiting: Vec<String> = (self.ranks.iter().enumerate())
@@ -283,6 +377,17 @@ impl<'a> Net<'a> {
             *member = Member { send: rank.send, recv: rank.recv, schedule: rank.schedule };
         }
         Ok(())
+    }
+}
+
+/// Whether `ranks`, as `speaker` says it, has `other` among them.
+fn names(ranks: Ranks, speaker: usize, other: usize) -> bool {
+    match ranks {
+        Ranks::Nobody => false,
+        Ranks::One(rank) => rank as usize == other,
+        Ranks::Below => other < speaker,
+        Ranks::Above => other > speaker,
+        Ranks::All => true,
     }
 }
 

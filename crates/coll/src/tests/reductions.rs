@@ -1,7 +1,7 @@
 //! Reductions: each element's expression is over the right operands, in rank order where it must be, and
 //! for MPI_Allreduce the same on all ranks, in place or not, however messages interleave.
 
-use super::{LARGEST, Part, algorithms, counts, fits, forced, is_by_flags, play};
+use super::{LARGEST, LIMITS, Part, algorithms, counts, fits, forced, is_by_flags, play};
 use crate::call::{Call, Ints, Reduction};
 use crate::check::{Cell, GAP, Layout, Member, Memory, Terms, UNWRITTEN};
 use crate::select::Collective;
@@ -177,7 +177,8 @@ fn prefix_matrix(collective: Collective, call: fn(Reduction) -> Call<'static>, p
                     let ranks = play(size, &tuning, name, ELEMENT, seed, &mut terms, |rank| {
                         part(call, rank, count, count, form)
                     });
-                    let Some(ranks) = ranks else { return assert!(form.is_left_out(name, size, true)) };
+                    let has_room = name != "host" || count * ELEMENT <= LIMITS.host_bytes;
+                    let Some(ranks) = ranks else { return assert!(form.is_left_out(name, size, true) || !has_room) };
                     for (rank, member) in (0..).zip(ranks) {
                         let what = format!("{collective:?} {name}, {size} ranks, rank {rank}, {count} elements");
                         if prefix(rank) > 0 {
@@ -223,8 +224,13 @@ fn reduce_scatter_case(
             part(call, rank, total, blocks[rank as usize], form)
         });
         let Some(ranks) = ranks else {
-            let left_out = form.is_left_out(name, size, true);
-            return assert!(left_out || name == "recursive_halving" && !form.commutative);
+            let is_one_slot = total * ELEMENT <= LIMITS.host_bytes;
+            let left_out = match name {
+                "recursive_halving" => !form.commutative,
+                "host_parts" => !is_one_slot,
+                _ => false,
+            };
+            return assert!(left_out || form.is_left_out(name, size, true));
         };
         let mut first = 0;
         for (rank, (member, &count)) in ranks.iter().zip(blocks).enumerate() {

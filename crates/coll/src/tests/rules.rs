@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Place, Reduction};
 use crate::check::{Layout, Member, Memory, Rules, Terms, run};
-use crate::schedule::{Buffer, Comm, HostStep, Order, Schedule, Span};
+use crate::schedule::{Buffer, Comm, Giver, HostStep, Order, Ranks, Schedule, Span};
 use crate::select::{Collective, plan};
 
 /// Two ranks with four elements each in `Send` and room for four in `Recv`, and what `write` gives each.
@@ -201,6 +201,29 @@ fn host_steps_are_held_to_their_rules() {
 }
 
 #[test]
+fn exchanges_are_held_to_their_rules() {
+    // Each gives two elements of eight bytes and takes `taken` of those that it believes to be `believed` bytes.
+    let swap = |put: u64, readers: Ranks, believed: u64, taken: u64| {
+        move |rank: u32, s: &mut Schedule| {
+            s.exchange(16, readers, Ranks::All);
+            s.put(0, send(0, put));
+            s.take(Giver { rank: 1 - rank, bytes: believed }, 0, recv(0, taken));
+        }
+    };
+    for seed in 0..8 {
+        outcome(seed, 16, swap(2, Ranks::All, 16, 2)).unwrap();
+    }
+    finds("leaves a part of its slot empty", swap(1, Ranks::All, 16, 2));
+    finds("is outside its slot", swap(3, Ranks::All, 16, 2));
+    finds("of a slot with 16 bytes", swap(2, Ranks::All, 8, 1));
+    finds("is outside its slot", swap(2, Ranks::All, 16, 3));
+    finds("do not name each other", swap(2, Ranks::Above, 16, 2));
+    finds("of a slot with 16 bytes for Nobody", swap(2, Ranks::Nobody, 16, 2));
+    finds("not all are waited for", |_, s| s.exchange(0, Ranks::Nobody, Ranks::All));
+    finds("a host step has 24 bytes, the limit is 16", |_, s| s.exchange(24, Ranks::All, Ranks::Nobody));
+}
+
+#[test]
 fn operands_out_of_order_and_left_out_are_told_apart() {
     let mut terms = Terms::default();
     let backward = terms.combine(Terms::leaf(1, 0), Terms::leaf(0, 0)).unwrap();
@@ -250,6 +273,7 @@ fn without(schedule: &Schedule, missing: usize) -> Schedule {
                 Comm::Send { to, from } => copy.send(to, from),
                 Comm::Recv { from, into } => copy.recv(from, into),
                 Comm::Host(host) => copy.host(host),
+                Comm::Put { .. } | Comm::Take { .. } | Comm::Fold { .. } => unreachable!("no host steps here"),
             }
             step += 1;
         }

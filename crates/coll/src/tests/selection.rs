@@ -45,6 +45,10 @@ fn more_ranks_than_cores_share_long_data_through_flags_too() {
     let alltoall = Call::Alltoall { send: blocks, recv: blocks, in_place: false };
     let allgather = Call::Allgather { send: bytes(1 << 20), recv: blocks, in_place: false };
     assert_eq!((chosen(alltoall, 3, 8, &crowded), chosen(allgather, 3, 8, &crowded)), ("spread", "spread"));
+    let blocks = Blocks::regular(1 << 10, 1);
+    let alltoall = Call::Alltoall { send: blocks, recv: blocks, in_place: false };
+    let allgather = Call::Allgather { send: bytes(1 << 10), recv: blocks, in_place: false };
+    assert_eq!((chosen(alltoall, 3, 8, &crowded), chosen(allgather, 3, 8, &crowded)), ("host", "host"));
     // With a core for each, both ends of a message copy at the same time.
     let alone = Tuning { model: Model::SHARED_MEMORY, ..crowded };
     assert_eq!(chosen(Call::Bcast { root: 1, data: bytes(4096) }, 0, 2, &alone), "host");
@@ -70,7 +74,7 @@ fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
         |count| Call::Alltoall { send: Blocks::regular(count, 1), recv: Blocks::regular(count, 1), in_place: false };
     assert_eq!(chosen(alltoall(1), 0, 64, &far), "bruck");
     assert_eq!(chosen(alltoall(1 << 20), 0, 64, &far), "pairwise");
-    assert_eq!(chosen(alltoall(8), 0, 4, &tuning(true, Model::SHARED_MEMORY)), "spread");
+    assert_eq!(chosen(alltoall(8), 0, 4, &tuning(true, Model::SHARED_MEMORY)), "host");
     let allgather = |count| Call::Allgather { send: bytes(count), recv: Blocks::regular(count, 1), in_place: false };
     assert_eq!(chosen(allgather(1), 0, 64, &far), "recursive_doubling");
     assert_eq!(chosen(allgather(1), 0, 61, &far), "bruck");
@@ -167,8 +171,9 @@ fn same_on_all_ranks(size: u32, count: u64, tuning: &Tuning) {
             Call::Allgather { send: bytes(8 * count), recv, in_place: false }
         },
         |rank, _, count| {
-            let blocks = Blocks::vector(Ints::Same(i64::from(rank) * count as i64), Ints::Same(0), 1);
-            Call::Alltoallv { send: blocks, recv: blocks, in_place: false }
+            let blocks = |times: i64| Blocks::vector(Ints::Same(times * count as i64), Ints::Same(0), 1);
+            // Two ranks know all of both.
+            Call::Alltoallv { send: blocks(rank.into()), recv: blocks(1 - i64::from(rank.min(1))), in_place: false }
         },
     ];
     for call in calls {

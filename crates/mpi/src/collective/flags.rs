@@ -8,6 +8,7 @@
 //! - *pair* (two members, short data): each raises its flag and looks at the other's; both compute the result.
 //! - *central*: the contributions are counted at one word; the last to come folds them in rank order, slot into
 //!   slot, and raises the generation for all. With more ranks than cores that is one change of process a rank.
+//! - an exchange (`exchange`): some give, some take, each from the slots that its call names.
 //! - a broadcast and a reduction to one root do not hold up those who only give: a giver goes on, and comes to
 //!   wait only when it wants to use the same slot again while a reader has not left the old step yet.
 //!
@@ -15,6 +16,8 @@
 //! (A) slot flag: its owner's store, the readers' loads. (B) arrivals: everybody's read-modify-write; the last
 //! one sees all contributions. (C) generation: the last one's store, the others' loads: the result. (D) progress:
 //! a reader's store when it has read, the owner's load before it writes the slot again.
+
+pub mod exchange;
 
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
 
@@ -68,6 +71,9 @@ pub struct Slot {
 pub enum Whom {
     Nobody,
     One(usize),
+    /// Those before, or after, the one that says so.
+    Below,
+    Above,
     All,
 }
 
@@ -95,6 +101,8 @@ pub struct Spec {
 const EPOCH_SHIFT: u32 = 20;
 const KIND_SHIFT: u32 = 16;
 pub const BYTES_MAX: u32 = 1 << KIND_SHIFT;
+/// The kind of an exchange.
+const EXCHANGE: u64 = 4;
 /// The kind that a generation shows when the contributions did not fit together.
 const MISMATCH: u64 = 15 << KIND_SHIFT;
 
@@ -105,7 +113,11 @@ const fn flag(epoch: u64, spec: &Spec) -> u64 {
         Kind::Reduce { .. } => 2,
         Kind::Allreduce => 3,
     };
-    epoch << EPOCH_SHIFT | kind << KIND_SHIFT | spec.bytes as u64
+    flag_of(epoch, kind, spec.bytes)
+}
+
+const fn flag_of(epoch: u64, kind: u64, bytes: u32) -> u64 {
+    epoch << EPOCH_SHIFT | kind << KIND_SHIFT | bytes as u64
 }
 
 const fn entered(epoch: u64) -> u64 {
@@ -154,7 +166,7 @@ pub enum Phase {
     Claim,
     /// The contribution is out; the rest is others' doing.
     Await,
-    /// The root of a reduction has folded the slots below this one.
+    /// The root of a reduction has folded the slots below this one; in an exchange as many have been taken from.
     Fold(usize),
 }
 
@@ -216,14 +228,20 @@ impl Seat {
 
     /// Writes the contribution; false while somebody may be reading what was there before.
     fn give(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> bool {
-        let slot = self.own();
-        if !self.is_free(slot.parity, board) {
-            return false;
-        }
-        self.lent[slot.parity].to = Whom::Nobody;
+        let Some(slot) = self.claim(board) else { return false };
         data.put(slot);
         board.slot(self.me, slot.parity).store(flag(self.epoch, spec), Release); // (A)
         true
+    }
+
+    /// This member's slot, when nobody can be reading what was there before.
+    fn claim(&mut self, board: &impl Board) -> Option<Slot> {
+        let slot = self.own();
+        if !self.is_free(slot.parity, board) {
+            return None;
+        }
+        self.lent[slot.parity].to = Whom::Nobody;
+        Some(slot)
     }
 
     fn is_free(&self, parity: usize, board: &impl Board) -> bool {
@@ -233,6 +251,8 @@ impl Seat {
             _ if epoch <= self.all_left => true,
             Whom::Nobody => true,
             Whom::One(reader) => has_left(reader),
+            Whom::Below => (0..self.me).all(has_left),
+            Whom::Above => (self.me + 1..self.members).all(has_left),
             Whom::All => (0..self.members).all(|member| member == self.me || has_left(member)),
         }
     }

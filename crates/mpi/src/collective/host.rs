@@ -6,6 +6,8 @@
 //!
 //! Before it: `run` and the short ways of `whole` and `reductions`; after it: `flags`, `transport::Idle`.
 
+use super::exchange::{OnBlock, Trade};
+use super::flags::exchange::Exchange;
 use super::flags::{BYTES_MAX, Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
 use crate::buffer::Buffer;
 use crate::comm::Comm;
@@ -13,7 +15,7 @@ use crate::counters::Counter;
 use crate::ops::Reducer;
 use crate::process::Process;
 use crate::wait::NO_LANE;
-use hawser_base::threads::Visit;
+use hawser_base::threads::{Visit, multiple};
 use hawser_base::{Class, Error, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
 use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_MOST, LINE};
@@ -91,13 +93,19 @@ impl Board for FlagBoard {
             Whom::Nobody => {}
             Whom::One(member) if member == self.me => {}
             Whom::One(member) => self.bells[member].ring(),
-            Whom::All => {
-                self.bells[self.me].waker_barrier();
-                for (_, bell) in self.bells.iter().enumerate().filter(|&(member, _)| member != self.me) {
-                    bell.ring_after_barrier();
-                }
-            }
+            Whom::Below => self.ring_all(&self.bells[..self.me]),
+            Whom::Above => self.ring_all(&self.bells[self.me + 1..]),
+            // Our own is not armed.
+            Whom::All => self.ring_all(&self.bells),
         }
+    }
+}
+
+impl FlagBoard {
+    #[inline]
+    fn ring_all(&self, bells: &[Doorbell]) {
+        self.bells[self.me].waker_barrier();
+        bells.iter().for_each(Doorbell::ring_after_barrier);
     }
 }
 
@@ -120,6 +128,15 @@ impl Parts<'_> {
     pub const NONE: Parts<'static> = Parts { from: Buffer::EMPTY, into: Buffer::EMPTY, folding: None };
 }
 
+/// The room of a slot for `bytes`, beside its flag or apart.
+pub fn room(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> SharedMem {
+    if short {
+        block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, bytes)
+    } else {
+        block.payload(slot.member).slice(slot.parity * step_bytes(block), bytes)
+    }
+}
+
 /// The data of a step and the room for it in the block.
 struct Traffic<'a> {
     block: &'a FlagBlock,
@@ -130,11 +147,7 @@ struct Traffic<'a> {
 
 impl Traffic<'_> {
     fn room(&self, slot: Slot) -> SharedMem {
-        if self.short {
-            self.block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, self.bytes)
-        } else {
-            self.block.payload(slot.member).slice(slot.parity * step_bytes(self.block), self.bytes)
-        }
+        room(self.block, slot, self.bytes, self.short)
     }
 
     fn published(&self) -> SharedMem {
@@ -220,6 +233,13 @@ impl Host {
         self.seat.poll(phase, spec, &self.board, &mut data)
     }
 
+    /// The same of an exchange.
+    #[inline]
+    pub fn poll_exchange(&mut self, phase: &mut Phase, step: &Exchange, trade: &mut impl Trade) -> Option<Ended> {
+        let mut moves = OnBlock { trade, block: &self.board.block };
+        self.seat.exchange(phase, step, &self.board, &mut moves)
+    }
+
     fn missing(&self) -> Option<usize> {
         self.seat.missing(&self.board)
     }
@@ -256,23 +276,65 @@ pub fn resume(
     comm: &Comm,
     host: &mut Host,
     call: &'static str,
-    mut phase: Phase,
+    phase: Phase,
     spec: &Spec,
     parts: &Parts<'_>,
+) -> Result<()> {
+    complete(process, comm, host, call, phase, spec.bytes, |host, phase| host.poll(phase, spec, parts))
+}
+
+/// An exchange of the whole communicator, that may have begun, waited for.
+#[inline]
+pub fn exchange(
+    process: &'static Process,
+    comm: &Comm,
+    host: &mut Host,
+    call: &'static str,
+    phase: Phase,
+    step: &Exchange,
+    trade: &mut impl Trade,
+) -> Result<()> {
+    complete(process, comm, host, call, phase, step.bytes, |host, phase| host.poll_exchange(phase, step, trade))
+}
+
+/// Polls a step of `bytes` to its end.
+#[inline]
+fn complete(
+    process: &'static Process,
+    comm: &Comm,
+    host: &mut Host,
+    call: &'static str,
+    mut phase: Phase,
+    bytes: u32,
+    mut poll: impl FnMut(&mut Host, &mut Phase) -> Option<Ended>,
 ) -> Result<()> {
     if let Some(peer) = host.lost {
         return Err(dead(peer));
     }
-    let ended = match host.poll(&mut phase, spec, parts) {
+    let mut ended = poll(host, &mut phase);
+    if ended.is_none() && !process.patience().is_crowded() && !multiple() {
+        // The first turns of a wait ask for the time and for other work, which takes as long as a short step.
+        for _ in 0..DIRECT_TURNS {
+            std::hint::spin_loop();
+            ended = poll(host, &mut phase);
+            if ended.is_some() {
+                break;
+            }
+        }
+    }
+    let ended = match ended {
         Some(ended) => ended,
-        None => wait(process, comm, host, call, &mut phase, spec, parts)?,
+        None => wait(process, comm, host, call, &mut phase, poll)?,
     };
     process.counters().add(Counter::HostSteps as usize, 1);
     match ended {
         Ended::Well => Ok(()),
-        Ended::Mismatch => Err(mismatch(call, spec)),
+        Ended::Mismatch => Err(mismatch(call, bytes)),
     }
 }
+
+/// Turns at the flags alone, with a core for every rank: the time of a short step.
+const DIRECT_TURNS: u32 = 32;
 
 /// Every how many turns the lanes are looked at: while operations of this rank are under way, and while none
 /// is; with a core for every rank, and with more ranks than cores, where a turn is a yield.
@@ -286,8 +348,7 @@ fn wait(
     host: &mut Host,
     call: &'static str,
     phase: &mut Phase,
-    spec: &Spec,
-    parts: &Parts<'_>,
+    mut poll: impl FnMut(&mut Host, &mut Phase) -> Option<Ended>,
 ) -> Result<Ended> {
     let mut attending = None; // ends after `idle`, as in `wait_until`
     let mut idle = process.patience().idle();
@@ -309,7 +370,7 @@ fn wait(
         } else {
             idle.pause(|| waiting(comm, host, call));
         }
-        if let Some(ended) = host.poll(phase, spec, parts) {
+        if let Some(ended) = poll(host, phase) {
             return Ok(ended);
         }
     }
@@ -353,11 +414,10 @@ fn dead(peer: Peer) -> Error {
 }
 
 #[cold]
-pub fn mismatch(call: &str, spec: &Spec) -> Error {
+pub fn mismatch(call: &str, bytes: u32) -> Error {
     let text = format!(
-        "the members of the communicator do not agree on this {call}: this rank expects {} bytes, another one called \
-         with other counts or types, or called another function",
-        spec.bytes
+        "the members of the communicator do not agree on this {call}: this rank gives {bytes} bytes, another one called \
+         with other counts or types, or called another function"
     );
     Error::new(Class::Truncate, text)
 }

@@ -1,7 +1,7 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
 //! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
-//! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short barriers, broadcasts and reductions among ranks of one host go straight to `host`.
+//! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short calls among ranks of one host go straight to `host`.
 //! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
 //! threads on different ones do not meet.
 //!
@@ -10,6 +10,7 @@
 mod agreement;
 mod check;
 mod equal;
+mod exchange;
 pub mod flags;
 mod host;
 mod memory;
@@ -33,11 +34,14 @@ pub use nonblocking::Way;
 pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 pub use whole::{barrier, barrier_of, bcast};
 
+use crate::buffer::Buf;
 use crate::comm::{Comm, CommRef};
 use crate::misuse;
 use crate::ops::Reducer;
 use crate::process::{self, Process};
 use agreement::Agreement;
+use exchange::{Even, Pattern};
+use flags::Phase;
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Error, Handle, Result, param};
 use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Schedule, Sides, Tuning, plan, plan_between};
@@ -80,7 +84,16 @@ struct Ready {
 }
 
 /// The collectives that have one.
-const LEAN: [Collective; 4] = [Collective::Barrier, Collective::Bcast, Collective::Reduce, Collective::Allreduce];
+const LEAN: [Collective; 8] = [
+    Collective::Barrier,
+    Collective::Bcast,
+    Collective::Reduce,
+    Collective::Allreduce,
+    Collective::Gather,
+    Collective::Scatter,
+    Collective::Allgather,
+    Collective::Alltoall,
+];
 
 /// The buffers of a call, and its operation.
 #[derive(Clone, Default)]
@@ -158,6 +171,32 @@ impl Desk {
         if ready.lean && way == Way::Blocking { self.host.as_mut() } else { None }
     }
 
+    /// Carries out a call of short equal blocks in one step through flags, if it is one.
+    #[inline]
+    fn exchange(
+        &mut self,
+        way: Way,
+        process: &'static Process,
+        comm: &Comm,
+        name: &'static str,
+        pattern: Pattern,
+        (send, recv): (Option<&Buf>, Option<&Buf>),
+    ) -> Option<Result<Handle>> {
+        // As the rows "host" of the two with a root have it.
+        let is_rooted = matches!(pattern, Pattern::Gather { .. } | Pattern::Scatter { .. });
+        if is_rooted && self.ready.is_none_or(|ready| ready.tuning.model.load > 1.0) {
+            return None;
+        }
+        self.lean(way)?;
+        let mut even = Even::of(pattern, Place { rank: comm.rank(), size: comm.size() }, send, recv)?;
+        // Ranks whose buffers are not as plain plan the call, and count it.
+        self.next_tag(way);
+        let host = self.lean(way)?;
+        let done = host::exchange(process, comm, host, name, Phase::Enter, &even.exchange(), &mut even);
+        even.keep_own();
+        Some(done.map(|()| Handle::NULL))
+    }
+
     /// Whether members compare what they call.
     fn checks(&self) -> bool {
         self.ready.is_some_and(|ready| ready.checks)
@@ -195,9 +234,12 @@ impl Desk {
         if self.run.schedule.is_empty() {
             return Ok(());
         }
+        self.run.begin(job)?;
+        if let Some(host) = self.host.as_mut().filter(|_| self.run.schedule.is_by_flags()) {
+            return self.run.complete_by_flags(process, comm, host, name);
+        }
         let team =
             Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
-        self.run.begin(job)?;
         self.run.complete(process, &team, &mut self.host, name)
     }
 }

@@ -3,6 +3,7 @@
 //! `None` as a buffer is MPI_IN_PLACE. Before it: `abi::coll`; after it: `run`, by way of `Desk::execute`.
 
 use super::check::{self, NO_DATA, Part, blocks, may_be_in_place, no_alias, own_block, part_of, typed, vector};
+use super::exchange::Pattern;
 use super::memory::Side;
 use super::nonblocking::{Names, Way, names};
 use super::{Desk, Job, enter};
@@ -93,6 +94,12 @@ fn gather_any(
 ) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let Part { root, is_root, has_own } = part_of(comm, root)?;
+        if let Many::Equal(recv) = recv {
+            let done = desk.exchange(way, process, comm, name, Pattern::Gather { root }, (send, Some(recv)));
+            if let Some(done) = done {
+                return done;
+            }
+        }
         let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
         match send.filter(|_| has_own) {
             Some(buf) => (job.send, data) = one(process, buf)?,
@@ -137,6 +144,12 @@ fn scatter_any(
 ) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         let Part { root, is_root, has_own } = part_of(comm, root)?;
+        if let Many::Equal(send) = send {
+            let done = desk.exchange(way, process, comm, name, Pattern::Scatter { root }, (Some(send), recv));
+            if let Some(done) = done {
+                return done;
+            }
+        }
         let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
         match recv.filter(|_| has_own) {
             Some(buf) => (job.recv, data) = one(process, buf)?,
@@ -173,6 +186,11 @@ pub fn allgatherv(way: Way, send: Option<&Buf>, recv: &VectorBuf<'_>, comm: Hand
 
 fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
+        if let Many::Equal(recv) = recv
+            && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Allgather, (send, Some(recv)))
+        {
+            return done;
+        }
         let (mut job, mut data) = (Job::default(), NO_DATA);
         let all;
         (job.recv, all) = recv.find(process, comm.counterparts().size())?;
@@ -207,6 +225,11 @@ pub fn alltoallv(way: Way, send: Option<&VectorBuf<'_>>, recv: &VectorBuf<'_>, c
 
 fn alltoall_any(way: Way, name: &'static str, send: Option<Many<'_>>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
+        if let (Some(Many::Equal(send)), Many::Equal(recv)) = (&send, &recv)
+            && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Alltoall, (Some(send), Some(recv)))
+        {
+            return done;
+        }
         let (mut job, mut give) = (Job::default(), NO_BLOCKS);
         let take;
         let ranks = comm.counterparts().size();

@@ -8,7 +8,7 @@
 use super::check::{self, Part, may_be_in_place, no_alias, part_of};
 use super::equal::equal;
 use super::flags::Kind;
-use super::host::{self, Folding, Parts, SHORT_BYTES};
+use super::host::{self, Folding, Parts};
 use super::memory::Side;
 use super::nonblocking::{Names, Way, names};
 use super::{Desk, Job, enter};
@@ -20,6 +20,7 @@ use crate::process::Process;
 use crate::types;
 use hawser_base::handle::mpich_op;
 use hawser_base::{Class, Error, Handle, Result};
+use hawser_coll::select::ALWAYS_BY_FLAGS;
 use hawser_coll::{Call, Data, Ints, Reduction};
 use hawser_datatype::{Datatype, UserPtr};
 use std::sync::Arc;
@@ -128,7 +129,7 @@ impl Vectors {
     #[inline]
     fn short<'a>(&self, reducing: &'a Reducing<'_>, receives: bool) -> Option<Parts<'a>> {
         let Reducing { reducer, datatype, data } = reducing;
-        if !data.dense || !(1..=SHORT_BYTES as u64).contains(&data.bytes()) {
+        if !data.dense || !(1..=ALWAYS_BY_FLAGS).contains(&data.bytes()) {
             return None;
         }
         let buffer = |at| datatype.memory(at, data.count).map(Buffer::Dense);

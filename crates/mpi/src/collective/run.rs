@@ -12,11 +12,13 @@
 //! Before it: `movement`, `reductions`, `whole`; after it: `memory`, `pt2pt`, `host`.
 
 use super::Job;
+use super::exchange::Round;
+use super::flags::exchange::Exchange;
 use super::flags::{Ended, Kind, Phase};
 use super::host::{self, Folding, Host, Parts};
 use super::memory::Memory;
 use crate::buffer::Buffer;
-use crate::comm::CommRef;
+use crate::comm::{Comm, CommRef};
 use crate::group::Group;
 use crate::lane::{Body, Lane};
 use crate::matching::Want;
@@ -177,21 +179,61 @@ impl Run {
                     let reason = self.reason(team, call);
                     process.wait_until(team.comm.lane(), || reason.clone(), |lane| self.reap(team, lane).then_some(()));
                 }
-                Progress::WaitsForHost => self.complete_host(process, team, host, call),
+                Progress::WaitsForHost => {
+                    let (Some(host), Stage::Host(phase)) = (&mut *host, self.stage) else {
+                        unreachable!("no host step waits")
+                    };
+                    self.complete_host(process, &team.comm, host, call, phase);
+                    self.stage = Stage::Locals;
+                }
             }
         }
     }
 
-    fn complete_host(&mut self, process: &'static Process, team: &Team, host: &mut Option<Host>, call: &'static str) {
-        let (Some(host), Stage::Host(phase)) = (host, self.stage) else { unreachable!("no host step waits") };
+    /// The same where no round has messages.
+    pub fn complete_by_flags(
+        &mut self,
+        process: &'static Process,
+        comm: &Comm,
+        host: &mut Host,
+        call: &'static str,
+    ) -> Result<()> {
+        while self.round < self.schedule.len() {
+            if !self.schedule.round(self.round).comms.is_empty() {
+                self.complete_host(process, comm, host, call, Phase::Enter);
+            }
+            self.locals();
+            self.round += 1;
+        }
+        self.finish()
+    }
+
+    fn complete_host(
+        &mut self,
+        process: &'static Process,
+        comm: &Comm,
+        host: &mut Host,
+        call: &'static str,
+        phase: Phase,
+    ) {
+        if let Some((step, mut round)) = self.exchange() {
+            if let Err(error) = host::exchange(process, comm, host, call, phase, &step, &mut round) {
+                keep_first(&mut self.failure, error);
+            }
+            return;
+        }
         let element = self.memory.element.clone();
         let (kind, parts) = self.host_parts(element.as_deref());
         let spec = Host::spec(kind, &parts);
-        let ended = host::resume(process, &team.comm, host, call, phase, &spec, &parts);
+        let ended = host::resume(process, comm, host, call, phase, &spec, &parts);
         if let Err(error) = ended {
             keep_first(&mut self.failure, error);
         }
-        self.stage = Stage::Locals;
+    }
+
+    /// The round as an exchange, if it is one.
+    fn exchange(&mut self) -> Option<(Exchange, Round<'_>)> {
+        Round::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())
     }
 
     /// Posts the receives of the round and starts its sends.
@@ -211,7 +253,7 @@ impl Run {
             match step {
                 Step::Recv { from, into } if receives == 1 && patient => direct = round.direct(*from, into),
                 Step::Recv { from, into } => round.post(*from, into),
-                Step::Send { .. } | Step::Host(_) => {}
+                _ => {}
             }
         }
         for step in comms {
@@ -248,13 +290,21 @@ impl Run {
     }
 
     fn host_step(&mut self, host: &mut Host, mut phase: Phase) -> bool {
+        if let Some((step, mut round)) = self.exchange() {
+            let ended = host.poll_exchange(&mut phase, &step, &mut round);
+            self.stage = Stage::Host(phase);
+            if ended == Some(Ended::Mismatch) {
+                keep_first(&mut self.failure, host::mismatch("collective", step.bytes));
+            }
+            return ended.is_some();
+        }
         let element = self.memory.element.clone();
         let (kind, parts) = self.host_parts(element.as_deref());
         let spec = Host::spec(kind, &parts);
         let ended = host.poll(&mut phase, &spec, &parts);
         self.stage = Stage::Host(phase);
         if ended == Some(Ended::Mismatch) {
-            keep_first(&mut self.failure, host::mismatch("collective", &spec));
+            keep_first(&mut self.failure, host::mismatch("collective", spec.bytes));
         }
         ended.is_some()
     }
@@ -282,6 +332,7 @@ impl Run {
                 let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from) };
                 (Kind::Allreduce, parts)
             }
+            HostStep::Exchange { .. } => unreachable!("an exchange has data of its own"),
         }
     }
 
@@ -326,7 +377,7 @@ impl Run {
 
 fn host_step_of(schedule: &Schedule, round: usize) -> Option<HostStep> {
     match schedule.round(round).comms {
-        [Step::Host(step)] => Some(*step),
+        [Step::Host(step), ..] => Some(*step),
         _ => None,
     }
 }

@@ -1,13 +1,16 @@
 //! Host steps with threads as members, on a block that looks like one of the segment: values, mixtures of
 //! steps, late members, calls that do not belong together, and how long a step takes.
 
+use super::exchange::{Even, Pattern, Round};
 use super::flags::{Ended, Kind, Phase};
 use super::host::{Folding, Host, Parts, SHORT_BYTES, depart};
-use crate::buffer::Buffer;
+use super::memory::{Memory, Side};
+use crate::buffer::{Buf, Buffer};
 use crate::ops::{Operation, Reducer};
 use crate::types;
-use hawser_base::{Handle, UserMem};
-use hawser_datatype::{Basic, Datatype, Op};
+use hawser_base::{Handle, Region, SharedMem, UserMem};
+use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, Place, Schedule, Tuning, plan};
+use hawser_datatype::{Basic, Datatype, Op, UserPtr};
 use hawser_job::{Doorbell, FlagBlock};
 use std::sync::Arc;
 use std::thread;
@@ -270,5 +273,101 @@ fn host_steps_take_microseconds() {
             }
         });
         println!("{name}: {:.3} us", start.elapsed().as_secs_f64() * 1e6 / STEPS as f64);
+    }
+}
+
+/// What rank `from` has for rank `to`, where it has a block for each.
+fn block(from: u32, to: u32) -> i64 {
+    i64::from(from * 100 + to)
+}
+
+/// One call of `pattern` with blocks of one element: by `Even` where `plain`, else by its plan. What it leaves in the receive buffer.
+fn exchanged(host: &mut Host, pattern: Pattern, place: Place, plain: bool) -> Vec<i64> {
+    let Place { rank, size } = place;
+    let rooms = [Region::private(4096), Region::private(4096)];
+    let [send, recv] = rooms.each_ref().map(|room| room.bytes(0, 8 * size as usize));
+    send.write(&bytes(&mut (0..size).map(|to| block(rank, to)).collect::<Vec<_>>()));
+    let datatype = Datatype::basic(Basic::Int64);
+    let buf = |at: SharedMem| Buf {
+        at: UserPtr::over(at, datatype, size.into()),
+        count: 1,
+        datatype: types::handle_of(Basic::Int64),
+    };
+    let (from, into) = (buf(send), buf(recv));
+    let received = || {
+        let mut got = vec![0; 8 * size as usize];
+        recv.read(&mut got);
+        values(&got)
+    };
+    let mut phase = Phase::Enter;
+    if plain {
+        let mut even = Even::of(pattern, place, Some(&from), Some(&into)).expect("short and plain");
+        let step = even.exchange();
+        while host.poll_exchange(&mut phase, &step, &mut even).is_none() {
+            thread::yield_now();
+        }
+        even.keep_own();
+        return received();
+    }
+    let one = Data { count: 1, type_size: 8, dense: true };
+    let (all, in_place) = (Blocks::regular(1, 8), false);
+    let call = match pattern {
+        Pattern::Allgather => Call::Allgather { send: one, recv: all, in_place },
+        Pattern::Alltoall => Call::Alltoall { send: all, recv: all, in_place },
+        Pattern::Gather { root } => Call::Gather { root, send: one, recv: all, in_place },
+        Pattern::Scatter { root } => Call::Scatter { root, send: all, recv: one, in_place },
+    };
+    let tuning = Tuning {
+        one_host: true,
+        hosts: None,
+        model: Model::SHARED_MEMORY,
+        limits: Limits::DEFAULT,
+        forced: Forced::NONE,
+    };
+    let mut schedule = Schedule::new();
+    assert_eq!(plan(&call, place, &tuning, &mut schedule), "host");
+    let side = |buf: &Buf| Side::One { at: buf.at, count: 1, datatype: datatype.clone() };
+    let mut memory = Memory::default();
+    (memory.send, memory.recv) = (side(&from), side(&into));
+    for round in schedule.rounds() {
+        let (step, mut trade) = Round::of(round.comms, &mut memory, None).expect("an exchange");
+        while host.poll_exchange(&mut phase, &step, &mut trade).is_none() {
+            thread::yield_now();
+        }
+        for local in round.locals {
+            let hawser_coll::Local::Copy { from, into } = local else { unreachable!("no reduction") };
+            memory.buffer(from).copy_to(&memory.buffer(into));
+        }
+    }
+    received()
+}
+
+#[test]
+fn ranks_with_and_without_a_schedule_meet_in_one_exchange() {
+    for size in [2, 3, 5] {
+        for pattern in
+            [Pattern::Allgather, Pattern::Alltoall, Pattern::Gather { root: 1 }, Pattern::Scatter { root: 1 }]
+        {
+            for plain in [0b00000, 0b11111, 0b01010, 0b00101] {
+                thread::scope(|scope| {
+                    for (rank, mut host) in (0..).zip(hosts(size as usize)) {
+                        scope.spawn(move || {
+                            let place = Place { rank, size };
+                            let got = exchanged(&mut host, pattern, place, plain >> rank & 1 == 1);
+                            let wanted: Vec<i64> = match pattern {
+                                Pattern::Allgather => (0..size).map(|from| block(from, 0)).collect(),
+                                Pattern::Alltoall => (0..size).map(|from| block(from, rank)).collect(),
+                                Pattern::Gather { root } if rank == root => {
+                                    (0..size).map(|from| block(from, 0)).collect()
+                                }
+                                Pattern::Gather { .. } => return,
+                                Pattern::Scatter { root } => vec![block(root, rank)],
+                            };
+                            assert_eq!(got[..wanted.len()], wanted, "{pattern:?}, {size} ranks, rank {rank}");
+                        });
+                    }
+                });
+            }
+        }
     }
 }

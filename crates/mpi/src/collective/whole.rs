@@ -4,13 +4,14 @@
 
 use super::check::{self, NO_DATA, Part, part_of};
 use super::flags::Kind;
-use super::host::{self, Parts, SHORT_BYTES};
+use super::host::{self, Parts};
 use super::memory::Side;
 use super::nonblocking::{Names, Way, names};
 use super::{Job, enter};
 use crate::buffer::{Buf, Buffer};
 use hawser_base::{Handle, Result};
 use hawser_coll::Call;
+use hawser_coll::select::ALWAYS_BY_FLAGS;
 
 /// MPI_Barrier.
 #[inline]
@@ -51,7 +52,7 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
         if way == Way::Blocking && (comm.everybody().size() == 1 || is_nothing) {
             return Ok(Handle::NULL);
         }
-        if buffer.len() <= SHORT_BYTES as u64
+        if buffer.len() <= ALWAYS_BY_FLAGS
             && let Some(host) = desk.lean(way)
         {
             let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
