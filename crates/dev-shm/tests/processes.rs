@@ -188,17 +188,21 @@ fn a_shared_buffer_is_read() {
 
 /// By process_vm_readv, as the host's facts say; a read that fails is the last that is tried.
 fn a_private_buffer_is_read() {
-    let faster = Facts { process_vm: ProcessVm::Allowed, memcpy_mb_s: 1000, process_vm_mb_s: 2000, ..Facts::default() };
+    let speeds = Facts { memcpy_mb_s: 1000, process_vm_mb_s: 2000, ..Facts::default() };
+    let faster = Facts { process_vm: ProcessVm::Allowed, cores: 2, ..speeds };
     let mut bytes: Vec<u8> = (0..300_000).map(|i| ((i * 13) >> 3) as u8).collect();
     let mem = UserMem::of_slice(&mut bytes);
-    let key_by = |facts: Facts| {
-        let segment = segment_with(2, facts);
+    let key_among = |ranks, facts: Facts| {
+        let segment = segment_with(ranks, facts);
         attach(&segment, 0);
         ShmDevice::new(segment, 0).expose(mem)
     };
+    let key_by = |facts: Facts| key_among(2, facts);
     assert!(key_by(faster).is_some());
     assert_eq!(key_by(Facts { process_vm: ProcessVm::Forbidden, ..faster }), None);
     assert_eq!(key_by(Facts { process_vm_mb_s: 1000, ..faster }), None, "copying is as fast");
+    assert!(key_among(8, Facts { process_vm_mb_s: 1000, ..faster }).is_some(), "four ranks share a core");
+    assert_eq!(key_among(7, Facts { process_vm_mb_s: 1000, ..faster }), None, "not as many do");
     // 100 us + n / 2 GB/s = n / 1 GB/s from 200 000 bytes on.
     assert!(key_by(Facts { process_vm_fixed_ns: 100_000, ..faster }).is_some());
     assert_eq!(key_by(Facts { process_vm_fixed_ns: 151_000, ..faster }), None, "too short for what a call costs");
