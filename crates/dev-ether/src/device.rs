@@ -195,14 +195,18 @@ impl Device for EtherDevice {
     fn flush(&self) -> bool {
         let mut state = lock(&self.state);
         state.receive(None, &mut Nobody);
-        let (quiet, now_ns) = (state.endpoint.is_quiet(), clock::now_ns());
-        // It may be the last time that the device is asked for anything.
-        if quiet || state.page.is_old(now_ns) {
+        let now_ns = clock::now_ns();
+        if state.page.is_old(now_ns) {
             state.write_page(now_ns);
-            let State { answers, endpoint, ends, .. } = &mut *state;
-            answers.tell(endpoint, ends);
         }
-        quiet
+        state.endpoint.is_quiet()
+    }
+
+    fn rest(&self) {
+        let mut state = lock(&self.state);
+        state.write_page(clock::now_ns());
+        let State { answers, endpoint, ends, .. } = &mut *state;
+        answers.tell(endpoint, ends);
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {

@@ -236,6 +236,9 @@ pub trait Device: Send + Sync {
         true
     }
 
+    /// Nobody sends or polls any more, for now: what is counted is told as it is.
+    fn rest(&self) {}
+
     /// Says that `memory` of this process lies at byte `at` of its rank's arena in the job's segment, where
     /// peers of this host can map it.
     fn register(&self, at: u64, memory: &Region) {
