@@ -116,5 +116,6 @@ fn a_device_that_waits_for_a_peer_tells_what_it_counts_now_and_then() {
     assert!(waited == 20_000 && u128::from(told.load(Relaxed)) <= most, "told {told:?} times, not {most}");
     while !(net.devices[0].flush() & net.devices[1].flush()) {}
     let before = told.load(Relaxed);
-    assert!(net.devices[0].flush() && told.load(Relaxed) == before + 1, "it may be the last time");
+    net.devices[0].rest();
+    assert!(told.load(Relaxed) > before, "it may be the last time");
 }
