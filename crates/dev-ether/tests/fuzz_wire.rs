@@ -206,7 +206,7 @@ fn messages_of_a_peer() {
         packets.sort_by_key(|packet| packet.0);
         taken.packets.sort_by_key(|packet| packet.0);
         assert_eq!(taken.packets, packets);
-        device.flush();
+        device.rest();
         let slot = counters::entries().position(|entry| entry.name == "messages that are no packets").unwrap();
         assert_eq!(counters.get(slot), (expected.len() - packets.len()) as u64);
     });
