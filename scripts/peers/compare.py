@@ -39,21 +39,25 @@ def command(name, prefix, ranks, words):
     return line + ["-n", str(ranks), str(build("openmpi" if name == "openmpi" else "mpich")), *words]
 
 
-def run(system, ranks, words, timeout_s):
-    """{(collective, bytes): (best, median)} of one run."""
+def rows_of(system, line, timeout_s):
+    """What a command prints with a system's library: lines of four words. Of one that fails or does not end so much as there is."""
     name, prefix, extra = system
     env = dict(os.environ, LD_LIBRARY_PATH=str(prefix / "lib"), PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", **extra)
     try:
-        done = subprocess.run(command(name, prefix, ranks, words), env=env, capture_output=True, text=True,
-                              timeout=timeout_s, stdin=subprocess.DEVNULL)
+        done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
         text = done.stdout
         if done.returncode:
             print(f"{name}: exit {done.returncode}: {done.stderr.strip()[-300:]}", file=sys.stderr)
     except subprocess.TimeoutExpired as late:
         text = (late.stdout or b"").decode(errors="replace")
         print(f"{name}: no end in {timeout_s:.0f} s", file=sys.stderr)
-    rows = (line.split() for line in text.splitlines())
-    return {(row[0], int(row[1])): (float(row[2]), float(row[3])) for row in rows if len(row) == 4}
+    return [row for row in map(str.split, text.splitlines()) if len(row) == 4]
+
+
+def run(system, ranks, words, timeout_s):
+    """{(collective, bytes): (best, median)} of one run."""
+    rows = rows_of(system, command(*system[:2], ranks, words), timeout_s)
+    return {(row[0], int(row[1])): (float(row[2]), float(row[3])) for row in rows}
 
 
 def systems(args):

@@ -8,9 +8,9 @@ pinning, as `compare net` has it, Intel MPI takes 100 us a message here. Each li
 turns, N rounds. Half round trips in us, "best decile | median" and CPU seconds a GB of one end: medians of the rounds
 (of the best decile the least). --variant as in compare.py.
 """
-import argparse, os, pathlib, statistics, subprocess, sys, time
+import argparse, pathlib, statistics, subprocess, time
 
-from compare import HERE, HOME, build, systems
+from compare import HERE, build, rows_of, systems
 
 NAMESPACES = ("hwnet1", "hwnet2")
 ADDRESS = "10.79.3"
@@ -46,22 +46,12 @@ def put_up(mtu):
 def run(system, words, timeout_s):
     """{bytes: (best, median, CPU seconds a GB)} of one run."""
     name, prefix, extra = system
-    env = dict(os.environ, LD_LIBRARY_PATH=str(prefix / "lib"), PATH=f"{prefix / 'bin'}:{os.environ['PATH']}")
     # Hydra starts rank 0 by itself, not by the remote shell.
     line = ["taskset", "-c", "0", "ip", "netns", "exec", NAMESPACES[0], prefix / "bin/mpiexec", "-launcher", "ssh", "-launcher-exec",
             HERE / "rsh-pinned", "-hosts", f"{ADDRESS}.1,{ADDRESS}.2", "-ppn", "1", "-n", "2",
             build("mpich", "pingpong"), *words]
-    try:
-        done = subprocess.run(line, env=env | PEER.get(name, {}) | extra, capture_output=True, text=True,
-                              timeout=timeout_s, stdin=subprocess.DEVNULL)
-        text = done.stdout
-        if done.returncode:
-            print(f"{name}: exit {done.returncode}: {done.stderr.strip()[-300:]}", file=sys.stderr)
-    except subprocess.TimeoutExpired as late:
-        text = (late.stdout or b"").decode(errors="replace")
-        print(f"{name}: no end in {timeout_s:.0f} s", file=sys.stderr)
-    rows = (line.split() for line in text.splitlines())
-    return {int(row[0]): tuple(map(float, row[1:])) for row in rows if len(row) == 4}
+    rows = rows_of((name, prefix, PEER.get(name, {}) | extra), line, timeout_s)
+    return {int(row[0]): tuple(map(float, row[1:])) for row in rows}
 
 
 def main():

@@ -50,11 +50,7 @@ static void *work(void *arg)
 
 int main(int argc, char **argv)
 {
-    int provided;
-    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
-    EQUAL(provided, MPI_THREAD_MULTIPLE);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    start_multiple(&argc, &argv);
     for (int t = 0; t < THREADS; t++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &base[t]));
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {

@@ -41,11 +41,8 @@ static void compete(int threads, int first)
 
 int main(int argc, char **argv)
 {
-    int given, winners = 0;
-    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given));
-    EQUAL(given, MPI_THREAD_MULTIPLE);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int winners = 0;
+    start_multiple(&argc, &argv);
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     for (int i = 0; i < 2; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &base[i]));
     int threads = !strcmp(argv[1], "dup"), count = fill_up();

@@ -28,11 +28,7 @@ static void permutation(int number, int *order)
 
 int main(int argc, char **argv)
 {
-    int given;
-    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given));
-    EQUAL(given, MPI_THREAD_MULTIPLE);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    start_multiple(&argc, &argv);
     /* The first has all members, each other one all but one, where that leaves any. */
     for (int t = 0; t < THREADS; t++)
         OK(MPI_Comm_split(MPI_COMM_WORLD, t > 0 && me == t - 1 ? MPI_UNDEFINED : 0, me, &base[t]));

@@ -98,11 +98,7 @@ static void *play(void *argument)
 
 int main(int argc, char **argv)
 {
-    int given;
-    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given));
-    EQUAL(given, MPI_THREAD_MULTIPLE);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    start_multiple(&argc, &argv);
     if (!strcmp(argv[1], "four")) threads = MOST;
     leaves = !strcmp(argv[1], "left");
     for (int i = 0; i < threads; i++) {

@@ -85,6 +85,17 @@ static void start(int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
+/* The same for programs of several threads. */
+__attribute__((unused))
+static void start_multiple(int *argc, char ***argv)
+{
+    int provided;
+    OK(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
+    EQUAL(provided, MPI_THREAD_MULTIPLE);
+    OK(MPI_Comm_rank(MPI_COMM_WORLD, &me));
+    OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+}
+
 __attribute__((unused))
 static int finish(void)
 {

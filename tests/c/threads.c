@@ -87,13 +87,10 @@ static void *self(void *argument)
 
 int main(int argc, char **argv)
 {
-    int given, flag;
+    int flag;
     CHECK(argc == 2);
     way = argv[1];
-    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given));
-    EQUAL(given, MPI_THREAD_MULTIPLE);
-    OK(MPI_Comm_rank(MPI_COMM_WORLD, &me));
-    OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    start_multiple(&argc, &argv);
     for (int i = 0; i < THREADS; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     void *(*body)(void *) = !strcmp(way, "any") ? any : !strcmp(way, "self") ? self : ring;
     pthread_t threads[THREADS];

@@ -44,11 +44,7 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    int given;
-    OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given));
-    EQUAL(given, MPI_THREAD_MULTIPLE);
-    OK(MPI_Comm_rank(MPI_COMM_WORLD, &me));
-    OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    start_multiple(&argc, &argv);
     for (int i = 0; i < THREADS; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) CHECK(!pthread_create(&threads[i], NULL, work, (void *)(intptr_t)i));

@@ -100,10 +100,7 @@ impl<T> LaneCell<T> {
     /// Waits for other threads to leave. Panics if this thread is inside already: an error of ours.
     #[inline(always)]
     pub fn enter(&self) -> LaneGuard<'_, T> {
-        let held = if multiple() { Some(self.lock()) } else { None };
-        assert!(!self.busy.load(Relaxed), "a lane was entered twice");
-        self.busy.store(true, Relaxed); // partner: `enter`, by the same thread or ordered by the mutex
-        LaneGuard { cell: self, _held: held }
+        self.hold(if multiple() { Some(self.lock()) } else { None })
     }
 
     /// As `enter`, or `None` if somebody is inside.
@@ -127,9 +124,13 @@ impl<T> LaneCell<T> {
 
     /// As `enter`, for a thread that is at home nowhere.
     pub fn enter_as_guest(&self) -> LaneGuard<'_, T> {
-        let held = multiple().then(|| self.wait());
+        self.hold(multiple().then(|| self.wait()))
+    }
+
+    #[inline(always)]
+    fn hold<'a>(&'a self, held: Option<MutexGuard<'a, ()>>) -> LaneGuard<'a, T> {
         assert!(!self.busy.load(Relaxed), "a lane was entered twice");
-        self.busy.store(true, Relaxed); // partner: `enter`
+        self.busy.store(true, Relaxed); // partner: `hold`, by the same thread or ordered by the mutex
         LaneGuard { cell: self, _held: held }
     }
 

@@ -124,6 +124,12 @@ pub struct Sources {
 }
 
 impl Sources {
+    fn new(bell: Arc<Bell>) -> io::Result<Sources> {
+        let mut epoll = Epoll::new()?;
+        epoll.add(bell.as_fd(), 0, Interest::Read)?;
+        Ok(Sources { epoll, bell })
+    }
+
     /// Waits for one descriptor more.
     pub fn add(&mut self, source: BorrowedFd) -> io::Result<()> {
         self.epoll.add(source, 0, Interest::Read)
@@ -165,8 +171,7 @@ impl Doorbell {
     /// From now on this rank, whose bell it is, sleeps by `sleep_for`, and others ring for that.
     pub fn wait_for_descriptors(&self) -> io::Result<Sources> {
         let (own, name) = Bell::new()?;
-        let mut sources = Sources { epoll: Epoll::new()?, bell: Arc::new(own) };
-        sources.epoll.add(sources.bell.as_fd(), 0, Interest::Read)?;
+        let sources = Sources::new(Arc::new(own))?;
         // Pairs with the Acquire in `futex_wake_all`.
         self.region.u64(BELL).store(name.number(), Release);
         Ok(sources)
@@ -177,12 +182,7 @@ impl Doorbell {
     pub fn post_descriptors(&self) -> io::Result<[Sources; 2]> {
         let (own, name) = Bell::new()?;
         let bell = Arc::new(own);
-        let sources = || -> io::Result<Sources> {
-            let mut epoll = Epoll::new()?;
-            epoll.add(bell.as_fd(), 0, Interest::Read)?;
-            Ok(Sources { epoll, bell: bell.clone() })
-        };
-        let both = [sources()?, sources()?];
+        let both = [Sources::new(bell.clone())?, Sources::new(bell)?];
         // Pairs with the Acquire in `Post::wake`.
         self.region.u64(POST_BELL).store(name.number(), Release);
         Ok(both)

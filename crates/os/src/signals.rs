@@ -68,6 +68,11 @@ impl Signals {
         // SAFETY: the kernel writes whole records only.
         (got == size as isize).then(|| unsafe { info.assume_init() }.ssi_signo as i32)
     }
+
+    /// Takes all that have come; whether `signal` is among them.
+    pub fn take_all(&self, signal: i32) -> bool {
+        std::iter::from_fn(|| self.next()).fold(false, |found, taken| found | (taken == signal))
+    }
 }
 
 impl AsFd for Signals {

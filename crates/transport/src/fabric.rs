@@ -4,6 +4,8 @@
 use crate::channel::Channel;
 use hawser_base::{Class, Error, Lane, Peer, Region, Result, UserMem};
 use hawser_device::{Device, Limits, RemoteKey, Source};
+use hawser_job::doorbell::Sources;
+use std::io;
 use std::os::fd::BorrowedFd;
 
 /// A way to a peer: which device, and its figures toward that peer.
@@ -53,8 +55,31 @@ impl Fabric {
         Channel::new(ports, self.routes.iter().copied())
     }
 
-    /// Gives each descriptor that becomes readable when something comes.
-    pub fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
+    /// What to sleep on: what `make` gives, with each descriptor that becomes readable when something comes added to the sources that
+    /// `with` finds there. None where there is no such descriptor.
+    pub(crate) fn sources<T>(
+        &self,
+        make: impl FnOnce() -> io::Result<T>,
+        with: impl FnOnce(&mut T) -> &mut Sources,
+    ) -> Result<Option<T>> {
+        let mut has_any = false;
+        self.descriptors(&mut |_| has_any = true);
+        if !has_any {
+            return Ok(None);
+        }
+        let failed = |error: io::Error| Error::new(Class::Other, format!("waiting for the network: {error}"));
+        let mut made = make().map_err(failed)?;
+        let (sources, mut added) = (with(&mut made), Ok(()));
+        self.descriptors(&mut |source| {
+            if added.is_ok() {
+                added = sources.add(source);
+            }
+        });
+        added.map_err(failed)?;
+        Ok(Some(made))
+    }
+
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
         self.devices.iter().for_each(|device| device.descriptors(each));
     }
 

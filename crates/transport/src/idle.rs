@@ -11,7 +11,7 @@ use crate::fabric::Fabric;
 use crate::polling::Polling;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_BASIC};
-use hawser_base::{Class, Error, Peer, Region, Result, threads};
+use hawser_base::{Peer, Region, Result, threads};
 use hawser_job::doorbell::{Armed, Sources};
 use hawser_job::wait::WaitRecord;
 use hawser_job::{Doorbell, WaitReason, Waiting};
@@ -236,21 +236,8 @@ impl Asleep {
 impl Beyond {
     /// None where no device has descriptors.
     fn of(bell: &Doorbell, fabric: &'static Fabric) -> Result<Option<Beyond>> {
-        let mut count = 0;
-        fabric.descriptors(&mut |_| count += 1);
-        if count == 0 {
-            return Ok(None);
-        }
-        let failed = |error: std::io::Error| Error::new(Class::Other, format!("waiting for the network: {error}"));
-        let mut sources = bell.wait_for_descriptors().map_err(failed)?;
-        let mut added = Ok(());
-        fabric.descriptors(&mut |source| {
-            if added.is_ok() {
-                added = sources.add(source);
-            }
-        });
-        added.map_err(failed)?;
-        Ok(Some(Beyond { sources, fabric }))
+        let sources = fabric.sources(|| bell.wait_for_descriptors(), |sources| sources)?;
+        Ok(sources.map(|sources| Beyond { sources, fabric }))
     }
 
     fn sleep(&self, bell: &Doorbell, armed: Armed, limit_ns: u64) {

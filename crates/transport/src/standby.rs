@@ -6,7 +6,7 @@
 //! Before it: `mpi::helper`; after it: `job::standby`.
 
 use crate::fabric::Fabric;
-use hawser_base::{Class, Error, Result};
+use hawser_base::Result;
 use hawser_job::Doorbell;
 use hawser_job::doorbell::Sources;
 use hawser_job::standby::{self, CALLED, LENT, OFF, Post};
@@ -128,20 +128,7 @@ impl Standby {
 impl Beyond {
     /// None where no device has descriptors.
     fn of(bell: &Doorbell, fabric: &'static Fabric) -> Result<Option<Beyond>> {
-        let mut count = 0;
-        fabric.descriptors(&mut |_| count += 1);
-        if count == 0 {
-            return Ok(None);
-        }
-        let failed = |error: std::io::Error| Error::new(Class::Other, format!("waiting for the network: {error}"));
-        let [off, mut lent] = bell.post_descriptors().map_err(failed)?;
-        let mut added = Ok(());
-        fabric.descriptors(&mut |source| {
-            if added.is_ok() {
-                added = lent.add(source);
-            }
-        });
-        added.map_err(failed)?;
-        Ok(Some(Beyond { off, lent, fabric }))
+        let both = fabric.sources(|| bell.post_descriptors(), |[_, lent]| lent)?;
+        Ok(both.map(|[off, lent]| Beyond { off, lent, fabric }))
     }
 }

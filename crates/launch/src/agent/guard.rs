@@ -50,7 +50,7 @@ fn serve(output: BorrowedFd) -> io::Result<End> {
     let mut last_ns = clock::now_ns();
     loop {
         epoll.wait(&mut events, Some(pulse::next_beat_ms(last_ns)))?;
-        if std::iter::from_fn(|| signals.next()).any(|signal| signal == SIGHUP) {
+        if signals.take_all(SIGHUP) {
             tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
             signals::die_of(SIGHUP);
         }

@@ -175,11 +175,6 @@ impl Desk {
         !guard.silence.is_death() && events.iter().all(|event| Token::decode(event.token) != Token::Guard)
     }
 
-    /// Takes the signals that have come; whether one of them was SIGHUP.
-    fn is_hung_up(&self) -> bool {
-        std::iter::from_fn(|| self.signals.next()).any(|signal| signal == SIGHUP)
-    }
-
     /// Writes on as soon as it is possible.
     fn watch_backlog(&mut self) {
         let interest = if self.channel.backlog() > 0 { Interest::Write } else { Interest::Nothing };
@@ -233,7 +228,7 @@ fn serve(mut desk: Desk) -> i32 {
                         return abandon();
                     }
                 }
-                Token::Signals if desk.is_hung_up() => {
+                Token::Signals if desk.signals.take_all(SIGHUP) => {
                     abandon();
                     signals::die_of(SIGHUP)
                 }
