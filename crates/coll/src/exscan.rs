@@ -13,7 +13,7 @@ use crate::accumulate::piece;
 use crate::call::{Place, Reduction};
 use crate::scan;
 use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Tuning};
+use crate::select::{Algorithm, Tuning, is_one_step};
 
 pub(crate) struct Args {
     pub data: Reduction,
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
-    Algorithm { name: "host", fits: scan::is_one_step, cost: scan::cost_of_host, build: host },
+    Algorithm { name: "host", fits: is_one_step, cost: scan::cost_of_host, build: host },
     Algorithm {
         name: "two_level",
         fits: |_, t| t.has_hosts_in_order(),

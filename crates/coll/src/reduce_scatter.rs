@@ -20,7 +20,7 @@ use crate::cube::{Cube, Role};
 use crate::hosts::{Team, cost_among};
 use crate::reduce::{self, host_ranges};
 use crate::schedule::{Buffer, Giver, HostStep, Order, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::select::{Algorithm, Shape, Tuning, is_one_step};
 use std::ops::Range;
 
 pub(crate) struct Args {
@@ -50,7 +50,7 @@ impl Edges {
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host_parts",
-        fits: |s, t| s.host && s.bytes <= t.limits.host_bytes,
+        fits: is_one_step,
         cost: |s, t| {
             let share = s.n() / s.p();
             t.model.steps(s, 1.0) + (s.n() + share) * t.model.copy_us + (s.p() - 1.0) * share * t.model.reduce_us

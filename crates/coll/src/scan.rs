@@ -16,9 +16,10 @@ use crate::exscan;
 use crate::hosts::{Team, cost_among};
 use crate::reduce::host_ranges;
 use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::select::{Algorithm, Shape, Tuning, is_one_step};
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
+    // More steps than one gain nothing on a chain.
     Algorithm { name: "host", fits: is_one_step, cost: cost_of_host, build: host },
     Algorithm {
         name: "host_chain",
@@ -44,11 +45,6 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
         build: recursive_doubling,
     },
 ];
-
-/// More steps than one gain nothing on a chain.
-pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
-    s.host && s.bytes <= t.limits.host_bytes
-}
 
 /// The last rank folds all slots, of all ranks half of them.
 pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {

@@ -188,6 +188,11 @@ impl Shape {
     }
 }
 
+/// Whether a slot has room for the whole vector, or the longest block.
+pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
+    s.host && s.bytes <= t.limits.host_bytes
+}
+
 /// Whether a slot has room for a block of each other rank.
 pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
     s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
