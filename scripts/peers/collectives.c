@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 enum { BATCHES = 7, RANKS_MAX = 64 };
@@ -77,6 +78,7 @@ static const struct Row {
 } ROWS[] = {
 #define ROW(name, plain, started) {#name, call_##name}, {"I" #name, call_I##name},
     CALLS(ROW)};
+#define ROW_COUNT (sizeof ROWS / sizeof ROWS[0])
 
 /* The longest mean of all ranks. */
 static double batch(void (*call)(int), int bytes, int iterations) {
@@ -113,21 +115,35 @@ static void measure(const struct Row *row, int bytes, double ms) {
   fflush(stdout);
 }
 
+static void fail(const char *what, const char *word) {
+  if (rank == 0) fprintf(stderr, "%s %s\nusage: collectives MS MAX [NAME...], at most %d ranks\n", what, word, RANKS_MAX);
+  MPI_Abort(comm, 2);
+}
+
+/* Upper or lower case: MPI writes Iallreduce, others IAllreduce. */
+static int names_row(const char *word, const struct Row *row) { return !strcasecmp(word, row->name); }
+
+static void check_names(int count, char **words) {
+  for (int k = 0; k < count; k++) {
+    size_t i = 0;
+    while (i < ROW_COUNT && !names_row(words[k], &ROWS[i])) i++;
+    if (i == ROW_COUNT) fail("no collective that is measured here is called", words[k]);
+  }
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   comm = MPI_COMM_WORLD;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  if (argc < 3 || size > RANKS_MAX) {
-    fprintf(stderr, "usage: collectives MS MAX [NAME...], at most %d ranks\n", RANKS_MAX);
-    MPI_Abort(comm, 2);
-  }
+  if (argc < 3 || size > RANKS_MAX) fail("too few arguments or too many ranks for", argv[0]);
+  check_names(argc - 3, argv + 3);
   double ms = atof(argv[1]);
   int max = atoi(argv[2]);
   out = calloc(size, max), in = calloc(size, max);
-  for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+  for (size_t i = 0; i < ROW_COUNT; i++) {
     int wanted = argc == 3 && ROWS[i].name[0] != 'I';
-    for (int k = 3; k < argc; k++) wanted |= !strcmp(argv[k], ROWS[i].name);
+    for (int k = 3; k < argc; k++) wanted |= names_row(argv[k], &ROWS[i]);
     if (!wanted) continue;
     if (strstr(ROWS[i].name, "arrier")) measure(&ROWS[i], 0, ms);
     else

@@ -115,6 +115,8 @@ def main():
         flat = {name: {f"{c} {b}": figures for (c, b), figures in each.items()} for name, each in got.items()}
         args.json.write_text(json.dumps(flat))
     table(got, names, args.peers.split(","))
+    if not got["hawser"]:
+        sys.exit("compare: no figures of Hawser")
 
 
 if __name__ == "__main__":
