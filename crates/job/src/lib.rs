@@ -17,6 +17,7 @@ pub mod plan;
 pub mod segment;
 pub mod standby;
 mod text;
+pub mod turn;
 pub mod wait;
 
 pub use doorbell::Doorbell;
@@ -25,4 +26,5 @@ pub use flags::FlagBlock;
 pub use page::{Phase, RankPage};
 pub use plan::Plan;
 pub use segment::{Segment, Spec};
+pub use turn::Turn;
 pub use wait::{Tag, WaitPeer, WaitReason, Waiting};

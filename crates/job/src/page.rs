@@ -1,4 +1,4 @@
-//! A rank's page: who it is, how far it has come, whether it looks at its network, its doorbell, why it waits, what it counted and
+//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell, why it waits, what it counted and
 //! did lately, and by which ports its peers on other hosts answer.
 //!
 //! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
@@ -7,6 +7,7 @@ use crate::counters::Counters;
 use crate::doorbell::{Doorbell, Fencing};
 use crate::events::Events;
 use crate::text;
+use crate::turn::Turn;
 use crate::wait::WaitRecord;
 use hawser_base::Region;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -15,7 +16,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 const PHASE: usize = 0;
 const PID: usize = 4;
 const LOOKS: usize = 8;
-const DOORBELL: usize = 64;
+const TURN: usize = 64;
+const DOORBELL: usize = TURN + Turn::BYTES;
 const WAIT: usize = DOORBELL + Doorbell::BYTES;
 const COUNTERS: usize = WAIT + WaitRecord::BYTES;
 const EVENTS: usize = COUNTERS + Counters::BYTES;
@@ -24,7 +26,11 @@ const ANSWERS: usize = EVENTS + Events::BYTES;
 const ANSWERS_ROOM: usize = hawser_os::map::PAGE - ANSWERS;
 
 const _: () = assert!(
-    ANSWERS_ROOM >= 11 * 75 && ANSWERS.is_multiple_of(8) && COUNTERS.is_multiple_of(64) && EVENTS.is_multiple_of(64)
+    TURN + Turn::BYTES <= DOORBELL
+        && ANSWERS_ROOM >= 11 * 75
+        && ANSWERS.is_multiple_of(8)
+        && COUNTERS.is_multiple_of(64)
+        && EVENTS.is_multiple_of(64)
 );
 
 /// How far a rank has come. It only ever rises, but for a rank that finalises its last session and begins another one.
@@ -60,6 +66,11 @@ pub struct RankPage {
 impl RankPage {
     pub(crate) fn new(region: Region, fencing: Fencing) -> RankPage {
         RankPage { region, fencing }
+    }
+
+    /// A page that no other process sees.
+    pub fn private() -> RankPage {
+        RankPage::new(Region::private(hawser_os::map::PAGE), Fencing::Full)
     }
 
     /// The process that is the rank; 0 before it attaches.
@@ -109,6 +120,10 @@ impl RankPage {
         Doorbell::new(self.region.part(DOORBELL, Doorbell::BYTES), self.fencing)
     }
 
+    pub fn turn(&self) -> Turn {
+        Turn::new(self.region.part(TURN, Turn::BYTES))
+    }
+
     pub fn wait(&self) -> WaitRecord {
         WaitRecord::new(self.region.part(WAIT, WaitRecord::BYTES))
     }
@@ -128,16 +143,19 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_page_do_not_overlap() {
-        let page = RankPage::new(Region::private(4096), Fencing::Full);
+        let page = RankPage::private();
         page.set_pid(4711);
         (0..3).for_each(|_| page.looked());
         page.set_phase(Phase::Running);
+        page.turn().begin(1);
+        page.turn().end(11);
         let _ = page.doorbell().arm();
         page.wait().begin(&crate::WaitReason { call: "MPI_Wait", ..Default::default() });
         (0..crate::counters::COUNTERS).for_each(|slot| page.counters().add(slot, u64::MAX));
         (0..64).for_each(|_| page.events().record(u64::MAX, "event", [u64::MAX; 3]));
         page.set_answers(&"a".repeat(5000));
         assert_eq!((page.pid(), page.phase(), page.looks()), (4711, Phase::Running, 3));
+        assert_eq!(page.turn().worked_ns(20), 10);
         assert!(page.doorbell().is_armed());
         assert_eq!(page.wait().read().unwrap().call, "MPI_Wait");
         assert_eq!(page.counters().get(0), u64::MAX);

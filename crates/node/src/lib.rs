@@ -70,7 +70,9 @@ fn join(world: &mut World) -> Result<Joined> {
     let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
     let cores = segment.facts().cores / world.local_size();
     let asleep = counters::asleep(&page.counters());
-    let patience = Patience::new(cores, page.doorbell(), page.wait(), asleep, fabric)?;
+    let others = (0..world.local_size()).filter(|&local| local != world.local_rank());
+    let others = others.map(|local| segment.rank(local as usize)).collect();
+    let patience = Patience::new(cores, &page, others, asleep, fabric)?;
     let standby = helper::is_wanted(cores)?.then(|| Standby::new(page.doorbell(), fabric)).transpose()?;
     let limits = limits(fabric)?;
     agree(&segment, &limits)?;

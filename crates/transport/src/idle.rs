@@ -5,16 +5,18 @@
 //! more ranks than cores nobody spins: a yield lets the peer run that is waited for. Measured on two
 //! cores with 16 ranks (ARCHITECTURE.md, Waiting): spinning 100 turns first doubles a barrier, sleeping
 //! at once triples it. Where more threads of this process wait than it has cores they spin for a moment only, and where a
-//! yield has shown that somebody else is on this core nobody spins for a while.
+//! yield has shown that somebody else is on this core nobody spins for a while; where it has shown one who gives no way (`hog`)
+//! nobody yields.
 
 use crate::fabric::Fabric;
+use crate::hog::Hog;
 use crate::polling::Polling;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_BASIC};
 use hawser_base::{Peer, Region, Result, threads};
 use hawser_job::doorbell::{Armed, Sources};
 use hawser_job::wait::WaitRecord;
-use hawser_job::{Doorbell, WaitReason, Waiting};
+use hawser_job::{Doorbell, RankPage, Turn, WaitReason, Waiting};
 use hawser_os::{clock, host};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -85,6 +87,8 @@ pub struct Patience {
     shared: AtomicU32,
     /// A longer yield has let somebody else run: `SHARED_NS`.
     shared_ns: u64,
+    hog: Hog,
+    turn: Turn,
     /// Cores that are this rank's; 0 where there are more ranks than cores.
     cores: u32,
     /// Threads that have waited for a moment, and not gone to sleep. A guess at who wants a core (Relaxed).
@@ -110,14 +114,15 @@ struct Beyond {
 }
 
 impl Patience {
-    /// `cores`: this rank's, 0 where there are more ranks than cores.
+    /// `cores`: this rank's, 0 where there are more ranks than cores. `page` is this rank's, `others` those of the host's other ranks.
     pub fn new(
         cores: u32,
-        bell: Doorbell,
-        record: WaitRecord,
+        page: &RankPage,
+        others: Vec<RankPage>,
         asleep: Asleep,
         fabric: &'static Fabric,
     ) -> Result<Patience> {
+        let bell = page.doorbell();
         let beyond = Beyond::of(&bell, fabric)?;
         let patience = Patience {
             spin: AtomicU32::new(0),
@@ -126,14 +131,17 @@ impl Patience {
             yields: AtomicU32::new(0),
             shared: AtomicU32::new(0),
             shared_ns: SHARED_NS,
+            hog: Hog::new(others),
+            turn: page.turn(),
             cores,
             waiting: AtomicU32::new(0),
             asleep,
-            record,
+            record: page.wait(),
             polling: Polling::default(),
             beyond,
             bell,
         };
+        patience.turn.begin(clock::now_ns());
         patience.look_at_parameters()?;
         Ok(patience)
     }
@@ -215,8 +223,18 @@ impl Patience {
     /// Lets others have the core, and takes note of whether somebody had it.
     fn give_way(&self) {
         let begin_ns = clock::now_ns();
+        self.turn.end(begin_ns);
         host::yield_core();
-        if clock::now_ns() - begin_ns > self.shared_ns {
+        let end_ns = clock::now_ns();
+        self.turn.begin(end_ns);
+        self.note_yield(begin_ns, end_ns);
+    }
+
+    fn note_yield(&self, begin_ns: u64, end_ns: u64) {
+        let took_ns = end_ns - begin_ns;
+        if self.hog.note(begin_ns, end_ns) {
+            self.shared.store(0, Relaxed); // to spin costs his time, to yield ours
+        } else if took_ns > self.shared_ns {
             self.shared.store(SHARED_FOR, Relaxed);
         } else if self.is_shared() {
             self.shared.store(self.shared.load(Relaxed).saturating_sub(1), Relaxed);
@@ -300,7 +318,9 @@ impl Idle<'_> {
             self.turns = self.patience.spin();
         } else if !self.gave_way && now_ns + spin_ns >= self.spin_until_ns + GIVE_WAY_NS {
             self.gave_way = true;
-            self.patience.give_way();
+            if !self.patience.hog.is_here(|| now_ns) {
+                self.patience.give_way();
+            }
         }
     }
 
@@ -315,7 +335,8 @@ impl Idle<'_> {
 
     #[cold]
     fn rest(&mut self, reason: impl FnOnce() -> Waiting) {
-        if self.turns <= self.patience.spin().saturating_add(self.patience.yields.load(Relaxed)) {
+        let yields = self.turns <= self.patience.spin().saturating_add(self.patience.yields.load(Relaxed));
+        if yields && !self.patience.hog.is_here(clock::now_ns) {
             self.patience.give_way();
         } else if let Some(armed) = self.armed.take() {
             self.sleep(armed, &reason());
@@ -344,11 +365,14 @@ impl Idle<'_> {
         });
         let limit_ns = if std::mem::take(&mut self.nap) { NAP_NS } else { SLEEP_NS };
         self.patience.count_waiting(&mut self.counted, false);
+        self.patience.turn.end(now_ns);
         match &self.patience.beyond {
             None => drop(self.patience.bell.sleep(armed, Some(limit_ns))),
             Some(beyond) => beyond.sleep(&self.patience.bell, armed, limit_ns),
         }
-        self.patience.asleep.count(clock::now_ns() - now_ns);
+        let end_ns = clock::now_ns();
+        self.patience.turn.begin(end_ns);
+        self.patience.asleep.count(end_ns - now_ns);
         // A few turns more before the next sleep: what woke us may come in pieces.
         self.turns = self.turns.saturating_sub(4);
     }
@@ -426,6 +450,8 @@ mod tests {
             yields: YIELD_TURNS.into(),
             shared: 0.into(),
             shared_ns: u64::MAX,
+            hog: Hog::never(),
+            turn: Turn::private(),
             cores: 1,
             waiting: 0.into(),
             asleep: Asleep { times: counters.word(0), ns: counters.word(1) },
@@ -522,6 +548,30 @@ mod tests {
         }
         assert!(waits >= SHARED_FOR / YIELD_TURNS && !patience.is_crowded());
         assert_eq!(until_armed(&mut patience.idle()), SPIN_TURNS + YIELD_TURNS + 1);
+    }
+
+    #[test]
+    fn beside_a_hog_a_wait_spins_and_then_sleeps_and_yields_no_more() {
+        let patience = Patience { shared: SHARED_FOR.into(), hog: Hog::new(Vec::new()), ..patience() };
+        let (now_ns, slice_ns) = (clock::now_ns(), 5_000_000);
+        for end_ns in [now_ns - slice_ns, now_ns] {
+            patience.note_yield(end_ns - slice_ns, end_ns);
+        }
+        assert!(!patience.is_crowded());
+        assert_eq!(until_armed(&mut patience.idle()), SPIN_TURNS + 1);
+    }
+
+    #[test]
+    fn who_yields_or_sleeps_has_no_turn_meanwhile() {
+        let patience = patience();
+        let (mut idle, begin_ns) = (patience.idle(), clock::now_ns());
+        patience.turn.begin(begin_ns);
+        until_armed(&mut idle);
+        patience.bell.ring();
+        idle.pause(reason);
+        let slept_ns = clock::now_ns();
+        assert!(patience.turn.worked_ns(slept_ns) < slept_ns - begin_ns, "its yields and its sleep were none");
+        assert_eq!(patience.turn.worked_ns(slept_ns + 5) - patience.turn.worked_ns(slept_ns), 5, "it has one since");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod channel;
 mod fabric;
+mod hog;
 mod idle;
 mod polling;
 mod standby;
