@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Hawser's collectives beside its peers' on this machine, in turns, in one run.
 
-  compare.py PREFIX [-n RANKS] [--rounds N] [--ms MS] [--max BYTES] [--json FILE] [NAME...]
+  compare.py PREFIX [-n RANKS] [--rounds N] [--ms MS] [--max BYTES] [--busy N] [--json FILE] [NAME...]
 
 PREFIX is where Hawser is installed; NAME are collectives (Allreduce, Iallreduce, ...; without one, all blocking ones).
 The peers are those that `../shared/peers/compare setup` installed (HAWSER_PEERS names another folder). Each library
 runs for MS milliseconds a collective and size, in turns, N rounds; a figure is the median of the rounds' medians
 ("best": the least of all batches). A point is listed where Hawser is more than 20 % behind the best peer.
   --variant WORD=VAR=VALUE[,VAR=VALUE...]  one more column: Hawser with these parameters, WORD beginning with "/" another PREFIX
+  --busy N                                 beside N busy loops, one on each of the first N cores
   --peers NAME,...                         which peers (openmpi,impi); MPICH yields no core, and takes milliseconds a step
 """
-import argparse, json, math, os, pathlib, statistics, subprocess, sys
+import argparse, contextlib, json, math, os, pathlib, statistics, subprocess, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 HOME = pathlib.Path(os.environ.get("HAWSER_PEERS", pathlib.Path.home() / ".cache" / "hawser-peers"))
@@ -60,6 +61,18 @@ def run(system, ranks, words, timeout_s):
     return {(row[0], int(row[1])): (float(row[2]), float(row[3])) for row in rows}
 
 
+@contextlib.contextmanager
+def busy_loops(count):
+    """Programs that never give way, as a compiler beside the job is one."""
+    loops = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", "while True: pass"]) for core in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
 def systems(args):
     found = [(name, HOME / name, {}) for name in args.peers.split(",") if name]
     found.append(("hawser", args.prefix.resolve(), {}))
@@ -99,6 +112,7 @@ def main():
     parser.add_argument("--max", type=int, default=1 << 20)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--variant", action="append", default=[])
+    parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--peers", default="openmpi,impi")
     args = parser.parse_intermixed_args()
     all_systems = systems(args)
@@ -106,11 +120,12 @@ def main():
     got = {name: {} for name in names}
     points = 7 * (len(args.names) or 11)
     timeout_s = SLACK_S + PATIENCE * points * args.ms / 1e3
-    for _ in range(args.rounds):
-        for system in all_systems:
-            words = [str(args.ms), str(args.max), *args.names]
-            for point, figures in run(system, args.n, words, timeout_s).items():
-                got[system[0]].setdefault(point, []).append(figures)
+    words = [str(args.ms), str(args.max), *args.names]
+    with busy_loops(args.busy):
+        for _ in range(args.rounds):
+            for system in all_systems:
+                for point, figures in run(system, args.n, words, timeout_s).items():
+                    got[system[0]].setdefault(point, []).append(figures)
     if args.json:
         flat = {name: {f"{c} {b}": figures for (c, b), figures in each.items()} for name, each in got.items()}
         args.json.write_text(json.dumps(flat))
