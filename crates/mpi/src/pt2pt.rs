@@ -244,7 +244,7 @@ fn recv_checked(process: &'static Process, buf: &Buf, source: i32, tag: i32, com
     let comm = process.comm(comm)?;
     let buffer = Buffer::new(process, buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
-    recv_posted(process, comm, want, buffer, source)
+    recv_posted("MPI_Recv", process, comm, want, buffer, source)
 }
 
 /// Polls the source's ring alone, as long as that is right and worth it.
@@ -258,9 +258,7 @@ pub(crate) fn recv_direct(
     source: i32,
 ) -> Option<Status> {
     let engine = &lane.core.engine;
-    // A message of several packets wants its receive posted before the first one comes: it would be held.
-    let is_long = mem.len() as u64 > engine.limits().packet || mem.len() > lane.channel.longest(peer);
-    if is_long || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
+    if is_long(lane, peer, mem) || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
         return None;
     }
     let turns = direct_turns(process);
@@ -280,6 +278,12 @@ pub(crate) fn recv_direct(
     }
     // None: another message came first, and the engine has it.
     got.map(|(tag, bytes)| direct_status(source, tag, bytes, mem.len() as u64))
+}
+
+/// A message of several packets wants its receive posted before the first one comes: it would be held.
+#[inline(always)]
+fn is_long(lane: &Lane, peer: Peer, mem: UserMem) -> bool {
+    mem.len() as u64 > lane.core.engine.limits().packet || mem.len() > lane.channel.longest(peer)
 }
 
 fn direct_turns(process: &Process) -> u32 {
@@ -329,13 +333,20 @@ impl Delivery for Direct<'_> {
 }
 
 #[inline(never)]
-fn recv_posted(process: &'static Process, comm: CommRef, want: Want, buffer: Buffer, source: i32) -> Result<Status> {
+fn recv_posted(
+    call: &'static str,
+    process: &'static Process,
+    comm: CommRef,
+    want: Want,
+    buffer: Buffer,
+    source: i32,
+) -> Result<Status> {
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
     let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
     post(&mut lane, want, buffer, request);
     drop(lane);
-    Ok(wait::request(process, lane_id, request, "MPI_Recv"))
+    Ok(wait::request(process, lane_id, request, call))
 }
 
 /// MPI_Sendrecv. The status is the receive's; its error is that of the send, if that failed.
@@ -348,7 +359,43 @@ pub fn sendrecv(
     recv_tag: i32,
     comm: Handle,
 ) -> Result<Status> {
+    let process = process::get()?;
+    if let Some(done) = sendrecv_lean(process, out, dest, send_tag, into, source, recv_tag, comm) {
+        return done;
+    }
     end_sendrecv("MPI_Sendrecv", begin_sendrecv(out, dest, send_tag, into, source, recv_tag, comm)?)
+}
+
+/// The leanest exchange: a short message that leaves at once, then a receive as MPI_Recv's. All that either wants is looked at
+/// before: with `None` nothing has been sent.
+#[expect(clippy::too_many_arguments, reason = "MPI_Sendrecv's")]
+fn sendrecv_lean(
+    process: &'static Process,
+    out: &Buf,
+    dest: i32,
+    send_tag: i32,
+    into: &Buf,
+    source: i32,
+    recv_tag: i32,
+    comm: Handle,
+) -> Option<Result<Status>> {
+    let tags = send_tag >= 0 && (recv_tag >= 0 || recv_tag == ANY_TAG);
+    let from_mem = out.lean_memory().filter(|_| tags && dest >= 0 && source >= 0)?;
+    let mem = into.lean_memory()?;
+    let comm = process.comm(comm).ok()?;
+    let peers = comm.counterparts();
+    let (to, from) = (peers.peer(dest as u32)?, peers.peer(source as u32)?);
+    let context = comm.context();
+    let want = Want { context, source: Some(from), tag: (recv_tag != ANY_TAG).then_some(recv_tag) };
+    let mut lane = process.lane(comm.lane()).enter();
+    let target = Target { peer: to, context, tag: send_tag };
+    if is_long(&lane, from, mem) || !send_short(&mut lane, &target, from_mem) {
+        return None;
+    }
+    let direct = recv_direct(process, &mut lane, &want, from, mem, source);
+    drop(lane);
+    let posted = || recv_posted("MPI_Sendrecv", process, comm, want, Buffer::Dense(mem), source);
+    Some(direct.map_or_else(posted, Ok))
 }
 
 /// Its two operations: the send and the receive.
