@@ -111,6 +111,12 @@ impl Model {
         bytes * self.copy_us * (self.load / 2.0).max(1.0)
     }
 
+    /// The root's copies of all blocks but its own; the others copy theirs meanwhile, but for what is in the first step.
+    pub(crate) fn slots_of_root(&self, shape: &Shape, t: &Tuning) -> f64 {
+        let alone = shape.bytes.min(t.limits.host_bytes) as f64;
+        self.slots((shape.p() - 1.0) * shape.n() + alone) / self.load
+    }
+
     /// The same where those who only give, or only take, need not wait for each step.
     pub(crate) fn steps_ahead(&self, shape: &Shape, steps: f64) -> f64 {
         self.steps(shape, (steps / STEPS_AHEAD).max(1.0))
@@ -197,6 +203,22 @@ pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
 pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
     s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
 }
+
+/// Where ranks share a core: blocks that go through flags to or from a root are at least so long, since who waits for a flag
+/// waits for its turn as for a message; and no more ranks share it, since messages of that length are then read where they lie
+/// (`dev-shm`), without a turn for each step (measured, docs/performance.md).
+const CROWDED_FROM: u64 = 64 << 10;
+const CROWDED_LOAD: f64 = 4.0;
+
+/// Whether blocks go through flags to or from a root.
+pub(crate) fn is_rooted_by_flags(s: &Shape, t: &Tuning) -> bool {
+    let load = t.model.load;
+    s.host && s.uniform && (load <= 1.0 || load < CROWDED_LOAD && s.bytes >= CROWDED_FROM)
+}
+
+/// Bytes of all ranks' results that the last cache holds with what they are copied from and through; what is more comes from
+/// memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks, docs/performance.md).
+pub(crate) const CACHED: f64 = 10.0 * 1048576.0;
 
 /// One row of a collective's table.
 pub(crate) struct Algorithm<A> {

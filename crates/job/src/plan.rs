@@ -9,7 +9,7 @@
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 8;
+pub const LAYOUT_VERSION: u32 = 9;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
@@ -20,12 +20,15 @@ pub const DEVICE_BYTES_PER_RANK: usize = 16 << 20;
 pub const FLAG_BLOCKS: usize = 256;
 /// Cache lines of flags for each member of a block.
 pub const FLAG_LINES: usize = 8;
-/// Payload room for each member of a block: on a host with many ranks the least, so that what all of them touch stays small.
+/// Payload room for each member of a block, at least and at most. With a MiB a core writes to lines that no cache holds any more,
+/// which is four times as fast as to lines that a reader has (docs/performance.md, Collectives).
 const FLAG_PAYLOAD_LEAST: usize = 16 << 10;
-/// The most. Two contributions of 32 KiB: longer ones do not fit into a core's nearest cache with what they are copied to.
-pub const FLAG_PAYLOAD_MOST: usize = 64 << 10;
-/// Payload of all members of a block, where that is not less than the least.
-const FLAG_PAYLOAD_OF_ALL: usize = 1 << 20;
+pub const FLAG_PAYLOAD_MOST: usize = 1 << 20;
+/// Payload of all members of a block, where that is not less than the least: on a host with few ranks, and on one with many,
+/// where what all of them touch is to stay small.
+const FLAG_PAYLOAD_OF_FEW: usize = 4 << 20;
+const FLAG_PAYLOAD_OF_MANY: usize = 1 << 20;
+const FEW: usize = 16;
 
 /// File room of one rank's arena for MPI_Alloc_mem and windows: more than a host of today has memory for a rank.
 pub const ARENA_BYTES: u64 = 64 << 30;
@@ -42,9 +45,10 @@ const TABLES: usize = 2 * PAGE;
 pub const MAX_LOCAL: usize = 4096;
 pub const MAX_WORLD: usize = 1 << 24;
 
-/// Payload room for each member of a block on a host with `local` ranks, in whole pages.
+/// Payload room for each member of a block on a host with `local` ranks, in whole pages for each of two halves.
 pub const fn flag_payload(local: usize) -> usize {
-    let each = FLAG_PAYLOAD_OF_ALL / local / (2 * PAGE) * (2 * PAGE);
+    let all = if local <= FEW { FLAG_PAYLOAD_OF_FEW } else { FLAG_PAYLOAD_OF_MANY };
+    let each = all / local / (2 * PAGE) * (2 * PAGE);
     if each < FLAG_PAYLOAD_LEAST {
         FLAG_PAYLOAD_LEAST
     } else if each > FLAG_PAYLOAD_MOST {
@@ -52,6 +56,14 @@ pub const fn flag_payload(local: usize) -> usize {
     } else {
         each
     }
+}
+
+/// The longest contribution in a room of `payload` bytes: four for each half, of which a member may be two ahead; in a small room
+/// one of up to 32 KiB, which a core's nearest cache holds.
+pub const fn flag_step(payload: usize) -> usize {
+    let (eighth, half) = (payload / 8 / PAGE * PAGE, payload / 2);
+    let least = if half < 32 << 10 { half } else { 32 << 10 };
+    if eighth > least { eighth } else { least }
 }
 
 /// Offsets and lengths in the segment of a host with `local` of the job's `world` ranks.
@@ -165,9 +177,14 @@ mod tests {
 
     #[test]
     fn a_member_of_many_has_less_room_for_its_contributions() {
-        assert_eq!([1, 2, 16, 64, 1000].map(flag_payload), [64 << 10, 64 << 10, 64 << 10, 16 << 10, 16 << 10]);
+        assert_eq!(
+            [1, 4, 8, 16, 64, 1000].map(flag_payload),
+            [1 << 20, 1 << 20, 512 << 10, 256 << 10, 16 << 10, 16 << 10]
+        );
         for local in 1..=MAX_LOCAL {
-            assert!(flag_payload(local).is_multiple_of(2 * PAGE), "two slots of whole pages");
+            let payload = flag_payload(local);
+            assert!(payload.is_multiple_of(2 * PAGE), "two slots of whole pages");
+            assert!(flag_step(payload).next_multiple_of(PAGE) <= payload / 2, "a step fits into its half");
         }
     }
 
