@@ -46,8 +46,11 @@ const SWITCH_US: f64 = 53.0 / (4.0 * 8.0);
 /// other ranks need meanwhile, and what cold caches add (fitted to docs/performance.md, Collectives).
 const CROWDED_COPIES: f64 = 3.0;
 
-/// Room of all pairs of ranks for what is on its way; a message that is longer than its pair's needs one more turn each time.
-const ROOM: f64 = 2.5 * 1048576.0;
+/// Room of a rank for what is on its way to all others, where they are few, and of all ranks where they are many (`dev-shm`); a
+/// message that is longer than its pair's needs one more turn each time.
+const ROOM_OF_FEW: f64 = 1048576.0;
+const ROOM_OF_ALL: f64 = 2.5 * 1048576.0;
+const FEW: u32 = 8;
 
 /// Slots of a member: of steps that do not hold up those who only give, so many pass in one turn.
 const STEPS_AHEAD: f64 = 2.0;
@@ -71,7 +74,8 @@ impl Model {
     pub fn oversubscribed(ranks: u32, cores: u32) -> Model {
         let load = (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
         let (turn_us, plain) = (SWITCH_US * load, Model::SHARED_MEMORY);
-        let room = ROOM / (f64::from(ranks) * f64::from(ranks));
+        let (own, pairs) = (f64::from(ranks), f64::from(ranks) * f64::from(ranks));
+        let room = if ranks <= FEW { ROOM_OF_FEW / own } else { ROOM_OF_ALL / pairs };
         Model {
             message_us: turn_us,
             overhead_us: 0.5,

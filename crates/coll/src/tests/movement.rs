@@ -432,15 +432,16 @@ fn alltoall_case(
     mixed: bool,
 ) -> bool {
     let tuning = forced(Collective::Alltoall, name);
-    let plans = |salt: u32| -> Vec<Plan> {
+    let plans = |salt: u32, gives: bool| -> Vec<Plan> {
         let plan = |rank| {
-            let pairs = (0..size).map(|peer| traffic(rank, peer, count)).collect();
+            let between = |peer| if gives { traffic(rank, peer, count) } else { traffic(peer, rank, count) };
+            let pairs = (0..size).map(between).collect();
             let kind = kind(mixed, rank + salt);
             if regular { Plan::regular(kind, size, count) } else { Plan::apart(kind, pairs) }
         };
         (0..size).map(plan).collect()
     };
-    let (sends, recvs) = (plans(0), plans(1));
+    let (sends, recvs) = (plans(0, true), plans(1, false));
     let ranks = play(size, &tuning, name, 1, seed(size, 0, count), &mut Terms::default(), |rank| {
         let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
         let (mut send, mut recv) = (from.blank(false), into.blank(true));

@@ -18,7 +18,7 @@ use crate::wait::NO_LANE;
 use hawser_base::threads::{Visit, multiple};
 use hawser_base::{Class, Error, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
-use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_MOST, LINE, flag_step};
+use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, flag_step};
 use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
 use hawser_os::map::PAGE;
 use hawser_transport::wait_peer;
@@ -39,7 +39,7 @@ const _: () = assert!(DEPARTED_LINE < FLAG_LINES);
 pub const SHORT_BYTES: usize = LINE - 8;
 /// Two slots share a member's payload room.
 const SLOTS: usize = SLOT_LINES.len();
-const _: () = assert!(flag_step(FLAG_PAYLOAD_MOST) < BYTES_MAX as usize);
+const _: () = assert!(flag_step(FLAG_PAYLOAD_WIDE) < BYTES_MAX as usize);
 
 /// Bytes of one contribution at most.
 pub fn step_bytes(block: &FlagBlock) -> usize {
@@ -465,7 +465,7 @@ mod tests {
     /// What a half still holds for a reader is the step of this parity before; the other half is the other parity's.
     #[test]
     fn contributions_go_around_their_half_of_the_room_and_stay_in_it() {
-        for room in [2, 3, 5, 16, 17, 64, 1000].map(flag_payload) {
+        for room in [2, 3, 5, 16, 17, 64, 1000].map(|local| flag_payload(local, 0)) {
             for bytes in [1, NEAR, NEAR + 1, 3 * PAGE, flag_step(room)].map(|bytes| bytes.min(flag_step(room))) {
                 for (parity, turn) in (0..2).flat_map(|parity| (0..300).map(move |turn| (parity, turn))) {
                     let at = |turn| place(Slot { member: 0, parity, turn }, bytes, room);
