@@ -50,7 +50,7 @@ const CROWDED_COPIES: f64 = 3.0;
 /// message that is longer than its pair's needs one more turn each time.
 const ROOM_OF_FEW: f64 = 1048576.0;
 const ROOM_OF_ALL: f64 = 2.5 * 1048576.0;
-const FEW: u32 = 8;
+const FEW: u32 = 4;
 
 /// Slots of a member: of steps that do not hold up those who only give, so many pass in one turn.
 const STEPS_AHEAD: f64 = 2.0;

@@ -211,7 +211,8 @@ pub fn allgatherv(way: Way, send: Option<&Buf>, recv: &VectorBuf<'_>, comm: Hand
 fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
         // All know all counts, so that ranks whose blocks do not adjoin plan the same step.
-        if let Some(recv) = desk.lean(way).and(recv.as_equal(comm.size()))
+        if desk.lean(way).is_some()
+            && let Some(recv) = recv.as_equal(comm.size())
             && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Allgather, (send, Some(&recv)))
         {
             return done;
