@@ -113,12 +113,13 @@ def test_a_rank_that_ends_badly_ends_the_job_with_one_message(run, build, how, s
     assert len(lines) == 1 and all(word in lines[0] for word in words), result
 
 
-@pytest.mark.parametrize("step", ["barrier", "bcast", "reduce", "allreduce"])
+@pytest.mark.parametrize("step", ["barrier", "bcast", "reduce", "allreduce", "allgather", "scatter"])
 @pytest.mark.parametrize("n", [2, 3, 8])
 @pytest.mark.parametrize("how", ["kill", "segv"])
 def test_a_rank_that_dies_within_a_step_through_flags_ends_the_job(run, build, how, n, step):
     """It has come to the step, and others wait in it or come later."""
-    result = run(n, build("ending.c"), [how, f"inside-{step}"], timeout=30)
+    by_flags = {"HAWSER_COLL_ALLGATHER": "host", "HAWSER_COLL_SCATTER": "host"}
+    result = run(n, build("ending.c"), [how, f"inside-{step}"], env=by_flags, timeout=30)
     code, words = ENDS[how]
     assert result.code == code and result.seconds < 2.5, result
     lines = result.err.splitlines()

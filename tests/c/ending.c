@@ -27,6 +27,12 @@ static void inside(const char *how, const char *step)
     if (!strcmp(step, "barrier")) OK(MPI_Barrier(MPI_COMM_WORLD));
     if (!strcmp(step, "bcast")) OK(MPI_Bcast(&value, 1, MPI_LONG, size - 1, MPI_COMM_WORLD));
     if (!strcmp(step, "reduce")) OK(MPI_Reduce(&value, &sum, 1, MPI_LONG, MPI_SUM, 1, MPI_COMM_WORLD));
+    /* Several exchanges, of which rank 1 has begun the first. */
+    enum { LONG = 256 << 10 };
+    char *one = need(LONG), *all = need((size_t)size * LONG);
+    memset(one, 1, LONG), memset(all, 2, (size_t)size * LONG);
+    if (!strcmp(step, "allgather")) OK(MPI_Allgather(one, LONG, MPI_BYTE, all, LONG, MPI_BYTE, MPI_COMM_WORLD));
+    if (!strcmp(step, "scatter")) OK(MPI_Scatter(all, LONG, MPI_BYTE, one, LONG, MPI_BYTE, size - 1, MPI_COMM_WORLD));
     if (!strcmp(step, "allreduce")) OK(MPI_Allreduce(&value, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
     OK(MPI_Barrier(MPI_COMM_WORLD));
 }

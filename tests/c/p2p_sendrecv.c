@@ -2,7 +2,7 @@
 /* MPI_Sendrecv and MPI_Sendrecv_replace, long ones too; ANY_SOURCE, ANY_TAG, PROC_NULL. */
 #include "test.h"
 
-enum { LONG = 400000, LEFT = 1, RIGHT = 2 };
+enum { LONG = 400000, LEFT = 1, RIGHT = 2, EARLY = 3 };
 static const int lengths[] = {0, 8, 500, 5000, 66000, LONG};
 static unsigned char out[LONG], in[LONG];
 
@@ -19,6 +19,42 @@ static void exchange(int bytes)
     STATUS(status, NEXT, LEFT, bytes);
     VERIFY(in, bytes, NEXT);
     OK(MPI_Barrier(MPI_COMM_WORLD)); /* the next call has wildcards too */
+}
+
+/* Receives of the message's own length, a message with another tag before them in both directions; then one too short. */
+static void exchange_exactly(int bytes)
+{
+    MPI_Status status;
+    int early = -1;
+    fill(out, bytes, me);
+    memset(in, 0, bytes);
+    OK(MPI_Send(&me, 1, MPI_INT, NEXT, EARLY, MPI_COMM_WORLD));
+    OK(MPI_Sendrecv(out, bytes, MPI_BYTE, NEXT, RIGHT, in, bytes, MPI_BYTE, PREV, RIGHT, MPI_COMM_WORLD, &status));
+    STATUS(status, PREV, RIGHT, bytes);
+    VERIFY(in, bytes, PREV);
+    OK(MPI_Sendrecv(out, bytes, MPI_BYTE, NEXT, LEFT, &early, 1, MPI_INT, PREV, EARLY, MPI_COMM_WORLD, &status));
+    STATUS(status, PREV, EARLY, sizeof(int));
+    EQUAL(early, PREV);
+    OK(MPI_Recv(in, bytes, MPI_BYTE, PREV, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+    STATUS(status, PREV, LEFT, bytes);
+    if (bytes == 0) return;
+    FAILS(MPI_Sendrecv(out, bytes, MPI_BYTE, NEXT, LEFT, in, bytes - 1, MPI_BYTE, PREV, LEFT, MPI_COMM_WORLD, &status),
+          MPI_ERR_TRUNCATE);
+}
+
+/* Where the receive is wrong nothing is sent. */
+static void wrong(void)
+{
+    int value = 0, flag;
+    FAILS(MPI_Sendrecv(&me, 1, MPI_INT, NEXT, RIGHT, &value, 1, MPI_INT, size, RIGHT, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+          MPI_ERR_RANK);
+    FAILS(MPI_Sendrecv(&me, 1, MPI_INT, NEXT, RIGHT, &value, 1, MPI_INT, PREV, -7, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+          MPI_ERR_TAG);
+    FAILS(MPI_Sendrecv(&me, 1, MPI_INT, NEXT, RIGHT, &value, -1, MPI_INT, PREV, RIGHT, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+          MPI_ERR_COUNT);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    EQUAL(flag, 0);
 }
 
 static void replace(int bytes)
@@ -101,10 +137,12 @@ int main(int argc, char **argv)
     start(&argc, &argv);
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         exchange(lengths[i]);
+        exchange_exactly(lengths[i]);
         replace(lengths[i]);
     }
     replace_with_gaps();
     no_process();
+    wrong();
     wildcards();
     return finish();
 }

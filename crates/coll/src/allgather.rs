@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | one host step | a block into the segment |
+//! | host | everybody's slot in the job's segment | ⌈block / limit⌉ host steps | a block into the segment |
 //! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
 //! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
 //! | two_level | to one rank a host, exchanged between these, back by a tree | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
@@ -12,9 +12,10 @@
 //! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks.
 
 use crate::call::{Blocks, Data, Place};
+use crate::cut::{Cut, bring_home};
 use crate::hosts::{Team, is_run};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::select::{Algorithm, CACHED, Shape, Tuning};
 
 pub(crate) struct Args<'a> {
     pub send: Data,
@@ -33,8 +34,11 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "host",
-            fits: |s, _| s.host,
-            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.n()),
+            fits: |s, _| s.host && s.p() * s.n() <= 2.0 * CACHED,
+            cost: |s, t| {
+                let steps = t.limits.host_steps(s.bytes / u64::from(s.size));
+                t.model.steps_ahead(s, steps) + t.model.slots(s.n())
+            },
             build: host,
         },
         Algorithm {
@@ -102,7 +106,7 @@ impl Args<'_> {
             uniform: self.uniform,
             commutative: true,
             in_place: self.in_place,
-            host: tuning.one_host && place.size > 1 && self.longest(place) <= tuning.limits.host_bytes,
+            host: tuning.one_host && place.size > 1,
         }
     }
 
@@ -137,12 +141,34 @@ impl Args<'_> {
 }
 
 /// Each takes the others' blocks beginning with its neighbour's, so that not all read one slot at once.
-fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let longest = args.longest(place);
+    if longest > t.limits.host_bytes {
+        return host_cut(args, place, longest, t, s);
+    }
     s.exchange(args.recv.bytes(place.rank), Ranks::All, Ranks::All);
     s.put(0, args.own(place));
     for rank in (1..place.size).map(|i| place.after(i)) {
         s.take(Giver { rank, bytes: args.recv.bytes(rank) }, 0, args.block(rank));
     }
+    args.place_own(place, s);
+}
+
+/// The same of longer blocks, a piece of each an exchange.
+fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
+    let cut = Cut::new(1, t);
+    let others = (1..place.size).map(|i| place.after(i));
+    let own_unit = if args.in_place { args.recv.type_size.at(place.rank) as u64 } else { args.send.type_size };
+    let own = cut.given(std::iter::once((args.own(place), own_unit)), s)[0];
+    let taken = cut.taken(others.clone().map(|rank| (args.block(rank), args.recv.type_size.at(rank) as u64)), s);
+    for step in 0..cut.steps(longest) {
+        s.exchange(own.len(step), Ranks::All, Ranks::All);
+        s.put(0, own.piece(step));
+        for (rank, block) in others.clone().zip(&taken) {
+            s.take(Giver { rank, bytes: block.len(step) }, 0, block.piece(step));
+        }
+    }
+    bring_home(&taken, s);
     args.place_own(place, s);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | one host step | n (p − 1) into the segment |
+//! | host | everybody's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps | n (p − 1) into the segment |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n p / 2 ⌈log2 p⌉, and packing |
 //! | two_level | through one rank a host, which exchange the blocks of all their ranks at once | 2 + hosts / outstanding | n p² / hosts, and packing |
 //! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
@@ -13,9 +13,10 @@
 //! choice may depend only on the size of the communicator, and between two ranks on all. In place host, bruck and exchange fit.
 
 use crate::call::{Blocks, Place};
+use crate::cut::{Cut, bring_home};
 use crate::hosts::Team;
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning, fits_slot};
+use crate::select::{Algorithm, CACHED, Shape, Tuning, fits_slot};
 
 pub(crate) struct Args<'a> {
     pub send: Blocks<'a>,
@@ -38,8 +39,11 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "host",
-            fits: |s, t| fits_slot(s, t) && (s.uniform || s.size == 2),
-            cost: |s, t| t.model.steps(s, 1.0) + 2.0 * t.model.slots((s.p() - 1.0) * s.n()),
+            fits: |s, _| s.host && (s.uniform || s.size == 2) && s.p() * s.p() * s.n() <= CACHED,
+            cost: |s, t| {
+                let moved = (s.p() - 1.0) * s.n();
+                t.model.steps_ahead(s, t.limits.host_steps(moved as u64)) + 2.0 * t.model.slots(moved)
+            },
             build: host,
         },
         Algorithm {
@@ -128,7 +132,11 @@ impl Args<'_> {
 }
 
 /// A slot has the blocks of the ranks after its own, in their order; between two ranks they may differ in length.
-fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let shape = args.shape(place, t);
+    if !fits_slot(&shape, t) {
+        return host_cut(args, place, shape.bytes, t, s);
+    }
     let others = u64::from(place.size - 1);
     let (_, given) = args.given(place.after(1));
     s.exchange(given * others, Ranks::All, Ranks::All);
@@ -141,6 +149,31 @@ fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
         let slot = Giver { rank, bytes: bytes * others };
         s.take(slot, u64::from(place.size - i - 1) * bytes, args.recv.span(Buffer::Recv, rank));
     }
+    if !args.in_place {
+        args.own_block(place, s);
+    }
+}
+
+/// The same of longer blocks, a piece of each an exchange. In place, too, a piece is given before another takes its room.
+fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
+    let (cut, others) = (Cut::new(place.size - 1, t), u64::from(place.size - 1));
+    let peers = (1..place.size).map(|i| place.after(i));
+    let from = if args.in_place { &args.recv } else { &args.send };
+    let given = cut.given(peers.clone().map(|rank| (args.given(rank).0, from.type_size.at(rank) as u64)), s);
+    let into = |rank| (args.recv.span(Buffer::Recv, rank), args.recv.type_size.at(rank) as u64);
+    let taken = cut.taken(peers.clone().map(into), s);
+    for step in 0..cut.steps(longest) {
+        let each = given[0].len(step);
+        s.exchange(each * others, Ranks::All, Ranks::All);
+        for (i, block) in (0..).zip(&given) {
+            s.put(i * each, block.piece(step));
+        }
+        for ((i, rank), block) in (0..).zip(peers.clone()).zip(&taken) {
+            let each = block.len(step);
+            s.take(Giver { rank, bytes: each * others }, (others - 1 - i) * each, block.piece(step));
+        }
+    }
+    bring_home(&taken, s);
     if !args.in_place {
         args.own_block(place, s);
     }

@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | one host step | n into the segment |
+//! | host | everybody's slot in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
@@ -11,9 +11,10 @@
 //! only the root knows the counts.
 
 use crate::call::{Blocks, Data, Place};
+use crate::cut::{Cut, bring_home};
 use crate::hosts::{Team, cost_of_blocks, is_run};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning, fits_slot};
+use crate::select::{Algorithm, Shape, Tuning, is_rooted_by_flags};
 use crate::tree::Tree;
 
 pub(crate) struct Args<'a> {
@@ -26,11 +27,10 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
-        // Only with a core for each: else who waits for the root's flag waits for its turn, as for its message.
         Algorithm {
             name: "host",
-            fits: |s, t| fits_slot(s, t) && s.uniform && t.model.load <= 1.0,
-            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.p() * s.n()),
+            fits: is_rooted_by_flags,
+            cost: |s, t| t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + t.model.slots_of_root(s, t),
             build: host,
         },
         Algorithm {
@@ -73,14 +73,25 @@ impl Args<'_> {
 /// The root copies all blocks out of their slots.
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let bytes = args.shape(place, t).bytes;
+    let cut = Cut::new(1, t);
     if place.rank != args.root {
-        s.exchange(bytes, Ranks::One(args.root), Ranks::Nobody);
-        return s.put(0, args.send.span(Buffer::Send));
+        let block = cut.given(std::iter::once((args.send.span(Buffer::Send), args.send.type_size)), s)[0];
+        for step in 0..cut.steps(bytes) {
+            s.exchange(block.len(step), Ranks::One(args.root), Ranks::Nobody);
+            s.put(0, block.piece(step));
+        }
+        return;
     }
-    s.exchange(0, Ranks::Nobody, Ranks::All);
-    for rank in (1..place.size).map(|i| place.after(i)) {
-        s.take(Giver { rank, bytes }, 0, args.recv.span(Buffer::Recv, rank));
+    let others = (1..place.size).map(|i| place.after(i));
+    let into = |rank| (args.recv.span(Buffer::Recv, rank), args.recv.type_size.at(rank) as u64);
+    let taken = cut.taken(others.clone().map(into), s);
+    for step in 0..cut.steps(bytes) {
+        s.exchange(0, Ranks::Nobody, Ranks::All);
+        for (rank, block) in others.clone().zip(&taken) {
+            s.take(Giver { rank, bytes: block.len(step) }, 0, block.piece(step));
+        }
     }
+    bring_home(&taken, s);
     own_block(args, place, s);
 }
 

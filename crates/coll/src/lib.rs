@@ -19,6 +19,7 @@ mod tests;
 
 mod accumulate;
 mod cube;
+mod cut;
 mod hosts;
 mod tree;
 

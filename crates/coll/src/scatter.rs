@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | the root's slot in the job's segment | one host step | n (p − 1) into the segment |
+//! | host | the root's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps | n (p − 1) into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
 //! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
@@ -10,9 +10,10 @@
 //! n is one block. The mirror of gather.
 
 use crate::call::{Blocks, Data, Place};
+use crate::cut::{Cut, bring_home};
 use crate::hosts::{Team, cost_of_blocks, is_run};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning, fits_slot};
+use crate::select::{Algorithm, Shape, Tuning, is_rooted_by_flags};
 use crate::tree::{Child, Tree};
 
 pub(crate) struct Args<'a> {
@@ -25,11 +26,13 @@ pub(crate) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
-        // Only with a core for each: else who waits for the root's flag waits for its turn, as for its message.
         Algorithm {
             name: "host",
-            fits: |s, t| fits_slot(s, t) && s.uniform && t.model.load <= 1.0,
-            cost: |s, t| t.model.steps(s, 1.0) + t.model.slots(s.p() * s.n()),
+            fits: is_rooted_by_flags,
+            cost: |s, t| {
+                let all = s.bytes * u64::from(s.size - 1);
+                t.model.steps_ahead(s, t.limits.host_steps(all)) + t.model.slots_of_root(s, t)
+            },
             build: host,
         },
         Algorithm {
@@ -72,14 +75,25 @@ impl Args<'_> {
 /// The slot of the root has the blocks of the ranks after it, in their order.
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let (bytes, others) = (args.shape(place, t).bytes, u64::from(place.size - 1));
+    let cut = Cut::new(place.size - 1, t);
     if place.rank != args.root {
-        s.exchange(0, Ranks::Nobody, Ranks::One(args.root));
+        let block = cut.taken(std::iter::once((args.recv.span(Buffer::Recv), args.recv.type_size)), s);
         let before = u64::from(place.before(args.root) - 1);
-        return s.take(Giver { rank: args.root, bytes: bytes * others }, before * bytes, args.recv.span(Buffer::Recv));
+        for step in 0..cut.steps(bytes) {
+            let each = block[0].len(step);
+            s.exchange(0, Ranks::Nobody, Ranks::One(args.root));
+            s.take(Giver { rank: args.root, bytes: each * others }, before * each, block[0].piece(step));
+        }
+        return bring_home(&block, s);
     }
-    s.exchange(bytes * others, Ranks::All, Ranks::Nobody);
-    for i in 1..place.size {
-        s.put(u64::from(i - 1) * bytes, args.send.span(Buffer::Send, place.after(i)));
+    let from = |rank| (args.send.span(Buffer::Send, rank), args.send.type_size.at(rank) as u64);
+    let given = cut.given((1..place.size).map(|i| from(place.after(i))), s);
+    for step in 0..cut.steps(bytes) {
+        let each = cut.bytes(bytes, step);
+        s.exchange(each * others, Ranks::All, Ranks::Nobody);
+        for (i, block) in (0..).zip(&given) {
+            s.put(i * each, block.piece(step));
+        }
     }
     own_block(args, place, s);
 }

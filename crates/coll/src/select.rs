@@ -46,8 +46,11 @@ const SWITCH_US: f64 = 53.0 / (4.0 * 8.0);
 /// other ranks need meanwhile, and what cold caches add (fitted to docs/performance.md, Collectives).
 const CROWDED_COPIES: f64 = 3.0;
 
-/// Room of all pairs of ranks for what is on its way; a message that is longer than its pair's needs one more turn each time.
-const ROOM: f64 = 2.5 * 1048576.0;
+/// Room of a rank for what is on its way to all others, where they are few, and of all ranks where they are many (`dev-shm`); a
+/// message that is longer than its pair's needs one more turn each time.
+const ROOM_OF_FEW: f64 = 1048576.0;
+const ROOM_OF_ALL: f64 = 2.5 * 1048576.0;
+const FEW: u32 = 4;
 
 /// Slots of a member: of steps that do not hold up those who only give, so many pass in one turn.
 const STEPS_AHEAD: f64 = 2.0;
@@ -71,7 +74,8 @@ impl Model {
     pub fn oversubscribed(ranks: u32, cores: u32) -> Model {
         let load = (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
         let (turn_us, plain) = (SWITCH_US * load, Model::SHARED_MEMORY);
-        let room = ROOM / (f64::from(ranks) * f64::from(ranks));
+        let (own, pairs) = (f64::from(ranks), f64::from(ranks) * f64::from(ranks));
+        let room = if ranks <= FEW { ROOM_OF_FEW / own } else { ROOM_OF_ALL / pairs };
         Model {
             message_us: turn_us,
             overhead_us: 0.5,
@@ -109,6 +113,12 @@ impl Model {
     /// Copying `bytes` through slots: with more ranks than cores what comes out of them is in no near cache any more (fitted).
     pub(crate) fn slots(&self, bytes: f64) -> f64 {
         bytes * self.copy_us * (self.load / 2.0).max(1.0)
+    }
+
+    /// The root's copies of all blocks but its own; the others copy theirs meanwhile, but for what is in the first step.
+    pub(crate) fn slots_of_root(&self, shape: &Shape, t: &Tuning) -> f64 {
+        let alone = shape.bytes.min(t.limits.host_bytes) as f64;
+        self.slots((shape.p() - 1.0) * shape.n() + alone) / self.load
     }
 
     /// The same where those who only give, or only take, need not wait for each step.
@@ -197,6 +207,22 @@ pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
 pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
     s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
 }
+
+/// Where ranks share a core: blocks that go through flags to or from a root are at least so long, since who waits for a flag
+/// waits for its turn as for a message; and no more ranks share it, since messages of that length are then read where they lie
+/// (`dev-shm`), without a turn for each step (measured, docs/performance.md).
+const CROWDED_FROM: u64 = 64 << 10;
+const CROWDED_LOAD: f64 = 4.0;
+
+/// Whether blocks go through flags to or from a root.
+pub(crate) fn is_rooted_by_flags(s: &Shape, t: &Tuning) -> bool {
+    let load = t.model.load;
+    s.host && s.uniform && (load <= 1.0 || load < CROWDED_LOAD && s.bytes >= CROWDED_FROM)
+}
+
+/// Bytes of all ranks' results that the last cache holds with what they are copied from and through; what is more comes from
+/// memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks, docs/performance.md).
+pub(crate) const CACHED: f64 = 10.0 * 1048576.0;
 
 /// One row of a collective's table.
 pub(crate) struct Algorithm<A> {

@@ -18,7 +18,10 @@ pub const POOL_CHUNKS: usize = 256;
 
 const _: () = assert!(POOL_CHUNKS == 1 << u8::BITS);
 
-/// Pages that a rank may touch of all pools and rings of one lane when it exchanges long messages with everybody:
+/// Up to so many ranks have a pool of all chunks: a sender that goes around less than a MiB writes lines that its readers' caches
+/// still have, at a quarter of the speed (docs/performance.md, Collectives). Eight ranks gained nothing.
+const FEW: usize = 4;
+/// Pages that a rank may touch of all pools and rings of one lane when it exchanges long messages with everybody, of more ranks:
 /// 2.5 of the 4 MiB that a rank may touch of everything shared in a job of 64.
 const PAGES: usize = 640;
 /// Of these for each peer: two rings, and shares of the pages of words.
@@ -29,7 +32,7 @@ const LEAST: usize = 4;
 /// Chunks of each pool on a host with `ranks` ranks.
 pub const fn chunks(ranks: usize) -> usize {
     let fit = (PAGES / ranks).saturating_sub(PAGES_PER_PEER);
-    if fit > POOL_CHUNKS {
+    if fit > POOL_CHUNKS || ranks <= FEW {
         POOL_CHUNKS
     } else if fit < LEAST {
         LEAST
@@ -273,7 +276,8 @@ mod tests {
     #[test]
     fn what_all_ranks_touch_stays_within_bounds() {
         for ranks in 2..=64 {
-            assert!(ranks * (chunks(ranks) + PAGES_PER_PEER) <= PAGES + 4, "{ranks} ranks");
+            let most = if ranks <= FEW { FEW * (POOL_CHUNKS + PAGES_PER_PEER) } else { PAGES + 4 };
+            assert!(ranks * (chunks(ranks) + PAGES_PER_PEER) <= most, "{ranks} ranks");
         }
     }
 }

@@ -58,18 +58,18 @@ pub struct FlagBlock {
 impl FlagBlock {
     pub(crate) fn new(segment: &Region, plan: &Plan, number: u32) -> FlagBlock {
         assert!((number as usize) < FLAG_BLOCKS, "no block {number} among {FLAG_BLOCKS}");
-        let bytes = plan.flag_block_bytes();
+        let number = number as usize;
         FlagBlock {
-            region: segment.part(plan.flags() + number as usize * bytes, bytes),
+            region: segment.part(plan.flag_block(number), plan.flag_block_bytes(number)),
             members: plan.local,
-            room: flag_payload(plan.local),
+            room: flag_payload(plan.local, number),
         }
     }
 
     /// A block that no other process sees, for tests and for communicators of one.
     pub fn private(members: usize) -> FlagBlock {
-        let bytes = Plan { local: members, world: members }.flag_block_bytes();
-        FlagBlock { region: Region::private(bytes), members, room: flag_payload(members) }
+        let bytes = Plan { local: members, world: members }.flag_block_bytes(0);
+        FlagBlock { region: Region::private(bytes), members, room: flag_payload(members, 0) }
     }
 
     /// Word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.

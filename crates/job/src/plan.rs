@@ -9,7 +9,7 @@
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 8;
+pub const LAYOUT_VERSION: u32 = 9;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
@@ -20,11 +20,18 @@ pub const DEVICE_BYTES_PER_RANK: usize = 16 << 20;
 pub const FLAG_BLOCKS: usize = 256;
 /// Cache lines of flags for each member of a block.
 pub const FLAG_LINES: usize = 8;
-/// Payload room for each member of a block: on a host with many ranks the least, so that what all of them touch stays small.
+/// Blocks with much room, the first ones: address space is limited, and few communicators move long data.
+pub const WIDE_BLOCKS: usize = 16;
+/// Payload room for each member of a wide block at most, on a host with so few ranks. With a MiB a core writes to lines that no
+/// cache holds any more, which is four times as fast as to lines that a reader has (docs/performance.md, Collectives).
+pub const FLAG_PAYLOAD_WIDE: usize = 1 << 20;
+const FLAG_PAYLOAD_OF_FEW: usize = 4 << 20;
+const FEW: usize = 16;
+/// Payload room for each member of another block: on a host with many ranks the least, so that what all of them touch stays small.
 const FLAG_PAYLOAD_LEAST: usize = 16 << 10;
 /// The most. Two contributions of 32 KiB: longer ones do not fit into a core's nearest cache with what they are copied to.
-pub const FLAG_PAYLOAD_MOST: usize = 64 << 10;
-/// Payload of all members of a block, where that is not less than the least.
+const FLAG_PAYLOAD_MOST: usize = 64 << 10;
+/// Payload of all its members, where that is not less than the least.
 const FLAG_PAYLOAD_OF_ALL: usize = 1 << 20;
 
 /// File room of one rank's arena for MPI_Alloc_mem and windows: more than a host of today has memory for a rank.
@@ -42,16 +49,29 @@ const TABLES: usize = 2 * PAGE;
 pub const MAX_LOCAL: usize = 4096;
 pub const MAX_WORLD: usize = 1 << 24;
 
-/// Payload room for each member of a block on a host with `local` ranks, in whole pages.
-pub const fn flag_payload(local: usize) -> usize {
-    let each = FLAG_PAYLOAD_OF_ALL / local / (2 * PAGE) * (2 * PAGE);
-    if each < FLAG_PAYLOAD_LEAST {
-        FLAG_PAYLOAD_LEAST
-    } else if each > FLAG_PAYLOAD_MOST {
-        FLAG_PAYLOAD_MOST
+/// Payload room for each member of block `number` on a host with `local` ranks, in whole pages for each of two halves.
+pub const fn flag_payload(local: usize, number: usize) -> usize {
+    let (all, least, most) = if local <= FEW && number < WIDE_BLOCKS {
+        (FLAG_PAYLOAD_OF_FEW, FLAG_PAYLOAD_MOST, FLAG_PAYLOAD_WIDE)
+    } else {
+        (FLAG_PAYLOAD_OF_ALL, FLAG_PAYLOAD_LEAST, FLAG_PAYLOAD_MOST)
+    };
+    let each = all / local / (2 * PAGE) * (2 * PAGE);
+    if each < least {
+        least
+    } else if each > most {
+        most
     } else {
         each
     }
+}
+
+/// The longest contribution in a room of `payload` bytes: four for each half, of which a member may be two ahead; in a small room
+/// one of up to 32 KiB, which a core's nearest cache holds.
+pub const fn flag_step(payload: usize) -> usize {
+    let (eighth, half) = (payload / 8 / PAGE * PAGE, payload / 2);
+    let least = if half < 32 << 10 { half } else { 32 << 10 };
+    if eighth > least { eighth } else { least }
 }
 
 /// Offsets and lengths in the segment of a host with `local` of the job's `world` ranks.
@@ -91,12 +111,18 @@ impl Plan {
     }
 
     /// Bytes of one communicator's block: every member's lines, then every member's payload.
-    pub fn flag_block_bytes(&self) -> usize {
-        (self.local * (FLAG_LINES * LINE + flag_payload(self.local))).next_multiple_of(PAGE)
+    pub fn flag_block_bytes(&self, number: usize) -> usize {
+        (self.local * (FLAG_LINES * LINE + flag_payload(self.local, number))).next_multiple_of(PAGE)
+    }
+
+    /// Where block `number` begins: the wide ones come first.
+    pub fn flag_block(&self, number: usize) -> usize {
+        let wide = if number < WIDE_BLOCKS { number } else { WIDE_BLOCKS };
+        self.flags() + wide * self.flag_block_bytes(0) + (number - wide) * self.flag_block_bytes(WIDE_BLOCKS)
     }
 
     pub fn device(&self) -> usize {
-        self.flags() + FLAG_BLOCKS * self.flag_block_bytes()
+        self.flag_block(FLAG_BLOCKS)
     }
 
     pub fn device_bytes(&self) -> usize {
@@ -165,10 +191,30 @@ mod tests {
 
     #[test]
     fn a_member_of_many_has_less_room_for_its_contributions() {
-        assert_eq!([1, 2, 16, 64, 1000].map(flag_payload), [64 << 10, 64 << 10, 64 << 10, 16 << 10, 16 << 10]);
-        for local in 1..=MAX_LOCAL {
-            assert!(flag_payload(local).is_multiple_of(2 * PAGE), "two slots of whole pages");
+        let rooms = |number| [1, 4, 8, 16, 17, 64, 1000].map(|local| flag_payload(local, number) >> 10);
+        assert_eq!(rooms(WIDE_BLOCKS - 1), [1024, 1024, 512, 256, 56, 16, 16]);
+        assert_eq!(rooms(WIDE_BLOCKS), [64, 64, 64, 64, 56, 16, 16]);
+        for (local, number) in (1..=MAX_LOCAL).flat_map(|local| [(local, 0), (local, WIDE_BLOCKS)]) {
+            let payload = flag_payload(local, number);
+            assert!(payload.is_multiple_of(2 * PAGE), "two slots of whole pages");
+            assert!(flag_step(payload).next_multiple_of(PAGE) <= payload / 2, "a step fits into its half");
         }
+    }
+
+    #[test]
+    fn blocks_follow_each_other() {
+        for local in [2, 5, 16, 64] {
+            let plan = Plan { local, world: local };
+            for number in 0..FLAG_BLOCKS {
+                assert_eq!(plan.flag_block(number) + plan.flag_block_bytes(number), plan.flag_block(number + 1));
+            }
+        }
+    }
+
+    /// A job of two ranks runs with 400 MB of it (`launch`).
+    #[test]
+    fn few_ranks_need_little_address_space() {
+        assert!(Plan { local: 2, world: 2 }.mapped_bytes() < 128 << 20);
     }
 
     #[test]

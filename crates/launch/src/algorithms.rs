@@ -5,7 +5,8 @@
 
 use hawser_base::Result;
 use hawser_coll::{Collective, Forced, Hosts, Limits, Model, PARAMS, Tuning, choices};
-use hawser_job::plan::flag_payload;
+use hawser_job::flags::WORLD_BLOCK;
+use hawser_job::plan::{flag_payload, flag_step};
 use std::fmt::Write;
 
 /// The lines for jobs of `ranks` ranks: on this host with `cores` usable at once, on hosts with as many ranks as that, and on
@@ -17,7 +18,10 @@ pub fn text(ranks: u32, cores: u32) -> Result<String> {
         one_host,
         hosts,
         model: Model::of(one_host, ranks, cores),
-        limits: Limits { host_bytes: (flag_payload(ranks as usize) / 2) as u64, ..Limits::DEFAULT },
+        limits: Limits {
+            host_bytes: flag_step(flag_payload(ranks as usize, WORLD_BLOCK as usize)) as u64,
+            ..Limits::DEFAULT
+        },
         forced,
     };
     let mut places = vec![("all on this host".to_owned(), tuning(true, None))];

@@ -35,7 +35,7 @@ fn more_ranks_than_cores_meet_in_host_steps() {
 /// What is long is copied once into shared memory, not once for each receiver; what everybody has for everybody leaves at once.
 #[test]
 fn more_ranks_than_cores_share_long_data_through_flags_too() {
-    let limits = Limits { host_bytes: 32 << 10, ..Limits::DEFAULT };
+    let limits = Limits { host_bytes: 64 << 10, ..Limits::DEFAULT };
     let crowded = Tuning { limits, ..tuning(true, Model::oversubscribed(8, 2)) };
     assert_eq!(chosen(Call::Bcast { root: 1, data: bytes(1 << 20) }, 3, 8, &crowded), "host");
     assert_eq!(chosen(Call::Reduce { root: 1, data: reduction(1 << 17, true) }, 3, 8, &crowded), "host");

@@ -1,12 +1,13 @@
 //! The data of an exchange: what a call or a round of a schedule puts into the own slot and takes out of others'.
 //!
 //! Short equal blocks in one run each need no schedule: `Even` lays slots out as the rows "host" of `coll` do, so that ranks whose
-//! buffers are not as plain meet the others there. Before it: `run`, and `movement` for what is short; after it:
+//! buffers are not as plain meet the others there; `Shares` is the same for a reduction of blocks. Before it: `run`, and
+//! `movement` and `reductions` for what is short; after it:
 //! `flags::exchange`, `memory`, and the rooms of `host`.
 
 use super::flags::exchange::{Exchange, Moves, Source};
 use super::flags::{Slot, Whom};
-use super::host::{self, SHORT_BYTES};
+use super::host::{self, Folding, SHORT_BYTES};
 use super::memory::Memory;
 use crate::buffer::Buf;
 use crate::ops::Reducer;
@@ -136,6 +137,54 @@ impl Trade for Round<'_> {
                 reducer.apply(from, elements, into.count);
             }
             step => unreachable!("{step:?} among what is taken"),
+        }
+    }
+}
+
+/// A short reduction of blocks to their ranks, as the row "host_parts" has it: from the last rank down to the first.
+pub struct Shares<'a> {
+    pub place: Place,
+    /// All blocks of this rank, and where its own one begins in bytes.
+    pub send: UserMem,
+    pub at: usize,
+    /// Where the result goes, as memory and as elements.
+    pub result: UserMem,
+    pub elements: UserPtr,
+    pub folding: Folding<'a>,
+}
+
+impl Shares<'_> {
+    pub fn exchange(&self) -> Exchange {
+        let sources = if self.result.is_empty() { Whom::Nobody } else { Whom::All };
+        Exchange { bytes: self.given(), readers: Whom::All, sources }
+    }
+}
+
+impl Trade for Shares<'_> {
+    fn is_short(&self, bytes: u32) -> bool {
+        bytes as usize <= SHORT_BYTES && self.folding.reducer.predefined().is_some()
+    }
+
+    fn given(&self) -> u32 {
+        self.send.len() as u32
+    }
+
+    fn put(&mut self, room: SharedMem) {
+        room.write_user(self.send);
+    }
+
+    /// Also its own.
+    fn source(&self, number: usize) -> Option<Source> {
+        let size = self.place.size as usize;
+        let has = number < size && !self.result.is_empty();
+        has.then(|| Source { member: size - 1 - number, bytes: self.given() })
+    }
+
+    fn take(&mut self, number: usize, room: SharedMem) {
+        let (from, Folding { reducer, datatype, count }) = (room.slice(self.at, self.result.len()), self.folding);
+        match number {
+            0 => from.read_user(self.result),
+            _ => reducer.apply(UserPtr::over(from, datatype, count), self.elements, count),
         }
     }
 }

@@ -64,6 +64,8 @@ pub trait Data {
 pub struct Slot {
     pub member: usize,
     pub parity: usize,
+    /// Steps of this parity so far: each has a place of its own for its data (`host::room`).
+    pub turn: u64,
 }
 
 /// One or several members.
@@ -97,14 +99,20 @@ pub struct Spec {
     pub pair: bool,
 }
 
-/// A flag: the epoch, the kind of step and the bytes, so that calls that do not belong together are found out.
-const EPOCH_SHIFT: u32 = 20;
-const KIND_SHIFT: u32 = 16;
+/// A flag: the epoch, the kind of step and the bytes, so that calls that do not belong together are found out. The epoch's
+/// highest bits are left off: nobody is that far behind.
+const EPOCH_SHIFT: u32 = 21;
+const KIND_SHIFT: u32 = 18;
 pub const BYTES_MAX: u32 = 1 << KIND_SHIFT;
 /// The kind of an exchange.
 const EXCHANGE: u64 = 4;
 /// The kind that a generation shows when the contributions did not fit together.
-const MISMATCH: u64 = 15 << KIND_SHIFT;
+const MISMATCH: u64 = 7 << KIND_SHIFT;
+
+/// Whether a flag is that of a step.
+const fn is_of(flag: u64, epoch: u64) -> bool {
+    (flag ^ epoch << EPOCH_SHIFT) >> EPOCH_SHIFT == 0
+}
 
 const fn flag(epoch: u64, spec: &Spec) -> u64 {
     let kind = match spec.kind {
@@ -177,12 +185,18 @@ impl Seat {
         Seat { me, members, epoch: 1, arrived: 0, all_left: 0, lent }
     }
 
+    /// As if so many steps had been.
+    #[cfg(test)]
+    pub fn after(self, steps: u64) -> Seat {
+        Seat { epoch: steps + 1, all_left: steps, ..self }
+    }
+
     fn own(&self) -> Slot {
         self.of(self.me)
     }
 
     fn of(&self, member: usize) -> Slot {
-        Slot { member, parity: (self.epoch & 1) as usize }
+        Slot { member, parity: (self.epoch & 1) as usize, turn: self.epoch >> 1 }
     }
 
     /// Goes on with a step as far as it can. `Some`: it has ended and the next one may begin.
@@ -319,7 +333,7 @@ impl Seat {
 
     fn take_central(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
         let generation = board.generation().load(Acquire); // (C)
-        if generation >> EPOCH_SHIFT != self.epoch {
+        if !is_of(generation, self.epoch) {
             return None;
         }
         Raised(generation).then_well(spec, self.epoch, || match spec.kind {
@@ -368,7 +382,7 @@ impl Seat {
     fn raised(&self, member: usize, board: &impl Board) -> Option<Raised> {
         let slot = self.of(member);
         let raised = board.slot(slot.member, slot.parity).load(Acquire); // (A)
-        (raised >> EPOCH_SHIFT == self.epoch).then_some(Raised(raised))
+        is_of(raised, self.epoch).then_some(Raised(raised))
     }
 
     /// The step is over for this member.

@@ -18,8 +18,9 @@ use crate::wait::NO_LANE;
 use hawser_base::threads::{Visit, multiple};
 use hawser_base::{Class, Error, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
-use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_MOST, LINE};
+use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, flag_step};
 use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
+use hawser_os::map::PAGE;
 use hawser_transport::wait_peer;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,11 +39,29 @@ const _: () = assert!(DEPARTED_LINE < FLAG_LINES);
 pub const SHORT_BYTES: usize = LINE - 8;
 /// Two slots share a member's payload room.
 const SLOTS: usize = SLOT_LINES.len();
-const _: () = assert!(FLAG_PAYLOAD_MOST / SLOTS < BYTES_MAX as usize);
+const _: () = assert!(flag_step(FLAG_PAYLOAD_WIDE) < BYTES_MAX as usize);
 
 /// Bytes of one contribution at most.
 pub fn step_bytes(block: &FlagBlock) -> usize {
-    block.room() / SLOTS
+    flag_step(block.room())
+}
+
+/// Up to this length a slot's data lie in one place. What is longer goes around the whole room: a line that one core writes again
+/// while another has it costs four times what it costs once both caches have let go of it (docs/performance.md, Collectives).
+const NEAR: usize = 4096;
+
+/// Where a contribution of `bytes` lies in its member's room: each parity has a half of it, so that steps of other lengths that
+/// somebody may still read lie elsewhere.
+fn place(slot: Slot, bytes: usize, room: usize) -> usize {
+    let half = room / SLOTS;
+    let within = match bytes {
+        ..=NEAR => 0,
+        _ => {
+            let each = bytes.next_multiple_of(PAGE);
+            (slot.turn % (half / each) as u64) as usize * each
+        }
+    };
+    slot.parity * half + within
 }
 
 impl Word for AtomicU64 {
@@ -133,7 +152,7 @@ pub fn room(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> SharedM
     if short {
         block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, bytes)
     } else {
-        block.payload(slot.member).slice(slot.parity * step_bytes(block), bytes)
+        block.payload(slot.member).slice(place(slot, bytes, block.room()), bytes)
     }
 }
 
@@ -208,6 +227,12 @@ impl Host {
     pub fn new(block: FlagBlock, me: usize, bells: Vec<Doorbell>) -> Host {
         let seat = Seat::new(me, bells.len());
         Host { seat, board: FlagBoard { block, bells: bells.into(), me }, lost: None }
+    }
+
+    /// As if so many steps had been.
+    #[cfg(test)]
+    pub fn after(self, steps: u64) -> Host {
+        Host { seat: self.seat.after(steps), ..self }
     }
 
     /// A step with these data.
@@ -429,5 +454,27 @@ impl Process {
             Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_quiet() || !lane.is_drained(),
             Visit::Tended | Visit::Lately => true,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_job::plan::flag_payload;
+
+    /// What a half still holds for a reader is the step of this parity before; the other half is the other parity's.
+    #[test]
+    fn contributions_go_around_their_half_of_the_room_and_stay_in_it() {
+        for room in [2, 3, 5, 16, 17, 64, 1000].map(|local| flag_payload(local, 0)) {
+            for bytes in [1, NEAR, NEAR + 1, 3 * PAGE, flag_step(room)].map(|bytes| bytes.min(flag_step(room))) {
+                for (parity, turn) in (0..2).flat_map(|parity| (0..300).map(move |turn| (parity, turn))) {
+                    let at = |turn| place(Slot { member: 0, parity, turn }, bytes, room);
+                    let half = parity * room / 2..(parity + 1) * room / 2;
+                    assert!(half.start <= at(turn) && at(turn) + bytes <= half.end, "{bytes} of {room}, turn {turn}");
+                    let has_places = bytes > NEAR && half.len() >= 2 * bytes.next_multiple_of(PAGE);
+                    assert_eq!(at(turn) != at(turn + 1), has_places, "{bytes} of {room}, turn {turn}");
+                }
+            }
+        }
     }
 }

@@ -83,16 +83,17 @@ struct Ready {
     checks: bool,
 }
 
-/// The collectives that have one.
-const LEAN: [Collective; 8] = [
-    Collective::Barrier,
-    Collective::Bcast,
-    Collective::Reduce,
-    Collective::Allreduce,
-    Collective::Gather,
-    Collective::Scatter,
-    Collective::Allgather,
-    Collective::Alltoall,
+/// The collectives that have one, and the algorithm whose steps it takes.
+const LEAN: [(Collective, &str); 9] = [
+    (Collective::Barrier, "host"),
+    (Collective::Bcast, "host"),
+    (Collective::Reduce, "host"),
+    (Collective::Allreduce, "host"),
+    (Collective::ReduceScatter, "host_parts"),
+    (Collective::Gather, "host"),
+    (Collective::Scatter, "host"),
+    (Collective::Allgather, "host"),
+    (Collective::Alltoall, "host"),
 ];
 
 /// The buffers of a call, and its operation.
@@ -159,7 +160,7 @@ impl Desk {
         let limits = Limits { host_bytes, ..Limits::DEFAULT };
         let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits, forced };
         let checks = misuse::is_looked_for() && comm.everybody().size() > 1;
-        let lean = one_host && !checks && LEAN.iter().all(|&collective| forced.leaves(collective, "host"));
+        let lean = one_host && !checks && LEAN.iter().all(|&(collective, name)| forced.leaves(collective, name));
         self.ready = Some(Ready { tuning, changes, lean, checks });
         Ok(())
     }

@@ -65,6 +65,30 @@ impl<'a> Many<'a> {
     }
 }
 
+impl VectorBuf<'_> {
+    /// The same as equal adjoining blocks of `ranks` ranks, if they are.
+    fn as_equal(&self, ranks: u32) -> Option<Buf> {
+        let count = self.counts.at(0);
+        let is_next = |rank: u32| self.counts.at(rank) == count && self.displs.at(rank) == i64::from(rank) * count;
+        let are_few = ranks <= EQUAL_MOST;
+        (are_few && (0..ranks).all(is_next)).then_some(Buf { at: self.at, count, datatype: self.datatype })
+    }
+}
+
+/// Blocks of more ranks are not looked at: together they are too long for one short step, or next to nothing each.
+const EQUAL_MOST: u32 = 64;
+
+impl Many<'_> {
+    /// As `VectorBuf::as_equal`.
+    #[inline]
+    fn as_equal(&self, ranks: u32) -> Option<Buf> {
+        match self {
+            Many::Equal(buf) => Some(**buf),
+            Many::Vector(buf) => buf.as_equal(ranks),
+        }
+    }
+}
+
 const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
 
 pub(super) fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
@@ -186,8 +210,10 @@ pub fn allgatherv(way: Way, send: Option<&Buf>, recv: &VectorBuf<'_>, comm: Hand
 
 fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        if let Many::Equal(recv) = recv
-            && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Allgather, (send, Some(recv)))
+        // All know all counts, so that ranks whose blocks do not adjoin plan the same step.
+        if desk.lean(way).is_some()
+            && let Some(recv) = recv.as_equal(comm.size())
+            && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Allgather, (send, Some(&recv)))
         {
             return done;
         }
@@ -225,8 +251,14 @@ pub fn alltoallv(way: Way, send: Option<&VectorBuf<'_>>, recv: &VectorBuf<'_>, c
 
 fn alltoall_any(way: Way, name: &'static str, send: Option<Many<'_>>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        if let (Some(Many::Equal(send)), Many::Equal(recv)) = (&send, &recv)
-            && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Alltoall, (Some(send), Some(recv)))
+        // Two ranks know what they have for each other, and plan the same step where own blocks differ.
+        let equal = |all: &Many<'_>| match all {
+            Many::Vector(_) if comm.size() != 2 => None,
+            all => all.as_equal(comm.size()),
+        };
+        if desk.lean(way).is_some()
+            && let (Some(send), Some(recv)) = (send.as_ref().and_then(equal), equal(&recv))
+            && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Alltoall, (Some(&send), Some(&recv)))
         {
             return done;
         }

@@ -7,7 +7,8 @@
 
 use super::check::{self, Part, may_be_in_place, no_alias, part_of};
 use super::equal::equal;
-use super::flags::Kind;
+use super::exchange::Shares;
+use super::flags::{Kind, Phase};
 use super::host::{self, Folding, Parts};
 use super::memory::Side;
 use super::nonblocking::{Names, Way, names};
@@ -19,9 +20,9 @@ use crate::ops::{Operation, Reducer};
 use crate::process::Process;
 use crate::types;
 use hawser_base::handle::mpich_op;
-use hawser_base::{Class, Error, Handle, Result};
+use hawser_base::{Class, Error, Handle, Result, UserMem};
 use hawser_coll::select::ALWAYS_BY_FLAGS;
-use hawser_coll::{Call, Data, Ints, Reduction};
+use hawser_coll::{Call, Data, Ints, Place, Reduction};
 use hawser_datatype::{Datatype, UserPtr};
 use std::sync::Arc;
 
@@ -139,6 +140,20 @@ impl Vectors {
     }
 }
 
+impl Vectors {
+    /// These are all blocks, of `counts` elements. `None`: too long for a short step, or with gaps.
+    fn shares<'a>(&self, reducing: &'a Reducing<'_>, counts: &Ints<'_>, comm: &CommRef) -> Option<Shares<'a>> {
+        let place = Place { rank: comm.rank(), size: comm.size() };
+        let Parts { from, folding, .. } = self.short(reducing, false)?;
+        let Buffer::Dense(send) = from else { return None };
+        let (datatype, count) = (reducing.datatype, counts.at(place.rank) as u64);
+        let result = if count == 0 { UserMem::EMPTY } else { datatype.memory(self.recv, count)? };
+        let before: i64 = (0..place.rank).map(|rank| counts.at(rank)).sum();
+        let at = before as usize * reducing.data.type_size as usize;
+        Some(Shares { place, send, at, result, elements: self.recv, folding: Folding { count, ..folding? } })
+    }
+}
+
 /// MPI_Allreduce.
 pub fn allreduce(way: Way, vectors: &Vectors, comm: Handle) -> Result<Handle> {
     const NAMES: Names = names!("Allreduce" "allreduce");
@@ -236,7 +251,8 @@ fn scattered<'a>(
         let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;
         let mine = counts.at(comm.rank());
         // The input has all blocks; in place it lies in the receive buffer, which then is as long.
-        let mut reducing = Vectors { count: total, ..*vectors }.check(process, datatype, vectors.send.is_none())?;
+        let whole = Vectors { count: total, ..*vectors };
+        let mut reducing = whole.check(process, datatype, vectors.send.is_none())?;
         let received = if let Some(send) = vectors.send {
             Buffer::of(vectors.recv, mine as u64, datatype)?;
             no_alias(send, vectors.recv, reducing.data.type_size.saturating_mul(mine as u64))?;
@@ -244,6 +260,14 @@ fn scattered<'a>(
         } else {
             total
         };
+        if desk.lean(way).is_some()
+            && let Some(mut shares) = whole.shares(&reducing, &counts, comm)
+        {
+            desk.next_tag(way);
+            let host = desk.lean(way).expect("as before");
+            let step = shares.exchange();
+            return host::exchange(process, comm, host, name, Phase::Enter, &step, &mut shares).map(|()| Handle::NULL);
+        }
         // A block's own count where blocks are equal; else `counts` say it.
         reducing.data.count = if matches!(counts, Ints::Same(_)) { mine as u64 } else { total as u64 };
         let call = call(counts, reducing.data);

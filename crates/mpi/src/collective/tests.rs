@@ -3,7 +3,7 @@
 
 use super::exchange::{Even, Pattern, Round};
 use super::flags::{Ended, Kind, Phase};
-use super::host::{Folding, Host, Parts, SHORT_BYTES, depart};
+use super::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes};
 use super::memory::{Memory, Side};
 use crate::buffer::{Buf, Buffer};
 use crate::ops::{Operation, Reducer};
@@ -90,9 +90,13 @@ fn mixed_step(host: &mut Host, reducer: &Reducer, me: usize, members: usize, n: 
 }
 
 fn mixture(members: usize, steps: usize, count: usize) {
-    let reducer = sum();
+    mixture_of(hosts(members), steps, count);
+}
+
+fn mixture_of(hosts: Vec<Host>, steps: usize, count: usize) {
+    let (reducer, members) = (sum(), hosts.len());
     thread::scope(|scope| {
-        for (me, mut host) in hosts(members).into_iter().enumerate() {
+        for (me, mut host) in hosts.into_iter().enumerate() {
             let reducer = &reducer;
             scope.spawn(move || {
                 for n in 0..steps {
@@ -117,6 +121,25 @@ fn short_steps_in_any_mixture_give_the_right_values() {
 fn long_steps_in_any_mixture_give_the_right_values() {
     for members in [2, 3, 6] {
         mixture(members, 500, 512);
+    }
+}
+
+/// Their data go around the whole room.
+#[test]
+fn steps_of_a_whole_slot_in_any_mixture_give_the_right_values() {
+    for members in [2, 3, 6] {
+        let longest = step_bytes(&FlagBlock::private(members));
+        mixture(members, 150, longest / 8);
+    }
+}
+
+/// A flag has no room for all of a step's number.
+#[test]
+fn more_steps_than_a_flag_can_count_change_nothing() {
+    for members in [2, 3] {
+        for most in [1 << 43, 1 << 44] {
+            mixture_of(hosts(members).into_iter().map(|host| host.after(most - 100)).collect(), 200, 512);
+        }
     }
 }
 
