@@ -4,7 +4,7 @@
 
 use crate::card::{Card, End};
 use crate::counters::RAILS;
-use crate::port::{FramePort, Refused};
+use crate::port::{Address, FramePort, Refused};
 use hawser_link::{Route, SHORTEST, Wire};
 use std::collections::HashMap;
 use std::io::IoSlice;
@@ -58,6 +58,10 @@ impl Ends {
         }
     }
 
+    pub fn count_sent(&mut self, at: usize, bytes: u64) {
+        self.bytes_sent[self.slots[at]] += bytes;
+    }
+
     pub fn count_received(&mut self, at: usize, bytes: u64) {
         self.bytes_received[self.slots[at]] += bytes;
     }
@@ -107,6 +111,11 @@ impl Ends {
             self.known[at] = Some(Card::decode(&(self.cards)(peer)?)?);
         }
         self.known[at].as_ref()
+    }
+
+    /// Where a route to a peer ends.
+    pub fn address(&mut self, peer: u32, route: Route) -> Option<Address> {
+        Some(self.card_of(peer)?.ends().get(usize::from(route.theirs))?.address)
     }
 
     /// A port of this rank, and how its rail is called.
@@ -179,10 +188,7 @@ fn has_v4(card: &Card, rail: u8) -> bool {
 
 impl Wire for Ends {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
-        let Some(end) = self.card_of(peer).and_then(|card| card.ends().get(usize::from(route.theirs))) else {
-            return 0;
-        };
-        let to = end.address;
+        let Some(to) = self.address(peer, route) else { return 0 };
         let port = &mut self.ports[usize::from(route.ours)];
         let sent = match frames {
             [frame] => port.send(&to, frame).map(|()| 1),
@@ -190,7 +196,7 @@ impl Wire for Ends {
         };
         let taken = self.note(peer, route, sent);
         let bytes: usize = frames[..taken].iter().map(|frame| frame.len()).sum();
-        self.bytes_sent[self.slots[usize::from(route.ours)]] += bytes as u64;
+        self.count_sent(usize::from(route.ours), bytes as u64);
         taken
     }
 }
@@ -198,7 +204,6 @@ impl Wire for Ends {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::Address;
 
     /// A card of rails, each with its addresses.
     fn card(rails: &[&[&str]]) -> Card {

@@ -1,0 +1,1 @@
+//! Both ends of direct connections over a seeded TCP that breaks.
