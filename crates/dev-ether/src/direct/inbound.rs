@@ -92,9 +92,6 @@ impl Inbound {
         !self.live
     }
 
-    pub fn is_live(&self) -> bool {
-        self.live
-    }
 
     /// The peer waits for an answer that `drained` gives.
     pub fn is_asked(&self) -> bool {
