@@ -280,7 +280,7 @@ impl State {
     }
 
     fn write_page(&mut self, now_ns: u64) {
-        self.page.write(now_ns, &self.endpoint, &mut self.ends, self.unread);
+        self.page.write(now_ns, &self.endpoint, &mut self.ends, self.direct.refused, self.unread);
         self.answers.look(now_ns, &self.endpoint, &self.ends);
     }
 
@@ -316,8 +316,8 @@ impl State {
                         return desk.take(Peer(from), channel, header, &mut packet, Incoming::keep);
                     }
                     let mut count = [0; 8];
-                    let is_said = packet.read(&mut count)
-                        && direct.hear(from, &header, u64::from_le_bytes(count), now_ns);
+                    let is_said =
+                        packet.read(&mut count) && direct.hear(from, &header, u64::from_le_bytes(count), now_ns);
                     *desk.unread += u64::from(!is_said);
                 };
                 // What is wrong with a frame is counted there.

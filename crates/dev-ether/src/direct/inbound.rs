@@ -92,7 +92,6 @@ impl Inbound {
         !self.live
     }
 
-
     /// The peer waits for an answer that `drained` gives.
     pub fn is_asked(&self) -> bool {
         self.asked

@@ -80,8 +80,6 @@ pub struct Direct {
     pub returned: Vec<Returned>,
     /// Callers, and connections, that said what none of this job says.
     pub refused: u64,
-    /// Parts of messages that were lent.
-    pub lent: u64,
     scratch: Vec<u8>,
 }
 
@@ -95,7 +93,6 @@ impl Direct {
             active: Vec::new(),
             returned: Vec::new(),
             refused: 0,
-            lent: 0,
             scratch: Vec::new(),
         }
     }
@@ -138,7 +135,9 @@ impl Direct {
         let seal = (&key, Ranks { from: me, to: peer });
         let pair = self.pair(peer);
         if !pair.out.is_open() {
-            if pair.out.may_call(now_ns) && let Some(to) = ends.address(peer, route) {
+            if pair.out.may_call(now_ns)
+                && let Some(to) = ends.address(peer, route)
+            {
                 let port = usize::from(route.ours);
                 let greeting = wire::greeting(pair.out.call(), seal);
                 match ends.ports[port].as_stream().map(|stream| stream.call(&to, &greeting)) {
@@ -151,14 +150,15 @@ impl Direct {
             }
             return false;
         }
-        if !pair.tuned && let Some((port, place)) = pair.out_at {
+        if !pair.tuned
+            && let Some((port, place)) = pair.out_at
+        {
             pair.tuned = true;
             tune(ends, port, place);
         }
         let behind = ordered.then(|| endpoint.next_message(peer)).flatten();
         pair.out.lend(lent, header, behind, seal, now_ns);
         endpoint.count_direct(peer, lent.mem.len());
-        self.lent += 1;
         self.activate(peer);
         self.write(peer, now_ns, ends);
         true
@@ -300,6 +300,10 @@ impl Direct {
             inward.took(here);
             bytes += here as u64;
             count += 1;
+            // What is behind a message has mostly not come yet.
+            if inward.piece().is_none() && !inward.is_asked() {
+                break;
+            }
         }
         ends.count_received(*port, bytes);
         let is_over = (over || inward.is_asked()) && inward.drained(over);
@@ -335,7 +339,9 @@ impl Direct {
             }
             let Some(pair) = self.pairs.get_mut(&peer) else { continue };
             pair.out.look(now_ns);
-            if !pair.out.has_line() && let Some(at) = pair.out_at.take() {
+            if !pair.out.has_line()
+                && let Some(at) = pair.out_at.take()
+            {
                 self.lines.remove(&at);
                 end(ends, at);
             }
@@ -394,4 +400,3 @@ fn say(peer: u32, (header, count): (Header, [u8; 8]), endpoint: &mut Endpoint) -
     let taken = endpoint.send(peer, CHANNEL, total, Class::Control, |at, into| writer.write(at, into));
     taken != Err(hawser_link::Refused::Full)
 }
-

@@ -47,8 +47,14 @@ struct Tcp {
 enum There {
     Word(Word),
     /// The front of a message that is to be known before its bytes.
-    Answer { ticket: usize },
-    Bytes { ticket: usize, at: u64, bytes: Vec<u8> },
+    Answer {
+        ticket: usize,
+    },
+    Bytes {
+        ticket: usize,
+        at: u64,
+        bytes: Vec<u8>,
+    },
 }
 
 struct World {
@@ -79,7 +85,8 @@ struct World {
 impl World {
     fn new(seed: u64) -> World {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let content = |dice: &mut Dice| (0..1 + dice.below(LONGEST)).map(|_| dice.below(256) as u8).collect::<Vec<u8>>();
+        let content =
+            |dice: &mut Dice| (0..1 + dice.below(LONGEST)).map(|_| dice.below(256) as u8).collect::<Vec<u8>>();
         let memory: Vec<Vec<u8>> = (0..MESSAGES).map(|_| content(&mut dice)).collect();
         World {
             dice,
@@ -293,7 +300,8 @@ impl World {
         self.pass();
         self.read();
         self.now_ns += self.dice.below(2_000_000);
-        if faults && self.dice.one_in(40)
+        if faults
+            && self.dice.one_in(40)
             && let Some(line) = self.lines.last_mut()
         {
             match self.dice.below(3) {

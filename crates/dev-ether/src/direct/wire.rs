@@ -69,8 +69,7 @@ pub fn read_front(front: &[u8; FRONT], place: (u32, u64), seal: (&Key, Ends)) ->
     if front[32..] != tag(front, place, seal) || !is_plain {
         return None;
     }
-    let header =
-        Header { kind: front[0], aux: u16::from_le_bytes([front[2], front[3]]), a: word(4), b: word(8) };
+    let header = Header { kind: front[0], aux: u16::from_le_bytes([front[2], front[3]]), a: word(4), b: word(8) };
     Some(Front { lane: front[1], header, behind: (front[24] == 1).then_some(Seq(word(12))), len })
 }
 
