@@ -306,7 +306,8 @@ fn long_messages_pass_both_ways_at_once() {
         finish(&mut ranks);
     }
     assert!(lent > 100, "only {lent} of 200 were lent");
-    while !ranks.iter().all(|rank| rank.device.flush()) {}
+    // Each is worked on, quiet or not.
+    while ranks.iter().filter(|rank| !rank.device.flush()).count() > 0 {}
 }
 
 /// P37

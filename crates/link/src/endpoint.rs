@@ -117,7 +117,7 @@ impl Endpoint {
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {
-        self.peers[peer as usize].is_some()
+        self.peers.get(peer as usize).is_some_and(Option::is_some)
     }
 
     /// A connection's routes of which none was ever answered, and how often each was tried. Such a peer is waited for like any

@@ -211,7 +211,7 @@ impl Direct {
         deliver: &mut Deliver<'_>,
     ) -> usize {
         while let Some((place, said)) = ends.ports[at].as_stream().and_then(|stream| stream.next_caller()) {
-            self.greet((at, place), &said, ends);
+            self.greet((at, place), &said, (&mut *endpoint, &mut *ends));
         }
         let mut count = 0;
         while let Some(place) = ends.ports[at].as_stream().and_then(|stream| stream.next_ready()) {
@@ -231,8 +231,14 @@ impl Direct {
         count
     }
 
-    fn greet(&mut self, at: (usize, usize), said: &[u8; crate::port::GREETING], ends: &mut Ends) {
-        let caller = wire::read_greeting(said, &self.key, self.me);
+    fn greet(
+        &mut self,
+        at: (usize, usize),
+        said: &[u8; crate::port::GREETING],
+        (endpoint, ends): (&mut Endpoint, &mut Ends),
+    ) {
+        // Who calls speaks by link too; who is gone does no more.
+        let caller = wire::read_greeting(said, &self.key, self.me).filter(|&(peer, _)| endpoint.is_connected(peer));
         let taken = caller.filter(|&(peer, number)| self.pair(peer).inward.greet(number));
         let Some((peer, _)) = taken else {
             self.refused += u64::from(caller.is_none());

@@ -200,6 +200,7 @@ impl Outbound {
         self.heard = count;
         while self.extents.front().is_some_and(|extent| extent.end() <= count) {
             self.extents.pop_front().into_iter().for_each(|extent| give(extent.returned(count)));
+            self.failures = 0;
         }
         match self.asked.take() {
             Some(then) if then == (self.written, count) && !self.extents.is_empty() => self.give_up(),
