@@ -207,7 +207,7 @@ impl Rank {
         let message = self.sending.len();
         let mut bytes = content(message, len);
         let mem = UserMem::of_slice(&mut bytes);
-        let lent = self.port.lend(self.to, header(message, 0), mem, message % 2 == 0, message as u32);
+        let lent = self.port.lend(self.to, header(message, 0), mem, message.is_multiple_of(2), message as u32);
         self.sending.push(Sending { bytes, at: 0, lent });
         lent
     }
@@ -226,7 +226,7 @@ impl Rank {
                 let len = piece.min(sending.bytes.len() - sending.at);
                 let source = Source::Mem(UserMem::of_slice(&mut sending.bytes[sending.at..][..len]));
                 let head = header(message, sending.at);
-                if self.port.send_piece(self.to, head, &[], source, message % 2 == 0).is_err() {
+                if self.port.send_piece(self.to, head, &[], source, message.is_multiple_of(2)).is_err() {
                     break;
                 }
                 sending.at += len;
