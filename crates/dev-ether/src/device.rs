@@ -302,7 +302,7 @@ impl State {
         let mut desk = Desk { to, delivery, inboxes, set_aside, lost, unread, count: 0 };
         for at in 0..ends.ports.len() {
             let mut bytes = 0;
-            ends.receive(at, &mut |frame| {
+            let came = ends.receive(at, &mut |frame| {
                 bytes += frame.len() as u64;
                 if now_ns == 0 {
                     now_ns = clock::now_ns();
@@ -323,11 +323,14 @@ impl State {
                 // What is wrong with a frame is counted there.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
+            if !came {
+                continue;
+            }
             ends.count_received(at, bytes);
             let mut deliver = |from: Peer, lane: u8, header: Header, packet: &mut direct::Arriving<'_>| {
                 desk.take(from, lane, header, packet, direct::Arriving::keep);
             };
-            direct.receive(at, now_ns, (&mut *endpoint, &mut *ends), &mut deliver);
+            direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *ends), &mut deliver);
         }
         if !direct.is_quiet() {
             let mut deliver = |from: Peer, lane: u8, header: Header, packet: &mut direct::Arriving<'_>| {

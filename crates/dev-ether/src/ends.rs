@@ -66,14 +66,15 @@ impl Ends {
         self.bytes_received[self.slots[at]] += bytes;
     }
 
-    /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
-    pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) {
+    /// Takes what has come to a port, unless that is dear to ask and had nothing for long. Whether anything had.
+    pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
         let in_vain = self.in_vain[at];
         let turns = self.ports[at].turns() * if in_vain > LONG_PATIENCE { SELDOM } else { 1 };
         let is_skipped = in_vain > PATIENCE && !in_vain.is_multiple_of(turns);
         let came = if is_skipped { 0 } else { self.ports[at].receive(take) };
         self.asked |= u32::from(!is_skipped) << at;
         self.in_vain[at] = if came > 0 { 0 } else { in_vain.wrapping_add(1) };
+        came > 0
     }
 
     /// Whether every port was asked since this was last so.

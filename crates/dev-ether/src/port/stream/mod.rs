@@ -205,7 +205,7 @@ impl StreamPort {
         count
     }
 
-    /// Does what an event at `place` asks for. How many frames came.
+    /// Does what an event at `place` asks for. How many frames came; one for what happened to a connection that carries messages.
     fn serve(&mut self, place: usize, readable: bool, take: &mut dyn FnMut(&[u8])) -> usize {
         match self.connections.get_mut(place) {
             Some(Some(Connection::Out(outgoing))) => {
@@ -224,6 +224,7 @@ impl StreamPort {
                     self.strangers.retain(|&stranger| stranger != place);
                     if let Some(said) = incoming.greeting() {
                         self.hand_over(place, said);
+                        return 1;
                     }
                 }
                 served.unwrap_or(0)
