@@ -188,6 +188,39 @@ def test_with_one_of_two_rails_gone_the_job_goes_on(make, build, port):
     assert (job.returncode, err) == (0, "")
 
 
+def lent(err):
+    """Messages that went straight from the program's memory, of all ranks together."""
+    told = re.search(r"all ranks: .*messages sent from where they lay (\d+)", err)
+    return int(told[1]) if told else 0
+
+
+@pytest.mark.parametrize("faults", [{}, {"loss": 0.01}, {"reorder": 0.02, "duplicate": 0.02}], ids=repr)
+@pytest.mark.parametrize("port", ["", "stream"])
+def test_long_messages_both_ways_at_once(make, build, port, faults):
+    lab = make(hosts=2, **faults)
+    with mpiexec(lab, "-ppn", "1", "--stats", "-genv", "HAWSER_PORT", port, "-timeout", "60", build("long_both_ways.c"), "4") as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    # Which way is best for bulk is measured, where there are several.
+    assert job.returncode == 0 and (port == "" or lent(err) > 0), err
+
+
+@pytest.mark.parametrize("nics", [1, 2])
+@pytest.mark.parametrize("port", ["", "stream"])
+def test_long_messages_while_nics_come_and_go(make, build, port, nics):
+    """A direct connection stands still, or breaks, in the middle of a message: the rest goes another way, or the same one later."""
+    lab = make(hosts=2, nics=nics)
+    with mpiexec(lab, "-ppn", "1", "--stats", "-genv", "HAWSER_PORT", port, build("long_both_ways.c"), "7") as job:
+        assert job.stdout.readline() == "all are there\n"
+        for nic in [*lab.hosts[0].nics, *lab.hosts[1].nics] * 2:
+            time.sleep(0.7)
+            nic.unplug()
+            time.sleep(0.3)
+            nic.plug()
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    # By two NICs a message goes over both, in frames.
+    assert job.returncode == 0 and (port == "" or nics == 2 or lent(err) > 0), err
+
+
 @pytest.mark.parametrize("mtu", [576, 9000])
 def test_every_mtu(make, build, mtu):
     lab = make(hosts=2, mtu=mtu)

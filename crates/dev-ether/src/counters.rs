@@ -25,7 +25,7 @@ const FRONT: [(&str, &str); 9] = [
     ("questions after a silence", "for what was lost at the end of a message, or from a peer that computes (P17)"),
     ("timeouts", "nothing was acknowledged for long: all that was under way went again (P16)"),
     ("frames dropped by the kernel", "for want of room in a socket's buffer or ring, or for a wrong checksum of UDP"),
-    ("connections refused", "TCP callers that did not know the job's pass"),
+    ("connections refused", "TCP callers that did not know the job's pass, or said what no rank of the job says"),
     ("messages that are no packets", "from a rank of this job that keeps to other rules"),
 ];
 
@@ -44,7 +44,7 @@ pub fn entries() -> impl Iterator<Item = Entry> {
             name: format!("bytes {way} on rail {rail}"),
             unit: Unit::Bytes,
             // Streams may come to a rail's address by another NIC, where a host answers for all its addresses on each (ARP).
-            about: "in frames, headers and what went again included; rails in the order of hawser-info, of what is \
+            about: "in frames and direct connections, headers and what went again included; rails in the order of hawser-info, of what is \
                     received the one whose address it was sent to"
                 .into(),
         })
@@ -70,10 +70,10 @@ impl Page {
         now_ns >= self.written_ns + LATE_NS
     }
 
-    /// `unread`: messages that were no packets.
-    pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, unread: u64) {
+    /// `refused`: connections that were ended past their port; `unread`: messages that were no packets.
+    pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, refused: u64, unread: u64) {
         self.written_ns = now_ns;
-        let mut missed = Missed::default();
+        let mut missed = Missed { frames: 0, connections: refused };
         for port in &mut ends.ports {
             let Missed { frames, connections } = port.missed();
             missed.frames += frames;

@@ -5,14 +5,15 @@
 
 use crate::answers::{self, Answers};
 use crate::counters::Page;
+use crate::direct::{self, Direct, Lent};
 use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
 use crate::port::FramePort;
 use crate::unanswered::{Openings, Tell};
-use hawser_base::{LANES, Lane, Peer};
-use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Pieces, Port, Refusal, Source};
+use hawser_base::{LANES, Lane, Peer, UserMem};
+use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal, Source};
 use hawser_job::counters::Counters;
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
@@ -63,6 +64,7 @@ pub struct Setup {
 struct State {
     endpoint: Endpoint,
     ends: Ends,
+    direct: Direct,
     openings: Openings,
     looked: Box<dyn Fn() + Send>,
     inboxes: [Inbox; LANES],
@@ -101,6 +103,7 @@ impl EtherDevice {
         let most = ports.iter().map(|port| port.frame_max()).max().expect("a port");
         let short = short(&ports, &traits);
         let config = Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, rails: traits };
+        let direct = Direct::new(config.key.clone(), me);
         let mut endpoint = Endpoint::new(config, seed);
         for (rail, port) in ports.iter().enumerate() {
             endpoint.set_room(rail, (port.room() / port.frame_max()) as u32);
@@ -108,6 +111,7 @@ impl EtherDevice {
         let state = State {
             endpoint,
             ends: Ends::new(ports, places, cards),
+            direct,
             openings: Openings::new(tell),
             looked,
             inboxes: Default::default(),
@@ -134,6 +138,8 @@ impl EtherDevice {
         if !state.lost.contains(&peer) {
             state.lost.push(peer);
             state.endpoint.forget(peer.0);
+            let State { direct, ends, .. } = &mut *state;
+            direct.forget(peer.0, ends);
             state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
         }
     }
@@ -189,7 +195,8 @@ impl Device for EtherDevice {
         if std::mem::take(&mut state.set_aside) {
             return Some(0);
         }
-        state.endpoint.deadline_ns().map(|at_ns| at_ns.saturating_sub(now_ns))
+        let deadline_ns = state.endpoint.deadline_ns().into_iter().chain(state.direct.deadline_ns()).min();
+        deadline_ns.map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 
     fn flush(&self) -> bool {
@@ -199,7 +206,7 @@ impl Device for EtherDevice {
         if state.page.is_old(now_ns) {
             state.write_page(now_ns);
         }
-        state.endpoint.is_quiet()
+        state.endpoint.is_quiet() && state.direct.is_quiet()
     }
 
     fn rest(&self) {
@@ -273,7 +280,7 @@ impl State {
     }
 
     fn write_page(&mut self, now_ns: u64) {
-        self.page.write(now_ns, &self.endpoint, &mut self.ends, self.unread);
+        self.page.write(now_ns, &self.endpoint, &mut self.ends, self.direct.refused, self.unread);
         self.answers.look(now_ns, &self.endpoint, &self.ends);
     }
 
@@ -290,40 +297,100 @@ impl State {
         if self.turns.is_multiple_of(PAGE_TURNS) {
             self.write_page(clock::now_ns());
         }
-        let State { endpoint, ends, inboxes, set_aside, lost, scratch, unread, .. } = self;
-        let (mut count, mut now_ns) = (0, 0);
+        let State { endpoint, ends, direct, inboxes, set_aside, lost, scratch, unread, .. } = self;
+        let mut now_ns = 0;
+        let mut desk = Desk { to, delivery, inboxes, set_aside, lost, unread, count: 0 };
         for at in 0..ends.ports.len() {
             let mut bytes = 0;
-            ends.receive(at, &mut |frame| {
+            let came = ends.receive(at, &mut |frame| {
                 bytes += frame.len() as u64;
                 if now_ns == 0 {
                     now_ns = clock::now_ns();
                 }
                 let mut deliver = |from: u32, channel: u8, message: Message<'_>| {
-                    let from = Peer(from);
-                    let inbox = inboxes.get_mut(usize::from(channel));
-                    let (Some(inbox), Some((header, mut packet))) = (inbox, Incoming::of(message, scratch)) else {
-                        *unread += 1;
+                    let Some((header, mut packet)) = Incoming::of(message, scratch) else {
+                        *desk.unread += 1;
                         return;
                     };
-                    if to.is_some_and(|lane| lane.0 == channel) && !lost.contains(&from) {
-                        delivery.deliver(from, header, &mut packet);
-                        count += 1;
-                    } else {
-                        inbox.push(from, header, packet);
-                        *set_aside = true;
+                    if channel != direct::CHANNEL {
+                        return desk.take(Peer(from), channel, header, &mut packet, Incoming::keep);
                     }
+                    let mut count = [0; 8];
+                    let is_said =
+                        packet.read(&mut count) && direct.hear(from, &header, u64::from_le_bytes(count), now_ns);
+                    *desk.unread += u64::from(!is_said);
                 };
                 // What is wrong with a frame is counted there.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
+            if !came {
+                continue;
+            }
             ends.count_received(at, bytes);
+            let mut deliver = |from: Peer, lane: u8, header: Header, packet: &mut direct::Arriving<'_>| {
+                desk.take(from, lane, header, packet, direct::Arriving::keep);
+            };
+            direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *ends), &mut deliver);
         }
+        if !direct.is_quiet() {
+            let mut deliver = |from: Peer, lane: u8, header: Header, packet: &mut direct::Arriving<'_>| {
+                desk.take(from, lane, header, packet, direct::Arriving::keep);
+            };
+            direct.work(clock::now_ns(), (&mut *endpoint, &mut *ends), &mut deliver);
+            desk.return_all(direct);
+        }
+        let count = desk.count;
         if self.ends.has_looked() {
             (self.looked)();
         }
         self.transmit();
         count
+    }
+}
+
+/// Who gets what has come: the lane that polls, or the inbox of another one.
+struct Desk<'a> {
+    to: Option<Lane>,
+    delivery: &'a mut dyn Delivery,
+    inboxes: &'a mut [Inbox; LANES],
+    set_aside: &'a mut bool,
+    lost: &'a [Peer],
+    unread: &'a mut u64,
+    count: usize,
+}
+
+impl Desk<'_> {
+    /// A packet for a lane; `keep` lays its payload into memory.
+    fn take<P: Payload>(
+        &mut self,
+        from: Peer,
+        lane: u8,
+        header: Header,
+        packet: &mut P,
+        keep: fn(&mut P, Vec<u8>) -> Vec<u8>,
+    ) {
+        let Some(inbox) = self.inboxes.get_mut(usize::from(lane)) else {
+            *self.unread += 1;
+            return;
+        };
+        if self.to.is_some_and(|to| to.0 == lane) && !self.lost.contains(&from) {
+            self.delivery.deliver(from, header, packet);
+            self.count += 1;
+        } else {
+            inbox.push(from, header, |memory| keep(packet, memory));
+            *self.set_aside = true;
+        }
+    }
+
+    /// What was lent and is the program's again.
+    fn return_all(&mut self, direct: &mut Direct) {
+        for returned in direct.returned.drain(..) {
+            self.inboxes[returned.lane.index()].give_back(returned);
+            *self.set_aside |= self.to != Some(returned.lane);
+        }
+        if let Some(to) = self.to {
+            self.count += self.inboxes[to.index()].return_all(self.delivery);
+        }
     }
 }
 
@@ -377,6 +444,18 @@ impl Port for LanePort {
 
     fn push(&mut self) {
         lock(&self.state).push();
+    }
+
+    fn lend(&mut self, to: Peer, header: Header, mem: UserMem, placed: bool, ticket: u32) -> bool {
+        let mut state = lock(&self.state);
+        // What is shorter is pushed, and complete before it is received.
+        if mem.len() <= EAGER || state.lost.contains(&to) {
+            return false;
+        }
+        state.push();
+        let State { direct, endpoint, ends, .. } = &mut *state;
+        let lent = Lent { lane: self.lane, ticket, mem };
+        direct.lend(to.0, lent, header, !placed, clock::now_ns(), (endpoint, ends))
     }
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {

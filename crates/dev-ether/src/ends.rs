@@ -4,7 +4,7 @@
 
 use crate::card::{Card, End};
 use crate::counters::RAILS;
-use crate::port::{FramePort, Refused};
+use crate::port::{Address, FramePort, Refused};
 use hawser_link::{Route, SHORTEST, Wire};
 use std::collections::HashMap;
 use std::io::IoSlice;
@@ -58,18 +58,23 @@ impl Ends {
         }
     }
 
+    pub fn count_sent(&mut self, at: usize, bytes: u64) {
+        self.bytes_sent[self.slots[at]] += bytes;
+    }
+
     pub fn count_received(&mut self, at: usize, bytes: u64) {
         self.bytes_received[self.slots[at]] += bytes;
     }
 
-    /// Takes what has come to a port, unless that is dear to ask and had nothing for long.
-    pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) {
+    /// Takes what has come to a port, unless that is dear to ask and had nothing for long. Whether anything had.
+    pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
         let in_vain = self.in_vain[at];
         let turns = self.ports[at].turns() * if in_vain > LONG_PATIENCE { SELDOM } else { 1 };
         let is_skipped = in_vain > PATIENCE && !in_vain.is_multiple_of(turns);
         let came = if is_skipped { 0 } else { self.ports[at].receive(take) };
         self.asked |= u32::from(!is_skipped) << at;
         self.in_vain[at] = if came > 0 { 0 } else { in_vain.wrapping_add(1) };
+        came > 0
     }
 
     /// Whether every port was asked since this was last so.
@@ -107,6 +112,11 @@ impl Ends {
             self.known[at] = Some(Card::decode(&(self.cards)(peer)?)?);
         }
         self.known[at].as_ref()
+    }
+
+    /// Where a route to a peer ends.
+    pub fn address(&mut self, peer: u32, route: Route) -> Option<Address> {
+        Some(self.card_of(peer)?.ends().get(usize::from(route.theirs))?.address)
     }
 
     /// A port of this rank, and how its rail is called.
@@ -179,10 +189,7 @@ fn has_v4(card: &Card, rail: u8) -> bool {
 
 impl Wire for Ends {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
-        let Some(end) = self.card_of(peer).and_then(|card| card.ends().get(usize::from(route.theirs))) else {
-            return 0;
-        };
-        let to = end.address;
+        let Some(to) = self.address(peer, route) else { return 0 };
         let port = &mut self.ports[usize::from(route.ours)];
         let sent = match frames {
             [frame] => port.send(&to, frame).map(|()| 1),
@@ -190,7 +197,7 @@ impl Wire for Ends {
         };
         let taken = self.note(peer, route, sent);
         let bytes: usize = frames[..taken].iter().map(|frame| frame.len()).sum();
-        self.bytes_sent[self.slots[usize::from(route.ours)]] += bytes as u64;
+        self.count_sent(usize::from(route.ours), bytes as u64);
         taken
     }
 }
@@ -198,7 +205,6 @@ impl Wire for Ends {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::Address;
 
     /// A card of rails, each with its addresses.
     fn card(rails: &[&[&str]]) -> Card {

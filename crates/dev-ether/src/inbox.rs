@@ -2,7 +2,7 @@
 //!
 //! Before it: `device`; after it: `device::Delivery`.
 
-use crate::message::Incoming;
+use crate::direct::Returned;
 use hawser_base::Peer;
 use hawser_device::{Delivery, Header, View};
 use std::collections::VecDeque;
@@ -16,6 +16,8 @@ pub struct Inbox {
     /// With their payload.
     queue: VecDeque<(Peer, Header, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
+    /// What was lent and is the program's again.
+    returned: Vec<Returned>,
     /// Peers to be reported lost.
     lost: Vec<Peer>,
 }
@@ -29,9 +31,14 @@ impl Inbox {
         }
     }
 
-    pub fn push(&mut self, from: Peer, header: Header, packet: Incoming<'_>) {
-        let bytes = packet.keep(self.spare.pop().unwrap_or_default());
+    /// `keep` lays its payload into memory.
+    pub fn push(&mut self, from: Peer, header: Header, keep: impl FnOnce(Vec<u8>) -> Vec<u8>) {
+        let bytes = keep(self.spare.pop().unwrap_or_default());
         self.queue.push_back((from, header, bytes));
+    }
+
+    pub fn give_back(&mut self, returned: Returned) {
+        self.returned.push(returned);
     }
 
     pub fn lose(&mut self, peer: Peer) {
@@ -45,8 +52,15 @@ impl Inbox {
             self.deliver(packet, delivery);
             count += 1;
         }
+        count += self.return_all(delivery);
         self.report(delivery);
         count
+    }
+
+    /// Tells of what is given back. How much there was.
+    pub fn return_all(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let each = self.returned.drain(..);
+        each.map(|Returned { ticket, taken, .. }| delivery.returned(ticket, taken)).count()
     }
 
     fn deliver(&mut self, (from, header, mut bytes): (Peer, Header, Vec<u8>), delivery: &mut dyn Delivery) {

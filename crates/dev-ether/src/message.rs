@@ -69,7 +69,7 @@ impl<'a> Incoming<'a> {
     }
 
     /// Lays its payload into `memory`.
-    pub fn keep(mut self, mut memory: Vec<u8>) -> Vec<u8> {
+    pub fn keep(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
         while let Some(piece) = self.rest.next(usize::MAX) {
             memory.extend_from_slice(piece);
         }

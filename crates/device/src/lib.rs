@@ -31,6 +31,15 @@ pub struct Header {
     pub b: u32,
 }
 
+impl Header {
+    /// The header of the piece of a stream that begins `bytes` later: `b`, and above it `aux`, say where one begins.
+    #[inline]
+    pub fn moved(self, bytes: u64) -> Header {
+        let at = (u64::from(self.aux) << 32 | u64::from(self.b)).wrapping_add(bytes);
+        Header { aux: (at >> 32) as u16, b: at as u32, ..self }
+    }
+}
+
 /// Words of control data that may stand between a header and its payload.
 pub const PREFIX_MAX: usize = 40;
 
@@ -159,6 +168,11 @@ pub trait Delivery {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload);
     /// Nothing will come from `peer` any more, and nothing will reach it. Said once.
     fn lost(&mut self, peer: Peer);
+    /// What was lent (`Port::lend`) is the program's again: so many bytes of its front are the receiver's, the rest is to be sent
+    /// otherwise.
+    fn returned(&mut self, ticket: u32, taken: u64) {
+        unreachable!("{taken} bytes of {ticket} come back, and nothing was lent")
+    }
 }
 
 /// One lane's end of a device.
@@ -194,6 +208,14 @@ pub trait Port: Send {
 
     /// Sends what `send_piece` has kept back.
     fn push(&mut self) {}
+
+    /// Takes a stream of `mem` to be sent from where it lies, until `Delivery::returned` says `ticket`, or `lost` its peer. It comes as
+    /// packets of any length, with `header` moved (`Header::moved`) to where each begins. `placed` as in `send_piece`. False: nothing
+    /// was taken, and it is better sent in pieces.
+    fn lend(&mut self, to: Peer, header: Header, mem: UserMem, placed: bool, ticket: u32) -> bool {
+        let _ = (to, header, mem, placed, ticket);
+        false
+    }
 
     /// Whether a payload of `len` bytes, or of any fewer, would be taken now (prefixes included).
     fn has_room(&mut self, to: Peer, len: usize) -> bool;

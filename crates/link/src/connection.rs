@@ -198,6 +198,29 @@ impl Connection {
         }
     }
 
+    /// See `Endpoint::direct`.
+    pub fn direct(&mut self) -> Option<Route> {
+        self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
+        let mut ways = self.bulk.iter().filter_map(|bulk| Some((bulk, bulk.way()?)));
+        let (bulk, way) = ways.next()?;
+        let strand = &self.strands[way];
+        let is_best = !bulk.is_tried(way) && strand.rail.lossless && strand.answers();
+        (is_best && ways.next().is_none()).then_some(strand.route)
+    }
+
+    pub fn count_direct(&mut self, bytes: usize) {
+        let taker = self.bulk.iter_mut().find(|bulk| bulk.way().is_some());
+        taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands));
+    }
+
+    pub fn next_message(&self) -> Seq {
+        self.next
+    }
+
+    pub fn has_delivered(&self, before: Seq) -> bool {
+        self.reassembly.has_delivered(before)
+    }
+
     /// Slots that hold something for the peer.
     pub fn slots(&self) -> usize {
         self.slots

@@ -117,7 +117,7 @@ impl Endpoint {
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {
-        self.peers[peer as usize].is_some()
+        self.peers.get(peer as usize).is_some_and(Option::is_some)
     }
 
     /// A connection's routes of which none was ever answered, and how often each was tried. Such a peer is waited for like any
@@ -137,6 +137,29 @@ impl Endpoint {
     /// The longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
     pub fn frame(&self, peer: u32, total: usize) -> Option<usize> {
         Some(self.peers[peer as usize].as_ref()?.frame(total))
+    }
+
+    /// The way by which bulk to a peer goes best, if there is one alone and what it takes comes in the end (TCP); none while others
+    /// are tried. Bytes that go there past link are to be told (`count_direct`).
+    pub fn direct(&mut self, peer: u32) -> Option<Route> {
+        self.peers[peer as usize].as_mut()?.direct()
+    }
+
+    /// So many bytes of bulk went by that way.
+    pub fn count_direct(&mut self, peer: u32, bytes: usize) {
+        if let Some(connection) = &mut self.peers[peer as usize] {
+            connection.count_direct(bytes);
+        }
+    }
+
+    /// The number of the next message to a peer.
+    pub fn next_message(&self, peer: u32) -> Option<Seq> {
+        Some(self.peers[peer as usize].as_ref()?.next_message())
+    }
+
+    /// Whether all messages of a peer before this one were delivered.
+    pub fn has_delivered(&self, peer: u32, before: Seq) -> bool {
+        self.peers[peer as usize].as_ref().is_some_and(|connection| connection.has_delivered(before))
     }
 
     /// Begins to open a path; `frame`: the longest frame that both rails take, in bytes. Once for each route.

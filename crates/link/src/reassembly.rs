@@ -109,6 +109,11 @@ impl Reassembly {
         self.held.is_empty()
     }
 
+    /// All messages before this one were delivered.
+    pub fn has_delivered(&self, before: Seq) -> bool {
+        before.is_by(self.expected)
+    }
+
     /// There is so much room that a peer which was told to stop may go on (P20).
     pub fn has_room_again(&self, holding: &Holding) -> bool {
         holding.pool.left() > 2 * RESERVE && self.held.len() <= holding.pool.slots() / 8

@@ -26,6 +26,7 @@ counters! {
     Asked = "messages sent by rendezvous", Events, "long, or out of credit: the receiver was asked";
     Pulled = "messages read from the sender's memory", Events, "received by one copy out of the sender's buffer";
     Written = "messages written to the receive buffer", Events, "sent by one copy into the receiver's buffer";
+    Lent = "messages sent from where they lay", Events, "long ones between hosts, by a TCP connection of their own";
     Offers = "offers made (RTR)", Events, "long receives whose senders were told of them";
     StaleOffers = "offers refused as stale", Events, "their sender had sent first";
     Grants = "rendezvous granted", Events, "requests of senders to which this rank said yes";

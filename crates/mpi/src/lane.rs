@@ -42,6 +42,8 @@ pub struct Core {
     slots: Vec<Slot>,
     outbox: VecDeque<Effect>,
     streams: ByPeer<Stream>,
+    /// Those that their device sends from where they lie.
+    lent: Vec<Stream>,
     fabric: &'static Fabric,
     id: LaneId,
 }
@@ -82,6 +84,7 @@ impl Lane {
             slots: Vec::new(),
             outbox: VecDeque::new(),
             streams: ByPeer::default(),
+            lent: Vec::new(),
             fabric,
             id,
         };
@@ -150,7 +153,7 @@ impl Lane {
     /// Nothing is on its way out.
     #[inline(always)]
     fn is_still(&self) -> bool {
-        self.core.streams.is_empty() && self.due.is_empty() && self.channel.is_flushed()
+        self.core.streams.is_empty() && self.core.lent.is_empty() && self.due.is_empty() && self.channel.is_flushed()
     }
 
     /// All that this rank has to send was handed to the devices.
@@ -174,7 +177,12 @@ impl Lane {
                 // By the whole, as the first packet was, so that all go the same way.
                 let frame = self.channel.piece(to, until as usize);
                 let piece = frame.unwrap_or_else(|| piece_of(limits, until, (until - from) as usize));
-                self.core.streams.push(to, Stream { op, to, message, at: from, until, piece, placed });
+                let stream = Stream { op, to, message, at: from, until, piece, placed };
+                if self.lend(&stream) {
+                    self.core.lent.push(stream);
+                } else {
+                    self.core.streams.push(to, stream);
+                }
             }
             Effect::Pull { op, peer, key, from, until } => {
                 let read = self.core.pull(op, peer, &key.0, from, until);
@@ -193,6 +201,21 @@ impl Lane {
             Effect::Complete { .. } | Effect::Release { .. } | Effect::Discard { .. } => {
                 unreachable!("{effect:?} is carried out at once")
             }
+        }
+    }
+
+    /// Has a stream sent from where it lies, if its device can.
+    fn lend(&mut self, stream: &Stream) -> bool {
+        let Stream { op, to, message, at, until, placed, .. } = *stream;
+        match &self.core.slots[op.0 as usize].body {
+            // Behind those that go in pieces.
+            Body::Buffer(Buffer::Dense(mem)) if !self.core.streams.has(to) => {
+                let mem = mem.slice(at as usize, (until - at) as usize);
+                let lent = self.channel.lend(to, wire::data(message, at), mem, placed, op.0);
+                self.core.counters.add(Counter::Lent as usize, lent as u64);
+                lent
+            }
+            _ => false,
         }
     }
 
@@ -432,9 +455,21 @@ impl Delivery for Core {
         self.take_effects();
     }
 
+    fn returned(&mut self, ticket: u32, taken: u64) {
+        let Some(at) = self.lent.iter().position(|stream| stream.op.0 == ticket) else { return };
+        let mut stream = self.lent.remove(at);
+        stream.at += taken;
+        if stream.at < stream.until {
+            return self.streams.push(stream.to, stream);
+        }
+        self.engine.streamed(stream.op);
+        self.take_effects();
+    }
+
     fn lost(&mut self, peer: Peer) {
         // Their operations end below: nothing of theirs is carried out any more.
         self.streams.forget(peer);
+        self.lent.retain(|stream| stream.to != peer);
         self.outbox.retain(|effect| !effect.is_with(peer));
         self.engine.lost(peer);
         self.take_effects();

@@ -330,6 +330,10 @@ impl Delivery for Direct<'_> {
     fn lost(&mut self, peer: Peer) {
         self.core.lost(peer);
     }
+
+    fn returned(&mut self, ticket: u32, taken: u64) {
+        self.core.returned(ticket, taken);
+    }
 }
 
 #[inline(never)]

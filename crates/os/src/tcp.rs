@@ -4,6 +4,7 @@
 use crate::errno::{checked, restarted};
 use crate::inet::{self, Sockaddr};
 use crate::{During, sockopt};
+use hawser_base::UserMem;
 use std::io;
 use std::mem::zeroed;
 use std::net::SocketAddr;
@@ -100,11 +101,69 @@ impl Stream {
         unless_blocked(sent)
     }
 
+    /// The same of `front` and the application's memory behind it.
+    pub fn send_user(&self, front: &[u8], behind: UserMem) -> io::Result<Option<usize>> {
+        let mut parts = [
+            libc::iovec { iov_base: front.as_ptr().cast_mut().cast(), iov_len: front.len() },
+            libc::iovec { iov_base: behind.as_ptr().cast(), iov_len: behind.len() },
+        ];
+        // SAFETY: a plain structure, for which zeroes are valid.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len());
+        // SAFETY: all parts of `message` are alive; `front` is readable, and so is a UserMem by its promise (else the kernel says EFAULT).
+        let sent = restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 });
+        unless_blocked(sent)
+    }
+
     /// Receives to the front of `to`. How many bytes, 0 at the end, `None` if nothing has come.
     pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<usize>> {
-        let (fd, place, len) = (self.0.as_raw_fd(), to.as_mut_ptr().cast(), to.len());
-        // SAFETY: `to` is valid for writes for its length.
+        self.receive_user(UserMem::of_slice(to))
+    }
+
+    /// The same to the application's memory.
+    pub fn receive_user(&self, to: UserMem) -> io::Result<Option<usize>> {
+        let (fd, place, len) = (self.0.as_raw_fd(), to.as_ptr().cast(), to.len());
+        // SAFETY: a UserMem is valid for writes for its length, by its promise (else the kernel says EFAULT).
         unless_blocked(restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 }))
+    }
+
+    /// Bytes that `receive` would get now. They stay there, whatever becomes of the connection (tcp(7), SIOCINQ).
+    pub fn available(&self) -> usize {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: FIONREAD writes one int.
+        let asked = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+        if asked < 0 { 0 } else { bytes.max(0) as usize }
+    }
+
+    /// Whether it has ended or broken, and all that came was received.
+    pub fn is_over(&self) -> bool {
+        let (fd, mut byte) = (self.0.as_raw_fd(), 0_u8);
+        let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        // SAFETY: room for one byte.
+        let seen = unless_blocked(restarted(|| unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, flags) as i64 }));
+        matches!(seen, Ok(Some(0)) | Err(_))
+    }
+
+    /// The smoothed round trip, in microseconds; none if the kernel does not say (TCP_INFO).
+    pub fn round_trip_us(&self) -> Option<u32> {
+        // SAFETY: a plain structure, for which zeroes are valid.
+        let mut info: libc::tcp_info = unsafe { zeroed() };
+        let mut len = size_of_val(&info) as libc::socklen_t;
+        let place = (&raw mut info).cast();
+        // SAFETY: room for `len` bytes of plain numbers.
+        let got = unsafe { libc::getsockopt(self.0.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &mut len) };
+        (got == 0 && info.tcpi_rtt > 0).then_some(info.tcpi_rtt)
+    }
+
+    /// Takes so many bytes at most that the peer has not acknowledged, with what the kernel adds for them; it doubles what is asked for (socket(7)).
+    pub fn limit_sending(&self, bytes: i32) {
+        let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
+    }
+
+    /// What it has not sent by the time that it is closed is forgotten (SO_LINGER).
+    pub fn forget_at_end(&self) {
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+        let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger);
     }
 }
 

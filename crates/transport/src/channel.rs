@@ -110,6 +110,13 @@ impl Channel {
         self.try_send(to, |port| port.send_piece(to, header, prefix, source, placed))
     }
 
+    /// Lends a stream to be sent from where it lies (`Port::lend`). False: it is to be sent in pieces.
+    pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem, placed: bool, ticket: u32) -> bool {
+        let way = &self.ways[to.index()];
+        // What waits here must not be overtaken.
+        !way.lost && way.backlog.is_empty() && self.ports[way.device as usize].lend(to, header, mem, placed, ticket)
+    }
+
     /// Sends the pieces that devices have kept back.
     pub fn push(&mut self) {
         self.ports.iter_mut().for_each(|port| port.push());

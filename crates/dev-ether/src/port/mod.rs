@@ -13,7 +13,7 @@ mod udp;
 pub use address::{Address, MalformedAddress};
 pub use packet::{Member, PacketPort};
 pub use range::{PORT_RANGE, PortRange};
-pub use stream::{Pass, StreamPort, stream_frames};
+pub use stream::{GREETING, Pass, StreamPort, stream_frames};
 pub use udp::UdpPort;
 
 use std::io::{self, IoSlice};
@@ -48,6 +48,11 @@ pub trait FramePort: Send {
     /// How often it is asked while it has nothing: at one turn of so many, beside cheaper ports.
     fn turns(&self) -> u32 {
         1
+    }
+
+    /// For what only TCP can (`direct`).
+    fn as_stream(&mut self) -> Option<&mut StreamPort> {
+        None
     }
 
     /// What to sleep on: readable when `receive` has something to do.

@@ -2,7 +2,7 @@
 //! then it keeps at most the part of one frame.
 
 use super::outgoing::PREFIX;
-use super::{FRAME_MAX, Pass};
+use super::{DIRECT, FRAME_MAX, GREETING, Pass};
 use hawser_os::tcp::Stream;
 
 pub(super) struct Incoming {
@@ -13,8 +13,10 @@ pub(super) struct Incoming {
 enum State {
     /// What it said so far of the pass.
     Stranger { said: Pass, len: usize },
-    /// The beginning of a frame whose rest has not come.
-    Friend { rest: Vec<u8> },
+    /// The beginning of a frame whose rest has not come. `fresh`: no frame has come yet.
+    Friend { rest: Vec<u8>, fresh: bool },
+    /// It carries no frames, but messages (P36).
+    Direct { said: [u8; GREETING] },
 }
 
 /// Why a connection is of no more use.
@@ -32,7 +34,19 @@ impl Incoming {
     }
 
     pub(super) fn greeted(&self) -> bool {
-        matches!(self.state, State::Friend { .. })
+        !matches!(self.state, State::Stranger { .. })
+    }
+
+    /// What it said that wants to carry messages and not frames.
+    pub(super) fn greeting(&self) -> Option<[u8; GREETING]> {
+        match self.state {
+            State::Direct { said } => Some(said),
+            _ => None,
+        }
+    }
+
+    pub(super) fn into_stream(self) -> Stream {
+        self.stream
     }
 
     /// Reads once and hands over the frames that are whole. How many.
@@ -50,13 +64,23 @@ impl Incoming {
             if !same(said, pass) {
                 return Err(End::Refused);
             }
-            self.state = State::Friend { rest: Vec::new() };
+            self.state = State::Friend { rest: Vec::new(), fresh: true };
         }
-        let State::Friend { rest } = &mut self.state else { return Ok(0) };
+        let State::Friend { rest, fresh } = &mut self.state else { return Ok(0) };
         scratch[..rest.len()].copy_from_slice(rest);
         let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).map_err(over)? else { return Ok(0) };
         let come = &scratch[..rest.len() + got];
+        if *fresh && come.starts_with(&DIRECT) {
+            // Nothing comes behind its greeting before that was answered.
+            match come[DIRECT.len()..].try_into() {
+                Ok(said) => self.state = State::Direct { said },
+                Err(_) if come.len() > DIRECT.len() + GREETING => return Err(End::Refused),
+                Err(_) => *rest = come.to_vec(),
+            }
+            return if got > 0 { Ok(0) } else { Err(End::Over) };
+        }
         let (count, used) = stream_frames(come, take).ok_or(End::Refused)?;
+        *fresh &= count == 0;
         rest.clear();
         rest.extend_from_slice(&come[used..]);
         if got > 0 { Ok(count) } else { Err(End::Over) }

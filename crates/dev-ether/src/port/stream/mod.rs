@@ -38,10 +38,26 @@ const LISTENER: u64 = 0;
 /// What a caller says first: derived from the job's secret, and never part of what `link` computes with it.
 pub type Pass = [u8; 16];
 
+/// What stands for the length of the first frame of a connection that carries messages (P36): no frame is so long.
+const DIRECT: [u8; 2] = [0xff; 2];
+/// Bytes behind it.
+pub const GREETING: usize = 16;
+
 /// A connection, at a place that its events name.
 enum Connection {
     Out(Outgoing),
     In(Incoming),
+    Direct(Direct),
+}
+
+/// A connection that carries messages: whoever called it or was told of it reads, writes and ends it.
+struct Direct {
+    stream: Stream,
+    /// What is to be said first, and was not yet.
+    waiting: Vec<u8>,
+    watched_for: Interest,
+    /// It stands among those that are `ready`.
+    ready: bool,
 }
 
 /// The way to a peer.
@@ -66,6 +82,9 @@ pub struct StreamPort {
     ways: HashMap<SocketAddr, Way>,
     /// Places of callers that have not said the pass, in order of their coming.
     strangers: Vec<usize>,
+    /// Callers that want to carry messages, and what they said; places of such connections at which something happened.
+    callers: Vec<(usize, [u8; GREETING])>,
+    ready: Vec<usize>,
     /// Connections that were ended for what they said, or for saying nothing for too long.
     refused: u64,
     scratch: Box<[u8]>,
@@ -95,6 +114,8 @@ impl StreamPort {
             connections: Vec::new(),
             ways: HashMap::new(),
             strangers: Vec::new(),
+            callers: Vec::new(),
+            ready: Vec::new(),
             refused: 0,
             scratch: vec![0; SCRATCH_BYTES].into(),
         })
@@ -184,7 +205,7 @@ impl StreamPort {
         count
     }
 
-    /// Does what an event at `place` asks for. How many frames came.
+    /// Does what an event at `place` asks for. How many frames came; one for what happened to a connection that carries messages.
     fn serve(&mut self, place: usize, readable: bool, take: &mut dyn FnMut(&[u8])) -> usize {
         match self.connections.get_mut(place) {
             Some(Some(Connection::Out(outgoing))) => {
@@ -201,11 +222,103 @@ impl StreamPort {
                     self.close(place, 0);
                 } else if incoming.greeted() {
                     self.strangers.retain(|&stranger| stranger != place);
+                    if let Some(said) = incoming.greeting() {
+                        self.hand_over(place, said);
+                        return 1;
+                    }
                 }
                 served.unwrap_or(0)
             }
+            Some(Some(Connection::Direct(direct))) => {
+                if !direct.waiting.is_empty() && direct.greet() {
+                    let for_room = !direct.waiting.is_empty();
+                    self.watch_direct(place, for_room);
+                    return 0;
+                }
+                if !std::mem::replace(&mut direct.ready, true) {
+                    self.ready.push(place);
+                }
+                1
+            }
             _ => 0,
         }
+    }
+}
+
+/// Connections that carry messages (`direct`). A place stays one until `end_direct`.
+impl StreamPort {
+    /// Calls somebody who is to hear `greeting`.
+    pub fn call(&mut self, to: &Address, greeting: &[u8; GREETING]) -> Result<usize, Refused> {
+        let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
+        let to = on_interface(to, self.scope);
+        let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
+        stream.forget_at_end();
+        let place = self.free_place();
+        self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
+        let waiting = [&self.pass[..], &DIRECT, greeting].concat();
+        let direct = Direct { stream, waiting, watched_for: Interest::Write, ready: false };
+        self.connections[place] = Some(Connection::Direct(direct));
+        Ok(place)
+    }
+
+    fn hand_over(&mut self, place: usize, said: [u8; GREETING]) {
+        let Some(Connection::In(incoming)) = self.connections[place].take() else { unreachable!("it has just spoken") };
+        let stream = incoming.into_stream();
+        let direct = Direct { stream, waiting: Vec::new(), watched_for: Interest::Read, ready: false };
+        self.connections[place] = Some(Connection::Direct(direct));
+        self.callers.push((place, said));
+    }
+
+    /// The next caller whose place is to be kept or ended.
+    pub fn next_caller(&mut self) -> Option<(usize, [u8; GREETING])> {
+        self.callers.pop()
+    }
+
+    /// A place at which something has come, ended, or found room.
+    pub fn next_ready(&mut self) -> Option<usize> {
+        let place = self.ready.pop()?;
+        if let Some(Connection::Direct(direct)) = &mut self.connections[place] {
+            direct.ready = false;
+        }
+        Some(place)
+    }
+
+    pub fn direct(&self, place: usize) -> Option<&Stream> {
+        match self.connections.get(place) {
+            Some(Some(Connection::Direct(direct))) => Some(&direct.stream),
+            _ => None,
+        }
+    }
+
+    /// Whether a sleeper is to wake when there is room; else when something comes.
+    pub fn watch_direct(&mut self, place: usize, for_room: bool) {
+        let Some(Some(Connection::Direct(direct))) = self.connections.get_mut(place) else { return };
+        let interest = if for_room { Interest::Write } else { Interest::Read };
+        if direct.watched_for != interest {
+            direct.watched_for = interest;
+            let _ = self.epoll.change(direct.stream.as_fd(), token(place), interest);
+        }
+    }
+
+    pub fn end_direct(&mut self, place: usize) {
+        if self.direct(place).is_some() {
+            self.ready.retain(|&other| other != place);
+            self.connections[place] = None;
+        }
+    }
+}
+
+impl Direct {
+    /// Says what is to be said first. False: it cannot be said.
+    fn greet(&mut self) -> bool {
+        while !self.waiting.is_empty() {
+            match self.stream.send([&self.waiting[..]]) {
+                Ok(Some(sent)) => drop(self.waiting.drain(..sent)),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        true
     }
 }
 
@@ -260,6 +373,10 @@ impl FramePort for StreamPort {
 
     fn turns(&self) -> u32 {
         if self.connections.is_empty() { UNUSED_TURNS } else { SYSTEM_CALL_TURNS }
+    }
+
+    fn as_stream(&mut self) -> Option<&mut StreamPort> {
+        Some(self)
     }
 
     fn as_fd(&self) -> BorrowedFd<'_> {

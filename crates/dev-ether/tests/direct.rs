@@ -1,0 +1,402 @@
+//! Direct connections between two devices by TCP over the loopback interface, with somebody between them who cuts, keeps or forges
+//! what passes: every byte of every message comes once, whatever becomes of them (P36, P37).
+
+use hawser_base::{Lane, Peer, UserMem};
+use hawser_dev_ether::card::{Card, End};
+use hawser_dev_ether::port::{Address, PortRange, StreamPort};
+use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_device::{Delivery, Device, Header, Payload, Port, Source};
+use hawser_job::counters::Counters;
+use hawser_link::frame::Key;
+use hawser_link::{Grade, Rail};
+use hawser_os::interfaces;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+const PASS: [u8; 16] = *b"from the secret!";
+/// What a direct connection begins with behind the pass, and its greeting.
+const DIRECT: [u8; 2] = [0xff; 2];
+const GREETING: usize = 16;
+const DATA: u8 = 5;
+/// Longer than what is pushed.
+const LONG: usize = 200_001;
+
+/// What becomes of a direct connection after so many bytes behind its greeting.
+#[derive(Clone, Copy)]
+enum Fate {
+    Passes,
+    Cut {
+        after: usize,
+    },
+    /// Taken, so that TCP acknowledges it, and never passed on.
+    Kept {
+        after: usize,
+    },
+    /// One bit differs there.
+    Forged {
+        at: usize,
+    },
+}
+
+/// The fates of the direct connections still to come, and how many of them have ended by it.
+#[derive(Default)]
+struct Between {
+    fates: Mutex<Vec<Fate>>,
+    met: Mutex<usize>,
+}
+
+impl Between {
+    /// An address at which callers of `to` are met.
+    fn before(self: &Arc<Between>, to: SocketAddr) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let this = self.clone();
+        thread::spawn(move || {
+            for caller in listener.incoming().map_while(Result::ok) {
+                let (this, heard) = (this.clone(), TcpStream::connect(to));
+                thread::spawn(move || heard.map(|heard| this.pass(caller, heard)));
+            }
+        });
+        address
+    }
+
+    fn pass(&self, mut caller: TcpStream, mut heard: TcpStream) {
+        // The hearer says nothing: what it ends, ends for the caller too.
+        let (mut back, ended) = (heard.try_clone().unwrap(), caller.try_clone().unwrap());
+        thread::spawn(move || {
+            let _ = back.read(&mut [0]);
+            let _ = ended.shutdown(Shutdown::Both);
+        });
+        let mut front = [0; PASS.len() + DIRECT.len()];
+        if caller.read_exact(&mut front).is_err() || heard.write_all(&front).is_err() {
+            return;
+        }
+        let is_direct = front[PASS.len()..] == DIRECT;
+        let fate = if is_direct { self.fates.lock().unwrap().pop() } else { None };
+        let (mut at, mut bytes) = (0, vec![0; 30_000]);
+        while let Ok(got) = caller.read(&mut bytes)
+            && got > 0
+        {
+            let (from, behind) = (at, at + got);
+            at = behind;
+            let here = |place: usize| (GREETING + place).checked_sub(from).filter(|&place| place < got);
+            let mut passed = got;
+            match fate.unwrap_or(Fate::Passes) {
+                Fate::Passes => {}
+                Fate::Cut { after } | Fate::Kept { after } if GREETING + after < from => passed = 0,
+                Fate::Cut { after } | Fate::Kept { after } => passed = here(after).unwrap_or(got),
+                Fate::Forged { at } => {
+                    if let Some(place) = here(at) {
+                        bytes[place] ^= 4;
+                        *self.met.lock().unwrap() += 1;
+                    }
+                }
+            }
+            if heard.write_all(&bytes[..passed]).is_err() {
+                return;
+            }
+            if passed < got {
+                *self.met.lock().unwrap() += 1;
+                if let Some(Fate::Cut { .. }) = fate {
+                    let _ = (caller.shutdown(Shutdown::Both), heard.shutdown(Shutdown::Both));
+                    return;
+                }
+            }
+        }
+        let _ = heard.shutdown(Shutdown::Both);
+    }
+}
+
+/// Two devices that reach each other past `between` alone.
+fn pair(between: &Arc<Between>) -> Vec<EtherDevice> {
+    let all = interfaces::all().unwrap();
+    let interface = all.into_iter().find(|interface| interface.flags.loopback).expect("there is a loopback interface");
+    let local = *interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
+    let cards = Arc::new(Mutex::new(vec![None; 2]));
+    let device = |rank: usize| {
+        let port = StreamPort::open(&interface, &local, PortRange::ANY, rank, PASS).unwrap();
+        let (theirs, key) = (cards.clone(), Key::new([5; 16]));
+        let traits = Rail { grade: Grade::BulkAlone, checked: false, lossless: true, ..Rail::default() };
+        let device = EtherDevice::new(Setup {
+            me: rank as u32,
+            ranks: 2,
+            key,
+            seed: rank as u64,
+            ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits }],
+            cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
+            looked: Box::new(|| ()),
+            tell: Box::new(|_| true),
+            answers: Box::new(|_| ()),
+            counters: (Counters::private(), 0),
+            serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
+        });
+        let card = Card::decode(&device.card()).unwrap();
+        let met = card.ends().iter().map(|end| match end.address {
+            Address::Tcp(to) => End { address: Address::Tcp(between.before(to)), ..*end },
+            _ => unreachable!("there is TCP alone"),
+        });
+        cards.lock().unwrap()[rank] = Some(Card::new(met.collect()).encode());
+        device
+    };
+    (0..2).map(device).collect()
+}
+
+/// A message that is sent: from where, what of it was handed over, and whether it is lent.
+struct Sending {
+    bytes: Vec<u8>,
+    at: usize,
+    lent: bool,
+}
+
+/// A rank: what it sends, and what it got.
+struct Rank {
+    device: EtherDevice,
+    port: Box<dyn Port>,
+    to: Peer,
+    lane: u8,
+    sending: Vec<Sending>,
+    got: Got,
+}
+
+#[derive(Default)]
+struct Got {
+    /// Of each message what came, each byte with how often.
+    messages: Vec<Vec<(u8, u8)>>,
+    returned: Vec<(u32, u64)>,
+    lost: bool,
+}
+
+impl Delivery for Got {
+    fn deliver(&mut self, _: Peer, header: Header, payload: &mut dyn Payload) {
+        if header.kind != DATA {
+            return;
+        }
+        let (message, at) = (header.a as usize, header.b as usize);
+        let mut bytes = vec![0; payload.len()];
+        assert!(payload.read(&mut bytes));
+        if self.messages.len() <= message {
+            self.messages.resize_with(message + 1, Vec::new);
+        }
+        let place = &mut self.messages[message];
+        place.resize(place.len().max(at + bytes.len()), (0, 0));
+        place[at..].iter_mut().zip(bytes).for_each(|(to, byte)| *to = (byte, to.1 + 1));
+    }
+
+    fn lost(&mut self, _: Peer) {
+        self.lost = true;
+    }
+
+    fn returned(&mut self, ticket: u32, taken: u64) {
+        self.returned.push((ticket, taken));
+    }
+}
+
+fn content(message: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at * 7 + message * 31 + at / 251) as u8).collect()
+}
+
+fn header(message: usize, at: usize) -> Header {
+    Header { kind: DATA, aux: 0, a: message as u32, b: at as u32 }
+}
+
+impl Rank {
+    /// Begins to send a message; whether it was lent.
+    fn send(&mut self, len: usize) -> bool {
+        let message = self.sending.len();
+        let mut bytes = content(message, len);
+        let mem = UserMem::of_slice(&mut bytes);
+        let lent = self.port.lend(self.to, header(message, 0), mem, message.is_multiple_of(2), message as u32);
+        self.sending.push(Sending { bytes, at: 0, lent });
+        lent
+    }
+
+    /// Works on what is to be sent in pieces, takes what has come.
+    fn turn(&mut self) {
+        self.port.poll(&mut self.got);
+        for (ticket, taken) in self.got.returned.drain(..) {
+            let sending = &mut self.sending[ticket as usize];
+            assert!(std::mem::replace(&mut sending.lent, false), "message {ticket} came back twice");
+            sending.at = taken as usize;
+        }
+        for (message, sending) in self.sending.iter_mut().enumerate().filter(|(_, sending)| !sending.lent) {
+            let piece = self.port.piece(self.to, sending.bytes.len()).unwrap_or(1_000);
+            while sending.at < sending.bytes.len() {
+                let len = piece.min(sending.bytes.len() - sending.at);
+                let source = Source::Mem(UserMem::of_slice(&mut sending.bytes[sending.at..][..len]));
+                let head = header(message, sending.at);
+                if self.port.send_piece(self.to, head, &[], source, message.is_multiple_of(2)).is_err() {
+                    break;
+                }
+                sending.at += len;
+            }
+        }
+        self.port.push();
+    }
+
+    fn has_sent(&self) -> bool {
+        self.sending.iter().all(|sending| !sending.lent && sending.at == sending.bytes.len())
+    }
+
+    /// Whether all of the other's messages came.
+    fn has_all_of(&self, other: &Rank) -> bool {
+        let whole = |(message, sent): (usize, &Sending)| {
+            let came = self.got.messages.get(message);
+            came.is_some_and(|came| came.len() == sent.bytes.len() && came.iter().all(|&(_, times)| times > 0))
+        };
+        other.sending.iter().enumerate().all(whole)
+    }
+
+    fn check(&self, other: &Rank) {
+        for (message, (came, sent)) in self.got.messages.iter().zip(&other.sending).enumerate() {
+            assert!(came.iter().all(|&(_, times)| times == 1), "bytes of message {message} came twice");
+            assert!(came.iter().map(|&(byte, _)| byte).eq(sent.bytes.iter().copied()), "message {message} differs");
+        }
+    }
+}
+
+/// Two ranks, on a lane.
+fn ranks(between: &Arc<Between>, lane: u8) -> [Rank; 2] {
+    let mut devices = pair(between).into_iter();
+    [0, 1].map(|rank| {
+        let device = devices.next().unwrap();
+        let port = device.port(Lane(lane));
+        Rank { device, port, to: Peer(1 - rank), lane, sending: Vec::new(), got: Got::default() }
+    })
+}
+
+/// Sends messages until one is lent: ways for bulk are tried first, and a connection is called.
+fn warm_up(ranks: &mut [Rank; 2], from: usize) {
+    for _ in 0..200 {
+        if ranks[from].send(LONG) {
+            return finish(ranks);
+        }
+        finish(ranks);
+    }
+    panic!("nothing was lent");
+}
+
+fn finish(ranks: &mut [Rank; 2]) {
+    loop {
+        ranks.iter_mut().for_each(Rank::turn);
+        let [one, two] = &*ranks;
+        if one.has_sent() && two.has_sent() && one.has_all_of(two) && two.has_all_of(one) {
+            one.check(two);
+            return two.check(one);
+        }
+    }
+}
+
+/// Messages that were lent so far.
+fn lend(rank: &mut Rank, lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.filter(|&len| rank.send(len)).count()
+}
+
+#[test]
+fn long_messages_pass_both_ways_at_once() {
+    let mut ranks = ranks(&Arc::default(), 0);
+    warm_up(&mut ranks, 0);
+    warm_up(&mut ranks, 1);
+    let mut lent = 0;
+    for round in 0..20 {
+        for rank in &mut ranks {
+            lent += lend(rank, (0..5).map(|nth| 65_537 + 70_001 * (nth * nth * round % 17)));
+        }
+        finish(&mut ranks);
+    }
+    assert!(lent > 100, "only {lent} of 200 were lent");
+    // Each is worked on, quiet or not.
+    while ranks.iter().filter(|rank| !rank.device.flush()).count() > 0 {}
+}
+
+/// P37
+#[test]
+fn a_connection_that_is_cut_anywhere_loses_and_doubles_nothing() {
+    let between = Arc::<Between>::default();
+    for after in [0, 1, 39, 40, 41, 70_000, LONG + 39, LONG + 40, LONG + 41, 2 * LONG + 17] {
+        let mut ranks = ranks(&between, 0);
+        between.fates.lock().unwrap().push(Fate::Cut { after: LONG + 40 + after });
+        let met = *between.met.lock().unwrap();
+        warm_up(&mut ranks, 0);
+        let lent = lend(&mut ranks[0], [LONG; 4].into_iter());
+        finish(&mut ranks);
+        assert!(lent > 0 && *between.met.lock().unwrap() == met + 1, "after {after}: {lent} were lent");
+    }
+}
+
+/// P37: what TCP has acknowledged is not what the peer has.
+#[test]
+fn a_connection_that_keeps_what_it_took_is_given_up() {
+    let between = Arc::<Between>::default();
+    between.fates.lock().unwrap().push(Fate::Kept { after: LONG + 40 + 100_000 });
+    let mut ranks = ranks(&between, 0);
+    warm_up(&mut ranks, 0);
+    assert!(lend(&mut ranks[0], [LONG; 3].into_iter()) > 0);
+    finish(&mut ranks);
+    assert!(*between.met.lock().unwrap() > 0);
+}
+
+/// P37: a front that is not the peer's ends the connection, and is counted by its receiver.
+#[test]
+fn a_forged_front_is_refused() {
+    let between = Arc::<Between>::default();
+    for at in [0, 3, 17, 39] {
+        between.fates.lock().unwrap().push(Fate::Forged { at: LONG + 40 + at });
+        let mut ranks = ranks(&between, 0);
+        warm_up(&mut ranks, 0);
+        assert!(lend(&mut ranks[0], [LONG; 2].into_iter()) > 0);
+        finish(&mut ranks);
+    }
+    assert_eq!(*between.met.lock().unwrap(), 4);
+}
+
+/// P36
+#[test]
+fn a_forged_greeting_is_refused() {
+    let between = Arc::<Between>::default();
+    let mut caller = {
+        let ranks = pair(&between);
+        let card = Card::decode(&ranks[0].card()).unwrap();
+        let Address::Tcp(to) = card.ends()[0].address else { unreachable!("there is TCP alone") };
+        let mut caller = TcpStream::connect(to).unwrap();
+        caller.write_all(&[&PASS[..], &DIRECT, &[1; GREETING]].concat()).unwrap();
+        for _ in 0..1_000 {
+            ranks[0].port(Lane(0)).poll(&mut Got::default());
+        }
+        caller
+    };
+    assert!(matches!(caller.read(&mut [0]), Ok(0) | Err(_)), "it was kept");
+}
+
+/// What comes for another lane waits there, and goes on when that lane is polled.
+#[test]
+fn messages_of_a_lane_that_is_not_polled_wait_for_it() {
+    let mut ranks = ranks(&Arc::default(), 1);
+    warm_up(&mut ranks, 0);
+    assert_eq!(lend(&mut ranks[0], [LONG; 3].into_iter()), 3);
+    let mut other = ranks[1].device.port(Lane(0));
+    let mut none = Got::default();
+    while !ranks[0].has_sent() {
+        ranks[0].turn();
+        other.poll(&mut none);
+    }
+    assert!(none.messages.is_empty() && ranks[1].lane == 1);
+    finish(&mut ranks);
+}
+
+/// Whoever is gone gets nothing, and what was lent to it is given back by the word of its end alone.
+#[test]
+fn a_peer_that_is_gone_takes_nothing_back() {
+    let mut ranks = ranks(&Arc::default(), 0);
+    warm_up(&mut ranks, 0);
+    assert_eq!(lend(&mut ranks[0], [20 * LONG].into_iter()), 1);
+    ranks[0].device.lose(Peer(1));
+    while !ranks[0].got.lost {
+        let Rank { port, got, .. } = &mut ranks[0];
+        port.poll(got);
+    }
+    assert!(ranks[0].got.returned.is_empty() && ranks[0].device.flush());
+    let mut bytes = content(0, LONG);
+    assert!(!ranks[0].port.lend(Peer(1), header(0, 0), UserMem::of_slice(&mut bytes), true, 0));
+}
