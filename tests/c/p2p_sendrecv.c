@@ -135,6 +135,7 @@ static void wildcards(void)
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         exchange(lengths[i]);
         exchange_exactly(lengths[i]);
