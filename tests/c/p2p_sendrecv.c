@@ -32,10 +32,12 @@ static void exchange_exactly(int bytes)
     OK(MPI_Sendrecv(out, bytes, MPI_BYTE, NEXT, RIGHT, in, bytes, MPI_BYTE, PREV, RIGHT, MPI_COMM_WORLD, &status));
     STATUS(status, PREV, RIGHT, bytes);
     VERIFY(in, bytes, PREV);
+    MPI_Request request;
+    OK(MPI_Irecv(in, bytes, MPI_BYTE, PREV, LEFT, MPI_COMM_WORLD, &request));
     OK(MPI_Sendrecv(out, bytes, MPI_BYTE, NEXT, LEFT, &early, 1, MPI_INT, PREV, EARLY, MPI_COMM_WORLD, &status));
     STATUS(status, PREV, EARLY, sizeof(int));
     EQUAL(early, PREV);
-    OK(MPI_Recv(in, bytes, MPI_BYTE, PREV, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+    OK(MPI_Wait(&request, &status));
     STATUS(status, PREV, LEFT, bytes);
     if (bytes == 0) return;
     FAILS(MPI_Sendrecv(out, bytes, MPI_BYTE, NEXT, LEFT, in, bytes - 1, MPI_BYTE, PREV, LEFT, MPI_COMM_WORLD, &status),
