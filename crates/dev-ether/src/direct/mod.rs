@@ -9,6 +9,8 @@
 //! `outbound` and `inbound` are the two ends without I/O, `wire` is how they speak, `payload` what is delivered; this file joins
 //! them to the ports. Before it: `device`; after it: `port::StreamPort`.
 
+#[cfg(test)]
+mod hostile;
 mod inbound;
 mod outbound;
 mod payload;
