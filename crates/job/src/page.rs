@@ -1,5 +1,5 @@
-//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell, why it waits, what it counted and
-//! did lately, and by which ports its peers on other hosts answer.
+//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell, why it
+//! waits, what it counted and did lately, and by which ports its peers on other hosts answer.
 //!
 //! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
 
@@ -26,7 +26,7 @@ const ANSWERS: usize = EVENTS + Events::BYTES;
 const ANSWERS_ROOM: usize = hawser_os::map::PAGE - ANSWERS;
 
 const _: () = assert!(
-    TURN + Turn::BYTES <= DOORBELL
+    LOOKS + 8 <= TURN
         && ANSWERS_ROOM >= 11 * 75
         && ANSWERS.is_multiple_of(8)
         && COUNTERS.is_multiple_of(64)

@@ -79,13 +79,12 @@ impl Hog {
 
     /// A yield would be a slice lost.
     #[inline]
-    pub fn is_here(&self, now_ns: impl FnOnce() -> u64) -> bool {
+    pub fn is_here(&self, now_ns: u64) -> bool {
         let until_ns = self.until_ns.load(Relaxed);
-        if until_ns > 0 && now_ns() >= until_ns {
+        if until_ns > 0 && now_ns >= until_ns {
             self.until_ns.store(0, Relaxed);
-            return false;
         }
-        until_ns > 0
+        now_ns < until_ns
     }
 }
 
@@ -98,11 +97,11 @@ mod tests {
     #[test]
     fn two_slices_lost_in_short_succession_tell_of_a_hog_for_a_hundred_times_as_long() {
         let hog = Hog::new(Vec::new());
-        assert!(!hog.note(5 * MS, 9 * MS) && !hog.is_here(|| 9 * MS), "once may be chance");
+        assert!(!hog.note(5 * MS, 9 * MS) && !hog.is_here(9 * MS), "once may be chance");
         assert!(!hog.note(100 * MS, 104 * MS), "and so may be a second one much later");
         assert!(hog.note(150 * MS, 154 * MS));
-        assert!(hog.is_here(|| 154 * MS) && hog.is_here(|| 553 * MS));
-        assert!(!hog.is_here(|| 554 * MS) && !hog.is_here(|| 200 * MS), "looked at once more, from now on");
+        assert!(hog.is_here(154 * MS) && hog.is_here(553 * MS));
+        assert!(!hog.is_here(554 * MS) && !hog.is_here(200 * MS), "looked at once more, from now on");
         assert!(!hog.note(1000 * MS, 1002 * MS) && hog.note(1003 * MS, 1005 * MS));
         assert!(!hog.note(1006 * MS, 1007 * MS - 1), "no slice");
     }

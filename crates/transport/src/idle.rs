@@ -220,14 +220,18 @@ impl Patience {
         self.shared.load(Relaxed) > 0
     }
 
-    /// Lets others have the core, and takes note of whether somebody had it.
-    fn give_way(&self) {
+    /// Lets others have the core, and takes note of whether somebody had it. False: beside a hog it does nothing.
+    fn give_way(&self) -> bool {
         let begin_ns = clock::now_ns();
+        if self.hog.is_here(begin_ns) {
+            return false;
+        }
         self.turn.end(begin_ns);
         host::yield_core();
         let end_ns = clock::now_ns();
         self.turn.begin(end_ns);
         self.note_yield(begin_ns, end_ns);
+        true
     }
 
     fn note_yield(&self, begin_ns: u64, end_ns: u64) {
@@ -318,9 +322,7 @@ impl Idle<'_> {
             self.turns = self.patience.spin();
         } else if !self.gave_way && now_ns + spin_ns >= self.spin_until_ns + GIVE_WAY_NS {
             self.gave_way = true;
-            if !self.patience.hog.is_here(|| now_ns) {
-                self.patience.give_way();
-            }
+            self.patience.give_way();
         }
     }
 
@@ -336,9 +338,10 @@ impl Idle<'_> {
     #[cold]
     fn rest(&mut self, reason: impl FnOnce() -> Waiting) {
         let yields = self.turns <= self.patience.spin().saturating_add(self.patience.yields.load(Relaxed));
-        if yields && !self.patience.hog.is_here(clock::now_ns) {
-            self.patience.give_way();
-        } else if let Some(armed) = self.armed.take() {
+        if yields && self.patience.give_way() {
+            return;
+        }
+        if let Some(armed) = self.armed.take() {
             self.sleep(armed, &reason());
         } else {
             self.armed = Some(self.patience.bell.arm());
