@@ -327,16 +327,10 @@ impl State {
                 continue;
             }
             ends.count_received(at, bytes);
-            let mut deliver = |from: Peer, lane: u8, header: Header, packet: &mut direct::Arriving<'_>| {
-                desk.take(from, lane, header, packet, direct::Arriving::keep);
-            };
-            direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *ends), &mut deliver);
+            direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *ends), &mut desk.taker());
         }
         if !direct.is_quiet() {
-            let mut deliver = |from: Peer, lane: u8, header: Header, packet: &mut direct::Arriving<'_>| {
-                desk.take(from, lane, header, packet, direct::Arriving::keep);
-            };
-            direct.work(clock::now_ns(), (&mut *endpoint, &mut *ends), &mut deliver);
+            direct.work(clock::now_ns(), (&mut *endpoint, &mut *ends), &mut desk.taker());
             desk.return_all(direct);
         }
         let count = desk.count;
@@ -380,6 +374,11 @@ impl Desk<'_> {
             inbox.push(from, header, |memory| keep(packet, memory));
             *self.set_aside = true;
         }
+    }
+
+    /// `take` for what comes by direct connections.
+    fn taker(&mut self) -> impl FnMut(Peer, u8, Header, &mut direct::Arriving<'_>) {
+        |from, lane, header, packet| self.take(from, lane, header, packet, direct::Arriving::keep)
     }
 
     /// What was lent and is the program's again.

@@ -92,13 +92,8 @@ impl Stream {
             *part = libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() };
             count += 1;
         }
-        // SAFETY: a plain structure, for which zeroes are valid.
-        let mut message: libc::msghdr = unsafe { zeroed() };
-        message.msg_iov = parts.as_mut_ptr();
-        message.msg_iovlen = count;
-        // SAFETY: all parts of `message` are alive and readable; MSG_NOSIGNAL, since the process is the application's.
-        let sent = restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 });
-        unless_blocked(sent)
+        // SAFETY: all pieces are alive and readable.
+        unsafe { self.send_parts(&mut parts[..count]) }
     }
 
     /// The same of `front` and the application's memory behind it.
@@ -107,10 +102,16 @@ impl Stream {
             libc::iovec { iov_base: front.as_ptr().cast_mut().cast(), iov_len: front.len() },
             libc::iovec { iov_base: behind.as_ptr().cast(), iov_len: behind.len() },
         ];
+        // SAFETY: `front` is alive and readable, and so is a UserMem by its promise (else the kernel says EFAULT).
+        unsafe { self.send_parts(&mut parts) }
+    }
+
+    /// SAFETY: all parts must be alive and readable.
+    unsafe fn send_parts(&self, parts: &mut [libc::iovec]) -> io::Result<Option<usize>> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut message: libc::msghdr = unsafe { zeroed() };
         (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len());
-        // SAFETY: all parts of `message` are alive; `front` is readable, and so is a UserMem by its promise (else the kernel says EFAULT).
+        // SAFETY: the caller's promise; MSG_NOSIGNAL, since the process is the application's.
         let sent = restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 });
         unless_blocked(sent)
     }

@@ -28,6 +28,7 @@ use hawser_base::Peer;
 use hawser_device::{Header, Source};
 use hawser_link::frame::{Ends as Ranks, Key};
 use hawser_link::{Class, Endpoint};
+use hawser_os::tcp::Stream;
 use inbound::Inbound;
 use outbound::Outbound;
 use std::collections::HashMap;
@@ -153,10 +154,10 @@ impl Direct {
             return false;
         }
         if !pair.tuned
-            && let Some((port, place)) = pair.out_at
+            && let Some(at) = pair.out_at
         {
             pair.tuned = true;
-            tune(ends, port, place);
+            tune(ends, at);
         }
         let behind = ordered.then(|| endpoint.next_message(peer)).flatten();
         pair.out.lend(lent, header, behind, seal, now_ns);
@@ -171,7 +172,7 @@ impl Direct {
         let Some(Pair { out, out_at: Some((port, place)), .. }) = self.pairs.get_mut(&peer) else { return };
         let mut bytes = 0;
         while let Some((front, body)) = out.next() {
-            let Some(stream) = ends.ports[*port].as_stream().and_then(|stream| stream.direct(*place)) else { return };
+            let Some(stream) = connection(ends, (*port, *place)) else { return };
             match stream.send_user(front, body) {
                 Ok(Some(sent)) if sent > 0 => {
                     out.wrote(sent, now_ns);
@@ -220,7 +221,7 @@ impl Direct {
             match self.lines.get(&(at, place)) {
                 Some(&Line::In(peer)) => count += self.read(peer, now_ns, (&mut *endpoint, &mut *ends), deliver),
                 Some(&Line::Out(peer)) => {
-                    let stream = ends.ports[at].as_stream().and_then(|stream| stream.direct(place));
+                    let stream = connection(ends, (at, place));
                     // Nothing comes this way: what does is as good as its end.
                     if stream.is_none_or(|stream| stream.available() > 0 || stream.is_over()) {
                         self.pair(peer).out.broke(now_ns);
@@ -269,7 +270,7 @@ impl Direct {
         let (mut count, mut bytes, mut over) = (0, 0, false);
         // Who asked for the end gets all that has come.
         while count < BURST || inward.is_asked() {
-            let Some(stream) = ends.ports[*port].as_stream().and_then(|stream| stream.direct(*place)) else { break };
+            let Some(stream) = connection(ends, (*port, *place)) else { break };
             let Some(&piece) = inward.piece() else {
                 match stream.receive(inward.room()) {
                     Ok(Some(got)) if got > 0 => {
@@ -298,7 +299,7 @@ impl Direct {
                 say_reply(inward, peer, endpoint);
                 endpoint.transmit(now_ns, ends);
             }
-            let Some(stream) = ends.ports[*port].as_stream().and_then(|stream| stream.direct(*place)) else { break };
+            let Some(stream) = connection(ends, (*port, *place)) else { break };
             let mut arriving = Arriving::new(stream, here, scratch);
             deliver(Peer(peer), piece.lane, piece.header, &mut arriving);
             if !arriving.drop_rest() {
@@ -377,10 +378,13 @@ impl Direct {
     }
 }
 
+fn connection(ends: &mut Ends, (port, place): (usize, usize)) -> Option<&Stream> {
+    ends.ports[port].as_stream()?.direct(place)
+}
+
 /// On a short way no more is given to the kernel than the caches hold.
-fn tune(ends: &mut Ends, port: usize, place: usize) {
-    let stream = ends.ports[port].as_stream().and_then(|stream| stream.direct(place));
-    if let Some(stream) = stream
+fn tune(ends: &mut Ends, at: (usize, usize)) {
+    if let Some(stream) = connection(ends, at)
         && stream.round_trip_us().is_some_and(|us| us <= SHORT_WAY_US)
     {
         stream.limit_sending(SENDING_BYTES);

@@ -7,28 +7,13 @@ use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
 use hawser_link::Seq;
 use hawser_link::frame::{Ends, Key};
+use hawser_sim::Dice;
 use std::collections::VecDeque;
 
 const ENDS: Ends = Ends { from: 0, to: 1 };
 const SEEDS: u64 = 3_000;
 const MESSAGES: usize = 12;
 const LONGEST: u64 = 3_000;
-
-/// xorshift64 (Marsaglia 2003).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// A TCP connection: what is on its way, and what lies at the receiver.
 struct Tcp {
@@ -84,7 +69,7 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> World {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut dice = Dice::new(seed);
         let content =
             |dice: &mut Dice| (0..1 + dice.below(LONGEST)).map(|_| dice.below(256) as u8).collect::<Vec<u8>>();
         let memory: Vec<Vec<u8>> = (0..MESSAGES).map(|_| content(&mut dice)).collect();
@@ -301,7 +286,7 @@ impl World {
         self.read();
         self.now_ns += self.dice.below(2_000_000);
         if faults
-            && self.dice.one_in(40)
+            && self.dice.one_in(30)
             && let Some(line) = self.lines.last_mut()
         {
             match self.dice.below(3) {
