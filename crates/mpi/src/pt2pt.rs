@@ -100,8 +100,9 @@ pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mo
 /// The leanest send: all that can be wrong or slow makes it say false, and the long way finds out what it is.
 #[inline(always)]
 fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> bool {
-    let lean = matches!(mode, Mode::Standard | Mode::Ready) && dest >= 0 && tag >= 0;
-    let Some(mem) = buf.lean_memory().filter(|_| lean) else { return false };
+    if !matches!(mode, Mode::Standard | Mode::Ready) {
+        return false;
+    }
     let counted; // one call below for both kinds, so that it is inlined
     let comm = if comm == handle::comm::WORLD && process.has_world() {
         process.world()
@@ -110,9 +111,16 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
         counted = found;
         &counted
     };
-    let Some(peer) = comm.counterparts().peer(dest as u32) else { return false };
-    let target = Target { peer, context: comm.context(), tag };
+    let Some((target, mem)) = lean_target(comm, buf, dest, tag) else { return false };
     send_short(&mut process.lane(comm.lane()).enter(), &target, mem)
+}
+
+/// Where a lean send goes to, and what.
+#[inline(always)]
+fn lean_target(comm: &Comm, buf: &Buf, dest: i32, tag: i32) -> Option<(Target, UserMem)> {
+    let mem = buf.lean_memory().filter(|_| dest >= 0 && tag >= 0)?;
+    let peer = comm.counterparts().peer(dest as u32)?;
+    Some((Target { peer, context: comm.context(), tag }, mem))
 }
 
 /// A send that has begun and not ended.
@@ -226,7 +234,6 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
 /// The leanest receive: from a known source into plain memory; `None` sends it the long way.
 #[inline(always)]
 fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
-    let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
     let counted; // as in `send_lean`
     let comm = if comm == handle::comm::WORLD && process.has_world() {
         process.world()
@@ -234,9 +241,17 @@ fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: 
         counted = process.comms().get(comm)?;
         &counted
     };
+    let (want, peer, mem) = lean_want(comm, buf, source, tag)?;
+    recv_direct(process, &mut process.lane(comm.lane()).enter(), &want, peer, mem, source)
+}
+
+/// What a lean receive asks for, from whom, and where it goes.
+#[inline(always)]
+fn lean_want(comm: &Comm, buf: &Buf, source: i32, tag: i32) -> Option<(Want, Peer, UserMem)> {
+    let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
     let peer = comm.counterparts().peer(source as u32)?;
     let want = Want { context: comm.context(), source: Some(peer), tag: (tag != ANY_TAG).then_some(tag) };
-    recv_direct(process, &mut process.lane(comm.lane()).enter(), &want, peer, mem, source)
+    Some((want, peer, mem))
 }
 
 #[inline(never)]
@@ -383,17 +398,11 @@ fn sendrecv_lean(
     recv_tag: i32,
     comm: Handle,
 ) -> Option<Result<Status>> {
-    let tags = send_tag >= 0 && (recv_tag >= 0 || recv_tag == ANY_TAG);
-    let from_mem = out.lean_memory().filter(|_| tags && dest >= 0 && source >= 0)?;
-    let mem = into.lean_memory()?;
     let comm = process.comm(comm).ok()?;
-    let peers = comm.counterparts();
-    let (to, from) = (peers.peer(dest as u32)?, peers.peer(source as u32)?);
-    let context = comm.context();
-    let want = Want { context, source: Some(from), tag: (recv_tag != ANY_TAG).then_some(recv_tag) };
+    let (target, sent) = lean_target(&comm, out, dest, send_tag)?;
+    let (want, from, mem) = lean_want(&comm, into, source, recv_tag)?;
     let mut lane = process.lane(comm.lane()).enter();
-    let target = Target { peer: to, context, tag: send_tag };
-    if is_long(&lane, from, mem) || !send_short(&mut lane, &target, from_mem) {
+    if is_long(&lane, from, mem) || !send_short(&mut lane, &target, sent) {
         return None;
     }
     let direct = recv_direct(process, &mut lane, &want, from, mem, source);

@@ -172,6 +172,13 @@ impl Desk {
         if ready.lean && way == Way::Blocking { self.host.as_mut() } else { None }
     }
 
+    /// The same for a call that ranks whose buffers are not as plain plan, and count.
+    fn lean_and_counted(&mut self, way: Way) -> Option<&mut Host> {
+        self.lean(way)?;
+        self.next_tag(way);
+        self.lean(way)
+    }
+
     /// Carries out a call of short equal blocks in one step through flags, if it is one.
     #[inline]
     fn exchange(
@@ -190,9 +197,7 @@ impl Desk {
         }
         self.lean(way)?;
         let mut even = Even::of(pattern, Place { rank: comm.rank(), size: comm.size() }, send, recv)?;
-        // Ranks whose buffers are not as plain plan the call, and count it.
-        self.next_tag(way);
-        let host = self.lean(way)?;
+        let host = self.lean_and_counted(way)?;
         let done = host::exchange(process, comm, host, name, Phase::Enter, &even.exchange(), &mut even);
         even.keep_own();
         Some(done.map(|()| Handle::NULL))

@@ -55,6 +55,15 @@ impl<'a> Many<'a> {
         Ok((Side::One { at: self.at(), count: 0, datatype }, blocks))
     }
 
+    /// As `VectorBuf::as_equal`.
+    #[inline]
+    fn as_equal(&self, ranks: u32) -> Option<Buf> {
+        match self {
+            Many::Equal(buf) => Some(**buf),
+            Many::Vector(buf) => buf.as_equal(ranks),
+        }
+    }
+
     /// Where the block of `rank` lies.
     fn place(&self, side: &Side, blocks: &Blocks<'_>, rank: u32) -> UserPtr {
         let extent = match side {
@@ -77,17 +86,6 @@ impl VectorBuf<'_> {
 
 /// Blocks of more ranks are not looked at: together they are too long for one short step, or next to nothing each.
 const EQUAL_MOST: u32 = 64;
-
-impl Many<'_> {
-    /// As `VectorBuf::as_equal`.
-    #[inline]
-    fn as_equal(&self, ranks: u32) -> Option<Buf> {
-        match self {
-            Many::Equal(buf) => Some(**buf),
-            Many::Vector(buf) => buf.as_equal(ranks),
-        }
-    }
-}
 
 const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
 

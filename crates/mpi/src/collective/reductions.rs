@@ -138,9 +138,7 @@ impl Vectors {
         let folding = Some(Folding { reducer, datatype, count: data.count });
         Some(Parts { from: buffer(self.send.unwrap_or(self.recv))?, into, folding })
     }
-}
 
-impl Vectors {
     /// These are all blocks, of `counts` elements. `None`: too long for a short step, or with gaps.
     fn shares<'a>(&self, reducing: &'a Reducing<'_>, counts: &Ints<'_>, comm: &CommRef) -> Option<Shares<'a>> {
         let place = Place { rank: comm.rank(), size: comm.size() };
@@ -262,9 +260,8 @@ fn scattered<'a>(
         };
         if desk.lean(way).is_some()
             && let Some(mut shares) = whole.shares(&reducing, &counts, comm)
+            && let Some(host) = desk.lean_and_counted(way)
         {
-            desk.next_tag(way);
-            let host = desk.lean(way).expect("as before");
             let step = shares.exchange();
             return host::exchange(process, comm, host, name, Phase::Enter, &step, &mut shares).map(|()| Handle::NULL);
         }
