@@ -19,6 +19,7 @@ from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
 from test_hosts import mpiexec, programs
 from test_lab import receiving
 from test_mpi4py import ALONE, MODULES, PYTHON, SOURCE, SUITE, results
+from test_programs import WAYS
 
 PORTS = ["", "packet", "udp", "stream"]
 # How long a network is away, and the CPU time of which a rank that waits for it stays below.
@@ -56,6 +57,15 @@ def test_reordering_keeps_neighbours_on_a_host(make, build, abi):
 def test_neighbourhood_collectives_between_hosts(make, build, abi):
     lab = make(hosts=2)
     finished(lab, "-ppn", "3", build("coll_neighbor.c", abi))
+
+
+@pytest.mark.parametrize("way", ["", *WAYS])
+@pytest.mark.parametrize("source", ["coll_gather.c", "coll_alltoall.c", "coll_neighbor.c"])
+def test_blocks_of_any_lengths_by_way_of_one_rank_a_host(make, build, abi, source, way):
+    """Of three ranks a host, whose lengths are told to one."""
+    lab = make(hosts=2)
+    two_level = {f"HAWSER_COLL_{name}": "two_level" for name in ("GATHER", "SCATTER", "ALLTOALL", "NEIGHBOR")}
+    finished(lab, "-ppn", "3", build(source, abi, *WAYS.get(way, "").split()), env=two_level)
 
 
 def test_a_nonblocking_collective_begun_in_another_order_between_hosts(make, build):

@@ -38,6 +38,20 @@ def test_program_of_collectives_in_another_form(build, run, abi, source, n, case
     assert result.code == 0 and result.out == "" and result.err == "", result
 
 
+TOLD = {"coll_gather.c": ["HAWSER_COLL_GATHER=binomial", "HAWSER_COLL_SCATTER=binomial"],
+        "coll_alltoall.c": ["HAWSER_COLL_ALLTOALL=bruck"], "coll_truncate.c": ["HAWSER_COLL_ALLTOALL=bruck"]}
+
+
+@pytest.mark.parametrize("way", ["", *WAYS])
+@pytest.mark.parametrize("source", TOLD)
+def test_lengths_are_told_to_those_who_pass_blocks_on(build, run, abi, source, way):
+    """Where only the two ends of a block know how long it is: MPI_Gatherv, MPI_Scatterv, MPI_Alltoallv, -w. (coll_truncate.c: they do not
+    agree on it.)"""
+    program = build(source, abi, *WAYS.get(way, "").split())
+    result = run(4 if "truncate" in source else 8, program, env=dict(word.split("=") for word in TOLD[source]), timeout=90)
+    assert result.code == 0 and result.out == "" and result.err == "", result
+
+
 def contended(result):
     assert result.code == 0 and "all ranks: messages sent" in result.err, result
     found = re.search(r"all ranks:.* lane locks that were contended (\d+)", result.err)

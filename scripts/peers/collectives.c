@@ -2,7 +2,8 @@
  * counted, and of all ranks' means the longest. Prints "NAME BYTES best median": of several batches, microseconds.
  *
  *   collectives MS MAX [NAME...]    MS: about how long each figure is measured; MAX: the longest message in bytes;
- *                                   a NAME that begins with "I" is the nonblocking form, waited for at once
+ *                                   a NAME that begins with "I" is the nonblocking form, waited for at once; all that
+ *                                   IMB-MPI1 has if there is none
  *
  * BYTES are the vector of bcast and of reductions, one block elsewhere. It checks no data (tests/c do that) and uses
  * nothing of Hawser's: it is built against each library that `compare.py` looks at. */
@@ -13,12 +14,13 @@
 #include <strings.h>
 #include <time.h>
 
-enum { BATCHES = 7, RANKS_MAX = 64 };
+enum { BATCHES = 7, RANKS_MAX = 64, NEIGHBOURS = 4 };
 
 static int rank, size;
 static char *out, *in;
 static int counts[RANKS_MAX], offsets[RANKS_MAX], parts[RANKS_MAX];
-static MPI_Comm comm;
+/* `grid`: two periodic dimensions, for the neighbourhood's collectives. */
+static MPI_Comm comm, grid;
 
 static double now_us(void) {
   struct timespec t;
@@ -42,15 +44,22 @@ static void lay_out(int bytes) {
   X(Reduce, (out, in, n / 4, MPI_FLOAT, MPI_SUM, 0, comm), (out, in, n / 4, MPI_FLOAT, MPI_SUM, 0, comm, r))           \
   X(Allreduce, (out, in, n / 4, MPI_FLOAT, MPI_SUM, comm), (out, in, n / 4, MPI_FLOAT, MPI_SUM, comm, r))              \
   X(Reduce_scatter, (out, in, parts, MPI_FLOAT, MPI_SUM, comm), (out, in, parts, MPI_FLOAT, MPI_SUM, comm, r))         \
+  X(Reduce_scatter_block, (out, in, n / 4 / size, MPI_FLOAT, MPI_SUM, comm),                                           \
+    (out, in, n / 4 / size, MPI_FLOAT, MPI_SUM, comm, r))                                                              \
   X(Scan, (out, in, n / 4, MPI_FLOAT, MPI_SUM, comm), (out, in, n / 4, MPI_FLOAT, MPI_SUM, comm, r))                   \
   X(Gather, (out, n, MPI_BYTE, in, n, MPI_BYTE, 0, comm), (out, n, MPI_BYTE, in, n, MPI_BYTE, 0, comm, r))             \
   X(Scatter, (in, n, MPI_BYTE, out, n, MPI_BYTE, 0, comm), (in, n, MPI_BYTE, out, n, MPI_BYTE, 0, comm, r))            \
+  X(Gatherv, (out, n, MPI_BYTE, in, counts, offsets, MPI_BYTE, 0, comm),                                                \
+    (out, n, MPI_BYTE, in, counts, offsets, MPI_BYTE, 0, comm, r))                                                     \
+  X(Scatterv, (in, counts, offsets, MPI_BYTE, out, n, MPI_BYTE, 0, comm),                                              \
+    (in, counts, offsets, MPI_BYTE, out, n, MPI_BYTE, 0, comm, r))                                                     \
   X(Allgather, (out, n, MPI_BYTE, in, n, MPI_BYTE, comm), (out, n, MPI_BYTE, in, n, MPI_BYTE, comm, r))                \
   X(Allgatherv, (out, n, MPI_BYTE, in, counts, offsets, MPI_BYTE, comm),                                               \
     (out, n, MPI_BYTE, in, counts, offsets, MPI_BYTE, comm, r))                                                        \
   X(Alltoall, (out, n, MPI_BYTE, in, n, MPI_BYTE, comm), (out, n, MPI_BYTE, in, n, MPI_BYTE, comm, r))                 \
   X(Alltoallv, (out, counts, offsets, MPI_BYTE, in, counts, offsets, MPI_BYTE, comm),                                  \
-    (out, counts, offsets, MPI_BYTE, in, counts, offsets, MPI_BYTE, comm, r))
+    (out, counts, offsets, MPI_BYTE, in, counts, offsets, MPI_BYTE, comm, r))                                          \
+  X(Neighbor_alltoall, (out, n, MPI_BYTE, in, n, MPI_BYTE, grid), (out, n, MPI_BYTE, in, n, MPI_BYTE, grid, r))
 
 /* `r` is the nonblocking form's request; a reference, so that the arguments are written once. */
 static MPI_Request request;
@@ -63,13 +72,17 @@ static MPI_Request request;
 #define start_Reduce MPI_Ireduce
 #define start_Allreduce MPI_Iallreduce
 #define start_Reduce_scatter MPI_Ireduce_scatter
+#define start_Reduce_scatter_block MPI_Ireduce_scatter_block
 #define start_Scan MPI_Iscan
 #define start_Gather MPI_Igather
 #define start_Scatter MPI_Iscatter
+#define start_Gatherv MPI_Igatherv
+#define start_Scatterv MPI_Iscatterv
 #define start_Allgather MPI_Iallgather
 #define start_Allgatherv MPI_Iallgatherv
 #define start_Alltoall MPI_Ialltoall
 #define start_Alltoallv MPI_Ialltoallv
+#define start_Neighbor_alltoall MPI_Ineighbor_alltoall
 CALLS(DEFINE)
 
 static const struct Row {
@@ -146,10 +159,13 @@ int main(int argc, char **argv) {
   if (argc < 3 || size > RANKS_MAX) fail("too few arguments or too many ranks for", argv[0]);
   check_names(argc - 3, argv + 3);
   double ms = atof(argv[1]);
-  int max = atoi(argv[2]);
-  out = written((size_t)size * max), in = written((size_t)size * max);
+  int max = atoi(argv[2]), blocks = size > NEIGHBOURS ? size : NEIGHBOURS;
+  out = written((size_t)blocks * max), in = written((size_t)blocks * max);
+  int dims[2] = {0, 0}, periods[2] = {1, 1};
+  MPI_Dims_create(size, 2, dims);
+  MPI_Cart_create(comm, 2, dims, periods, 0, &grid);
   for (size_t i = 0; i < ROW_COUNT; i++) {
-    int wanted = argc == 3 && ROWS[i].name[0] != 'I';
+    int wanted = argc == 3 && ROWS[i].name[0] != 'I' && ROWS[i].name[0] != 'N';
     for (int k = 3; k < argc; k++) wanted |= names_row(argv[k], &ROWS[i]);
     if (!wanted) continue;
     if (strstr(ROWS[i].name, "arrier")) measure(&ROWS[i], 0, ms);

@@ -13,7 +13,7 @@ static MPI_Comm fresh(void)
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
-    static int a[200000], b[200000 * 4];
+    static int a[200000], b[200000 * 4], d[200000 * 4];
     static const int lengths[] = {2, 14, 100, 1000, 60000};
     for (int i = 0; i < 5; i++) {
         int n = lengths[i];
@@ -31,6 +31,15 @@ int main(int argc, char **argv)
 
         c = fresh();
         class = test_class(MPI_Scatter(b, n, MPI_INT, a, me == 1 ? n - 1 : n, MPI_INT, 0, c));
+        EQUAL(class, me == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+        OK(MPI_Comm_free(&c));
+
+        /* Two ranks go by flags, which both see it. */
+        if (size == 2) continue;
+        c = fresh();
+        int sent[4], taken[4], places[4];
+        for (int r = 0; r < size; r++) sent[r] = me == 0 && r == 1 ? n + 1 : n, taken[r] = n, places[r] = r * (n + 1);
+        class = test_class(MPI_Alltoallv(b, sent, places, MPI_INT, d, taken, places, MPI_INT, c));
         EQUAL(class, me == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
         OK(MPI_Comm_free(&c));
     }

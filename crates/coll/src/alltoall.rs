@@ -10,10 +10,13 @@
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
 //!
 //! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their
-//! choice may depend only on the size of the communicator, and between two ranks on all. In place host, bruck and exchange fit.
+//! choice may depend only on the size of the communicator, and between two ranks on all; who passes their blocks on is told
+//! the lengths first, and long ones go straight. In place host and exchange fit, and bruck and two_level equal blocks.
 
+use crate::bruck;
 use crate::call::{Blocks, Place};
 use crate::cut::{Cut, bring_home};
+use crate::edges::{self, Edge, Edges, Ends};
 use crate::hosts::Team;
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
 use crate::select::{Algorithm, CACHED, Shape, Tuning, fits_slot};
@@ -48,19 +51,26 @@ impl<'a> Args<'a> {
         },
         Algorithm {
             name: "bruck",
-            fits: |s, _| s.uniform,
+            fits: |s, _| s.uniform || !s.in_place,
             cost: |s, t| {
                 let (moved, packed) = (s.p() / 2.0 * s.n(), 2.0 * s.p() * s.n());
-                s.levels() * (t.model.message(moved) + 2.0 * moved * t.model.copy_us)
+                let rounds = if s.uniform { s.levels() } else { 2.0 * s.levels() };
+                rounds * (t.model.message(moved) + 2.0 * moved * t.model.copy_us + s.p() * COPY_STEP_US)
                     + packed * t.model.copy_us
                     + 2.0 * s.p() * COPY_STEP_US
             },
-            build: bruck,
+            build: |args, place, t, s| match args.uniform {
+                true => bruck::of_equal(args, place, s),
+                false => bruck::of_any(args, place, t, s),
+            },
         },
         Algorithm {
             name: "two_level",
-            fits: |s, t| s.uniform && t.hosts.is_some(),
+            fits: |s, t| (s.uniform || !s.in_place) && t.hosts.is_some(),
             cost: |s, t| {
+                if !s.uniform {
+                    return edges::cost(s, t, true) + 2.0 * f64::from(t.known_hosts().largest()) * s.p() * COPY_STEP_US;
+                }
                 let (hosts, within) = (t.known_hosts(), t.within().model);
                 let (count, local) = (f64::from(hosts.count()), f64::from(hosts.largest()));
                 let (own, away) = (local * s.p() * s.n(), local * (s.p() - local).max(0.0) * s.n());
@@ -71,7 +81,10 @@ impl<'a> Args<'a> {
                     + 2.0 * own * t.model.copy_us
                     + 2.0 * local * s.p() * COPY_STEP_US
             },
-            build: two_level,
+            build: |args, place, t, s| match args.uniform {
+                true => two_level(args, place, t, s),
+                false => edges::two_level(args.edges(place, t), place, t, s),
+            },
         },
         Algorithm {
             name: "spread",
@@ -123,6 +136,20 @@ impl Args<'_> {
         match self.in_place {
             true => (self.recv.span(Buffer::Recv, rank), self.recv.bytes(rank)),
             false => (self.send.span(Buffer::Send, rank), self.send.bytes(rank)),
+        }
+    }
+
+    pub(crate) fn edges(&self, place: Place, t: &Tuning) -> Edges {
+        let leaving = |to| Edge { peer: to, span: self.send.span(Buffer::Send, to), bytes: self.send.bytes(to) };
+        let arriving =
+            |from| Edge { peer: from, span: self.recv.span(Buffer::Recv, from), bytes: self.recv.bytes(from) };
+        Edges {
+            leaving: (1..place.size).map(|i| leaving(place.after(i))).collect(),
+            arriving: (1..place.size).map(|i| arriving(place.before(i))).collect(),
+            loops: vec![(self.send.span(Buffer::Send, place.rank), self.recv.span(Buffer::Recv, place.rank))],
+            givers: Ends::All,
+            takers: Ends::All,
+            window: t.limits.outstanding.max(1),
         }
     }
 
@@ -216,47 +243,6 @@ fn exchange(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
         s.copy(taken, block);
         s.end_round();
     }
-}
-
-/// Block i of the scratch memory is on its way to the rank i ahead of where it started; in round k all
-/// blocks whose i has bit k move 2^k ranks ahead.
-fn bruck(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    let (size, each) = (place.size, args.recv.bytes(0));
-    let (from, input) = if args.in_place { (args.recv, Buffer::Recv) } else { (args.send, Buffer::Send) };
-    let blocks = s.scratch_bytes(each * u64::from(size));
-    let span =
-        |buffer: Buffer, first: u32, count: u32| Span::bytes(buffer, each * u64::from(first), each * u64::from(count));
-    let above = size - place.rank;
-    s.copy(from.run(input, place.rank, above), span(blocks, 0, above));
-    s.copy(from.run(input, 0, place.rank), span(blocks, above, place.rank));
-
-    // No round moves more blocks than this: of every aligned pair of runs one moves.
-    let most = size.next_power_of_two() / 2;
-    let (leave, arrive) = (s.scratch_bytes(each * u64::from(most)), s.scratch_bytes(each * u64::from(most)));
-    let mut bit = 1;
-    while bit < size {
-        let mut moved = 0;
-        for (first, count) in runs(bit, size) {
-            s.copy(span(blocks, first, count), span(leave, moved, count));
-            moved += count;
-        }
-        s.send(place.after(bit), span(leave, 0, moved));
-        s.recv(place.before(bit), span(arrive, 0, moved));
-        moved = 0;
-        for (first, count) in runs(bit, size) {
-            s.copy(span(arrive, moved, count), span(blocks, first, count));
-            moved += count;
-        }
-        bit *= 2;
-    }
-    for i in 0..size {
-        s.copy(span(blocks, i, 1), args.recv.span(Buffer::Recv, place.before(i)));
-    }
-}
-
-/// The runs of numbers below `size` that have `bit` set: (first, length).
-fn runs(bit: u32, size: u32) -> impl Iterator<Item = (u32, u32)> {
-    (bit..size).step_by(2 * bit as usize).map(move |first| (first, bit.min(size - first)))
 }
 
 fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {

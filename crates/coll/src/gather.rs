@@ -7,13 +7,14 @@
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
 //!
-//! n is one block. Blocks of other ranks travel packed in scratch memory. MPI_Gatherv is always linear:
-//! only the root knows the counts.
+//! n is one block. Blocks of other ranks travel packed in scratch memory. Of MPI_Gatherv only the root knows the counts: who
+//! passes blocks on is told their lengths first (binomial: as many rounds more), and long ones go straight to the root.
 
 use crate::call::{Blocks, Data, Place};
 use crate::cut::{Cut, bring_home};
+use crate::edges::{self, Edge, Edges, Ends};
 use crate::hosts::{Team, cost_of_blocks, is_run};
-use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span, WORD};
 use crate::select::{Algorithm, Shape, Tuning, is_rooted_by_flags};
 use crate::tree::Tree;
 
@@ -35,17 +36,24 @@ impl<'a> Args<'a> {
         },
         Algorithm {
             name: "binomial",
-            fits: |s, _| s.uniform,
+            fits: |_, _| true,
             cost: |s, t| {
-                s.levels() * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
+                let rounds = if s.uniform { s.levels() } else { 2.0 * s.levels() };
+                rounds * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
             },
-            build: binomial,
+            build: |args, place, t, s| match args.uniform {
+                true => binomial(args, place, t, s),
+                false => binomial_of_any(args, place, t, s),
+            },
         },
         Algorithm {
             name: "two_level",
-            fits: |s, t| s.uniform && t.hosts.is_some(),
-            cost: cost_of_blocks,
-            build: two_level,
+            fits: |_, t| t.hosts.is_some(),
+            cost: |s, t| if s.uniform { cost_of_blocks(s, t) } else { edges::cost(s, t, false) },
+            build: |args, place, t, s| match args.uniform {
+                true => two_level(args, place, t, s),
+                false => edges::two_level(args.edges(place, t), place, t, s),
+            },
         },
         Algorithm {
             name: "linear",
@@ -67,6 +75,21 @@ impl Args<'_> {
         };
         let host = tuning.one_host && place.size > 1;
         Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host }
+    }
+
+    fn edges(&self, place: Place, t: &Tuning) -> Edges {
+        let is_root = place.rank == self.root;
+        let block = |from| Edge { peer: from, span: self.recv.span(Buffer::Recv, from), bytes: self.recv.bytes(from) };
+        let own = || Edge { peer: self.root, span: self.send.span(Buffer::Send), bytes: self.send.bytes() };
+        let kept = || (self.send.span(Buffer::Send), self.recv.span(Buffer::Recv, place.rank));
+        Edges {
+            leaving: if is_root { vec![] } else { vec![own()] },
+            arriving: if is_root { (1..place.size).map(|i| block(place.after(i))).collect() } else { vec![] },
+            loops: if is_root && !self.in_place { vec![kept()] } else { vec![] },
+            givers: Ends::All,
+            takers: Ends::One(self.root),
+            window: t.limits.outstanding.max(1),
+        }
     }
 }
 
@@ -204,4 +227,55 @@ fn collect_at_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
         s.copy(Span::bytes(all.buffer, cut, all.count - cut), lower);
     }
     own_block(args, place, s);
+}
+
+/// Blocks of unlike lengths: the lengths come up the tree first, to all but the root, which knows them.
+fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let (tree, edges, via_bytes) = (Tree::new(place, args.root), args.edges(place, t), t.limits.via_bytes);
+    let Some(parent) = tree.parent() else { return collect_any_at_root(&edges, tree, via_bytes, s) };
+    let words = s.scratch_bytes(WORD * u64::from(tree.span()));
+    let span = |first: u32, count: u32| Span::bytes(words, WORD * u64::from(first), WORD * u64::from(count));
+    for child in tree.children() {
+        s.recv(child.rank, span(child.offset, child.span));
+    }
+    let via = edges.leaving[0].via(via_bytes);
+    s.say(&[via], words, 0);
+    if parent != args.root {
+        s.send(parent, span(0, tree.span()));
+    }
+    s.end_round();
+    s.then(span(1, tree.span() - 1), move |told, s| {
+        let lengths = [&[via], told].concat();
+        let before = |offset: u32| lengths[..offset as usize].iter().sum::<u64>();
+        let subtree = s.scratch_bytes(before(tree.span()));
+        for child in tree.children() {
+            let (start, end) = (before(child.offset), before(child.offset + child.span));
+            s.recv(child.rank, Span::bytes(subtree, start, end - start));
+        }
+        if via > 0 {
+            s.copy(edges.leaving[0].span, Span::bytes(subtree, 0, via));
+        }
+        s.end_round();
+        s.send(parent, Span::bytes(subtree, 0, before(tree.span())));
+        edges.go_straight(|edge| edge.via(via_bytes) > 0, s);
+    });
+}
+
+/// The root's list of blocks is in the order of relative ranks, as those of a subtree are.
+fn collect_any_at_root(edges: &Edges, tree: Tree, via_bytes: u64, s: &mut Schedule) {
+    let packed = s.scratch_bytes(edges.arriving.iter().map(|edge| edge.via(via_bytes)).sum());
+    let (mut at, mut copies) = (0, Vec::new());
+    for child in tree.children() {
+        let start = at;
+        for edge in &edges.arriving[child.offset as usize - 1..][..child.span as usize] {
+            let bytes = edge.via(via_bytes);
+            if bytes > 0 {
+                copies.push((Span::bytes(packed, at, bytes), edge.span));
+            }
+            at += bytes;
+        }
+        s.recv(child.rank, Span::bytes(packed, start, at - start));
+    }
+    copies.into_iter().for_each(|(from, into)| s.copy(from, into));
+    edges.go_straight(|edge| edge.via(via_bytes) > 0, s);
 }

@@ -20,6 +20,7 @@ mod tests;
 mod accumulate;
 mod cube;
 mod cut;
+mod edges;
 mod hosts;
 mod tree;
 
@@ -28,6 +29,7 @@ mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;
+mod bruck;
 mod exscan;
 mod gather;
 mod inter;
@@ -41,6 +43,8 @@ mod survey;
 pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
 pub use hosts::{Hosts, by_host};
 pub use inter::{NOBODY, Sides, plan_between};
-pub use schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Round, Schedule, Scratch, Span, Unit};
+pub use schedule::{
+    Buffer, Comm, Giver, HostStep, Local, Misfit, Order, Ranks, Round, Schedule, Scratch, Sequel, Span, Unit, WORD,
+};
 pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};
 pub use survey::choices;

@@ -3,13 +3,15 @@
 //! | algorithm | source | rounds | bytes that a rank sends |
 //! |---|---|---|---|
 //! | direct | MPICH "linear" | 1 | n for each neighbour that it sends to |
+//! | two_level | `edges`: through one rank a host | 4, and hosts | n for each of the host's edges to other hosts |
 //!
-//! n is one block. Everything is one round: a rank knows its own neighbours alone, so that in rounds of a few
+//! n is one block. In direct everything is one round: a rank knows its own neighbours alone, so that in rounds of a few
 //! messages two ranks could each wait for a message of the other's next round. Between two ranks that are
 //! neighbours several times messages pair as MPI-5.0 §8.6 says: the k-th edge to a rank is the k-th edge from
 //! it, but on a grid what leaves in one direction of a dimension comes in from the other.
 
 use crate::call::{Blocks, Data, Neighbors, Place};
+use crate::edges::{self, Edge, Edges, Ends};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::select::{Algorithm, Shape, Tuning};
 
@@ -27,8 +29,16 @@ pub(crate) struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] =
-        &[Algorithm { name: "direct", fits: |_, _| true, cost: |_, t| t.model.message_us, build: direct }];
+    /// How many neighbours others have nobody knows, so that the one round of `direct` is always the cheapest.
+    pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
+        Algorithm { name: "direct", fits: |_, _| true, cost: |_, t| t.model.message_us, build: direct },
+        Algorithm {
+            name: "two_level",
+            fits: |_, t| t.hosts.is_some(),
+            cost: |s, t| edges::cost(s, t, true),
+            build: |args, place, t, s| edges::two_level(args.edges(place), place, t, s),
+        },
+    ];
 
     /// Of neighbours no two ranks know the same.
     pub fn shape(&self, place: Place) -> Shape {
@@ -39,6 +49,28 @@ impl<'a> Args<'a> {
         match &self.send {
             Outgoing::Same(data) => data.span(Buffer::Send),
             Outgoing::Each(blocks) => blocks.span(Buffer::Send, block),
+        }
+    }
+
+    fn bytes(&self, block: u32) -> u64 {
+        match &self.send {
+            Outgoing::Same(data) => data.bytes(),
+            Outgoing::Each(blocks) => blocks.bytes(block),
+        }
+    }
+
+    fn edges(&self, place: Place) -> Edges {
+        let away = |&(_, peer): &(u32, u32)| peer != place.rank;
+        let leaving = |(block, peer)| Edge { peer, span: self.leaving(block), bytes: self.bytes(block) };
+        let into = |block| self.recv.span(Buffer::Recv, block);
+        let arriving = |(block, peer)| Edge { peer, span: into(block), bytes: self.recv.bytes(block) };
+        Edges {
+            leaving: self.near.outgoing().filter(away).map(leaving).collect(),
+            arriving: self.near.incoming().filter(away).map(arriving).collect(),
+            loops: self.near.loops(place.rank).map(|(out, block)| (self.leaving(out), into(block))).collect(),
+            givers: Ends::All,
+            takers: Ends::All,
+            window: u32::MAX,
         }
     }
 }

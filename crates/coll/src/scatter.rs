@@ -7,12 +7,13 @@
 //! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
 //!
-//! n is one block. The mirror of gather.
+//! n is one block. The mirror of gather, also in that who passes on blocks of MPI_Scatterv is told their lengths first.
 
 use crate::call::{Blocks, Data, Place};
 use crate::cut::{Cut, bring_home};
+use crate::edges::{self, Edge, Edges, Ends};
 use crate::hosts::{Team, cost_of_blocks, is_run};
-use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
+use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span, WORD};
 use crate::select::{Algorithm, Shape, Tuning, is_rooted_by_flags};
 use crate::tree::{Child, Tree};
 
@@ -37,17 +38,24 @@ impl<'a> Args<'a> {
         },
         Algorithm {
             name: "binomial",
-            fits: |s, _| s.uniform,
+            fits: |_, _| true,
             cost: |s, t| {
-                s.levels() * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
+                let rounds = if s.uniform { s.levels() } else { 2.0 * s.levels() };
+                rounds * t.model.message_us + (s.p() - 1.0) * s.n() * (1.5 * t.model.byte_us + t.model.copy_us)
             },
-            build: binomial,
+            build: |args, place, t, s| match args.uniform {
+                true => binomial(args, place, t, s),
+                false => binomial_of_any(args, place, t, s),
+            },
         },
         Algorithm {
             name: "two_level",
-            fits: |s, t| s.uniform && t.hosts.is_some(),
-            cost: cost_of_blocks,
-            build: two_level,
+            fits: |_, t| t.hosts.is_some(),
+            cost: |s, t| if s.uniform { cost_of_blocks(s, t) } else { edges::cost(s, t, false) },
+            build: |args, place, t, s| match args.uniform {
+                true => two_level(args, place, t, s),
+                false => edges::two_level(args.edges(place, t), place, t, s),
+            },
         },
         Algorithm {
             name: "linear",
@@ -69,6 +77,21 @@ impl Args<'_> {
         };
         let host = tuning.one_host && place.size > 1;
         Shape { size: place.size, bytes, uniform: self.uniform, commutative: true, in_place: false, host }
+    }
+
+    fn edges(&self, place: Place, t: &Tuning) -> Edges {
+        let is_root = place.rank == self.root;
+        let block = |to| Edge { peer: to, span: self.send.span(Buffer::Send, to), bytes: self.send.bytes(to) };
+        let own = || Edge { peer: self.root, span: self.recv.span(Buffer::Recv), bytes: self.recv.bytes() };
+        let kept = || (self.send.span(Buffer::Send, place.rank), self.recv.span(Buffer::Recv));
+        Edges {
+            leaving: if is_root { (1..place.size).map(|i| block(place.after(i))).collect() } else { vec![] },
+            arriving: if is_root { vec![] } else { vec![own()] },
+            loops: if is_root && !self.in_place { vec![kept()] } else { vec![] },
+            givers: Ends::One(self.root),
+            takers: Ends::All,
+            window: t.limits.outstanding.max(1),
+        }
     }
 }
 
@@ -211,4 +234,62 @@ fn pack_around(args: &Args, place: Place, child: Child, s: &mut Schedule) -> Spa
     s.copy(args.send.run(Buffer::Send, child.rank, before_end), Span::bytes(buffer, 0, cut));
     s.copy(args.send.run(Buffer::Send, 0, child.span - before_end), Span::bytes(buffer, cut, end - cut));
     Span::bytes(buffer, 0, end)
+}
+
+/// Blocks of unlike lengths: the lengths go down the tree first, to those that pass blocks on.
+fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+    let (tree, edges, via_bytes) = (Tree::new(place, args.root), args.edges(place, t), t.limits.via_bytes);
+    let Some(parent) = tree.parent() else { return spread_any_from_root(&edges, tree, via_bytes, s) };
+    let words = s.scratch_bytes(WORD * u64::from(tree.span() - 1));
+    s.recv(parent, below(tree.span(), 0, words));
+    s.end_round();
+    for child in tree.children().rev() {
+        s.send(child.rank, below(child.span, child.offset, words));
+    }
+    s.end_round();
+    s.then(below(tree.span(), 0, words), move |told, s| {
+        let via = edges.arriving[0].via(via_bytes);
+        let lengths = [&[via], told].concat();
+        let subtree = s.scratch_bytes(lengths.iter().sum());
+        s.recv(parent, Span::bytes(subtree, 0, lengths.iter().sum()));
+        s.end_round();
+        hand_on(&lengths, subtree, tree, s);
+        if via > 0 {
+            s.copy(Span::bytes(subtree, 0, via), edges.arriving[0].span);
+        }
+        edges.go_straight(|edge| edge.via(via_bytes) > 0, s);
+    });
+}
+
+/// The words of all ranks of a subtree but its own root, which knows its length; `offset` is where it begins in this one.
+fn below(ranks: u32, offset: u32, words: Buffer) -> Span {
+    Span::bytes(words, WORD * u64::from(offset), WORD * u64::from(ranks - 1))
+}
+
+/// Each child gets the blocks of its subtree, which lie in `packed` in order of relative ranks.
+fn hand_on(lengths: &[u64], packed: Buffer, tree: Tree, s: &mut Schedule) {
+    let before = |offset: u32| lengths[..offset as usize].iter().sum::<u64>();
+    for child in tree.children().rev() {
+        let (start, end) = (before(child.offset), before(child.offset + child.span));
+        s.send(child.rank, Span::bytes(packed, start, end - start));
+    }
+}
+
+/// The root's list of blocks is in the order of relative ranks. Its own does not leave.
+fn spread_any_from_root(edges: &Edges, tree: Tree, via_bytes: u64, s: &mut Schedule) {
+    let told: Vec<u64> = edges.leaving.iter().map(|edge| edge.via(via_bytes)).collect();
+    let words = s.scratch_bytes(WORD * told.len() as u64);
+    s.say(&told, words, 0);
+    for child in tree.children().rev() {
+        s.send(child.rank, below(child.span, child.offset, words));
+    }
+    let packed = s.scratch_bytes(told.iter().sum());
+    let mut at = 0;
+    for (edge, &bytes) in edges.leaving.iter().zip(&told).filter(|(_, bytes)| **bytes > 0) {
+        s.copy(edge.span, Span::bytes(packed, at, bytes));
+        at += bytes;
+    }
+    s.end_round();
+    hand_on(&[&[0], &told[..]].concat(), packed, tree, s);
+    edges.go_straight(|edge| edge.via(via_bytes) > 0, s);
 }

@@ -6,9 +6,14 @@
 //! messages match in the order in which both schedules list them (one tag a schedule is enough), and both
 //! ends name the same number of bytes. It must stay cheap to build: three flat vectors, reused by `clear`.
 //!
+//! Who passes on blocks whose lengths only their two ends know is told them first: its schedule ends with words in scratch
+//! memory, and its `Sequel` plans the rest from them.
+//!
 //! Before it: the algorithms (`bcast`, `allreduce`, …). After it: the engine in `mpi`, and `check`.
 
 use crate::select::Tuning;
+use std::fmt;
+use std::sync::Arc;
 
 /// Which memory a span lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -170,6 +175,54 @@ pub enum Local {
     Copy { from: Span, into: Span },
     /// Spans of elements, as many in both, that do not overlap.
     Reduce { from: Span, into: Span, order: Order },
+    /// The eight bytes of a word that this rank tells others, into scratch memory.
+    Say { word: u64, into: Span },
+}
+
+/// Bytes of a word that ranks tell each other, in the byte order of their machines.
+pub const WORD: u64 = 8;
+
+/// Plans the rest of a schedule from the words that were told.
+type Plan = dyn Fn(&[u64], &mut Schedule) + Send + Sync;
+
+/// What follows the last round on a rank that could not know all when the call was planned.
+#[derive(Clone)]
+pub struct Sequel {
+    /// The words told, in scratch memory. Its rounds are over when they are read; the rest has scratch memory of its own.
+    pub told: Span,
+    plan: Arc<Plan>,
+}
+
+impl Sequel {
+    /// Writes the rest into `schedule` (cleared first), from the words at `told`.
+    pub fn plan(&self, told: &[u64], schedule: &mut Schedule) {
+        schedule.clear();
+        (self.plan)(told, schedule);
+        schedule.end_round();
+    }
+}
+
+impl fmt::Debug for Sequel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sequel {{ told: {:?} }}", self.told)
+    }
+}
+
+/// Two schedules for equal arguments are equal but for their sequels, which are functions.
+impl PartialEq for Sequel {
+    fn eq(&self, other: &Sequel) -> bool {
+        self.told == other.told
+    }
+}
+
+impl Eq for Sequel {}
+
+/// What was told of a block is not what this rank expects: counts and types of the call do not agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    pub from: u32,
+    pub told: u64,
+    pub expected: u64,
 }
 
 /// Temporary memory: `count` elements of the reduction's type, or `count` bytes. Never `Unit::Typed`.
@@ -201,6 +254,8 @@ pub struct Schedule {
     locals: Vec<Local>,
     rounds: Vec<Mark>,
     scratch: Vec<Scratch>,
+    sequel: Option<Sequel>,
+    misfit: Option<Misfit>,
 }
 
 /// Reading: what the engine needs.
@@ -240,6 +295,15 @@ impl Schedule {
     pub fn scratch(&self) -> &[Scratch] {
         &self.scratch
     }
+
+    pub fn sequel(&self) -> Option<&Sequel> {
+        self.sequel.as_ref()
+    }
+
+    /// The first block, if any, that this rank leaves out because it is not as long as expected.
+    pub fn misfit(&self) -> Option<Misfit> {
+        self.misfit
+    }
 }
 
 /// Writing: what the algorithms need. Steps on empty spans are dropped, at both ends alike.
@@ -250,6 +314,7 @@ impl Schedule {
         self.locals.clear();
         self.rounds.clear();
         self.scratch.clear();
+        (self.sequel, self.misfit) = (None, None);
     }
 
     pub(crate) fn scratch_elements(&mut self, count: u64) -> Buffer {
@@ -336,6 +401,28 @@ impl Schedule {
         }
     }
 
+    /// Writes `words` into scratch memory from byte `at` on, to be told to others; where they lie.
+    pub(crate) fn say(&mut self, words: &[u64], buffer: Buffer, at: u64) -> Span {
+        for (i, &word) in (0..).zip(words) {
+            self.locals.push(Local::Say { word, into: Span::bytes(buffer, at + WORD * i, WORD) });
+        }
+        Span::bytes(buffer, at, WORD * words.len() as u64)
+    }
+
+    /// The last: what is planned from the words at `told`, at once if there are none.
+    pub(crate) fn then(&mut self, told: Span, plan: impl Fn(&[u64], &mut Schedule) + Send + Sync + 'static) {
+        if told.is_empty() {
+            plan(&[], self);
+        } else {
+            self.sequel = Some(Sequel { told, plan: Arc::new(plan) });
+        }
+    }
+
+    /// A block came that is not as long as it should be: it is left out.
+    pub(crate) fn misfits(&mut self, from: u32, told: u64, expected: u64) {
+        self.misfit.get_or_insert(Misfit { from, told, expected });
+    }
+
     #[inline]
     pub(crate) fn reduce(&mut self, from: Span, into: Span, order: Order) {
         if !from.is_empty() {
@@ -346,6 +433,7 @@ impl Schedule {
     /// Communication after a local step belongs to a new round.
     #[inline]
     fn comm(&mut self, step: Comm) {
+        debug_assert!(self.sequel.is_none(), "{step:?} after the last");
         if self.locals.len() as u32 > self.last().locals {
             self.end_round();
         }
@@ -381,8 +469,14 @@ impl Schedule {
                 _ => unreachable!("a host step is of the whole communicator"),
             }
         }
-        for Local::Copy { from, into } | Local::Reduce { from, into, .. } in &mut self.locals[locals as usize..] {
-            (*from, *into) = (span(*from), span(*into));
+        assert!(self.sequel.is_none(), "what is planned later names other ranks");
+        for step in &mut self.locals[locals as usize..] {
+            match step {
+                Local::Copy { from, into } | Local::Reduce { from, into, .. } => {
+                    (*from, *into) = (span(*from), span(*into));
+                }
+                Local::Say { into, .. } => *into = span(*into),
+            }
         }
     }
 

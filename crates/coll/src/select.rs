@@ -139,17 +139,26 @@ pub struct Limits {
     pub host_bytes: u64,
     /// Most sends, and most receives, of one round of a linear algorithm.
     pub outstanding: u32,
+    /// Most bytes of a block that other ranks pass on where only its two ends know how long it is.
+    pub via_bytes: u64,
 }
 
 impl Limits {
     /// What a host of 64 ranks has room for; as many messages in flight as rings and credits take without a stall.
-    pub const DEFAULT: Limits = Limits { host_bytes: 8192, outstanding: 16 };
+    /// A block is passed on within a host twice, and copied twice, where that costs less than the message that it saves.
+    pub const DEFAULT: Limits = Limits { host_bytes: 8192, outstanding: 16, via_bytes: 2048 };
 
     /// Host steps that a vector of `bytes` takes.
     pub(crate) fn host_steps(&self, bytes: u64) -> f64 {
         bytes.div_ceil(self.host_bytes.max(1)).max(1) as f64
     }
 }
+
+const _: () = {
+    let (within, far) = (Model::SHARED_MEMORY, Model::ETHERNET);
+    let via_us = Limits::DEFAULT.via_bytes as f64 * 2.0 * (within.byte_us + within.copy_us);
+    assert!(via_us < far.overhead_us);
+};
 
 /// All that selection and building know beside the call: one value a communicator, equal on its ranks.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //! Messages of a pair match in order, as sends and receives are listed. A message is eager (its send
 //! completes at once) or synchronous (when the receive has come), by the seed: a schedule must do with both.
 
-use super::memory::{Cell, Memory, UNWRITTEN};
+use super::memory::{Cell, Layout, Memory, UNWRITTEN};
 use super::terms::Terms;
-use crate::schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Schedule, Span, Unit};
+use crate::schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Schedule, Scratch, Span, Unit, WORD};
 use std::collections::{HashMap, VecDeque};
 
 /// One rank: its buffers and its schedule.
@@ -97,7 +97,7 @@ impl<'a> Net<'a> {
         if self.ranks[rank].posted {
             self.ranks[rank].finish_round(self.terms)?;
         }
-        if self.ranks[rank].round == self.ranks[rank].schedule.len() {
+        if self.ranks[rank].round == self.ranks[rank].schedule.len() && !self.ranks[rank].go_on()? {
             return Ok(());
         }
         self.ranks[rank].posted = true;
@@ -380,6 +380,26 @@ impl<'a> Net<'a> {
     }
 }
 
+/// The memory that a schedule asks for; its elements are as the receive buffer's.
+fn scratch_of(schedule: &Schedule, layout: Layout) -> Vec<Memory> {
+    let scratch = |s: &Scratch| match s.unit {
+        Unit::Byte => Memory::new(vec![0; s.count as usize], Layout::CELL, true),
+        _ => Memory::new(vec![0; s.count as usize * layout.extent], layout, true),
+    };
+    schedule.scratch().iter().map(scratch).collect()
+}
+
+/// A byte of a word that a rank says, which is no data of the call.
+const TOLD: Cell = 1 << 63;
+
+fn words(cells: &[Cell]) -> Result<Vec<u64>, String> {
+    if let Some(cell) = cells.iter().find(|&cell| cell & TOLD == 0) {
+        return Err(format!("cell {cell} is read as a word"));
+    }
+    let word = |cells: &[Cell]| cells.iter().rev().fold(0, |word, cell| word << 8 | cell & 0xff);
+    Ok(cells.chunks(WORD as usize).map(word).collect())
+}
+
 /// Whether `ranks`, as `speaker` says it, has `other` among them.
 fn names(ranks: Ranks, speaker: usize, other: usize) -> bool {
     match ranks {
@@ -397,13 +417,8 @@ fn mixed(steps: &[HostStep]) -> String {
 
 impl Rank {
     fn new(member: &mut Member) -> Rank {
-        let layout = member.recv.layout;
-        let scratch = |s: &crate::schedule::Scratch| match s.unit {
-            Unit::Byte => Memory::new(vec![0; s.count as usize], super::Layout::CELL, true),
-            _ => Memory::new(vec![0; s.count as usize * layout.extent], layout, true),
-        };
         Rank {
-            scratch: member.schedule.scratch().iter().map(scratch).collect(),
+            scratch: scratch_of(&member.schedule, member.recv.layout),
             send: std::mem::replace(&mut member.send, Memory::none()),
             recv: std::mem::replace(&mut member.recv, Memory::none()),
             schedule: std::mem::take(&mut member.schedule),
@@ -421,6 +436,21 @@ impl Rank {
         }
     }
 
+    /// The rounds are over: false, or the rest is planned and has a round.
+    fn go_on(&mut self) -> Result<bool, String> {
+        let Some(sequel) = self.schedule.sequel().cloned() else { return Ok(false) };
+        let mut cells = Vec::new();
+        self.memory(sequel.told.buffer)?.read(&sequel.told, &mut cells)?;
+        let mut rest = Schedule::new();
+        sequel.plan(&words(&cells)?, &mut rest);
+        if let Some(misfit) = rest.misfit() {
+            return Err(format!("{misfit:?}"));
+        }
+        self.scratch = scratch_of(&rest, self.recv.layout);
+        (self.schedule, self.round) = (rest, 0);
+        Ok(!self.schedule.is_empty())
+    }
+
     fn finish_round(&mut self, terms: &mut Terms) -> Result<(), String> {
         let schedule = std::mem::take(&mut self.schedule);
         let done = schedule.round(self.round).locals.iter().try_for_each(|local| self.local(local, terms));
@@ -431,7 +461,14 @@ impl Rank {
     }
 
     fn local(&mut self, local: &Local, terms: &mut Terms) -> Result<(), String> {
-        let (Local::Copy { from, into } | Local::Reduce { from, into, .. }) = *local;
+        let (from, into) = match *local {
+            Local::Copy { from, into } | Local::Reduce { from, into, .. } => (from, into),
+            Local::Say { word, into } if matches!(into.buffer, Buffer::Scratch(_)) => {
+                let cells = word.to_le_bytes().map(|byte| TOLD | Cell::from(byte));
+                return self.memory(into.buffer)?.write(&into, &cells);
+            }
+            Local::Say { .. } => return Err(format!("{local:?} writes what is not scratch")),
+        };
         if from.buffer == into.buffer && self.memory(from.buffer)?.overlap(&from, &into)? {
             return Err(format!("{local:?} overlaps itself"));
         }

@@ -13,7 +13,7 @@ use super::rooted::{reduce_to_first, reduced};
 use super::{Sides, within};
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
 use crate::schedule::{Buffer, Schedule, Span, Unit};
-use crate::select::Tuning;
+use crate::select::{Collective, Tuning};
 
 pub(super) fn allreduce(data: Reduction, sides: Sides, t: &Tuning, s: &mut Schedule) {
     let Place { rank, size } = sides.local;
@@ -53,7 +53,9 @@ pub(super) fn reduce_scatter(counts: Ints<'_>, data: Reduction, sides: Sides, t:
     let send = Blocks::vector(counts, Ints::Count(&displs), data.type_size);
     let recv = Data { count: counts.at(sides.local.rank) as u64, type_size: data.type_size, dense: data.dense };
     let scatter = Call::Scatterv { root: 0, send, recv, in_place: false };
-    scattered(Reduction { count: total as u64, ..data }, &scatter, sides, t, s);
+    // Rows in which lengths are told have a sequel, which only a whole schedule can have.
+    let forced = t.forced.with(Collective::Scatter, "linear").expect("it is in the table");
+    scattered(Reduction { count: total as u64, ..data }, &scatter, sides, &Tuning { forced, ..*t }, s);
 }
 
 /// `data` is the whole vector, `scatter` of it in the local group.

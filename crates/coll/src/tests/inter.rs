@@ -122,7 +122,7 @@ fn bcast_reaches_the_other_group_alone_from_every_root() {
 
 /// The sizes of the blocks that the other group of `at` has: equal ones, or some empty.
 fn blocks_of(size: u32, regular: bool) -> Vec<u64> {
-    if regular { vec![3; size as usize] } else { uneven(size, 4) }
+    if regular { vec![3; size as usize] } else { uneven(size, 5) }
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn scatter_and_scatterv_bring_blocks_from_every_root_to_the_other_group() {
 fn given(first: bool, size: u32, regular: bool) -> Vec<u64> {
     match (regular, first) {
         (true, _) => vec![if first { 3 } else { 5 }; size as usize],
-        (false, true) => uneven(size, 4),
+        (false, true) => uneven(size, 5),
         (false, false) => vec![0; size as usize],
     }
 }

@@ -3,7 +3,7 @@
 //! Types of the two ends differ (other sizes, gaps between elements) as long as the bytes agree.
 
 use super::movement::{Plan, TypedPlan, byte, kind};
-use super::{LARGEST, Part, forced, play};
+use super::{LARGEST, Part, algorithms, fits, forced, play};
 use crate::call::{Call, Neighbors};
 use crate::check::{Member, Memory, Terms, UNWRITTEN};
 use crate::select::Collective;
@@ -111,9 +111,11 @@ impl Edges {
         (0..self.destinations[rank as usize].len() as u32).map(|block| pairs(rank, block)).collect()
     }
 
-    fn play<'a>(&self, seed: u64, part: impl Fn(u32) -> Part<'a>) -> Vec<Member> {
-        let tuning = forced(Collective::Neighbor, "direct");
-        play(self.size(), &tuning, "direct", 1, seed, &mut Terms::default(), part).expect("it always fits")
+    /// Direct, or by way of hosts where there are some.
+    fn play<'a>(&self, name: &str, seed: u64, part: impl Fn(u32) -> Part<'a>) -> Vec<Member> {
+        let name = if fits(name, self.size(), false) { name } else { "direct" };
+        let tuning = forced(Collective::Neighbor, name);
+        play(self.size(), &tuning, name, 1, seed, &mut Terms::default(), part).expect("it fits")
     }
 
     /// What must be in a receive buffer of blocks; what nobody sends stays as it was.
@@ -127,12 +129,12 @@ impl Edges {
         memory
     }
 
-    fn allgather(&self, seed: u64, regular: bool) {
+    fn allgather(&self, name: &str, seed: u64, regular: bool) {
         let pairs = |rank: u32, _| if regular { 3 } else { u64::from(rank * 5 + 2) % 4 };
         let plans: Vec<Plan> = (0..self.size())
             .map(|rank| Plan::blocks_of(kind(true, rank + 1), self.arriving(rank, pairs), regular))
             .collect();
-        let ranks = self.play(seed, |rank| {
+        let ranks = self.play(name, seed, |rank| {
             let (kind, plan) = (kind(true, rank), &plans[rank as usize]);
             let (near, send) = (self.near(rank), kind.data(pairs(rank, 0)));
             let call = Call::NeighborAllgather { near, send, recv: plan.blocks(regular) };
@@ -149,13 +151,13 @@ impl Edges {
         }
     }
 
-    fn alltoall(&self, seed: u64, regular: bool) {
+    fn alltoall(&self, name: &str, seed: u64, regular: bool) {
         let pairs = |rank: u32, block: u32| if regular { 3 } else { u64::from(rank * 3 + block * 5 + 1) % 4 };
         let plan = |salt, pairs| Plan::blocks_of(kind(true, salt), pairs, regular);
         let all = 0..self.size();
         let sends: Vec<Plan> = all.clone().map(|rank| plan(rank, self.leaving(rank, pairs))).collect();
         let recvs: Vec<Plan> = all.map(|rank| plan(rank + 1, self.arriving(rank, pairs))).collect();
-        let ranks = self.play(seed, |rank| {
+        let ranks = self.play(name, seed, |rank| {
             let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
             let mut send = from.blank(false);
             (0..self.destinations[rank as usize].len() as u32).for_each(|i| from.fill(&mut send, i, rank, i));
@@ -169,12 +171,12 @@ impl Edges {
         }
     }
 
-    fn alltoallw(&self, seed: u64) {
+    fn alltoallw(&self, name: &str, seed: u64) {
         let pairs = |rank: u32, block: u32| u64::from(rank * 3 + block * 5 + 1) % 4;
         let all = 0..self.size();
         let sends: Vec<_> = all.clone().map(|rank| TypedPlan::new(rank, self.leaving(rank, pairs))).collect();
         let recvs: Vec<_> = all.map(|rank| TypedPlan::new(rank + 1, self.arriving(rank, pairs))).collect();
-        let ranks = self.play(seed, |rank| {
+        let ranks = self.play(name, seed, |rank| {
             let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
             let call = Call::NeighborAlltoall { near: self.near(rank), send: from.blocks(), recv: into.blocks() };
             let send = from.memory(false, |block, at| byte(rank, block, at));
@@ -191,12 +193,14 @@ impl Edges {
 
     fn all_forms(&self) {
         // All messages eager, all synchronous, and two mixtures (`check::run`).
-        for seed in 0..4 {
+        for (seed, name) in
+            (0..4).flat_map(|seed| algorithms(Collective::Neighbor).iter().map(move |name| (seed, name)))
+        {
             for regular in [true, false] {
-                self.allgather(seed, regular);
-                self.alltoall(seed, regular);
+                self.allgather(name, seed, regular);
+                self.alltoall(name, seed, regular);
             }
-            self.alltoallw(seed);
+            self.alltoallw(name, seed);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Place, Reduction};
 use crate::check::{Layout, Member, Memory, Rules, Terms, run};
-use crate::schedule::{Buffer, Comm, Giver, HostStep, Order, Ranks, Schedule, Span};
+use crate::schedule::{Buffer, Comm, Giver, HostStep, Order, Ranks, Schedule, Span, WORD};
 use crate::select::{Collective, plan};
 
 /// Two ranks with four elements each in `Send` and room for four in `Recv`, and what `write` gives each.
@@ -233,6 +233,38 @@ fn operands_out_of_order_and_left_out_are_told_apart() {
     assert!(terms.check(backward, 5, 2, false).is_err_and(|why| why.contains("element 0 is where 5 belongs")));
 }
 
+#[test]
+fn what_is_told_is_found_wrong_where_it_is() {
+    let told = |rank: u32, s: &mut Schedule, plan: fn(&[u64], &mut Schedule)| {
+        let words = s.scratch_bytes(2 * WORD);
+        let mine = s.say(&[7 + u64::from(rank)], words, 0);
+        s.send(1 - rank, mine);
+        s.recv(1 - rank, Span::bytes(words, WORD, WORD));
+        s.end_round();
+        s.then(Span::bytes(words, 0, 2 * WORD), plan);
+    };
+    for seed in 0..8 {
+        outcome(seed, 0, |rank, s| told(rank, s, |words, _| assert_eq!(words.iter().sum::<u64>(), 15))).unwrap();
+    }
+    finds("Misfit { from: 1, told: 2, expected: 3 }", |rank, s| told(rank, s, |_, s| s.misfits(1, 2, 3)));
+    finds("is read where it was never written", |_, s| {
+        let words = s.scratch_bytes(WORD);
+        s.then(Span::bytes(words, 0, WORD), |_, _| ());
+    });
+    finds("is read as a word", |_, s| {
+        let words = s.scratch_bytes(4);
+        s.copy(send(0, 4), Span::bytes(words, 0, 4));
+        s.end_round();
+        s.then(Span::bytes(words, 0, 4), |_, _| ());
+    });
+    finds("writes what is not scratch", |_, s| {
+        s.say(&[1], Buffer::Recv, 0);
+    });
+    finds("deadlock: rank 0 in round 0 of 1", |rank, s| {
+        told(rank, s, if rank == 0 { |_, s| s.await_signal(1) } else { |_, _| () });
+    });
+}
+
 /// Any one communication step taken out of any one rank's schedule does not pass.
 #[test]
 fn no_step_of_a_real_schedule_can_be_missing() {
@@ -281,6 +313,7 @@ fn without(schedule: &Schedule, missing: usize) -> Schedule {
             match *local {
                 crate::Local::Copy { from, into } => copy.copy(from, into),
                 crate::Local::Reduce { from, into, order } => copy.reduce(from, into, order),
+                crate::Local::Say { .. } => unreachable!("nothing is told here"),
             }
         }
         copy.end_round();

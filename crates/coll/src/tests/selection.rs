@@ -97,6 +97,8 @@ fn across_hosts_of_many_ranks_two_levels_are_taken() {
         Call::Allgather { send: bytes(1), recv: Blocks::regular(1, 1), in_place: false },
         Call::Gather { root: 5, send: bytes(1), recv: Blocks::regular(1, 1), in_place: false },
         Call::Scatter { root: 5, send: Blocks::regular(1, 1), recv: bytes(1), in_place: false },
+        Call::Gatherv { root: 5, send: bytes(1), recv: Blocks::regular(1, 1), in_place: false },
+        Call::Scatterv { root: 5, send: Blocks::regular(1, 1), recv: bytes(1), in_place: false },
     ] {
         assert_eq!(chosen(call, 5, 64, &far), "two_level", "{call:?}");
     }
@@ -105,6 +107,19 @@ fn across_hosts_of_many_ranks_two_levels_are_taken() {
     let alltoall = |count| Blocks::regular(count, 1);
     let alltoall = |count| Call::Alltoall { send: alltoall(count), recv: alltoall(count), in_place: false };
     assert_eq!((chosen(alltoall(1), 0, 12, &few), chosen(alltoall(1 << 20), 0, 12, &few)), ("two_level", "pairwise"));
+}
+
+/// What is short takes one tree more than where lengths are known; a tree of few ranks saves nothing.
+#[test]
+fn unlike_lengths_are_told_where_that_saves_messages() {
+    let far = tuning(false, Model::ETHERNET);
+    let blocks = Blocks::regular(1, 1);
+    let gatherv = Call::Gatherv { root: 0, send: bytes(1), recv: blocks, in_place: false };
+    assert_eq!((chosen(gatherv, 3, 64, &far), chosen(gatherv, 3, 512, &far)), ("linear", "binomial"));
+    let alltoallv = Call::Alltoallv { send: blocks, recv: blocks, in_place: false };
+    assert_eq!((chosen(alltoallv, 3, 64, &far), chosen(alltoallv, 3, 512, &far)), ("spread", "bruck"));
+    let near = tuning(true, Model::oversubscribed(64, 2));
+    assert_eq!((chosen(gatherv, 3, 64, &near), chosen(alltoallv, 3, 64, &near)), ("linear", "spread"));
 }
 
 #[test]
@@ -141,7 +156,7 @@ fn what_only_some_ranks_know_does_not_decide() {
 /// Calls whose arguments differ from rank to rank as far as the standard lets them.
 fn same_on_all_ranks(size: u32, count: u64, tuning: &Tuning) {
     let root = size / 2;
-    let calls: [fn(u32, u32, u64) -> Call<'static>; 6] = [
+    let calls: [fn(u32, u32, u64) -> Call<'static>; 8] = [
         |rank, root, count| {
             let data = match rank % 2 {
                 0 => Data { count: 8 * count, type_size: 1, dense: true },
@@ -174,6 +189,16 @@ fn same_on_all_ranks(size: u32, count: u64, tuning: &Tuning) {
             let blocks = |times: i64| Blocks::vector(Ints::Same(times * count as i64), Ints::Same(0), 1);
             // Two ranks know all of both.
             Call::Alltoallv { send: blocks(rank.into()), recv: blocks(1 - i64::from(rank.min(1))), in_place: false }
+        },
+        |rank, root, count| {
+            let recv = Blocks::vector(Ints::Stride(count as i64), Ints::Same(0), 1);
+            let (send, in_place) = (bytes(u64::from(rank) * count), rank == root && root % 2 == 0);
+            Call::Gatherv { root, send, recv: if rank == root { recv } else { Blocks::regular(9, 9) }, in_place }
+        },
+        |rank, root, count| {
+            let send = Blocks::vector(Ints::Stride(count as i64), Ints::Same(0), 1);
+            let (recv, in_place) = (bytes(u64::from(rank) * count), rank == root && root % 2 == 0);
+            Call::Scatterv { root, send: if rank == root { send } else { Blocks::regular(9, 9) }, recv, in_place }
         },
     ];
     for call in calls {

@@ -83,7 +83,8 @@ impl Memory {
         self.place(span).0
     }
 
-    fn bytes(&mut self, span: &Span) -> UserMem {
+    /// A span of bytes.
+    pub fn bytes(&mut self, span: &Span) -> UserMem {
         let (at, len) = (span.at as usize, span.count as usize);
         let whole = match span.buffer {
             Name::Scratch(i) => return self.scratch.bytes(self.places[i as usize].0 + at, len),

@@ -31,7 +31,7 @@ use crate::status::Status;
 use crate::task;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
-use hawser_coll::{Comm as Step, HostStep, Local, Order, Schedule, Span};
+use hawser_coll::{Comm as Step, HostStep, Local, Misfit, Order, Schedule, Span};
 use hawser_datatype::Datatype;
 use hawser_job::{Tag, Waiting};
 use hawser_transport::wait_peer;
@@ -89,6 +89,9 @@ enum Stage {
 #[derive(Default)]
 pub struct Run {
     pub schedule: Schedule,
+    /// The part of the schedule that does not run: the rest, or, while that runs, what came before it.
+    other: Schedule,
+    in_rest: bool,
     memory: Memory,
     reducer: Option<Reducer>,
     open: Vec<Open>,
@@ -118,8 +121,36 @@ impl Run {
         self.reducer = reducer;
         (self.memory.send, self.memory.recv, self.memory.element) = (send, recv, element);
         self.memory.prepare(self.schedule.scratch())?;
-        (self.round, self.stage, self.failure) = (0, Stage::Begin, None);
+        (self.round, self.stage, self.failure) = (0, Stage::Begin, self.misfit());
         Ok(())
+    }
+
+    /// The rounds are over: true if others have told this rank what the rest is planned from, and there is a rest, which runs now.
+    fn go_on(&mut self) -> bool {
+        let Some(sequel) = self.schedule.sequel() else { return false };
+        let mut bytes = vec![0; sequel.told.count as usize];
+        // After a failure nobody knows what lies there.
+        if self.failure.is_none() {
+            self.memory.bytes(&sequel.told).read(&mut bytes);
+        }
+        let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+        sequel.plan(&words, &mut self.other);
+        std::mem::swap(&mut self.schedule, &mut self.other);
+        (self.in_rest, self.round) = (true, 0);
+        if let Some(error) = self.misfit() {
+            keep_first(&mut self.failure, error);
+        }
+        if let Err(error) = self.memory.prepare(self.schedule.scratch()) {
+            keep_first(&mut self.failure, error);
+            self.schedule.clear();
+        }
+        !self.schedule.is_empty()
+    }
+
+    /// A block that is left out, for which nobody waits.
+    fn misfit(&self) -> Option<Error> {
+        let Misfit { from, told, expected } = self.schedule.misfit()?;
+        Some(too_short(&format!("rank {from}"), told, expected))
     }
 
     /// Goes on as far as it can without waiting. `patient`: the caller has nothing else to do, so that a single
@@ -131,7 +162,7 @@ impl Run {
         host: &mut Option<Host>,
         patient: bool,
     ) -> Progress {
-        while self.round < self.schedule.len() {
+        while self.round < self.schedule.len() || self.go_on() {
             match self.stage {
                 Stage::Begin => self.stage = self.begin_round(process, team, patient),
                 Stage::Comms => {
@@ -161,6 +192,9 @@ impl Run {
     pub fn finish(&mut self) -> Result<()> {
         self.memory.release();
         self.reducer = None;
+        if std::mem::take(&mut self.in_rest) {
+            std::mem::swap(&mut self.schedule, &mut self.other);
+        }
         self.failure.take().map_or(Ok(()), Err)
     }
 
@@ -344,6 +378,7 @@ impl Run {
                     let from = memory.buffer(from);
                     from.copy_to(&memory.buffer(into));
                 }
+                Local::Say { word, into } => memory.bytes(into).write(&word.to_ne_bytes()),
                 Local::Reduce { from, into, order } => {
                     let reducer = reducer.as_ref().expect("a reduction has an operation");
                     let (a, b) = (memory.elements(from), memory.elements(into));

@@ -1,0 +1,342 @@
+//! Blocks of any lengths between any two ranks, by way of one rank a host, its leader: the rows "two_level" of MPI_Gatherv,
+//! MPI_Scatterv, MPI_Alltoallv, -w and the neighbourhood collectives.
+//!
+//! Only the two ends of a block know its length. So each rank first tells its leader how much it has for each rank of other
+//! hosts, and how much it takes from each of these hosts; then all that one host has for another crosses the network in one
+//! message, in the order of the ranks that take it and then of those that give it. Blocks longer than `Limits::via_bytes`,
+//! for which two copies more cost more than a message less, and those within a host go straight, when that is done: until
+//! then no rank waits for one that is not of its host or a leader.
+//!
+//! Before it: the tables of these collectives. After it: `schedule`.
+
+use crate::call::Place;
+use crate::hosts::Hosts;
+use crate::schedule::{Buffer, Schedule, Span, WORD};
+use crate::select::{Shape, Tuning};
+
+/// A block that leaves this rank, or arrives.
+pub(crate) struct Edge {
+    pub peer: u32,
+    pub span: Span,
+    pub bytes: u64,
+}
+
+impl Edge {
+    /// Its bytes if others may pass it on, else 0.
+    pub fn via(&self, via_bytes: u64) -> u64 {
+        if self.bytes <= via_bytes { self.bytes } else { 0 }
+    }
+}
+
+/// Ranks as all know them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    All,
+    One(u32),
+}
+
+impl Ends {
+    fn has(self, rank: u32) -> bool {
+        self == Ends::All || self == Ends::One(rank)
+    }
+}
+
+/// All blocks of one rank, each list in the order in which messages between two ranks match.
+pub(crate) struct Edges {
+    pub leaving: Vec<Edge>,
+    pub arriving: Vec<Edge>,
+    /// What it gives to itself.
+    pub loops: Vec<(Span, Span)>,
+    /// Who may have a block that leaves, and one that arrives.
+    pub givers: Ends,
+    pub takers: Ends,
+    /// Of the lists so many places at a time may be under way.
+    pub window: u32,
+}
+
+impl Edges {
+    /// The blocks that nobody passes on, and those that do not leave this rank.
+    pub fn go_straight(&self, is_passed_on: impl Fn(&Edge) -> bool, s: &mut Schedule) {
+        s.end_round();
+        let straight = |list: &[Edge], i: u32| {
+            list.get(i as usize).filter(|edge| !is_passed_on(edge)).map(|edge| (edge.peer, edge.span))
+        };
+        for i in 0..self.leaving.len().max(self.arriving.len()) as u32 {
+            if let Some((from, into)) = straight(&self.arriving, i) {
+                s.recv(from, into);
+            }
+            if let Some((to, from)) = straight(&self.leaving, i) {
+                s.send(to, from);
+            }
+            if (i + 1).is_multiple_of(self.window) {
+                s.end_round();
+            }
+        }
+        self.loops.iter().for_each(|&(from, into)| s.copy(from, into));
+    }
+}
+
+/// What it costs beside the bytes: telling, up to the leader, across and, where all take something, down again.
+pub(crate) fn cost(shape: &Shape, t: &Tuning, has_way_down: bool) -> f64 {
+    let (hosts, within) = (t.known_hosts(), t.within().model);
+    let hop_us = within.message_us + (f64::from(hosts.largest()) - 1.0) * within.overhead_us;
+    let across_us = t.model.message_us + f64::from(hosts.count() - 1) * t.model.overhead_us;
+    let hops = if has_way_down { 3.0 } else { 2.0 };
+    hops * hop_us + across_us + (shape.p() - f64::from(hosts.largest())) * t.model.copy_us
+}
+
+pub(crate) fn two_level(edges: Edges, place: Place, t: &Tuning, s: &mut Schedule) {
+    let way = Way::new(&edges, place, t);
+    let words = way.words(&edges);
+    if place.rank != way.leader() {
+        let buffer = s.scratch_bytes(WORD * words.len() as u64);
+        let told = s.say(&words, buffer, 0);
+        s.send(way.leader(), told);
+        s.end_round();
+        return follow(&edges, &way, s);
+    }
+    let others = || way.mates().iter().filter(|&&mate| mate != place.rank);
+    let bytes = |mate| WORD * way.count(mate) as u64;
+    let buffer = s.scratch_bytes(others().map(|&mate| bytes(mate)).sum());
+    let mut at = 0;
+    for &mate in others() {
+        s.recv(mate, Span::bytes(buffer, at, bytes(mate)));
+        at += bytes(mate);
+    }
+    s.end_round();
+    s.then(Span::bytes(buffer, 0, at), move |told, s| lead(&edges, &way, &words, told, s));
+}
+
+/// How blocks go from host to host, as one rank sees it.
+struct Way {
+    hosts: Hosts,
+    leaders: Vec<u32>,
+    rank: u32,
+    /// This rank's host.
+    own: u32,
+    /// Those of other hosts that may take something, host by host.
+    takers: Vec<u32>,
+    /// Other hosts that may give something.
+    givers: Vec<u32>,
+    ends: (Ends, Ends),
+    via_bytes: u64,
+}
+
+impl Way {
+    fn new(edges: &Edges, place: Place, t: &Tuning) -> Way {
+        let hosts = t.known_hosts().clone();
+        let root = match (edges.givers, edges.takers) {
+            (Ends::One(root), _) | (_, Ends::One(root)) => Some(root),
+            (Ends::All, Ends::All) => None,
+        };
+        let own = hosts.host_of(place.rank);
+        let away = || (0..).zip(hosts.members()).filter(|&(host, _)| host != own);
+        let takers = away().flat_map(|(_, ranks)| ranks.iter().copied()).filter(|&rank| edges.takers.has(rank));
+        let givers = away().filter(|(_, ranks)| ranks.iter().any(|&rank| edges.givers.has(rank))).map(|(host, _)| host);
+        Way {
+            takers: takers.collect(),
+            givers: givers.collect(),
+            leaders: hosts.leaders(root),
+            rank: place.rank,
+            own,
+            ends: (edges.givers, edges.takers),
+            via_bytes: t.limits.via_bytes,
+            hosts,
+        }
+    }
+
+    fn leader(&self) -> u32 {
+        self.leaders[self.own as usize]
+    }
+
+    /// The ranks of this host, in order.
+    fn mates(&self) -> &[u32] {
+        self.hosts.local(self.rank).ranks
+    }
+
+    /// The place of this rank among them.
+    fn at(&self) -> usize {
+        self.hosts.local(self.rank).place.rank as usize
+    }
+
+    /// Whether a block goes by way of the leaders: its two ends say the same.
+    fn has(&self, edge: &Edge) -> bool {
+        edge.via(self.via_bytes) > 0 && self.hosts.host_of(edge.peer) != self.own
+    }
+
+    /// The blocks that do, in the order in which they lie in a message.
+    fn through<'a>(&self, edges: &'a [Edge]) -> Vec<&'a Edge> {
+        let mut through: Vec<&Edge> = edges.iter().filter(|edge| self.has(edge)).collect();
+        through.sort_by_key(|edge| (self.hosts.host_of(edge.peer), edge.peer));
+        through
+    }
+
+    /// How many words a rank of this host has for its leader.
+    fn count(&self, mate: u32) -> usize {
+        let given = if self.ends.0.has(mate) { self.takers.len() } else { 0 };
+        let taken = if self.ends.1.has(mate) { self.givers.len() } else { 0 };
+        given + taken
+    }
+
+    /// This rank's: bytes for each of `takers`, bytes from each of `givers`.
+    fn words(&self, edges: &Edges) -> Vec<u64> {
+        let mut words = vec![0; self.count(self.rank)];
+        let given = if self.ends.0.has(self.rank) { self.takers.len() } else { 0 };
+        let mut add = |at: Option<usize>, edge: &Edge| words[at.expect("only who may gives or takes")] += edge.bytes;
+        let mut at = 0;
+        for edge in self.through(&edges.leaving) {
+            at += self.takers[at..].iter().position(|&taker| taker == edge.peer).expect("one who may take");
+            add(Some(at), edge);
+        }
+        for edge in self.through(&edges.arriving) {
+            let host = self.hosts.host_of(edge.peer);
+            add(self.givers.iter().position(|&giver| giver == host).map(|at| given + at), edge);
+        }
+        words
+    }
+
+    /// What each rank of this host gives and takes, from its own words and those that were told.
+    fn loads<'a>(&self, own: &'a [u64], mut told: &'a [u64]) -> Vec<Load<'a>> {
+        let mut load = |&mate: &u32| {
+            let (words, rest) = if mate == self.rank { (own, told) } else { told.split_at(self.count(mate)) };
+            told = rest;
+            let given = if self.ends.0.has(mate) { self.takers.len() } else { 0 };
+            let (given, taken) = words.split_at(given);
+            Load { given, taken }
+        };
+        self.mates().iter().map(&mut load).collect()
+    }
+}
+
+/// Bytes that one rank has for each of `takers` and from each of `givers`; none where it may have nothing.
+struct Load<'a> {
+    given: &'a [u64],
+    taken: &'a [u64],
+}
+
+impl Load<'_> {
+    fn bytes_for(&self, taker: usize) -> u64 {
+        self.given.get(taker).copied().unwrap_or(0)
+    }
+
+    fn bytes_from(&self, giver: usize) -> u64 {
+        self.taken.get(giver).copied().unwrap_or(0)
+    }
+}
+
+/// A rank that is no leader: one message up, one down.
+fn follow(edges: &Edges, way: &Way, s: &mut Schedule) {
+    let (given, taken) = (way.through(&edges.leaving), way.through(&edges.arriving));
+    let up = room(&given, s);
+    pack(&given, up, s);
+    let down = room(&taken, s);
+    s.send(way.leader(), up);
+    s.recv(way.leader(), down);
+    unpack(&taken, down, s);
+    edges.go_straight(|edge| way.has(edge), s);
+}
+
+fn lead(edges: &Edges, way: &Way, words: &[u64], told: &[u64], s: &mut Schedule) {
+    let loads = way.loads(words, told);
+    let rows = take_up(edges, way, &loads, s);
+    let leaving = lay_together(&rows, way, &loads, s);
+    let arriving = cross(&leaving, way, &loads, s);
+    hand_down(edges, way, &loads, &arriving, s);
+    edges.go_straight(|edge| way.has(edge), s);
+}
+
+/// What each rank of this host has for others, one row a rank.
+fn take_up(edges: &Edges, way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Span> {
+    let bytes = |load: &Load| load.given.iter().sum::<u64>();
+    let buffer = s.scratch_bytes(loads.iter().map(bytes).sum());
+    let rows = adjoining(buffer, loads.iter().map(bytes));
+    for (&mate, &row) in way.mates().iter().zip(&rows).filter(|(mate, _)| **mate != way.rank) {
+        s.recv(mate, row);
+    }
+    pack(&way.through(&edges.leaving), rows[way.at()], s);
+    s.end_round();
+    rows
+}
+
+/// The rows again, one message a host.
+fn lay_together(rows: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Span> {
+    let buffer = s.scratch_bytes(rows.iter().map(|row| row.count).sum());
+    let mut leaving = vec![Span::bytes(buffer, 0, 0); way.leaders.len()];
+    let (mut rows, mut at) = (rows.to_vec(), 0);
+    for (taker, &rank) in way.takers.iter().enumerate() {
+        let message = &mut leaving[way.hosts.host_of(rank) as usize];
+        if message.is_empty() {
+            message.at = at as i64;
+        }
+        for (row, load) in rows.iter_mut().zip(loads) {
+            let block = Span { count: load.bytes_for(taker), ..*row };
+            s.copy(block, Span::bytes(buffer, at, block.count));
+            row.at += block.count as i64;
+            message.count += block.count;
+            at += block.count;
+        }
+    }
+    leaving
+}
+
+/// Leaders exchange, around the ring of hosts so that none is sent to by all at once; what came from each of `givers`.
+fn cross(leaving: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Span> {
+    let from = |giver: usize| loads.iter().map(|load| load.bytes_from(giver)).sum::<u64>();
+    let bytes: Vec<u64> = (0..way.givers.len()).map(from).collect();
+    let arriving = adjoining(s.scratch_bytes(bytes.iter().sum()), bytes.into_iter());
+    let ring = Place { rank: way.own, size: way.leaders.len() as u32 };
+    for step in 1..ring.size {
+        let (to, from) = (ring.after(step), ring.before(step));
+        if let Some(giver) = way.givers.iter().position(|&host| host == from) {
+            s.recv(way.leaders[from as usize], arriving[giver]);
+        }
+        s.send(way.leaders[to as usize], leaving[to as usize]);
+    }
+    s.end_round();
+    arriving
+}
+
+/// Each rank of this host gets what came for it, in one message.
+fn hand_down(edges: &Edges, way: &Way, loads: &[Load], arriving: &[Span], s: &mut Schedule) {
+    let taken = |load: &Load| load.taken.iter().sum::<u64>();
+    let buffer = s.scratch_bytes(loads.iter().map(taken).sum());
+    let rows = adjoining(buffer, loads.iter().map(taken));
+    let mut arriving = arriving.to_vec();
+    for (row, load) in rows.iter().zip(loads) {
+        let mut into = *row;
+        for (giver, from) in arriving.iter_mut().enumerate() {
+            let count = load.bytes_from(giver);
+            s.copy(Span { count, ..*from }, Span { count, ..into });
+            (from.at, into.at) = (from.at + count as i64, into.at + count as i64);
+        }
+    }
+    for (&mate, &row) in way.mates().iter().zip(&rows).filter(|(mate, _)| **mate != way.rank) {
+        s.send(mate, row);
+    }
+    unpack(&way.through(&edges.arriving), rows[way.at()], s);
+}
+
+/// Spans one after the other.
+fn adjoining(buffer: Buffer, bytes: impl Iterator<Item = u64>) -> Vec<Span> {
+    let mut at = 0;
+    let mut next = |bytes| {
+        at += bytes;
+        Span::bytes(buffer, at - bytes, bytes)
+    };
+    bytes.map(&mut next).collect()
+}
+
+fn room(edges: &[&Edge], s: &mut Schedule) -> Span {
+    let bytes = edges.iter().map(|edge| edge.bytes).sum();
+    Span::bytes(s.scratch_bytes(bytes), 0, bytes)
+}
+
+fn pack(edges: &[&Edge], into: Span, s: &mut Schedule) {
+    let places = adjoining(into.buffer, edges.iter().map(|edge| edge.bytes));
+    edges.iter().zip(places).for_each(|(edge, place)| s.copy(edge.span, Span { at: into.at + place.at, ..place }));
+}
+
+fn unpack(edges: &[&Edge], from: Span, s: &mut Schedule) {
+    let places = adjoining(from.buffer, edges.iter().map(|edge| edge.bytes));
+    edges.iter().zip(places).for_each(|(edge, place)| s.copy(Span { at: from.at + place.at, ..place }, edge.span));
+}
