@@ -51,7 +51,9 @@ impl<'a> Args<'a> {
             name: "spread",
             fits: |_, _| true,
             cost: |s, t| {
-                t.model.message_us + (s.p() - 1.0) * t.model.overhead_us + share(s) * contention(t) * t.model.byte_us
+                t.model.message_us
+                    + (s.p() - 1.0) * t.model.overhead_of_all_us
+                    + share(s) * contention(t) * t.model.byte_us
             },
             build: spread,
         },

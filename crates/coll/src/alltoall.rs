@@ -91,7 +91,8 @@ impl<'a> Args<'a> {
             fits: |s, _| !s.in_place,
             cost: |s, t| {
                 let (rounds, messages) = ((s.p() / f64::from(t.limits.outstanding.max(1))).ceil(), s.p() - 1.0);
-                rounds * t.model.message_us + messages * (t.model.overhead_us + contention(t) * s.n() * t.model.byte_us)
+                rounds * t.model.message_us
+                    + messages * (t.model.overhead_of_all_us + contention(t) * s.n() * t.model.byte_us)
             },
             build: spread,
         },

@@ -76,13 +76,16 @@ impl Edges {
     }
 }
 
+/// Planning a second time, with what is allocated for it (fitted to docs/performance.md, Blocks of unlike lengths).
+const PLAN_US: f64 = 2.0;
+
 /// What it costs beside the bytes: telling, up to the leader, across and, where all take something, down again.
 pub(crate) fn cost(shape: &Shape, t: &Tuning, has_way_down: bool) -> f64 {
     let (hosts, within) = (t.known_hosts(), t.within().model);
     let hop_us = within.message_us + (f64::from(hosts.largest()) - 1.0) * within.overhead_us;
     let across_us = t.model.message_us + f64::from(hosts.count() - 1) * t.model.overhead_us;
     let hops = if has_way_down { 3.0 } else { 2.0 };
-    hops * hop_us + across_us + (shape.p() - f64::from(hosts.largest())) * t.model.copy_us
+    PLAN_US + hops * hop_us + across_us + (shape.p() - f64::from(hosts.largest())) * t.model.copy_us
 }
 
 pub(crate) fn two_level(edges: Edges, place: Place, t: &Tuning, s: &mut Schedule) {

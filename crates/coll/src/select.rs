@@ -25,6 +25,8 @@ pub struct Model {
     pub message_us: f64,
     /// What each further message costs that is in flight beside others.
     pub overhead_us: f64,
+    /// The same where all ranks have as many that leave and that arrive.
+    pub overhead_of_all_us: f64,
     /// A byte sent.
     pub byte_us: f64,
     /// A byte of a vector reduced into another, while all ranks do.
@@ -61,6 +63,7 @@ impl Model {
     pub const SHARED_MEMORY: Model = Model {
         message_us: 0.6,
         overhead_us: 0.08,
+        overhead_of_all_us: 0.08,
         byte_us: 48e-6,
         reduce_us: 60e-6,
         copy_us: 40e-6,
@@ -79,6 +82,7 @@ impl Model {
         Model {
             message_us: turn_us,
             overhead_us: 0.5,
+            overhead_of_all_us: 0.5,
             byte_us: CROWDED_COPIES * plain.copy_us * load + turn_us / room,
             reduce_us: plain.reduce_us * load,
             copy_us: plain.copy_us * load,
@@ -97,8 +101,9 @@ impl Model {
         }
     }
 
-    /// Ethernet at 10 Gbit/s through raw frames.
-    pub const ETHERNET: Model = Model { message_us: 5.0, overhead_us: 0.5, byte_us: 800e-6, ..Model::SHARED_MEMORY };
+    /// Ethernet at 10 Gbit/s through raw frames, of which each takes 1.2 to 1.9 us at both ends (docs/performance.md, Frame ports).
+    pub const ETHERNET: Model =
+        Model { message_us: 5.0, overhead_us: 0.5, overhead_of_all_us: 1.5, byte_us: 800e-6, ..Model::SHARED_MEMORY };
 
     /// One message of `bytes`.
     pub(crate) fn message(&self, bytes: f64) -> f64 {

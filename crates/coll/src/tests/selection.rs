@@ -117,7 +117,10 @@ fn unlike_lengths_are_told_where_that_saves_messages() {
     let gatherv = Call::Gatherv { root: 0, send: bytes(1), recv: blocks, in_place: false };
     assert_eq!((chosen(gatherv, 3, 64, &far), chosen(gatherv, 3, 512, &far)), ("linear", "binomial"));
     let alltoallv = Call::Alltoallv { send: blocks, recv: blocks, in_place: false };
-    assert_eq!((chosen(alltoallv, 3, 64, &far), chosen(alltoallv, 3, 512, &far)), ("spread", "bruck"));
+    assert_eq!((chosen(alltoallv, 3, 16, &far), chosen(alltoallv, 3, 64, &far)), ("spread", "bruck"));
+    let hosts = Hosts::new((0..16).map(|rank| rank / 8)).unwrap();
+    let of_eight = Tuning { hosts: Some(&hosts), ..far };
+    assert_eq!((chosen(gatherv, 3, 16, &of_eight), chosen(alltoallv, 3, 16, &of_eight)), ("two_level", "two_level"));
     let near = tuning(true, Model::oversubscribed(64, 2));
     assert_eq!((chosen(gatherv, 3, 64, &near), chosen(alltoallv, 3, 64, &near)), ("linear", "spread"));
 }
@@ -215,6 +218,7 @@ fn a_model_of_nonsense_still_gets_an_algorithm_that_fits() {
     let nonsense = Model {
         message_us: nan,
         overhead_us: nan,
+        overhead_of_all_us: nan,
         byte_us: nan,
         reduce_us: nan,
         copy_us: nan,
