@@ -148,7 +148,8 @@ pub enum HostStep {
         from: Span,
         into: Span,
     },
-    /// The same fold, the same bits on every rank.
+    /// The same fold, the same bits on every rank. Of two rounds that follow each other the second one's `from` may be taken
+    /// before the first one's `into` is there.
     Allreduce {
         from: Span,
         into: Span,
@@ -239,6 +240,16 @@ impl Schedule {
 
     pub fn scratch(&self) -> &[Scratch] {
         &self.scratch
+    }
+
+    /// What the round after `round` contributes, if both are an Allreduce's steps with nothing between them.
+    pub fn contributed_after(&self, round: usize) -> Option<Span> {
+        let allreduced = |round: Round<'_>| match *round.comms {
+            [Comm::Host(HostStep::Allreduce { from, .. })] => Some(from),
+            _ => None,
+        };
+        let is_followed = round + 1 < self.len() && self.round(round).locals.is_empty();
+        allreduced(self.round(round)).filter(|_| is_followed).and_then(|_| allreduced(self.round(round + 1)))
     }
 }
 
