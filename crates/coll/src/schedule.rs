@@ -153,7 +153,8 @@ pub enum HostStep {
         from: Span,
         into: Span,
     },
-    /// The same fold, the same bits on every rank.
+    /// The same fold, the same bits on every rank. Of two rounds that follow each other the second one's `from` may be taken
+    /// before the first one's `into` is there.
     Allreduce {
         from: Span,
         into: Span,
@@ -303,6 +304,16 @@ impl Schedule {
     /// The first block, if any, that this rank leaves out because it is not as long as expected.
     pub fn misfit(&self) -> Option<Misfit> {
         self.misfit
+    }
+
+    /// What the round after `round` contributes, if both are an Allreduce's steps with nothing between them.
+    pub fn contributed_after(&self, round: usize) -> Option<Span> {
+        let allreduced = |round: Round<'_>| match *round.comms {
+            [Comm::Host(HostStep::Allreduce { from, .. })] => Some(from),
+            _ => None,
+        };
+        let is_followed = round + 1 < self.len() && self.round(round).locals.is_empty();
+        allreduced(self.round(round)).filter(|_| is_followed).and_then(|_| allreduced(self.round(round + 1)))
     }
 }
 

@@ -131,6 +131,8 @@ struct ModelData<'a> {
     board: &'a ModelBoard,
     mine: u64,
     got: Option<u64>,
+    /// The contribution to the next step.
+    next: Option<u64>,
 }
 
 impl Data for ModelData<'_> {
@@ -152,6 +154,12 @@ impl Data for ModelData<'_> {
     }
     fn take_published(&mut self) {
         self.got = Some(self.board.published.load(Relaxed));
+    }
+    fn ahead(&self) -> Option<u32> {
+        self.next.map(|_| 8)
+    }
+    fn put_ahead(&mut self, slot: Slot) {
+        self.board.cell(slot).store(self.next.unwrap(), Relaxed);
     }
 }
 
@@ -207,7 +215,9 @@ fn contribution(step: usize, member: usize) -> u64 {
 fn run(board: &ModelBoard, me: usize, members: usize, steps: &[Step]) {
     let (mut seat, mut known) = (Seat::new(me, members), 0);
     for (n, &step) in steps.iter().enumerate() {
-        let mut data = ModelData { board, mine: contribution(n, me), got: None };
+        let has_next = matches!(steps.get(n + 1), Some(Step::Of(Spec { kind: Kind::Allreduce, short: false, .. })));
+        let mut data =
+            ModelData { board, mine: contribution(n, me), got: None, next: has_next.then(|| contribution(n + 1, me)) };
         let mut phase = Phase::Enter;
         let mut until_ended = |poll: &mut dyn FnMut(&mut Seat, &mut Phase) -> Option<Ended>| loop {
             match poll(&mut seat, &mut phase) {
@@ -289,6 +299,13 @@ fn central_steps_follow_each_other() {
     model(2, Some(2), Weak::Nothing, &[SHORT, LONG, SHORT]);
     model(3, Some(1), Weak::Nothing, &[SHORT, SHORT]);
     model(3, Some(1), Weak::Nothing, &[LONG, BARRIER]);
+}
+
+#[test]
+fn contributions_to_the_next_step_are_given_while_one_waits() {
+    model(2, Some(3), Weak::Nothing, &[LONG, LONG, LONG]);
+    model(2, Some(2), Weak::Nothing, &[LONG, LONG, BCAST_1, BCAST_1]);
+    model(3, Some(1), Weak::Nothing, &[LONG, LONG, LONG]);
 }
 
 #[test]

@@ -242,6 +242,12 @@ impl<'a> Net<'a> {
                     }
                 }
                 (HostStep::Allreduce { .. }, HostStep::Allreduce { into, .. }) => {
+                    if let Some(ahead) = me.schedule.contributed_after(me.round)
+                        && ahead.buffer == into.buffer
+                        && me.memory(into.buffer)?.overlap(&ahead, &into)?
+                    {
+                        return Err(format!("rank {rank}: {ahead:?} is contributed before {into:?} is there"));
+                    }
                     me.memory(into.buffer)?.write(&into, &data)?;
                 }
                 _ => return Err(mixed(steps)),

@@ -191,6 +191,10 @@ fn host_steps_are_held_to_their_rules() {
     finds("a host step has 32 bytes, the limit is 16", |_, s| s.host(allreduce(4)));
     finds("do not belong together", |rank, s| s.host(if rank == 0 { allreduce(1) } else { HostStep::Barrier }));
     finds("do not belong together", |rank, s| s.host(allreduce(1 + u64::from(rank))));
+    finds("is contributed before", |_, s| {
+        s.host(allreduce(2));
+        s.host(HostStep::Allreduce { from: recv(1, 1), into: recv(1, 1) });
+    });
     finds("deadlock", |rank, s| {
         if rank == 0 {
             s.host(HostStep::Barrier)

@@ -8,6 +8,7 @@
 //! - *pair* (two members, short data): each raises its flag and looks at the other's; both compute the result.
 //! - *central*: the contributions are counted at one word; the last to come folds them in rank order, slot into
 //!   slot, and raises the generation for all. With more ranks than cores that is one change of process a rank.
+//!   Who waits for it gives its contribution to the next step meanwhile, where that is a central one of the same call.
 //! - an exchange (`exchange`): some give, some take, each from the slots that its call names.
 //! - a broadcast and a reduction to one root do not hold up those who only give: a giver goes on, and comes to
 //!   wait only when it wants to use the same slot again while a reader has not left the old step yet.
@@ -57,6 +58,10 @@ pub trait Data {
     fn publish(&mut self, slot: Slot);
     /// Takes the result from beside the generation.
     fn take_published(&mut self);
+    /// The bytes of this member's contribution to the next step, if that is a long Allreduce, too, and they are there already.
+    fn ahead(&self) -> Option<u32>;
+    /// Writes them into their slot.
+    fn put_ahead(&mut self, slot: Slot);
 }
 
 /// Room for a contribution.
@@ -104,6 +109,7 @@ pub struct Spec {
 const EPOCH_SHIFT: u32 = 21;
 const KIND_SHIFT: u32 = 18;
 pub const BYTES_MAX: u32 = 1 << KIND_SHIFT;
+const ALLREDUCE: u64 = 3;
 /// The kind of an exchange.
 const EXCHANGE: u64 = 4;
 /// The kind that a generation shows when the contributions did not fit together.
@@ -119,13 +125,17 @@ const fn flag(epoch: u64, spec: &Spec) -> u64 {
         Kind::Barrier => 0,
         Kind::Bcast { .. } => 1,
         Kind::Reduce { .. } => 2,
-        Kind::Allreduce => 3,
+        Kind::Allreduce => ALLREDUCE,
     };
     flag_of(epoch, kind, spec.bytes)
 }
 
 const fn flag_of(epoch: u64, kind: u64, bytes: u32) -> u64 {
     epoch << EPOCH_SHIFT | kind << KIND_SHIFT | bytes as u64
+}
+
+const fn slot_of(member: usize, epoch: u64) -> Slot {
+    Slot { member, parity: (epoch & 1) as usize, turn: epoch >> 1 }
 }
 
 const fn entered(epoch: u64) -> u64 {
@@ -163,6 +173,8 @@ pub struct Seat {
     /// All members are known to have left this step.
     all_left: u64,
     lent: [Lent; 2],
+    /// The last step whose contribution is in its slot before its time.
+    ahead: u64,
 }
 
 /// Where a step stands on this member.
@@ -182,7 +194,7 @@ impl Seat {
     pub fn new(me: usize, members: usize) -> Seat {
         assert!(me < members && members > 1);
         let lent = [Lent { epoch: 0, to: Whom::Nobody }; 2];
-        Seat { me, members, epoch: 1, arrived: 0, all_left: 0, lent }
+        Seat { me, members, epoch: 1, arrived: 0, all_left: 0, lent, ahead: 0 }
     }
 
     /// As if so many steps had been.
@@ -191,12 +203,8 @@ impl Seat {
         Seat { epoch: steps + 1, all_left: steps, ..self }
     }
 
-    fn own(&self) -> Slot {
-        self.of(self.me)
-    }
-
     fn of(&self, member: usize) -> Slot {
-        Slot { member, parity: (self.epoch & 1) as usize, turn: self.epoch >> 1 }
+        slot_of(member, self.epoch)
     }
 
     /// Goes on with a step as far as it can. `Some`: it has ended and the next one may begin.
@@ -207,7 +215,7 @@ impl Seat {
             *phase = Phase::Claim;
         }
         if *phase == Phase::Claim {
-            if self.gives(spec) && !self.give(spec, board, data) {
+            if self.gives(spec) && self.ahead != self.epoch && !self.give(spec, board, data) {
                 return None;
             }
             *phase = Phase::Await;
@@ -248,14 +256,32 @@ impl Seat {
         true
     }
 
-    /// This member's slot, when nobody can be reading what was there before.
+    /// This member's slot of this step, when nobody can be reading what was there before.
     fn claim(&mut self, board: &impl Board) -> Option<Slot> {
-        let slot = self.own();
+        self.claim_of(self.epoch, board)
+    }
+
+    fn claim_of(&mut self, epoch: u64, board: &impl Board) -> Option<Slot> {
+        let slot = slot_of(self.me, epoch);
         if !self.is_free(slot.parity, board) {
             return None;
         }
         self.lent[slot.parity].to = Whom::Nobody;
         Some(slot)
+    }
+
+    /// While this step waits: the contribution to the next one, as soon as it has room. The next step's flags are asked for once
+    /// it has begun, and nobody arrives there before this one has ended.
+    fn give_ahead(&mut self, board: &impl Board, data: &mut impl Data) {
+        let next = self.epoch + 1;
+        if self.ahead != next
+            && let Some(bytes) = data.ahead()
+            && let Some(slot) = self.claim_of(next, board)
+        {
+            data.put_ahead(slot);
+            board.slot(self.me, slot.parity).store(flag_of(next, ALLREDUCE, bytes), Release); // (A)
+            self.ahead = next;
+        }
     }
 
     fn is_free(&self, parity: usize, board: &impl Board) -> bool {
@@ -307,17 +333,16 @@ impl Seat {
     /// The last to arrive computes for all.
     fn finish_central(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Ended {
         let mut ended = Ended::Well;
+        let last = self.of(self.members - 1);
         if spec.kind == Kind::Allreduce {
             let wanted = flag(self.epoch, spec);
-            let parity = self.own().parity;
             // Relaxed would do: (B) has ordered the contributions.
-            if (0..self.members).any(|member| board.slot(member, parity).load(Acquire) != wanted) {
+            if (0..self.members).any(|member| board.slot(member, last.parity).load(Acquire) != wanted) {
                 ended = Ended::Mismatch;
             } else {
-                let last = self.of(self.members - 1);
                 (1..self.members).for_each(|member| data.fold(self.of(member - 1), self.of(member)));
-                data.take(last);
                 if spec.short {
+                    data.take(last);
                     data.publish(last);
                 }
             }
@@ -328,12 +353,17 @@ impl Seat {
         };
         board.generation().store(generation, Release); // (C)
         board.wake(Whom::All);
+        // The others need not wait for that: a long result is lent to all by its owner.
+        if spec.kind == Kind::Allreduce && !spec.short && ended == Ended::Well {
+            data.take(last);
+        }
         self.leave(spec, board, ended)
     }
 
     fn take_central(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
         let generation = board.generation().load(Acquire); // (C)
         if !is_of(generation, self.epoch) {
+            self.give_ahead(board, data);
             return None;
         }
         Raised(generation).then_well(spec, self.epoch, || match spec.kind {

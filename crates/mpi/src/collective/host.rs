@@ -141,10 +141,13 @@ pub struct Parts<'a> {
     pub from: Buffer,
     pub into: Buffer,
     pub folding: Option<Folding<'a>>,
+    /// The contribution to the next step, where both are an MPI_Allreduce's.
+    pub ahead: Buffer,
 }
 
 impl Parts<'_> {
-    pub const NONE: Parts<'static> = Parts { from: Buffer::EMPTY, into: Buffer::EMPTY, folding: None };
+    pub const NONE: Parts<'static> =
+        Parts { from: Buffer::EMPTY, into: Buffer::EMPTY, folding: None, ahead: Buffer::EMPTY };
 }
 
 /// The room of a slot for `bytes`, beside its flag or apart.
@@ -211,6 +214,16 @@ impl Data for Traffic<'_> {
 
     fn take_published(&mut self) {
         self.parts.into.copy_in(self.published());
+    }
+
+    fn ahead(&self) -> Option<u32> {
+        let bytes = self.parts.ahead.len();
+        (bytes > SHORT_BYTES as u64).then_some(bytes as u32)
+    }
+
+    fn put_ahead(&mut self, slot: Slot) {
+        let ahead = &self.parts.ahead;
+        ahead.copy_out(room(self.block, slot, ahead.len() as usize, false));
     }
 }
 

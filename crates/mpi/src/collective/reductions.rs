@@ -136,7 +136,7 @@ impl Vectors {
         let buffer = |at| datatype.memory(at, data.count).map(Buffer::Dense);
         let into = if receives { buffer(self.recv)? } else { Buffer::EMPTY };
         let folding = Some(Folding { reducer, datatype, count: data.count });
-        Some(Parts { from: buffer(self.send.unwrap_or(self.recv))?, into, folding })
+        Some(Parts { from: buffer(self.send.unwrap_or(self.recv))?, into, folding, ahead: Buffer::EMPTY })
     }
 
     /// These are all blocks, of `counts` elements. `None`: too long for a short step, or with gaps.

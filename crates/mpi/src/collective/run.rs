@@ -346,6 +346,7 @@ impl Run {
     /// The round's host step and its data.
     fn host_parts<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Kind, Parts<'a>) {
         let step = host_step_of(&self.schedule, self.round).expect("the round's only step");
+        let ahead = self.schedule.contributed_after(self.round);
         let Run { memory, reducer, .. } = self;
         let folding = |from: &Span| {
             let (reducer, datatype) = reducer.as_ref().zip(element).expect("a reduction has an operation");
@@ -355,15 +356,18 @@ impl Run {
             HostStep::Barrier => (Kind::Barrier, Parts::NONE),
             HostStep::Bcast { root, span } => {
                 let buffer = memory.buffer(span);
-                let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
+                let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
                 (Kind::Bcast { root: *root as usize }, parts)
             }
             HostStep::Reduce { root, from, into } => {
-                let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from) };
+                let (ahead, folding) = (Buffer::EMPTY, folding(from));
+                let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding, ahead };
                 (Kind::Reduce { root: *root as usize }, parts)
             }
             HostStep::Allreduce { from, into } => {
-                let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from) };
+                let ahead = ahead.map_or(Buffer::EMPTY, |next| memory.buffer(&next));
+                let parts =
+                    Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from), ahead };
                 (Kind::Allreduce, parts)
             }
             HostStep::Exchange { .. } => unreachable!("an exchange has data of its own"),

@@ -53,36 +53,45 @@ fn values(bytes: &[u8]) -> Vec<i64> {
 /// A member's step `n` of a mixture that all know; panics at a wrong value.
 fn mixed_step(host: &mut Host, reducer: &Reducer, me: usize, members: usize, n: usize, count: usize) {
     let datatype = Datatype::basic(Basic::Int64);
-    let count = 1 + (n * 7 + count) % count;
-    let contribution = |member: usize| (0..count).map(|i| (n * 1000 + member * 10 + i) as i64).collect::<Vec<_>>();
+    let count_of = |n: usize| 1 + (n * 7 + count) % count;
+    let of_step = |n: usize, member: usize| -> Vec<i64> {
+        (0..count_of(n)).map(|i| (n * 1000 + member * 10 + i) as i64).collect()
+    };
+    let kind_of = |n: usize| n * 2654435761 % 7;
+    let (count, contribution) = (count_of(n), |member| of_step(n, member));
     let total: Vec<i64> = (0..count).map(|i| (0..members).map(|m| contribution(m)[i]).sum()).collect();
     let mut send = bytes(&mut contribution(me));
+    let mut next = bytes(&mut of_step(n + 1, me));
+    let ahead = if kind_of(n + 1) >= 5 { Buffer::Dense(UserMem::of_slice(&mut next)) } else { Buffer::EMPTY };
     let mut recv = vec![0; count * 8];
     let from = Buffer::Dense(UserMem::of_slice(&mut send));
     let folding = Some(Folding { reducer, datatype, count: count as u64 });
     let root = n / 3 % members;
     let whole = UserMem::of_slice(&mut recv);
-    match n * 2654435761 % 7 {
+    match kind_of(n) {
         0 => assert_eq!(finish(host, Kind::Barrier, &Parts::NONE), Ended::Well),
         1 | 2 => {
-            let parts = Parts { from: from.clone(), into: from, folding: None };
+            let parts = Parts { from: from.clone(), into: from, ..Parts::NONE };
             assert_eq!(finish(host, Kind::Bcast { root }, &parts), Ended::Well);
             assert_eq!(values(&send), contribution(root), "broadcast {n}");
         }
         3 | 4 => {
             let into = if me == root { Buffer::Dense(whole) } else { Buffer::EMPTY };
-            assert_eq!(finish(host, Kind::Reduce { root }, &Parts { from, into, folding }), Ended::Well);
+            assert_eq!(
+                finish(host, Kind::Reduce { root }, &Parts { from, into, folding, ahead: Buffer::EMPTY }),
+                Ended::Well
+            );
             if me == root {
                 assert_eq!(values(&recv), total, "reduction {n}");
             }
         }
         5 => {
-            let parts = Parts { from: from.clone(), into: from, folding };
+            let parts = Parts { from: from.clone(), into: from, folding, ahead };
             assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
             assert_eq!(values(&send), total, "in place {n}");
         }
         _ => {
-            let parts = Parts { from, into: Buffer::Dense(whole), folding };
+            let parts = Parts { from, into: Buffer::Dense(whole), folding, ahead };
             assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
             assert_eq!(values(&recv), total, "allreduce {n}");
         }
@@ -171,7 +180,7 @@ fn the_fold_is_in_rank_order_and_the_same_for_all() {
                         let mut value = bytes(&mut [me as i64]);
                         let buffer = Buffer::Dense(UserMem::of_slice(&mut value));
                         let folding = Some(Folding { reducer, datatype: Datatype::basic(Basic::Int64), count: 1 });
-                        let parts = Parts { from: buffer.clone(), into: buffer, folding };
+                        let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
                         assert_eq!(finish(&mut host, Kind::Allreduce, &parts), Ended::Well);
                         assert_eq!(values(&value), [expected]);
                     }
@@ -197,7 +206,11 @@ fn calls_that_do_not_belong_together_are_found_out() {
                         let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
                         let datatype = Datatype::basic(Basic::Int64);
                         let folding = Some(Folding { reducer, datatype, count: len as u64 / 8 });
-                        finish(&mut host, kind, &Parts { from: buffer.clone(), into: buffer, folding })
+                        finish(
+                            &mut host,
+                            kind,
+                            &Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY },
+                        )
                     })
                 })
                 .collect();
@@ -217,7 +230,7 @@ fn a_giver_runs_ahead_two_steps_and_no_further() {
     let mut members = hosts(2);
     let mut data = [7u8; 4];
     let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
-    let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
+    let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
     let kind = Kind::Bcast { root: 0 };
     let spec = Host::spec(kind, &parts);
     let (root, reader) = members.split_at_mut(1);
@@ -254,7 +267,7 @@ fn a_member_that_died_within_a_step_is_lost_to_it_and_one_that_was_through_is_no
     let mut pair = hosts(2);
     let mut data = [7u8; 4];
     let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
-    let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
+    let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
     let spec = Host::spec(Kind::Bcast { root: 0 }, &parts);
     assert_eq!(pair[0].poll(&mut Phase::Enter.clone(), &spec, &parts), Some(Ended::Well));
     assert_eq!(pair[1].lost_among(|member| member == 0), None);
@@ -283,7 +296,7 @@ fn host_steps_take_microseconds() {
                     let buffer = Buffer::Dense(UserMem::of_slice(&mut value));
                     let datatype = Datatype::basic(Basic::Int64);
                     let folding = Some(Folding { reducer, datatype, count: 1 });
-                    let parts = Parts { from: buffer.clone(), into: buffer, folding };
+                    let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
                     let parts = if kind == Kind::Barrier { Parts::NONE } else { parts };
                     let spec = Host::spec(kind, &parts);
                     for _ in 0..STEPS {

@@ -55,7 +55,7 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
         if buffer.len() <= ALWAYS_BY_FLAGS
             && let Some(host) = desk.lean(way)
         {
-            let parts = Parts { from: buffer.clone(), into: buffer, folding: None };
+            let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
             let kind = Kind::Bcast { root: root as usize };
             return host::step(process, comm, host, name, kind, &parts).map(|()| Handle::NULL);
         }
