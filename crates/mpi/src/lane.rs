@@ -106,6 +106,9 @@ impl Lane {
         let mut packets = 0;
         while packets < BURST && self.channel.poll_from(peer, &mut self.core) {
             packets += 1;
+            if !self.core.engine.expects(peer) {
+                break;
+            }
         }
         if packets > 0 {
             self.settle();
@@ -453,6 +456,11 @@ impl Delivery for Core {
             None => self.counters.add(Counter::Strays as usize, 1),
         }
         self.take_effects();
+    }
+
+    #[inline]
+    fn expects(&self, from: Peer) -> bool {
+        self.engine.expects(from)
     }
 
     fn returned(&mut self, ticket: u32, taken: u64) {

@@ -155,23 +155,31 @@ const GLANCES: u32 = 64;
 /// Waits for a request that a blocking call made, and forgets it.
 pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
     let reason = || open_reason(process, call, lane, index);
-    let peer = process.lane(lane).enter().core.requests.get(index).named_peer();
-    process.wait_until(lane, reason, |lane| {
-        for _ in 0..CLOSE_TURNS {
-            if let Some((completed, _)) = take(lane, index, Then::End) {
-                return Some(completed.status);
-            }
-            let peer = peer.filter(|_| lane.is_quiet())?;
-            if !lane.progress_with(peer) {
-                std::hint::spin_loop();
-            }
-        }
-        None
-    })
+    process.wait_until(lane, reason, |lane| look_closely(lane, index)).0.status
 }
 
 /// Turns of polling the one peer that is waited for, before everything is looked at.
 const CLOSE_TURNS: u32 = 8;
+
+/// The result of a request that has ended, or that ends while its peer alone is looked at.
+#[inline]
+fn look_closely(lane: &mut Lane, index: u32) -> Option<(Completed, bool)> {
+    let ended = take(lane, index, Then::End);
+    if ended.is_some() || !lane.is_quiet() {
+        return ended;
+    }
+    let peer = lane.core.requests.get(index).named_peer()?;
+    for _ in 0..CLOSE_TURNS {
+        if !lane.progress_with(peer) {
+            std::hint::spin_loop();
+        } else if let Some(ended) = take(lane, index, Then::End) {
+            return Some(ended);
+        } else if !lane.is_quiet() {
+            return None;
+        }
+    }
+    None
+}
 
 /// What a rank says of the request that it sleeps for.
 fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> Waiting {
@@ -343,7 +351,7 @@ pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
 
 #[inline(never)]
 fn wait_open(process: &'static Process, name: &'static str, lane: LaneId, index: u32) -> (Completed, bool) {
-    process.wait_until(lane, || open_reason(process, name, lane, index), |lane| take(lane, index, Then::End))
+    process.wait_until(lane, || open_reason(process, name, lane, index), |lane| look_closely(lane, index))
 }
 
 /// MPI_Test and MPI_Request_get_status. `None`: not yet.

@@ -61,9 +61,17 @@ impl ShmPort {
         self.borrowed[from].keep(numbers, self.ends[from].rx.lines())
     }
 
+    /// Delivers packets of `from` as long as more are expected, but for the first.
     #[inline]
     pub(super) fn deliver_some(&mut self, from: usize, delivery: &mut dyn Delivery) -> usize {
-        (0..BURST).take_while(|_| self.deliver_next(from, delivery)).count()
+        let mut count = 0;
+        while count < BURST && self.deliver_next(from, delivery) {
+            count += 1;
+            if !delivery.expects(self.ranks[from]) {
+                break;
+            }
+        }
+        count
     }
 
     /// Delivers what those have sent who call for attention.

@@ -136,6 +136,7 @@ impl Engine {
         let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order, offered: None })));
         let Some(source) = want.source else {
             self.matchbox(want.context).post(op, &want, order);
+            self.any_source += 1;
             self.lengths.post(true);
             return (op, Posted::Waits);
         };
