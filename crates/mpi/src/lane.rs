@@ -10,7 +10,7 @@
 use crate::buffer::Buffer;
 use crate::by_peer::ByPeer;
 use crate::counters::Counter;
-use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place};
+use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place, Whole};
 use crate::outgoing::Outgoing;
 use crate::pt2pt::Target;
 use crate::request::Requests;
@@ -425,6 +425,30 @@ impl Core {
         }
     }
 
+    /// Most messages are whole, and their receives were posted: these pass no queue of effects.
+    #[inline]
+    fn deliver_whole(&mut self, envelope: Envelope, payload: &mut dyn Payload) {
+        if self.engine.is_lost(envelope.source) {
+            return self.counters.add(Counter::Strays as usize, 1);
+        }
+        match self.engine.arrive_whole(envelope) {
+            Whole::Ends { op, room, outcome } => {
+                let slot = &mut self.slots[op.0 as usize];
+                if let Body::Buffer(buffer) = &slot.body {
+                    buffer.place(0, room as usize, payload);
+                }
+                slot.body = Body::None;
+                if let Some(request) = slot.request.take() {
+                    self.requests.complete(request, outcome);
+                }
+            }
+            Whole::Placed(place) => self.put(place, payload),
+        }
+        if self.engine.has_effects() {
+            self.take_effects();
+        }
+    }
+
     fn count_packet(&mut self, packet: &Packet) {
         let counter = match packet {
             Packet::Offer { .. } => Counter::Offers,
@@ -449,6 +473,12 @@ fn memory_for(bytes: u64) -> Vec<u8> {
 
 impl Delivery for Core {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        if let Some(context) = wire::eager_context(&header, self.id) {
+            return self.deliver_whole(
+                Envelope { context, source: from, tag: header.b as i32, bytes: payload.len() as u64 },
+                payload,
+            );
+        }
         let place = wire::decode(&header, payload, self.id)
             .and_then(|packet| self.engine.arrive(from, packet, payload.len() as u64).ok());
         match place {

@@ -169,7 +169,7 @@ pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool
     if !lane.core.engine.quick_send(target.peer, bytes) {
         return false;
     }
-    if lane.channel.send_short(target.peer, wire::eager(target.context, target.tag), mem) {
+    if lane.channel.send_whole(target.peer, wire::eager(target.context, target.tag), mem) {
         lane.core.counters.add(Counter::Eager as usize, 1);
         lane.core.counters.add(Counter::BytesSent as usize, bytes);
         return true;
