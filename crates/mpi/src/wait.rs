@@ -171,7 +171,8 @@ fn look_closely(lane: &mut Lane, index: u32) -> bool {
     if request.is_over() {
         return true;
     }
-    let Some(peer) = request.named_peer().filter(|_| lane.is_quiet()) else { return false };
+    let is_active = matches!(request.state, State::Active(_));
+    let Some(peer) = request.named_peer().filter(|_| is_active && lane.is_quiet()) else { return false };
     for _ in 0..CLOSE_TURNS {
         if !lane.progress_with(peer) {
             std::hint::spin_loop();
@@ -351,26 +352,23 @@ pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
 /// Waits for a request. The status of one that ended well and has gone: most do, and of them nothing else is wanted.
 #[inline(always)]
 fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<Status> {
-    end_well(process, handle).or_else(|| {
-        until_over(process, name, handle);
-        end_well(process, handle)
-    })
-}
-
-#[inline(always)]
-fn end_well(process: &'static Process, handle: Handle) -> Option<Status> {
     match handle {
-        SENT => Some(Status::EMPTY),
-        NOTHING_RECEIVED => Some(Status::PROC_NULL),
-        _ => {
-            let mut lane = process.lane(lane_of(handle).ok()?).enter();
-            let index = lane.core.requests.find(handle).ok()?;
-            let (status, comm) = lane.core.requests.end_well(index)?;
-            drop(lane);
-            drop(comm); // whose last user may be this, and then enters the lane
-            Some(status)
-        }
+        SENT => return Some(Status::EMPTY),
+        NOTHING_RECEIVED => return Some(Status::PROC_NULL),
+        _ => {}
     }
+    let cell = process.lane(lane_of(handle).ok()?);
+    let mut lane = cell.enter();
+    let index = lane.core.requests.find(handle).ok()?;
+    if !lane.core.requests.get(index).is_over() && !look_closely(&mut lane, index) {
+        drop(lane);
+        until_over(process, name, handle);
+        lane = cell.enter();
+    }
+    let (status, comm) = lane.core.requests.end_well(index)?;
+    drop(lane);
+    drop(comm); // whose last user may be this, and then enters the lane
+    Some(status)
 }
 
 /// Waits until there is nothing to wait for: the request is over, inactive, or none.
