@@ -176,10 +176,9 @@ impl Lane {
                 self.channel.control(to, wire::encode(&packet));
             }
             Effect::Stream { op, to, message, from, until, placed } => {
-                let limits = &self.core.fabric.route(to).limits;
                 // By the whole, as the first packet was, so that all go the same way.
                 let frame = self.channel.piece(to, until as usize);
-                let piece = frame.unwrap_or_else(|| piece_of(limits, until, (until - from) as usize));
+                let piece = frame.unwrap_or_else(|| self.core.piece_to(to, until, (until - from) as usize));
                 let stream = Stream { op, to, message, at: from, until, piece, placed };
                 if self.lend(&stream) {
                     self.core.lent.push(stream);
@@ -310,6 +309,17 @@ impl Core {
             self.slots.resize_with(index + 1, || Slot { body: Body::None, request: None });
         }
         &mut self.slots[index]
+    }
+
+    /// How long the pieces of a stream to a peer are, where no frames say it.
+    pub(crate) fn piece_to(&self, to: Peer, total: u64, rest: usize) -> usize {
+        piece_of(&self.fabric.route(to).limits, total, rest)
+    }
+
+    /// Some message is on its way in pieces.
+    #[inline]
+    pub(crate) fn has_streams(&self) -> bool {
+        !self.streams.is_empty()
     }
 
     /// Calls `f` with the bytes `at .. at + len` of a send.

@@ -379,6 +379,12 @@ impl Engine {
         true
     }
 
+    /// The same for a message that is pushed in several packets at once: its serial number.
+    #[inline]
+    pub fn quick_push(&mut self, to: Peer, bytes: u64) -> Option<u32> {
+        self.quick_send(to, bytes).then(|| self.peers[to.index()].sent)
+    }
+
     /// Takes back a `quick_send` whose packet the device refused.
     #[inline]
     pub fn undo_quick_send(&mut self, to: Peer, bytes: u64) {
