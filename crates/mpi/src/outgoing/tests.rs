@@ -157,8 +157,8 @@ fn a_push_that_finds_no_room_midway_ends_at_once_and_comes_whole() {
     let to = target(ME);
     let mut sent: Vec<Vec<u8>> = (0..MANY).map(|i| (0..200).map(|byte| (i * 7 + byte) as u8).collect()).collect();
     sent[0].truncate(8); // one packet, so that the device is full after the front of a message
-    let ends = |lane: &mut Lane, bytes: &mut Vec<u8>| send_at_once(lane, &to, UserMem::of_slice(bytes));
-    let taken = sent.iter_mut().take_while(|bytes| ends(&mut lane, bytes)).count();
+    let ends = |bytes: &mut Vec<u8>| send_at_once(&mut lane, &to, UserMem::of_slice(bytes));
+    let taken = sent.iter_mut().map(ends).take_while(|&ends| ends).count();
     assert!(lane.core.has_streams(), "the device took whole messages only, {taken} of them");
     assert_eq!(count(&lane, Counter::Pushed), taken as u64 - 1);
     let expected: Vec<_> = sent[..taken].to_vec();
