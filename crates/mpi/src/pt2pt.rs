@@ -167,7 +167,7 @@ pub(crate) fn send_at_once(lane: &mut Lane, target: &Target, mem: UserMem) -> bo
         return false;
     }
     if bytes > lane.core.engine.limits().packet {
-        return lane.push_whole(target, mem);
+        return lane.push_whole(*target, mem);
     }
     if !lane.core.engine.quick_send(target.peer, bytes) {
         return false;
