@@ -159,19 +159,24 @@ pub struct Handles {
 const FEW: usize = 32;
 
 impl Handles {
+    /// None yet.
+    pub const NONE: Handles = Handles { few: [Handle::NULL; FEW], many: Vec::new(), count: 0 };
+
+    /// Reads them where it is: to move so much costs more than many a call.
+    ///
     /// # Safety
     /// `count` handles at `at` may be read.
-    pub unsafe fn read<H: CHandle>(at: *const H, count: c_int, name: &'static str) -> Result<Handles> {
+    pub unsafe fn read<H: CHandle>(&mut self, at: *const H, count: c_int, name: &'static str) -> Result<&mut [Handle]> {
         // SAFETY: the caller's promise.
         let from = unsafe { array(at, self::count(count)?, name) }?;
-        let mut all = Handles { few: [Handle::NULL; FEW], many: Vec::new(), count: from.len() };
-        if all.count > FEW {
-            all.many = vec![Handle::NULL; all.count];
+        self.count = from.len();
+        if self.count > FEW {
+            self.many = vec![Handle::NULL; self.count];
         }
-        for (to, from) in all.as_slice().iter_mut().zip(from) {
+        for (to, from) in self.as_slice().iter_mut().zip(from) {
             *to = handle(*from)?;
         }
-        Ok(all)
+        Ok(self.as_slice())
     }
 
     pub fn as_slice(&mut self) -> &mut [Handle] {

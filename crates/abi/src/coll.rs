@@ -118,7 +118,7 @@ pub(crate) unsafe fn typed<'a>(
     at: *const c_void,
     counts: *const impl Int,
     displs: *const impl Int,
-    datatypes: &'a mut Handles,
+    datatypes: &'a [Handle],
     ranks: usize,
     names: [&'static str; 2],
 ) -> hawser_base::Result<TypedBuf<'a>> {
@@ -126,7 +126,7 @@ pub(crate) unsafe fn typed<'a>(
     unsafe {
         let (counts, displs) = (array(counts, ranks, names[0])?, array(displs, ranks, names[1])?);
         let at = UserPtr::new(at.cast());
-        Ok(TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes: datatypes.as_slice() })
+        Ok(TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes })
     }
 }
 
@@ -375,13 +375,15 @@ pub unsafe fn alltoallw<A: Abi>(
     not_in_place::<A>(recv_at)?;
     // SAFETY: the caller's buffers and arrays of `ranks` entries.
     unsafe {
-        let mut taken = Handles::read(recv_types, ranks as c_int, "recvtypes")?;
-        let recv = typed(recv_at, recv_counts, recv_displs, &mut taken, ranks, ["recvcounts", "rdispls"])?;
+        let mut taken = Handles::NONE;
+        let taken = taken.read(recv_types, ranks as c_int, "recvtypes")?;
+        let recv = typed(recv_at, recv_counts, recv_displs, taken, ranks, ["recvcounts", "rdispls"])?;
         if in_place::<A>(send_at) {
             return Ok(collective::alltoallw(way, None, &recv, on)?);
         }
-        let mut given = Handles::read(send_types, ranks as c_int, "sendtypes")?;
-        let send = typed(send_at, send_counts, send_displs, &mut given, ranks, ["sendcounts", "sdispls"])?;
+        let mut given = Handles::NONE;
+        let given = given.read(send_types, ranks as c_int, "sendtypes")?;
+        let send = typed(send_at, send_counts, send_displs, given, ranks, ["sendcounts", "sdispls"])?;
         Ok(collective::alltoallw(way, Some(&send), &recv, on)?)
     }
 }

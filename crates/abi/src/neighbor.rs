@@ -124,10 +124,12 @@ pub unsafe fn neighbor_alltoallw<A: Abi>(
     not_in_place::<A>(recv_at)?;
     // SAFETY: the caller's buffers and arrays of `out` and of `into` entries.
     unsafe {
-        let mut given = Handles::read(send_types, out as c_int, "sendtypes")?;
-        let mut taken = Handles::read(recv_types, into as c_int, "recvtypes")?;
-        let send = typed(send_at, send_counts, send_displs, &mut given, out, ["sendcounts", "sdispls"])?;
-        let recv = typed(recv_at, recv_counts, recv_displs, &mut taken, into, ["recvcounts", "rdispls"])?;
+        let mut given = Handles::NONE;
+        let given = given.read(send_types, out as c_int, "sendtypes")?;
+        let mut taken = Handles::NONE;
+        let taken = taken.read(recv_types, into as c_int, "recvtypes")?;
+        let send = typed(send_at, send_counts, send_displs, given, out, ["sendcounts", "sdispls"])?;
+        let recv = typed(recv_at, recv_counts, recv_displs, taken, into, ["recvcounts", "rdispls"])?;
         Ok(collective::neighbor_alltoallw(way, &send, &recv, handle(on)?)?)
     }
 }

@@ -112,8 +112,8 @@ unsafe fn over<H: CHandle, R>(
 ) -> Result<R> {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut handles = Handles::read(at, count, "array_of_requests")?;
-        let found = look(handles.as_slice());
+        let mut handles = Handles::NONE;
+        let found = look(handles.read(at, count, "array_of_requests")?);
         if then == Then::End {
             handles.write_back(at.cast_mut());
         }
@@ -395,9 +395,9 @@ pub unsafe fn start<A: Abi>(request: *mut A::Request) -> Result {
 /// # Safety
 /// The contract of MPI_Startall.
 pub unsafe fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> Result {
+    let mut handles = Handles::NONE;
     // SAFETY: the caller's array.
-    let mut handles = unsafe { Handles::read(requests, count, "array_of_requests") }?;
-    for &mut request in handles.as_slice() {
+    for &mut request in unsafe { handles.read(requests, count, "array_of_requests") }? {
         persistent::start(request)?;
     }
     Ok(())

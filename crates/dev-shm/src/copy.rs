@@ -65,6 +65,19 @@ pub unsafe fn exactly<const LEN: usize>(to: *mut u8, from: *const u8) {
     unsafe { std::ptr::copy_nonoverlapping(from, to, LEN) }
 }
 
+/// Asks for the line at `at`, without waiting for it. Any address will do: nothing is read.
+#[inline(always)]
+pub fn fetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch has no effect but on caches, and never fails.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
 /// Copies any length.
 ///
 /// # Safety

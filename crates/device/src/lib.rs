@@ -166,6 +166,12 @@ pub trait Payload {
 pub trait Delivery {
     /// A packet of `from`. It must not send: what it wants to send it notes for later.
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload);
+    /// Whether another packet of `from` is waited for. If not, the next is best left where it lies for now: its receive may be posted
+    /// before it is looked for again, and it need not be kept meanwhile.
+    fn expects(&self, from: Peer) -> bool {
+        let _ = from;
+        true
+    }
     /// Nothing will come from `peer` any more, and nothing will reach it. Said once.
     fn lost(&mut self, peer: Peer);
     /// What was lent (`Port::lend`) is the program's again: so many bytes of its front are the receiver's, the rest is to be sent

@@ -10,7 +10,7 @@
 use crate::buffer::Buffer;
 use crate::by_peer::ByPeer;
 use crate::counters::Counter;
-use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place};
+use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place, Whole};
 use crate::outgoing::Outgoing;
 use crate::pt2pt::Target;
 use crate::request::Requests;
@@ -106,6 +106,9 @@ impl Lane {
         let mut packets = 0;
         while packets < BURST && self.channel.poll_from(peer, &mut self.core) {
             packets += 1;
+            if !self.core.engine.expects(peer) {
+                break;
+            }
         }
         if packets > 0 {
             self.settle();
@@ -173,10 +176,9 @@ impl Lane {
                 self.channel.control(to, wire::encode(&packet));
             }
             Effect::Stream { op, to, message, from, until, placed } => {
-                let limits = &self.core.fabric.route(to).limits;
                 // By the whole, as the first packet was, so that all go the same way.
                 let frame = self.channel.piece(to, until as usize);
-                let piece = frame.unwrap_or_else(|| piece_of(limits, until, (until - from) as usize));
+                let piece = frame.unwrap_or_else(|| self.core.piece_to(to, until, (until - from) as usize));
                 let stream = Stream { op, to, message, at: from, until, piece, placed };
                 if self.lend(&stream) {
                     self.core.lent.push(stream);
@@ -309,6 +311,17 @@ impl Core {
         &mut self.slots[index]
     }
 
+    /// How long the pieces of a stream to a peer are, where no frames say it.
+    pub(crate) fn piece_to(&self, to: Peer, total: u64, rest: usize) -> usize {
+        piece_of(&self.fabric.route(to).limits, total, rest)
+    }
+
+    /// Some message is on its way in pieces.
+    #[inline]
+    pub(crate) fn has_streams(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
     /// Calls `f` with the bytes `at .. at + len` of a send.
     pub fn with_source<R>(&mut self, op: Op, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
         self.slot(op).body.source(at, len, f)
@@ -422,6 +435,30 @@ impl Core {
         }
     }
 
+    /// Most messages are whole, and their receives were posted: these pass no queue of effects.
+    #[inline]
+    fn deliver_whole(&mut self, envelope: Envelope, payload: &mut dyn Payload) {
+        if self.engine.is_lost(envelope.source) {
+            return self.counters.add(Counter::Strays as usize, 1);
+        }
+        match self.engine.arrive_whole(envelope) {
+            Whole::Ends { op, room, outcome } => {
+                let slot = &mut self.slots[op.0 as usize];
+                if let Body::Buffer(buffer) = &slot.body {
+                    buffer.place(0, room as usize, payload);
+                }
+                slot.body = Body::None;
+                if let Some(request) = slot.request.take() {
+                    self.requests.complete(request, outcome);
+                }
+            }
+            Whole::Placed(place) => self.put(place, payload),
+        }
+        if self.engine.has_effects() {
+            self.take_effects();
+        }
+    }
+
     fn count_packet(&mut self, packet: &Packet) {
         let counter = match packet {
             Packet::Offer { .. } => Counter::Offers,
@@ -446,6 +483,12 @@ fn memory_for(bytes: u64) -> Vec<u8> {
 
 impl Delivery for Core {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        if let Some(context) = wire::eager_context(&header, self.id) {
+            return self.deliver_whole(
+                Envelope { context, source: from, tag: header.b as i32, bytes: payload.len() as u64 },
+                payload,
+            );
+        }
         let place = wire::decode(&header, payload, self.id)
             .and_then(|packet| self.engine.arrive(from, packet, payload.len() as u64).ok());
         match place {
@@ -453,6 +496,11 @@ impl Delivery for Core {
             None => self.counters.add(Counter::Strays as usize, 1),
         }
         self.take_effects();
+    }
+
+    #[inline]
+    fn expects(&self, from: Peer) -> bool {
+        self.engine.expects(from)
     }
 
     fn returned(&mut self, ticket: u32, taken: u64) {

@@ -12,8 +12,8 @@ use crate::lane::{Body, Core, Lane};
 use crate::matching::{Envelope, Key, Outcome, Packet, SendSpec, Start};
 use crate::pt2pt::Target;
 use crate::wire;
-use hawser_base::{Class, Peer};
-use hawser_device::PREFIX_MAX;
+use hawser_base::{Class, Peer, UserMem};
+use hawser_device::{PREFIX_MAX, Source};
 
 /// A send that the engine does not know yet.
 pub struct Outgoing {
@@ -45,6 +45,39 @@ impl Lane {
         if self.core.engine.has_effects() {
             self.settle();
         }
+    }
+
+    /// Pushes a message of several packets for which there seems to be room now: it ends here, without a request. What finds no room
+    /// nevertheless is kept as a buffered send is, at most one message of all. False: nothing was sent.
+    #[inline(never)]
+    pub(crate) fn push_whole(&mut self, to: Target, mem: UserMem) -> bool {
+        let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
+        let limits = *self.core.engine.limits();
+        let is_free = bytes <= limits.eager && !self.core.has_streams() && self.channel.piece(peer, len).is_none();
+        if !is_free || !self.channel.has_room(peer, len + PREFIX_MAX) || self.core.expose(peer, mem).is_some() {
+            return false;
+        }
+        let Some(message) = self.core.engine.quick_push(peer, bytes) else { return false };
+        let control = wire::encode(&Packet::Push { context: to.context, tag: to.tag, bytes });
+        let mut at = (limits.first as usize).min(self.channel.longest(peer) - wire::PUSH_PREFIX);
+        if !self.channel.send(peer, control.header, control.prefix(), Source::Mem(mem.slice(0, at))) {
+            self.core.engine.undo_quick_send(peer, bytes);
+            return false;
+        }
+        let piece = self.core.piece_to(peer, bytes, len - at);
+        while at < len {
+            let part = mem.slice(at, piece.min(len - at));
+            if !self.channel.send(peer, wire::data(message, at as u64), &[], Source::Mem(part)) {
+                let op = self.core.engine.push_rest(peer, to.context, to.tag, bytes, at as u64);
+                self.core.bind(op, Body::Held(Buffer::Dense(mem).to_vec()), None);
+                self.carry_out();
+                break;
+            }
+            at += part.len();
+        }
+        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        self.core.counters.add(Counter::Pushed as usize, 1);
+        true
     }
 
     /// Starts sends that wait, as far as there is room. Whether there was any.

@@ -112,7 +112,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
         &counted
     };
     let Some((target, mem)) = lean_target(comm, buf, dest, tag) else { return false };
-    send_short(&mut process.lane(comm.lane()).enter(), &target, mem)
+    send_at_once(&mut process.lane(comm.lane()).enter(), &target, mem)
 }
 
 /// Where a lean send goes to, and what.
@@ -149,7 +149,7 @@ fn begin_send(
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
     if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous)
-        && send_short(&mut lane, &target, *mem)
+        && send_at_once(&mut lane, &target, *mem)
     {
         return Ok(None);
     }
@@ -159,17 +159,20 @@ fn begin_send(
     Ok(Some(Begun { lane: lane_id, request, handle: lane.core.requests.handle(request) }))
 }
 
-/// A short send as one packet, if nothing speaks against it now.
+/// A send that ends at once: one packet, or pushed into room that there is, if nothing speaks against it now.
 #[inline(always)]
-pub(crate) fn send_short(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
+pub(crate) fn send_at_once(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
     let bytes = mem.len() as u64;
-    if bytes > lane.core.engine.limits().packet || !lane.due.is_empty() {
+    if !lane.due.is_empty() {
         return false;
+    }
+    if bytes > lane.core.engine.limits().packet {
+        return lane.push_whole(*target, mem);
     }
     if !lane.core.engine.quick_send(target.peer, bytes) {
         return false;
     }
-    if lane.channel.send_short(target.peer, wire::eager(target.context, target.tag), mem) {
+    if lane.channel.send_whole(target.peer, wire::eager(target.context, target.tag), mem) {
         lane.core.counters.add(Counter::Eager as usize, 1);
         lane.core.counters.add(Counter::BytesSent as usize, bytes);
         return true;
@@ -402,7 +405,7 @@ fn sendrecv_lean(
     let (target, sent) = lean_target(&comm, out, dest, send_tag)?;
     let (want, from, mem) = lean_want(&comm, into, source, recv_tag)?;
     let mut lane = process.lane(comm.lane()).enter();
-    if is_long(&lane, from, mem) || !send_short(&mut lane, &target, sent) {
+    if is_long(&lane, from, mem) || !send_at_once(&mut lane, &target, sent) {
         return None;
     }
     let direct = recv_direct(process, &mut lane, &want, from, mem, source);

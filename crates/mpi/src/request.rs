@@ -91,7 +91,14 @@ impl Request {
         u32::try_from(self.rank).ok().and_then(|rank| self.comm.counterparts().peer(rank))
     }
 
+    /// It has ended, well or not.
+    #[inline(always)]
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Ended(_) | State::Done(_))
+    }
+
     /// The status of an ended operation.
+    #[inline]
     pub fn status(&self) -> Option<Status> {
         let outcome = match &self.state {
             State::Ended(outcome) => outcome,
@@ -204,6 +211,7 @@ impl Requests {
         self.entries[index as usize].request.as_mut().expect("a request's number is used while it lives")
     }
 
+    #[inline]
     pub fn remove(&mut self, index: u32) -> Request {
         let entry = &mut self.entries[index as usize];
         if index < GUARDED {
@@ -213,6 +221,18 @@ impl Requests {
             self.free_beyond.push(index);
         }
         entry.request.take().expect("a request's number is used while it lives")
+    }
+
+    /// Takes out one that has ended without error and goes: its status, and its communicator, to be let go outside of the lane.
+    #[inline(always)]
+    pub fn end_well(&mut self, index: u32) -> Option<(Status, CommRef)> {
+        let request = self.get(index);
+        let goes = request.recipe.is_none() && request.general.is_none();
+        let status = match request.state {
+            State::Ended(Outcome { error: None, .. }) if goes => request.status()?,
+            _ => return None,
+        };
+        Some((status, self.remove(index).comm))
     }
 
     pub fn handle(&self, index: u32) -> Handle {

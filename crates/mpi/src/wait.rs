@@ -155,23 +155,35 @@ const GLANCES: u32 = 64;
 /// Waits for a request that a blocking call made, and forgets it.
 pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
     let reason = || open_reason(process, call, lane, index);
-    let peer = process.lane(lane).enter().core.requests.get(index).named_peer();
     process.wait_until(lane, reason, |lane| {
-        for _ in 0..CLOSE_TURNS {
-            if let Some((completed, _)) = take(lane, index, Then::End) {
-                return Some(completed.status);
-            }
-            let peer = peer.filter(|_| lane.is_quiet())?;
-            if !lane.progress_with(peer) {
-                std::hint::spin_loop();
-            }
-        }
-        None
+        look_closely(lane, index)
+            .then(|| take(lane, index, Then::End).expect("a request that is over is taken").0.status)
     })
 }
 
 /// Turns of polling the one peer that is waited for, before everything is looked at.
 const CLOSE_TURNS: u32 = 8;
+
+/// Whether a request is over, or is after its peer alone was looked at.
+#[inline]
+fn look_closely(lane: &mut Lane, index: u32) -> bool {
+    let request = lane.core.requests.get(index);
+    if request.is_over() {
+        return true;
+    }
+    let is_active = matches!(request.state, State::Active(_));
+    let Some(peer) = request.named_peer().filter(|_| is_active && lane.is_quiet()) else { return false };
+    for _ in 0..CLOSE_TURNS {
+        if !lane.progress_with(peer) {
+            std::hint::spin_loop();
+        } else if lane.core.requests.get(index).is_over() {
+            return true;
+        } else if !lane.is_quiet() {
+            return false;
+        }
+    }
+    false
+}
 
 /// What a rank says of the request that it sleeps for.
 fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> Waiting {
@@ -293,7 +305,7 @@ enum Look {
     Ended(Completed),
     /// It is inactive or null.
     Nothing,
-    NotYet(LaneId, u32),
+    NotYet,
 }
 
 impl Look {
@@ -302,7 +314,7 @@ impl Look {
         match self {
             Look::Ended(completed) => Some(completed),
             Look::Nothing => Some(Completed::NOTHING),
-            Look::NotYet(..) => None,
+            Look::NotYet => None,
         }
     }
 }
@@ -315,7 +327,7 @@ fn look(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Lo
         Found::Now(completed) => (completed, then == Then::End),
         Found::Open(lane, index) => match take(&mut process.lane(lane).enter(), index, then) {
             Some(ended) => ended,
-            None => return Ok(Look::NotYet(lane, index)),
+            None => return Ok(Look::NotYet),
         },
     };
     if gone {
@@ -328,22 +340,50 @@ fn look(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Lo
 #[inline]
 pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
     let process = process::get()?;
-    match look(process, handle, Then::End)? {
-        Look::Ended(completed) => Ok(completed),
-        Look::Nothing => Ok(Completed::NOTHING),
-        Look::NotYet(lane, index) => {
-            let (completed, gone) = wait_open(process, name, lane, index);
-            if gone {
-                *handle = Handle::NULL;
-            }
-            Ok(completed)
+    match end(process, name, *handle) {
+        Some(status) => {
+            *handle = Handle::NULL;
+            Ok(Completed::of(status, None))
         }
+        None => end_otherwise(process, handle),
     }
 }
 
+/// Waits for a request. The status of one that ended well and has gone: most do, and of them nothing else is wanted.
+#[inline(always)]
+fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<Status> {
+    match handle {
+        SENT => return Some(Status::EMPTY),
+        NOTHING_RECEIVED => return Some(Status::PROC_NULL),
+        _ => {}
+    }
+    let cell = process.lane(lane_of(handle).ok()?);
+    let mut lane = cell.enter();
+    let index = lane.core.requests.find(handle).ok()?;
+    if !lane.core.requests.get(index).is_over() && !look_closely(&mut lane, index) {
+        drop(lane);
+        until_over(process, name, handle);
+        lane = cell.enter();
+    }
+    let (status, comm) = lane.core.requests.end_well(index)?;
+    drop(lane);
+    drop(comm); // whose last user may be this, and then enters the lane
+    Some(status)
+}
+
+/// Waits until there is nothing to wait for: the request is over, inactive, or none.
 #[inline(never)]
-fn wait_open(process: &'static Process, name: &'static str, lane: LaneId, index: u32) -> (Completed, bool) {
-    process.wait_until(lane, || open_reason(process, name, lane, index), |lane| take(lane, index, Then::End))
+fn until_over(process: &'static Process, name: &'static str, handle: Handle) {
+    if let Ok(Found::Open(lane, index)) = find(process, handle) {
+        let reason = || open_reason(process, name, lane, index);
+        process.wait_until(lane, reason, |lane| look_closely(lane, index).then_some(()));
+    }
+}
+
+/// The end of a request that did not end well, is none, or does not go.
+#[inline(never)]
+fn end_otherwise(process: &'static Process, handle: &mut Handle) -> Result<Completed> {
+    Ok(look(process, handle, Then::End)?.ended().expect("it was waited for"))
 }
 
 /// MPI_Test and MPI_Request_get_status. `None`: not yet.
@@ -370,10 +410,17 @@ pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles
 
 /// MPI_Waitall: `each` gets every request's number and result, in order.
 pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<()> {
+    let process = process::get()?;
     check_all(handles)?;
-    let _attending = process::get()?.attend(); // once, not for each of them
+    let _attending = process.attend(); // once, not for each of them
     for (i, handle) in handles.iter_mut().enumerate() {
-        each(i, wait("MPI_Waitall", handle)?);
+        match end(process, "MPI_Waitall", *handle) {
+            Some(status) => {
+                *handle = Handle::NULL;
+                each(i, Completed::of(status, None));
+            }
+            None => each(i, end_otherwise(process, handle)?),
+        }
     }
     Ok(())
 }
@@ -428,7 +475,7 @@ fn poll_any(process: &'static Process, handles: &mut [Handle], then: Then) -> Re
         match look(process, handle, then)? {
             Look::Ended(completed) => return Ok(Any::Ended(i, completed)),
             Look::Nothing => {}
-            Look::NotYet(..) => active = true,
+            Look::NotYet => active = true,
         }
     }
     Ok(if active { Any::NotYet } else { Any::NoneActive })
@@ -489,7 +536,7 @@ fn poll_some(
                 ended += 1;
             }
             Look::Nothing => {}
-            Look::NotYet(..) => active = true,
+            Look::NotYet => active = true,
         }
     }
     Ok((active || ended > 0).then_some(ended))

@@ -35,6 +35,13 @@ pub fn is_eager(header: &Header, context: Context) -> bool {
     header.kind == EAGER && header.a == context.0
 }
 
+/// The context of such a message that came on `lane`.
+#[inline(always)]
+pub fn eager_context(header: &Header, lane: Lane) -> Option<Context> {
+    let context = Context(header.a);
+    (header.kind == EAGER && context.lane() == lane).then_some(context)
+}
+
 /// The header of a piece of a stream.
 #[inline]
 pub fn data(message: u32, at: u64) -> Header {

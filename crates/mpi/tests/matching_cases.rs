@@ -820,3 +820,31 @@ fn packets_that_fit_nothing_are_stray() {
     e.arrive(PEER, Packet::Stale { number: 77 }, 0).unwrap();
     assert_eq!(e.recv_claimed(Op(99), 9), None);
 }
+
+mod expects {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_waited_for_while_a_receive_may_take_its_message_or_bytes_are_to_come() {
+        let mut e = engine();
+        assert!(!e.expects(PEER));
+        for room in [1, 9] {
+            // The longer one is offered.
+            e.post_recv(from(PEER, 1), room);
+            assert!(e.expects(PEER) && !e.expects(OTHER));
+            e.arrive(PEER, eager(1), 1).unwrap();
+            assert!(!e.expects(PEER));
+        }
+        let (op, _) = e.post_recv(anyone(1), 9);
+        assert!(e.expects(PEER) && e.expects(OTHER));
+        assert!(e.cancel_recv(op) && !e.expects(PEER));
+        e.post_recv(anyone(1), 9);
+        e.arrive(OTHER, Packet::Push { context: CONTEXT, tag: 1, bytes: 4 }, 2).unwrap();
+        assert!(e.expects(OTHER) && !e.expects(PEER), "the rest of the message is to come");
+        e.arrive(OTHER, Packet::Data { message: 1, at: 2 }, 2).unwrap();
+        assert!(!e.expects(OTHER));
+        e.post_recv(from(OTHER, 1), 1);
+        e.lost(OTHER);
+        assert!(!e.expects(OTHER));
+    }
+}

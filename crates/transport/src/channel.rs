@@ -74,11 +74,25 @@ impl Channel {
         self.ports[self.ways[to.index()].device as usize].piece(to, total)
     }
 
-    /// The leanest send. False: too long, refused, or something waits before it.
+    /// The leanest send, of what fits one packet. False: too long, refused, or something waits before it.
     #[inline(always)]
-    pub fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
+    pub fn send_whole(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
         let way = &self.ways[to.index()];
-        bytes.len() < way.short_now as usize && self.ports[way.device as usize].send_short(to, header, bytes).is_ok()
+        if bytes.len() < way.short_now as usize {
+            return self.ports[way.device as usize].send_short(to, header, bytes).is_ok();
+        }
+        self.send_longer(to, header, bytes)
+    }
+
+    #[inline(never)]
+    fn send_longer(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
+        let way = &self.ways[to.index()];
+        let port = &mut self.ports[way.device as usize];
+        way.short_now > 0
+            && !way.lost
+            && bytes.len() <= way.longest as usize
+            && port.piece(to, bytes.len()).is_none() // frames say themselves what fits
+            && port.send(to, header, &[], Source::Mem(bytes)).is_ok()
     }
 
     /// Sends a packet with payload. False: refused now, nothing was sent. To a lost peer it vanishes.
@@ -240,7 +254,7 @@ mod tests {
     }
 
     fn short(channel: &mut Channel, to: u32, a: u32) -> bool {
-        channel.send_short(Peer(to), header(a), UserMem::of_slice(&mut [0; 10]))
+        channel.send_whole(Peer(to), header(a), UserMem::of_slice(&mut [0; 10]))
     }
 
     #[test]
@@ -251,7 +265,7 @@ mod tests {
         channel.control(Peer(0), Control::new(header(2), &[7; PREFIX_MAX]));
         far[0].lock().unwrap().refusal = None;
         assert!(!channel.is_flushed() && !channel.has_room(Peer(0), 0));
-        assert!(!channel.send_short(Peer(0), header(9), UserMem::EMPTY), "not even one without payload");
+        assert!(!channel.send_whole(Peer(0), header(9), UserMem::EMPTY), "not even one without payload");
         assert!(!short(&mut channel, 0, 9) && !channel.send(Peer(0), header(9), &[], Source::None));
         assert!(short(&mut channel, 1, 5), "another peer is not held up");
         channel.control(Peer(0), Control::new(header(3), &[]));
@@ -287,10 +301,10 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_beyond_the_shortest_kind_is_not_sent_leanly() {
+    fn a_payload_beyond_one_packet_is_not_sent_leanly() {
         let (mut channel, far) = channel();
-        assert!(!channel.send_short(Peer(0), header(1), UserMem::of_slice(&mut [0; 101])));
-        assert!(channel.send_short(Peer(0), header(2), UserMem::of_slice(&mut [0; 100])));
+        assert!(!channel.send_whole(Peer(0), header(1), UserMem::of_slice(&mut [0; 200 - PREFIX_MAX + 1])));
+        assert!(channel.send_whole(Peer(0), header(2), UserMem::of_slice(&mut [0; 200 - PREFIX_MAX])));
         assert_eq!(far[0].lock().unwrap().sent, [(Peer(0), 2)]);
     }
 }

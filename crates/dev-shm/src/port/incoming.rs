@@ -4,6 +4,7 @@
 
 use super::{BURST, LONGEST_IN_LINES, ShmPort, State};
 use crate::attention::Change;
+use crate::copy;
 use crate::line::{self, FRONT};
 use crate::memory::Memory;
 use crate::payload::{InChunks, InLines};
@@ -29,6 +30,10 @@ impl ShmPort {
             let pool = self.area.bytes(self.layout.pool(owner, self.lane), CHUNK << u8::BITS).as_ptr();
             // SAFETY: a pool has room for every number of a byte, and `area` keeps it mapped.
             let mut payload = unsafe { InChunks::new(cursor, word, pool) };
+            let mut next = cursor;
+            next.step();
+            // Of a stream it is there by now, in the peer's cache, and comes while this packet is copied.
+            next.read(|body| copy::fetch(body));
             delivery.deliver(peer, header, &mut payload);
             let given_back = self.let_go(from, home, payload.numbers());
             self.take(from, 1, given_back);
@@ -61,9 +66,17 @@ impl ShmPort {
         self.borrowed[from].keep(numbers, self.ends[from].rx.lines())
     }
 
+    /// Delivers packets of `from` as long as more are expected, but for the first.
     #[inline]
     pub(super) fn deliver_some(&mut self, from: usize, delivery: &mut dyn Delivery) -> usize {
-        (0..BURST).take_while(|_| self.deliver_next(from, delivery)).count()
+        let mut count = 0;
+        while count < BURST && self.deliver_next(from, delivery) {
+            count += 1;
+            if !delivery.expects(self.ranks[from]) {
+                break;
+            }
+        }
+        count
     }
 
     /// Delivers what those have sent who call for attention.

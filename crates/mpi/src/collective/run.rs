@@ -480,7 +480,7 @@ impl Starting<'_> {
         let buffer = self.memory.buffer(from);
         let to = Target { peer: self.peer(rank), context: self.team.context, tag: self.team.tag };
         if let Buffer::Dense(mem) = buffer
-            && pt2pt::send_short(self.lane, &to, mem)
+            && pt2pt::send_at_once(self.lane, &to, mem)
         {
             return;
         }

@@ -15,7 +15,13 @@ impl Engine {
         match packet {
             Packet::Eager { context, tag } => {
                 let envelope = Envelope { context, source: from, tag, bytes: payload };
-                Ok(self.message(envelope, Kind::Whole, payload, cost(payload)))
+                Ok(match self.arrive_whole(envelope) {
+                    Whole::Ends { op, room, outcome } => {
+                        self.effects.push_back(Effect::Complete { op, outcome });
+                        Place::Into { op, at: 0, room }
+                    }
+                    Whole::Placed(place) => place,
+                })
             }
             // More than the window cannot be pushed, and is not made room for.
             Packet::Push { context, tag, bytes } if payload <= bytes && cost(bytes) <= self.limits.window => {
@@ -61,6 +67,33 @@ impl Engine {
         }
     }
 
+    /// A whole message that fits one packet.
+    #[inline(always)]
+    pub fn arrive_whole(&mut self, envelope: Envelope) -> Whole {
+        let (from, bytes) = (envelope.source, envelope.bytes);
+        let message = self.accepted(from);
+        if self.is_closed(envelope.context) {
+            self.give_back(from, cost(bytes));
+            return Whole::Placed(Place::Drop);
+        }
+        let Some(op) = self.matchbox(envelope.context).take_posted(from, envelope.tag) else {
+            return Whole::Placed(self.hold(envelope, Kind::Whole, message, bytes, cost(bytes)));
+        };
+        self.lengths.post(false);
+        self.give_back(from, cost(bytes));
+        let waiting = self.waiting(op);
+        self.forget_offer(op, &waiting);
+        self.ops[op.0 as usize] = State::Free;
+        self.free.push(op.0);
+        let room = bytes.min(waiting.room);
+        let error = (bytes > room).then_some(Class::Truncate);
+        Whole::Ends {
+            op,
+            room,
+            outcome: Outcome { envelope: Envelope { bytes: room, ..envelope }, error, cancelled: false },
+        }
+    }
+
     fn longest_offer(&self, to: Peer) -> u64 {
         self.peers[to.index()].offers.longest_made
     }
@@ -83,10 +116,17 @@ impl Engine {
         }
     }
 
+    /// A receive that was in the queue.
+    #[inline(always)]
+    fn waiting(&self, op: Op) -> Waiting {
+        match self.ops[op.0 as usize] {
+            State::Recv(Receiving::Posted(waiting)) => waiting,
+            ref other => unreachable!("posted receive {op:?} is {other:?}"),
+        }
+    }
+
     fn matched(&mut self, op: Op, envelope: Envelope, kind: Kind, message: u32, payload: u64) -> Place {
-        let State::Recv(Receiving::Posted(waiting)) = self.ops[op.0 as usize] else {
-            unreachable!("posted receive {op:?} is {:?}", self.ops[op.0 as usize])
-        };
+        let waiting = self.waiting(op);
         self.forget_offer(op, &waiting);
         let room = waiting.room;
         let mut inbound = Inbound::new(envelope, room, payload);
@@ -282,6 +322,17 @@ impl Engine {
 /// A packet that fits nothing: counted and dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stray;
+
+/// What becomes of a whole message.
+pub enum Whole {
+    /// It goes to the front of `op`'s buffer, `room` bytes of it, and that ends the receive. Effects may follow.
+    Ends {
+        op: Op,
+        room: u64,
+        outcome: Outcome,
+    },
+    Placed(Place),
+}
 
 /// How a message begins.
 #[derive(Clone, Copy)]

@@ -28,7 +28,7 @@ mod queue;
 mod queues;
 mod streams;
 
-pub use arrive::Stray;
+pub use arrive::{Stray, Whole};
 pub use lengths::Shared as QueueLengths;
 pub use packet::{Key, Packet};
 pub use post::{Posted, SendSpec, Start};
@@ -312,6 +312,8 @@ pub struct Engine {
     due: Vec<Peer>,
     /// Orders posted receives, and arrived messages, among sources.
     clock: u64,
+    /// Receives that wait for a message of any source.
+    any_source: u32,
     lengths: Lengths,
 }
 
@@ -337,6 +339,7 @@ impl Engine {
             effects: VecDeque::new(),
             due: Vec::new(),
             clock: 0,
+            any_source: 0,
             lengths: Lengths::default(),
         }
     }
@@ -376,6 +379,12 @@ impl Engine {
         true
     }
 
+    /// The same for a message that is pushed in several packets at once: its serial number.
+    #[inline]
+    pub fn quick_push(&mut self, to: Peer, bytes: u64) -> Option<u32> {
+        self.quick_send(to, bytes).then(|| self.peers[to.index()].sent)
+    }
+
     /// Takes back a `quick_send` whose packet the device refused.
     #[inline]
     pub fn undo_quick_send(&mut self, to: Peer, bytes: u64) {
@@ -405,6 +414,13 @@ impl Engine {
     pub fn took_directly(&mut self, from: Peer, bytes: u64) {
         self.accepted(from);
         self.give_back(from, cost(bytes));
+    }
+
+    /// Whether a packet of `from` is waited for: a receive that may take a message of its is posted, or bytes of one are to come.
+    #[inline]
+    pub fn expects(&self, from: Peer) -> bool {
+        let peer = &self.peers[from.index()];
+        peer.offers.receives() > 0 || self.any_source > 0 || peer.inbound.len() > 0
     }
 
     /// Some send has not ended: its bytes are under way, or its receiver has yet to say a word.

@@ -48,6 +48,14 @@ pub struct PeerOffers {
     pub unoffered: u32,
 }
 
+impl PeerOffers {
+    /// Receives that wait for this peer by name.
+    #[inline(always)]
+    pub fn receives(&self) -> usize {
+        self.unoffered as usize + self.made.len()
+    }
+}
+
 impl Engine {
     /// Offers the posted receive `op` to its source if the rules allow it.
     pub(super) fn offer(&mut self, op: Op) {
@@ -147,7 +155,11 @@ impl Engine {
 
     /// The receive `op` no longer waits: its offer, if one stands, is forgotten here. Its number, if so.
     pub(super) fn forget_offer(&mut self, op: Op, waiting: &Waiting) -> Option<u32> {
-        let offers = &mut self.peers[waiting.want.source?.index()].offers;
+        let Some(source) = waiting.want.source else {
+            self.any_source -= 1;
+            return None;
+        };
+        let offers = &mut self.peers[source.index()].offers;
         let Some(number) = waiting.offered else {
             offers.unoffered -= 1;
             return None;

@@ -93,8 +93,22 @@ impl Engine {
 
     fn new_send(&mut self, spec: &SendSpec, phase: SendPhase) -> Op {
         let envelope = Envelope { context: spec.context, source: spec.to, tag: spec.tag, bytes: spec.bytes };
-        let message = self.peers[spec.to.index()].sent;
-        self.new_op(State::Send(Sending { to: spec.to, envelope, message, phase, cancel_asked: false }))
+        self.new_sending(envelope, phase)
+    }
+
+    fn new_sending(&mut self, envelope: Envelope, phase: SendPhase) -> Op {
+        let to = envelope.source;
+        let message = self.peers[to.index()].sent;
+        self.new_op(State::Send(Sending { to, envelope, message, phase, cancel_asked: false }))
+    }
+
+    /// The bytes from `from` on of the message that `quick_push` has just counted found no room: they become a stream, as if the send
+    /// had been started.
+    pub fn push_rest(&mut self, to: Peer, context: Context, tag: i32, bytes: u64, from: u64) -> Op {
+        let op = self.new_sending(Envelope { context, source: to, tag, bytes }, SendPhase::Streaming);
+        let message = self.peers[to.index()].sent;
+        self.effects.push_back(Effect::Stream { op, to, message, from, until: bytes, placed: false });
+        op
     }
 
     /// The last byte of a stream was handed to the device.
@@ -136,6 +150,7 @@ impl Engine {
         let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order, offered: None })));
         let Some(source) = want.source else {
             self.matchbox(want.context).post(op, &want, order);
+            self.any_source += 1;
             self.lengths.post(true);
             return (op, Posted::Waits);
         };

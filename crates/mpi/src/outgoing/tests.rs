@@ -4,7 +4,7 @@ use super::*;
 use crate::comm::{Comm, CommRef};
 use crate::group::Group;
 use crate::matching::{Limits, Want};
-use crate::pt2pt::{post, send_short};
+use crate::pt2pt::{post, send_at_once};
 use crate::request::{Kind, Request};
 use hawser_base::{Context, Lane as LaneId, UserMem};
 use hawser_device::{Delivery, Loopback};
@@ -60,7 +60,7 @@ fn send_all(lane: &mut Lane, comm: &CommRef, sent: &mut [Vec<u8>]) -> Vec<Option
     let to = target(ME);
     let mut send = |memory: &mut Vec<u8>| {
         let mem = UserMem::of_slice(memory);
-        if send_short(lane, &to, mem) {
+        if send_at_once(lane, &to, mem) {
             return None;
         }
         let request = insert(lane, Kind::Send, comm, ME);
@@ -129,7 +129,7 @@ fn a_send_to_a_peer_that_is_gone_ends_by_its_request() {
     for (bytes, sync) in [(0, false), (8, true), (100, false), (5000, false)] {
         let mut memory = vec![7; bytes];
         let mem = UserMem::of_slice(&mut memory);
-        assert!(!send_short(&mut lane, &to, mem));
+        assert!(!send_at_once(&mut lane, &to, mem));
         for body in [Body::Buffer(Buffer::Dense(mem)), Body::Held(memory)] {
             let request = insert(&mut lane, Kind::Send, &comm, GONE);
             lane.start(Outgoing { to, body, sync, request });
@@ -149,4 +149,31 @@ fn a_send_under_way_ends_when_its_peer_is_lost() {
     assert!(lane.core.requests.get(request).status().is_none());
     lane.core.lost(GONE);
     assert_eq!(ended(&mut lane, request), Some(Class::ProcAborted));
+}
+
+#[test]
+fn a_push_that_finds_no_room_midway_ends_at_once_and_comes_whole() {
+    let (mut lane, comm) = (lane(), comm());
+    let to = target(ME);
+    let mut sent: Vec<Vec<u8>> = (0..MANY).map(|i| (0..200).map(|byte| (i * 7 + byte) as u8).collect()).collect();
+    sent[0].truncate(8); // one packet, so that the device is full after the front of a message
+    let ends = |bytes: &mut Vec<u8>| send_at_once(&mut lane, &to, UserMem::of_slice(bytes));
+    let taken = sent.iter_mut().map(ends).take_while(|&ends| ends).count();
+    assert!(lane.core.has_streams(), "the device took whole messages only, {taken} of them");
+    assert_eq!(count(&lane, Counter::Pushed), taken as u64 - 1);
+    let expected: Vec<_> = sent[..taken].to_vec();
+    // The program may use its memory again.
+    sent.iter_mut().for_each(|bytes| bytes.fill(0));
+    for (i, expected) in expected.iter().enumerate() {
+        let mut memory = vec![0; expected.len()];
+        let request = insert(&mut lane, Kind::Recv, &comm, ME);
+        let want = Want { context: Context(0), source: Some(ME), tag: None };
+        post(&mut lane, want, Buffer::Dense(UserMem::of_slice(&mut memory)), request);
+        while lane.core.requests.get(request).status().is_none() {
+            assert!(lane.progress(), "message {i} does not come");
+        }
+        lane.core.requests.remove(request);
+        assert_eq!(&memory, expected, "message {i}");
+    }
+    assert!(lane.is_drained() && lane.core.engine.is_idle());
 }
