@@ -8,6 +8,7 @@ use crate::text;
 use hawser_base::Region;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
+use std::time::Duration;
 
 /// Longest name of a call or a communicator, in bytes: "MPI_Request_get_status_some of MPI_Reduce_scatter_block_init" has 60.
 /// A communicator's may be longer and is cut.
@@ -101,10 +102,10 @@ impl WaitRecord {
         if even & 1 == 1 || version.compare_exchange(even, even.wrapping_add(1), AcqRel, Relaxed).is_err() {
             return;
         }
-        // Pairs with the Acquire fence in `read`: who sees a store below sees the odd version too.
+        // Pairs with the Acquire fence in `look`: who sees a store below sees the odd version too.
         fence(Release);
         self.store(reason);
-        // Pairs with the first Acquire load in `read`.
+        // Pairs with the first Acquire load in `look`.
         version.store(even.wrapping_add(2), Release);
     }
 
@@ -132,20 +133,29 @@ impl WaitRecord {
 
     /// Why the rank sleeps, if it does.
     pub fn read(&self) -> Option<Waiting> {
-        // A rank that dies while it writes leaves the version odd: after some tries it counts as not waiting.
-        for _ in 0..1000 {
-            // Pairs with the Release store at the end of `begin`.
-            let before = self.0.u32(VERSION).load(Acquire);
-            let waiting = self.0.u32(WAITING).load(Relaxed) == 1;
-            let reason = waiting.then(|| self.load());
-            // Keeps the loads above before the next one; pairs with the Release fence in `begin`.
-            fence(Acquire);
-            if before & 1 == 0 && self.0.u32(VERSION).load(Relaxed) == before {
-                return reason;
+        // The writer may have lost its core to this reader. One that dies while it writes leaves the version odd: after some
+        // naps it counts as not waiting.
+        for _ in 0..NAPS {
+            for _ in 0..SPINS {
+                if let Some(reason) = self.look() {
+                    return reason;
+                }
+                std::hint::spin_loop();
             }
-            std::hint::spin_loop();
+            std::thread::sleep(NAP);
         }
         None
+    }
+
+    /// None: it is being written.
+    fn look(&self) -> Option<Option<Waiting>> {
+        // Pairs with the Release store at the end of `begin`.
+        let before = self.0.u32(VERSION).load(Acquire);
+        let waiting = self.0.u32(WAITING).load(Relaxed) == 1;
+        let reason = waiting.then(|| self.load());
+        // Keeps the loads above before the next one; pairs with the Release fence in `begin`.
+        fence(Acquire);
+        (before & 1 == 0 && self.0.u32(VERSION).load(Relaxed) == before).then_some(reason)
     }
 
     fn load(&self) -> Waiting {
@@ -165,6 +175,11 @@ impl WaitRecord {
 }
 
 const _: () = assert!(REMOTE + 4 <= WaitRecord::BYTES && POLLED.is_multiple_of(8));
+
+/// Writing takes less than so many looks; who has lost its core has it again within a few naps, a slice of the scheduler's each at most.
+const SPINS: u32 = 1000;
+const NAPS: u32 = 50;
+const NAP: Duration = Duration::from_millis(1);
 
 const NOT_REMOTE: u32 = u32::MAX;
 
@@ -234,6 +249,21 @@ mod tests {
         assert_eq!((read.peer, read.tag, read.since_ns), (WaitPeer::Any, Tag::Any, 4));
         record.end();
         assert_eq!(record.read(), None);
+    }
+
+    #[test]
+    fn a_writer_that_lost_its_core_is_waited_for_and_a_dead_one_is_not() {
+        let record = WaitRecord::private();
+        record.begin(&reason(4));
+        let even = record.0.u32(VERSION).fetch_add(1, Relaxed);
+        assert_eq!(record.read(), None);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(5 * NAP);
+                record.0.u32(VERSION).store(even.wrapping_add(2), Release);
+            });
+            assert_eq!(record.read().map(|read| read.since_ns), Some(4));
+        });
     }
 
     #[test]
