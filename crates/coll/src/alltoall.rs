@@ -141,9 +141,8 @@ impl Args<'_> {
     }
 
     pub(crate) fn edges(&self, place: Place, t: &Tuning) -> Edges {
-        let leaving = |to| Edge { peer: to, span: self.send.span(Buffer::Send, to), bytes: self.send.bytes(to) };
-        let arriving =
-            |from| Edge { peer: from, span: self.recv.span(Buffer::Recv, from), bytes: self.recv.bytes(from) };
+        let leaving = |to| Edge::block(to, &self.send, Buffer::Send, to);
+        let arriving = |from| Edge::block(from, &self.recv, Buffer::Recv, from);
         Edges {
             leaving: (1..place.size).map(|i| leaving(place.after(i))).collect(),
             arriving: (1..place.size).map(|i| arriving(place.before(i))).collect(),

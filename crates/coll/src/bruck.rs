@@ -26,24 +26,32 @@ pub(crate) fn of_equal(args: &Args, place: Place, s: &mut Schedule) {
     // No round moves more blocks than this: of every aligned pair of runs one moves.
     let most = size.next_power_of_two() / 2;
     let (leave, arrive) = (s.scratch_bytes(each * u64::from(most)), s.scratch_bytes(each * u64::from(most)));
-    let mut bit = 1;
-    while bit < size {
-        let mut moved = 0;
-        for (first, count) in runs(bit, size) {
-            s.copy(span(blocks, first, count), span(leave, moved, count));
-            moved += count;
-        }
-        s.send(place.after(bit), span(leave, 0, moved));
-        s.recv(place.before(bit), span(arrive, 0, moved));
-        moved = 0;
-        for (first, count) in runs(bit, size) {
-            s.copy(span(arrive, moved, count), span(blocks, first, count));
-            moved += count;
-        }
-        bit *= 2;
-    }
+    bits(size).for_each(|bit| round(bit, place, [blocks, leave, arrive], 0, span, s));
     for i in 0..size {
         s.copy(span(blocks, i, 1), args.recv.span(Buffer::Recv, place.before(i)));
+    }
+}
+
+/// The round of `bit`; `span`: so many equal blocks of a buffer, from one on. Those that come lie in `arrive`, too, from block `at` on.
+fn round(
+    bit: u32,
+    place: Place,
+    [blocks, leave, arrive]: [Buffer; 3],
+    at: u32,
+    span: impl Fn(Buffer, u32, u32) -> Span,
+    s: &mut Schedule,
+) {
+    let mut moved = 0;
+    for (first, count) in runs(bit, place.size) {
+        s.copy(span(blocks, first, count), span(leave, moved, count));
+        moved += count;
+    }
+    s.send(place.after(bit), span(leave, 0, moved));
+    s.recv(place.before(bit), span(arrive, at, moved));
+    let mut at = at;
+    for (first, count) in runs(bit, place.size) {
+        s.copy(span(arrive, at, count), span(blocks, first, count));
+        at += count;
     }
 }
 
@@ -69,17 +77,8 @@ fn tell(words: &[u64], place: Place, s: &mut Schedule) -> Span {
     s.say(words, table, WORD);
     let mut at = 0;
     for bit in bits(place.size) {
-        let mut count = 0;
-        for (first, run) in runs(bit, place.size) {
-            s.copy(span(table, first, run), span(leave, count, run));
-            count += run;
-        }
-        s.send(place.after(bit), span(leave, 0, count));
-        s.recv(place.before(bit), span(arrive, at, count));
-        for (first, run) in runs(bit, place.size) {
-            s.copy(span(arrive, at, run), span(table, first, run));
-            at += run;
-        }
+        round(bit, place, [table, leave, arrive], at, span, s);
+        at += moved(bit, place.size);
     }
     s.end_round();
     span(arrive, 0, all)

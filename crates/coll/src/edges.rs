@@ -9,8 +9,8 @@
 //!
 //! Before it: the tables of these collectives. After it: `schedule`.
 
-use crate::call::Place;
-use crate::hosts::Hosts;
+use crate::call::{Blocks, Data, Place};
+use crate::hosts::{Hosts, Team};
 use crate::schedule::{Buffer, Schedule, Span, WORD};
 use crate::select::{Shape, Tuning};
 
@@ -22,6 +22,16 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
+    /// The one block of a buffer.
+    pub fn whole(peer: u32, data: &Data, buffer: Buffer) -> Edge {
+        Edge { peer, span: data.span(buffer), bytes: data.bytes() }
+    }
+
+    /// One of its blocks.
+    pub fn block(peer: u32, blocks: &Blocks, buffer: Buffer, block: u32) -> Edge {
+        Edge { peer, span: blocks.span(buffer, block), bytes: blocks.bytes(block) }
+    }
+
     /// Its bytes if others may pass it on, else 0.
     pub fn via(&self, via_bytes: u64) -> u64 {
         if self.bytes <= via_bytes { self.bytes } else { 0 }
@@ -98,16 +108,13 @@ pub(crate) fn two_level(edges: Edges, place: Place, t: &Tuning, s: &mut Schedule
         s.end_round();
         return follow(&edges, &way, s);
     }
-    let others = || way.mates().iter().filter(|&&mate| mate != place.rank);
-    let bytes = |mate| WORD * way.count(mate) as u64;
-    let buffer = s.scratch_bytes(others().map(|&mate| bytes(mate)).sum());
-    let mut at = 0;
-    for &mate in others() {
-        s.recv(mate, Span::bytes(buffer, at, bytes(mate)));
-        at += bytes(mate);
+    let bytes: Vec<u64> = way.local().others().map(|(_, mate)| WORD * way.count(mate) as u64).collect();
+    let told = Span::bytes(s.scratch_bytes(bytes.iter().sum()), 0, bytes.iter().sum());
+    for ((_, mate), words) in way.local().others().zip(adjoining(told.buffer, bytes)) {
+        s.recv(mate, words);
     }
     s.end_round();
-    s.then(Span::bytes(buffer, 0, at), move |told, s| lead(&edges, &way, &words, told, s));
+    s.then(told, move |told, s| lead(&edges, &way, &words, told, s));
 }
 
 /// How blocks go from host to host, as one rank sees it.
@@ -152,14 +159,14 @@ impl Way {
         self.leaders[self.own as usize]
     }
 
-    /// The ranks of this host, in order.
-    fn mates(&self) -> &[u32] {
-        self.hosts.local(self.rank).ranks
+    /// The ranks of this host.
+    fn local(&self) -> Team<'_> {
+        self.hosts.local(self.rank)
     }
 
-    /// The place of this rank among them.
-    fn at(&self) -> usize {
-        self.hosts.local(self.rank).place.rank as usize
+    /// Where a rank is in the order of blocks in a message.
+    fn order(&self, rank: u32) -> (u32, u32) {
+        (self.hosts.host_of(rank), rank)
     }
 
     /// Whether a block goes by way of the leaders: its two ends say the same.
@@ -170,30 +177,31 @@ impl Way {
     /// The blocks that do, in the order in which they lie in a message.
     fn through<'a>(&self, edges: &'a [Edge]) -> Vec<&'a Edge> {
         let mut through: Vec<&Edge> = edges.iter().filter(|edge| self.has(edge)).collect();
-        through.sort_by_key(|edge| (self.hosts.host_of(edge.peer), edge.peer));
+        through.sort_by_key(|edge| self.order(edge.peer));
         through
     }
 
     /// How many words a rank of this host has for its leader.
     fn count(&self, mate: u32) -> usize {
-        let given = if self.ends.0.has(mate) { self.takers.len() } else { 0 };
-        let taken = if self.ends.1.has(mate) { self.givers.len() } else { 0 };
-        given + taken
+        self.given(mate) + if self.ends.1.has(mate) { self.givers.len() } else { 0 }
+    }
+
+    /// How many of them are of what it gives, which come first.
+    fn given(&self, mate: u32) -> usize {
+        if self.ends.0.has(mate) { self.takers.len() } else { 0 }
     }
 
     /// This rank's: bytes for each of `takers`, bytes from each of `givers`.
     fn words(&self, edges: &Edges) -> Vec<u64> {
         let mut words = vec![0; self.count(self.rank)];
-        let given = if self.ends.0.has(self.rank) { self.takers.len() } else { 0 };
-        let mut add = |at: Option<usize>, edge: &Edge| words[at.expect("only who may gives or takes")] += edge.bytes;
-        let mut at = 0;
-        for edge in self.through(&edges.leaving) {
-            at += self.takers[at..].iter().position(|&taker| taker == edge.peer).expect("one who may take");
-            add(Some(at), edge);
+        let (given, taken) = words.split_at_mut(self.given(self.rank));
+        for edge in edges.leaving.iter().filter(|edge| self.has(edge)) {
+            let at = self.takers.binary_search_by_key(&self.order(edge.peer), |&taker| self.order(taker));
+            given[at.expect("one who may take")] += edge.bytes;
         }
-        for edge in self.through(&edges.arriving) {
-            let host = self.hosts.host_of(edge.peer);
-            add(self.givers.iter().position(|&giver| giver == host).map(|at| given + at), edge);
+        for edge in edges.arriving.iter().filter(|edge| self.has(edge)) {
+            let at = self.givers.binary_search(&self.hosts.host_of(edge.peer));
+            taken[at.expect("a host that may give")] += edge.bytes;
         }
         words
     }
@@ -203,11 +211,10 @@ impl Way {
         let mut load = |&mate: &u32| {
             let (words, rest) = if mate == self.rank { (own, told) } else { told.split_at(self.count(mate)) };
             told = rest;
-            let given = if self.ends.0.has(mate) { self.takers.len() } else { 0 };
-            let (given, taken) = words.split_at(given);
+            let (given, taken) = words.split_at(self.given(mate));
             Load { given, taken }
         };
-        self.mates().iter().map(&mut load).collect()
+        self.local().ranks.iter().map(&mut load).collect()
     }
 }
 
@@ -230,9 +237,8 @@ impl Load<'_> {
 /// A rank that is no leader: one message up, one down.
 fn follow(edges: &Edges, way: &Way, s: &mut Schedule) {
     let (given, taken) = (way.through(&edges.leaving), way.through(&edges.arriving));
-    let up = room(&given, s);
+    let (up, down) = (room(&given, s), room(&taken, s));
     pack(&given, up, s);
-    let down = room(&taken, s);
     s.send(way.leader(), up);
     s.recv(way.leader(), down);
     unpack(&taken, down, s);
@@ -253,10 +259,9 @@ fn take_up(edges: &Edges, way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Sp
     let bytes = |load: &Load| load.given.iter().sum::<u64>();
     let buffer = s.scratch_bytes(loads.iter().map(bytes).sum());
     let rows = adjoining(buffer, loads.iter().map(bytes));
-    for (&mate, &row) in way.mates().iter().zip(&rows).filter(|(mate, _)| **mate != way.rank) {
-        s.recv(mate, row);
-    }
-    pack(&way.through(&edges.leaving), rows[way.at()], s);
+    let local = way.local();
+    local.others().for_each(|(at, mate)| s.recv(mate, rows[at as usize]));
+    pack(&way.through(&edges.leaving), rows[local.place.rank as usize], s);
     s.end_round();
     rows
 }
@@ -286,11 +291,11 @@ fn lay_together(rows: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> V
 fn cross(leaving: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Span> {
     let from = |giver: usize| loads.iter().map(|load| load.bytes_from(giver)).sum::<u64>();
     let bytes: Vec<u64> = (0..way.givers.len()).map(from).collect();
-    let arriving = adjoining(s.scratch_bytes(bytes.iter().sum()), bytes.into_iter());
+    let arriving = adjoining(s.scratch_bytes(bytes.iter().sum()), bytes);
     let ring = Place { rank: way.own, size: way.leaders.len() as u32 };
     for step in 1..ring.size {
         let (to, from) = (ring.after(step), ring.before(step));
-        if let Some(giver) = way.givers.iter().position(|&host| host == from) {
+        if let Ok(giver) = way.givers.binary_search(&from) {
             s.recv(way.leaders[from as usize], arriving[giver]);
         }
         s.send(way.leaders[to as usize], leaving[to as usize]);
@@ -313,33 +318,45 @@ fn hand_down(edges: &Edges, way: &Way, loads: &[Load], arriving: &[Span], s: &mu
             (from.at, into.at) = (from.at + count as i64, into.at + count as i64);
         }
     }
-    for (&mate, &row) in way.mates().iter().zip(&rows).filter(|(mate, _)| **mate != way.rank) {
-        s.send(mate, row);
-    }
-    unpack(&way.through(&edges.arriving), rows[way.at()], s);
+    let local = way.local();
+    local.others().for_each(|(at, mate)| s.send(mate, rows[at as usize]));
+    unpack(&way.through(&edges.arriving), rows[local.place.rank as usize], s);
+}
+
+/// Of a root's blocks, which are in the order of relative ranks: what of each travels through the tree, nothing of its own; and the
+/// blocks that do.
+pub(crate) fn of_root(edges: &[Edge], via_bytes: u64) -> (Vec<u64>, Vec<&Edge>) {
+    let lengths = std::iter::once(0).chain(edges.iter().map(|edge| edge.via(via_bytes)));
+    (lengths.collect(), edges.iter().filter(|edge| edge.via(via_bytes) > 0).collect())
 }
 
 /// Spans one after the other.
-fn adjoining(buffer: Buffer, bytes: impl Iterator<Item = u64>) -> Vec<Span> {
+fn adjoining(buffer: Buffer, bytes: impl IntoIterator<Item = u64>) -> Vec<Span> {
     let mut at = 0;
     let mut next = |bytes| {
         at += bytes;
         Span::bytes(buffer, at - bytes, bytes)
     };
-    bytes.map(&mut next).collect()
+    bytes.into_iter().map(&mut next).collect()
 }
 
-fn room(edges: &[&Edge], s: &mut Schedule) -> Span {
+/// Scratch memory for blocks.
+pub(crate) fn room(edges: &[&Edge], s: &mut Schedule) -> Span {
     let bytes = edges.iter().map(|edge| edge.bytes).sum();
     Span::bytes(s.scratch_bytes(bytes), 0, bytes)
 }
 
-fn pack(edges: &[&Edge], into: Span, s: &mut Schedule) {
-    let places = adjoining(into.buffer, edges.iter().map(|edge| edge.bytes));
-    edges.iter().zip(places).for_each(|(edge, place)| s.copy(edge.span, Span { at: into.at + place.at, ..place }));
+/// Copies blocks to where they adjoin, from the front of `packed` on.
+pub(crate) fn pack(edges: &[&Edge], packed: Span, s: &mut Schedule) {
+    edges.iter().zip(places(edges, packed)).for_each(|(edge, place)| s.copy(edge.span, place));
 }
 
-fn unpack(edges: &[&Edge], from: Span, s: &mut Schedule) {
-    let places = adjoining(from.buffer, edges.iter().map(|edge| edge.bytes));
-    edges.iter().zip(places).for_each(|(edge, place)| s.copy(Span { at: from.at + place.at, ..place }, edge.span));
+/// The opposite.
+pub(crate) fn unpack(edges: &[&Edge], packed: Span, s: &mut Schedule) {
+    edges.iter().zip(places(edges, packed)).for_each(|(edge, place)| s.copy(place, edge.span));
+}
+
+fn places(edges: &[&Edge], packed: Span) -> impl Iterator<Item = Span> {
+    let places = adjoining(packed.buffer, edges.iter().map(|edge| edge.bytes));
+    places.into_iter().map(move |place| Span { at: packed.at + place.at, ..place })
 }

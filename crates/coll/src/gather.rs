@@ -79,8 +79,8 @@ impl Args<'_> {
 
     fn edges(&self, place: Place, t: &Tuning) -> Edges {
         let is_root = place.rank == self.root;
-        let block = |from| Edge { peer: from, span: self.recv.span(Buffer::Recv, from), bytes: self.recv.bytes(from) };
-        let own = || Edge { peer: self.root, span: self.send.span(Buffer::Send), bytes: self.send.bytes() };
+        let block = |from| Edge::block(from, &self.recv, Buffer::Recv, from);
+        let own = || Edge::whole(self.root, &self.send, Buffer::Send);
         let kept = || (self.send.span(Buffer::Send), self.recv.span(Buffer::Recv, place.rank));
         Edges {
             leaving: if is_root { vec![] } else { vec![own()] },
@@ -246,36 +246,22 @@ fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     s.end_round();
     s.then(span(1, tree.span() - 1), move |told, s| {
         let lengths = [&[via], told].concat();
-        let before = |offset: u32| lengths[..offset as usize].iter().sum::<u64>();
-        let subtree = s.scratch_bytes(before(tree.span()));
-        for child in tree.children() {
-            let (start, end) = (before(child.offset), before(child.offset + child.span));
-            s.recv(child.rank, Span::bytes(subtree, start, end - start));
-        }
+        let all = lengths.iter().sum();
+        let subtree = s.scratch_bytes(all);
+        tree.children().for_each(|child| s.recv(child.rank, child.blocks(&lengths, subtree)));
         if via > 0 {
             s.copy(edges.leaving[0].span, Span::bytes(subtree, 0, via));
         }
         s.end_round();
-        s.send(parent, Span::bytes(subtree, 0, before(tree.span())));
+        s.send(parent, Span::bytes(subtree, 0, all));
         edges.go_straight(|edge| edge.via(via_bytes) > 0, s);
     });
 }
 
-/// The root's list of blocks is in the order of relative ranks, as those of a subtree are.
 fn collect_any_at_root(edges: &Edges, tree: Tree, via_bytes: u64, s: &mut Schedule) {
-    let packed = s.scratch_bytes(edges.arriving.iter().map(|edge| edge.via(via_bytes)).sum());
-    let (mut at, mut copies) = (0, Vec::new());
-    for child in tree.children() {
-        let start = at;
-        for edge in &edges.arriving[child.offset as usize - 1..][..child.span as usize] {
-            let bytes = edge.via(via_bytes);
-            if bytes > 0 {
-                copies.push((Span::bytes(packed, at, bytes), edge.span));
-            }
-            at += bytes;
-        }
-        s.recv(child.rank, Span::bytes(packed, start, at - start));
-    }
-    copies.into_iter().for_each(|(from, into)| s.copy(from, into));
+    let (lengths, through) = edges::of_root(&edges.arriving, via_bytes);
+    let packed = edges::room(&through, s);
+    tree.children().for_each(|child| s.recv(child.rank, child.blocks(&lengths, packed.buffer)));
+    edges::unpack(&through, packed, s);
     edges.go_straight(|edge| edge.via(via_bytes) > 0, s);
 }

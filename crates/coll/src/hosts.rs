@@ -9,14 +9,15 @@ use crate::schedule::{Schedule, Span};
 use crate::select::{Algorithm, Model, Shape, Tuning, choose};
 use crate::tree::Tree;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// Where the ranks of a communicator are; the same on all of them.
+/// Where the ranks of a communicator are; the same on all of them. Cheap to clone, for plans that are carried out later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     /// The place in `members` of each rank's host.
-    host_of: Box<[u32]>,
+    host_of: Arc<[u32]>,
     /// The ranks of each host, in order; hosts in order of their first ranks.
-    members: Box<[Box<[u32]>]>,
+    members: Arc<[Box<[u32]>]>,
     /// Every rank of a host comes before every rank of the next one.
     in_order: bool,
     /// Ranks of the host that has most.

@@ -63,7 +63,7 @@ impl<'a> Args<'a> {
         let away = |&(_, peer): &(u32, u32)| peer != place.rank;
         let leaving = |(block, peer)| Edge { peer, span: self.leaving(block), bytes: self.bytes(block) };
         let into = |block| self.recv.span(Buffer::Recv, block);
-        let arriving = |(block, peer)| Edge { peer, span: into(block), bytes: self.recv.bytes(block) };
+        let arriving = |(block, peer)| Edge::block(peer, &self.recv, Buffer::Recv, block);
         Edges {
             leaving: self.near.outgoing().filter(away).map(leaving).collect(),
             arriving: self.near.incoming().filter(away).map(arriving).collect(),

@@ -88,8 +88,8 @@ impl Args<'_> {
 
     fn edges(&self, place: Place, t: &Tuning) -> Edges {
         let is_root = place.rank == self.root;
-        let block = |to| Edge { peer: to, span: self.send.span(Buffer::Send, to), bytes: self.send.bytes(to) };
-        let own = || Edge { peer: self.root, span: self.recv.span(Buffer::Recv), bytes: self.recv.bytes() };
+        let block = |to| Edge::block(to, &self.send, Buffer::Send, to);
+        let own = || Edge::whole(self.root, &self.recv, Buffer::Recv);
         let kept = || (self.send.span(Buffer::Send, place.rank), self.recv.span(Buffer::Recv));
         Edges {
             leaving: if is_root { (1..place.size).map(|i| block(place.after(i))).collect() } else { vec![] },
@@ -257,10 +257,11 @@ fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     s.then(below(tree.span(), 0, words), move |told, s| {
         let via = edges.arriving[0].via(via_bytes);
         let lengths = [&[via], told].concat();
-        let subtree = s.scratch_bytes(lengths.iter().sum());
-        s.recv(parent, Span::bytes(subtree, 0, lengths.iter().sum()));
+        let all = lengths.iter().sum();
+        let subtree = s.scratch_bytes(all);
+        s.recv(parent, Span::bytes(subtree, 0, all));
         s.end_round();
-        hand_on(&lengths, subtree, tree, s);
+        tree.children().rev().for_each(|child| s.send(child.rank, child.blocks(&lengths, subtree)));
         if via > 0 {
             s.copy(Span::bytes(subtree, 0, via), edges.arriving[0].span);
         }
@@ -273,30 +274,16 @@ fn below(ranks: u32, offset: u32, words: Buffer) -> Span {
     Span::bytes(words, WORD * u64::from(offset), WORD * u64::from(ranks - 1))
 }
 
-/// Each child gets the blocks of its subtree, which lie in `packed` in order of relative ranks.
-fn hand_on(lengths: &[u64], packed: Buffer, tree: Tree, s: &mut Schedule) {
-    let before = |offset: u32| lengths[..offset as usize].iter().sum::<u64>();
-    for child in tree.children().rev() {
-        let (start, end) = (before(child.offset), before(child.offset + child.span));
-        s.send(child.rank, Span::bytes(packed, start, end - start));
-    }
-}
-
-/// The root's list of blocks is in the order of relative ranks. Its own does not leave.
 fn spread_any_from_root(edges: &Edges, tree: Tree, via_bytes: u64, s: &mut Schedule) {
-    let told: Vec<u64> = edges.leaving.iter().map(|edge| edge.via(via_bytes)).collect();
-    let words = s.scratch_bytes(WORD * told.len() as u64);
-    s.say(&told, words, 0);
+    let (lengths, through) = edges::of_root(&edges.leaving, via_bytes);
+    let words = s.scratch_bytes(WORD * edges.leaving.len() as u64);
+    s.say(&lengths[1..], words, 0);
     for child in tree.children().rev() {
         s.send(child.rank, below(child.span, child.offset, words));
     }
-    let packed = s.scratch_bytes(told.iter().sum());
-    let mut at = 0;
-    for (edge, &bytes) in edges.leaving.iter().zip(&told).filter(|(_, bytes)| **bytes > 0) {
-        s.copy(edge.span, Span::bytes(packed, at, bytes));
-        at += bytes;
-    }
+    let packed = edges::room(&through, s);
+    edges::pack(&through, packed, s);
     s.end_round();
-    hand_on(&[&[0], &told[..]].concat(), packed, tree, s);
+    tree.children().rev().for_each(|child| s.send(child.rank, child.blocks(&lengths, packed.buffer)));
     edges.go_straight(|edge| edge.via(via_bytes) > 0, s);
 }

@@ -5,6 +5,7 @@
 //! piece of memory when blocks lie in relative order. Used by bcast, reduce, gather and scatter.
 
 use crate::call::Place;
+use crate::schedule::{Buffer, Span};
 
 /// One rank's view of the tree.
 #[derive(Clone, Copy, Debug)]
@@ -58,4 +59,12 @@ pub(crate) struct Child {
     pub rank: u32,
     pub offset: u32,
     pub span: u32,
+}
+
+impl Child {
+    /// Where the blocks of its subtree lie, packed in relative order with all of this rank's, whose lengths are `lengths`.
+    pub fn blocks(&self, lengths: &[u64], packed: Buffer) -> Span {
+        let (before, rest) = lengths.split_at(self.offset as usize);
+        Span::bytes(packed, before.iter().sum(), rest[..self.span as usize].iter().sum())
+    }
 }

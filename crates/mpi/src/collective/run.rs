@@ -89,9 +89,8 @@ enum Stage {
 #[derive(Default)]
 pub struct Run {
     pub schedule: Schedule,
-    /// The part of the schedule that does not run: the rest, or, while that runs, what came before it.
+    /// The part of the schedule that does not run: the rest, or, while that runs, what came before it, with its sequel.
     other: Schedule,
-    in_rest: bool,
     memory: Memory,
     reducer: Option<Reducer>,
     open: Vec<Open>,
@@ -136,7 +135,7 @@ impl Run {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
         sequel.plan(&words, &mut self.other);
         std::mem::swap(&mut self.schedule, &mut self.other);
-        (self.in_rest, self.round) = (true, 0);
+        self.round = 0;
         if let Some(error) = self.misfit() {
             keep_first(&mut self.failure, error);
         }
@@ -192,7 +191,7 @@ impl Run {
     pub fn finish(&mut self) -> Result<()> {
         self.memory.release();
         self.reducer = None;
-        if std::mem::take(&mut self.in_rest) {
+        if self.other.sequel().is_some() {
             std::mem::swap(&mut self.schedule, &mut self.other);
         }
         self.failure.take().map_or(Ok(()), Err)
