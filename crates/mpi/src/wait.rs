@@ -339,7 +339,11 @@ fn look(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Lo
 /// MPI_Wait.
 #[inline]
 pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
-    let process = process::get()?;
+    wait_for(process::get()?, name, handle)
+}
+
+#[inline(always)]
+fn wait_for(process: &'static Process, name: &'static str, handle: &mut Handle) -> Result<Completed> {
     match end(process, name, *handle) {
         Some(status) => {
             *handle = Handle::NULL;
@@ -414,13 +418,7 @@ pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -
     check_all(handles)?;
     let _attending = process.attend(); // once, not for each of them
     for (i, handle) in handles.iter_mut().enumerate() {
-        match end(process, "MPI_Waitall", *handle) {
-            Some(status) => {
-                *handle = Handle::NULL;
-                each(i, Completed::of(status, None));
-            }
-            None => each(i, end_otherwise(process, handle)?),
-        }
+        each(i, wait_for(process, "MPI_Waitall", handle)?);
     }
     Ok(())
 }
