@@ -10,7 +10,7 @@
 use crate::buffer::Buffer;
 use crate::by_peer::ByPeer;
 use crate::counters::Counter;
-use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place};
+use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place, Whole};
 use crate::outgoing::Outgoing;
 use crate::pt2pt::Target;
 use crate::request::Requests;
@@ -441,10 +441,18 @@ impl Core {
         if self.engine.is_lost(envelope.source) {
             return self.counters.add(Counter::Strays as usize, 1);
         }
-        let (place, ended) = self.engine.arrive_whole(envelope);
-        self.put(place, payload);
-        if let Some((op, outcome)) = ended {
-            self.complete(op, outcome);
+        match self.engine.arrive_whole(envelope) {
+            Whole::Ends { op, room, outcome } => {
+                let slot = &mut self.slots[op.0 as usize];
+                if let Body::Buffer(buffer) = &slot.body {
+                    buffer.place(0, room as usize, payload);
+                }
+                slot.body = Body::None;
+                if let Some(request) = slot.request.take() {
+                    self.requests.complete(request, outcome);
+                }
+            }
+            Whole::Placed(place) => self.put(place, payload),
         }
         if self.engine.has_effects() {
             self.take_effects();

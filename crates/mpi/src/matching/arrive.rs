@@ -15,9 +15,13 @@ impl Engine {
         match packet {
             Packet::Eager { context, tag } => {
                 let envelope = Envelope { context, source: from, tag, bytes: payload };
-                let (place, ended) = self.arrive_whole(envelope);
-                self.effects.extend(ended.map(|(op, outcome)| Effect::Complete { op, outcome }));
-                Ok(place)
+                Ok(match self.arrive_whole(envelope) {
+                    Whole::Ends { op, room, outcome } => {
+                        self.effects.push_back(Effect::Complete { op, outcome });
+                        Place::Into { op, at: 0, room }
+                    }
+                    Whole::Placed(place) => place,
+                })
             }
             // More than the window cannot be pushed, and is not made room for.
             Packet::Push { context, tag, bytes } if payload <= bytes && cost(bytes) <= self.limits.window => {
@@ -63,50 +67,52 @@ impl Engine {
         }
     }
 
-    /// A whole message that fits one packet: where it goes, and the receive that it ends there. Effects may follow.
+    /// A whole message that fits one packet.
     #[inline(always)]
-    pub fn arrive_whole(&mut self, envelope: Envelope) -> (Place, Option<(Op, Outcome)>) {
-        let bytes = envelope.bytes;
-        let op = match self.begins(&envelope, cost(bytes)) {
-            Begins::Closed => return (Place::Drop, None),
-            Begins::New(message) => return (self.hold(envelope, Kind::Pushed, message, bytes, cost(bytes)), None),
-            Begins::Posted(op, _) => op,
+    pub fn arrive_whole(&mut self, envelope: Envelope) -> Whole {
+        let (from, bytes) = (envelope.source, envelope.bytes);
+        let message = self.accepted(from);
+        if self.is_closed(envelope.context) {
+            self.give_back(from, cost(bytes));
+            return Whole::Placed(Place::Drop);
+        }
+        let Some(op) = self.matchbox(envelope.context).take_posted(from, envelope.tag) else {
+            return Whole::Placed(self.hold(envelope, Kind::Whole, message, bytes, cost(bytes)));
         };
+        self.lengths.post(false);
+        self.give_back(from, cost(bytes));
         let waiting = self.waiting(op);
         self.forget_offer(op, &waiting);
-        self.free_op(op);
+        self.ops[op.0 as usize] = State::Free;
+        self.free.push(op.0);
         let room = bytes.min(waiting.room);
         let error = (bytes > room).then_some(Class::Truncate);
-        let outcome = Outcome { envelope: Envelope { bytes: room, ..envelope }, error, cancelled: false };
-        (Place::Into { op, at: 0, room }, Some((op, outcome)))
+        Whole::Ends {
+            op,
+            room,
+            outcome: Outcome { envelope: Envelope { bytes: room, ..envelope }, error, cancelled: false },
+        }
     }
 
     fn longest_offer(&self, to: Peer) -> u64 {
         self.peers[to.index()].offers.longest_made
     }
 
-    /// A message begins: what `owed` is of it is given back, but where it is to be held.
-    #[inline(always)]
-    fn begins(&mut self, envelope: &Envelope, owed: u64) -> Begins {
-        let message = self.accepted(envelope.source);
-        let begins = if self.is_closed(envelope.context) {
-            Begins::Closed
-        } else if let Some(op) = self.matchbox(envelope.context).take_posted(envelope.source, envelope.tag) {
-            self.lengths.post(false);
-            Begins::Posted(op, message)
-        } else {
-            return Begins::New(message);
-        };
-        self.give_back(envelope.source, owed);
-        begins
-    }
-
-    /// It is matched with the receive that was posted first, or held.
+    /// A message begins: matched with the receive that was posted first, or held. One that its communicator did not
+    /// live to see is dropped, and what comes of it is stray.
     fn message(&mut self, envelope: Envelope, kind: Kind, payload: u64, owed: u64) -> Place {
-        match self.begins(&envelope, owed) {
-            Begins::Closed => Place::Drop,
-            Begins::Posted(op, message) => self.matched(op, envelope, kind, message, payload),
-            Begins::New(message) => self.hold(envelope, kind, message, payload, owed),
+        let message = self.accepted(envelope.source);
+        if self.is_closed(envelope.context) {
+            self.give_back(envelope.source, owed);
+            return Place::Drop;
+        }
+        match self.matchbox(envelope.context).take_posted(envelope.source, envelope.tag) {
+            Some(op) => {
+                self.lengths.post(false);
+                self.give_back(envelope.source, owed);
+                self.matched(op, envelope, kind, message, payload)
+            }
+            None => self.hold(envelope, kind, message, payload, owed),
         }
     }
 
@@ -125,6 +131,7 @@ impl Engine {
         let room = waiting.room;
         let mut inbound = Inbound::new(envelope, room, payload);
         match kind {
+            Kind::Whole => {}
             Kind::Pushed if payload < envelope.bytes => self.lead(envelope.source, message, op),
             Kind::Pushed => {}
             Kind::Asked { send, key } => inbound = self.grant(op, inbound, Request { message, send }, key),
@@ -136,6 +143,7 @@ impl Engine {
     fn hold(&mut self, envelope: Envelope, kind: Kind, message: u32, payload: u64, cost: u64) -> Place {
         let from = envelope.source;
         let body = match kind {
+            Kind::Whole => Body::Whole,
             Kind::Pushed if payload == envelope.bytes => Body::Whole,
             Kind::Pushed => Body::Pushed { message, arrived: payload, end: payload },
             Kind::Asked { send, key } => Body::Asked { request: Request { message, send }, first: payload, key },
@@ -315,22 +323,21 @@ impl Engine {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stray;
 
-/// What is there for a message, with its serial number.
-enum Begins {
-    /// Nothing: its communicator did not live to see it, and what comes of it is stray.
-    Closed,
-    /// A receive that was posted.
-    Posted(Op, u32),
-    New(u32),
+/// What becomes of a whole message.
+pub enum Whole {
+    /// It goes to the front of `op`'s buffer, `room` bytes of it, and that ends the receive. Effects may follow.
+    Ends {
+        op: Op,
+        room: u64,
+        outcome: Outcome,
+    },
+    Placed(Place),
 }
 
 /// How a message begins.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// All of it, or what is to follow is pushed, too.
+    Whole,
     Pushed,
-    Asked {
-        send: u32,
-        key: Option<Key>,
-    },
+    Asked { send: u32, key: Option<Key> },
 }

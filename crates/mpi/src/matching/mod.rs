@@ -28,7 +28,7 @@ mod queue;
 mod queues;
 mod streams;
 
-pub use arrive::Stray;
+pub use arrive::{Stray, Whole};
 pub use lengths::Shared as QueueLengths;
 pub use packet::{Key, Packet};
 pub use post::{Posted, SendSpec, Start};
