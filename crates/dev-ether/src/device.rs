@@ -230,8 +230,8 @@ impl State {
             return Err(Refusal::Full);
         }
         self.openings.begin(peer.0);
-        for (route, frame) in routes {
-            self.endpoint.open(peer.0, route, frame);
+        for (route, far) in routes {
+            self.endpoint.open(peer.0, route, far);
         }
         Ok(())
     }

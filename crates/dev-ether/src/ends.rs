@@ -5,7 +5,7 @@
 use crate::card::{Card, End};
 use crate::counters::RAILS;
 use crate::port::{Address, FramePort, Refused};
-use hawser_link::{Route, SHORTEST, Wire};
+use hawser_link::{Far, Route, SHORTEST, Wire};
 use std::collections::HashMap;
 use std::io::IoSlice;
 
@@ -145,9 +145,8 @@ impl Ends {
         sent.unwrap_or(0)
     }
 
-    /// Between which ports paths to a peer are worth trying, with the longest frame that both take. None: nothing is
-    /// known of it yet.
-    pub fn routes_to(&mut self, peer: u32) -> Option<Vec<(Route, usize)>> {
+    /// Between which ports paths to a peer are worth trying. None: nothing is known of it yet.
+    pub fn routes_to(&mut self, peer: u32) -> Option<Vec<(Route, Far)>> {
         let own = self.card();
         let card = self.card_of(peer)?;
         Some(routes(&own, card))
@@ -164,14 +163,15 @@ fn slots(places: &[(u8, String)]) -> Vec<usize> {
 }
 
 /// P34
-fn routes(own: &Card, card: &Card) -> Vec<(Route, usize)> {
+fn routes(own: &Card, card: &Card) -> Vec<(Route, Far)> {
     let mut routes = Vec::new();
     for (ours, mine) in own.ends().iter().enumerate() {
         for (theirs, other) in card.ends().iter().enumerate() {
             let spare = is_v6(mine) && has_v4(own, mine.rail) && has_v4(card, other.rail);
             let frame = usize::from(mine.frame_max.min(other.frame_max));
             if mine.address.obstacle(&other.address).is_none() && !spare && frame >= SHORTEST {
-                routes.push((Route { ours: ours as u8, theirs: theirs as u8, flow: 0 }, frame));
+                let route = Route { ours: ours as u8, theirs: theirs as u8, flow: 0 };
+                routes.push((route, Far { nic: other.rail, frame }));
             }
         }
     }

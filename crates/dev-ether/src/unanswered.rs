@@ -209,8 +209,8 @@ mod tests {
     impl Rank {
         /// Begins to connect, as the device does.
         fn connect(&mut self, openings: &mut Openings, peer: u32, now_ns: u64) {
-            for (route, frame) in self.ends.routes_to(peer).unwrap() {
-                self.endpoint.open(peer, route, frame);
+            for (route, far) in self.ends.routes_to(peer).unwrap() {
+                self.endpoint.open(peer, route, far);
             }
             openings.begun.push((peer, now_ns));
         }

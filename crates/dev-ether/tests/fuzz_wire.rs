@@ -12,7 +12,7 @@ use hawser_dev_ether::{EtherDevice, Opened, Setup, counters};
 use hawser_device::{Delivery, Device, Header, Payload, Source};
 use hawser_job::counters::Counters;
 use hawser_link::frame::Key;
-use hawser_link::{Class, Config, Endpoint, Rail, Route, Wire};
+use hawser_link::{Class, Config, Endpoint, Far, Rail, Route, Wire};
 use hawser_os::clock;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -178,7 +178,7 @@ fn messages_of_a_peer() {
         };
         let mut peer = Endpoint::new(config, 2);
         let mut wire = Pipe { come: gone, gone: come, fd: File::open("/dev/null").unwrap() };
-        peer.open(0, Route { ours: 0, theirs: 0, flow: 0 }, FRAME);
+        peer.open(0, Route { ours: 0, theirs: 0, flow: 0 }, Far { nic: 0, frame: FRAME });
         let mut expected = Vec::new();
         for said in said {
             let message = said.message();

@@ -1,4 +1,4 @@
-//! Which of the ways over one NIC of ours carries bulk to a peer best. Each that answers is tried with the traffic itself, in turns
+//! Which of the ways between one NIC of ours and one of a peer's carries bulk best. Each that answers is tried with the traffic itself, in turns
 //! and some times, for a core may be taken away for longer than one turn lasts; the one on which in its best turn most bytes were
 //! acknowledged in the time that some were under way is taken, until all are tried again: ever more seldom, as long as the same
 //! one wins.
@@ -83,18 +83,25 @@ impl Meter {
     }
 }
 
+/// Two NICs between which there are ways: one of ours and one of the peer's, each by its owner's number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cable {
+    pub ours: u8,
+    pub theirs: u8,
+}
+
 /// What the choice must know of a way.
 pub trait Way {
-    /// It may carry bulk now: it is open, answers, and leads over the NIC.
-    fn is_usable(&self, nic: u8) -> bool;
+    /// It may carry bulk now: it is open, answers, and leads over these NICs.
+    fn is_usable(&self, cable: Cable) -> bool;
     fn meter(&self) -> &Meter;
     fn meter_mut(&mut self) -> &mut Meter;
 }
 
-/// The choice for one NIC.
+/// The choice for two NICs.
 #[derive(Clone, Debug)]
 pub struct Bulk {
-    pub nic: u8,
+    pub cable: Cable,
     /// The way that bulk takes now; none before one was usable. Ways are numbered by a byte: there are very many of these choices.
     way: Option<u8>,
     /// Bytes that it shall still take.
@@ -107,8 +114,8 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    pub fn new(nic: u8) -> Bulk {
-        Bulk { nic, way: None, left: 0, turns: 0, winner: None, again: AGAIN_BYTES }
+    pub fn new(cable: Cable) -> Bulk {
+        Bulk { cable, way: None, left: 0, turns: 0, winner: None, again: AGAIN_BYTES }
     }
 
     /// The way that bulk takes now.
@@ -130,7 +137,7 @@ impl Bulk {
 
     /// Looks whether the way is still usable, before bulk is sent.
     pub fn look<W: Way>(&mut self, ways: &mut [W]) {
-        if self.way().is_none_or(|way| !ways[way].is_usable(self.nic)) {
+        if self.way().is_none_or(|way| !ways[way].is_usable(self.cable)) {
             self.begin(ways);
         }
     }
@@ -168,17 +175,17 @@ impl Bulk {
 
     /// The best way of the turns until now.
     fn best<W: Way>(&self, ways: &[W]) -> Option<usize> {
-        let last = (0..ways.len()).rev().find(|&way| ways[way].is_usable(self.nic))?;
+        let last = (0..ways.len()).rev().find(|&way| ways[way].is_usable(self.cable))?;
         let peak_of = |way: usize| {
             let peak = ways[way].meter().peak();
             if way == last { peak.saturating_add(peak / FOR_BULK_PART) } else { peak }
         };
-        (0..=last).filter(|&way| ways[way].is_usable(self.nic)).max_by_key(|&way| peak_of(way))
+        (0..=last).filter(|&way| ways[way].is_usable(self.cable)).max_by_key(|&way| peak_of(way))
     }
 
     fn begin<W: Way>(&mut self, ways: &mut [W]) {
         (self.way, self.turns) = (None, TURNS);
-        ways.iter_mut().filter(|way| way.is_usable(self.nic)).for_each(|way| way.meter_mut().begin_trial());
+        ways.iter_mut().filter(|way| way.is_usable(self.cable)).for_each(|way| way.meter_mut().begin_trial());
         if self.try_before(ways.len(), ways) {
             mark(Mark::BulkTried);
         }
@@ -197,7 +204,7 @@ impl Bulk {
     /// The turn of the last usable way before this one that was not poor. From the last on: ways that were made for bulk come behind
     /// those of single frames, of which little is then tried. Whether there is one.
     fn try_before<W: Way>(&mut self, end: usize, ways: &mut [W]) -> bool {
-        let next = (0..end).rev().find(|&next| ways[next].is_usable(self.nic) && !ways[next].meter().poor);
+        let next = (0..end).rev().find(|&next| ways[next].is_usable(self.cable) && !ways[next].meter().poor);
         if let Some(next) = next {
             (self.way, self.left) = (Some(next as u8), TURN_BYTES);
             ways[next].meter_mut().begin_turn();
@@ -224,7 +231,7 @@ mod tests {
     }
 
     impl Way for Fake {
-        fn is_usable(&self, _: u8) -> bool {
+        fn is_usable(&self, _: Cable) -> bool {
             self.usable
         }
         fn meter(&self) -> &Meter {
@@ -258,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_fastest_way_is_taken_after_each_was_tried() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(0), ways(&[500, 100, 150]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[500, 100, 150]), 0);
         // Kilobytes: of the first, which is much slower than the others, a glance is enough.
         let trial = [256, 4 << 10, 4 << 10];
         assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
@@ -277,7 +284,7 @@ mod tests {
 
     #[test]
     fn one_turn_in_which_the_core_was_taken_away_does_not_decide() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(0), ways(&[110, 100]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[110, 100]), 0);
         ways[1].slow_ns = 400;
         send(&mut bulk, &mut ways, 2 << 10, &mut now_ns);
         ways[1].slow_ns = 100;
@@ -287,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_way_that_is_gone_is_left_at_once_and_a_new_one_is_tried() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(0), ways(&[100, 500]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[100, 500]), 0);
         send(&mut bulk, &mut ways, 5 << 10, &mut now_ns);
         assert_eq!(bulk.way(), Some(0));
         ways[0].usable = false;
@@ -301,7 +308,7 @@ mod tests {
     #[test]
     fn a_little_better_than_the_way_for_bulk_is_not_better() {
         for (slow_ns, winner) in [(90, 1), (75, 0)] {
-            let (mut bulk, mut ways, mut now_ns) = (Bulk::new(0), ways(&[slow_ns, 100]), 0);
+            let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[slow_ns, 100]), 0);
             send(&mut bulk, &mut ways, 8 << 10, &mut now_ns);
             assert_eq!(bulk.winner(), Some(winner), "{slow_ns}");
         }
@@ -309,7 +316,7 @@ mod tests {
 
     #[test]
     fn without_any_way_there_is_no_choice() {
-        let (mut bulk, mut ways) = (Bulk::new(0), ways(&[100]));
+        let (mut bulk, mut ways) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[100]));
         ways[0].usable = false;
         bulk.look(&mut ways);
         bulk.sent(1, &mut ways);

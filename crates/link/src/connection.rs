@@ -15,7 +15,7 @@ use crate::reassembly::{Deliver, Holding, Reassembly};
 use crate::record::{RECORD, Record};
 use crate::seq::{Seq, WINDOW};
 use crate::strand::{Grade, Hello, Rail, Route, Strand};
-use std::cmp::Reverse;
+use crate::stripe::{self, SLICE_NS};
 use std::io::IoSlice;
 
 /// Who carries frames. They may be lost, doubled and reordered.
@@ -96,7 +96,7 @@ impl Load {
 pub struct Connection {
     peer: u32,
     strands: Vec<Strand>,
-    /// Which of them carries bulk, for each of our NICs.
+    /// Which of them carries bulk, for each two NICs.
     bulk: Vec<Bulk>,
     bulk_bytes: u64,
     /// Frames to be sent, in order of their messages: what the peer needs first is first.
@@ -145,10 +145,10 @@ impl Connection {
     }
 
     pub fn add(&mut self, strand: Strand) -> usize {
-        if self.bulk.iter().all(|bulk| bulk.nic != strand.rail.nic) {
+        if self.bulk.iter().all(|bulk| bulk.cable != strand.cable()) {
             // Most hosts have one NIC; there may be very many peers.
             self.bulk.reserve_exact(1);
-            self.bulk.push(Bulk::new(strand.rail.nic));
+            self.bulk.push(Bulk::new(strand.cable()));
         }
         self.strands.push(strand);
         self.strands.len() - 1
@@ -270,8 +270,9 @@ impl Connection {
         let was = strand.path().is_some();
         strand.handle_hello(hello, kind, len)?;
         if !was {
-            let nic = strand.rail.nic;
-            self.bulk.iter_mut().filter(|bulk| bulk.nic == nic).for_each(|bulk| bulk.widened(&mut self.strands));
+            let cable = strand.cable();
+            let same = self.bulk.iter_mut().filter(|bulk| bulk.cable == cable);
+            same.for_each(|bulk| bulk.widened(&mut self.strands));
         }
         Ok(())
     }
@@ -378,6 +379,7 @@ impl Connection {
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }
+        self.strands.iter_mut().for_each(|strand| strand.is_full = false);
         while !self.waiting.is_empty() && self.send_run(shared, now_ns, wire) {}
         for at in 0..self.strands.len() {
             self.reply(shared, at, now_ns, wire);
@@ -390,13 +392,22 @@ impl Connection {
     /// Opens the paths that were kept in reserve, if there is bulk enough or nobody answers on any other.
     fn call_reserve(&mut self) {
         let is_alone = self.strands.iter().all(Strand::is_unanswered);
-        if is_alone || self.bulk_bytes >= CALL_BYTES {
-            for strand in &mut self.strands {
-                if strand.call() {
-                    mark(if is_alone { Mark::CalledAlone } else { Mark::CalledForBulk });
-                }
+        if !is_alone && self.bulk_bytes < CALL_BYTES {
+            return;
+        }
+        for at in 0..self.strands.len() {
+            if (is_alone || self.belongs(at)) && self.strands[at].call() {
+                mark(if is_alone { Mark::CalledAlone } else { Mark::CalledForBulk });
             }
         }
+    }
+
+    /// Whether path `at` leads to where others from its NIC do, if any does: a host may answer for its other NICs' addresses, and
+    /// what goes there is a second way over the same wire.
+    fn belongs(&self, at: usize) -> bool {
+        let cable = self.strands[at].cable();
+        let from_nic = || self.strands.iter().filter(|strand| strand.rail.nic == cable.ours && strand.answers());
+        from_nic().next().is_none() || from_nic().any(|strand| strand.cable() == cable)
     }
 
     /// The paths for what waits: those that answer, or all open ones if none does (P24).
@@ -483,7 +494,7 @@ impl Connection {
         if longest < len {
             return self.cut(shared, first, longest);
         }
-        let Some(at) = self.pick(len, load) else { return false };
+        let Some((at, most)) = self.pick(len, load) else { return false };
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
@@ -491,7 +502,7 @@ impl Connection {
         let is_tried = load == Load::Long && self.bulk.iter().any(|bulk| bulk.is_tried(at));
         let (theirs, path) = strand.open_mut().expect("it was picked");
         let credit = path.credit(shared.room(route), path.numbers(0).expected);
-        let room = RUN.min(path.room() as usize);
+        let room = most.min(path.room() as usize);
         let (mut run, mut count, mut bytes) = ([first; RUN], 0, 0);
         let mut next = Some(first);
         while count < room
@@ -523,18 +534,21 @@ impl Connection {
             mark(Mark::WireFull);
             // A rail that is down must fall silent, or its path would be tried for ever (P24).
             path.ask_later(now_ns);
+            strand.is_full = true;
         }
         if taken > 0 {
             strand.meter_mut().sent(taken, bytes, now_ns);
         }
         if load == Load::Long {
+            self.pass_over(at, bytes);
             self.bulk_bytes += bytes as u64;
             let taker = self.bulk.iter_mut().find(|bulk| bulk.way() == Some(at));
             taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands));
         }
         shared.counts.frames += taken as u64;
         shared.counts.runs += u64::from(taken > 0);
-        taken == count
+        // What the wire does not take goes by another.
+        taken > 0 || self.strands.len() > 1
     }
 
     fn waiting_load(&self, sending: &Pool) -> Load {
@@ -548,18 +562,46 @@ impl Connection {
         Load::of(bytes, self.waiting.len(), || self.frame_of(Load::Few))
     }
 
-    /// The path for a frame of `len` bytes: of those that such a load goes by, the one with the most room. Bulk waits for its own
-    /// paths: by others each frame would cost a system call.
-    fn pick(&self, len: usize, load: Load) -> Option<usize> {
+    /// The path for a frame of `len` bytes, and how many such it may take at once. Bulk waits for its own paths: by others each frame
+    /// would cost a system call.
+    fn pick(&self, len: usize, load: Load) -> Option<(usize, usize)> {
         let carries = self.carries(load);
         let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
         let waits = load != Load::Few && long().any(|(at, ..)| carries(at));
-        let fit = long().filter(|&(at, _, path)| path.room() > 0 && (!waits || carries(at)));
-        let best = fit.max_by_key(|&(at, strand, path)| {
-            let free = path.frames().saturating_sub(path.under_way());
-            (carries(at), Reverse(strand.rail.grade), free, Reverse(at))
+        let bytes = (self.waiting.len() * len) as u64;
+        let ways = long().filter(|&(at, strand, path)| match waits {
+            true => carries(at),
+            false => !strand.is_full && path.room() > 0,
         });
-        best.map(|(at, ..)| at)
+        let ways = ways.map(|(at, strand, path)| {
+            let begin_ns = self.queue_ns(strand.rail.nic) + if waits { 0 } else { path.latency_ns() };
+            stripe::Way {
+                at,
+                // Of the ways that were measured best none goes before another.
+                rank: if waits { (false, Grade::Quick) } else { (!carries(at), strand.rail.grade) },
+                has_room: !strand.is_full && path.room() > 0,
+                moves: path.under_way() > 0,
+                one_ns: begin_ns + path.takes_ns(len as u64),
+                all_ns: begin_ns + path.takes_ns(bytes),
+            }
+        });
+        let (at, is_only) = stripe::choose(ways)?;
+        let path = self.strands[at].path().expect("it is open");
+        let most = if is_only { RUN } else { (SLICE_NS / path.takes_ns(len as u64).max(1)) as usize };
+        Some((at, most.clamp(1, RUN)))
+    }
+
+    /// Bytes of bulk went by path `at`, and not by those that carry it between other NICs.
+    fn pass_over(&mut self, at: usize, bytes: usize) {
+        for other in self.bulk.iter().filter_map(Bulk::way).filter(|&other| other != at) {
+            self.strands[other].path_mut().into_iter().for_each(|path| path.pass_over(bytes));
+        }
+    }
+
+    /// How long a NIC of ours has to do with what is under way, on all its paths.
+    fn queue_ns(&self, nic: u8) -> u64 {
+        let strands = self.strands.iter().filter(|strand| strand.rail.nic == nic);
+        strands.filter_map(Strand::path).map(Path::queue_ns).sum()
     }
 
     /// The first waiting frame is longer than any path takes that answers: cuts it in two. Whether it did.

@@ -14,7 +14,7 @@ use crate::reach::Reach;
 use crate::reassembly::{Deliver, Holding, RESERVE};
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
-use crate::strand::{HELLO, Hello, Rail, Route, SHORTEST, Strand};
+use crate::strand::{Far, HELLO, Hello, Rail, Route, SHORTEST, Strand};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
@@ -162,8 +162,8 @@ impl Endpoint {
         self.peers[peer as usize].as_ref().is_some_and(|connection| connection.has_delivered(before))
     }
 
-    /// Begins to open a path; `frame`: the longest frame that both rails take, in bytes. Once for each route.
-    pub fn open(&mut self, peer: u32, route: Route, frame: usize) {
+    /// Begins to open a path. Once for each route.
+    pub fn open(&mut self, peer: u32, route: Route, far: Far) {
         assert!(!self.forgotten[peer as usize], "rank {peer} was forgotten");
         let random = self.random(self.paths.len() as u64);
         let number = self.paths.len() as u32 | (random as u32) << 16;
@@ -175,7 +175,7 @@ impl Endpoint {
         // 31 bits, so that no path begins near the end of all numbers by design.
         let first = Seq((random >> 33) as u32);
         let rail = self.shared.rail(route);
-        let at = connection.add(Strand::new(route, rail, number, first, frame));
+        let at = connection.add(Strand::new(route, rail, number, first, far));
         self.paths.push((peer, at as u8));
         self.activate(peer);
     }
@@ -286,7 +286,7 @@ impl Endpoint {
                 return Err(Dropped::Hello);
             }
             mark(Mark::OpenedByPeer);
-            self.open(peer, route, len);
+            self.open(peer, route, Far { nic: hello.nic, frame: len });
         }
         let connection = self.peers[peer as usize].as_mut().expect("it was opened");
         let at = connection.strand(route).expect("it was opened");

@@ -5,8 +5,8 @@
 //! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
 //!
 //! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
-//! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt` and `window`, and at its end
-//! `reassembly`; `grant` shares the room for what comes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
+//! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and `window`, and at its end
+//! `reassembly`; `bulk` and `stripe` choose among paths; `grant` shares the room for what comes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
 //! frame ports.
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@ pub mod marks;
 pub mod path;
 pub mod planted;
 pub mod pool;
+mod rate;
 mod reach;
 mod reassembly;
 pub mod received;
@@ -29,6 +30,7 @@ pub mod rtt;
 pub mod sent;
 mod seq;
 mod strand;
+mod stripe;
 mod window;
 
 pub use connection::{Counts, Wire};
@@ -36,4 +38,4 @@ pub use endpoint::{Class, Config, Endpoint, Refused};
 pub use reach::Reach;
 pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
-pub use strand::{Grade, Rail, Route, SHORTEST};
+pub use strand::{Far, Grade, Rail, Route, SHORTEST};

@@ -74,6 +74,11 @@ marks! {
     UrgentOther = "the next message of a peer found the last memory kept for another peer";
     StopSaid = "STOP was said";
     GoSaid = "GO was said";
+    RateUp = "a path carried more than was known of it";
+    RateDown = "a path carried less than was known of it, and was kept full";
+    RateForgotten = "a path was passed over for so long that it may be better than is known";
+    WaitedForQuicker = "bulk waited for the quickest way, which was full, since by another it would come later";
+    TookSlower = "bulk took a slower way, since the quickest was full and would be for longer";
     BulkTried = "the ways over a NIC were tried with bulk";
     CalledForBulk = "a path that was kept in reserve was opened, since there is much bulk";
     CalledAlone = "a path that was kept in reserve was opened, since no other answers";

@@ -9,6 +9,7 @@ use crate::grant::{Grant, Room};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
+use crate::rate::Rate;
 use crate::received::{Ack, Arrival, Received};
 use crate::rtt::{ACK_DELAY_NS, Rtt, TIMEOUT_MAX_NS};
 use crate::sent::{Came, Sent};
@@ -26,6 +27,10 @@ const ACK_EVERY_MIN: u32 = crate::grant::LEAST;
 /// Frames that may be under way to a peer that has said STOP: it has room for the fragments alone that it needs to
 /// go on, which are the oldest, and drops all others (P20).
 const STOPPED: u32 = 4;
+
+/// What a window's frames are taken to have, and the shortest round trip between hosts of a cluster while bulk is on its way.
+const FRAME_BYTES: u64 = 1500;
+const TRIP_NS: u64 = 50_000;
 
 /// An acknowledgement that is refused goes out again after ACK_DELAY_NS, doubled so often at most: 0.4 s.
 const REFUSALS_MAX: u8 = 12;
@@ -116,6 +121,7 @@ pub struct Path {
     sent: Sent,
     received: Received,
     rtt: Rtt,
+    rate: Rate,
     window: Window,
     /// The first number that the peer has no room for (P21), and whether it has said STOP (P20).
     granted: Seq,
@@ -139,6 +145,7 @@ impl Path {
             sent: Sent::new(ours),
             received: Received::new(theirs),
             rtt: Rtt::default(),
+            rate: Rate::default(),
             window: Window::new(ours),
             granted: ours + u32::from(credit),
             stopped: false,
@@ -181,15 +188,35 @@ impl Path {
         self.sent.open() < WINDOW && !planted(Bug::ProbeNotSent)
     }
 
-    /// Frames that may be under way by what the network has borne, for choosing among paths.
-    #[inline]
-    pub fn frames(&self) -> u32 {
-        self.window.frames()
-    }
-
     /// The round trip, smoothed; 0 before one was measured.
     pub fn round_trip_ns(&self) -> u64 {
         self.rtt.smoothed_ns()
+    }
+
+    /// How long `bytes` bytes take, by what the path has carried, and if that is more, by a window a round trip.
+    pub fn takes_ns(&self, bytes: u64) -> u64 {
+        let frame = self.sent.bytes().checked_div(self.under_way().into()).map_or(FRAME_BYTES, |mean| mean.max(1));
+        let window = u64::from(self.window.frames()) * frame * 1_000_000 / self.rtt.smoothed_ns().max(TRIP_NS);
+        let per_ms = self.rate.per_ms().map_or(window, |rate| window.min(rate.into()));
+        bytes * 1_000_000 / per_ms.max(1)
+    }
+
+    /// So many bytes went by other paths that might have gone here.
+    pub fn pass_over(&mut self, bytes: usize) {
+        self.rate.pass_over(bytes);
+    }
+
+    /// How long it takes until all has come that is under way, by its rate.
+    pub fn queue_ns(&self) -> u64 {
+        match self.sent.bytes() {
+            0 => 0,
+            bytes => self.takes_ns(bytes),
+        }
+    }
+
+    /// The way there, if nothing is in front.
+    pub fn latency_ns(&self) -> u64 {
+        self.rtt.least_ns() / 2
     }
 
     /// Frames of which nothing is known.
@@ -208,6 +235,7 @@ impl Path {
     /// The next frame was sent.
     pub fn sent(&mut self, pool: &mut Pool, slot: Slot, now_ns: u64) {
         self.sent.record(pool, slot, now_ns);
+        self.rate.sent(now_ns);
         self.told(now_ns);
     }
 
@@ -328,7 +356,7 @@ impl Path {
 
     /// An acknowledgement with its bits.
     pub fn handle_ack(&mut self, pool: &mut Pool, ack: &Ack, word: &Word, now_ns: u64) -> Result<Fates, Dropped> {
-        let Came { slots: came, newest_ns } = self.settle(pool, ack, word, now_ns)?;
+        let Came { slots: came, newest_ns, .. } = self.settle(pool, ack, word, now_ns)?;
         let was = self.under_way();
         let lost = self.sent.take_lost(pool, self.rtt.slack_ns());
         let count = was - self.under_way();
@@ -361,6 +389,8 @@ impl Path {
         match came.newest_ns {
             Some(at_ns) => {
                 self.rtt.sample(now_ns.saturating_sub(at_ns));
+                let trip_ns = (self.rtt.smoothed_ns(), self.rtt.least_ns());
+                self.rate.came(came.bytes, self.sent.bytes(), now_ns, trip_ns);
                 let full = 2 * was >= self.window.frames();
                 let count = was - self.under_way();
                 self.window.settled(count, 0, full, ack.expected, self.sent.next());
@@ -421,6 +451,7 @@ impl Path {
                 self.rtt.unanswered();
                 let lost = self.sent.take_all();
                 self.window.timed_out(self.sent.next());
+                self.rate.timed_out();
                 self.wait = Wait::Idle;
                 let is_forgotten = planted(Bug::SilenceIsDeath) && self.rtt.silent() > 10;
                 Due::Timeout(if is_forgotten { Queue::default() } else { lost })

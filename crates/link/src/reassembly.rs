@@ -67,8 +67,9 @@ impl<'a> Message<'a> {
 /// Who gets messages: the peer, the channel, the message.
 pub type Deliver<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
 
-/// Messages behind the next one of which is known whether they were delivered before it: 750 KB of bulk in frames of 1500 bytes.
-const EARLY: u32 = 512;
+/// Messages behind the next one of which is known whether they were delivered before it. A peer has as many frames under way as half
+/// of its memory, 512; while a lost one waits behind those of its rail, others send on: 3 MB of bulk in frames of 1500 bytes.
+const EARLY: u32 = 2048;
 
 /// Where a fragment belongs.
 pub enum Place {
@@ -96,13 +97,14 @@ pub struct Reassembly {
     /// Fragments of later messages, and of the next one, in order; and bytes of the next one among them.
     held: Queue,
     have: usize,
-    /// Later messages that were delivered: a bit each, at the place of its number.
-    early: [u64; EARLY as usize / 64],
+    /// Later messages that were delivered: a bit each, at the place of its number. There from the first one on, for most peers are sent
+    /// no bulk.
+    early: Option<Box<[u64; EARLY as usize / 64]>>,
 }
 
 impl Reassembly {
     pub fn new(peer: u32) -> Reassembly {
-        Reassembly { peer, expected: Seq(0), held: Queue::default(), have: 0, early: [0; EARLY as usize / 64] }
+        Reassembly { peer, expected: Seq(0), held: Queue::default(), have: 0, early: None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -132,7 +134,7 @@ impl Reassembly {
         }
         if self.expected.until(record.message) < EARLY {
             let (word, bit) = early(record.message);
-            if self.early[word] & bit != 0 && !planted(Bug::EarlyTwice) {
+            if self.early.as_ref().is_some_and(|early| early[word] & bit != 0) && !planted(Bug::EarlyTwice) {
                 mark(Mark::KnownEarly);
                 return Ok(Place::Known);
             }
@@ -227,7 +229,7 @@ impl Reassembly {
             Place::Early => {
                 mark(Mark::DeliveredEarly);
                 let (word, bit) = early(record.message);
-                self.early[word] |= bit;
+                self.early.get_or_insert_default()[word] |= bit;
                 deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
             }
             Place::Hold(behind) => {
@@ -246,16 +248,20 @@ impl Reassembly {
         }
     }
 
+    /// Whether the next message was delivered before it was next; that is forgotten, for its place is another's now.
+    fn take_early(&mut self) -> bool {
+        let (word, bit) = early(self.expected);
+        let word = self.early.as_mut().map(|early| &mut early[word]).filter(|word| **word & bit != 0);
+        word.map(|word| *word &= !bit).is_some()
+    }
+
     /// The next message is delivered: the first one behind it that was not is next.
     fn pass(&mut self, holding: &mut Holding) {
         self.expected = self.expected.next();
-        let (mut word, mut bit) = early(self.expected);
-        while self.early[word] & bit != 0 {
-            self.early[word] &= !bit;
+        while self.take_early() {
             // Pieces of it may be held, if it was cut again on its way.
             self.drop_next(holding);
             self.expected = self.expected.next();
-            (word, bit) = early(self.expected);
         }
         self.have = 0;
         if holding.urgent == Some(self.peer) {

@@ -30,13 +30,15 @@ pub struct Rtt {
     /// Smoothed, and its mean deviation; 0 before the first sample.
     smoothed_ns: u64,
     deviation_ns: u64,
+    /// The shortest sample; 0 before the first one.
+    least_ns: u64,
     /// Timeouts since the peer was last heard: the exponent of the back-off.
     silent: u32,
 }
 
 impl Default for Rtt {
     fn default() -> Rtt {
-        Rtt { floor_ns: TIMEOUT_MIN_NS, smoothed_ns: 0, deviation_ns: 0, silent: 0 }
+        Rtt { floor_ns: TIMEOUT_MIN_NS, smoothed_ns: 0, deviation_ns: 0, least_ns: 0, silent: 0 }
     }
 }
 
@@ -50,9 +52,10 @@ impl Rtt {
     pub fn sample(&mut self, ns: u64) {
         let ns = ns.clamp(1, TIMEOUT_MAX_NS);
         if self.smoothed_ns == 0 {
-            (self.smoothed_ns, self.deviation_ns) = (ns, ns / 2);
+            (self.smoothed_ns, self.deviation_ns, self.least_ns) = (ns, ns / 2, ns);
             return;
         }
+        self.least_ns = self.least_ns.min(ns);
         self.deviation_ns = (3 * self.deviation_ns + ns.abs_diff(self.smoothed_ns)) / 4;
         self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
     }
@@ -60,6 +63,11 @@ impl Rtt {
     /// The estimate; 0 before the first sample.
     pub fn smoothed_ns(&self) -> u64 {
         self.smoothed_ns
+    }
+
+    /// What it is when nothing waits in a queue; 0 before the first sample.
+    pub fn least_ns(&self) -> u64 {
+        self.least_ns
     }
 
     /// The peer was heard: it is there, and the back-off begins anew (P18).

@@ -15,6 +15,7 @@ use crate::seq::{Seq, WINDOW};
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Came {
     pub slots: Queue,
+    pub bytes: u64,
     /// When the newest of it was sent; None if nothing came that was not known of.
     pub newest_ns: Option<u64>,
 }
@@ -23,6 +24,8 @@ pub struct Came {
 #[derive(Debug)]
 pub struct Sent {
     queue: Queue,
+    /// Bytes of the frames in it.
+    bytes: u64,
     /// The newest question (P17), which has no payload and no slot: what a lost one carried nobody misses.
     question: Option<Stamp>,
     /// The oldest number of which nothing is known, and the next one.
@@ -35,13 +38,19 @@ pub struct Sent {
 
 impl Sent {
     pub fn new(first: Seq) -> Sent {
-        Sent { queue: Queue::default(), question: None, first, next: first, above: first, newest_ns: 0 }
+        Sent { queue: Queue::default(), bytes: 0, question: None, first, next: first, above: first, newest_ns: 0 }
     }
 
     /// Frames of which nothing is known.
     #[inline]
     pub fn under_way(&self) -> u32 {
         self.queue.len() as u32 + u32::from(self.question.is_some())
+    }
+
+    /// Bytes of frames of which nothing is known.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The number that comes next.
@@ -60,6 +69,7 @@ impl Sent {
     /// A frame was sent, with the next number.
     pub fn record(&mut self, pool: &mut Pool, slot: Slot, now_ns: u64) {
         pool.set_stamp(slot, self.stamp(now_ns));
+        self.bytes += pool.frame(slot).len() as u64;
         pool.push(&mut self.queue, slot);
     }
 
@@ -89,6 +99,7 @@ impl Sent {
             self.above = end;
         }
         let mut newest_ns: Option<u64> = None;
+        let before = self.bytes;
         let slots = self.take_out(pool, end, |Stamp { number, at_ns }| {
             let came = ack.has(number);
             if came {
@@ -100,7 +111,7 @@ impl Sent {
             came
         });
         self.newest_ns = self.newest_ns.max(newest_ns.unwrap_or(0));
-        Came { slots, newest_ns }
+        Came { slots, bytes: before - self.bytes, newest_ns }
     }
 
     /// Gives back what counts as lost: frames that `REORDER` later ones have overtaken, or one that was sent more than
@@ -123,7 +134,7 @@ impl Sent {
 
     /// Gives back all that is under way: nothing was heard for a timeout (P16).
     pub fn take_all(&mut self) -> Queue {
-        (self.question, self.first) = (None, self.next);
+        (self.question, self.first, self.bytes) = (None, self.next, 0);
         std::mem::take(&mut self.queue)
     }
 
@@ -136,6 +147,7 @@ impl Sent {
         {
             if is_settled(stamp) {
                 pool.remove_behind(&mut self.queue, stays);
+                self.bytes -= pool.frame(slot).len() as u64;
                 pool.push(&mut settled, slot);
             } else {
                 stays = Some(slot);
@@ -201,7 +213,7 @@ mod tests {
         }
 
         fn acknowledged(&mut self, ack: &Ack) -> (Vec<u32>, Option<u64>) {
-            let Came { slots, newest_ns } = self.sent.acknowledge(&mut self.pool, ack, ack.end());
+            let Came { slots, newest_ns, .. } = self.sent.acknowledge(&mut self.pool, ack, ack.end());
             (self.contents(slots), newest_ns)
         }
 

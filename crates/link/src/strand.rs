@@ -3,7 +3,7 @@
 //!
 //! Before it: `connection`; after it: `path`.
 
-use crate::bulk::{Meter, Way};
+use crate::bulk::{Cable, Meter, Way};
 use crate::frame::{Dropped, HEADER, Kind};
 use crate::grant::{LEAST, Room};
 use crate::marks::{Mark, mark};
@@ -28,6 +28,15 @@ impl Route {
     }
 }
 
+/// What is known of the far end of a path that is to be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Far {
+    /// The peer's NIC, by its own number.
+    pub nic: u8,
+    /// The longest frame that both ends take, in bytes.
+    pub frame: usize,
+}
+
 /// Bytes of a HELLO's payload that say something; the rest shows that long frames pass.
 pub const HELLO: usize = 12;
 
@@ -47,6 +56,8 @@ pub struct Hello {
     pub number: u32,
     /// As their sender sees it.
     pub route: Route,
+    /// Their sender's NIC.
+    pub nic: u8,
     /// Of their sender's first frame.
     pub first: Seq,
     pub credit: u16,
@@ -58,17 +69,14 @@ impl Hello {
         into[..4].copy_from_slice(&self.number.to_le_bytes());
         into[4..8].copy_from_slice(&self.first.0.to_le_bytes());
         let Route { ours, theirs, flow } = self.route;
-        into[8..HELLO].copy_from_slice(&[ours, theirs, flow, 0]);
+        into[8..HELLO].copy_from_slice(&[ours, theirs, flow, self.nic]);
     }
 
     pub fn read(payload: &[u8], credit: u16) -> Result<Hello, Dropped> {
         let said: &[u8; HELLO] = payload.first_chunk().ok_or(Dropped::Hello)?;
         let word = |at: usize| u32::from_le_bytes([said[at], said[at + 1], said[at + 2], said[at + 3]]);
         let route = Route { ours: said[8], theirs: said[9], flow: said[10] };
-        if said[11] != 0 {
-            return Err(Dropped::Hello);
-        }
-        Ok(Hello { number: word(0), route, first: Seq(word(4)), credit })
+        Ok(Hello { number: word(0), route, nic: said[11], first: Seq(word(4)), credit })
     }
 }
 
@@ -88,7 +96,7 @@ pub enum Grade {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rail {
     pub grade: Grade,
-    /// The NIC that it is a way over: of the ways over one NIC the best carries all bulk.
+    /// The NIC that it is a way over, by our number: of the ways between two NICs the best carries all bulk.
     pub nic: u8,
     /// Payloads have a CRC; not where the medium checks them (P6).
     pub checked: bool,
@@ -119,6 +127,8 @@ enum State {
 pub struct Strand {
     pub route: Route,
     pub rail: Rail,
+    /// The peer's NIC.
+    pub far_nic: u8,
     /// Our number for the path.
     pub ours: u32,
     first: Seq,
@@ -127,15 +137,29 @@ pub struct Strand {
     /// A WELCOME of this length is owed.
     welcome: Option<usize>,
     meter: Meter,
+    /// The wire did not take all: it is not tried again in the same turn.
+    pub is_full: bool,
     state: State,
 }
 
 impl Strand {
-    /// A path to be opened. `frame`: the longest frame that the two ends can send, in bytes.
-    pub fn new(route: Route, rail: Rail, ours: u32, first: Seq, frame: usize) -> Strand {
+    /// A path to be opened.
+    pub fn new(route: Route, rail: Rail, ours: u32, first: Seq, far: Far) -> Strand {
+        let Far { nic: far_nic, frame } = far;
         assert!(frame >= HEADER + HELLO);
         let state = if rail.reserved { State::Reserved } else { State::Opening { at_ns: 0, tries: 0 } };
-        Strand { route, rail, ours, first, frame, welcome: None, meter: Meter::default(), state }
+        Strand {
+            route,
+            rail,
+            far_nic,
+            ours,
+            first,
+            frame,
+            welcome: None,
+            meter: Meter::default(),
+            is_full: false,
+            state,
+        }
     }
 
     /// A path that was kept in reserve is wanted. Whether it was.
@@ -203,7 +227,7 @@ impl Strand {
             State::Open { first, path, .. } => path.credit(room, *first),
             State::Reserved | State::Opening { .. } => LEAST as u16,
         };
-        Hello { number: self.ours, route: self.route, first: self.first, credit }
+        Hello { number: self.ours, route: self.route, nic: self.rail.nic, first: self.first, credit }
     }
 
     /// Gives back what is under way and the peer's part of the room: the peer is gone.
@@ -277,9 +301,16 @@ impl Strand {
     }
 }
 
+impl Strand {
+    /// The NICs between which it runs: ours and the peer's.
+    pub fn cable(&self) -> Cable {
+        Cable { ours: self.rail.nic, theirs: self.far_nic }
+    }
+}
+
 impl Way for Strand {
-    fn is_usable(&self, nic: u8) -> bool {
-        self.rail.nic == nic && self.answers()
+    fn is_usable(&self, cable: Cable) -> bool {
+        self.cable() == cable && self.answers()
     }
 
     fn meter(&self) -> &Meter {
@@ -298,7 +329,7 @@ mod tests {
     const ROUTE: Route = Route { ours: 1, theirs: 2, flow: 3 };
 
     fn strand() -> Strand {
-        Strand::new(ROUTE, Rail::default(), 77, Seq(5), 9000)
+        Strand::new(ROUTE, Rail::default(), 77, Seq(5), Far { nic: 0, frame: 9000 })
     }
 
     /// P7
@@ -309,8 +340,6 @@ mod tests {
         hello.write(&mut payload);
         assert_eq!(Hello::read(&payload, 2), Ok(hello));
         assert_eq!(Hello::read(&payload[..HELLO - 1], 9), Err(Dropped::Hello));
-        payload[11] = 1;
-        assert_eq!(Hello::read(&payload, 9), Err(Dropped::Hello));
     }
 
     /// P8
@@ -328,7 +357,7 @@ mod tests {
         assert_eq!(lengths, [9000, 9000, 9000, 1452, 1452, 1452, 1232, 1232, 1232, 548, 548, 548, 548, 548, 548]);
         assert!(at.windows(3).all(|w| w[2] - w[1] >= w[1] - w[0]));
         assert_eq!(strand.tries(), Some(15));
-        let hello = Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 };
+        let hello = Hello { number: 1, route: ROUTE.reversed(), nic: 0, first: Seq(9), credit: 4 };
         strand.handle_hello(&hello, Kind::Welcome, 1232).unwrap();
         assert_eq!((strand.frame(), strand.path().is_some(), strand.tries()), (1232, true, None));
     }
@@ -337,7 +366,7 @@ mod tests {
     #[test]
     fn a_path_is_opened_once() {
         let mut strand = strand();
-        let hello = Hello { number: 1, route: ROUTE.reversed(), first: Seq(9), credit: 4 };
+        let hello = Hello { number: 1, route: ROUTE.reversed(), nic: 0, first: Seq(9), credit: 4 };
         strand.handle_hello(&hello, Kind::Hello, 9000).unwrap();
         assert_eq!((strand.poll_welcome(), strand.poll_welcome()), (Some(9000), None));
         assert_eq!(strand.handle_hello(&hello, Kind::Hello, 9000), Ok(()), "again, since our WELCOME was lost");

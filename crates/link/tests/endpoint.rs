@@ -3,7 +3,7 @@
 
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
-use hawser_link::{Class, Config, Endpoint, Message, Rail, Refused, Route, Seq, Wire};
+use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Refused, Route, Seq, Wire};
 use std::io::IoSlice;
 
 const ROUTE: Route = Route { ours: 0, theirs: 0, flow: 0 };
@@ -57,7 +57,7 @@ impl Two {
             rails: vec![Rail::default(); 2],
         };
         let mut endpoint = Endpoint::new(config, 1);
-        endpoint.open(1, ROUTE, FRAME);
+        endpoint.open(1, ROUTE, Far { nic: 0, frame: FRAME });
         Two { endpoint, now_ns: 1, path: 0, first: Seq(0), sequence: Seq(0), came: vec![] }
     }
 
@@ -141,7 +141,7 @@ fn a_path_is_opened_though_all_memory_is_taken() {
 #[test]
 fn of_each_rail_is_told_who_was_tried_and_who_answered() {
     let mut two = Two::new();
-    two.endpoint.open(1, Route { ours: 1, ..ROUTE }, FRAME);
+    two.endpoint.open(1, Route { ours: 1, ..ROUTE }, Far { nic: 0, frame: FRAME });
     let reach = |two: &Two| [0, 1].map(|rail| two.endpoint.reach(rail)).map(|reach| (reach.tried, reach.answered));
     assert_eq!(reach(&two), [(0, 0); 2]);
     two.open(1);

@@ -11,7 +11,7 @@ use allocation_counter::measure;
 use bolero::{TypeGenerator, check};
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
-use hawser_link::{Class, Config, Endpoint, Grade, Message, Rail, Route, Seq, Wire};
+use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Route, Seq, Wire};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSlice;
 
@@ -456,7 +456,7 @@ impl Test {
             Call::Pass { us } => self.now_ns += 1000 * u64::from(us),
             Call::Open { to, rail } if !self.forgotten[who(to) as usize] => {
                 let route = Route { ours: rail % RAILS, theirs: rail % RAILS, flow: 0 };
-                self.each(|it| it.open(who(to), route, FRAME));
+                self.each(|it| it.open(who(to), route, Far { nic: 0, frame: FRAME }));
             }
             Call::Open { .. } => {}
             Call::Forget { who: which, never } => {
@@ -523,7 +523,7 @@ impl Test {
         assert_eq!(self.it.left(), (SLOTS, SLOTS));
         let mut honest = endpoint(HONEST);
         let route = Route { ours: 1, theirs: 1, flow: 0 };
-        self.it.open(HONEST, route, FRAME);
+        self.it.open(HONEST, route, Far { nic: 0, frame: FRAME });
         let lengths = [0, 5, 1000, 40];
         let (mut here, mut there) = (vec![], vec![]);
         for len in lengths {

@@ -1,7 +1,7 @@
 //! What a rank grants to all that speak to it, summed on the wire (P21): endpoints with a wire that loses nothing.
 
 use hawser_link::frame::{Dropped, Ends, Frame, Key, Kind};
-use hawser_link::{Class, Config, Endpoint, Message, Rail, Route, Seq, Wire, ack};
+use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Seq, Wire, ack};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 
@@ -58,7 +58,7 @@ impl World {
             let mut endpoint = Endpoint::new(config, 5);
             endpoint.set_room(0, room);
             for flow in 0..if me > 0 { flows } else { 0 } {
-                endpoint.open(0, Route { ours: 0, theirs: 0, flow }, FRAME);
+                endpoint.open(0, Route { ours: 0, theirs: 0, flow }, Far { nic: 0, frame: FRAME });
             }
             endpoint
         };

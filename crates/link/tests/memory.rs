@@ -3,7 +3,7 @@
 
 use allocation_counter::measure;
 use hawser_link::frame::Key;
-use hawser_link::{Class, Config, Endpoint, Message, Rail, Route, Wire};
+use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
 use hawser_sim::Dice;
 use std::io::IoSlice;
 
@@ -96,7 +96,7 @@ impl World {
 
     fn connect(&mut self, peers: u32) {
         for peer in 1..=peers {
-            self.ranks[0].open(peer, Route { ours: 0, theirs: 0, flow: 0 }, FRAME);
+            self.ranks[0].open(peer, Route { ours: 0, theirs: 0, flow: 0 }, Far { nic: 0, frame: FRAME });
         }
         self.settle();
     }

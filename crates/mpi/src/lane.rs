@@ -243,6 +243,10 @@ impl Lane {
 
     fn push_pieces(&mut self, stream: &mut Stream) -> bool {
         let start = stream.at;
+        // Which ways there are, and which is best, changes while a long message is on its way.
+        if let Some(frame) = self.channel.piece(stream.to, stream.until as usize) {
+            stream.piece = frame;
+        }
         while stream.at < stream.until {
             let len = ((stream.until - stream.at) as usize).min(stream.piece);
             let header = wire::data(stream.message, stream.at);

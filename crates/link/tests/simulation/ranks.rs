@@ -7,7 +7,7 @@ use crate::monitor::Monitor;
 use crate::strangers::Strangers;
 use hawser_link::endpoint::Drops;
 use hawser_link::frame::{Dropped, Ends, HEADER, Key};
-use hawser_link::{Class, Config, Endpoint, Grade, Message, Rail, Route, Wire};
+use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Route, Wire};
 use hawser_sim::{Arrival, Dice, Faults, Network};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::IoSlice;
@@ -210,7 +210,11 @@ impl World {
         // Each end thinks that its rails take the longest frames of all; only some do.
         let frame = self.nodes[from as usize].endpoint.frame_max();
         for rail in 0..self.rails.len() as u8 {
-            self.nodes[from as usize].endpoint.open(to, Route { ours: rail, theirs: rail, flow: 0 }, frame);
+            self.nodes[from as usize].endpoint.open(
+                to,
+                Route { ours: rail, theirs: rail, flow: 0 },
+                Far { nic: rail / 2, frame },
+            );
         }
     }
 

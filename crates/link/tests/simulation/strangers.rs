@@ -89,9 +89,8 @@ fn lie(dice: &mut Dice, like: &Arrival, key: &Key, ends: Ends, monitor: &Monitor
             Kind::Data => payload.truncate(1 + dice.index(11)),
             Kind::Ack if dice.one_in(2) => payload.resize(if dice.one_in(2) { 136 } else { payload.len() + 3 }, 0),
             Kind::Ack => head.expected = head.expected + 5000,
-            Kind::Hello | Kind::Welcome => match dice.below(3) {
+            Kind::Hello | Kind::Welcome => match dice.below(2) {
                 0 => payload.truncate(dice.index(12)),
-                1 => payload[11] = 1,
                 // Another beginning of a path; of one that is not open it would be the first.
                 _ if monitor.is_open((like.to, like.from)) => payload[4] ^= 1,
                 _ => return None,

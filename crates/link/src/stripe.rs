@@ -1,0 +1,97 @@
+//! Which of several ways the next frame takes: the one by which it comes soonest, by what each carries and has under way. So bulk is
+//! shared out as the rails' rates are, and all end at about the same time; short messages pass by what is full.
+//!
+//! Where the quickest way has no room, a slower one is taken only if the frame comes by it before the quickest would be through with
+//! all that waits: else a message would end as late as the slowest rail (earliest completion first, Lim et al., CoNEXT 2017).
+//! It knows no frames and no clock. Before it: `connection`.
+
+use crate::marks::{Mark, mark};
+use crate::strand::Grade;
+
+/// A run of frames takes no longer than this by the way that it goes, where there are several: a message may end so much later for it.
+/// Shorter runs cost system calls: 250 us are 4 frames at 200 Mbit/s.
+pub const SLICE_NS: u64 = 1_000_000;
+
+/// A way that the frame may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// Which.
+    pub at: usize,
+    /// The lowest is taken, however slow it is.
+    pub rank: (bool, Grade),
+    pub has_room: bool,
+    /// Something is under way: room comes of itself.
+    pub moves: bool,
+    /// When the frame would have come by it, and when all that waits would have, from now.
+    pub one_ns: u64,
+    pub all_ns: u64,
+}
+
+/// The way to take now, and whether there is any other.
+pub fn choose(ways: impl Iterator<Item = Way>) -> Option<(usize, bool)> {
+    let key = |way: &Way| (way.rank, way.one_ns, way.at);
+    let (mut best, mut open, mut count) = (None::<Way>, None::<Way>, 0);
+    for way in ways.filter(|way| way.has_room || way.moves) {
+        count += 1;
+        let is_before = |other: &Option<Way>| other.is_none_or(|other| key(&way) < key(&other));
+        if is_before(&best) {
+            best = Some(way);
+        }
+        if way.has_room && is_before(&open) {
+            open = Some(way);
+        }
+    }
+    let (best, open) = (best?, open?);
+    if best.at != open.at {
+        let waits = best.rank < open.rank || open.one_ns > best.all_ns;
+        mark(if waits { Mark::WaitedForQuicker } else { Mark::TookSlower });
+        if waits {
+            return None;
+        }
+    }
+    Some((open.at, count == 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(at: usize, has_room: bool, one_ns: u64, all_ns: u64) -> Way {
+        Way { at, rank: (false, Grade::Bulk), has_room, moves: true, one_ns, all_ns }
+    }
+
+    fn chosen(ways: &[Way]) -> Option<usize> {
+        choose(ways.iter().copied()).map(|(at, _)| at)
+    }
+
+    #[test]
+    fn a_frame_takes_the_way_by_which_it_comes_first() {
+        assert_eq!(chosen(&[way(0, true, 30, 90), way(1, true, 20, 99), way(2, true, 20, 99)]), Some(1));
+        assert_eq!(choose([way(4, true, 30, 90)].into_iter()), Some((4, true)));
+        assert_eq!(choose([way(4, true, 30, 90), way(5, false, 60, 90)].into_iter()), Some((4, false)));
+        assert_eq!(chosen(&[]), None);
+    }
+
+    #[test]
+    fn a_slower_way_is_taken_if_that_does_not_hold_up_the_end() {
+        let quick = way(0, false, 10, 500);
+        assert_eq!(chosen(&[quick, way(1, true, 500, 9_000)]), Some(1));
+        assert_eq!(chosen(&[quick, way(1, true, 501, 9_000)]), None);
+        assert_eq!(chosen(&[quick, way(1, true, 501, 9_000), way(2, true, 400, 600)]), Some(2));
+        assert_eq!(chosen(&[quick, way(1, false, 11, 9_000)]), None);
+    }
+
+    #[test]
+    fn a_way_without_room_on_which_nothing_moves_is_not_waited_for() {
+        let stuck = Way { moves: false, ..way(0, false, 10, 20) };
+        assert_eq!(chosen(&[stuck, way(1, true, 900, 9_000)]), Some(1));
+        assert_eq!(chosen(&[stuck]), None);
+    }
+
+    #[test]
+    fn a_grade_goes_before_any_rate() {
+        let other = Way { rank: (false, Grade::BulkAlone), ..way(1, true, 1, 1) };
+        assert_eq!(chosen(&[way(0, true, 900, 9_000), other]), Some(0));
+        assert_eq!(chosen(&[way(0, false, 900, 9_000), other]), None);
+    }
+}
