@@ -11,6 +11,9 @@ use crate::marks::{Mark, mark};
 /// over within the first.
 const TURN_BYTES: u64 = 1 << 20;
 
+/// And no longer than this: on a slow rail a turn would last for seconds, and the network is what is slow there.
+const TURN_NS: u64 = 100_000_000;
+
 /// Turns of each way. By one of 2 MiB UDP or raw frames were taken in four of eight runs where TCP was best (8 KiB, ping-pong).
 const TURNS: u8 = 4;
 
@@ -162,6 +165,10 @@ impl Bulk {
             ways[way].meter_mut().poor = true;
             self.left = 0;
         }
+        if ways[way].meter().busy_ns >= TURN_NS {
+            mark(Mark::TurnLong);
+            self.left = 0;
+        }
         if self.left == 0 {
             self.try_next(way, ways);
         }
@@ -280,6 +287,15 @@ mod tests {
         assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
         assert_eq!(bulk.winner(), Some(0));
         assert_eq!(send(&mut bulk, &mut ways, 64 << 10, &mut now_ns), [64 << 10, 0, 0]);
+    }
+
+    #[test]
+    fn a_slow_rail_is_not_tried_for_long() {
+        let (mut bulk, mut ways, mut now_ns) =
+            (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[2_000_000, 1_900_000]), 0);
+        // A megabyte takes two seconds.
+        send(&mut bulk, &mut ways, 2 * 4 * 64, &mut now_ns);
+        assert_eq!((bulk.turns, bulk.winner()), (0, Some(1)));
     }
 
     #[test]

@@ -74,6 +74,7 @@ marks! {
     UrgentOther = "the next message of a peer found the last memory kept for another peer";
     StopSaid = "STOP was said";
     GoSaid = "GO was said";
+    TurnLong = "a way was tried for so long that its turn was over before its bytes were";
     RateUp = "a path carried more than was known of it";
     RateDown = "a path carried less than was known of it, and was kept full";
     RateForgotten = "a path was passed over for so long that it may be better than is known";
