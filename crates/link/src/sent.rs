@@ -14,6 +14,8 @@ use crate::seq::{Seq, WINDOW};
 /// What came by the word of an acknowledgement.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Came {
+    /// A number came that is higher than all that had.
+    pub higher: bool,
     pub slots: Queue,
     /// When the newest of it was sent; None if nothing came that was not known of.
     pub newest_ns: Option<u64>,
@@ -82,11 +84,12 @@ impl Sent {
     /// The peer says what came, of numbers before `end`, which were given (P14).
     #[inline]
     pub fn acknowledge(&mut self, pool: &mut Pool, ack: &Ack, end: Seq) -> Came {
-        if self.under_way() == 0 {
-            return Came::default();
-        }
-        if self.above.is_by(end) {
+        let higher = self.above != end && self.above.is_by(end);
+        if higher {
             self.above = end;
+        }
+        if self.under_way() == 0 {
+            return Came { higher, ..Came::default() };
         }
         let mut newest_ns: Option<u64> = None;
         let slots = self.take_out(pool, end, |Stamp { number, at_ns }| {
@@ -100,7 +103,7 @@ impl Sent {
             came
         });
         self.newest_ns = self.newest_ns.max(newest_ns.unwrap_or(0));
-        Came { slots, newest_ns }
+        Came { higher, slots, newest_ns }
     }
 
     /// Gives back what counts as lost: frames that `REORDER` later ones have overtaken, or one that was sent more than
@@ -201,7 +204,7 @@ mod tests {
         }
 
         fn acknowledged(&mut self, ack: &Ack) -> (Vec<u32>, Option<u64>) {
-            let Came { slots, newest_ns } = self.sent.acknowledge(&mut self.pool, ack, ack.end());
+            let Came { slots, newest_ns, .. } = self.sent.acknowledge(&mut self.pool, ack, ack.end());
             (self.contents(slots), newest_ns)
         }
 

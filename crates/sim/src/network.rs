@@ -101,6 +101,11 @@ impl Network {
         self.wires.entry((from, to)).or_default()
     }
 
+    /// All that have had something of their own.
+    pub fn wires_mut(&mut self) -> impl Iterator<Item = &mut Wire> {
+        self.wires.values_mut()
+    }
+
     /// A port that wires may pass; its number.
     pub fn add_port(&mut self, port: Port) -> usize {
         self.ports.push(port);
