@@ -258,3 +258,17 @@ fn incast_does_not_stall() {
         }
     }
 }
+
+/// One rank begins to speak to a thousand: their answers are twelve times what its port's buffer holds.
+#[test]
+fn a_thousand_peers_are_connected_in_a_second() {
+    let loads: Vec<_> = (1..=1000).map(|rank| (0, rank, PACKET)).collect();
+    for mbit_per_s in [500, 10_000] {
+        let tracks = [Track { buffer_bytes: 128 << 10, ..track(mbit_per_s) }];
+        let mut world = World::new(&tracks, MTU_1500, 1001, &loads);
+        let took_ns = world.run();
+        let dropped = world.network.ports()[0].dropped();
+        println!("16 KiB to each of 1000 peers by {mbit_per_s} Mbit/s: {} us, {dropped} dropped", took_ns / US);
+        assert!(took_ns < SECOND_NS, "{took_ns} ns by {mbit_per_s} Mbit/s");
+    }
+}

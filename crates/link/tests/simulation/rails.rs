@@ -15,7 +15,7 @@ use hawser_sim::{Dice, Faults, Port};
 /// and in which a rail that is back must have been asked.
 const OUTAGE_NS: u64 = 3_000 * MS;
 /// In which a path over a rail that carries only the shortest frames is open: nine longer HELLOs and their back-offs.
-const OPENING_NS: u64 = 3_500 * MS;
+const OPENING_NS: u64 = 4_500 * MS;
 /// In which a path over a rail that carries all is open: twice the second HELLO.
 const OPEN_NS: u64 = 60 * MS;
 /// In which what is sent at last has arrived by the slowest rails alone.
