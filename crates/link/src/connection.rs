@@ -10,6 +10,7 @@ use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::grant::Room;
 use crate::marks::{Mark, mark};
 use crate::path::{Due, Numbers, Path, Word};
+use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::reassembly::{Deliver, Holding, Reassembly};
 use crate::record::{RECORD, Record};
@@ -145,11 +146,12 @@ impl Connection {
     }
 
     pub fn add(&mut self, strand: Strand) -> usize {
+        // Most hosts have one NIC and few ways over it; there may be very many peers.
         if self.bulk.iter().all(|bulk| bulk.cable != strand.cable()) {
-            // Most hosts have one NIC; there may be very many peers.
             self.bulk.reserve_exact(1);
             self.bulk.push(Bulk::new(strand.cable()));
         }
+        self.strands.reserve_exact(1);
         self.strands.push(strand);
         self.strands.len() - 1
     }
@@ -316,6 +318,12 @@ impl Connection {
         if head.kind == Kind::Ack {
             let ack = ack::read(head.expected, payload)?;
             let fates = path.handle_ack(&mut shared.sending, &ack, &word, now_ns)?;
+            let length = self.strands[at].length_mut();
+            // Who has said STOP drops long ones itself (P25).
+            if !word.stop && (!fates.lost.is_empty() || length.is_doubted()) {
+                let of = |queue| longest(&shared.sending, queue);
+                length.settled(of(&fates.came), of(&fates.lost), now_ns);
+            }
             self.give(shared, at, fates.came, now_ns);
             self.send_again(shared, fates.lost);
             return Ok(());
@@ -332,6 +340,10 @@ impl Connection {
         }
         let path = self.strands[at].path_mut().expect("it is open");
         let came = path.handle_word(&mut shared.sending, &word, now_ns)?;
+        let length = self.strands[at].length_mut();
+        if length.is_doubted() {
+            length.came(longest(&shared.sending, &came));
+        }
         self.give(shared, at, came, now_ns);
         let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
@@ -368,8 +380,9 @@ impl Connection {
             self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
         }
         self.call_reserve();
+        let in_use = self.slots > 0;
         for at in 0..self.strands.len() {
-            if let Some(len) = self.strands[at].poll_hello(now_ns) {
+            if let Some(len) = self.strands[at].poll_hello(now_ns, in_use) {
                 self.write_hello(shared, at, Kind::Hello, len, wire);
             }
             if let Some(len) = self.strands[at].poll_welcome()
@@ -386,7 +399,9 @@ impl Connection {
         }
         let stuck = !self.waiting.is_empty() && self.nothing_moves();
         let paths = self.strands.iter_mut().filter_map(Strand::path_mut);
-        paths.filter(|path| stuck || path.is_silent()).for_each(|path| path.ask_later(now_ns));
+        paths
+            .filter(|path| stuck || path.is_silent() && !planted(Bug::SilentForever))
+            .for_each(|path| path.ask_later(now_ns));
     }
 
     /// Opens the paths that were kept in reserve, if there is bulk enough or nobody answers on any other.
@@ -414,7 +429,8 @@ impl Connection {
     fn paths(&self) -> impl Iterator<Item = (usize, &Strand, &Path)> {
         let open = || self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
         let all_silent = open().all(|(_, _, path)| path.is_silent());
-        open().filter(move |(_, _, path)| all_silent || !path.is_silent())
+        let is_bound = planted(Bug::BoundToPath) && open().any(|(_, _, path)| path.is_silent());
+        open().filter(move |(_, _, path)| all_silent || path.is_silent() == is_bound)
     }
 
     fn nothing_moves(&self) -> bool {
@@ -535,6 +551,7 @@ impl Connection {
             // A rail that is down must fall silent, or its path would be tried for ever (P24).
             path.ask_later(now_ns);
             strand.is_full = true;
+            strand.length_mut().refused(len);
         }
         if taken > 0 {
             strand.meter_mut().sent(taken, bytes, now_ns);
@@ -676,6 +693,11 @@ impl Connection {
         shared.sending.give_all(self.waiting);
         self.reassembly.forget(&mut shared.holding);
     }
+}
+
+/// Bytes of the longest frame in a queue; 0, if there is none.
+fn longest(sending: &Pool, queue: &Queue) -> usize {
+    sending.each(queue).map(|slot| sending.frame(slot).len()).max().unwrap_or(0)
 }
 
 /// The record of a frame that we wrote.

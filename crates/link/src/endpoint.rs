@@ -7,6 +7,7 @@
 use crate::connection::{Connection, Counts, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
 use crate::grant::Room;
+use crate::length::SHORTEST;
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
@@ -14,7 +15,7 @@ use crate::reach::Reach;
 use crate::reassembly::{Deliver, Holding, RESERVE};
 use crate::record::{FRAGMENTS, RECORD};
 use crate::seq::Seq;
-use crate::strand::{Far, HELLO, Hello, Rail, Route, SHORTEST, Strand};
+use crate::strand::{Far, HELLO, Hello, Rail, Route, Strand};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
@@ -126,6 +127,12 @@ impl Endpoint {
         let strands = self.peers[peer as usize].as_ref()?.strands();
         let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
         (tries().count() == strands.len()).then(tries)
+    }
+
+    /// Whether the path of this route is open, and nothing says that our frames do not come by it (P24).
+    pub fn answers(&self, peer: u32, route: Route) -> bool {
+        let connection = self.peers[peer as usize].as_ref();
+        connection.is_some_and(|peer| peer.strand(route).is_some_and(|at| peer.strands()[at].answers()))
     }
 
     /// What became of the paths from our rail `rail`.

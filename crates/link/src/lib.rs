@@ -6,7 +6,7 @@
 //!
 //! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
 //! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and `window`, and at its end
-//! `reassembly`; `bulk` and `stripe` choose among paths; `grant` shares the room for what comes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
+//! `reassembly`; `bulk` and `stripe` choose among paths; `grant` shares the room for what comes, `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
 //! frame ports.
 
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ mod connection;
 pub mod endpoint;
 pub mod frame;
 mod grant;
+mod length;
 pub mod marks;
 pub mod path;
 pub mod planted;
@@ -35,7 +36,8 @@ mod window;
 
 pub use connection::{Counts, Wire};
 pub use endpoint::{Class, Config, Endpoint, Refused};
+pub use length::SHORTEST;
 pub use reach::Reach;
 pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
-pub use strand::{Far, Grade, Rail, Route, SHORTEST};
+pub use strand::{Far, Grade, Rail, Route};

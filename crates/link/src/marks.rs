@@ -28,6 +28,10 @@ marks! {
     OpenedByWelcome = "a path was opened by WELCOME";
     OpenedAlready = "HELLO or WELCOME came for a path that is open";
     OpenedByPeer = "a path was begun by a peer that we had nothing for";
+    FramesShorter = "long frames were lost while shorter ones came, and shorter ones were taken";
+    RefusedLong = "the wire refused frames whose peer answers";
+    LongerTried = "a HELLO that is longer than the path's frames was sent";
+    FramesLonger = "a longer HELLO was answered, and longer frames were taken";
     AckWithData = "an acknowledgement went with data";
     AckApart = "an acknowledgement could not go with data, since there is a gap or it is due";
     AckLate = "an acknowledgement went alone after its delay";
@@ -49,6 +53,7 @@ marks! {
     Timeout = "a silence brought a timeout";
     BackedOff = "the fifth timeout of a silence";
     HeardAgain = "a word of the peer's ended a back-off";
+    SilentHeard = "a word of the peer's came on a silent path, and named nothing new of ours";
     Blocked = "something waited without room at the peer, and nothing was under way";
     NumbersUsedUp = "a window of numbers was open";
     NetworkFull = "as much was under way as the network bears";
@@ -104,6 +109,12 @@ pub(crate) fn mark(mark: Mark) {
     MET[mark as usize].store(true, Relaxed);
     #[cfg(not(feature = "marks"))]
     let _ = mark;
+}
+
+/// Whether this process came by.
+#[cfg(feature = "marks")]
+pub fn is_met(mark: Mark) -> bool {
+    MET[mark as usize].load(Relaxed)
 }
 
 /// What this process never came by.

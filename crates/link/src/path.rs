@@ -135,6 +135,8 @@ pub struct Path {
     lose: bool,
     /// How often the wire refused one since something came.
     refusals: u8,
+    /// A timeout went by since the peer said that something more of ours has come (P24).
+    silent: bool,
     wait: Wait,
 }
 
@@ -155,6 +157,7 @@ impl Path {
             ack_every: 1,
             lose: false,
             refusals: 0,
+            silent: false,
             wait: Wait::Idle,
         }
     }
@@ -265,10 +268,11 @@ impl Path {
         self.sent.take_all()
     }
 
-    /// Timeouts went by without a word of the peer: it computes, or the path is dead (P24).
+    /// A timeout went by, and nothing of ours is known to have come since: the peer computes, or the path is dead, for us at least:
+    /// that words of the peer come by it does not say that ours reach it (P24).
     #[inline]
     pub fn is_silent(&self) -> bool {
-        self.rtt.is_silent()
+        self.silent
     }
 
     /// The peer is asked now and then: something waits that there is no room for, and its word of new room may be lost; or the
@@ -381,6 +385,10 @@ impl Path {
         let came = self.sent.acknowledge(pool, ack, end);
         self.rtt.heard();
         self.refusals = 0;
+        if self.silent && !came.higher {
+            mark(Mark::SilentHeard);
+        }
+        self.silent &= !came.higher;
         let granted = end + u32::from(word.credit);
         if self.granted.is_by(granted) {
             self.granted = granted;
@@ -449,6 +457,8 @@ impl Path {
             Wait::Timeout(at_ns) if at_ns <= now_ns => {
                 mark(Mark::Timeout);
                 self.rtt.unanswered();
+                // The bug: it has to be silent for a second.
+                self.silent = !planted(Bug::OneWayAlive) || self.rtt.silent() > 10;
                 let lost = self.sent.take_all();
                 self.window.timed_out(self.sent.next());
                 self.rate.timed_out();

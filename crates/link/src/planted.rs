@@ -16,7 +16,7 @@ macro_rules! bugs {
         }
 
         impl Bug {
-            pub const ALL: [Bug; 14] = [$(Bug::$name),*];
+            pub const ALL: [Bug; 18] = [$(Bug::$name),*];
         }
     };
 }
@@ -50,6 +50,14 @@ bugs! {
     SilenceIsDeath,
     /// Each path is granted room as if there were no other (P21).
     RoomForEach,
+    /// A path that is silent is not asked (P24).
+    SilentForever,
+    /// What waits goes by the path that lost something, as long as that is silent (P24).
+    BoundToPath,
+    /// A path on which the peer is heard now and then is not silent, though nothing of ours reaches it (P24).
+    OneWayAlive,
+    /// Long frames are lost, and sent again as long as they were (P25).
+    ShrunkUnnoticed,
 }
 
 #[cfg(feature = "planted")]

@@ -88,11 +88,6 @@ impl Rtt {
         self.silent
     }
 
-    /// A timeout went by since the peer was heard.
-    pub fn is_silent(&self) -> bool {
-        self.silent > 0
-    }
-
     /// How long to wait for an acknowledgement before all that is under way counts as lost (P16, P18).
     pub fn timeout_ns(&self) -> u64 {
         let base = match self.smoothed_ns {

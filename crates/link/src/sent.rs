@@ -14,6 +14,8 @@ use crate::seq::{Seq, WINDOW};
 /// What came by the word of an acknowledgement.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Came {
+    /// A number came that is higher than all that had.
+    pub higher: bool,
     pub slots: Queue,
     pub bytes: u64,
     /// When the newest of it was sent; None if nothing came that was not known of.
@@ -92,11 +94,12 @@ impl Sent {
     /// The peer says what came, of numbers before `end`, which were given (P14).
     #[inline]
     pub fn acknowledge(&mut self, pool: &mut Pool, ack: &Ack, end: Seq) -> Came {
-        if self.under_way() == 0 {
-            return Came::default();
-        }
-        if self.above.is_by(end) {
+        let higher = self.above != end && self.above.is_by(end);
+        if higher {
             self.above = end;
+        }
+        if self.under_way() == 0 {
+            return Came { higher, ..Came::default() };
         }
         let mut newest_ns: Option<u64> = None;
         let before = self.bytes;
@@ -111,7 +114,7 @@ impl Sent {
             came
         });
         self.newest_ns = self.newest_ns.max(newest_ns.unwrap_or(0));
-        Came { slots, bytes: before - self.bytes, newest_ns }
+        Came { higher, slots, bytes: before - self.bytes, newest_ns }
     }
 
     /// Gives back what counts as lost: frames that `REORDER` later ones have overtaken, or one that was sent more than

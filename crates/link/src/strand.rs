@@ -6,6 +6,7 @@
 use crate::bulk::{Cable, Meter, Way};
 use crate::frame::{Dropped, HEADER, Kind};
 use crate::grant::{LEAST, Room};
+use crate::length::{Length, TRIES};
 use crate::marks::{Mark, mark};
 use crate::path::Path;
 use crate::pool::Queue;
@@ -39,15 +40,6 @@ pub struct Far {
 
 /// Bytes of a HELLO's payload that say something; the rest shows that long frames pass.
 pub const HELLO: usize = 12;
-
-/// The longest frames that most networks pass (Ethernet's 1500 bytes), all of IPv6 (1280) and all of IPv4 (576), less IP and UDP
-/// headers.
-const SHORTER: [usize; 3] = [1452, 1232, SHORTEST];
-/// No HELLO is shorter, but of ends that have only shorter frames (P8).
-pub const SHORTEST: usize = 548;
-
-/// HELLOs of a length before a shorter one is tried.
-const TRIES: u32 = 3;
 
 /// What HELLO and WELCOME say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,8 +124,7 @@ pub struct Strand {
     /// Our number for the path.
     pub ours: u32,
     first: Seq,
-    /// The longest frame, header included; once the path is open, one that has passed.
-    frame: usize,
+    length: Length,
     /// A WELCOME of this length is owed.
     welcome: Option<usize>,
     meter: Meter,
@@ -154,7 +145,7 @@ impl Strand {
             far_nic,
             ours,
             first,
-            frame,
+            length: Length::new(frame),
             welcome: None,
             meter: Meter::default(),
             is_full: false,
@@ -180,9 +171,13 @@ impl Strand {
         }
     }
 
-    /// The longest frame, header included.
+    /// The longest frame, header included; once the path is open, one that has passed.
     pub fn frame(&self) -> usize {
-        self.frame
+        self.length.get()
+    }
+
+    pub fn length_mut(&mut self) -> &mut Length {
+        &mut self.length
     }
 
     pub fn path(&self) -> Option<&Path> {
@@ -246,14 +241,15 @@ impl Strand {
                 let path = Path::new(self.first, hello.first, hello.credit);
                 let path = Box::new(if self.rail.lossless { path.lossless() } else { path });
                 self.state = State::Open { theirs: hello.number, first: hello.first, path };
+                self.length.open(len);
             }
             // A process is a rank once: the path has one beginning.
             State::Open { theirs, first, .. } if (*theirs, *first) != (hello.number, hello.first) => {
                 return Err(Dropped::Hello);
             }
+            State::Open { .. } if kind == Kind::Welcome => self.length.welcomed(len),
             State::Open { .. } => mark(Mark::OpenedAlready),
         }
-        self.frame = self.frame.min(len);
         if kind == Kind::Hello {
             self.welcome = Some(len);
         }
@@ -271,22 +267,22 @@ impl Strand {
         self.welcome = Some(len);
     }
 
-    /// Whether HELLO is to be sent now; how long it is then, its header included.
-    pub fn poll_hello(&mut self, now_ns: u64) -> Option<usize> {
-        let State::Opening { at_ns, tries } = &mut self.state else { return None };
-        if *at_ns > now_ns {
-            return None;
-        }
-        *at_ns = now_ns + (TIMEOUT_FIRST_NS << (*tries).min(8)).min(TIMEOUT_MAX_NS);
+    /// Whether HELLO is to be sent now; how long it is then, its header included. On a path that is open it tries
+    /// longer frames, while something is sent to the peer.
+    pub fn poll_hello(&mut self, now_ns: u64, in_use: bool) -> Option<usize> {
+        let (at_ns, tries) = match &mut self.state {
+            State::Opening { at_ns, tries } if *at_ns <= now_ns => (at_ns, tries),
+            State::Open { path, .. } if in_use && !path.is_silent() => {
+                return self.length.poll_longer(now_ns);
+            }
+            _ => return None,
+        };
+        // By chance up to half as much later: answers that found a buffer full together would find it full together again.
+        let wait_ns = TIMEOUT_FIRST_NS << (*tries).min(8);
+        let chance = u64::from(self.first.0.rotate_left(7 * *tries) % 1024);
+        *at_ns = now_ns + (wait_ns + wait_ns / 2 * chance / 1024).min(TIMEOUT_MAX_NS);
         *tries += 1;
-        let shorter = SHORTER.get((((*tries - 1) / TRIES) as usize).wrapping_sub(1));
-        let last = if *tries > TRIES { SHORTER.last() } else { None };
-        mark(match *tries {
-            ..=TRIES => Mark::HelloSent,
-            _ if shorter == SHORTER.first() => Mark::HelloShorter,
-            _ => Mark::HelloShortest,
-        });
-        Some(shorter.or(last).map_or(self.frame, |&shorter| shorter.min(self.frame)))
+        Some(self.length.of_hello(*tries - 1))
     }
 
     pub fn deadline_ns(&self) -> Option<u64> {
@@ -351,8 +347,8 @@ mod tests {
         for _ in 0..15 {
             let now_ns = strand.deadline_ns().unwrap();
             at.push(now_ns);
-            lengths.push(strand.poll_hello(now_ns).unwrap());
-            assert_eq!(strand.poll_hello(now_ns), None);
+            lengths.push(strand.poll_hello(now_ns, false).unwrap());
+            assert_eq!(strand.poll_hello(now_ns, false), None);
         }
         assert_eq!(lengths, [9000, 9000, 9000, 1452, 1452, 1452, 1232, 1232, 1232, 548, 548, 548, 548, 548, 548]);
         assert!(at.windows(3).all(|w| w[2] - w[1] >= w[1] - w[0]));

@@ -6,54 +6,61 @@ use hawser_link::frame::Key;
 use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
 use hawser_sim::Dice;
 use std::io::IoSlice;
+use std::time::Instant;
 
 const FRAME: usize = 1472;
 const SLOTS: usize = 2000;
 const RANKS: u32 = 40;
+/// Those of a job that is large, and the memory of each.
+const MANY: u32 = 1001;
+const MANY_SLOTS: usize = 400;
 /// Bytes that a path which is open and quiet may have (DESIGN.md, Targets).
 const PATH: i64 = 1 << 10;
 
 /// Frames that wait in memory of their own, every so many lost.
 struct Line {
     bytes: Vec<u8>,
-    frames: Vec<(u32, usize)>,
+    /// To whom, by which rail, how long.
+    frames: Vec<(u32, u8, usize)>,
     dice: Dice,
     lose: u32,
 }
 
 impl Wire for Line {
-    fn send(&mut self, peer: u32, _route: Route, frames: &[IoSlice<'_>]) -> usize {
+    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
         for frame in frames {
             if !self.dice.per_mille(self.lose) {
                 self.bytes.extend_from_slice(frame);
-                self.frames.push((peer, frame.len()));
+                self.frames.push((peer, route.theirs, frame.len()));
             }
         }
         frames.len()
     }
 }
 
-fn config(me: u32, ranks: u32) -> Config {
+fn config(me: u32, ranks: u32, slots: usize, rails: usize) -> Config {
     Config {
         me,
         ranks,
         key: Key::new([3; 16]),
         frame_max: FRAME,
-        sending: SLOTS,
-        holding: SLOTS,
-        rails: vec![Rail::default()],
+        sending: slots,
+        holding: slots,
+        rails: vec![Rail::default(); rails],
     }
 }
 
-fn endpoint(me: u32) -> Endpoint {
-    let mut endpoint = Endpoint::new(config(me, RANKS), 9);
-    endpoint.set_room(0, 1000);
+fn endpoint(config: Config) -> Endpoint {
+    let rails = config.rails.len();
+    let mut endpoint = Endpoint::new(config, 9);
+    (0..rails).for_each(|rail| endpoint.set_room(rail, 1000));
     endpoint
 }
 
 /// Rank 0, and the others.
 struct World {
     ranks: Vec<Endpoint>,
+    rails: usize,
     line: Line,
     now_ns: u64,
     came: usize,
@@ -61,9 +68,19 @@ struct World {
 
 impl World {
     fn new(lose: u32) -> World {
+        World::of(lose, RANKS, SLOTS, 1)
+    }
+
+    fn of(lose: u32, ranks: u32, slots: usize, rails: usize) -> World {
         let line =
             Line { bytes: Vec::with_capacity(1 << 24), frames: Vec::with_capacity(1 << 16), dice: Dice::new(1), lose };
-        World { ranks: (0..RANKS).map(endpoint).collect(), line, now_ns: 1, came: 0 }
+        World {
+            ranks: (0..ranks).map(|me| endpoint(config(me, ranks, slots, rails))).collect(),
+            rails,
+            line,
+            now_ns: 1,
+            came: 0,
+        }
     }
 
     /// Everybody sends what it can; it arrives 50 us later.
@@ -74,11 +91,11 @@ impl World {
             self.line.frames.clear();
             self.ranks[me].transmit(self.now_ns, &mut self.line);
             let mut at = 0;
-            for &(to, len) in &self.line.frames {
+            for &(to, rail, len) in &self.line.frames {
                 let came = &mut self.came;
                 let mut deliver = |_: u32, _: u8, message: Message<'_>| *came += message.len();
                 let frame = &self.line.bytes[at..at + len];
-                _ = self.ranks[to as usize].handle_frame(0, frame, self.now_ns, &mut deliver);
+                _ = self.ranks[to as usize].handle_frame(rail, frame, self.now_ns, &mut deliver);
                 at += len;
             }
         }
@@ -96,7 +113,9 @@ impl World {
 
     fn connect(&mut self, peers: u32) {
         for peer in 1..=peers {
-            self.ranks[0].open(peer, Route { ours: 0, theirs: 0, flow: 0 }, Far { nic: 0, frame: FRAME });
+            for rail in 0..self.rails as u8 {
+                self.ranks[0].open(peer, Route { ours: rail, theirs: rail, flow: 0 }, Far { nic: rail, frame: FRAME });
+            }
         }
         self.settle();
     }
@@ -138,8 +157,25 @@ fn a_quiet_path_has_little() {
     let path = memory.bytes_current / (2 * (peers - 3));
     println!("{path} bytes for a path that is open and quiet");
     assert!(path <= PATH, "{path} bytes for a path");
-    let of = |ranks: u32| measure(|| drop(Endpoint::new(config(0, ranks), 1))).bytes_max;
+    let of = |ranks: u32| measure(|| drop(Endpoint::new(config(0, ranks, SLOTS, 1), 1))).bytes_max;
     let unknown = (of(1_001_000) - of(1_000)) / 1_000_000;
     println!("{unknown} bytes for a peer that was never spoken to");
     assert!(unknown <= 256, "{unknown} bytes for a peer that was never spoken to");
+}
+
+/// DESIGN.md, state of a peer: and of a thousand, connecting takes no time.
+#[test]
+fn a_thousand_peers_have_little_and_are_connected_at_once() {
+    for rails in [1, 4] {
+        let mut world = World::of(0, MANY, MANY_SLOTS, rails);
+        let (begin_ns, begin) = (world.now_ns, Instant::now());
+        let memory = measure(|| world.connect(MANY - 1));
+        let (took_ns, took) = (world.now_ns - begin_ns, begin.elapsed());
+        let paths = i64::from(MANY - 1) * rails as i64;
+        let path = memory.bytes_current / (2 * paths);
+        println!("{paths} paths to {} peers: {path} bytes each, {took_ns} ns simulated, {took:?} real", MANY - 1);
+        assert!(path <= PATH, "{path} bytes for a path, of {rails} to each peer");
+        assert!(took_ns < 1_000_000_000, "{took_ns} ns until all are connected");
+        assert!((1..MANY).all(|peer| world.ranks[0].unanswered(peer).is_none()));
+    }
 }

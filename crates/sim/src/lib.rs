@@ -7,8 +7,10 @@
 
 mod dice;
 mod network;
+mod port;
 mod seeds;
 
 pub use dice::Dice;
-pub use network::{Arrival, Faults, Network};
+pub use network::{Arrival, Faults, Network, Wire};
+pub use port::Port;
 pub use seeds::{asked, each_seed, failure, seeds};

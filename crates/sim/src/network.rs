@@ -1,6 +1,10 @@
 //! Wires between nodes: what is sent arrives later, or never, or twice, or out of order, or changed.
+//!
+//! A wire is one direction between two nodes. Those of which nothing is said are alike; some may have a latency, faults and a
+//! longest frame of their own, and pass a port that others pass too.
 
 use crate::dice::Dice;
+use crate::port::Port;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a wire does to what it carries, in one direction; chances per mille.
@@ -15,6 +19,17 @@ pub struct Faults {
     pub corrupt: u32,
     /// The end is cut off.
     pub cut: u32,
+}
+
+/// What is a wire's own; nothing of it is as on all others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wire {
+    pub latency_ns: Option<u64>,
+    pub faults: Option<Faults>,
+    /// Longer frames are lost, and nobody is told.
+    pub mtu: Option<usize>,
+    /// By `add_port`: its frames queue there before they travel.
+    pub port: Option<usize>,
 }
 
 /// Bytes that arrive.
@@ -34,6 +49,8 @@ pub struct Network {
     summed: BTreeMap<usize, usize>,
     /// Directions that carry nothing.
     severed: BTreeSet<(usize, usize)>,
+    wires: BTreeMap<(usize, usize), Wire>,
+    ports: Vec<Port>,
     /// By the time of arrival, and among equals in the order of sending.
     under_way: BTreeMap<(u64, u64), Arrival>,
     count: u64,
@@ -48,6 +65,8 @@ impl Network {
             faults: Faults::default(),
             summed: BTreeMap::new(),
             severed: BTreeSet::new(),
+            wires: BTreeMap::new(),
+            ports: Vec::new(),
             under_way: BTreeMap::new(),
             count: 0,
             now_ns: 0,
@@ -58,7 +77,7 @@ impl Network {
         self.now_ns
     }
 
-    /// From now on, for all wires.
+    /// From now on, for all wires that have none of their own.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
     }
@@ -77,38 +96,68 @@ impl Network {
         }
     }
 
+    /// What is this wire's own, to be changed from now on.
+    pub fn wire_mut(&mut self, from: usize, to: usize) -> &mut Wire {
+        self.wires.entry((from, to)).or_default()
+    }
+
+    /// All that have had something of their own.
+    pub fn wires_mut(&mut self) -> impl Iterator<Item = &mut Wire> {
+        self.wires.values_mut()
+    }
+
+    /// A port that wires may pass; its number.
+    pub fn add_port(&mut self, port: Port) -> usize {
+        self.ports.push(port);
+        self.ports.len() - 1
+    }
+
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
     pub fn send(&mut self, from: usize, to: usize, bytes: &[u8]) {
-        if self.severed.contains(&(from, to)) || self.dice.per_mille(self.faults.lose) {
+        let wire = self.wires.get(&(from, to)).copied().unwrap_or_default();
+        let faults = wire.faults.unwrap_or(self.faults);
+        let is_long = wire.mtu.is_some_and(|mtu| bytes.len() > mtu);
+        if is_long || self.severed.contains(&(from, to)) || self.dice.per_mille(faults.lose) {
             return;
         }
-        let copies = 1 + u64::from(self.dice.per_mille(self.faults.double));
+        let copies = 1 + u64::from(self.dice.per_mille(faults.double));
         for _ in 0..copies {
             let mut bytes = bytes.to_vec();
-            if !self.harm(to, &mut bytes) {
+            if !self.harm(&faults, to, &mut bytes) {
                 continue;
             }
-            let late = self.faults.late_ns > 0 && self.dice.per_mille(self.faults.reorder);
-            let late_ns = if late { self.dice.below(self.faults.late_ns) } else { 0 };
+            let late = faults.late_ns > 0 && self.dice.per_mille(faults.reorder);
+            let late_ns = if late { self.dice.below(faults.late_ns) } else { 0 };
+            let Some(leaves_ns) = self.queue(wire.port, bytes.len()) else { continue };
             self.count += 1;
-            let at = (self.now_ns + self.latency_ns + late_ns, self.count);
+            let at = (leaves_ns + wire.latency_ns.unwrap_or(self.latency_ns) + late_ns, self.count);
             self.under_way.insert(at, Arrival { from, to, bytes });
         }
     }
 
+    /// When a frame that goes into this port has left it, if it is not dropped there.
+    fn queue(&mut self, port: Option<usize>, len: usize) -> Option<u64> {
+        let Some(port) = port else { return Some(self.now_ns) };
+        self.ports[port].take(len, self.now_ns)
+    }
+
     /// Whether it is not lost by that.
-    fn harm(&mut self, to: usize, bytes: &mut Vec<u8>) -> bool {
+    fn harm(&mut self, faults: &Faults, to: usize, bytes: &mut Vec<u8>) -> bool {
         if bytes.is_empty() {
             return true;
         }
         let mut passes = true;
-        if self.dice.per_mille(self.faults.corrupt) {
+        if self.dice.per_mille(faults.corrupt) {
             for _ in 0..=self.dice.below(8) {
                 let bit = self.dice.index(8 * bytes.len());
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 passes &= self.summed.get(&to).is_none_or(|&front| bit / 8 < front);
             }
         }
-        if self.dice.per_mille(self.faults.cut) {
+        if self.dice.per_mille(faults.cut) {
             let left = self.dice.index(bytes.len());
             bytes.truncate(left);
         }
@@ -186,6 +235,50 @@ mod tests {
         assert!((80..150).contains(&count), "{count}");
         assert!(came.iter().all(|bytes| bytes[4..].iter().all(|&byte| byte == bytes[7])));
         assert!(came.iter().any(|bytes| bytes[..4] != bytes[4..]));
+    }
+
+    /// Who came to whom, when.
+    fn times(network: &mut Network) -> Vec<(u64, usize, usize)> {
+        let (mut came, until_ns) = (Vec::new(), network.now_ns() + 1_000_000);
+        while let Some(arrival) = network.next(until_ns) {
+            came.push((network.now_ns(), arrival.from, arrival.to));
+        }
+        came
+    }
+
+    #[test]
+    fn wires_that_pass_one_port_share_its_rate_and_its_buffer() {
+        let mut network = Network::new(0, 100);
+        // A byte takes a nanosecond.
+        let port = network.add_port(Port::new(8_000_000_000, 30));
+        network.wire_mut(0, 2).port = Some(port);
+        *network.wire_mut(1, 2) = Wire { port: Some(port), latency_ns: Some(500), ..Wire::default() };
+        (0..4).for_each(|n| network.send(n % 2, 2, &[0; 10]));
+        assert_eq!(times(&mut network), [(110, 0, 2), (130, 0, 2), (520, 1, 2)]);
+        assert_eq!(network.ports()[port].dropped(), 1);
+    }
+
+    #[test]
+    fn what_is_longer_than_a_wire_passes_is_lost_there_alone_as_long_as_it_is_so() {
+        let mut network = Network::new(0, 100);
+        let sent = |network: &mut Network| {
+            [10, 11].iter().for_each(|&len| (0..2).for_each(|to| network.send(5, to, &vec![0; len])));
+            times(network).len()
+        };
+        assert_eq!(sent(&mut network), 4);
+        network.wire_mut(5, 1).mtu = Some(10);
+        assert_eq!(sent(&mut network), 3);
+        network.wire_mut(5, 1).mtu = None;
+        assert_eq!(sent(&mut network), 4);
+    }
+
+    #[test]
+    fn a_wire_with_faults_of_its_own_has_no_others() {
+        let mut network = Network::new(0, 100);
+        network.set_faults(Faults { lose: 1000, ..Faults::default() });
+        network.wire_mut(0, 1).faults = Some(Faults::default());
+        (0..3).for_each(|to| network.send(0, to, b"it"));
+        assert_eq!(times(&mut network), [(100, 0, 1)]);
     }
 
     #[test]

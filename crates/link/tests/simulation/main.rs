@@ -6,9 +6,10 @@
 
 mod monitor;
 mod paths;
-#[allow(dead_code, reason = "outages")]
 mod ranks;
 mod strangers;
+#[allow(dead_code, reason = "what rails need")]
+mod world;
 
 use hawser_link::endpoint::Drops;
 use hawser_link::{marks, planted};

@@ -51,6 +51,11 @@ impl Said<'_> {
         }
     }
 
+    /// It carries something of a message.
+    pub fn is_fragment(&self) -> bool {
+        self.kind == DATA && !self.payload.is_empty()
+    }
+
     /// The number behind the last one that it names as come.
     fn end(&self) -> u32 {
         if self.kind != ACK {

@@ -1,0 +1,324 @@
+//! Rails that fail: ranks whose rails have unlike rates, buffers, latencies and numbers lose one, or all but one, for short and for
+//! long; a rail refuses frames or swallows them, only sends, only receives, loses some, or passes shorter ones than before. While
+//! one rail works both ways all arrives in bounded time (P24, P25), and when the faults end every rail carries bulk again.
+//!
+//! What arrives is right: `world`.
+
+use crate::ranks;
+use crate::world::{MS, Setting, Traffic, US, World};
+use hawser_link::frame::HEADER;
+use hawser_link::record::RECORD;
+use hawser_link::{Rail, Route};
+use hawser_sim::{Dice, Faults, Port};
+
+/// In which all must have arrived by the other rails while one is gone, a tenth of what back-offs at their longest would take,
+/// and in which a rail that is back must have been asked.
+const OUTAGE_NS: u64 = 3_000 * MS;
+/// In which a path over a rail that carries only the shortest frames is open: nine longer HELLOs and their back-offs.
+const OPENING_NS: u64 = 4_500 * MS;
+/// In which a path over a rail that carries all is open: twice the second HELLO.
+const OPEN_NS: u64 = 60 * MS;
+/// In which what is sent at last has arrived by the slowest rails alone.
+const BACK_NS: u64 = 20_000 * MS;
+/// In which a path whose frames had to be the shortest has grown again: the longest
+/// back-off after phases as long as here.
+const GROWING_NS: u64 = 8_000 * MS;
+/// Messages by which each rank shows that all rails are back: more than the windows of all rails but one hold.
+const BACK: usize = 100;
+const BACK_BYTES: usize = 20_000;
+
+/// Longest frames of the networks that a rail leads over, from HELLO's steps and between them.
+const MTUS: [usize; 7] = [548, 600, 1231, 1232, 1400, 1452, 1472];
+
+impl World {
+    fn place(&self, rank: usize, rail: usize) -> usize {
+        rank * self.rails.len() + rail
+    }
+
+    /// Every two places of two ranks which a wire joins, if they are on this rail.
+    fn wires(&self, rail: usize) -> Vec<(usize, usize)> {
+        let on = |rank: usize| (rail < self.counts[rank]).then(|| self.place(rank, rail));
+        let ranks = self.nodes.len();
+        let pairs = (0..ranks * ranks).filter_map(|pair| Some((on(pair / ranks)?, on(pair % ranks)?)));
+        pairs.filter(|pair| pair.0 != pair.1 && !self.apart.contains(pair)).collect()
+    }
+
+    /// There is a wire for every route.
+    fn leads_everywhere(&self) -> bool {
+        let routes = |a: usize, b: usize| if self.crossed { a * b } else { a.min(b) };
+        let each = self.counts.iter().enumerate();
+        let pairs =
+            each.clone().flat_map(|(a, count)| each.clone().map(move |(b, other)| (a != b, routes(*count, *other))));
+        let all: usize = pairs.filter(|pair| pair.0).map(|pair| pair.1).sum();
+        (0..self.rails.len()).map(|rail| self.wires(rail).len()).sum::<usize>() == all
+    }
+
+    /// One rail of all is gone: their wires refuse its frames, or take them and they are lost.
+    fn lose_rail(&mut self, rail: usize, refused: bool) {
+        for (from, to) in self.wires(rail) {
+            self.network.sever(from, to, true);
+            if refused {
+                self.down.insert(from, 0);
+            }
+        }
+    }
+
+    /// The rank at `from` counts this wire's path as one that answers.
+    fn answers(&self, from: usize, to: usize) -> bool {
+        let (count, at) = (self.rails.len(), |place: usize| (place % self.rails.len()) as u8);
+        let route = Route { ours: at(from), theirs: at(to), flow: 0 };
+        self.nodes[from / count].endpoint.answers((to / count) as u32, route)
+    }
+
+    fn step_for(&mut self, ns: u64) {
+        let until_ns = self.network.now_ns() + ns;
+        while self.network.now_ns() < until_ns {
+            self.step(until_ns);
+        }
+    }
+
+    /// Every rank has so many messages more for every other, of this length.
+    fn add_plans(&mut self, count: usize, len: usize) {
+        for (me, node) in self.nodes.iter_mut().enumerate() {
+            let others = node.plans.iter_mut().enumerate().filter(|&(to, _)| to != me);
+            others.for_each(|(_, plan)| plan.extend(std::iter::repeat_n(len, count)));
+            node.next_ns = 0;
+        }
+    }
+
+    /// Something happens to a rail, or happened: while it does, time goes by.
+    fn trouble(&mut self, dice: &mut Dice, rail: usize) {
+        let rank = dice.index(self.nodes.len());
+        let one = self.place(rank, rail);
+        match dice.below(7) {
+            0 => self.lose_rail(rail, dice.one_in(2)),
+            // Its cable at one rank.
+            1 => {
+                for (from, to) in self.wires(rail).into_iter().filter(|&(from, to)| from == one || to == one) {
+                    self.network.sever(from, to, true);
+                }
+                if dice.one_in(2) {
+                    self.down.insert(one, 0);
+                }
+            }
+            2 => self
+                .wires(rail)
+                .into_iter()
+                .filter(|wire| wire.0 == one)
+                .for_each(|(a, b)| self.network.sever(a, b, true)),
+            3 => self
+                .wires(rail)
+                .into_iter()
+                .filter(|wire| wire.1 == one)
+                .for_each(|(a, b)| self.network.sever(a, b, true)),
+            4 => {
+                let lose = dice.one_of(&[10, 50, 300]);
+                let faults = Faults { lose, reorder: 100, late_ns: 200 * US, ..Faults::default() };
+                self.wires(rail).into_iter().for_each(|(a, b)| self.network.wire_mut(a, b).faults = Some(faults));
+            }
+            kind => self.shrink(dice, rail, (kind == 5).then_some(one)),
+        }
+    }
+
+    /// Frames that are longer do not pass a rail any more: those of all, or of one place, which may be told.
+    fn shrink(&mut self, dice: &mut Dice, rail: usize, one: Option<usize>) {
+        let (most, is_told) = (dice.one_of(&MTUS), dice.one_in(2));
+        for (from, to) in self.wires(rail).into_iter().filter(|wire| one.is_none_or(|one| wire.0 == one)) {
+            self.network.wire_mut(from, to).mtu = Some(most);
+        }
+        if let Some(one) = one.filter(|_| is_told) {
+            self.down.insert(one, most);
+        }
+    }
+
+    /// Up and down, several times.
+    fn flap(&mut self, dice: &mut Dice, rail: usize) {
+        let period_ns = dice.one_of(&[100 * US, MS, 10 * MS, 100 * MS]);
+        let refused = dice.one_in(2);
+        for _ in 0..2 + dice.below(4) {
+            self.lose_rail(rail, refused);
+            self.run(self.network.now_ns() + period_ns);
+            for (from, to) in self.wires(rail) {
+                self.network.sever(from, to, false);
+                self.down.remove(&from);
+            }
+            self.run(self.network.now_ns() + dice.below(2 * period_ns));
+        }
+    }
+
+    /// Rails of one place lead to each other, but that one may be two networks, each of which leads to some ranks.
+    fn part(&mut self, dice: &mut Dice) {
+        let (rails, ranks) = (self.rails.len(), self.nodes.len());
+        let places = ranks * rails;
+        let pairs = (0..places * places).map(|pair| (pair / places, pair % places));
+        self.apart.extend(pairs.filter(|(from, to)| from % rails != to % rails));
+        if rails > 1 && dice.one_in(4) {
+            let (rail, half) = (1 + dice.index(rails - 1), dice.index(ranks));
+            let is_near = |place: usize| place / rails <= half;
+            let far: Vec<_> = self.wires(rail).into_iter().filter(|&(a, b)| is_near(a) != is_near(b)).collect();
+            self.apart.extend(far);
+        }
+    }
+
+    /// Every rail has a switch, with a port to each rank.
+    fn lay(&mut self, dice: &mut Dice) {
+        for rail in 0..self.rails.len() {
+            let bits_per_s = dice.one_of(&[50, 100, 500, 1000, 10_000]) * 1_000_000;
+            let buffer_bytes = dice.one_of(&[32, 64, 512]) << 10;
+            let latency_ns = dice.one_of(&[10, 30, 200, 2_000]) * US;
+            for rank in 0..self.nodes.len() {
+                let to = self.place(rank, rail);
+                let port = self.network.add_port(Port::new(bits_per_s, buffer_bytes));
+                for (from, _) in self.wires(rail).into_iter().filter(|wire| wire.1 == to) {
+                    let wire = self.network.wire_mut(from, to);
+                    (wire.port, wire.latency_ns) = (Some(port), Some(latency_ns));
+                }
+            }
+        }
+    }
+}
+
+/// Rails of unlike kinds, of which the first one leads from everybody to everybody.
+fn world(seed: u64) -> World {
+    let mut dice = Dice::new(seed ^ 0x7261_696c);
+    let ranks = dice.one_of(&[2, 2, 2, 3, 4]);
+    let count = dice.one_of(&[1, 2, 2, 2, 3, 4]);
+    let frames: Vec<usize> = (0..count).map(|_| dice.one_of(&[1472, 1472, 8972])).collect();
+    let is_even = dice.one_in(2);
+    let counts: Vec<usize> = (0..ranks).map(|_| if is_even { count } else { 1 + dice.index(count) }).collect();
+    let crossed = dice.one_in(3);
+    let rail = |nic: usize| Rail { nic: nic as u8, checked: nic % 3 < 2, lossless: nic == 3, ..Rail::default() };
+    let setting = Setting {
+        ranks,
+        traffic: Traffic::Mixed,
+        rails: (0..count).map(rail).collect(),
+        counts,
+        crossed,
+        known: true,
+        frames,
+        slots: 1024,
+        rooms: &[2000, 500],
+        sockets: &[4000],
+    };
+    let mut world = World::new(seed, 1, Dice::new(!seed), setting);
+    world.part(&mut dice);
+    world.lay(&mut dice);
+    world.heal();
+    world
+}
+
+/// P24, P25: rails fail, and come back.
+pub fn run(seed: u64) {
+    let (mut world, mut dice) = (world(seed), Dice::new(seed.rotate_left(16)));
+    let rails = world.rails.len();
+    let whole: Vec<usize> = (0..rails).filter(|&rail| is_whole(&world, rail)).collect();
+    // Half of the worlds have opened their paths before anything happens.
+    let is_open = dice.one_in(2);
+    if is_open {
+        world.add_plans(1, 1);
+        world.step_for(OPEN_NS);
+        world.add_plans(10, 10_000);
+    }
+    world.run(world.network.now_ns() + dice.below(20) * MS);
+    for _ in 0..1 + dice.below(4) {
+        world.heal();
+        // By this one all may go, but for long frames.
+        let kept = dice.one_of(&whole);
+        for rail in (0..rails).filter(|&rail| rail != kept) {
+            match dice.below(4) {
+                0 => {}
+                1 => world.flap(&mut dice, rail),
+                _ => world.trouble(&mut dice, rail),
+            }
+        }
+        if dice.one_in(4) {
+            let one = dice.one_in(2).then(|| world.place(dice.index(world.nodes.len()), kept));
+            world.shrink(&mut dice, kept, one);
+        }
+        let more = dice.index(10);
+        world.add_plans(more, 1 + dice.index(17_000));
+        let most_ms = dice.one_of(&[10, 100, 1000]);
+        let length_ns = dice.below(most_ms) * MS;
+        world.run(world.network.now_ns() + length_ns);
+    }
+    world.run(world.network.now_ns() + OUTAGE_NS + if is_open { 0 } else { OPENING_NS });
+    assert!(world.is_done(), "seed {seed}: with one rail of {:?} left not all has arrived", world.rails);
+    world.check();
+    come_back(seed, &mut world);
+}
+
+/// It leads from everybody to everybody.
+fn is_whole(world: &World, rail: usize) -> bool {
+    let ranks = world.nodes.len();
+    world.wires(rail).len() == ranks * (ranks - 1)
+}
+
+/// All faults end: then nobody waits for anything, and what is sent goes by every rail, in its longest frames.
+fn come_back(seed: u64, world: &mut World) {
+    world.heal();
+    world.add_plans(1, 1);
+    world.step_for(OUTAGE_NS);
+    let waits = world.nodes.iter().any(|node| node.endpoint.deadline_ns().is_some());
+    // Where some lead nowhere, they are tried for ever.
+    assert!(!waits || !world.leads_everywhere(), "seed {seed}: all rails are back and still waited for");
+    for rail in 0..world.rails.len() {
+        for (from, to) in world.wires(rail) {
+            let answers = world.answers(from, to);
+            assert!(answers, "seed {seed}: {from} to {to} is back and counts as silent, of {:?}", world.rails);
+        }
+    }
+    let until_ns = world.network.now_ns() + GROWING_NS;
+    while world.network.now_ns() < until_ns {
+        world.add_plans(1, 8_000);
+        world.step_for(400 * MS);
+    }
+    // Messages are cut so that all of their paths take the pieces, which are of one length.
+    let shared = *world.rails.iter().min().expect("there are rails");
+    let piece = shared - HEADER - RECORD;
+    world.carried.clear();
+    world.add_plans(BACK / (world.nodes.len() - 1), BACK_BYTES / piece * piece);
+    world.run_for(BACK_NS);
+    world.check();
+    for rail in 0..world.rails.len() {
+        let wires = world.wires(rail);
+        let carried = wires.iter().filter_map(|wire| world.carried.get(wire));
+        let (count, longest) = carried.fold((0, 0), |all, one| (all.0 + one.0, all.1.max(one.1)));
+        assert!(
+            wires.is_empty() || count > 0,
+            "seed {seed}: rail {rail} of {:?} is back and carries nothing",
+            world.rails
+        );
+        assert!(
+            wires.is_empty() || longest >= shared,
+            "seed {seed}: rail {rail} is back and carries {longest} bytes of {shared}"
+        );
+    }
+}
+
+/// P24: a rail that is gone costs little, and is used again when it is back.
+pub fn outage(seed: u64) {
+    let mut world = ranks::world(seed, 1, false);
+    if world.rails.len() == 1 {
+        return;
+    }
+    // Where rails carry less than their ends think, what was cut for the longest of them must go by shorter ones, which open
+    // later.
+    let is_even = world.dice.one_in(2);
+    if is_even {
+        let longest = world.nodes[0].endpoint.frame_max();
+        world.rails.fill(longest);
+    }
+    let patience_ns = OUTAGE_NS + if is_even { 0 } else { OPENING_NS };
+    let before_ns = world.dice.below(5) * MS;
+    world.run(before_ns);
+    let (rail, refused) = (world.dice.index(world.rails.len()), world.dice.one_in(2));
+    world.lose_rail(rail, refused);
+    world.run(world.network.now_ns() + patience_ns);
+    assert!(world.is_done(), "seed {seed}: without rail {rail} ({refused}) of {:?} not all has arrived", world.rails);
+    world.check();
+    // It is asked for ever, and answers when it is back: then nobody waits for anything.
+    world.heal();
+    world.step_for(patience_ns);
+    let waits = world.nodes.iter().any(|node| node.endpoint.deadline_ns().is_some());
+    assert!(!waits, "seed {seed}: rail {rail} ({refused}) is back and still waited for");
+}

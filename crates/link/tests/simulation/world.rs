@@ -1,0 +1,419 @@
+//! Whole endpoints over a network: ranks with rails, of which some check payloads themselves (P6), send each other messages of all
+//! lengths, compute, and are told of deaths. Every message arrives once, whole and in order, or this panics.
+//!
+//! What goes wrong is its users' business. After it: `monitor`, `strangers`; before it: `ranks`, `rails`.
+
+use crate::monitor::{Monitor, Said};
+use crate::strangers::Strangers;
+use hawser_link::frame::{HEADER, Key};
+use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
+use hawser_sim::{Arrival, Dice, Faults, Network};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::IoSlice;
+
+pub const US: u64 = 1_000;
+pub const MS: u64 = 1_000_000;
+/// A program that waits for something looks again after this time at most.
+const TICK_NS: u64 = MS;
+/// Messages of so many bytes say their number first, and may come early.
+const NUMBERED: usize = 50;
+
+/// What a wire does with frames: into the network, some of them refused, and what is too long for the rail lost.
+struct Cable<'a> {
+    network: &'a mut Network,
+    monitor: &'a mut Monitor,
+    strangers: &'a mut Strangers,
+    dice: &'a mut Dice,
+    me: u32,
+    rails: &'a [usize],
+    checked: &'a [bool],
+    down: &'a BTreeMap<usize, usize>,
+}
+
+impl Wire for Cable<'_> {
+    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
+        let lengths = frames.iter().map(|frame| frame.len());
+        assert!(lengths.clone().max() == frames.first().map(|f| f.len()), "one length, the last may be shorter");
+        let place = |node: u32, rail: u8| node as usize * self.rails.len() + usize::from(rail);
+        let (from, to) = (place(self.me, route.ours), place(peer, route.theirs));
+        if self.down.get(&from).is_some_and(|&most| frames[0].len() > most) {
+            return 0;
+        }
+        let taken = if self.dice.one_in(50) { self.dice.index(frames.len() + 1) } else { frames.len() };
+        for frame in &frames[..taken] {
+            self.monitor.sent((from, to), frame, self.checked[usize::from(route.ours)]);
+            if frame.len() > self.rails[usize::from(route.ours)] {
+                continue;
+            }
+            if self.dice.one_in(16) {
+                self.strangers.record(self.dice, &Arrival { from, to, bytes: frame.to_vec() });
+            }
+            self.network.send(from, to, frame);
+        }
+        taken
+    }
+}
+
+pub struct Node {
+    pub endpoint: Endpoint,
+    /// What each of its rails keeps for it, in frames, as it was told.
+    pub rooms: Vec<u32>,
+    /// Lengths of messages to be sent to each rank, and how many were.
+    pub plans: Vec<VecDeque<usize>>,
+    pub sent: Vec<u64>,
+    /// How many came from each rank.
+    pub came: Vec<u64>,
+    /// Those that came before earlier ones: of whom, and which.
+    pub early: BTreeSet<(u32, u64)>,
+    /// What the kernel has for it, up to so many frames.
+    pub socket: VecDeque<Arrival>,
+    pub socket_room: usize,
+    /// It computes, and looks at nothing, until this time; and looks again at this one.
+    pub busy_until_ns: u64,
+    pub next_ns: u64,
+    pub forgot: BTreeSet<u32>,
+    /// Those who died, and when it is told so.
+    pub deaths: Vec<(u64, u32)>,
+    pub dead: bool,
+}
+
+pub struct World {
+    pub seed: u64,
+    pub network: Network,
+    pub monitor: Monitor,
+    pub strangers: Strangers,
+    pub dice: Dice,
+    pub nodes: Vec<Node>,
+    /// The longest frame that each rail carries.
+    pub rails: Vec<usize>,
+    /// Of each rail: payloads on it have a CRC; else its wires find what is changed there.
+    checked: Vec<bool>,
+    /// Places (rank and rail) that take no frame which is longer.
+    pub down: BTreeMap<usize, usize>,
+    /// How many of the rails each rank has; whether each of one's is tried with each of the other's; wires that there are none of.
+    pub counts: Vec<usize>,
+    pub crossed: bool,
+    known: bool,
+    /// Of each rail its NIC.
+    nics: Vec<u8>,
+    pub apart: BTreeSet<(usize, usize)>,
+    /// Frames with payload that were taken between two places, and the longest of them in bytes.
+    pub carried: BTreeMap<(usize, usize), (u64, usize)>,
+    /// Frames of each pool of an endpoint.
+    pub slots: usize,
+}
+
+/// The bytes of message `n` from one to another, which no other has.
+fn byte(from: u32, to: u32, n: u64, at: usize, total: usize) -> u8 {
+    match at < 8 && total >= NUMBERED {
+        true => n.to_le_bytes()[at],
+        false => (u64::from(from) * 7 + u64::from(to) * 31 + n * 13 + at as u64 * 5 + (at as u64 >> 8)) as u8,
+    }
+}
+
+/// Of what kind a rank's message `n` to a peer is.
+pub fn class(n: u64, total: usize) -> Class {
+    match total < NUMBERED {
+        true => Class::Control,
+        false if n % 3 == 1 => Class::Placed,
+        false => Class::Payload,
+    }
+}
+
+pub fn key() -> Key {
+    Key::new([7; 16])
+}
+
+/// What a world is made of.
+pub struct Setting {
+    pub ranks: u32,
+    pub traffic: Traffic,
+    /// The longest frame that each rail carries, and what it is to its endpoints.
+    pub frames: Vec<usize>,
+    pub rails: Vec<Rail>,
+    /// How many of them each rank has, and whether each of one's is tried with each of the other's.
+    pub counts: Vec<usize>,
+    pub crossed: bool,
+    /// Each end knows what its rails take; else it thinks that all take the longest frames of all.
+    pub known: bool,
+    /// Frames of each pool of an endpoint.
+    pub slots: usize,
+    /// Of which one is chosen: what a rail says that it keeps for its rank, and what the kernel keeps, in frames.
+    pub rooms: &'static [u32],
+    pub sockets: &'static [usize],
+}
+
+fn choose<T: Copy>(dice: &mut Dice, of: &[T]) -> T {
+    if of.len() == 1 { of[0] } else { dice.one_of(of) }
+}
+
+impl World {
+    /// `life`: of the ranks, of which the last one is the one that is looked at.
+    pub fn new(seed: u64, life: u64, mut dice: Dice, setting: Setting) -> World {
+        let Setting { ranks, traffic, frames, rails, counts, crossed, known, slots, rooms, sockets } = setting;
+        let nics = rails.iter().map(|rail| rail.nic).collect();
+        let nodes = counts.iter().zip(0..ranks).map(|(&count, me)| {
+            let config = Config {
+                me,
+                ranks,
+                key: key(),
+                frame_max: *frames.iter().max().expect("there are rails"),
+                sending: slots,
+                holding: slots,
+                rails: rails[..count].to_vec(),
+            };
+            let mut endpoint = Endpoint::new(config, seed.wrapping_add(life << 32));
+            let rooms: Vec<u32> = (0..count).map(|_| choose(&mut dice, rooms)).collect();
+            rooms.iter().enumerate().for_each(|(rail, &room)| endpoint.set_room(rail, room));
+            let plans = (0..ranks).map(|to| plan(&mut dice, me, to, traffic)).collect();
+            Node {
+                endpoint,
+                rooms,
+                plans,
+                sent: vec![0; ranks as usize],
+                came: vec![0; ranks as usize],
+                early: BTreeSet::new(),
+                socket: VecDeque::new(),
+                socket_room: choose(&mut dice, sockets),
+                busy_until_ns: 0,
+                next_ns: 0,
+                forgot: BTreeSet::new(),
+                deaths: Vec::new(),
+                dead: false,
+            }
+        });
+        let nodes: Vec<Node> = nodes.collect();
+        let checked: Vec<bool> = rails.iter().map(|rail| rail.checked).collect();
+        let mut network = Network::new(seed, 30 * US);
+        let places = (0..nodes.len() * frames.len()).filter(|place| !checked[place % frames.len()]);
+        places.for_each(|place| network.sum(place, HEADER));
+        World {
+            seed,
+            network,
+            monitor: Monitor::default(),
+            strangers: Strangers::default(),
+            dice,
+            nodes,
+            rails: frames,
+            checked,
+            down: BTreeMap::new(),
+            counts,
+            crossed,
+            known,
+            nics,
+            apart: BTreeSet::new(),
+            carried: BTreeMap::new(),
+            slots,
+        }
+    }
+
+    pub fn ranks(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    fn open(&mut self, from: u32, to: u32) {
+        let most = self.nodes[from as usize].endpoint.frame_max();
+        let takes = |rail: u8| if self.known { self.rails[usize::from(rail)] } else { most };
+        for ours in 0..self.counts[from as usize] as u8 {
+            for theirs in (0..self.counts[to as usize] as u8).filter(|&theirs| self.crossed || ours == theirs) {
+                let far = Far { nic: self.nics[usize::from(theirs)], frame: takes(ours).min(takes(theirs)) };
+                self.nodes[from as usize].endpoint.open(to, Route { ours, theirs, flow: 0 }, far);
+            }
+        }
+    }
+
+    /// Node `me` takes what came, sends what it can, and says when it looks again.
+    fn work(&mut self, me: u32) {
+        let now_ns = self.network.now_ns();
+        let node = &mut self.nodes[me as usize];
+        while let Some(at) = node.deaths.iter().position(|&(at_ns, _)| at_ns <= now_ns) {
+            let (_, dead) = node.deaths.swap_remove(at);
+            node.endpoint.forget(dead);
+            node.forgot.insert(dead);
+            let count = self.rails.len();
+            let place = |rank: u32, rail: usize| rank as usize * count + rail;
+            (0..count).for_each(|rail| self.monitor.forgotten((place(dead, rail), place(me, rail))));
+        }
+        while let Some(arrival) = self.nodes[me as usize].socket.pop_front() {
+            self.receive(&arrival, false);
+        }
+        let mut goes_on = false;
+        for to in (0..self.ranks()).filter(|&to| to != me) {
+            goes_on |= self.send(me, to);
+        }
+        if self.dice.one_in(8) {
+            self.nodes[me as usize].endpoint.acknowledge();
+        }
+        self.monitor.begin();
+        let World { network, monitor, strangers, dice, nodes, rails, checked, down, .. } = self;
+        let node = &mut nodes[me as usize];
+        let mut cable = Cable { network, monitor, strangers, dice, me, rails, checked, down };
+        node.endpoint.transmit(now_ns, &mut cable);
+        for (rail, &room) in node.rooms.iter().enumerate() {
+            monitor.check(me as usize * rails.len() + rail, room);
+        }
+        // Whoever has sent all, or was refused, looks again when something comes or is due.
+        let tick_ns = if goes_on { now_ns + 20 * US + dice.below(TICK_NS) } else { u64::MAX };
+        let due_ns = node.endpoint.deadline_ns().unwrap_or(u64::MAX).max(now_ns + 10 * US);
+        let words = node.deaths.iter().map(|&(at_ns, _)| at_ns).min().unwrap_or(u64::MAX);
+        node.next_ns = due_ns.min(words).min(tick_ns).max(node.busy_until_ns);
+    }
+
+    /// Some of what `me` has for `to`. Whether it has more, which is not refused.
+    fn send(&mut self, me: u32, to: u32) -> bool {
+        let node = &mut self.nodes[me as usize];
+        if node.forgot.contains(&to) || node.plans[to as usize].is_empty() {
+            return false;
+        }
+        if !node.endpoint.is_connected(to) {
+            self.open(me, to);
+        }
+        let node = &mut self.nodes[me as usize];
+        for _ in 0..self.dice.index(6) {
+            let Some(&total) = node.plans[to as usize].front() else { return false };
+            let n = node.sent[to as usize];
+            let fill = |at: usize, into: &mut [u8]| {
+                into.iter_mut().enumerate().for_each(|(i, b)| *b = byte(me, to, n, at + i, total));
+            };
+            if node.endpoint.send(to, (n % 5) as u8, total, class(n, total), fill).is_err() {
+                return false;
+            }
+            node.plans[to as usize].pop_front();
+            node.sent[to as usize] += 1;
+        }
+        true
+    }
+
+    /// A frame reaches its endpoint. `strange`: it must not do anything.
+    pub fn receive(&mut self, arrival: &Arrival, strange: bool) {
+        let &Arrival { from, to, ref bytes } = arrival;
+        let (me, rail) = (to / self.rails.len(), (to % self.rails.len()) as u8);
+        let World { seed, network, nodes, monitor, carried, .. } = self;
+        let Node { endpoint, came, early, forgot, .. } = &mut nodes[me];
+        let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
+            assert!(!forgot.contains(&from), "seed {seed}: a message of one who was forgotten");
+            let next = came[from as usize];
+            let mut whole = Vec::new();
+            let total = message.len();
+            while let Some(piece) = message.next(1000) {
+                whole.extend_from_slice(piece);
+            }
+            assert_eq!(whole.len(), total, "seed {seed}");
+            let n = if total < NUMBERED { next } else { u64::from_le_bytes(*whole.first_chunk().unwrap()) };
+            let right = whole.iter().enumerate().all(|(i, &b)| b == byte(from, me as u32, n, i, total));
+            assert!(right && u64::from(channel) == n % 5, "seed {seed}: {n} of {from} to {me} is not what it was");
+            // In order, or early if that was allowed; and once.
+            assert!(
+                n == next || n > next && class(n, total) == Class::Placed,
+                "seed {seed}: {n} of {from} came for {next}"
+            );
+            assert!(early.insert((from, n)), "seed {seed}: {n} of {from} came twice");
+            while early.remove(&(from, came[from as usize])) {
+                came[from as usize] += 1;
+            }
+        };
+        let result = endpoint.handle_frame(rail, bytes, network.now_ns(), &mut deliver);
+        assert!(!strange || result.is_err(), "seed {seed}: {me} took what a stranger sent");
+        if result.is_ok() && Said::of(bytes).is_fragment() {
+            let (count, longest) = carried.entry((from, to)).or_default();
+            (*count, *longest) = (*count + 1, bytes.len().max(*longest));
+        }
+        monitor.heard((from, to), bytes, result);
+    }
+
+    pub fn run(&mut self, until_ns: u64) {
+        while self.network.now_ns() < until_ns && !self.is_done() {
+            self.step(until_ns);
+        }
+    }
+
+    pub fn step(&mut self, until_ns: u64) {
+        for me in 0..self.ranks() {
+            let node = &self.nodes[me as usize];
+            if !node.dead && node.next_ns.max(node.busy_until_ns) <= self.network.now_ns() {
+                self.work(me);
+            }
+        }
+        let awake = self.nodes.iter().filter(|node| !node.dead);
+        let next = awake.map(|node| node.next_ns.max(node.busy_until_ns)).min().unwrap_or(until_ns);
+        let now_ns = self.network.now_ns();
+        let next = next.min(self.network.next_at_ns().unwrap_or(u64::MAX)).clamp(now_ns + 1, until_ns.max(now_ns + 1));
+        while let Some(arrival) = self.network.next(next) {
+            let node = &mut self.nodes[arrival.to / self.rails.len()];
+            if node.socket.len() < node.socket_room {
+                node.socket.push_back(arrival);
+            }
+            node.next_ns = 0;
+        }
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.nodes.iter().filter(|node| !node.dead).all(|node| !node.has_plans() && node.endpoint.is_quiet())
+    }
+
+    /// All is as it was in the beginning.
+    pub fn heal(&mut self) {
+        self.down.clear();
+        self.network.set_faults(Faults::default());
+        self.network.wires_mut().for_each(|wire| (wire.faults, wire.mtu) = (None, None));
+        let places = self.nodes.len() * self.rails.len();
+        let pairs = (0..places * places).map(|pair| (pair / places, pair % places));
+        pairs.for_each(|(from, to)| self.network.sever(from, to, self.apart.contains(&(from, to))));
+    }
+
+    /// Until all is done, or for so long after all have come back to their calls.
+    pub fn run_for(&mut self, ns: u64) {
+        let busy = self.nodes.iter().filter(|node| !node.dead).map(|node| node.busy_until_ns);
+        let until = busy.max().unwrap_or(0).max(self.network.now_ns()) + ns;
+        self.run(until);
+        assert!(self.is_done(), "seed {}: not all has arrived {ns} ns after the last fault", self.seed);
+    }
+
+    pub fn check(&self) {
+        let seed = self.seed;
+        for (me, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.dead) {
+            for (from, other) in self.nodes.iter().enumerate().filter(|(from, other)| *from != me && !other.dead) {
+                assert_eq!(node.came[from], other.sent[me], "seed {seed}: messages of {from} that came to {me}");
+            }
+            let back = node.endpoint.left();
+            assert_eq!(back, (self.slots, self.slots), "seed {seed}: memory of {me} that came back");
+        }
+    }
+}
+
+/// Who sends what.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Traffic {
+    /// Messages of all lengths to everybody, or very many envelopes.
+    Mixed,
+    /// Long ones to one of them, little to others.
+    Incast,
+    /// More than three windows from one to another.
+    Bulk,
+}
+
+/// Lengths of what `me` sends to `to`.
+fn plan(dice: &mut Dice, me: u32, to: u32, traffic: Traffic) -> VecDeque<usize> {
+    let (messages, longest): (usize, &[usize]) = match traffic {
+        _ if me == to => (0, &[1]),
+        Traffic::Bulk if (me, to) == (0, 1) => (300, &[17_000]),
+        Traffic::Incast if to == 0 => (20, &[17_000, 17_000, 1000]),
+        Traffic::Incast => (dice.index(3), &[100]),
+        _ if dice.one_in(40) => (400, &[1]),
+        _ => (dice.one_of(&[0, 5, 10, 20, 60]), &[1, 100, 1000, 1000, 17_000]),
+    };
+    let mut length = || {
+        let most = dice.one_of(longest);
+        dice.index(most)
+    };
+    (0..messages).map(|_| length()).collect()
+}
+
+impl Node {
+    /// There is something to be sent, or to be told of.
+    fn has_plans(&self) -> bool {
+        let plans = self.plans.iter().enumerate();
+        let mut left = plans.filter(|&(to, plan)| !plan.is_empty() && !self.forgot.contains(&(to as u32)));
+        left.next().is_some() || !self.deaths.is_empty()
+    }
+}
