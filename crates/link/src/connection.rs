@@ -266,9 +266,14 @@ impl Connection {
 
     /// A HELLO or WELCOME for this path came, `len` bytes long.
     pub fn handle_hello(&mut self, at: usize, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
+        let is_first = self.strands.iter().all(|strand| strand.path().is_none());
         let strand = &mut self.strands[at];
         let was = strand.path().is_some();
         strand.handle_hello(hello, kind, len)?;
+        if is_first {
+            self.strands.iter_mut().for_each(Strand::ask_anew);
+        }
+        let strand = &self.strands[at];
         if !was {
             let nic = strand.rail.nic;
             self.bulk.iter_mut().filter(|bulk| bulk.nic == nic).for_each(|bulk| bulk.widened(&mut self.strands));
@@ -387,16 +392,30 @@ impl Connection {
         paths.filter(|path| stuck || path.is_silent()).for_each(|path| path.ask_later(now_ns));
     }
 
-    /// Opens the paths that were kept in reserve, if there is bulk enough or nobody answers on any other.
+    /// Opens the paths that were kept in reserve, where they are needed.
     fn call_reserve(&mut self) {
-        let is_alone = self.strands.iter().all(Strand::is_unanswered);
-        if is_alone || self.bulk_bytes >= CALL_BYTES {
-            for strand in &mut self.strands {
-                if strand.call() {
-                    mark(if is_alone { Mark::CalledAlone } else { Mark::CalledForBulk });
-                }
+        for at in 0..self.strands.len() {
+            if self.strands[at].is_reserved()
+                && let Some(why) = self.calls(&self.strands[at].rail)
+            {
+                mark(why);
+                self.strands[at].call();
             }
         }
+    }
+
+    /// Why paths of a rail are needed, if they are.
+    fn calls(&self, rail: &Rail) -> Option<Mark> {
+        if rail.grade < Grade::Bulk {
+            let beside = || self.strands.iter().filter(|strand| strand.rail.nic == rail.nic);
+            let is_answered = beside().any(|strand| strand.path().is_some());
+            let is_better = |strand: &&Strand| strand.rail.grade < rail.grade;
+            let is_needed = is_answered && beside().filter(is_better).all(Strand::leads_nowhere);
+            return is_needed.then_some(Mark::CalledInPlace);
+        }
+        let is_alone = || self.strands.iter().all(Strand::is_unanswered);
+        let has_bulk = self.bulk_bytes >= CALL_BYTES;
+        if has_bulk { Some(Mark::CalledForBulk) } else { is_alone().then_some(Mark::CalledAlone) }
     }
 
     /// The paths for what waits: those that answer, or all open ones if none does (P24).

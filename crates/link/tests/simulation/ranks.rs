@@ -143,6 +143,8 @@ impl World {
         let checked: Vec<bool> = rails.iter().map(|_| !checks.one_in(4)).collect();
         // Who believes to lose nothing and does is slow, not wrong: a connection that breaks does.
         let lossless: Vec<bool> = rails.iter().map(|_| checks.one_in(8)).collect();
+        // Kept for single frames where the first rail, over the same NIC, is not answered; else for bulk.
+        let stands_in = checks.one_in(2);
         // Few, so that they run out; hardly more than an endpoint must have, where all send to one.
         let slots = if bulk { 3000 } else { 260 + dice.index(40) };
         let nodes = (0..ranks).map(|me| {
@@ -155,8 +157,9 @@ impl World {
                 holding: slots,
                 rails: (0..rails.len())
                     .map(|rail| Rail {
-                        grade: [Grade::Quick, Grade::Bulk][rail % 2],
-                        nic: rail as u8 / 2,
+                        grade: [Grade::Quick, Grade::Bulk, if stands_in { Grade::QuickEnough } else { Grade::Bulk }]
+                            [rail],
+                        nic: if stands_in { 0 } else { rail as u8 / 2 },
                         checked: checked[rail],
                         lossless: lossless[rail],
                         reserved: rail == 2,
