@@ -208,7 +208,9 @@ class Subnet:
     def at_switch(self, ipv6):
         lines = [f"link add name {self.bridge} type bridge stp_state 0 mcast_snooping 0", *silent(self.bridge, ipv6)]
         if self.routed:
-            v6 = [f"addr add {self.v6(GATEWAY)}/{self.bits6} dev {self.bridge} nodad"] if ipv6 else []
+            # By that of its link it asks for neighbours of what it passes on.
+            own = (f"{self.v6(GATEWAY)}/{self.bits6}", f"fe80::{GATEWAY:x}/64")
+            v6 = [f"addr add {address} dev {self.bridge} nodad" for address in own] if ipv6 else []
             lines += [f"link set {self.bridge} address {self.mac(0)}", f"addr add {self.v4(GATEWAY)}/{self.bits4} dev {self.bridge}", *v6]
         return [*lines, f"link set {self.bridge} up"]
 

@@ -98,7 +98,7 @@ fn name(interface: &str, method: Method) -> String {
 fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     let told = tried(&found);
     unnamed(&found, wishes)?;
-    if let Some(error) = full_range(&found) {
+    if let Some(error) = full_range(&found, wishes) {
         return Err(Error::new(Class::Other, error.to_string()));
     }
     let (places, fits) = ranked(&found, wishes);
@@ -144,9 +144,11 @@ fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
     Err(Error::new(Class::Other, text))
 }
 
-/// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do.
-fn full_range(found: &[Found]) -> Option<&io::Error> {
-    let errors = found.iter().flat_map(|found| &found.attempts).filter_map(|attempt| attempt.made.as_ref().err());
+/// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do, but of what nobody asked for.
+fn full_range<'a>(found: &'a [Found], wishes: &Wishes) -> Option<&'a io::Error> {
+    let asked_for = |attempt: &&Attempt| wishes.named || attempt.method != Method::PacketUdp;
+    let attempts = found.iter().flat_map(|found| &found.attempts).filter(asked_for);
+    let errors = attempts.filter_map(|attempt| attempt.made.as_ref().err());
     errors.into_iter().find(|error| error.kind() == io::ErrorKind::AddrInUse)
 }
 
