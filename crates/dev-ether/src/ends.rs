@@ -70,7 +70,7 @@ impl Ends {
     pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
         let in_vain = self.in_vain[at];
         let turns = self.ports[at].turns() * if in_vain > LONG_PATIENCE { SELDOM } else { 1 };
-        let is_skipped = in_vain > PATIENCE && !in_vain.is_multiple_of(turns);
+        let is_skipped = in_vain > PATIENCE && in_vain & (turns - 1) != 0;
         let came = if is_skipped { 0 } else { self.ports[at].receive(take) };
         self.asked |= u32::from(!is_skipped) << at;
         self.in_vain[at] = if came > 0 { 0 } else { in_vain.wrapping_add(1) };

@@ -49,7 +49,7 @@ pub trait FramePort: Send {
     /// to nothing when nothing has come: a load (packet) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
-    /// How often it is asked while it has nothing: at one turn of so many, beside cheaper ports.
+    /// How often it is asked while it has nothing: at one turn of so many (a power of two), beside cheaper ports.
     fn turns(&self) -> u32 {
         1
     }

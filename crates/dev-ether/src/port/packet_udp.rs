@@ -49,9 +49,8 @@ pub struct PacketUdpPort {
     room: usize,
     /// Frames that no slot was free for or long enough.
     dropped: u64,
-    /// Room for one frame and its headers; and for what comes by the UDP socket.
-    out: Vec<u8>,
-    buffer: Box<[u8]>,
+    /// Room for one frame and its headers that is sent, or for one that comes by the UDP socket.
+    buffer: Vec<u8>,
 }
 
 impl PacketUdpPort {
@@ -81,8 +80,7 @@ impl PacketUdpPort {
             frame_max,
             room: shape.slots as usize * frame_max,
             dropped: 0,
-            out: vec![0; headers::LONGEST + frame_max],
-            buffer: vec![0; 1 << 16].into(),
+            buffer: vec![0; headers::LONGEST + frame_max],
         })
     }
 
@@ -121,9 +119,9 @@ impl PacketUdpPort {
         let mut headers = [0; headers::LONGEST];
         let begin = self.headers.write(&mut headers, neighbour, to, frame);
         let end = begin + frame.len();
-        self.out[..begin].copy_from_slice(&headers[..begin]);
-        self.out[begin..end].copy_from_slice(frame);
-        self.raw().send(&self.out[..end])
+        self.buffer[..begin].copy_from_slice(&headers[..begin]);
+        self.buffer[begin..end].copy_from_slice(frame);
+        self.raw().send(&self.buffer[..end])
     }
 
     /// Sends some frames to a neighbour. How many went.
