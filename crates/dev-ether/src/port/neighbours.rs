@@ -71,3 +71,31 @@ impl Neighbours {
         self.known.remove(&to);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P38
+    #[test]
+    fn a_neighbour_holds_for_a_second_and_an_unknown_one_is_asked_for_soon() {
+        let localhost: IpAddr = "127.0.0.1".parse().unwrap();
+        let [near, far] = ["10.77.0.2", "10.77.0.3"].map(|text| text.parse::<IpAddr>().unwrap());
+        let mut all = Neighbours::new(localhost, 1);
+        assert_eq!(all.way(near, 5), Way::Kernel { ask: true });
+        all.known.insert(near, Neighbour { mac: Some([2; 6]), until_ns: 5 + HOLDS_NS });
+        assert_eq!((all.way(near, 5), all.way(near, 4 + HOLDS_NS)), (Way::To([2; 6]), Way::To([2; 6])));
+        assert_eq!(
+            (all.way(near, 5 + HOLDS_NS), all.way(far, 5)),
+            (Way::Kernel { ask: true }, Way::Kernel { ask: true })
+        );
+        // This host itself is nobody's neighbour.
+        all.ask(localhost, 5);
+        assert_eq!(
+            (all.way(localhost, 6), all.way(localhost, 5 + AGAIN_NS)),
+            (Way::Kernel { ask: false }, Way::Kernel { ask: true })
+        );
+        all.forget(near);
+        assert_eq!(all.way(near, 6), Way::Kernel { ask: true });
+    }
+}
