@@ -16,8 +16,9 @@ from test_hosts import mpiexec, part
 FRAMES = [sys.executable, "-IS", HERE / "lab" / "frames.py"]
 # In front of a frame of the port `packet`: Ethernet's header, the job's number, the selector.
 HEAD = 20
-# And of `udp`, over IPv4.
+# And of `udp` and `packet-udp`, over IPv4.
 UDP_HEAD = 42
+HEADS = {"packet": HEAD, "packet-udp": UDP_HEAD, "udp": UDP_HEAD}
 # A DATA frame, docs/protocol.md: where its parts begin, and its first byte.
 FLAGS, LENGTH, PATH, TAG, PAYLOAD = 1, 2, 4, 24, 32
 DATA = 0x13
@@ -52,7 +53,7 @@ def waiting(lab, build, counts, port="", crc="auto"):
 
 def heard(host, nic, speak, port="packet"):
     """A DATA frame with payload that comes to a host while its ranks speak, as the port sends it."""
-    ethertype, head = {"packet": ("88b5", HEAD), "udp": ("0800", UDP_HEAD)}[port]
+    ethertype, head = "88b5" if port == "packet" else "0800", HEADS[port]
     with host.start([*FRAMES, "hear", nic, ethertype, "1000"], stdout=subprocess.PIPE, text=True) as ears:
         assert ears.stdout.readline() == "ready\n"
         speak()
@@ -96,22 +97,23 @@ def lines(frames):
 
 
 @pytest.mark.parametrize("port, crc, checked", [("packet", "auto", True), ("packet", "off", False),
+                                                ("packet-udp", "auto", True), ("packet-udp", "off", False),
                                                 ("udp", "auto", False), ("udp", "on", True)])
 def test_payloads_have_a_crc_by_wish(make, build, port, crc, checked):
     lab = make(hosts=2)
     with waiting(lab, build, {}, port, crc) as speak:
         frame = heard(lab.hosts[1], "eth0", speak, port)
-    flags = frame[{"packet": HEAD, "udp": UDP_HEAD}[port] + FLAGS]
+    flags = frame[HEADS[port] + FLAGS]
     assert (flags & UNCHECKED == 0) == checked, frame[:80].hex()
 
 
-@pytest.mark.parametrize("way", ["frames", "datagrams"])
-def test_what_is_forged_is_dropped_and_counted_by_its_reason(make, build, way):
-    lab, counts = make(hosts=2), {}
+@pytest.mark.parametrize("way, ports", [("frames", "packet,udp"), ("datagrams", "packet,udp"), ("datagrams", "packet-udp")])
+def test_what_is_forged_is_dropped_and_counted_by_its_reason(make, build, way, ports):
+    lab, counts, port = make(hosts=2), {}, ports.partition(",")[0]
     near, far = lab.hosts
-    with waiting(lab, build, counts) as speak:
-        frame = heard(far, "eth0", speak)
-        forged = forgeries(frame[HEAD:])
+    with waiting(lab, build, counts, ports) as speak:
+        frame = heard(far, "eth0", speak, port)
+        forged = forgeries(frame[HEADS[port]:])
         to = "eth0" if way == "frames" else f"{far.nics[0].v4}:{udp_port(far, far.nics[0].v4)}"
         head = frame[:HEAD] if way == "frames" else b""
         near.run([*FRAMES, "say", to, TIMES], input=lines(head + one for one in forged.values()), check=True)

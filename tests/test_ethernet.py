@@ -21,7 +21,7 @@ from test_lab import receiving
 from test_mpi4py import ALONE, MODULES, PYTHON, SOURCE, SUITE, results
 from test_programs import WAYS
 
-PORTS = ["", "packet", "udp", "stream"]
+PORTS = ["", "packet", "packet-udp", "udp", "stream"]
 # How long a network is away, and the CPU time of which a rank that waits for it stays below.
 OUTAGE_S, OUTAGE_CPU_MS = 1.0, 300
 
@@ -102,7 +102,7 @@ def test_a_network_of_which_the_kernel_takes_note_late(make, build):
 
 # Which addresses the NICs of each host lack.
 @pytest.mark.parametrize("lacking", [[["v4"], ["v4"]], [["v4", "v6"], ["v4", "v6"]], [["v4"], []]])
-@pytest.mark.parametrize("port", ["udp", "stream", "packet,udp"])
+@pytest.mark.parametrize("port", ["packet-udp", "udp", "stream", "packet,udp"])
 def test_hosts_without_ipv4(make, build, port, lacking):
     lab = make(hosts=2)
     for host, families in zip(lab.hosts, lacking):
@@ -242,7 +242,7 @@ def test_every_mtu(make, build, mtu):
 @pytest.mark.parametrize("first, second", [((9000, 9000), (1500, 9000)), ((9000, 1500), (9000, 1500)),
                                            ((9000, 1300), (9000, 1300)), ((9000, 9000), (9000, 1500)),
                                            ((1500, 1500), (576, 576))])
-@pytest.mark.parametrize("port", ["", "packet", "udp"])
+@pytest.mark.parametrize("port", ["", "packet", "packet-udp", "udp"])
 def test_hosts_and_switches_of_unlike_mtu(make, build, port, first, second):
     lab = make(hosts=2, mtu=9000)
     for nic, (own, switch) in zip(lab.nics(), (first, second)):
@@ -251,7 +251,7 @@ def test_hosts_and_switches_of_unlike_mtu(make, build, port, first, second):
 
 
 @pytest.mark.parametrize("mtu", [1500, 1300, 600])
-@pytest.mark.parametrize("port", ["", "stream"])
+@pytest.mark.parametrize("port", ["", "packet-udp", "stream"])
 def test_a_routed_way_whose_middle_is_narrower_than_its_ends(make, build, port, mtu):
     """node0 - node1 - node2 - node3, each hop a network of its own."""
     lab = make(hosts=4, nics=3, mtu=9000)
@@ -273,7 +273,7 @@ FULL = "40000-40001"
 @pytest.mark.parametrize("name, value, told", [
     ("HAWSER_RAILS", "nosuch0,10.9.0.0/16", r"HAWSER_RAILS=nosuch0,10.9.0.0/16 names none of this host's interfaces or "
                                             r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
-    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of packet, udp and stream; unset it"),
+    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of packet, packet-udp, udp and stream; unset it"),
     ("HAWSER_CRC", "maybe", r"HAWSER_CRC=maybe is not one of auto, on, off; unset it for the default"),
     ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
     ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
@@ -307,6 +307,13 @@ def test_rails_that_a_rank_has_no_room_for_are_told_by_each_host(make, build):
     finished(lab, "-ppn", "1", build("random.c"), "5", "20", env={"HAWSER_RAILS": "10.77.10.0/23"})
 
 
+def test_a_range_without_a_second_port_for_each_rank_leaves_packet_udp_out(make, build):
+    lab = make(hosts=2, ip_only=True)
+    finished(lab, "-ppn", "2", build("random.c"), "9", "20", env={"HAWSER_PORT_RANGE": FULL})
+    told = lab.hosts[0].run(["mpiexec", "--info"], env={"HAWSER_PORT_RANGE": "40000"}).stdout
+    assert "packet-udp over 10.77.0.1: cannot be used: HAWSER_PORT_RANGE=40000-40000 has no second UDP port for each rank" in told, told
+
+
 def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build):
     if features["tun"][0]:
         pytest.skip(f"not tested, there is no tun: {features['tun'][0]}")
@@ -319,7 +326,7 @@ def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build
         assert lab.hosts[0].counters("tun1")["tx_bytes"] > before + 10_000
 
 
-@pytest.mark.parametrize("port, kind", [("udp", "udp"), ("stream", "tcp")])
+@pytest.mark.parametrize("port, kind", [("", "udp"), ("packet-udp", "udp"), ("udp", "udp"), ("stream", "tcp")])
 def test_ranks_are_reached_at_ports_of_the_range_alone(make, build, port, kind):
     lab, options = make(hosts=2), ["-genv", "HAWSER_PORT", port, "-genv", "HAWSER_PORT_RANGE", "40010-40019"]
     with mpiexec(lab, "-ppn", "2", *options, build("endless.c")) as job:
@@ -345,7 +352,8 @@ def test_info_tells_each_hosts_rails_and_ports(make):
         first, second = job.communicate(timeout=GRACE_OF_LABS_S)[0].split("host node1\n")
     for part in ("  lo: leads back to this host (", "  eth0: a rail (veth, MTU 1500, 10000 Mbit/s, 02:00:00:00:00:01, "
                  "10.77.0.1/24, fd77::1/64, ", "    offloads: tx-udp-segmentation, ", "    packet: tried for short messages; frames of 1494 bytes, room for ",
-                 "    udp over 10.77.0.1: tried for bulk, and for short messages where packet does not pass; frames of 1472 bytes, ",
+                 "    udp over 10.77.0.1: tried for bulk, and for short messages where nothing shorter passes; frames of 1472 bytes, ",
+                 "    packet-udp over 10.77.0.1: kept for short messages where packet is not answered; frames of 1472 bytes, ",
                  "    udp over fd77::1: tried with hosts that have no IPv4; frames of 1452 bytes, ",
                  "    stream over 10.77.0.1: kept for bulk where it measures better than udp, "):
         assert part in first, (part, first)
@@ -463,6 +471,70 @@ def test_hosts_that_have_nothing_to_say_to_each_other_exchange_nothing(make, bui
     assert met == [[(one - other) % 6 not in (0, 3) for other in range(6)] for one in range(6)], met
 
 
+def answered(err):
+    """By which ports over eth0 the peers of each rank answered, as --stats tells, as [{port: (how many, of how many)}]."""
+    told = [re.search(r"eth0: ([^;]*)", line)[1] for line in re.findall(r"    peers that answered: (.*)", err)]
+    of = r"(\S+) (\d+) of (\d+)"
+    return [{port: (int(count), int(all_of)) for port, count, all_of in re.findall(of, line)} for line in told]
+
+
+BEHIND_CLOUDS = [{"ip_only": True}, {"routed": True}, {"ip_only": True, "routed": True, "loss": 0.01}]
+
+
+@pytest.mark.parametrize("network", BEHIND_CLOUDS, ids=repr)
+def test_where_raw_ethernet_does_not_pass_raw_frames_of_udp_do(make, features, build, abi, network):
+    """Two ranks a host. In a routed lab the second and the third host are neighbours of none and of the first."""
+    if features["bpf"][0]:
+        pytest.skip(f"not tested, there is no bpf: {features['bpf'][0]}")
+    lab = make(hosts=3, **network)
+    with mpiexec(lab, "-ppn", "2", "--stats", "-timeout", "60", build("random.c", abi), "2", "90") as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    assert (job.returncode, out) == (0, ""), (out, err)
+    told = answered(err)
+    raw = [ports["packet-udp"] for ports in told if "packet-udp" in ports]
+    # One that others called first may have tried less itself; where two hosts are in one subnet, packet passes between them.
+    assert len(told) == 6 and len(raw) >= 4 and all(count == all_of > 0 for count, all_of in raw), err
+    beyond = 0 if network.get("ip_only") else 2
+    assert all(ports.get("packet", (0, 0))[0] <= beyond for ports in told), err
+
+
+def test_where_raw_ethernet_passes_no_ring_is_made_for_raw_frames_of_udp(make, build):
+    lab = make(hosts=2)
+    with mpiexec(lab, "-ppn", "2", "--stats", build("endless.c")) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        rings, kept = sockets(lab, "packet", r"\b(?:0003|88b5)\b"), sockets(lab, "packet", r"\b0000\b")
+        of_udp = sockets(lab, "packet", r"\b0003\b")
+        job.send_signal(signal.SIGTERM)
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert rings >= 4 and kept >= 4 and of_udp == 0, (rings, kept, of_udp)
+    assert not any("packet-udp" in ports for ports in answered(err)), err
+
+
+@pytest.mark.parametrize("without", [0, 1])
+def test_one_host_alone_without_cap_net_raw(make, features, build, without):
+    """It takes and sends no raw frames, and nobody sends it any."""
+    if features["bpf"][0]:
+        pytest.skip(f"not tested, there is no bpf: {features['bpf'][0]}")
+    lab = make(hosts=2, ip_only=True)
+    words = [["-n", "1", *(WITHOUT_RAW if number == without else []), build("random.c"), "7", "40"] for number in range(2)]
+    finished(lab, *words[0], ":", *words[1])
+
+
+@pytest.mark.parametrize("port", ["", "packet-udp"])
+def test_a_router_that_is_replaced_in_the_middle(make, build, port):
+    """Frames for the one before are nobody's. By packet-udp alone nothing else carries them."""
+    lab = make(hosts=2, routed=True)
+    with mpiexec(lab, "-genv", "HAWSER_PORT", port, build("outage.c"), stdin=subprocess.PIPE) as job:
+        assert job.stdout.readline() == "all are there\n"
+        for number in range(3):
+            for again in range(10):
+                print(10 * number + again, file=job.stdin, flush=True)
+                assert job.stdout.readline() == "there and back\n"
+            lab.networks[0].replace_router()
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert (job.returncode, err) == (0, ""), (out, err)
+
+
 # What takes CAP_NET_RAW from a program, also from root's.
 WITHOUT_RAW = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
 
@@ -491,8 +563,8 @@ def test_who_asks_for_raw_frames_without_cap_net_raw_is_told(make, build):
     assert job.returncode != 0 and err.count("\n") == 1, err
     assert re.search(r"eth0 by packet: .*needs CAP_NET_RAW.*: Operation not permitted", err), err
     told = lab.hosts[0].run([*WITHOUT_RAW, "mpiexec", "--info"]).stdout
-    packet = r"packet: cannot be used: .*needs CAP_NET_RAW.*"
-    assert re.search(rf"eth0: a rail.*\n +offloads: .*\n +{packet}\n +udp over 10.77.0.1: tried for bulk", told), told
+    packet = r"packet(-udp over \S+)?: cannot be used: .*needs CAP_NET_RAW.*"
+    assert re.search(rf"eth0: a rail.*\n +offloads: .*(\n +{packet}){{3}}\n +udp over 10.77.0.1: tried for bulk", told), told
 
 
 ALL_OF_IMB = [[name] for name in SINGLE + PARALLEL + COLLECTIVE]

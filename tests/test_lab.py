@@ -22,6 +22,7 @@ from harness import LONG, ROOT, command_line, eventually
 from lab import Lab, sshd
 
 TRAFFIC = [sys.executable, ROOT / "tests/lab/traffic.py"]
+FRAMES_OF_OTHERS = [sys.executable, ROOT / "tests/lab/frames.py"]
 COMMAND = ROOT / "scripts/lab"
 PORT = 4000
 FRAMES = 8000
@@ -108,6 +109,66 @@ def test_a_switch_with_a_smaller_mtu_swallows_longer_frames(make):
     assert udp(first, second.nics[0], 10, 4000)["intact"] == 0
 
 
+def heard(source, nic, kind):
+    """Whether a NIC hears frames of this EtherType (hexadecimal) of another host, which are followed by datagrams."""
+    mine = next(own for own in source.nics if own.network is nic.network)
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+    with nic.host.start([*FRAMES_OF_OTHERS, "hear", nic.name, kind, 1], **streams) as ears:
+        assert ears.stdout.readline() == "ready\n"
+        frame = "".join([nic.mac, mine.mac]).replace(":", "") + kind + "00" * 60
+        source.run([*FRAMES_OF_OTHERS, "say", mine.name, 20], input=frame + "\n", check=True)
+        assert udp(source, nic, 10)["intact"] == 10
+        ears.kill()
+        return ears.communicate()[0] != ""
+
+
+@pytest.mark.parametrize("ip_only", [False, True])
+def test_a_switch_may_drop_what_is_neither_ip_nor_arp(make, features, ip_only):
+    needs(features, "bpf", "packet")
+    lab = make(ip_only=ip_only)
+    first, second = lab.hosts
+    assert heard(first, second.nics[0], "88b5") == (not ip_only)
+    assert heard(first, second.nics[0], "0806")
+    if lab.ipv6:
+        with receiving(second, "greet", PORT):
+            words = f"{first.nics[0].v6}-{second.nics[0].v6}"
+            assert first.run([*TRAFFIC, "ask", PORT, words]).stdout == f"{second.name}\n"
+
+
+def test_such_a_switch_loses_frames_as_any_other(make, features):
+    needs(features, "bpf", "packet")
+    lab = make(ip_only=True)
+    first, second = lab.hosts
+    assert udp(first, second.nics[0], 10)["intact"] == 10
+    second.nics[0].faults(loss=0.2)
+    assert 0.1 * FRAMES < FRAMES - udp(first, second.nics[0])["intact"] < 0.3 * FRAMES
+    second.nics[0].faults(loss=0)
+    assert not heard(first, second.nics[0], "88b5")
+
+
+def neighbour(host, nic, gateway):
+    table = host.run(["ip", "neigh", "show", gateway, "dev", nic.name], check=True).stdout
+    return re.search(r"lladdr (\S+)", table)
+
+
+def test_two_subnets_with_a_router_between(make, features):
+    needs(features, "packet")
+    lab = make(hosts=3, nics=2, routed=True)
+    first, second, third = lab.hosts
+    versions = ["v4", "v6"] if lab.ipv6 else ["v4"]
+    for here, there in ((first, second), (second, third), (first, third)):
+        with receiving(there, "greet", PORT):
+            pairs = [(mine, theirs, version) for mine, theirs in zip(here.nics, there.nics) for version in versions]
+            words = [f"{getattr(mine, version)}-{getattr(theirs, version)}" for mine, theirs, version in pairs]
+            assert here.run([*TRAFFIC, "ask", PORT, *words]).stdout == f"{there.name}\n" * len(words)
+    # Within a subnet they are neighbours, beyond it by their router alone.
+    assert heard(first, third.nics[0], "88b5") and not heard(first, second.nics[0], "88b5")
+    before = neighbour(first, first.nics[0], "10.77.0.126")[1]
+    lab.networks[0].replace_router()
+    after = eventually(lambda: (found := neighbour(first, first.nics[0], "10.77.0.126")) and found[1] != before and found[1])
+    assert before != after and udp(first, second.nics[0], 10)["intact"] == 10
+
+
 def test_what_a_switch_does_is_refused_without_one(make):
     nic = make(direct=True).nics()[0]
     for change in (nic.unplug, lambda: nic.limit(10), lambda: nic.faults(loss=0.1)):
@@ -115,6 +176,8 @@ def test_what_a_switch_does_is_refused_without_one(make):
             change()
     with pytest.raises(ValueError, match="two hosts, not 3"):
         make(hosts=3, direct=True)
+    with pytest.raises(ValueError, match="no switch that drops, and no router"):
+        make(direct=True, routed=True)
     with pytest.raises(ValueError, match="shares from 0 to 1"):
         make(loss=1.5)
     with pytest.raises(ValueError, match="shares from 0 to 1"):

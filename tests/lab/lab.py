@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .enter import Failure, await_links, done, in_network_of, privileged, started
 from .host import Host
-from .nic import BUFFER_BYTES, Network, Nic
+from .nic import BUFFER_BYTES, GATEWAY, Network, Nic
 
 HERE = Path(__file__).resolve().parent
 HOSTS_MAX = NICS_MAX = 250  # the bytes of an IPv4 address
@@ -35,17 +35,23 @@ class Lab:
     """`with Lab(hosts=3, nics=2) as lab: lab.hosts[0].run([...])`. The other arguments hold for every NIC at first.
 
     direct: two hosts, NIC to NIC without a switch, where a figure is to be the NICs' own.
+    ip_only: switches drop what is neither IP nor ARP, as most clouds do.
+    routed: hosts of even numbers and of odd ones are in two subnets of each network, with a router between.
     """
 
     def __init__(self, hosts=2, nics=1, mtu=1500, rate_mbit=None, buffer_bytes=BUFFER_BYTES, env=None, direct=False,
-                 **faults):
+                 ip_only=False, routed=False, **faults):
         if not (1 <= hosts <= HOSTS_MAX and 1 <= nics <= NICS_MAX and 576 <= mtu <= 9000):
             raise ValueError(f"1 to {HOSTS_MAX} hosts and NICs, MTU 576 to 9000; not {hosts}, {nics}, {mtu}")
         if direct and hosts != 2:
             raise ValueError(f"a direct cable joins two hosts, not {hosts}")
+        if direct and (ip_only or routed):
+            raise ValueError("hosts that are cabled directly have no switch that drops, and no router")
+        if routed and hosts >= GATEWAY:
+            raise ValueError(f"up to {GATEWAY - 1} hosts have a router between them, not {hosts}")
         self.seed = uuid.uuid4().hex
         self.ipv6 = os.path.exists("/proc/sys/net/ipv6")
-        self.networks = [Network(number, direct) for number in range(nics)]
+        self.networks = [Network(number, direct, routed, ip_only) for number in range(nics)]
         self.hosts = [Host(self, number) for number in range(hosts)]
         for host in self.hosts:
             for network in self.networks:
@@ -64,6 +70,8 @@ class Lab:
             self._meet()
             self._connect()
             for nic in self.nics():
+                if ip_only:
+                    nic.drop_other_ethertypes()
                 if rate_mbit is not None:
                     nic.limit(rate_mbit, buffer_bytes)
                 if any(faults.values()):
@@ -154,5 +162,7 @@ class Lab:
                 done(process, "\n".join(lines(part)) + "\n")
         for network in [network for network in self.networks if not network.direct]:
             await_links(network.pid, [nic.port for nic in network.nics])
+        for network in [network for network in self.networks if network.routed]:
+            network.route()
         for host in self.hosts:
             await_links(host.pid, [nic.name for nic in host.nics])

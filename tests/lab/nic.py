@@ -20,6 +20,8 @@ BUFFER_BYTES = 256 << 10  # of one port of an inexpensive switch
 # Classic BPF reads a random number as if it were in the packet, there: SKF_AD_OFF + SKF_AD_RANDOM, <linux/filter.h>.
 RANDOM = (-0x1000 + 56) & 0xFFFFFFFF
 TC_ACT_UNSPEC, TC_ACT_SHOT = 0xFFFFFFFF, 2
+# EtherTypes that a switch passes which passes IP alone: IPv4, ARP, IPv6.
+PASSED = (0x0800, 0x0806, 0x86DD)
 # The kernel notices the carrier of a veth at once where its index is not its peer's by chance, and else within a second
 # (linkwatch_urgent_event): the ports' indices are out of the reach of the hosts'.
 PORT_INDEX = 1000
@@ -34,9 +36,9 @@ class Nic:
         self.name = f"eth{network.number}"
         self.port = f"p{host.number}"  # the switch's side of the cable
         self.mac = f"02:00:00:00:{network.number:02x}:{host.number + 1:02x}"
-        self.v4 = f"10.77.{network.number}.{host.number + 1}"
-        v6 = ipaddress.ip_address(f"fd77:0:0:{network.number:x}::{host.number + 1:x}")
-        self.v6 = v6.compressed if mtu >= IPV6_MTU_MIN else None
+        self.subnet = network.subnet_of(host)
+        self.v4 = self.subnet.v4(host.number + 1)
+        self.v6 = self.subnet.v6(host.number + 1) if mtu >= IPV6_MTU_MIN else None
         self.shares = dict.fromkeys(FAULTS, 0.0)
         self._process = None  # faulty_port.py, where this port needs it
 
@@ -48,11 +50,12 @@ class Nic:
         return [f"link add name {near} peer {far}", *self.attached(self.port)]
 
     def attached(self, port):
-        return [*silent(port, self.v6), f"link set {port} master br0", f"link set {port} up"]
+        return [*silent(port, self.v6), f"link set {port} master {self.subnet.bridge}", f"link set {port} up"]
 
     def at_host(self):
-        v6 = [f"addr add {self.v6}/64 dev {self.name} nodad"] if self.v6 else []
-        return [f"addr add {self.v4}/24 brd + dev {self.name}", *v6, f"link set {self.name} up"]
+        v6 = [f"addr add {self.v6}/{self.subnet.bits6} dev {self.name} nodad"] if self.v6 else []
+        lines = [f"addr add {self.v4}/{self.subnet.bits4} brd + dev {self.name}", *v6, f"link set {self.name} up"]
+        return lines + self.subnet.routes(self.v6)
 
     # The cable.
 
@@ -77,7 +80,8 @@ class Nic:
     def drop_addresses(self, *families):
         """Takes the host's v4 or v6 address away, or both; what remains is fe80::/10 by its MAC."""
         for family in families:
-            ip(self.host.pid, f"addr del {getattr(self, family)}/{24 if family == 'v4' else 64} dev {self.name}")
+            bits = self.subnet.bits4 if family == "v4" else self.subnet.bits6
+            ip(self.host.pid, f"addr del {getattr(self, family)}/{bits} dev {self.name}")
             setattr(self, family, None)
 
     def counters(self):
@@ -121,16 +125,24 @@ class Nic:
         if self.network.direct:
             raise ValueError("hosts that are cabled directly have no switch port to change")
 
+    def drop_other_ethertypes(self):
+        if not self._filter(0):
+            raise Failure("switches that pass IP alone need the kernel's BPF filters (cls_bpf)")
+
     def _filter(self, loss):
-        """Loss in the kernel, where it has BPF filters: a program without data, draws a number and drops or goes on."""
+        """Loss in the kernel, where it has BPF filters: a program without data, draws a number and drops or goes on. Where the
+        switch passes IP alone it looks at the EtherType first."""
         on_port = ("dev", self.port, "egress")
         try:
             tc(self.network.pid, "qdisc", "replace", "dev", self.port, "clsact")
-            if loss == 0:
+            if loss == 0 and not self.network.ip_only:
                 tc(self.network.pid, "filter", "del", *on_port)
                 return True
             keep, drop = f"6 0 0 {TC_ACT_UNSPEC}", f"6 0 0 {TC_ACT_SHOT}"
             program = ["32 0 0 %d" % RANDOM, "53 0 1 %d" % (loss * 2**32), keep, drop] if loss < 1 else [drop]
+            if self.network.ip_only:
+                jumps = [f"21 {len(PASSED) - nth} 0 {kind}" for nth, kind in enumerate(PASSED)]
+                program = ["40 0 0 12", *jumps, drop, *(program if loss else [keep])]
             tc(self.network.pid, "filter", "replace", *on_port, "protocol", "all", "pref", 1, "handle", 1, "bpf",
                "direct-action", "bytecode", ",".join([str(len(program)), *program]))
             return True
@@ -149,7 +161,7 @@ class Nic:
     def _remove_faulty_port(self):
         process, self._process = self._process, None
         done(process)  # it ends with its input
-        ip(self.network.pid, f"link del q{self.host.number}", f"link set {self.port} master br0")
+        ip(self.network.pid, f"link del q{self.host.number}", f"link set {self.port} master {self.subnet.bridge}")
 
     def _tell(self, shares):
         try:
@@ -170,15 +182,60 @@ def silent(port, ipv6):
     return [f"link set {port} addrgenmode none"] if ipv6 else []
 
 
-class Network:
-    """A switch and the NICs on it, or the cable between two. `pid` holds the switch's namespace."""
+class Subnet:
+    """What the NICs on one bridge share: all of a network, or half of one that is routed."""
 
-    def __init__(self, number, direct):
-        self.number, self.direct = number, direct
+    def __init__(self, network, number, routed):
+        self.network, self.number, self.routed = network, number, routed
+        self.bridge = f"br{number}"
+        self.bits4, self.bits6 = (25, 112) if routed else (24, 64)
+
+    def v4(self, number):
+        return f"10.77.{self.network}.{128 * self.number + number}"
+
+    def v6(self, number):
+        return ipaddress.ip_address(f"fd77:0:0:{self.network:x}:0:0:{self.number:x}:{number:x}").compressed
+
+    def routes(self, ipv6):
+        """Of a host: the other half's way goes by the router."""
+        v6 = [f"route add fd77:0:0:{self.network:x}::/64 via {self.v6(GATEWAY)}"] if ipv6 else []
+        return [f"route add 10.77.{self.network}.0/24 via {self.v4(GATEWAY)}", *v6] if self.routed else []
+
+    def mac(self, nth):
+        """The router's, which is the nth that serves."""
+        return f"02:00:00:{nth:02x}:{self.network:02x}:{0xFE + self.number:02x}"
+
+    def at_switch(self, ipv6):
+        lines = [f"link add name {self.bridge} type bridge stp_state 0 mcast_snooping 0", *silent(self.bridge, ipv6)]
+        if self.routed:
+            # By that of its link it asks for neighbours of what it passes on.
+            own = (f"{self.v6(GATEWAY)}/{self.bits6}", f"fe80::{GATEWAY:x}/64")
+            v6 = [f"addr add {address} dev {self.bridge} nodad" for address in own] if ipv6 else []
+            lines += [f"link set {self.bridge} address {self.mac(0)}", f"addr add {self.v4(GATEWAY)}/{self.bits4} dev {self.bridge}", *v6]
+        return [*lines, f"link set {self.bridge} up"]
+
+
+# The last number of the router's address in each subnet.
+GATEWAY = 126
+# What makes a namespace a router, and has it say so where its Ethernet address changes.
+ROUTER = ("ipv4/ip_forward", "ipv6/conf/all/forwarding", *(
+    f"{family}/conf/{bridge}/{notify}" for bridge in ("br0", "br1") for family, notify in (("ipv4", "arp_notify"), ("ipv6", "ndisc_notify"))))
+
+
+class Network:
+    """A switch and the NICs on it, or the cable between two, or a router between two switches. `pid` holds their namespace."""
+
+    def __init__(self, number, direct, routed=False, ip_only=False):
+        self.number, self.direct, self.routed, self.ip_only = number, direct, routed, ip_only
         self.name = f"switch{number}"
         self.pid = None
         self.nics = []
+        self.subnets = [Subnet(number, half, routed) for half in range(2 if routed else 1)]
         self.offloads = True
+        self._routers = 0
+
+    def subnet_of(self, host):
+        return self.subnets[host.number % len(self.subnets)]
 
     def cable(self):
         near, far = self.nics
@@ -188,9 +245,18 @@ class Network:
     def at_switch(self):
         if self.direct:
             return self.cable()
-        bridge = ["link add name br0 type bridge stp_state 0 mcast_snooping 0"]
-        ports = [line for nic in self.nics for line in nic.at_switch()]
-        return [*bridge, *silent("br0", self.nics[0].v6), "link set br0 up", *ports]
+        bridges = [line for subnet in self.subnets for line in subnet.at_switch(self.nics[0].v6)]
+        return [*bridges, *(line for nic in self.nics for line in nic.at_switch())]
+
+    def route(self):
+        """Once its bridges are there."""
+        settings = "; ".join(f"[ ! -e {name} ] || echo 1 > {name}" for name in ROUTER)
+        done(started([*in_network_of(self.pid), "sh", "-ec", f"cd /proc/sys/net; {settings}"]))
+
+    def replace_router(self):
+        """Another one takes the router's addresses, and says so (gratuitous ARP, as VRRP has it)."""
+        self._routers += 1
+        ip(self.pid, *(f"link set {subnet.bridge} address {subnet.mac(self._routers)}" for subnet in self.subnets))
 
     def set_offloads(self):
         """Faults hit wire frames, singly: no host of this network may send larger ones meanwhile."""

@@ -12,7 +12,7 @@ mod pingpong;
 pub use far::run as far;
 pub use near::run as near;
 
-use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PortRange, StreamPort, UdpPort};
+use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PacketUdpPort, PortRange, StreamPort, UdpPort};
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
@@ -31,6 +31,9 @@ enum Way {
     Packet,
     /// All ranks' sockets in one group.
     PacketGroup,
+    PacketUdp {
+        v6: bool,
+    },
     Udp {
         v6: bool,
     },
@@ -41,6 +44,8 @@ enum Way {
 
 pub const ROWS: &[Row] = &[
     Row { name: "packet", ranks: 1, way: Way::Packet },
+    Row { name: "packet-udp", ranks: 1, way: Way::PacketUdp { v6: false } },
+    Row { name: "packet-udp-v6", ranks: 1, way: Way::PacketUdp { v6: true } },
     Row { name: "udp", ranks: 1, way: Way::Udp { v6: false } },
     Row { name: "udp-v6", ranks: 1, way: Way::Udp { v6: true } },
     Row { name: "stream", ranks: 1, way: Way::Stream { v6: false } },
@@ -73,6 +78,10 @@ impl Row {
             Way::PacketGroup => {
                 let members = Member::group(&interface, JOB, ranks)?;
                 members.into_iter().zip(0..).map(|(member, selector)| packet(member, selector)).collect()
+            }
+            Way::PacketUdp { v6 } => {
+                let local = local(&interface, v6)?;
+                Ok(vec![Box::new(PacketUdpPort::open(&interface, &local, PortRange::ANY, 0)?)])
             }
             Way::Udp { v6 } => {
                 let local = local(&interface, v6)?;

@@ -26,7 +26,7 @@ const OFFLOADS: [&str; 10] = [
 
 /// Lines, each with its end.
 pub fn describe(wishes: &Wishes) -> String {
-    let who = Who { job: 0, local_rank: 0, pass: [0; 16] };
+    let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
     match survey(wishes, &Method::ALL, &who) {
         Ok(found) => {
             let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
@@ -84,7 +84,8 @@ fn line(attempt: &Attempt, wishes: &Wishes, has_room: bool) -> String {
         (true, false) if wishes.named => "tried",
         (true, false) => match attempt.method {
             Method::Packet => "tried for short messages",
-            Method::Udp => "tried for bulk, and for short messages where packet does not pass",
+            Method::PacketUdp => "kept for short messages where packet is not answered",
+            Method::Udp => "tried for bulk, and for short messages where nothing shorter passes",
             Method::Stream => "kept for bulk where it measures better than udp, and for where nothing else passes",
         },
     };

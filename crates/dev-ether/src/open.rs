@@ -1,5 +1,5 @@
-//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP and one for TCP with
-//! each family of addresses.
+//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP, one for UDP by raw frames,
+//! where they are allowed, and one for TCP with each family of addresses.
 //!
 //! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
 
@@ -17,6 +17,8 @@ pub struct Who {
     /// What tells frames of this job from those of others on the same wire; no secret.
     pub job: u32,
     pub local_rank: u16,
+    /// How many ranks its host has.
+    pub local_ranks: u16,
     /// What connections begin with, from the job's secret.
     pub pass: [u8; 16],
 }
@@ -96,7 +98,7 @@ fn name(interface: &str, method: Method) -> String {
 fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     let told = tried(&found);
     unnamed(&found, wishes)?;
-    if let Some(error) = full_range(&found) {
+    if let Some(error) = full_range(&found, wishes) {
         return Err(Error::new(Class::Other, error.to_string()));
     }
     let (places, fits) = ranked(&found, wishes);
@@ -142,9 +144,11 @@ fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
     Err(Error::new(Class::Other, text))
 }
 
-/// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do.
-fn full_range(found: &[Found]) -> Option<&io::Error> {
-    let errors = found.iter().flat_map(|found| &found.attempts).filter_map(|attempt| attempt.made.as_ref().err());
+/// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do, but of what nobody asked for.
+fn full_range<'a>(found: &'a [Found], wishes: &Wishes) -> Option<&'a io::Error> {
+    let asked_for = |attempt: &&Attempt| wishes.named || attempt.method != Method::PacketUdp;
+    let attempts = found.iter().flat_map(|found| &found.attempts).filter(asked_for);
+    let errors = attempts.filter_map(|attempt| attempt.made.as_ref().err());
     errors.into_iter().find(|error| error.kind() == io::ErrorKind::AddrInUse)
 }
 
@@ -154,7 +158,7 @@ mod tests {
 
     /// As many rails as that, each with the loopback interface's ports.
     fn rails(count: usize, wishes: &Wishes) -> Vec<Found> {
-        let who = Who { job: 0, local_rank: 0, pass: [0; 16] };
+        let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
         let loopback =
             || survey(wishes, &wishes.methods, &who).unwrap().into_iter().find(|f| f.rail.interface.name == "lo");
         (0..count).filter_map(|_| loopback()).collect()

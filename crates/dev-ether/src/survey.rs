@@ -4,7 +4,7 @@
 //! Before it: `open` and `info`; after it: `rails`, `port`.
 
 use crate::open::Who;
-use crate::port::{FramePort, PacketPort, PortRange, StreamPort, UdpPort};
+use crate::port::{FramePort, PacketPort, PacketUdpPort, StreamPort, UdpPort};
 use crate::rails::{self, Rail, Verdict, Wanted};
 use crate::wishes::{Method, Wishes};
 use hawser_base::{Class, Error, Result};
@@ -68,7 +68,7 @@ fn attempts(interface: &Interface, method: Method, wishes: &Wishes, who: &Who) -
         return vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }];
     }
     let over = |(nth, local): (usize, &Network)| {
-        let made = open(interface, local, method, wishes.range, who).and_then(long_enough);
+        let made = open(interface, local, method, wishes, who).and_then(long_enough);
         Attempt { method, ip: Some(local.ip), spare: nth > 0, made }
     };
     addresses(interface, &wishes.rails).into_iter().enumerate().map(over).collect()
@@ -78,11 +78,16 @@ fn open(
     interface: &Interface,
     local: &Network,
     method: Method,
-    range: PortRange,
+    wishes: &Wishes,
     who: &Who,
 ) -> io::Result<Box<dyn FramePort>> {
-    let nth = usize::from(who.local_rank);
+    let (range, nth) = (wishes.range, usize::from(who.local_rank));
     match method {
+        Method::PacketUdp => {
+            // Behind those of `udp` of all ranks, which must not find their ports taken by what may not be needed.
+            let range = if wishes.reserves(method) { range.behind(who.local_ranks)? } else { range };
+            PacketUdpPort::open(interface, local, range, nth).map(|port| Box::new(port) as _)
+        }
         Method::Stream => StreamPort::open(interface, local, range, nth, who.pass).map(|port| Box::new(port) as _),
         _ => UdpPort::open(interface, local, range, nth).map(|port| Box::new(port) as _),
     }
@@ -113,7 +118,7 @@ mod tests {
     fn an_interface_of_too_short_an_mtu_has_no_ports() {
         let all = interfaces::all().unwrap();
         let loopback = all.into_iter().find(|interface| interface.flags.loopback).unwrap();
-        let who = Who { job: 0, local_rank: 0, pass: [0; 16] };
+        let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
         let told = |mtu| {
             let wishes = Wishes::parse("udp", "", "").unwrap();
             let mut tried = attempts(&Interface { mtu, ..loopback.clone() }, Method::Udp, &wishes, &who);

@@ -79,7 +79,9 @@ impl Openings {
         {
             return;
         }
-        let tried: Vec<(Route, u32)> = endpoint.unanswered(peer).into_iter().flatten().collect();
+        // What is kept for where others are answered was not tried.
+        let tried = endpoint.unanswered(peer).into_iter().flatten().filter(|&(_, tries)| tries > 0);
+        let tried: Vec<(Route, u32)> = tried.collect();
         let pairs = lines(tried.into_iter().map(|(route, tries)| line(peer, route, tries, ends)));
         if (self.tell)(Unanswered { peer, hopeless: false, pairs }) {
             self.told = Some((peer, now_ns));

@@ -13,8 +13,9 @@ pub static PORT: Param = Param {
     name: "HAWSER_PORT",
     kind: Kind::Text,
     default: "",
-    help: "how ranks of different hosts reach each other: packet (raw Ethernet), udp, stream (TCP), or several of them with \
-           commas; empty: packet where that is permitted, udp, and for bulk stream where it measures better",
+    help: "how ranks of different hosts reach each other: packet (raw Ethernet), packet-udp (raw frames of UDP), udp, stream (TCP), or \
+           several of them with commas; empty: packet where that is permitted, packet-udp instead where packet is not answered, \
+           udp, and for bulk stream where it measures better",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: Read::AtStart,
@@ -24,7 +25,7 @@ pub static CRC: Param = Param {
     name: "HAWSER_CRC",
     kind: Kind::Choice(&["auto", "on", "off"]),
     default: "auto",
-    help: "whether payload between hosts has a CRC32C: on, off, or auto: by packet, where nothing else checks it from end to end; \
+    help: "whether payload between hosts has a CRC32C: on, off, or auto: by packet and packet-udp, where nothing else checks it from end to end; \
            UDP and TCP have checksums of their own",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
@@ -38,17 +39,19 @@ pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC];
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     Packet,
+    PacketUdp,
     Udp,
     Stream,
 }
 
 impl Method {
-    pub const ALL: [Method; 3] = [Method::Packet, Method::Udp, Method::Stream];
+    pub const ALL: [Method; 4] = [Method::Packet, Method::PacketUdp, Method::Udp, Method::Stream];
 
     /// As in HAWSER_PORT.
     pub fn name(self) -> &'static str {
         match self {
             Method::Packet => "packet",
+            Method::PacketUdp => "packet-udp",
             Method::Udp => "udp",
             Method::Stream => "stream",
         }
@@ -57,6 +60,7 @@ impl Method {
     fn grade(self) -> Grade {
         match self {
             Method::Packet => Grade::Quick,
+            Method::PacketUdp => Grade::QuickEnough,
             Method::Udp => Grade::Bulk,
             Method::Stream => Grade::BulkAlone,
         }
@@ -67,7 +71,7 @@ impl Method {
         Ok(match CRC.choice()? {
             "on" => true,
             "off" => false,
-            _ => self == Method::Packet,
+            _ => matches!(self, Method::Packet | Method::PacketUdp),
         })
     }
 }
@@ -90,9 +94,9 @@ impl Wishes {
         Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked, lossless, reserved })
     }
 
-    /// Whether ports of this kind are kept for much bulk, and for where nothing else passes.
+    /// Whether ports of this kind are kept for where no better ones are answered, or for much bulk.
     pub fn reserves(&self, method: Method) -> bool {
-        method == Method::Stream && !self.named
+        matches!(method, Method::PacketUdp | Method::Stream) && !self.named
     }
 
     pub fn from_environment() -> Result<Wishes> {
@@ -114,7 +118,9 @@ impl Wishes {
 fn methods(text: &str) -> Result<(Vec<Method>, bool)> {
     let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if let Some(wrong) = words.iter().find(|word| Method::ALL.iter().all(|method| method.name() != **word)) {
-        let text = format!("HAWSER_PORT={text}: {wrong} is none of packet, udp and stream; unset it for all of them");
+        let text = format!(
+            "HAWSER_PORT={text}: {wrong} is none of packet, packet-udp, udp and stream; unset it for all of them"
+        );
         return Err(Error::new(Class::Arg, text));
     }
     let wanted = |method: &Method| words.is_empty() || words.contains(&method.name());
@@ -133,10 +139,10 @@ mod tests {
     #[test]
     fn methods_are_chosen_by_name() {
         use Method::*;
-        assert_eq!(methods("").unwrap(), (vec![Packet, Udp, Stream], false));
+        assert_eq!(methods("").unwrap(), (vec![Packet, PacketUdp, Udp, Stream], false));
         assert_eq!(methods("udp").unwrap(), (vec![Udp], true));
         assert_eq!(methods("stream, packet").unwrap(), (vec![Packet, Stream], true));
         let told = methods("udp,tcp").unwrap_err().to_string();
-        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of packet, udp and stream"), "{told}");
+        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of packet, packet-udp, udp and stream"), "{told}");
     }
 }

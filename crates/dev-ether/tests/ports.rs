@@ -3,7 +3,9 @@
 //! One case after the other, hence its own `main`: it enters namespaces, and a namespace of users wants a single thread.
 //! Without the privilege for either it says so and tests nothing. What hangs is a failure.
 
-use hawser_dev_ether::port::{Address, FramePort, Member, Missed, PacketPort, PortRange, Refused, StreamPort, UdpPort};
+use hawser_dev_ether::port::{
+    Address, FramePort, Member, Missed, PacketPort, PacketUdpPort, PortRange, Refused, StreamPort, UdpPort,
+};
 use hawser_dev_ether::rails::{self, Verdict, Wanted};
 use hawser_os::cable::{Cable, Host};
 use hawser_os::epoll::{Epoll, Interest};
@@ -26,6 +28,9 @@ enum Kind {
     Packet,
     /// With sockets that one process made for all.
     PacketGroup,
+    PacketUdp4,
+    PacketUdp6,
+    PacketUdpLinkLocal,
     Udp4,
     Udp6,
     UdpLinkLocal,
@@ -34,7 +39,8 @@ enum Kind {
 }
 use Kind::*;
 
-const ALL: &[Kind] = &[Packet, PacketGroup, Udp4, Udp6, UdpLinkLocal, Stream4, Stream6];
+const ALL: &[Kind] =
+    &[Packet, PacketGroup, PacketUdp4, PacketUdp6, PacketUdpLinkLocal, Udp4, Udp6, UdpLinkLocal, Stream4, Stream6];
 
 type Port = Box<dyn FramePort>;
 /// What is said of which ports, and how it is tried.
@@ -48,14 +54,17 @@ fn main() {
         ("frames of every length pass both ways", ALL, every_length_passes),
         ("runs of frames pass whole", ALL, runs_pass),
         ("what is too long is refused", ALL, too_long_is_refused),
-        ("an interface may get a shorter mtu", &[Packet, Udp4, Udp6], a_shorter_mtu),
+        ("an interface may get a shorter mtu", &[Packet, PacketUdp4, PacketUdp6, Udp4, Udp6], a_shorter_mtu),
         ("as much as is promised is kept, and more does not hurt", ALL, a_full_buffer),
         ("a sleeper wakes when a frame has come", ALL, a_sleeper_wakes),
-        ("an interface goes down and up", &[Packet, PacketGroup, Udp4, Stream4], down_and_up),
+        ("an interface goes down and up", &[Packet, PacketGroup, PacketUdp4, Udp4, Stream4], down_and_up),
         ("what others send does no harm", ALL, rubbish),
         ("an address of another kind is refused", ALL, foreign_address),
         ("nobody there does no harm", ALL, nobody_there),
-        ("a peer that comes again is reached again", &[Udp4, Stream4, Stream6], a_peer_comes_again),
+        ("a peer that comes again is reached again", &[PacketUdp4, Udp4, Stream4, Stream6], a_peer_comes_again),
+        ("the kernel's own sockets take what we write", &[PacketUdp4, PacketUdp6, PacketUdpLinkLocal], as_the_kernel),
+        ("a port that nobody calls has no ring", &[PacketUdp4], no_ring_for_nobody),
+        ("a neighbour with another ethernet address is found", &[PacketUdp4, PacketUdp6], another_neighbour),
         ("many selectors share a nic", &[Packet, PacketGroup], many_selectors),
         ("a frame whose connection is not yet open waits", &[Stream4], first_frames_wait),
         ("strangers are bounded", &[Stream4], strangers_are_bounded),
@@ -97,7 +106,14 @@ fn open(kind: Kind, host: &Host, nth: u16) -> Port {
             let port = StreamPort::open(&interface, &local, any, 0, PASS).unwrap();
             Box::new(Resident { host: host.clone(), port }) as Port
         };
+        let packet_udp = |local| {
+            let port = PacketUdpPort::open(&interface, &local, any, 0).unwrap();
+            Box::new(Resident { host: host.clone(), port }) as Port
+        };
         match kind {
+            PacketUdp4 => packet_udp(local(IpAddr::is_ipv4)),
+            PacketUdp6 => packet_udp(local(v6)),
+            PacketUdpLinkLocal => packet_udp(local(link)),
             Packet => Box::new(PacketPort::open(&interface, JOB, nth).unwrap()),
             PacketGroup => {
                 let member = Member::group(&interface, JOB, nth + 1).unwrap().pop().unwrap();
@@ -426,6 +442,7 @@ fn rubbish(kind: Kind) {
             }
             assert_eq!(delivered, [b"forged"]);
         }
+        Address::PacketUdp(to) => packet_udp_rubbish(&mut pair, to),
         Address::Udp(to) => {
             let to = near(to, &pair.cable.a);
             let local = match kind {
@@ -484,6 +501,148 @@ fn rubbish(kind: Kind) {
     works(&mut pair);
 }
 
+/// P38: what is not for the port is not handed over, fragments of a datagram are not, and what is for it comes, whoever sent it.
+fn packet_udp_rubbish(pair: &mut Pair, to: SocketAddr) {
+    let stranger = pair.cable.a.within(|| {
+        let socket = Socket::deaf().unwrap();
+        socket.bind(pair.cable.a.interface().index, 0).unwrap();
+        socket
+    });
+    let mac = pair.cable.b.interface().mac.unwrap();
+    let changed = |at: usize, byte: u8| {
+        let mut bytes = [&mac[..], &[2, 0, 0, 0, 0, 7]].concat();
+        let (ip, from) = match to.ip() {
+            IpAddr::V4(ip) => (ip.octets().to_vec(), vec![10, 77, 0, 1]),
+            IpAddr::V6(ip) => (ip.octets().to_vec(), vec![0xfd; 16]),
+        };
+        match to.is_ipv4() {
+            true => bytes.extend([8, 0, 0x45, 0, 0, 34, 0, 0, 0x40, 0, 9, 17, 0, 0]),
+            false => bytes.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 14, 17, 9]),
+        }
+        bytes.extend([from, ip, 7_u16.to_be_bytes().into(), to.port().to_be_bytes().into()].concat());
+        bytes.extend([0, 14, 0, 0]);
+        bytes.extend(b"forged");
+        bytes[at] = byte;
+        bytes
+    };
+    let head = changed(0, mac[0]).len() - 6;
+    // Whom Ethernet addresses, its type, protocol, address and port.
+    let mut wrong = vec![(5, !mac[5]), (0, 0xff), (13, 6), (head - 9, 0xee), (head - 5, !to.port().to_be_bytes()[1])];
+    if to.is_ipv4() {
+        // TCP; a header with options; the first of several fragments, and the last one.
+        wrong.extend([(23, 6), (14, 0x46), (20, 0x20), (21, 1)]);
+    } else {
+        // TCP; a header of fragments.
+        wrong.extend([(20, 6), (20, 44)]);
+    }
+    wrong.into_iter().for_each(|(at, byte)| stranger.send(&changed(at, byte)).unwrap());
+    for cut in [13, 20, head - 4, head] {
+        stranger.send(&changed(0, mac[0])[..cut.max(14)]).unwrap();
+    }
+    stranger.send(&changed(0, mac[0])).unwrap();
+    let mut delivered = Vec::new();
+    while delivered.last().is_none_or(|last: &Vec<u8>| last != b"forged") {
+        pair.b.receive(&mut |bytes| delivered.push(bytes.to_vec()));
+    }
+    // The front without a frame is for us too.
+    delivered.retain(|bytes| !bytes.is_empty());
+    assert_eq!(delivered, [b"forged"]);
+}
+
+/// How many datagrams a host's own UDP has sent, and how many came that it refused.
+fn kernels_own(host: &Host) -> [u64; 2] {
+    let count = |file: &str, name: &str| -> u64 {
+        let text = host.within(|| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap());
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let of = |name: &str| lines.iter().find(|words| words[0] == name).map(|words| words[1].parse().unwrap());
+        if let Some(count) = of(name) {
+            return count;
+        }
+        let mut udp = lines.iter().filter(|words| words[0] == "Udp:");
+        let (names, values) = (udp.next().unwrap(), udp.next().unwrap());
+        values[names.iter().position(|&word| word == name).unwrap()].parse().unwrap()
+    };
+    let sum = |v4: &str, v6: &str| count("snmp", v4) + count("snmp6", v6);
+    [sum("OutDatagrams", "Udp6OutDatagrams"), sum("InErrors", "Udp6InErrors")]
+}
+
+/// P38: lengths, addresses and checksums are what the kernel's UDP asks for, which has sent next to none of it.
+fn as_the_kernel(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    works(&mut pair);
+    let Address::PacketUdp(there) = pair.b.address() else { panic!("an address of IP") };
+    let there = near(there, &pair.cable.b);
+    let ears = pair.cable.b.within(|| {
+        UdpSocket::bind(SocketAddr::new(there.ip(), 0)).or_else(|_| {
+            let SocketAddr::V6(v6) = there else { panic!("an address of one link") };
+            UdpSocket::bind(std::net::SocketAddrV6::new(*v6.ip(), 0, 0, v6.scope_id()))
+        })
+    });
+    let ears = ears.unwrap();
+    ears.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut to = there;
+    to.set_port(ears.local_addr().unwrap().port());
+    let to = Address::PacketUdp(to);
+    let [sent_before, refused_before] = [kernels_own(&pair.cable.a)[0], kernels_own(&pair.cable.b)[1]];
+    let longest = pair.a.frame_max();
+    let mut buffer = [0; 2000];
+    for len in 8..=longest {
+        pair.a.send(&to, &frame(len, 1)).unwrap();
+        let (got, from) = ears.recv_from(&mut buffer).unwrap();
+        assert!(buffer[..got] == frame(len, 1) && Some(from.ip()) == pair.a.address().ip(), "{len} from {from}");
+    }
+    let run: Vec<Vec<u8>> = (0..9).map(|number| frame(700 - number / 8, number as u32)).collect();
+    let run: Vec<IoSlice> = run.iter().map(|bytes| IoSlice::new(bytes)).collect();
+    assert_eq!(pair.a.send_run(&to, &run), Ok(9));
+    for bytes in &run {
+        let got = ears.recv(&mut buffer).unwrap();
+        assert_eq!(buffer[..got], **bytes);
+    }
+    let by_kernel = kernels_own(&pair.cable.a)[0] - sent_before;
+    assert!(by_kernel < longest as u64 / 4, "{by_kernel} of {longest} went by the kernel's UDP");
+    assert_eq!(kernels_own(&pair.cable.b)[1], refused_before);
+}
+
+fn no_ring_for_nobody(kind: Kind) {
+    let rings = |host: &Host| {
+        let text = host.within(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap());
+        // Sockets that serve a protocol: those of a ring.
+        text.lines().skip(1).filter(|line| line.split_whitespace().nth(3) != Some("0000")).count()
+    };
+    let mut pair = pair_apart(kind);
+    let (a, b) = (pair.cable.a.clone(), pair.cable.b.clone());
+    for _ in 0..3 {
+        let _ = pair.a.send(&Address::PacketUdp("10.77.0.2:9".parse().unwrap()), &frame(64, 0));
+        pair.a.receive(&mut |_| {});
+    }
+    assert_eq!((rings(&a), rings(&b)), (0, 0));
+    pass(&mut pair.a, &mut pair.b, [SHORTEST].into_iter());
+    assert_eq!((rings(&a), rings(&b)), (0, 1));
+    pass(&mut pair.b, &mut pair.a, [SHORTEST].into_iter());
+    assert_eq!((rings(&a), rings(&b)), (1, 1));
+}
+
+/// P38
+fn another_neighbour(kind: Kind) {
+    let mut pair = pair_apart(kind);
+    works(&mut pair);
+    for number in 1..3 {
+        pair.cable.b.ip(&format!("link set e0 address 02:00:00:00:77:0{number}")).unwrap();
+        // Whoever takes a gateway's place says so; here he asks for somebody.
+        let ip = if kind == PacketUdp4 { "10.77.0.1:9" } else { "[fd77::1]:9" };
+        let stranger = pair.cable.b.within(|| UdpSocket::bind(if kind == PacketUdp4 { "0.0.0.0:0" } else { "[::]:0" }));
+        stranger.unwrap().send_to(b"here", ip).unwrap();
+        let to = pair.b.address();
+        let mut back = false;
+        while !back {
+            pair.a.send(&to, &frame(64, number)).unwrap();
+            pair.b.receive(&mut |bytes| back |= is_whole(bytes));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        while pair.b.receive(&mut |_| {}) > 0 || reports(&pair.b, 5) {}
+    }
+}
+
 /// The address as host `from` has to write it.
 fn near(to: SocketAddr, from: &Host) -> SocketAddr {
     let SocketAddr::V6(mut v6) = to else { return to };
@@ -498,6 +657,7 @@ fn foreign_address(kind: Kind) {
     let foreign = match pair.a.address() {
         Address::Ether { .. } => Address::Udp("10.77.0.2:9".parse().unwrap()),
         Address::Udp(address) => Address::Tcp(address),
+        Address::PacketUdp(address) => Address::Udp(address),
         Address::Tcp(_) => Address::Ether { mac: [2; 6], selector: 0 },
     };
     assert!(matches!(pair.a.send(&foreign, &frame(64, 0)), Err(Refused::Unreachable(_))));
@@ -523,6 +683,7 @@ fn nobody_there(kind: Kind) {
     let unknown = match gone {
         Address::Ether { selector, .. } => Address::Ether { mac: [2, 9, 9, 9, 9, 9], selector },
         Address::Udp(address) => Address::Udp(unknown(address)),
+        Address::PacketUdp(address) => Address::PacketUdp(unknown(address)),
         Address::Tcp(address) => Address::Tcp(unknown(address)),
     };
     let result = pair.a.send(&unknown, &frame(64, 0));
@@ -533,7 +694,9 @@ fn nobody_there(kind: Kind) {
 
 fn a_peer_comes_again(kind: Kind) {
     let Pair { cable, mut a, b } = pair(kind, 1500);
-    let (Address::Udp(address) | Address::Tcp(address)) = b.address() else { panic!("an address of IP") };
+    let (Address::Udp(address) | Address::Tcp(address) | Address::PacketUdp(address)) = b.address() else {
+        panic!("an address of IP")
+    };
     let there = b.address();
     let mut pair = Pair { cable, a, b };
     for _ in 0..5 {
@@ -570,6 +733,10 @@ fn reopen(kind: Kind, host: &Host, port: u16) -> Port {
         let range = PortRange::between(port, port).unwrap();
         match kind {
             Udp4 => Box::new(UdpPort::open(&interface, local, range, 3).unwrap()) as Port,
+            PacketUdp4 => {
+                let port = PacketUdpPort::open(&interface, local, range, 3).unwrap();
+                Box::new(Resident { host: host.clone(), port })
+            }
             _ => {
                 let port = StreamPort::open(&interface, local, range, 3, PASS).unwrap();
                 Box::new(Resident { host: host.clone(), port })

@@ -268,9 +268,14 @@ impl Connection {
 
     /// A HELLO or WELCOME for this path came, `len` bytes long.
     pub fn handle_hello(&mut self, at: usize, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
+        let is_first = self.strands.iter().all(|strand| strand.path().is_none());
         let strand = &mut self.strands[at];
         let was = strand.path().is_some();
         strand.handle_hello(hello, kind, len)?;
+        if is_first {
+            self.strands.iter_mut().for_each(Strand::ask_anew);
+        }
+        let strand = &self.strands[at];
         if !was {
             let cable = strand.cable();
             let same = self.bulk.iter_mut().filter(|bulk| bulk.cable == cable);
@@ -404,15 +409,15 @@ impl Connection {
             .for_each(|path| path.ask_later(now_ns));
     }
 
-    /// Opens the paths that were kept in reserve, if there is bulk enough or nobody answers on any other.
+    /// Opens the paths that were kept in reserve, where they are needed.
     fn call_reserve(&mut self) {
-        let is_alone = self.strands.iter().all(Strand::is_unanswered);
-        if !is_alone && self.bulk_bytes < CALL_BYTES {
-            return;
-        }
         for at in 0..self.strands.len() {
-            if (is_alone || self.belongs(at)) && self.strands[at].call() {
-                mark(if is_alone { Mark::CalledAlone } else { Mark::CalledForBulk });
+            if self.strands[at].is_reserved()
+                && let Some(why) = self.calls(&self.strands[at].rail)
+                && (why != Mark::CalledForBulk || self.belongs(at))
+            {
+                mark(why);
+                self.strands[at].call();
             }
         }
     }
@@ -423,6 +428,20 @@ impl Connection {
         let cable = self.strands[at].cable();
         let from_nic = || self.strands.iter().filter(|strand| strand.rail.nic == cable.ours && strand.answers());
         from_nic().next().is_none() || from_nic().any(|strand| strand.cable() == cable)
+    }
+
+    /// Why paths of a rail are needed, if they are.
+    fn calls(&self, rail: &Rail) -> Option<Mark> {
+        if rail.grade < Grade::Bulk {
+            let beside = || self.strands.iter().filter(|strand| strand.rail.nic == rail.nic);
+            let is_answered = beside().any(|strand| strand.path().is_some());
+            let is_better = |strand: &&Strand| strand.rail.grade < rail.grade;
+            let is_needed = is_answered && beside().filter(is_better).all(Strand::leads_nowhere);
+            return is_needed.then_some(Mark::CalledInPlace);
+        }
+        let is_alone = || self.strands.iter().all(Strand::is_unanswered);
+        let has_bulk = self.bulk_bytes >= CALL_BYTES;
+        if has_bulk { Some(Mark::CalledForBulk) } else { is_alone().then_some(Mark::CalledAlone) }
     }
 
     /// The paths for what waits: those that answer, or all open ones if none does (P24).

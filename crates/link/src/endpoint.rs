@@ -26,7 +26,7 @@ const CONTROL: usize = 64;
 /// what waits for a peer would keep its paths from being opened (found by the simulation, seed 16).
 pub(crate) const SPARE: usize = 16;
 
-/// Paths that a peer may open: more than all pairs of eight rails with three ports each. No peer takes all memory with HELLOs.
+/// Paths that a peer may open: all pairs of eight rails with four ports each. No peer takes all memory with HELLOs.
 const PATHS: usize = 256;
 
 /// What an endpoint is made for.

@@ -88,6 +88,7 @@ marks! {
     BulkTried = "the ways over a NIC were tried with bulk";
     CalledForBulk = "a path that was kept in reserve was opened, since there is much bulk";
     CalledAlone = "a path that was kept in reserve was opened, since no other answers";
+    CalledInPlace = "a path that was kept in reserve was opened, since no better one over its NIC was answered";
     LostBehind = "what was lost went behind others that wait";
     LostInFront = "what was lost went in front of all that waits";
     WireFull = "the wire did not take all frames of a run";

@@ -77,6 +77,8 @@ impl Hello {
 pub enum Grade {
     /// Single frames: the shortest way.
     Quick,
+    /// The same, a little longer.
+    QuickEnough,
     /// Many frames at once, with few system calls; single ones take longer.
     #[default]
     Bulk,
@@ -94,7 +96,8 @@ pub struct Rail {
     pub checked: bool,
     /// What it takes comes in the end as long as the way stands (TCP): only a long silence is a loss (P16).
     pub lossless: bool,
-    /// Its paths are opened when there is much bulk, or no other way answers.
+    /// Its paths are opened when there is much bulk, or no other way answers; those for single frames where one over
+    /// the same NIC is answered, but none of a better grade ever was.
     pub reserved: bool,
 }
 
@@ -106,7 +109,7 @@ impl Default for Rail {
 
 #[derive(Debug)]
 enum State {
-    /// HELLO goes out only when there is bulk.
+    /// HELLO goes out only when it is called.
     Reserved,
     /// HELLO goes out again at this time.
     Opening { at_ns: u64, tries: u32 },
@@ -153,20 +156,32 @@ impl Strand {
         }
     }
 
-    /// A path that was kept in reserve is wanted. Whether it was.
-    pub fn call(&mut self) -> bool {
-        let was = matches!(self.state, State::Reserved);
-        if was {
-            self.state = State::Opening { at_ns: 0, tries: 0 };
+    pub fn is_reserved(&self) -> bool {
+        matches!(self.state, State::Reserved)
+    }
+
+    /// A path that was kept in reserve is wanted.
+    pub fn call(&mut self) {
+        self.state = State::Opening { at_ns: 0, tries: 0 };
+    }
+
+    /// The peer has answered on another path, and hears at last: HELLO goes out as in the beginning.
+    pub fn ask_anew(&mut self) {
+        if let State::Opening { at_ns, tries } = &mut self.state {
+            (*at_ns, *tries) = (0, (*tries).min(1));
         }
-        was
+    }
+
+    /// HELLO was never answered, and has gone out so often that somebody would have done so.
+    pub fn leads_nowhere(&self) -> bool {
+        matches!(&self.state, State::Opening { tries, .. } if *tries > TRIES)
     }
 
     /// HELLO has gone out so often that somebody would have answered.
     pub fn is_unanswered(&self) -> bool {
         match &self.state {
             State::Reserved => true,
-            State::Opening { tries, .. } => *tries > TRIES,
+            State::Opening { .. } => self.leads_nowhere(),
             State::Open { path, .. } => path.is_silent(),
         }
     }

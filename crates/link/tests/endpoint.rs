@@ -3,7 +3,7 @@
 
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
-use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Refused, Route, Seq, Wire};
+use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Refused, Route, Seq, Wire};
 use std::io::IoSlice;
 
 const ROUTE: Route = Route { ours: 0, theirs: 0, flow: 0 };
@@ -47,15 +47,11 @@ struct Two {
 
 impl Two {
     fn new() -> Two {
-        let config = Config {
-            me: 0,
-            ranks: 2,
-            key: key(),
-            frame_max: FRAME,
-            sending: SLOTS,
-            holding: SLOTS,
-            rails: vec![Rail::default(); 2],
-        };
+        Two::over(vec![Rail::default(); 2])
+    }
+
+    fn over(rails: Vec<Rail>) -> Two {
+        let config = Config { me: 0, ranks: 2, key: key(), frame_max: FRAME, sending: SLOTS, holding: SLOTS, rails };
         let mut endpoint = Endpoint::new(config, 1);
         endpoint.open(1, ROUTE, Far { nic: 0, frame: FRAME });
         Two { endpoint, now_ns: 1, path: 0, first: Seq(0), sequence: Seq(0), came: vec![] }
@@ -149,6 +145,38 @@ fn of_each_rail_is_told_who_was_tried_and_who_answered() {
 }
 
 /// P7: a WELCOME that the wire does not take goes out when it does; the peer's next HELLO may be a second away.
+/// P34: a peer that computes answers nothing, and is to be reached by the best way once it does; where that leads nowhere the next one is
+/// called.
+#[test]
+fn a_way_for_single_frames_is_called_where_no_better_one_is_answered_though_the_peer_is_there() {
+    const MS: u64 = 1_000_000;
+    let rail = |grade, reserved| Rail { grade, reserved, ..Rail::default() };
+    for answers in [true, false] {
+        let rails = vec![rail(Grade::Bulk, false), rail(Grade::Quick, false), rail(Grade::QuickEnough, true)];
+        let mut two = Two::over(rails);
+        (1..3).for_each(|ours| two.endpoint.open(1, Route { ours, ..ROUTE }, Far { nic: 0, frame: FRAME }));
+        let called = |two: &mut Two, until_ms: u64| {
+            while two.now_ns < until_ms * MS {
+                two.transmit();
+                two.now_ns += MS;
+            }
+            two.endpoint.reach(2).tried > 0
+        };
+        let (head, _) = two.transmit().into_iter().next().expect("HELLO");
+        assert!(!called(&mut two, 500), "for a peer that computes");
+        two.greet(Head { kind: Kind::Welcome, path: 1, credit: 9, ..head }, FRAME);
+        assert!(!called(&mut two, 550), "the better one was not yet asked");
+        if answers {
+            // Route 1 of ours, 0 of theirs, as rank 1 sees it.
+            let hello = [&77_u32.to_le_bytes()[..], &[0; 4], &[0, 1, 0, 0], &[0; FRAME - 44]].concat();
+            let head = Head { kind: Kind::Welcome, path: 1, credit: 9, ..head };
+            let header = head.write(&key(), Ends { from: 1, to: 0 }, hello.len(), Some(frame::crc(&hello)));
+            two.endpoint.handle_frame(1, &[&header[..], &hello].concat(), two.now_ns, &mut |_, _, _| {}).unwrap();
+        }
+        assert_eq!(called(&mut two, 5000), !answers);
+    }
+}
+
 #[test]
 fn a_refused_welcome_is_sent_later() {
     let mut two = Two::new();

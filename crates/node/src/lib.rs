@@ -109,7 +109,8 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
     let mut pass = [0; 16];
     pass[..8].copy_from_slice(&low.to_le_bytes());
     pass[8..].copy_from_slice(&high.to_le_bytes());
-    let ports = hawser_dev_ether::ports(&Who { job: job as u32, local_rank: world.local_rank() as u16, pass })?;
+    let (local_rank, local_ranks) = (world.local_rank() as u16, world.local_size() as u16);
+    let ports = hawser_dev_ether::ports(&Who { job: job as u32, local_rank, local_ranks, pass })?;
     let (cards, hosts) = (segment.clone(), segment.clone());
     let page = segment.rank(world.local_rank() as usize);
     let answers = page.clone();

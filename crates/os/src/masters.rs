@@ -1,91 +1,38 @@
 //! Which interfaces are parts of which (bridges, bonds), as rtnetlink(7) tells; the file system may show another namespace's.
 
 use crate::During;
-use crate::errno::{checked, restarted};
-use crate::sockopt;
+use crate::netlink::{Asker, DUMP, attributes, word};
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 
-/// linux/netlink.h, rtnetlink.h, if_link.h: headers' lengths and the numbers that are used here.
-const MESSAGE_HEAD: usize = 16;
+/// linux/rtnetlink.h, if_link.h: the length of `struct ifinfomsg`, where the interface's number stands in it, and numbers.
 const LINK_HEAD: usize = 16;
-const ATTRIBUTE_HEAD: usize = 4;
-const DONE: u16 = 3;
-const ERROR: u16 = 2;
+const INDEX: std::ops::Range<usize> = 4..8;
 const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
-const REQUEST_DUMP: u16 = 0x301;
 const MASTER: u16 = 10;
 
 /// The number of each interface that is a part, and of which.
 pub(crate) fn all() -> io::Result<HashMap<u32, u32>> {
-    let socket = ask().during(|| "asking for the parts of bridges and bonds".into())?;
     let mut found = HashMap::new();
-    let mut answer = vec![0_u8; 1 << 16];
-    loop {
-        let (fd, place, len) = (socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len());
-        // SAFETY: `answer` is valid for writes. The kernel answers at once, whole: what would block is an error.
-        let got = restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 })? as usize;
-        if read(&answer[..got], &mut found) {
-            return Ok(found);
-        }
+    let mut asker = Asker::new().during(doing)?;
+    asker.ask((GET_LINK, DUMP), &[0; LINK_HEAD], &[], |kind, body| read(kind, body, &mut found)).during(doing)?;
+    Ok(found)
+}
+
+fn doing() -> String {
+    "asking for the parts of bridges and bonds".into()
+}
+
+fn read(kind: u16, body: &[u8], found: &mut HashMap<u32, u32>) {
+    if kind != NEW_LINK || body.len() < LINK_HEAD {
+        return;
     }
-}
-
-fn ask() -> io::Result<OwnedFd> {
-    let socket = sockopt::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
-    const LEN: usize = MESSAGE_HEAD + LINK_HEAD;
-    let mut request = [0_u8; LEN];
-    request[0..4].copy_from_slice(&(LEN as u32).to_ne_bytes());
-    request[4..6].copy_from_slice(&GET_LINK.to_ne_bytes());
-    request[6..8].copy_from_slice(&REQUEST_DUMP.to_ne_bytes());
-    let (fd, place, len) = (socket.as_raw_fd(), request.as_ptr().cast(), request.len());
-    // SAFETY: `request` is readable; without an address it goes to the kernel.
-    checked(unsafe { libc::send(fd, place, len, 0) } as i64)?;
-    Ok(socket)
-}
-
-/// Reads messages about links; whether the last one was among them.
-fn read(mut bytes: &[u8], found: &mut HashMap<u32, u32>) -> bool {
-    while let Some((kind, message, rest)) = message(bytes) {
-        match kind {
-            DONE | ERROR => return true,
-            NEW_LINK if message.len() >= LINK_HEAD => {
-                let (head, mut attributes) = message.split_at(LINK_HEAD);
-                let index = word(&head[4..8]);
-                while let Some((kind, value, rest)) = attribute(attributes) {
-                    if kind == MASTER && value.len() == 4 {
-                        found.insert(index, word(value));
-                    }
-                    attributes = rest;
-                }
-            }
-            _ => {}
-        }
-        bytes = rest;
+    let (head, rest) = body.split_at(LINK_HEAD);
+    let master = attributes(rest).find(|&(kind, value)| kind == MASTER && value.len() == 4);
+    if let Some((_, master)) = master {
+        found.insert(word(&head[INDEX]), word(master));
     }
-    false
-}
-
-fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
-    let len = word(bytes.get(..4)?) as usize;
-    let kind = half(bytes.get(4..6)?);
-    Some((kind, bytes.get(MESSAGE_HEAD..len)?, bytes.get(len.next_multiple_of(4)..).unwrap_or_default()))
-}
-
-fn attribute(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
-    let len = usize::from(half(bytes.get(..2)?));
-    let kind = half(bytes.get(2..4)?);
-    Some((kind, bytes.get(ATTRIBUTE_HEAD..len)?, bytes.get(len.next_multiple_of(4)..).unwrap_or_default()))
-}
-
-fn word(bytes: &[u8]) -> u32 {
-    u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
-}
-
-fn half(bytes: &[u8]) -> u16 {
-    u16::from_ne_bytes(bytes.try_into().expect("two bytes"))
 }
 
 #[cfg(test)]
@@ -94,18 +41,15 @@ mod tests {
 
     #[test]
     fn links_are_read_and_what_is_cut_is_left() {
-        let mut link = vec![44, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        link.extend([0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let mut link = vec![0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         link.extend([6, 0, 3, 0, b'x', 0, 0, 0, 8, 0, 10, 0, 9, 0, 0, 0]);
-        link[0] = link.len() as u8;
         let mut found = HashMap::new();
-        assert!(!read(&link, &mut found));
-        assert_eq!(found, HashMap::from([(7, 9)]));
         for cut in 0..link.len() {
-            assert!(!read(&link[..cut], &mut HashMap::new()));
+            read(NEW_LINK, &link[..cut], &mut found);
         }
-        let done = [16, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        assert!(read(&done, &mut found));
+        assert_eq!(found, HashMap::new());
+        read(NEW_LINK, &link, &mut found);
+        assert_eq!(found, HashMap::from([(7, 9)]));
         assert!(all().is_ok());
     }
 }

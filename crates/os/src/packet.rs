@@ -6,7 +6,7 @@
 use crate::bpf::Step;
 use crate::errno::{checked, restarted};
 use crate::{During, sockopt};
-use std::io::{self, IoSlice};
+use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -18,6 +18,7 @@ mod option {
     pub const FANOUT: i32 = 18;
     pub const QDISC_BYPASS: i32 = 20;
     pub const FANOUT_DATA: i32 = 22;
+    pub const IGNORE_OUTGOING: i32 = 23;
     pub const TPACKET_V2: i32 = 1;
     pub const FANOUT_CBPF: u32 = 6;
     /// The kernel chooses a group that nobody has.
@@ -84,12 +85,7 @@ impl Socket {
 
     /// Drops every frame of which `program` takes nothing.
     pub fn filter(&self, program: &[Step]) -> io::Result<()> {
-        self.set_program(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program).during(|| "filtering frames".into())
-    }
-
-    fn set_program(&self, level: i32, option: i32, program: &[Step]) -> io::Result<()> {
-        let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
-        sockopt::set(self.as_fd(), level, option, &program)
+        sockopt::filter(self.as_fd(), program).during(|| "filtering frames".into())
     }
 
     /// Has frames received into a ring, which `packet_ring` maps.
@@ -102,6 +98,11 @@ impl Socket {
     /// Sends past the queueing discipline: what the NIC does not take at once is refused.
     pub fn bypass_queue(&self) -> io::Result<()> {
         sockopt::enable(self.as_fd(), libc::SOL_PACKET, option::QDISC_BYPASS)
+    }
+
+    /// Frames that this host sends are not looked at (Linux 4.20).
+    pub fn ignore_outgoing(&self) -> io::Result<()> {
+        sockopt::enable(self.as_fd(), libc::SOL_PACKET, option::IGNORE_OUTGOING)
     }
 
     /// Lets frames of `protocol` in that come by the interface of number `index`, and sends by it.
@@ -124,7 +125,7 @@ impl Socket {
         let doing = || "founding a group of packet sockets".into();
         let kind = (option::FANOUT_CBPF | option::FANOUT_FLAG_UNIQUEID) << 16;
         sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &kind).during(doing)?;
-        self.set_program(libc::SOL_PACKET, option::FANOUT_DATA, program).during(doing)?;
+        sockopt::set_program(self.as_fd(), libc::SOL_PACKET, option::FANOUT_DATA, program).during(doing)?;
         let group = sockopt::get(self.as_fd(), libc::SOL_PACKET, option::FANOUT).during(doing)?;
         Ok(Group(group as u16))
     }
@@ -157,14 +158,14 @@ impl Socket {
         restarted(|| unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) as i64 }).map(drop)
     }
 
-    /// Sends frames of `header` and one of `bodies` each, at most RUN_MAX. How many went; an error only if none did.
-    pub fn send_run(&self, header: &[u8], bodies: &[IoSlice<'_>]) -> io::Result<usize> {
+    /// Sends frames of a header and a body each, at most RUN_MAX. How many went; an error only if none did.
+    pub fn send_run<'a>(&self, frames: impl Iterator<Item = [&'a [u8]; 2]>) -> io::Result<usize> {
         // SAFETY: plain structures, for which zeroes are valid.
         let mut messages: [libc::mmsghdr; RUN_MAX] = unsafe { zeroed() };
         let mut parts = [[libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 2]; RUN_MAX];
         let mut count = 0;
-        for ((body, message), parts) in bodies.iter().zip(&mut messages).zip(&mut parts) {
-            *parts = [header, body].map(|b| libc::iovec { iov_base: b.as_ptr().cast_mut().cast(), iov_len: b.len() });
+        for ((message, parts), frame) in messages.iter_mut().zip(&mut parts).zip(frames) {
+            *parts = frame.map(|b| libc::iovec { iov_base: b.as_ptr().cast_mut().cast(), iov_len: b.len() });
             message.msg_hdr.msg_iov = parts.as_mut_ptr();
             message.msg_hdr.msg_iovlen = 2;
             count += 1;

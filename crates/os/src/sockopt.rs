@@ -1,5 +1,6 @@
 //! Options of sockets (setsockopt(2)), for the files of this room that make sockets.
 
+use crate::bpf::Step;
 use crate::errno::checked;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -22,6 +23,17 @@ pub(crate) fn set<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &T) -> 
 /// Switches an option on.
 pub(crate) fn enable(fd: BorrowedFd, level: i32, name: i32) -> io::Result<()> {
     set(fd, level, name, &1_i32)
+}
+
+/// Sets an option to a BPF program: a filter (SOL_SOCKET, SO_ATTACH_FILTER), or what else takes one.
+pub(crate) fn set_program(fd: BorrowedFd, level: i32, name: i32, program: &[Step]) -> io::Result<()> {
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    set(fd, level, name, &program)
+}
+
+/// Drops all that comes for a socket and of which `program` takes nothing.
+pub(crate) fn filter(fd: BorrowedFd, program: &[Step]) -> io::Result<()> {
+    set_program(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
 }
 
 /// Reads an option that is a number.

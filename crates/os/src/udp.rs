@@ -2,6 +2,7 @@
 //! joined on the way in (UDP_GRO). Errors of sending and receiving keep their numbers.
 
 use crate::During;
+use crate::bpf;
 use crate::errno::restarted;
 use crate::inet::{self, Sockaddr};
 use crate::sockopt::{self, Buffers};
@@ -67,6 +68,11 @@ impl Socket {
     /// Lets the kernel join datagrams of one length that come one behind the other (Linux 5.0).
     pub fn join_segments(&self) -> io::Result<()> {
         sockopt::enable(self.as_fd(), libc::SOL_UDP, libc::UDP_GRO)
+    }
+
+    /// Keeps the address and takes nothing any more: what still comes is dropped, and its sender is told nothing.
+    pub fn close_ears(&self) -> io::Result<()> {
+        sockopt::filter(self.as_fd(), &bpf::none()).during(|| "filtering datagrams".into())
     }
 
     /// Datagrams that came and were dropped for want of room or for a wrong checksum, so far.

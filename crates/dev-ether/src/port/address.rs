@@ -11,6 +11,8 @@ pub enum Address {
     Udp(SocketAddr),
     /// A TCP port, likewise.
     Tcp(SocketAddr),
+    /// A UDP port for single frames, whose datagrams go past the kernel's UDP, likewise.
+    PacketUdp(SocketAddr),
 }
 
 /// Bytes in a card do not make an address.
@@ -21,10 +23,13 @@ pub struct MalformedAddress;
 const ETHER: u8 = 1;
 const UDP_V4: u8 = 4;
 const UDP_V6: u8 = 6;
-/// Added to that of UDP.
+/// Added to those of UDP.
 const TCP: u8 = 16;
+const PACKET: u8 = 32;
 const TCP_V4: u8 = UDP_V4 + TCP;
 const TCP_V6: u8 = UDP_V6 + TCP;
+const PACKET_UDP_V4: u8 = UDP_V4 + PACKET;
+const PACKET_UDP_V6: u8 = UDP_V6 + PACKET;
 
 impl Address {
     pub const ENCODED_MAX: usize = 20;
@@ -37,15 +42,19 @@ impl Address {
                 to.extend(mac);
                 to.extend(selector.to_le_bytes());
             }
-            Address::Udp(address) | Address::Tcp(address) => {
-                let tcp = if let Address::Tcp(_) = self { TCP } else { 0 };
+            Address::Udp(address) | Address::Tcp(address) | Address::PacketUdp(address) => {
+                let kind = match self {
+                    Address::Tcp(_) => TCP,
+                    Address::PacketUdp(_) => PACKET,
+                    _ => 0,
+                };
                 match address.ip() {
                     IpAddr::V4(ip) => {
-                        to.push(UDP_V4 + tcp);
+                        to.push(UDP_V4 + kind);
                         to.extend(ip.octets());
                     }
                     IpAddr::V6(ip) => {
-                        to.push(UDP_V6 + tcp);
+                        to.push(UDP_V6 + kind);
                         to.extend(ip.octets());
                     }
                 }
@@ -69,6 +78,8 @@ impl Address {
             Some(&UDP_V6) => v6().map(|(address, len)| (Address::Udp(address), len)),
             Some(&TCP_V4) => v4().map(|(address, len)| (Address::Tcp(address), len)),
             Some(&TCP_V6) => v6().map(|(address, len)| (Address::Tcp(address), len)),
+            Some(&PACKET_UDP_V4) => v4().map(|(address, len)| (Address::PacketUdp(address), len)),
+            Some(&PACKET_UDP_V6) => v6().map(|(address, len)| (Address::PacketUdp(address), len)),
             _ => Err(MalformedAddress),
         }
     }
@@ -79,6 +90,7 @@ impl Address {
             Address::Ether { .. } => "packet",
             Address::Udp(_) => "udp",
             Address::Tcp(_) => "stream",
+            Address::PacketUdp(_) => "packet-udp",
         }
     }
 
@@ -86,7 +98,9 @@ impl Address {
     pub fn obstacle(&self, other: &Address) -> Option<&'static str> {
         match (self, other) {
             (Address::Ether { .. }, Address::Ether { .. }) => None,
-            (Address::Udp(a), Address::Udp(b)) | (Address::Tcp(a), Address::Tcp(b)) => {
+            (Address::Udp(a), Address::Udp(b))
+            | (Address::Tcp(a), Address::Tcp(b))
+            | (Address::PacketUdp(a), Address::PacketUdp(b)) => {
                 if a.is_ipv4() != b.is_ipv4() {
                     return Some("IPv4 and IPv6 do not meet");
                 }
@@ -101,7 +115,7 @@ impl Address {
     pub fn ip(&self) -> Option<IpAddr> {
         match self {
             Address::Ether { .. } => None,
-            Address::Udp(address) | Address::Tcp(address) => Some(address.ip()),
+            Address::Udp(address) | Address::Tcp(address) | Address::PacketUdp(address) => Some(address.ip()),
         }
     }
 }
@@ -127,7 +141,7 @@ impl fmt::Display for Address {
             Address::Ether { mac: [a, b, c, d, e, f], selector } => {
                 write!(out, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}#{selector}")
             }
-            Address::Udp(address) | Address::Tcp(address) => address.fmt(out),
+            Address::Udp(address) | Address::Tcp(address) | Address::PacketUdp(address) => address.fmt(out),
         }
     }
 }
@@ -141,7 +155,9 @@ mod tests {
         let ips = ["10.1.2.3:4567", "[2001:db8::1]:65535"].map(|text| text.parse().unwrap());
         let [udp4, udp6] = ips.map(Address::Udp);
         let [tcp4, tcp6] = ips.map(Address::Tcp);
-        let all = [Address::Ether { mac: [2, 0, 0, 0, 0, 9], selector: 513 }, udp4, udp6, tcp4, tcp6];
+        let [packet4, packet6] = ips.map(Address::PacketUdp);
+        let ether = Address::Ether { mac: [2, 0, 0, 0, 0, 9], selector: 513 };
+        let all = [ether, udp4, udp6, tcp4, tcp6, packet4, packet6];
         for address in all {
             let mut bytes = Vec::new();
             address.encode(&mut bytes);

@@ -1,17 +1,21 @@
-//! Frame ports: whole frames between this rank and others over one rail, in three ways, one file each.
+//! Frame ports: whole frames between this rank and others over one rail, in four ways, one file each.
 //!
 //! A port may lose frames, double and reorder them (`link` mends that), and hands over whatever comes: rubbish and forgeries
 //! too, which `link` tells by their tags. It must never wait, and never end for what others send. A rank has one port for each
 //! rail and way, and for each flow where one address may not use a whole network (`udp`).
 
 mod address;
+mod headers;
+mod neighbours;
 mod packet;
+mod packet_udp;
 mod range;
 mod stream;
 mod udp;
 
 pub use address::{Address, MalformedAddress};
 pub use packet::{Member, PacketPort};
+pub use packet_udp::PacketUdpPort;
 pub use range::{PORT_RANGE, PortRange};
 pub use stream::{GREETING, Pass, StreamPort, stream_frames};
 pub use udp::UdpPort;
@@ -22,7 +26,7 @@ use std::os::fd::BorrowedFd;
 /// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
 /// them, never split or change them knowingly.
 pub trait FramePort: Send {
-    /// As in HAWSER_PORT: "packet", "udp" or "stream".
+    /// As in HAWSER_PORT: "packet", "packet-udp", "udp" or "stream".
     fn name(&self) -> &'static str;
 
     /// Longest frame, header of `link` included, in bytes.
@@ -45,7 +49,7 @@ pub trait FramePort: Send {
     /// to nothing when nothing has come: a load (packet) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
-    /// How often it is asked while it has nothing: at one turn of so many, beside cheaper ports.
+    /// How often it is asked while it has nothing: at one turn of so many (a power of two), beside cheaper ports.
     fn turns(&self) -> u32 {
         1
     }

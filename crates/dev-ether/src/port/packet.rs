@@ -32,7 +32,7 @@ const RING_BYTES: usize = 256 << 10;
 /// The kernel allocates a ring in blocks that must be contiguous; those of 64 KiB are easily had.
 const BLOCK_BYTES: usize = 64 << 10;
 /// Slots that one `receive` empties at most.
-const RECEIVE_MAX: usize = 64;
+pub(super) const RECEIVE_MAX: usize = 64;
 
 /// A socket for the rank `selector` of job `job` on an interface, made by one process for another, which gets the
 /// descriptor. As long as their maker keeps the sockets of a group, the places in it do not move.
@@ -140,7 +140,8 @@ impl FramePort for PacketPort {
         self.address_to(to, frames[0].len())?;
         let mut sent = 0;
         for run in frames.chunks(RUN_MAX) {
-            match self.ring.socket().send_run(&self.out[..HEAD], run) {
+            let frames = run.iter().map(|frame| [&self.out[..HEAD], &frame[..]]);
+            match self.ring.socket().send_run(frames) {
                 Ok(count) => sent += count,
                 Err(error) if sent == 0 => return Err(Refused::of(&error)),
                 Err(_) => break,
@@ -196,7 +197,7 @@ fn bound(interface: &Interface, job: u32, selector: u16) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn mac(interface: &Interface) -> io::Result<[u8; 6]> {
+pub(super) fn mac(interface: &Interface) -> io::Result<[u8; 6]> {
     interface.mac.ok_or_else(|| {
         io::Error::new(io::ErrorKind::Unsupported, format!("interface {} is no Ethernet", interface.name))
     })
@@ -207,7 +208,7 @@ fn frame_max(mtu: usize) -> usize {
 }
 
 /// A ring for frames of this MTU.
-fn shape(mtu: usize) -> Shape {
+pub(super) fn shape(mtu: usize) -> Shape {
     let slot_bytes = (SLOT_HEAD + mtu).next_multiple_of(16);
     let block_bytes = slot_bytes.next_power_of_two().max(BLOCK_BYTES);
     let blocks = RING_BYTES.div_ceil(block_bytes);

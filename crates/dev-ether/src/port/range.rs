@@ -47,6 +47,17 @@ impl PortRange {
         PortRange::between(first.trim().parse().ok()?, last.trim().parse().ok()?)
     }
 
+    /// What it has behind its first `count` ports: as many again, so that each rank finds one there.
+    pub(crate) fn behind(self, count: u16) -> io::Result<PortRange> {
+        let Some((first, last)) = self.0 else { return Ok(self) };
+        let wide = usize::from(last - first) + 1 >= 2 * usize::from(count);
+        let behind = || PortRange::between(first + count, last);
+        wide.then(behind).flatten().ok_or_else(|| {
+            let text = format!("HAWSER_PORT_RANGE={first}-{last} has no second UDP port for each rank of the host");
+            io::Error::other(text)
+        })
+    }
+
     /// Binds what `bind` makes of a free port. The `nth` socket of a host begins to look at its own place, so that many
     /// ranks do not try the same ports in turn.
     pub(super) fn bind<T>(self, nth: usize, bind: impl Fn(u16) -> io::Result<T>) -> io::Result<T> {
@@ -76,6 +87,18 @@ mod tests {
         for wrong in ["0-5", "9-8", "x", "1-65536", "-", "1-2-3"] {
             assert_eq!(PortRange::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_may_not_be_needed_takes_no_port_of_what_is() {
+        let range = |first, last| PortRange(Some((first, last)));
+        assert_eq!(PortRange::ANY.behind(9).unwrap(), PortRange::ANY);
+        assert_eq!(
+            (range(10, 17).behind(4).unwrap(), range(10, 90).behind(4).unwrap()),
+            (range(14, 17), range(14, 90))
+        );
+        let told = range(10, 16).behind(4).unwrap_err().to_string();
+        assert!(told.contains("HAWSER_PORT_RANGE=10-16 has no second UDP port"), "{told}");
     }
 
     #[test]

@@ -1,0 +1,198 @@
+//! The headers of Ethernet, IP and UDP in front of a frame that goes past the kernel's own UDP, and which of what comes is for us (P38).
+//!
+//! No options, no extensions, not to be cut on its way: IPv4 or IPv6 as a UDP socket of the kernel's would send it. Before it: ports
+//! over rings; after it: nothing.
+
+use hawser_os::bpf::Field;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Bytes of Ethernet's header, IPv4's, IPv6's and UDP's.
+const ETHERNET: usize = 14;
+const V4: usize = 20;
+const V6: usize = 40;
+const UDP: usize = 8;
+
+/// The longest of all together.
+pub const LONGEST: usize = ETHERNET + V6 + UDP;
+
+/// IEEE 802 numbers, as in linux/if_ether.h; RFC 790.
+const TYPE_V4: u16 = 0x0800;
+const TYPE_V6: u16 = 0x86DD;
+const PROTOCOL_UDP: u8 = 17;
+/// Version 4 and a header of five words; version 6.
+const VERSION_V4: u8 = 0x45;
+const VERSION_V6: u8 = 0x60;
+/// RFC 791: not to be cut; and the bits of a packet that was: more follow, and how far from the beginning it is.
+const WHOLE: u16 = 0x4000;
+const CUT: u16 = 0x3FFF;
+/// RFC 1700: hops that a packet may take.
+const HOPS: u8 = 64;
+
+/// Of one port: where its frames come from.
+pub struct Headers {
+    mac: [u8; 6],
+    local: SocketAddr,
+}
+
+impl Headers {
+    pub fn new(mac: [u8; 6], local: SocketAddr) -> Headers {
+        Headers { mac, local }
+    }
+
+    /// Bytes in front of a frame.
+    pub fn bytes(&self) -> usize {
+        ETHERNET + Headers::in_packet(self.local.ip())
+    }
+
+    /// Those of them that the MTU counts.
+    pub fn in_packet(local: IpAddr) -> usize {
+        UDP + if local.is_ipv4() { V4 } else { V6 }
+    }
+
+    /// Writes what stands in front of `frame`, to this port of a host reached by this neighbour; both addresses are of one family.
+    /// How many bytes that is.
+    pub fn write(&self, into: &mut [u8; LONGEST], neighbour: &[u8; 6], to: &SocketAddr, frame: &[u8]) -> usize {
+        let len = (UDP + frame.len()) as u16;
+        let mut udp = [0; UDP];
+        udp[..2].copy_from_slice(&self.local.port().to_be_bytes());
+        udp[2..4].copy_from_slice(&to.port().to_be_bytes());
+        udp[4..6].copy_from_slice(&len.to_be_bytes());
+        into[..6].copy_from_slice(neighbour);
+        into[6..12].copy_from_slice(&self.mac);
+        match (self.local.ip(), to.ip()) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                into[12..ETHERNET].copy_from_slice(&TYPE_V4.to_be_bytes());
+                into[ETHERNET..ETHERNET + V4].copy_from_slice(&v4(from, to, len));
+                // Without a checksum, which only IPv4 permits: link has a better one, and nobody else would look at this one.
+                into[ETHERNET + V4..][..UDP].copy_from_slice(&udp);
+            }
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                into[12..ETHERNET].copy_from_slice(&TYPE_V6.to_be_bytes());
+                into[ETHERNET..ETHERNET + V6].copy_from_slice(&v6(from, to, len));
+                let pseudo = [&from.octets()[..], &to.octets(), &[0, 0], &len.to_be_bytes(), &[0, 0, 0, PROTOCOL_UDP]];
+                let sum = pseudo.iter().chain(&[&udp[..], frame]).map(|bytes| sum(bytes)).sum();
+                // RFC 768: 0 would say that there is none.
+                let checksum = Some(folded(sum)).filter(|&checksum| checksum != 0).unwrap_or(u16::MAX);
+                udp[6..].copy_from_slice(&checksum.to_be_bytes());
+                into[ETHERNET + V6..][..UDP].copy_from_slice(&udp);
+            }
+            _ => debug_assert!(false, "addresses of one family"),
+        }
+        self.bytes()
+    }
+
+    /// What is so of frames for this port, and of no others; fragments of packets are not for it.
+    pub fn filter(&self) -> Vec<(Field, u32)> {
+        let at = |offset: usize| (ETHERNET + offset) as u32;
+        let port = |ip: usize| (Field::Half(at(ip + 2)), u32::from(self.local.port()));
+        let mut wanted = vec![(Field::PacketType, 0)];
+        match self.local.ip() {
+            IpAddr::V4(ip) => wanted.extend([
+                (Field::Half(12), TYPE_V4.into()),
+                port(V4),
+                (Field::Word(at(16)), ip.to_bits()),
+                (Field::Byte(at(0)), VERSION_V4.into()),
+                (Field::Byte(at(9)), PROTOCOL_UDP.into()),
+                (Field::Bits(at(6), CUT), 0),
+            ]),
+            IpAddr::V6(ip) => {
+                wanted.extend([(Field::Half(12), TYPE_V6.into()), port(V6), (Field::Byte(at(6)), PROTOCOL_UDP.into())]);
+                let words = ip.octets();
+                let word = |nth: usize| u32::from_be_bytes(words[4 * nth..][..4].try_into().expect("four bytes"));
+                wanted.extend((0..4).map(|nth| (Field::Word(at(24 + 4 * nth)), word(nth))));
+            }
+        }
+        wanted
+    }
+}
+
+/// RFC 791. `len`: of all behind it.
+fn v4(from: Ipv4Addr, to: Ipv4Addr, len: u16) -> [u8; V4] {
+    let mut header = [0; V4];
+    header[0] = VERSION_V4;
+    header[2..4].copy_from_slice(&(V4 as u16 + len).to_be_bytes());
+    header[6..8].copy_from_slice(&WHOLE.to_be_bytes());
+    header[8] = HOPS;
+    header[9] = PROTOCOL_UDP;
+    header[12..16].copy_from_slice(&from.octets());
+    header[16..].copy_from_slice(&to.octets());
+    let checksum = folded(sum(&header));
+    header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    header
+}
+
+/// RFC 8200.
+fn v6(from: Ipv6Addr, to: Ipv6Addr, len: u16) -> [u8; V6] {
+    let mut header = [0; V6];
+    header[0] = VERSION_V6;
+    header[4..6].copy_from_slice(&len.to_be_bytes());
+    header[6] = PROTOCOL_UDP;
+    header[7] = HOPS;
+    header[8..24].copy_from_slice(&from.octets());
+    header[24..].copy_from_slice(&to.octets());
+    header
+}
+
+/// RFC 1071: the sum of 16-bit words, big-endian, the last byte of an odd number as the upper half of one; in words of 32 bits, which
+/// fold to the same.
+fn sum(bytes: &[u8]) -> u64 {
+    let words = bytes.chunks_exact(4);
+    let rest = words.remainder();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let word = |bytes: &[u8]| u64::from(u32::from_be_bytes(bytes.try_into().expect("four bytes")));
+    words.map(word).sum::<u64>() + u64::from(u32::from_be_bytes(last))
+}
+
+/// The checksum that such a sum makes.
+fn folded(mut sum: u64) -> u16 {
+    while sum > u64::from(u16::MAX) {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(from: &str, to: &str, frame: &[u8]) -> Vec<u8> {
+        let mut into = [0xEE; LONGEST];
+        let headers = Headers::new([2, 0, 0, 0, 0, 1], from.parse().unwrap());
+        let len = headers.write(&mut into, &[2, 0, 0, 0, 0, 2], &to.parse().unwrap(), frame);
+        assert_eq!(len, headers.bytes());
+        into[..len].to_vec()
+    }
+
+    /// RFC 1071, 3; and a header of IPv4 with its checksum as it stands in textbooks.
+    #[test]
+    fn checksums_are_those_of_known_texts() {
+        assert_eq!(folded(sum(&[0x00, 0x01, 0xF2, 0x03, 0xF4, 0xF5, 0xF6, 0xF7])), !0xDDF2);
+        let known = [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xC0, 0xA8, 0, 1, 0xC0, 0xA8, 0, 0xC7];
+        assert_eq!(folded(sum(&known)), 0xB861);
+        assert_eq!(folded(sum(b"odd")), folded(0x6F64 + 0x6400));
+    }
+
+    /// P38
+    #[test]
+    fn the_headers_of_ipv4_are_as_the_kernels() {
+        let bytes = written("192.168.0.1:513", "192.168.0.199:258", &[7; 87]);
+        let ip = [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xB8, 0x61, 0xC0, 0xA8, 0, 1, 0xC0, 0xA8, 0, 0xC7];
+        let ethernet = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+        assert_eq!(bytes, [&ethernet[..], &ip, &[2, 1, 1, 2, 0, 95, 0, 0]].concat());
+    }
+
+    /// P38: whoever adds all up with the checksum gets all ones.
+    #[test]
+    fn the_checksum_over_ipv6_holds_for_frames_of_every_length() {
+        for len in 0..300 {
+            let frame: Vec<u8> = (0..len).map(|at| (at * 37 + len) as u8).collect();
+            let bytes = written("[fd77::1]:40000", "[fd77::2]:50001", &frame);
+            let (ip, udp) = bytes[ETHERNET..].split_at(V6);
+            assert_eq!((ip[0], ip[6], &ip[4..6]), (0x60, 17, &udp[4..6]));
+            let pseudo = [&ip[8..], &[0, 0], &udp[4..6], &[0, 0, 0, 17]].concat();
+            assert_ne!(udp[6..], [0, 0]);
+            assert_eq!(folded(sum(&pseudo) + sum(udp) + sum(&frame)), 0, "{len}");
+        }
+    }
+}

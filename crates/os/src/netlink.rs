@@ -1,0 +1,149 @@
+//! Questions to the kernel about links, routes and neighbours (netlink(7), rtnetlink(7)): messages of a head and attributes.
+//!
+//! The kernel answers while it takes the question: nobody waits. Before it: `interfaces`, `next_hop`.
+
+use crate::errno::{checked, restarted};
+use crate::sockopt;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// linux/netlink.h.
+const MESSAGE_HEAD: usize = 16;
+const ATTRIBUTE_HEAD: usize = 4;
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+pub(crate) const REQUEST: u16 = 1;
+pub(crate) const DUMP: u16 = 0x300;
+/// Set in an attribute's kind: it holds others, or its numbers are big-endian.
+const KIND: u16 = 0x3fff;
+
+/// A socket to ask by, and the number of the last question.
+pub(crate) struct Asker {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Asker {
+    pub(crate) fn new() -> io::Result<Asker> {
+        let socket = sockopt::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
+        Ok(Asker { socket, sequence: 0 })
+    }
+
+    /// Asks, and hands over each answer's kind and what stands behind its head. An error is the kernel's own.
+    pub(crate) fn ask(
+        &mut self,
+        (kind, flags): (u16, u16),
+        head: &[u8],
+        attributes: &[(u16, &[u8])],
+        mut take: impl FnMut(u16, &[u8]),
+    ) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let question = question(kind, flags | REQUEST, self.sequence, head, attributes);
+        let fd = self.socket.as_raw_fd();
+        // SAFETY: `question` is readable; without an address it goes to the kernel.
+        checked(unsafe { libc::send(fd, question.as_ptr().cast(), question.len(), 0) } as i64)?;
+        let mut answer = vec![0_u8; if flags & DUMP == 0 { 1 << 12 } else { 1 << 16 }];
+        loop {
+            let (place, len) = (answer.as_mut_ptr().cast(), answer.len());
+            // SAFETY: `answer` is valid for writes. The answer is there, or this would block, which is an error.
+            let got = restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 })? as usize;
+            let mut rest = &answer[..got];
+            while let Some((kind, sequence, body, more)) = message(rest) {
+                rest = more;
+                // Of an earlier question whose answer was not read to its end.
+                if sequence != self.sequence {
+                    continue;
+                }
+                match kind {
+                    DONE => return Ok(()),
+                    ERROR => return failure(body),
+                    kind => take(kind, body),
+                }
+                if flags & DUMP == 0 {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+fn question(kind: u16, flags: u16, sequence: u32, head: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend(sequence.to_ne_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(head);
+    for (kind, value) in attributes {
+        bytes.extend(((ATTRIBUTE_HEAD + value.len()) as u16).to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(*value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+    }
+    let len = bytes.len() as u32;
+    bytes[..4].copy_from_slice(&len.to_ne_bytes());
+    bytes
+}
+
+/// What a message of errors says; 0 is none.
+fn failure(body: &[u8]) -> io::Result<()> {
+    let number = body.get(..4).map_or(libc::EBADMSG, |bytes| -(word(bytes) as i32));
+    if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
+}
+
+/// The first of several messages: kind, the question's number, what stands behind the head; and the rest.
+pub(crate) fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
+    let len = word(bytes.get(..4)?) as usize;
+    let (kind, sequence) = (half(bytes.get(4..6)?), word(bytes.get(8..12)?));
+    let rest = bytes.get(len.checked_next_multiple_of(4)?..).unwrap_or_default();
+    Some((kind, sequence, bytes.get(MESSAGE_HEAD..len)?, rest))
+}
+
+/// The attributes behind a head, kind and value.
+pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let len = usize::from(half(bytes.get(..2)?));
+        let kind = half(bytes.get(2..4)?) & KIND;
+        let value = bytes.get(ATTRIBUTE_HEAD..len)?;
+        bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
+pub(crate) fn word(bytes: &[u8]) -> u32 {
+    u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
+}
+
+pub(crate) fn half(bytes: &[u8]) -> u16 {
+    u16::from_ne_bytes(bytes.try_into().expect("two bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_read_as_it_was_written_and_what_is_cut_is_left() {
+        let bytes = question(18, 0x301, 7, &[1, 2, 3, 4], &[(10, &[5; 4]), (11, &[6; 5]), (12, &[])]);
+        let (kind, sequence, body, rest) = message(&bytes).unwrap();
+        assert_eq!((kind, sequence, &body[..4], rest.len()), (18, 7, &[1, 2, 3, 4][..], 0));
+        let read: Vec<_> = attributes(&body[4..]).collect();
+        assert_eq!(read, [(10, &[5; 4][..]), (11, &[6; 5][..]), (12, &[][..])]);
+        for cut in 0..bytes.len() {
+            assert!(message(&bytes[..cut]).is_none());
+        }
+        assert_eq!(attributes(&body[4..body.len() - 5]).count(), 2);
+        assert!(message(&[255; 20]).is_none() && attributes(&[2, 0, 0, 0]).next().is_none());
+    }
+
+    #[test]
+    fn the_kernels_refusal_is_its_error() {
+        // No such interface.
+        let mut head = [0; 16];
+        head[4..8].copy_from_slice(&i32::MAX.to_ne_bytes());
+        let mut asker = Asker::new().unwrap();
+        let refused = asker.ask((18, 0), &head, &[], |_, _| panic!("an answer")).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::ENODEV));
+        assert!(asker.ask((9999, 0), &head, &[], |_, _| {}).is_err());
+    }
+}
