@@ -1,4 +1,5 @@
-//! Which interfaces are parts of which (bridges, bonds), as rtnetlink(7) tells; the file system may show another namespace's.
+//! Which interfaces are parts of which (bridges, bonds), as rtnetlink(7) tells, and what else it alone tells of links; the file system
+//! may show another namespace's.
 
 use crate::During;
 use crate::errno::{checked, restarted};
@@ -17,17 +18,25 @@ const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const REQUEST_DUMP: u16 = 0x301;
 const MASTER: u16 = 10;
+/// NLA_TYPE_MASK: without the marks of what is nested.
+const KIND: u16 = 0x3fff;
 
 /// The number of each interface that is a part, and of which.
 pub(crate) fn all() -> io::Result<HashMap<u32, u32>> {
-    let socket = ask().during(|| "asking for the parts of bridges and bonds".into())?;
+    let found = attributes(MASTER)?;
+    Ok(found.into_iter().filter(|(_, value)| value.len() == 4).map(|(index, value)| (index, word(&value))).collect())
+}
+
+/// An attribute (IFLA_) of all links that have it, by their numbers.
+pub(crate) fn attributes(wanted: u16) -> io::Result<HashMap<u32, Vec<u8>>> {
+    let socket = ask().during(|| "asking for the links".into())?;
     let mut found = HashMap::new();
     let mut answer = vec![0_u8; 1 << 16];
     loop {
         let (fd, place, len) = (socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len());
         // SAFETY: `answer` is valid for writes. The kernel answers at once, whole: what would block is an error.
         let got = restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 })? as usize;
-        if read(&answer[..got], &mut found) {
+        if read(&answer[..got], wanted, &mut found) {
             return Ok(found);
         }
     }
@@ -47,18 +56,14 @@ fn ask() -> io::Result<OwnedFd> {
 }
 
 /// Reads messages about links; whether the last one was among them.
-fn read(mut bytes: &[u8], found: &mut HashMap<u32, u32>) -> bool {
+fn read(mut bytes: &[u8], wanted: u16, found: &mut HashMap<u32, Vec<u8>>) -> bool {
     while let Some((kind, message, rest)) = message(bytes) {
         match kind {
             DONE | ERROR => return true,
             NEW_LINK if message.len() >= LINK_HEAD => {
-                let (head, mut attributes) = message.split_at(LINK_HEAD);
-                let index = word(&head[4..8]);
-                while let Some((kind, value, rest)) = attribute(attributes) {
-                    if kind == MASTER && value.len() == 4 {
-                        found.insert(index, word(value));
-                    }
-                    attributes = rest;
+                let (head, attributes) = message.split_at(LINK_HEAD);
+                if let Some(value) = within(attributes, wanted) {
+                    found.insert(word(&head[4..8]), value.to_vec());
                 }
             }
             _ => {}
@@ -66,6 +71,17 @@ fn read(mut bytes: &[u8], found: &mut HashMap<u32, u32>) -> bool {
         bytes = rest;
     }
     false
+}
+
+/// The attribute of this kind among those of a link, or of one that is made of others.
+pub(crate) fn within(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+    while let Some((kind, value, rest)) = attribute(attributes) {
+        if kind & KIND == wanted {
+            return Some(value);
+        }
+        attributes = rest;
+    }
+    None
 }
 
 fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
@@ -99,13 +115,13 @@ mod tests {
         link.extend([6, 0, 3, 0, b'x', 0, 0, 0, 8, 0, 10, 0, 9, 0, 0, 0]);
         link[0] = link.len() as u8;
         let mut found = HashMap::new();
-        assert!(!read(&link, &mut found));
-        assert_eq!(found, HashMap::from([(7, 9)]));
+        assert!(!read(&link, MASTER, &mut found));
+        assert_eq!(found, HashMap::from([(7, vec![9, 0, 0, 0])]));
         for cut in 0..link.len() {
-            assert!(!read(&link[..cut], &mut HashMap::new()));
+            assert!(!read(&link[..cut], MASTER, &mut HashMap::new()));
         }
         let done = [16, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        assert!(read(&done, &mut found));
+        assert!(read(&done, MASTER, &mut found));
         assert!(all().is_ok());
     }
 }
