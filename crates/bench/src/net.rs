@@ -12,7 +12,7 @@ mod pingpong;
 pub use far::run as far;
 pub use near::run as near;
 
-use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PortRange, StreamPort, UdpPort};
+use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PortRange, StreamPort, UdpPort, XdpPort};
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
@@ -29,6 +29,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Packet,
+    Xdp,
     /// All ranks' sockets in one group.
     PacketGroup,
     Udp {
@@ -41,6 +42,7 @@ enum Way {
 
 pub const ROWS: &[Row] = &[
     Row { name: "packet", ranks: 1, way: Way::Packet },
+    Row { name: "xdp", ranks: 1, way: Way::Xdp },
     Row { name: "udp", ranks: 1, way: Way::Udp { v6: false } },
     Row { name: "udp-v6", ranks: 1, way: Way::Udp { v6: true } },
     Row { name: "stream", ranks: 1, way: Way::Stream { v6: false } },
@@ -70,6 +72,7 @@ impl Row {
                 };
                 (0..ranks).map(open).collect()
             }
+            Way::Xdp => Ok(vec![Box::new(XdpPort::open(&interface, JOB, 0)?)]),
             Way::PacketGroup => {
                 let members = Member::group(&interface, JOB, ranks)?;
                 members.into_iter().zip(0..).map(|(member, selector)| packet(member, selector)).collect()

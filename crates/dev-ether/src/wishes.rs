@@ -13,8 +13,9 @@ pub static PORT: Param = Param {
     name: "HAWSER_PORT",
     kind: Kind::Text,
     default: "",
-    help: "how ranks of different hosts reach each other: packet (raw Ethernet), udp, stream (TCP), or several of them with \
-           commas; empty: packet where that is permitted, udp, and for bulk stream where it measures better",
+    help: "how ranks of different hosts reach each other: packet (raw Ethernet), udp, stream (TCP), xdp (raw Ethernet past the kernel's \
+           stack, for the first rank of a host; packet for all others), or several of them with commas; empty: packet where that is \
+           permitted, udp, and for bulk stream where it measures better",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: Read::AtStart,
@@ -37,17 +38,20 @@ pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC];
 /// A way to carry frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
+    Xdp,
     Packet,
     Udp,
     Stream,
 }
 
 impl Method {
-    pub const ALL: [Method; 3] = [Method::Packet, Method::Udp, Method::Stream];
+    /// In the order in which they are tried: xdp, whose stand-in packet is, before that.
+    pub const ALL: [Method; 4] = [Method::Xdp, Method::Packet, Method::Udp, Method::Stream];
 
     /// As in HAWSER_PORT.
     pub fn name(self) -> &'static str {
         match self {
+            Method::Xdp => "xdp",
             Method::Packet => "packet",
             Method::Udp => "udp",
             Method::Stream => "stream",
@@ -56,10 +60,16 @@ impl Method {
 
     fn grade(self) -> Grade {
         match self {
-            Method::Packet => Grade::Quick,
+            Method::Xdp | Method::Packet => Grade::Quick,
             Method::Udp => Grade::Bulk,
             Method::Stream => Grade::BulkAlone,
         }
+    }
+
+    /// Whether this one does where the other is asked for: xdp and packet are one on the wire.
+    pub fn serves_as(self, other: Method) -> bool {
+        let raw = |method| matches!(method, Method::Xdp | Method::Packet);
+        self == other || raw(self) && raw(other)
     }
 
     /// Whether payloads get a CRC32C (docs/protocol.md, P6), by HAWSER_CRC.
@@ -67,7 +77,7 @@ impl Method {
         Ok(match CRC.choice()? {
             "on" => true,
             "off" => false,
-            _ => self == Method::Packet,
+            _ => self.serves_as(Method::Packet),
         })
     }
 }
@@ -114,10 +124,16 @@ impl Wishes {
 fn methods(text: &str) -> Result<(Vec<Method>, bool)> {
     let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if let Some(wrong) = words.iter().find(|word| Method::ALL.iter().all(|method| method.name() != **word)) {
-        let text = format!("HAWSER_PORT={text}: {wrong} is none of packet, udp and stream; unset it for all of them");
+        let text =
+            format!("HAWSER_PORT={text}: {wrong} is none of xdp, packet, udp and stream; unset it for the last three");
         return Err(Error::new(Class::Arg, text));
     }
-    let wanted = |method: &Method| words.is_empty() || words.contains(&method.name());
+    // What a program on the NIC costs TCP is not known before, so xdp has to be asked for; packet is had wherever it cannot be.
+    let wanted = |method: &Method| match method {
+        Method::Xdp => words.contains(&method.name()),
+        Method::Packet => words.is_empty() || words.contains(&method.name()) || words.contains(&Method::Xdp.name()),
+        _ => words.is_empty() || words.contains(&method.name()),
+    };
     Ok((Method::ALL.into_iter().filter(wanted).collect(), !words.is_empty()))
 }
 
@@ -136,7 +152,9 @@ mod tests {
         assert_eq!(methods("").unwrap(), (vec![Packet, Udp, Stream], false));
         assert_eq!(methods("udp").unwrap(), (vec![Udp], true));
         assert_eq!(methods("stream, packet").unwrap(), (vec![Packet, Stream], true));
+        assert_eq!(methods("xdp").unwrap(), (vec![Xdp, Packet], true));
+        assert_eq!(methods("udp,xdp").unwrap(), (vec![Xdp, Packet, Udp], true));
         let told = methods("udp,tcp").unwrap_err().to_string();
-        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of packet, udp and stream"), "{told}");
+        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of xdp, packet, udp and stream"), "{told}");
     }
 }

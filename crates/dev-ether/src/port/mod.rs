@@ -1,4 +1,4 @@
-//! Frame ports: whole frames between this rank and others over one rail, in three ways, one file each.
+//! Frame ports: whole frames between this rank and others over one rail, in four ways, one file each.
 //!
 //! A port may lose frames, double and reorder them (`link` mends that), and hands over whatever comes: rubbish and forgeries
 //! too, which `link` tells by their tags. It must never wait, and never end for what others send. A rank has one port for each
@@ -9,12 +9,14 @@ mod packet;
 mod range;
 mod stream;
 mod udp;
+mod xdp;
 
 pub use address::{Address, MalformedAddress};
 pub use packet::{Member, PacketPort};
 pub use range::{PORT_RANGE, PortRange};
 pub use stream::{GREETING, Pass, StreamPort, stream_frames};
 pub use udp::UdpPort;
+pub use xdp::XdpPort;
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -22,8 +24,13 @@ use std::os::fd::BorrowedFd;
 /// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
 /// them, never split or change them knowingly.
 pub trait FramePort: Send {
-    /// As in HAWSER_PORT: "packet", "udp" or "stream".
+    /// As in HAWSER_PORT: "xdp", "packet", "udp" or "stream".
     fn name(&self) -> &'static str;
+
+    /// How it works on this rail, for people, where that depends.
+    fn manner(&self) -> Option<String> {
+        None
+    }
 
     /// Longest frame, header of `link` included, in bytes.
     fn frame_max(&self) -> usize;
@@ -42,7 +49,7 @@ pub trait FramePort: Send {
     fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused>;
 
     /// Hands over each frame that has come, a bounded number of them, and sends on what it holds back. How many. Costs next
-    /// to nothing when nothing has come: a load (packet) or one system call.
+    /// to nothing when nothing has come: a load (packet; xdp: one for each queue) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
     /// How often it is asked while it has nothing: at one turn of so many, beside cheaper ports.
