@@ -10,6 +10,7 @@ use hawser_dev_ether::rails::{self, Verdict, Wanted};
 use hawser_os::cable::{Cable, Host};
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::packet::Socket;
+use hawser_os::xsk::{Shape, Socket as Queue};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{IoSlice, Read, Write};
@@ -47,6 +48,10 @@ fn main() {
     if let Err(error) = hawser_os::netns::become_root().and_then(|()| Cable::new(1500).map(drop)) {
         return println!("ports: NOT TESTED, namespaces are refused here: {error}");
     }
+    let no_xdp = without_xdp();
+    if let Some(error) = &no_xdp {
+        println!("ports: xdp NOT TESTED, it is refused here: {error}");
+    }
     let suite: &[Case] = &[
         ("frames of every length pass both ways", ALL, every_length_passes),
         ("runs of frames pass whole", ALL, runs_pass),
@@ -62,16 +67,31 @@ fn main() {
         ("many selectors share a nic", &[Packet, PacketGroup], many_selectors),
         ("a frame whose connection is not yet open waits", &[Stream4], first_frames_wait),
         ("strangers are bounded", &[Stream4], strangers_are_bounded),
+        ("packet and xdp meet", &[Xdp], packet_meets_xdp),
+        ("a nic has one port of xdp, and is free after it", &[Xdp], one_for_a_nic),
+        ("frames of a queue without a socket come too", &[Xdp], further_queues),
+        ("without xdp in the driver the kernel runs the program", &[Xdp], xdp_by_kernel),
+        ("other traffic passes by xdp", &[Udp4, Stream4], others_pass),
         ("decoys are told from rails", &[Packet], decoys),
     ];
     let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
     for (name, kinds, case) in suite {
-        for &kind in kinds.iter().filter(|kind| format!("{name} {kind:?}").contains(&filter)) {
+        let is_wanted = |kind: &Kind| format!("{name} {kind:?}").contains(&filter);
+        let wants_xdp = |kind: Kind| kind == Xdp || name.contains("xdp");
+        for &kind in kinds.iter().filter(|kind| is_wanted(kind) && !(no_xdp.is_some() && wants_xdp(**kind))) {
             end_in_time(name);
             case(kind);
             println!("test {name}: {kind:?} ... ok");
         }
     }
+}
+
+/// Why no program may be attached here: in a namespace of users, or without CAP_BPF.
+fn without_xdp() -> Option<std::io::Error> {
+    let cable = Cable::new(1500).unwrap();
+    let refused = cable.a.within(|| XdpPort::open(&cable.a.interface(), JOB, 0)).err()?;
+    let is_privilege = refused.kind() == std::io::ErrorKind::PermissionDenied;
+    if is_privilege { Some(refused) } else { panic!("{refused}") }
 }
 
 /// A case that has not ended after this time, and none after it begun, ends everything.
@@ -618,6 +638,99 @@ fn many_selectors(kind: Kind) {
             hush(port);
         }
     }
+}
+
+fn packet_meets_xdp(_: Kind) {
+    for mtu in [1500, 9000] {
+        let cable = Cable::new(mtu).unwrap();
+        let (a, b) = (open(Packet, &cable.a, 0), open(Xdp, &cable.b, 0));
+        let mut pair = Pair { cable, a, b };
+        assert_eq!(pair.a.frame_max(), pair.b.frame_max());
+        let longest = pair.a.frame_max();
+        let lengths: Vec<_> = (SHORTEST..=longest).step_by(37).chain([longest]).collect();
+        pass(&mut pair.a, &mut pair.b, lengths.iter().copied());
+        pass(&mut pair.b, &mut pair.a, lengths.into_iter());
+    }
+}
+
+fn one_for_a_nic(_: Kind) {
+    let mut pair = pair(Xdp, 1500);
+    let host = pair.cable.b.clone();
+    let interface = host.interface();
+    let again = |selector| host.within(|| XdpPort::open(&interface, JOB, selector));
+    let id = host.within(|| XdpPort::owner(&interface)).unwrap().expect("a program is attached");
+    let refused = again(1).err().unwrap();
+    assert!(refused.to_string().contains(&format!("the NIC has another program of XDP (id {id};")), "{refused}");
+    works(&mut pair);
+    drop(pair.b);
+    assert_eq!(host.within(|| XdpPort::owner(&interface)).unwrap(), None);
+    pair.b = Box::new(again(0).unwrap());
+    works(&mut pair);
+}
+
+fn further_queues(_: Kind) {
+    const QUEUES: u32 = 10;
+    let cable = Cable::with_queues(1500, QUEUES).unwrap();
+    let mut pair = over(cable, Xdp);
+    works(&mut pair);
+    let Address::Ether { mac, selector } = pair.b.address() else { panic!("an address of raw Ethernet") };
+    let head = [&mac[..], &[2, 0, 0, 0, 0, 7, 0x88, 0xb5], &JOB.to_be_bytes(), &selector.to_be_bytes()].concat();
+    // What leaves a veth by a queue comes by the same one. The first eight are those of the port at this end.
+    let interface = pair.cable.a.interface();
+    let shape = Shape { chunk_bytes: 2048, receive: 4, spare: 0, send: 4 };
+    for queue in 8..QUEUES {
+        let mut stranger = pair.cable.a.within(|| Queue::open(interface.index, queue, shape, false, false)).unwrap();
+        assert!(stranger.put(&head, &frame(100, queue)));
+        stranger.push().unwrap();
+        let mut got = Vec::new();
+        while got.is_empty() {
+            pair.b.receive(&mut |bytes| got.push(bytes.to_vec()));
+        }
+        assert_eq!(got, [frame(100, queue)]);
+    }
+    works(&mut pair);
+}
+
+fn xdp_by_kernel(_: Kind) {
+    let cable = Cable::new(1500).unwrap();
+    let host = cable.b.clone();
+    for command in ["link add br0 type bridge", "link set e0 master br0", "link set br0 up"] {
+        host.ip(command).unwrap();
+    }
+    let bridge =
+        || host.within(|| hawser_os::interfaces::all().unwrap()).into_iter().find(|i| i.name == "br0").unwrap();
+    // It takes the kernel a moment to see the carrier.
+    while !bridge().flags.running {}
+    let b = host.within(|| XdpPort::open(&bridge(), JOB, 0).unwrap());
+    let manner = b.manner().unwrap();
+    assert!(manner.contains("the driver has no XDP") && manner.contains("with copies"), "{manner}");
+    let (a, b) = (open(Xdp, &cable.a, 0), Box::new(b) as Port);
+    let manner = a.manner().unwrap();
+    assert!(manner.contains("run by the driver, with copies, queues 0 to 1"), "{manner}");
+    let mut pair = Pair { cable, a, b };
+    // A bridge learns where others are by what it forwards.
+    let (to, mut came) = (pair.b.address(), false);
+    while !came {
+        pair.a.send(&to, &frame(40, 0)).unwrap();
+        pair.b.receive(&mut |_| came = true);
+    }
+    hush(&mut pair.b);
+    works(&mut pair);
+    pass(&mut pair.a, &mut pair.b, (SHORTEST..=1494).step_by(11));
+    pass(&mut pair.b, &mut pair.a, (SHORTEST..=1494).step_by(11));
+}
+
+fn others_pass(kind: Kind) {
+    let cable = Cable::new(1500).unwrap();
+    let mut raw = over(cable.clone(), Xdp);
+    let mut pair = over(cable, kind);
+    for _ in 0..3 {
+        works(&mut pair);
+        works(&mut raw);
+    }
+    let longest = pair.a.frame_max().min(9000);
+    pass(&mut pair.a, &mut pair.b, (SHORTEST..=longest).step_by(97));
+    works(&mut raw);
 }
 
 fn first_frames_wait(kind: Kind) {
