@@ -568,7 +568,7 @@ def test_a_nic_with_another_program_of_xdp_is_left_to_it_and_used_by_packet(make
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=GRACE_OF_LABS_S)
     told = lab.hosts[0].run(["mpiexec", "--info"], env=XDP).stdout
-    line = r"  xdp: tried by the first rank of this host, while all others use packet; frames of 1494 bytes, .*; a program run by the driver, with copies, "
+    line = r"  xdp: tried by the first rank of this host, while all others use packet; frames of 1494 bytes, .*; a program run by the kernel, with copies, on the first 1 of its queues"
     assert re.search(line, told) and "packet:" not in told, told
     assert programs_of_xdp(lab) == [{}, {}]
 

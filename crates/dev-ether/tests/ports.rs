@@ -8,14 +8,16 @@ use hawser_dev_ether::port::{
 };
 use hawser_dev_ether::rails::{self, Verdict, Wanted};
 use hawser_os::cable::{Cable, Host};
+use hawser_os::ebpf::redirect_if;
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::packet::Socket;
+use hawser_os::xdp::{Program, Sockets};
 use hawser_os::xsk::{Shape, Socket as Queue};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{IoSlice, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -70,7 +72,8 @@ fn main() {
         ("packet and xdp meet", &[Xdp], packet_meets_xdp),
         ("a nic has one port of xdp, and is free after it", &[Xdp], one_for_a_nic),
         ("frames of a queue without a socket come too", &[Xdp], further_queues),
-        ("without xdp in the driver the kernel runs the program", &[Xdp], xdp_by_kernel),
+        ("a driver may have no xdp", &[Xdp], no_xdp_in_driver),
+        ("a driver runs a program of xdp", &[Xdp], xdp_by_driver),
         ("other traffic passes by xdp", &[Udp4, Stream4], others_pass),
         ("decoys are told from rails", &[Packet], decoys),
     ];
@@ -691,7 +694,7 @@ fn further_queues(_: Kind) {
     works(&mut pair);
 }
 
-fn xdp_by_kernel(_: Kind) {
+fn no_xdp_in_driver(_: Kind) {
     let cable = Cable::new(1500).unwrap();
     let host = cable.b.clone();
     for command in ["link add br0 type bridge", "link set e0 master br0", "link set br0 up"] {
@@ -701,12 +704,12 @@ fn xdp_by_kernel(_: Kind) {
         || host.within(|| hawser_os::interfaces::all().unwrap()).into_iter().find(|i| i.name == "br0").unwrap();
     // It takes the kernel a moment to see the carrier.
     while !bridge().flags.running {}
-    let b = host.within(|| XdpPort::open(&bridge(), JOB, 0).unwrap());
-    let manner = b.manner().unwrap();
-    assert!(manner.contains("the driver has no XDP") && manner.contains("with copies"), "{manner}");
-    let (a, b) = (open(Xdp, &cable.a, 0), Box::new(b) as Port);
-    let manner = a.manner().unwrap();
-    assert!(manner.contains("run by the driver, with copies, queues 0 to 1"), "{manner}");
+    let b = host.within(|| Box::new(XdpPort::open(&bridge(), JOB, 0).unwrap()) as Port);
+    let a = open(Xdp, &cable.a, 0);
+    for (port, queues) in [(&a, 2), (&b, 1)] {
+        let expected = format!("a program run by the kernel, with copies, on the first {queues} of its queues");
+        assert_eq!(port.manner(), Some(expected));
+    }
     let mut pair = Pair { cable, a, b };
     // A bridge learns where others are by what it forwards.
     let (to, mut came) = (pair.b.address(), false);
@@ -718,6 +721,41 @@ fn xdp_by_kernel(_: Kind) {
     works(&mut pair);
     pass(&mut pair.a, &mut pair.b, (SHORTEST..=1494).step_by(11));
     pass(&mut pair.b, &mut pair.a, (SHORTEST..=1494).step_by(11));
+}
+
+/// As it would for zero-copy, which no veth has.
+fn xdp_by_driver(_: Kind) {
+    for mtu in [1500, 9000] {
+        let cable = Cable::new(mtu).unwrap();
+        let (mut a, host) = (open(Packet, &cable.a, 0), cable.b.clone());
+        let interface = host.interface();
+        let shape = |queue| Shape { chunk_bytes: 4096, receive: 16, spare: 0, send: if queue == 0 { 16 } else { 0 } };
+        let (_link, mut queues) = host.within(|| {
+            let sockets = Sockets::new(2).unwrap();
+            let program = Program::load(&redirect_if(14, &[(12, [0x88, 0xb5])], sockets.as_fd())).unwrap();
+            let link = program.attach(interface.index, true).unwrap();
+            assert!(Queue::open(interface.index, 0, shape(0), true, false).is_err(), "a veth has no zero-copy");
+            let queues = [0, 1].map(|queue| Queue::open(interface.index, queue, shape(queue), false, true).unwrap());
+            queues.iter().zip(0..).for_each(|(queue, nth)| sockets.set(nth, queue.as_fd()).unwrap());
+            (link, queues)
+        });
+        let Address::Ether { mac, selector } = a.address() else { panic!("an address of raw Ethernet") };
+        let to = Address::Ether { mac: interface.mac.unwrap(), selector: 0 };
+        let head =
+            [&mac[..], &interface.mac.unwrap(), &[0x88, 0xb5], &JOB.to_be_bytes(), &selector.to_be_bytes()].concat();
+        for len in (SHORTEST..=a.frame_max()).step_by(61) {
+            let sent = frame(len, 1);
+            a.send(&to, &sent).unwrap();
+            let mut got = Vec::new();
+            while got.is_empty() {
+                queues.iter_mut().for_each(|queue| _ = queue.receive(16, |bytes| got.push(bytes[20..].to_vec())));
+            }
+            assert_eq!(got, std::slice::from_ref(&sent));
+            assert!(queues[0].put(&head, &sent));
+            queues[0].push().unwrap();
+            while a.receive(&mut |bytes| assert_eq!(bytes, sent)) == 0 {}
+        }
+    }
 }
 
 fn others_pass(kind: Kind) {

@@ -160,12 +160,10 @@ impl Program {
         Ok(test.result)
     }
 
-    /// Attaches it where the driver has XDP itself, else in front of the kernel's own stack.
-    pub fn attach(&self, interface: u32) -> io::Result<Link> {
-        let by = |flags| self.attach_by(interface, flags);
-        let native = by(BY_DRIVER).map(|fd| Link { _fd: fd, native: true });
-        let attached = native.or_else(|_| by(BY_KERNEL).map(|fd| Link { _fd: fd, native: false }));
-        attached.during(|| format!("attaching a program of XDP to interface {interface}"))
+    /// Attaches it: the driver runs it, or the kernel in front of its own stack, which every driver can be had with.
+    pub fn attach(&self, interface: u32, native: bool) -> io::Result<Link> {
+        let fd = self.attach_by(interface, if native { BY_DRIVER } else { BY_KERNEL });
+        fd.map(|fd| Link { _fd: fd, native }).during(|| format!("attaching a program of XDP to interface {interface}"))
     }
 
     fn attach_by(&self, interface: u32, flags: u32) -> io::Result<OwnedFd> {

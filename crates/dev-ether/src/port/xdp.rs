@@ -62,10 +62,11 @@ impl XdpPort {
         let Address::Ether { mac, .. } = packet.address() else { unreachable!("a port of raw Ethernet") };
         let head = head(mac, mac, job, selector);
         let sockets = Sockets::new(QUEUES)?;
-        // The sockets come after the program: until then frames pass to the packet socket.
         let program = Program::load(&redirect_if(HEAD, &ours(&head), sockets.as_fd()))?;
-        let link = program.attach(interface.index)?;
-        let queues = queues(interface, &link, &sockets)?;
+        let opened = with_zero_copy(interface, &program).or_else(|_| with_copies(interface, &program));
+        let (link, queues) = opened.during(|| format!("opening a port on {}", interface.name))?;
+        // Until now frames passed to the packet socket.
+        queues.iter().zip(0..).try_for_each(|(queue, nth)| sockets.set(nth, queue.as_fd()))?;
         let mut epoll = Epoll::new()?;
         epoll.add(packet.as_fd(), 0, Interest::Read)?;
         queues.iter().try_for_each(|queue| epoll.add(queue.as_fd(), 0, Interest::Read))?;
@@ -157,9 +158,8 @@ impl FramePort for XdpPort {
     }
 
     fn manner(&self) -> Option<String> {
-        let by = if self.link.is_native() { "the driver" } else { "the kernel, for the driver has no XDP" };
-        let how = if self.queues[0].is_zero_copy() { "zero-copy" } else { "with copies" };
-        Some(format!("a program run by {by}, {how}, queues 0 to {}", self.queues.len() - 1))
+        let by = if self.link.is_native() { "the driver, without copies" } else { "the kernel, with copies" };
+        Some(format!("a program run by {by}, on the first {} of its queues", self.queues.len()))
     }
 }
 
@@ -179,23 +179,28 @@ fn ours(head: &[u8; HEAD]) -> Vec<(usize, [u8; 2])> {
     halves.map(|at| (at, [head[at], head[at + 1]])).collect()
 }
 
-/// The NIC's queues: the first one with zero-copy, or those that there are, with copies.
-fn queues(interface: &Interface, link: &Link, sockets: &Sockets) -> io::Result<Vec<Socket>> {
+/// The first of the NIC's queues, which it fills itself, and a program that its driver runs.
+fn with_zero_copy(interface: &Interface, program: &Program) -> io::Result<(Link, Vec<Socket>)> {
+    // First, since it shows that the driver can: one that cannot is left as it is.
+    let queue = queue(interface, 0, true)?;
+    Ok((program.attach(interface.index, true)?, vec![queue]))
+}
+
+/// All of the NIC's queues that there are, and a program that the kernel runs. A driver may run one and have no zero-copy, but nothing is
+/// gained by it that was worth what it costs: of a veth it takes the peer's segmentation offload, and three quarters of TCP's rate
+/// (docs/performance.md).
+fn with_copies(interface: &Interface, program: &Program) -> io::Result<(Link, Vec<Socket>)> {
+    let link = program.attach(interface.index, false)?;
+    let mut queues = vec![queue(interface, 0, false)?];
+    queues.extend((1..QUEUES).map_while(|nth| queue(interface, nth, false).ok()));
+    Ok((link, queues))
+}
+
+fn queue(interface: &Interface, nth: u32, zero_copy: bool) -> io::Result<Socket> {
+    let (spare, send) = (if zero_copy { SPARE } else { 0 }, if nth == 0 { CHUNKS } else { 0 });
+    let shape = Shape { chunk_bytes: chunk(interface), receive: CHUNKS, spare, send };
     let in_parts = longest(interface) > xsk::one_chunk(chunk(interface));
-    let open = |queue: u32, zero_copy: bool| {
-        let (spare, send) = (if zero_copy { SPARE } else { 0 }, if queue == 0 { CHUNKS } else { 0 });
-        let shape = Shape { chunk_bytes: chunk(interface), receive: CHUNKS, spare, send };
-        let socket = Socket::open(interface.index, queue, shape, zero_copy, in_parts)?;
-        sockets.set(queue, socket.as_fd())?;
-        Ok(socket)
-    };
-    let doing = || format!("opening a port on {}", interface.name);
-    if let Some(Ok(socket)) = link.is_native().then(|| open(0, true)) {
-        return Ok(vec![socket]);
-    }
-    let mut all = vec![open(0, false).during(doing)?];
-    all.extend((1..QUEUES).map_while(|queue| open(queue, false).ok()));
-    Ok(all)
+    Socket::open(interface.index, nth, shape, zero_copy, in_parts)
 }
 
 /// Bytes of the longest frame that comes, Ethernet's header included.
