@@ -169,9 +169,8 @@ impl Socket {
         let Some(sending) = &mut self.sending else { return false };
         let (chunk, total) = (self.chunk_bytes as usize, head.len() + body.len());
         let parts = total.div_ceil(chunk);
-        if sending.free.len() < parts {
-            sending.collect();
-        }
+        // At once: the chunk that was sent last is still in the cache.
+        sending.collect();
         if sending.free.len() < parts || sending.out.room() < parts {
             return false;
         }
@@ -237,6 +236,9 @@ impl Sending {
     /// Takes back the chunks of what was sent.
     fn collect(&mut self) {
         let ready = self.sent.ready();
+        if ready == 0 {
+            return;
+        }
         (0..ready).for_each(|_| self.free.push(self.sent.next_address()));
         self.sent.release();
     }
