@@ -1,5 +1,5 @@
-//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP and one for TCP with
-//! each family of addresses.
+//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed (packet, or xdp if that is asked for and can be
+//! had), and one for UDP and one for TCP with each family of addresses.
 //!
 //! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
 

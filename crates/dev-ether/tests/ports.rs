@@ -644,7 +644,8 @@ fn many_selectors(kind: Kind) {
 }
 
 fn packet_meets_xdp(_: Kind) {
-    for mtu in [1500, 9000] {
+    // Frames of one short chunk, of one long one, of several.
+    for mtu in [1500, 3800, 9000] {
         let cable = Cable::new(mtu).unwrap();
         let (a, b) = (open(Packet, &cable.a, 0), open(Xdp, &cable.b, 0));
         let mut pair = Pair { cable, a, b };

@@ -188,7 +188,7 @@ fn with_zero_copy(interface: &Interface, program: &Program) -> io::Result<(Link,
 
 /// All of the NIC's queues that there are, and a program that the kernel runs. A driver may run one and have no zero-copy, but nothing is
 /// gained by it that was worth what it costs: of a veth it takes the peer's segmentation offload, and three quarters of TCP's rate
-/// (docs/performance.md).
+/// (docs/measuring.md).
 fn with_copies(interface: &Interface, program: &Program) -> io::Result<(Link, Vec<Socket>)> {
     let link = program.attach(interface.index, false)?;
     let mut queues = vec![queue(interface, 0, false)?];
