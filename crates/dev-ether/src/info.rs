@@ -55,7 +55,7 @@ fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(us
     } else {
         unasked(&rail.interface)
     };
-    each.fold(heading + &offloads + &unasked, |text, line| text + &line)
+    each.fold(heading + &offloads, |text, line| text + &line) + &unasked
 }
 
 /// Of xdp, where it is not asked for.

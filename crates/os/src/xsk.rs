@@ -27,8 +27,9 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Places for them, and as many again: else each would be written in the cache line that the kernel reads next.
     fn fill(&self) -> u32 {
-        (self.receive + self.spare).next_power_of_two()
+        2 * (self.receive + self.spare).next_power_of_two()
     }
 
     fn chunks(&self) -> u32 {
