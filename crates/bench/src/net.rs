@@ -108,7 +108,13 @@ struct Sleep {
 impl Sleep {
     fn on(port: &dyn FramePort) -> io::Result<Sleep> {
         let mut epoll = Epoll::new()?;
-        epoll.add(port.as_fd(), 0, Interest::Read)?;
+        let mut added = Ok(());
+        port.descriptors(&mut |fd| {
+            if added.is_ok() {
+                added = epoll.add(fd, 0, Interest::Read);
+            }
+        });
+        added?;
         Ok(Sleep { epoll, events: Vec::new() })
     }
 

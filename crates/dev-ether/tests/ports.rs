@@ -167,8 +167,8 @@ impl<P: FramePort> FramePort for Resident<P> {
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         self.port.receive(take)
     }
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.port.as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        self.port.descriptors(each);
     }
     fn missed(&mut self) -> Missed {
         self.port.missed()
@@ -344,7 +344,7 @@ fn a_full_buffer(kind: Kind) {
 fn reports(port: &Port, wait_ms: u64) -> bool {
     let mut epoll = Epoll::new().unwrap();
     let mut events = Vec::new();
-    epoll.add(port.as_fd(), 1, Interest::Read).unwrap();
+    port.descriptors(&mut |fd| epoll.add(fd, 1, Interest::Read).unwrap());
     epoll.wait(&mut events, Some(wait_ms)).unwrap();
     !events.is_empty()
 }

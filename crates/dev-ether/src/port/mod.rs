@@ -62,8 +62,9 @@ pub trait FramePort: Send {
         None
     }
 
-    /// What to sleep on: readable when `receive` has something to do.
-    fn as_fd(&self) -> BorrowedFd<'_>;
+    /// What to sleep on: one of them is readable when `receive` has something to do. (One set of several would be told of each frame
+    /// twice.)
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>));
 
     /// What came and was never handed over, so far. A system call: to be asked now and then.
     fn missed(&mut self) -> Missed;

@@ -167,8 +167,8 @@ impl FramePort for PacketPort {
         count
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.ring.socket().as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.ring.socket().as_fd());
     }
 
     fn missed(&mut self) -> Missed {

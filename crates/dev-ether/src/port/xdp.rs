@@ -9,7 +9,6 @@ use super::packet::{ETHER_TYPE, HEAD, JOB, PacketPort, SELECTOR, SOURCE, TYPE};
 use super::{Address, FOREIGN_KIND, FramePort, Missed, Refused};
 use hawser_os::During;
 use hawser_os::ebpf::redirect_if;
-use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::interfaces::Interface;
 use hawser_os::xdp::{self, Link, Program, Sockets};
 use hawser_os::xsk::{self, Shape, Socket};
@@ -37,8 +36,6 @@ pub struct XdpPort {
     /// Of each queue, from 0 on; the first one sends.
     queues: Vec<Socket>,
     packet: PacketPort,
-    /// All of them, to sleep on.
-    epoll: Epoll,
     /// What was put goes out later, or never: the NIC is down.
     stuck: bool,
     /// Something was put that the NIC had no room for.
@@ -67,12 +64,9 @@ impl XdpPort {
         let (link, queues) = opened.during(|| format!("opening a port on {}", interface.name))?;
         // Until now frames passed to the packet socket.
         queues.iter().zip(0..).try_for_each(|(queue, nth)| sockets.set(nth, queue.as_fd()))?;
-        let mut epoll = Epoll::new()?;
-        epoll.add(packet.as_fd(), 0, Interest::Read)?;
-        queues.iter().try_for_each(|queue| epoll.add(queue.as_fd(), 0, Interest::Read))?;
         let parts = longest(interface).div_ceil(xsk::one_chunk(chunk(interface)));
         let room = CHUNKS as usize / parts * packet.frame_max();
-        Ok(XdpPort { link, queues, packet, epoll, stuck: false, waiting: false, room, head })
+        Ok(XdpPort { link, queues, packet, stuck: false, waiting: false, room, head })
     }
 
     /// Addresses the header; refuses what cannot be sent.
@@ -142,8 +136,9 @@ impl FramePort for XdpPort {
         count + self.packet.receive(take)
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        self.packet.descriptors(each);
+        self.queues.iter().for_each(|queue| each(queue.as_fd()));
     }
 
     fn missed(&mut self) -> Missed {
