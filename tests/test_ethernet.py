@@ -1,6 +1,7 @@
 """MPI between hosts over Ethernet, in a lab: programs that check all their data, by every port, on good and bad networks."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -22,8 +23,25 @@ from test_mpi4py import ALONE, MODULES, PYTHON, SOURCE, SUITE, results
 from test_programs import WAYS
 
 PORTS = ["", "packet", "packet-udp", "udp", "stream"]
+# Those with the one that has to be asked for, and may be refused here.
+ALL_PORTS = [*PORTS, "xdp"]
 # How long a network is away, and the CPU time of which a rank that waits for it stays below.
 OUTAGE_S, OUTAGE_CPU_MS = 1.0, 300
+
+
+REFUSALS = []
+
+
+@pytest.fixture(autouse=True)
+def without_xdp_nothing_is_tested_of_it(request):
+    """It takes CAP_BPF, and not that of a namespace of users."""
+    if "xdp" not in str(getattr(request.node, "callspec", "")) + request.node.name:
+        return
+    if not REFUSALS:
+        told = request.getfixturevalue("make")(hosts=1).hosts[0].run(["mpiexec", "--info"], env={"HAWSER_PORT": "xdp", "HAWSER_RAILS": "eth0"})
+        REFUSALS.append(re.search(r" xdp: cannot be used: (.*)", told.stdout))
+    if REFUSALS[0]:
+        pytest.skip(f"not tested, there is no xdp: {REFUSALS[0][1]}")
 
 
 def finished(lab, *words, env=None):
@@ -36,7 +54,7 @@ def finished(lab, *words, env=None):
     return out
 
 
-@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("port", ALL_PORTS)
 def test_random_messages_and_collectives_between_hosts(make, build, abi, port):
     """Two ranks a host: some pairs by shared memory, some by the network."""
     lab = make(hosts=2)
@@ -120,7 +138,7 @@ def test_the_rails_that_are_named_are_used_alone(make, build, rails, used):
 
 
 @pytest.mark.parametrize("fault", ["loss", "corrupt", "duplicate", "reorder"])
-@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("port", ALL_PORTS)
 def test_a_bad_network_changes_nothing_but_speed(make, build, port, fault):
     lab = make(hosts=2, **{fault: 0.01})
     finished(lab, "-ppn", "1", build("random.c"), "3", "40", env={"HAWSER_PORT": port})
@@ -153,7 +171,7 @@ def switched(nic, way):
         await_links(nic.host.pid, [nic.name])
 
 
-@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("port", ALL_PORTS)
 def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, build, port):
     lab = make(hosts=2)
     nics = lab.nics()
@@ -182,7 +200,7 @@ def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, bu
     assert all(int(ms) < OUTAGE_CPU_MS for ms in used), out
 
 
-@pytest.mark.parametrize("port", [*PORTS, "packet,stream"])
+@pytest.mark.parametrize("port", [*ALL_PORTS, "packet,stream"])
 def test_with_one_of_two_rails_gone_the_job_goes_on(make, build, port):
     lab = make(hosts=2, nics=2)
     with mpiexec(lab, "-genv", "HAWSER_PORT", port, build("outage.c"), stdin=subprocess.PIPE) as job:
@@ -273,7 +291,7 @@ FULL = "40000-40001"
 @pytest.mark.parametrize("name, value, told", [
     ("HAWSER_RAILS", "nosuch0,10.9.0.0/16", r"HAWSER_RAILS=nosuch0,10.9.0.0/16 names none of this host's interfaces or "
                                             r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
-    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of packet, packet-udp, udp and stream; unset it"),
+    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of xdp, packet, packet-udp, udp and stream; unset it"),
     ("HAWSER_CRC", "maybe", r"HAWSER_CRC=maybe is not one of auto, on, off; unset it for the default"),
     ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
     ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
@@ -565,6 +583,80 @@ def test_who_asks_for_raw_frames_without_cap_net_raw_is_told(make, build):
     told = lab.hosts[0].run([*WITHOUT_RAW, "mpiexec", "--info"]).stdout
     packet = r"packet(-udp over \S+)?: cannot be used: .*needs CAP_NET_RAW.*"
     assert re.search(rf"eth0: a rail.*\n +offloads: .*(\n +{packet}){{3}}\n +udp over 10.77.0.1: tried for bulk", told), told
+
+
+def programs_of_xdp(lab):
+    """Of each host the number of the program on each of its NICs that has one."""
+    def of(host):
+        links = json.loads(done(started([*in_network_of(host.pid), "ip", "-json", "-details", "link"])))
+        return {link["ifname"]: link["xdp"]["prog"]["id"] for link in links if "xdp" in link}
+    return [of(host) for host in lab.hosts]
+
+
+XDP = {"HAWSER_PORT": "xdp", "HAWSER_RAILS": "eth0"}
+
+
+@pytest.mark.parametrize("ports", [("xdp", "packet"), ("packet", "xdp"), ("xdp", "xdp"), ("udp,xdp,stream", "")])
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_xdp_at_one_end_and_packet_at_the_other(make, build, ports, mtu):
+    words = [["-n", "1", "-env", "HAWSER_PORT", port, build("random.c"), "7", "40"] for port in ports]
+    finished(make(hosts=2, mtu=mtu), *words[0], ":", *words[1])
+
+
+def test_a_rank_that_comes_back_takes_its_nic_again(make, build):
+    finished(make(hosts=2), "-ppn", "2", build("sessions.c"), "again", env=XDP)
+
+
+def test_with_a_killed_rank_its_program_of_xdp_is_gone(make, build):
+    """Nobody has time to take it off the NIC."""
+    lab = make(hosts=2)
+    with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", "xdp"], build("endless.c")) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        here = programs_of_xdp(lab)
+        assert all("eth0" in of_host for of_host in here), here
+        for pid, words in programs(lab).items():
+            if "endless" in words[0]:
+                os.kill(pid, signal.SIGKILL)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode != 0
+    eventually(lambda: programs_of_xdp(lab) == [{}, {}])
+
+
+def test_a_nic_with_another_program_of_xdp_is_left_to_it_and_used_by_packet(make, build):
+    """The other one is another job's."""
+    lab = make(hosts=2)
+    with mpiexec(lab, "-ppn", "1", "-genv", "HAWSER_RAILS", "eth0", "-genv", "HAWSER_PORT", "xdp", build("endless.c")) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        before = programs_of_xdp(lab)
+        ids = [of_host["eth0"] for of_host in before]
+        with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_RAILS", "eth0", "-genv", "HAWSER_PORT", "xdp", build("random.c"), "4", "20") as second:
+            out, err = second.communicate(timeout=GRACE_OF_LABS_S + 60)
+        reason = "packet takes the place of eth0 by xdp: the NIC has another program of XDP (id {0}; `bpftool prog show id {0}` tells whose)"
+        expected = [f"hawser: on host node{n}: {reason.format(id)}" for n, id in enumerate(ids)]
+        assert (second.returncode, out, sorted(err.splitlines())) == (0, "", expected), (out, err)
+        assert programs_of_xdp(lab) == before
+        told = lab.hosts[0].run(["mpiexec", "--info"]).stdout
+        assert f"xdp: not tried, for HAWSER_PORT does not ask for it; the NIC has another program of XDP (id {ids[0]})" in told, told
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    told = lab.hosts[0].run(["mpiexec", "--info"], env=XDP).stdout
+    line = r"  xdp: tried by the first rank of this host, while all others use packet; frames of 1494 bytes, .*; a program run by the kernel, with copies, on the first 1 of its queues"
+    assert re.search(line, told) and "packet:" not in told, told
+    assert programs_of_xdp(lab) == [{}, {}]
+
+
+# Who may use raw frames and not attach a program: root of a container by Docker's default.
+WITHOUT_BPF = ["setpriv", "--bounding-set=-bpf,-sys_admin,-net_admin", "--inh-caps=-bpf,-sys_admin,-net_admin"]
+
+
+def test_who_asks_for_xdp_without_cap_bpf_is_told_and_gets_packet(make, build):
+    lab = make(hosts=2)
+    with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", "xdp", "-genv", "HAWSER_RAILS", "eth0"], *WITHOUT_BPF, build("random.c"), "4", "20") as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    line = r"hawser: on host node\d: packet takes the place of eth0 by xdp: .*needs CAP_BPF and CAP_NET_ADMIN.*: Operation not permitted.*\n"
+    assert (job.returncode, out) == (0, "") and re.fullmatch(line * 2, err), (out, err)
+    told = lab.hosts[0].run([*WITHOUT_BPF, "mpiexec", "--info"], env=XDP).stdout
+    assert re.search(r"\n +xdp: cannot be used: .*needs CAP_BPF.*\n +packet: tried; ", told), told
 
 
 ALL_OF_IMB = [[name] for name in SINGLE + PARALLEL + COLLECTIVE]

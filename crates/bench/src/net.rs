@@ -12,7 +12,9 @@ mod pingpong;
 pub use far::run as far;
 pub use near::run as near;
 
-use hawser_dev_ether::port::{Address, FramePort, Member, PacketPort, PacketUdpPort, PortRange, StreamPort, UdpPort};
+use hawser_dev_ether::port::{
+    Address, FramePort, Member, PacketPort, PacketUdpPort, PortRange, StreamPort, UdpPort, XdpPort,
+};
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
@@ -29,6 +31,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Packet,
+    Xdp,
     /// All ranks' sockets in one group.
     PacketGroup,
     PacketUdp {
@@ -44,6 +47,7 @@ enum Way {
 
 pub const ROWS: &[Row] = &[
     Row { name: "packet", ranks: 1, way: Way::Packet },
+    Row { name: "xdp", ranks: 1, way: Way::Xdp },
     Row { name: "packet-udp", ranks: 1, way: Way::PacketUdp { v6: false } },
     Row { name: "packet-udp-v6", ranks: 1, way: Way::PacketUdp { v6: true } },
     Row { name: "udp", ranks: 1, way: Way::Udp { v6: false } },
@@ -75,6 +79,7 @@ impl Row {
                 };
                 (0..ranks).map(open).collect()
             }
+            Way::Xdp => Ok(vec![Box::new(XdpPort::open(&interface, JOB, 0)?)]),
             Way::PacketGroup => {
                 let members = Member::group(&interface, JOB, ranks)?;
                 members.into_iter().zip(0..).map(|(member, selector)| packet(member, selector)).collect()
@@ -114,7 +119,13 @@ struct Sleep {
 impl Sleep {
     fn on(port: &dyn FramePort) -> io::Result<Sleep> {
         let mut epoll = Epoll::new()?;
-        epoll.add(port.as_fd(), 0, Interest::Read)?;
+        let mut added = Ok(());
+        port.descriptors(&mut |fd| {
+            if added.is_ok() {
+                added = epoll.add(fd, 0, Interest::Read);
+            }
+        });
+        added?;
         Ok(Sleep { epoll, events: Vec::new() })
     }
 

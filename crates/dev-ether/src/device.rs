@@ -177,7 +177,7 @@ impl Device for EtherDevice {
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
-        lock(&self.state).ends.ports.iter().for_each(|port| each(port.as_fd()));
+        lock(&self.state).ends.ports.iter().for_each(|port| port.descriptors(each));
     }
 
     fn before_sleep(&self) -> Option<u64> {

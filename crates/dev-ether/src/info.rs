@@ -4,6 +4,7 @@
 //! Before it: `node`; after it: `survey`.
 
 use crate::open::{Who, ranked};
+use crate::port::XdpPort;
 use crate::survey::{Attempt, Found, survey};
 use crate::wishes::{Method, Wishes};
 use hawser_os::interfaces::Interface;
@@ -27,7 +28,10 @@ const OFFLOADS: [&str; 10] = [
 /// Lines, each with its end.
 pub fn describe(wishes: &Wishes) -> String {
     let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
-    match survey(wishes, &Method::ALL, &who) {
+    // A program on the NIC would be felt by all that goes by it.
+    let asked = |method: &Method| *method != Method::Xdp || wishes.methods.contains(method);
+    let methods: Vec<_> = Method::ALL.into_iter().filter(asked).collect();
+    match survey(wishes, &methods, &who) {
         Ok(found) => {
             let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
             let strays = strays.map(|text| format!("  {text}\n"));
@@ -46,7 +50,19 @@ fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(us
     let heading = format!("  {}: {} ({})\n", rail.interface.name, rail.verdict.text(), facts(&rail.interface));
     let offloads = if attempts.is_empty() { String::new() } else { offloads(&rail.interface.name) };
     let each = attempts.iter().enumerate().map(|(at, attempt)| line(attempt, wishes, has_room(at)));
-    each.fold(heading + &offloads, |text, line| text + &line)
+    let unasked = if attempts.is_empty() || wishes.methods.contains(&Method::Xdp) {
+        String::new()
+    } else {
+        unasked(&rail.interface)
+    };
+    each.fold(heading + &offloads, |text, line| text + &line) + &unasked
+}
+
+/// Of xdp, where it is not asked for.
+fn unasked(interface: &Interface) -> String {
+    let owner = XdpPort::owner(interface).ok().flatten();
+    let owner = owner.map_or_else(String::new, |id| format!("; the NIC has another program of XDP (id {id})"));
+    format!("    xdp: not tried, for HAWSER_PORT does not ask for it{owner}\n")
 }
 
 fn offloads(name: &str) -> String {
@@ -81,15 +97,23 @@ fn line(attempt: &Attempt, wishes: &Wishes, has_room: bool) -> String {
         _ if !has_room => "left out, for a rank has no room for so many ports: name the rails to use in HAWSER_RAILS",
         (false, _) => "can be used, but HAWSER_PORT does not ask for it",
         (true, true) => "tried with hosts that have no IPv4",
+        (true, false) if attempt.method == Method::Xdp => {
+            "tried by the first rank of this host, while all others use packet"
+        }
         (true, false) if wishes.named => "tried",
         (true, false) => match attempt.method {
-            Method::Packet => "tried for short messages",
+            Method::Xdp | Method::Packet => "tried for short messages",
             Method::PacketUdp => "kept for short messages where packet is not answered",
             Method::Udp => "tried for bulk, and for short messages where nothing shorter passes",
             Method::Stream => "kept for bulk where it measures better than udp, and for where nothing else passes",
         },
     };
-    format!("    {name}{by}: {choice}; frames of {} bytes, room for {} KiB\n", port.frame_max(), port.room() >> 10)
+    let manner = port.manner().map_or_else(String::new, |manner| format!("; {manner}"));
+    format!(
+        "    {name}{by}: {choice}; frames of {} bytes, room for {} KiB{manner}\n",
+        port.frame_max(),
+        port.room() >> 10
+    )
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and one for UDP, one for UDP by raw frames,
-//! where they are allowed, and one for TCP with each family of addresses.
+//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed (packet, or xdp if that is asked for and can be
+//! had), and with each family of addresses one for UDP, one for UDP by raw frames, where they are allowed, and one for TCP.
 //!
 //! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
 
@@ -37,9 +37,10 @@ pub fn ports(who: &Who) -> Result<Vec<Opened>> {
     let found = survey(&wishes, &wishes.methods, who)?;
     let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
     let left_out = left_out(&found, &wishes);
+    let replaced: Vec<_> = found.iter().filter_map(replaced).collect();
     let ports = choose(found, &wishes)?;
     // One line a host, as Open MPI has it for btl_tcp_if_include: hosts of one job may differ in their interfaces' names.
-    for text in strays.into_iter().chain(left_out).filter(|_| who.local_rank == 0) {
+    for text in strays.into_iter().chain(left_out).chain(replaced).filter(|_| who.local_rank == 0) {
         eprintln!("hawser: on host {}: {text}", hawser_os::host::name());
     }
     Ok(ports)
@@ -91,6 +92,17 @@ fn left_out(found: &[Found], wishes: &Wishes) -> Option<String> {
     })
 }
 
+/// That packet has to do for xdp on a rail, and why.
+fn replaced(found: &Found) -> Option<String> {
+    let xdp = found.attempts.iter().find(|attempt| attempt.method == Method::Xdp)?;
+    let error = xdp.made.as_ref().err()?;
+    Some(format!(
+        "{} takes the place of {}: {error}",
+        Method::Packet.name(),
+        name(&found.rail.interface.name, Method::Xdp)
+    ))
+}
+
 fn name(interface: &str, method: Method) -> String {
     format!("{interface} by {}", method.name())
 }
@@ -102,7 +114,7 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
         return Err(Error::new(Class::Other, error.to_string()));
     }
     let (places, fits) = ranked(&found, wishes);
-    let lacks = |method: Method| places.iter().all(|&(rail, at)| found[rail].attempts[at].method != method);
+    let lacks = |method: Method| places.iter().all(|&(rail, at)| !found[rail].attempts[at].method.serves_as(method));
     if let Some(method) = wishes.methods.iter().find(|method| wishes.named && lacks(**method)) {
         let text = format!("HAWSER_PORT names {}, which no rail of this host has: {told}", method.name());
         return Err(Error::new(Class::Other, text));

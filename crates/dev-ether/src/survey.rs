@@ -4,7 +4,7 @@
 //! Before it: `open` and `info`; after it: `rails`, `port`.
 
 use crate::open::Who;
-use crate::port::{FramePort, PacketPort, PacketUdpPort, StreamPort, UdpPort};
+use crate::port::{FramePort, PacketPort, PacketUdpPort, StreamPort, UdpPort, XdpPort};
 use crate::rails::{self, Rail, Verdict, Wanted};
 use crate::wishes::{Method, Wishes};
 use hawser_base::{Class, Error, Result};
@@ -34,10 +34,15 @@ pub struct Found {
 /// Looks at all interfaces and tries `methods` on each rail.
 pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Found>> {
     let found = |rail: Rail| {
-        let is_rail = rail.verdict == Verdict::Rail;
-        let tried =
-            methods.iter().filter(|_| is_rail).flat_map(|&method| attempts(&rail.interface, method, wishes, who));
-        Found { attempts: tried.collect(), rail }
+        let mut tried: Vec<Attempt> = Vec::new();
+        for &method in methods.iter().filter(|_| rail.verdict == Verdict::Rail) {
+            // Where the NIC's queues are ours, packet has nothing to add.
+            let has_xdp = tried.iter().any(|attempt| attempt.method == Method::Xdp && attempt.made.is_ok());
+            if !(has_xdp && method == Method::Packet) {
+                tried.extend(attempts(&rail.interface, method, wishes, who));
+            }
+        }
+        Found { attempts: tried, rail }
     };
     Ok(settled_rails(wishes)?.into_iter().map(found).collect())
 }
@@ -63,6 +68,14 @@ fn settled_rails(wishes: &Wishes) -> Result<Vec<Rail>> {
 }
 
 fn attempts(interface: &Interface, method: Method, wishes: &Wishes, who: &Who) -> Vec<Attempt> {
+    if method == Method::Xdp {
+        // Frames of an EtherType that NICs do not know all come by one queue, which one rank can own: the first of the host.
+        if who.local_rank != 0 {
+            return Vec::new();
+        }
+        let made = XdpPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _);
+        return vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }];
+    }
     if method == Method::Packet {
         let made = PacketPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _);
         return vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }];

@@ -165,8 +165,8 @@ mod tests {
         fn receive(&mut self, _: &mut dyn FnMut(&[u8])) -> usize {
             0
         }
-        fn as_fd(&self) -> BorrowedFd<'_> {
-            self.fd.as_fd()
+        fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+            each(self.fd.as_fd());
         }
         fn missed(&mut self) -> Missed {
             Missed::default()

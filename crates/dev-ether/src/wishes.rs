@@ -13,9 +13,10 @@ pub static PORT: Param = Param {
     name: "HAWSER_PORT",
     kind: Kind::Text,
     default: "",
-    help: "how ranks of different hosts reach each other: packet (raw Ethernet), packet-udp (raw frames of UDP), udp, stream (TCP), or \
-           several of them with commas; empty: packet where that is permitted, packet-udp instead where packet is not answered, \
-           udp, and for bulk stream where it measures better",
+    help: "how ranks of different hosts reach each other: packet (raw Ethernet), packet-udp (raw frames of UDP), udp, stream (TCP), xdp \
+           (raw Ethernet past the kernel's stack, for the first rank of a host; packet for all others), or several of them with commas; \
+           empty: packet where that is permitted, packet-udp instead where packet is not answered, udp, and for bulk stream where it \
+           measures better",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: Read::AtStart,
@@ -38,6 +39,7 @@ pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC];
 /// A way to carry frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
+    Xdp,
     Packet,
     PacketUdp,
     Udp,
@@ -45,11 +47,13 @@ pub enum Method {
 }
 
 impl Method {
-    pub const ALL: [Method; 4] = [Method::Packet, Method::PacketUdp, Method::Udp, Method::Stream];
+    /// In the order in which they are tried: xdp, whose stand-in packet is, before that.
+    pub const ALL: [Method; 5] = [Method::Xdp, Method::Packet, Method::PacketUdp, Method::Udp, Method::Stream];
 
     /// As in HAWSER_PORT.
     pub fn name(self) -> &'static str {
         match self {
+            Method::Xdp => "xdp",
             Method::Packet => "packet",
             Method::PacketUdp => "packet-udp",
             Method::Udp => "udp",
@@ -59,11 +63,17 @@ impl Method {
 
     fn grade(self) -> Grade {
         match self {
-            Method::Packet => Grade::Quick,
+            Method::Xdp | Method::Packet => Grade::Quick,
             Method::PacketUdp => Grade::QuickEnough,
             Method::Udp => Grade::Bulk,
             Method::Stream => Grade::BulkAlone,
         }
+    }
+
+    /// Whether this one does where the other is asked for: xdp and packet are one on the wire.
+    pub fn serves_as(self, other: Method) -> bool {
+        let raw = |method| matches!(method, Method::Xdp | Method::Packet);
+        self == other || raw(self) && raw(other)
     }
 
     /// Whether payloads get a CRC32C (docs/protocol.md, P6), by HAWSER_CRC.
@@ -71,7 +81,7 @@ impl Method {
         Ok(match CRC.choice()? {
             "on" => true,
             "off" => false,
-            _ => matches!(self, Method::Packet | Method::PacketUdp),
+            _ => self.serves_as(Method::Packet) || self == Method::PacketUdp,
         })
     }
 }
@@ -119,11 +129,16 @@ fn methods(text: &str) -> Result<(Vec<Method>, bool)> {
     let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if let Some(wrong) = words.iter().find(|word| Method::ALL.iter().all(|method| method.name() != **word)) {
         let text = format!(
-            "HAWSER_PORT={text}: {wrong} is none of packet, packet-udp, udp and stream; unset it for all of them"
+            "HAWSER_PORT={text}: {wrong} is none of xdp, packet, packet-udp, udp and stream; unset it for the last four"
         );
         return Err(Error::new(Class::Arg, text));
     }
-    let wanted = |method: &Method| words.is_empty() || words.contains(&method.name());
+    // What a program on the NIC costs TCP is not known before, so xdp has to be asked for; packet is had wherever it cannot be.
+    let wanted = |method: &Method| match method {
+        Method::Xdp => words.contains(&method.name()),
+        Method::Packet => words.is_empty() || words.contains(&method.name()) || words.contains(&Method::Xdp.name()),
+        _ => words.is_empty() || words.contains(&method.name()),
+    };
     Ok((Method::ALL.into_iter().filter(wanted).collect(), !words.is_empty()))
 }
 
@@ -142,7 +157,9 @@ mod tests {
         assert_eq!(methods("").unwrap(), (vec![Packet, PacketUdp, Udp, Stream], false));
         assert_eq!(methods("udp").unwrap(), (vec![Udp], true));
         assert_eq!(methods("stream, packet").unwrap(), (vec![Packet, Stream], true));
+        assert_eq!(methods("xdp").unwrap(), (vec![Xdp, Packet], true));
+        assert_eq!(methods("udp,xdp").unwrap(), (vec![Xdp, Packet, Udp], true));
         let told = methods("udp,tcp").unwrap_err().to_string();
-        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of packet, packet-udp, udp and stream"), "{told}");
+        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of xdp, packet, packet-udp, udp and stream"), "{told}");
     }
 }

@@ -69,8 +69,8 @@ impl FramePort for Pipe {
         come.iter().for_each(|frame| take(frame));
         come.len()
     }
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.fd.as_fd());
     }
     fn missed(&mut self) -> Missed {
         Missed::default()

@@ -4,17 +4,20 @@
 //! Without the privilege for either it says so and tests nothing. What hangs is a failure.
 
 use hawser_dev_ether::port::{
-    Address, FramePort, Member, Missed, PacketPort, PacketUdpPort, PortRange, Refused, StreamPort, UdpPort,
+    Address, FramePort, Member, Missed, PacketPort, PacketUdpPort, PortRange, Refused, StreamPort, UdpPort, XdpPort,
 };
 use hawser_dev_ether::rails::{self, Verdict, Wanted};
 use hawser_os::cable::{Cable, Host};
+use hawser_os::ebpf::redirect_if;
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::packet::Socket;
+use hawser_os::xdp::{Program, Sockets};
+use hawser_os::xsk::{Shape, Socket as Queue};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{IoSlice, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -31,6 +34,7 @@ enum Kind {
     PacketUdp4,
     PacketUdp6,
     PacketUdpLinkLocal,
+    Xdp,
     Udp4,
     Udp6,
     UdpLinkLocal,
@@ -40,7 +44,7 @@ enum Kind {
 use Kind::*;
 
 const ALL: &[Kind] =
-    &[Packet, PacketGroup, PacketUdp4, PacketUdp6, PacketUdpLinkLocal, Udp4, Udp6, UdpLinkLocal, Stream4, Stream6];
+    &[Packet, PacketGroup, Xdp, PacketUdp4, PacketUdp6, PacketUdpLinkLocal, Udp4, Udp6, UdpLinkLocal, Stream4, Stream6];
 
 type Port = Box<dyn FramePort>;
 /// What is said of which ports, and how it is tried.
@@ -50,6 +54,10 @@ fn main() {
     if let Err(error) = hawser_os::netns::become_root().and_then(|()| Cable::new(1500).map(drop)) {
         return println!("ports: NOT TESTED, namespaces are refused here: {error}");
     }
+    let no_xdp = without_xdp();
+    if let Some(error) = &no_xdp {
+        println!("ports: xdp NOT TESTED, it is refused here: {error}");
+    }
     let suite: &[Case] = &[
         ("frames of every length pass both ways", ALL, every_length_passes),
         ("runs of frames pass whole", ALL, runs_pass),
@@ -57,7 +65,7 @@ fn main() {
         ("an interface may get a shorter mtu", &[Packet, PacketUdp4, PacketUdp6, Udp4, Udp6], a_shorter_mtu),
         ("as much as is promised is kept, and more does not hurt", ALL, a_full_buffer),
         ("a sleeper wakes when a frame has come", ALL, a_sleeper_wakes),
-        ("an interface goes down and up", &[Packet, PacketGroup, PacketUdp4, Udp4, Stream4], down_and_up),
+        ("an interface goes down and up", &[Packet, PacketGroup, Xdp, PacketUdp4, Udp4, Stream4], down_and_up),
         ("what others send does no harm", ALL, rubbish),
         ("an address of another kind is refused", ALL, foreign_address),
         ("nobody there does no harm", ALL, nobody_there),
@@ -68,16 +76,32 @@ fn main() {
         ("many selectors share a nic", &[Packet, PacketGroup], many_selectors),
         ("a frame whose connection is not yet open waits", &[Stream4], first_frames_wait),
         ("strangers are bounded", &[Stream4], strangers_are_bounded),
+        ("packet and xdp meet", &[Xdp], packet_meets_xdp),
+        ("a nic has one port of xdp, and is free after it", &[Xdp], one_for_a_nic),
+        ("frames of a queue without a socket come too", &[Xdp], further_queues),
+        ("a driver may have no xdp", &[Xdp], no_xdp_in_driver),
+        ("a driver runs a program of xdp", &[Xdp], xdp_by_driver),
+        ("other traffic passes by xdp", &[Udp4, Stream4], others_pass),
         ("decoys are told from rails", &[Packet], decoys),
     ];
     let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
     for (name, kinds, case) in suite {
-        for &kind in kinds.iter().filter(|kind| format!("{name} {kind:?}").contains(&filter)) {
+        let is_wanted = |kind: &Kind| format!("{name} {kind:?}").contains(&filter);
+        let wants_xdp = |kind: Kind| kind == Xdp || name.contains("xdp");
+        for &kind in kinds.iter().filter(|kind| is_wanted(kind) && !(no_xdp.is_some() && wants_xdp(**kind))) {
             end_in_time(name);
             case(kind);
             println!("test {name}: {kind:?} ... ok");
         }
     }
+}
+
+/// Why no program may be attached here: in a namespace of users, or without CAP_BPF.
+fn without_xdp() -> Option<std::io::Error> {
+    let cable = Cable::new(1500).unwrap();
+    let refused = cable.a.within(|| XdpPort::open(&cable.a.interface(), JOB, 0)).err()?;
+    let is_privilege = refused.kind() == std::io::ErrorKind::PermissionDenied;
+    if is_privilege { Some(refused) } else { panic!("{refused}") }
 }
 
 /// A case that has not ended after this time, and none after it begun, ends everything.
@@ -114,11 +138,12 @@ fn open(kind: Kind, host: &Host, nth: u16) -> Port {
             PacketUdp4 => packet_udp(local(IpAddr::is_ipv4)),
             PacketUdp6 => packet_udp(local(v6)),
             PacketUdpLinkLocal => packet_udp(local(link)),
-            Packet => Box::new(PacketPort::open(&interface, JOB, nth).unwrap()),
+            Packet => Box::new(PacketPort::open(&interface, JOB, nth).unwrap()) as Port,
             PacketGroup => {
                 let member = Member::group(&interface, JOB, nth + 1).unwrap().pop().unwrap();
                 Box::new(PacketPort::over(member, &interface, JOB, nth).unwrap())
             }
+            Xdp => Box::new(XdpPort::open(&interface, JOB, nth).unwrap()) as Port,
             Udp4 => udp(local(IpAddr::is_ipv4)),
             Udp6 => udp(local(v6)),
             UdpLinkLocal => udp(local(link)),
@@ -156,8 +181,8 @@ impl<P: FramePort> FramePort for Resident<P> {
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         self.port.receive(take)
     }
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.port.as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        self.port.descriptors(each);
     }
     fn missed(&mut self) -> Missed {
         self.port.missed()
@@ -333,7 +358,7 @@ fn a_full_buffer(kind: Kind) {
 fn reports(port: &Port, wait_ms: u64) -> bool {
     let mut epoll = Epoll::new().unwrap();
     let mut events = Vec::new();
-    epoll.add(port.as_fd(), 1, Interest::Read).unwrap();
+    port.descriptors(&mut |fd| epoll.add(fd, 1, Interest::Read).unwrap());
     epoll.wait(&mut events, Some(wait_ms)).unwrap();
     !events.is_empty()
 }
@@ -371,9 +396,9 @@ fn down_and_up(kind: Kind) {
     let to = pair.b.address();
     let down = (0..3).map(|number| pair.a.send(&to, &frame(64, number)));
     let down: Vec<_> = down.collect();
-    // TCP keeps it for better days; a network that is not there is known.
+    // TCP keeps it for better days, and a queue the first one; a network that is not there is known.
     let expected = |result: &Result<(), Refused>| matches!(result, Err(Refused::Unreachable(number)) if *number > 0);
-    assert!(kind == Stream4 || down.iter().all(expected), "{down:?}");
+    assert!(kind == Stream4 || down[usize::from(kind == Xdp)..].iter().all(expected), "{down:?}");
     hush(&mut pair.a);
     pair.cable.a.ip("link set e0 up").unwrap();
     // It takes the kernel a moment to see the carrier; frames may be lost meanwhile, and old ones come.
@@ -672,7 +697,8 @@ fn unknown(address: SocketAddr) -> SocketAddr {
 
 fn nobody_there(kind: Kind) {
     let mut pair = pair(kind, 1500);
-    let gone = open(kind, &pair.cable.b, 1).address();
+    // A NIC has one port of xdp.
+    let gone = open(if kind == Xdp { Packet } else { kind }, &pair.cable.b, 1).address();
     for number in 0..20 {
         // Nobody answers, or ICMP or a reset does: the port may say so, and lives.
         let result = pair.a.send(&gone, &frame(64, number));
@@ -780,6 +806,135 @@ fn many_selectors(kind: Kind) {
             hush(port);
         }
     }
+}
+
+fn packet_meets_xdp(_: Kind) {
+    // Frames of one short chunk, of one long one, of several.
+    for mtu in [1500, 3800, 9000] {
+        let cable = Cable::new(mtu).unwrap();
+        let (a, b) = (open(Packet, &cable.a, 0), open(Xdp, &cable.b, 0));
+        let mut pair = Pair { cable, a, b };
+        assert_eq!(pair.a.frame_max(), pair.b.frame_max());
+        let longest = pair.a.frame_max();
+        let lengths: Vec<_> = (SHORTEST..=longest).step_by(37).chain([longest]).collect();
+        pass(&mut pair.a, &mut pair.b, lengths.iter().copied());
+        pass(&mut pair.b, &mut pair.a, lengths.into_iter());
+    }
+}
+
+fn one_for_a_nic(_: Kind) {
+    let mut pair = pair(Xdp, 1500);
+    let host = pair.cable.b.clone();
+    let interface = host.interface();
+    let again = |selector| host.within(|| XdpPort::open(&interface, JOB, selector));
+    let id = host.within(|| XdpPort::owner(&interface)).unwrap().expect("a program is attached");
+    let refused = again(1).err().unwrap();
+    assert!(refused.to_string().contains(&format!("the NIC has another program of XDP (id {id};")), "{refused}");
+    works(&mut pair);
+    drop(pair.b);
+    assert_eq!(host.within(|| XdpPort::owner(&interface)).unwrap(), None);
+    pair.b = Box::new(again(0).unwrap());
+    works(&mut pair);
+}
+
+fn further_queues(_: Kind) {
+    const QUEUES: u32 = 10;
+    let cable = Cable::with_queues(1500, QUEUES).unwrap();
+    let mut pair = over(cable, Xdp);
+    works(&mut pair);
+    let Address::Ether { mac, selector } = pair.b.address() else { panic!("an address of raw Ethernet") };
+    let head = [&mac[..], &[2, 0, 0, 0, 0, 7, 0x88, 0xb5], &JOB.to_be_bytes(), &selector.to_be_bytes()].concat();
+    // What leaves a veth by a queue comes by the same one. The first eight are those of the port at this end.
+    let interface = pair.cable.a.interface();
+    let shape = Shape { chunk_bytes: 2048, receive: 4, spare: 0, send: 4 };
+    for queue in 8..QUEUES {
+        let mut stranger = pair.cable.a.within(|| Queue::open(interface.index, queue, shape, false, false)).unwrap();
+        assert!(stranger.put(&head, &frame(100, queue)));
+        stranger.push().unwrap();
+        let mut got = Vec::new();
+        while got.is_empty() {
+            pair.b.receive(&mut |bytes| got.push(bytes.to_vec()));
+        }
+        assert_eq!(got, [frame(100, queue)]);
+    }
+    works(&mut pair);
+}
+
+fn no_xdp_in_driver(_: Kind) {
+    let cable = Cable::new(1500).unwrap();
+    let host = cable.b.clone();
+    for command in ["link add br0 type bridge", "link set e0 master br0", "link set br0 up"] {
+        host.ip(command).unwrap();
+    }
+    let bridge =
+        || host.within(|| hawser_os::interfaces::all().unwrap()).into_iter().find(|i| i.name == "br0").unwrap();
+    // It takes the kernel a moment to see the carrier.
+    while !bridge().flags.running {}
+    let b = host.within(|| Box::new(XdpPort::open(&bridge(), JOB, 0).unwrap()) as Port);
+    let a = open(Xdp, &cable.a, 0);
+    for (port, queues) in [(&a, 2), (&b, 1)] {
+        let expected = format!("a program run by the kernel, with copies, on the first {queues} of its queues");
+        assert_eq!(port.manner(), Some(expected));
+    }
+    let mut pair = Pair { cable, a, b };
+    // A bridge learns where others are by what it forwards.
+    let (to, mut came) = (pair.b.address(), false);
+    while !came {
+        pair.a.send(&to, &frame(40, 0)).unwrap();
+        pair.b.receive(&mut |_| came = true);
+    }
+    hush(&mut pair.b);
+    works(&mut pair);
+    pass(&mut pair.a, &mut pair.b, (SHORTEST..=1494).step_by(11));
+    pass(&mut pair.b, &mut pair.a, (SHORTEST..=1494).step_by(11));
+}
+
+/// As it would for zero-copy, which no veth has.
+fn xdp_by_driver(_: Kind) {
+    for mtu in [1500, 9000] {
+        let cable = Cable::new(mtu).unwrap();
+        let (mut a, host) = (open(Packet, &cable.a, 0), cable.b.clone());
+        let interface = host.interface();
+        let shape = |queue| Shape { chunk_bytes: 4096, receive: 16, spare: 0, send: if queue == 0 { 16 } else { 0 } };
+        let (_link, mut queues) = host.within(|| {
+            let sockets = Sockets::new(2).unwrap();
+            let program = Program::load(&redirect_if(14, &[(12, [0x88, 0xb5])], sockets.as_fd())).unwrap();
+            let link = program.attach(interface.index, true).unwrap();
+            assert!(Queue::open(interface.index, 0, shape(0), true, false).is_err(), "a veth has no zero-copy");
+            let queues = [0, 1].map(|queue| Queue::open(interface.index, queue, shape(queue), false, true).unwrap());
+            queues.iter().zip(0..).for_each(|(queue, nth)| sockets.set(nth, queue.as_fd()).unwrap());
+            (link, queues)
+        });
+        let Address::Ether { mac, selector } = a.address() else { panic!("an address of raw Ethernet") };
+        let to = Address::Ether { mac: interface.mac.unwrap(), selector: 0 };
+        let head =
+            [&mac[..], &interface.mac.unwrap(), &[0x88, 0xb5], &JOB.to_be_bytes(), &selector.to_be_bytes()].concat();
+        for len in (SHORTEST..=a.frame_max()).step_by(61) {
+            let sent = frame(len, 1);
+            a.send(&to, &sent).unwrap();
+            let mut got = Vec::new();
+            while got.is_empty() {
+                queues.iter_mut().for_each(|queue| _ = queue.receive(16, |bytes| got.push(bytes[20..].to_vec())));
+            }
+            assert_eq!(got, std::slice::from_ref(&sent));
+            assert!(queues[0].put(&head, &sent));
+            queues[0].push().unwrap();
+            while a.receive(&mut |bytes| assert_eq!(bytes, sent)) == 0 {}
+        }
+    }
+}
+
+fn others_pass(kind: Kind) {
+    let cable = Cable::new(1500).unwrap();
+    let mut raw = over(cable.clone(), Xdp);
+    let mut pair = over(cable, kind);
+    for _ in 0..3 {
+        works(&mut pair);
+        works(&mut raw);
+    }
+    let longest = pair.a.frame_max().min(9000);
+    pass(&mut pair.a, &mut pair.b, (SHORTEST..=longest).step_by(97));
+    works(&mut raw);
 }
 
 fn first_frames_wait(kind: Kind) {

@@ -57,9 +57,14 @@ impl Host {
 impl Cable {
     /// It takes up to a second, at which pace the kernel looks at carriers.
     pub fn new(mtu: usize) -> io::Result<Cable> {
+        Cable::with_queues(mtu, 2)
+    }
+
+    /// With so many queues each way at both ends.
+    pub fn with_queues(mtu: usize, queues: u32) -> io::Result<Cable> {
         let cable = Cable { a: Host::new()?, b: Host::new()? };
         let far = format!("/proc/{}/fd/{}", std::process::id(), cable.b.0.as_fd().as_raw_fd());
-        let end = format!("name e0 mtu {mtu} numtxqueues 2 numrxqueues 2");
+        let end = format!("name e0 mtu {mtu} numtxqueues {queues} numrxqueues {queues}");
         cable.a.ip(&format!("link add {end} type veth peer {end} netns {far}"))?;
         for (host, number) in [(&cable.a, 1), (&cable.b, 2)] {
             // Addresses of IPv6 are good at once.

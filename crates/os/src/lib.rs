@@ -10,6 +10,7 @@ pub mod bpf;
 pub mod cable;
 pub mod clock;
 pub mod cpus;
+pub mod ebpf;
 pub mod epoll;
 pub mod errno;
 pub mod fork;
@@ -41,6 +42,9 @@ pub mod tty;
 pub mod udp;
 pub mod unix;
 pub mod usage;
+pub mod xdp;
+pub mod xsk;
+mod xsk_ring;
 
 pub use errno::During;
 pub use sockopt::Buffers;

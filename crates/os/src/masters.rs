@@ -1,4 +1,5 @@
-//! Which interfaces are parts of which (bridges, bonds), as rtnetlink(7) tells; the file system may show another namespace's.
+//! Which interfaces are parts of which (bridges, bonds), as rtnetlink(7) tells, and what else it alone tells of links; the file system
+//! may show another namespace's.
 
 use crate::During;
 use crate::netlink::{Asker, DUMP, attributes, word};
@@ -14,25 +15,36 @@ const MASTER: u16 = 10;
 
 /// The number of each interface that is a part, and of which.
 pub(crate) fn all() -> io::Result<HashMap<u32, u32>> {
+    let found = attributes_of(MASTER)?;
+    Ok(found.into_iter().filter(|(_, value)| value.len() == 4).map(|(index, value)| (index, word(&value))).collect())
+}
+
+/// An attribute (IFLA_) of all links that have it, by their numbers.
+pub(crate) fn attributes_of(wanted: u16) -> io::Result<HashMap<u32, Vec<u8>>> {
     let mut found = HashMap::new();
     let mut asker = Asker::new().during(doing)?;
-    asker.ask((GET_LINK, DUMP), &[0; LINK_HEAD], &[], |kind, body| read(kind, body, &mut found)).during(doing)?;
+    let take = |kind: u16, body: &[u8]| read((kind, body), wanted, &mut found);
+    asker.ask((GET_LINK, DUMP), &[0; LINK_HEAD], &[], take).during(doing)?;
     Ok(found)
 }
 
 fn doing() -> String {
-    "asking for the parts of bridges and bonds".into()
+    "asking for the links".into()
 }
 
-fn read(kind: u16, body: &[u8], found: &mut HashMap<u32, u32>) {
+fn read((kind, body): (u16, &[u8]), wanted: u16, found: &mut HashMap<u32, Vec<u8>>) {
     if kind != NEW_LINK || body.len() < LINK_HEAD {
         return;
     }
     let (head, rest) = body.split_at(LINK_HEAD);
-    let master = attributes(rest).find(|&(kind, value)| kind == MASTER && value.len() == 4);
-    if let Some((_, master)) = master {
-        found.insert(word(&head[INDEX]), word(master));
+    if let Some(value) = within(rest, wanted) {
+        found.insert(word(&head[INDEX]), value.to_vec());
     }
+}
+
+/// The attribute of this kind among those of a link, or of one that is made of others.
+pub(crate) fn within(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    attributes(bytes).find(|&(kind, _)| kind == wanted).map(|(_, value)| value)
 }
 
 #[cfg(test)]
@@ -45,11 +57,11 @@ mod tests {
         link.extend([6, 0, 3, 0, b'x', 0, 0, 0, 8, 0, 10, 0, 9, 0, 0, 0]);
         let mut found = HashMap::new();
         for cut in 0..link.len() {
-            read(NEW_LINK, &link[..cut], &mut found);
+            read((NEW_LINK, &link[..cut]), MASTER, &mut found);
         }
         assert_eq!(found, HashMap::new());
-        read(NEW_LINK, &link, &mut found);
-        assert_eq!(found, HashMap::from([(7, 9)]));
+        read((NEW_LINK, &link), MASTER, &mut found);
+        assert_eq!(found, HashMap::from([(7, vec![9, 0, 0, 0])]));
         assert!(all().is_ok());
     }
 }

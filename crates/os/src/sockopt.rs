@@ -46,6 +46,15 @@ pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32) -> io::Result<i32> {
     Ok(value)
 }
 
+/// Reads an option that is one of the kernel's structures of plain numbers, of which an older kernel may fill the front alone. How many
+/// bytes it filled.
+pub(crate) fn fill<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &mut T) -> io::Result<usize> {
+    let mut len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: room for `len` bytes.
+    checked(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &mut len) })?;
+    Ok(len as usize)
+}
+
 /// What came for a socket and the kernel dropped (its buffer was full, or a checksum wrong) since it was made; 0 before Linux 4.12.
 pub(crate) fn drops(fd: BorrowedFd) -> u32 {
     /// linux/sock_diag.h: SK_MEMINFO_DROPS and SK_MEMINFO_VARS.

@@ -12,6 +12,7 @@ mod packet_udp;
 mod range;
 mod stream;
 mod udp;
+mod xdp;
 
 pub use address::{Address, MalformedAddress};
 pub use packet::{Member, PacketPort};
@@ -19,6 +20,7 @@ pub use packet_udp::PacketUdpPort;
 pub use range::{PORT_RANGE, PortRange};
 pub use stream::{GREETING, Pass, StreamPort, stream_frames};
 pub use udp::UdpPort;
+pub use xdp::XdpPort;
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -26,8 +28,13 @@ use std::os::fd::BorrowedFd;
 /// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
 /// them, never split or change them knowingly.
 pub trait FramePort: Send {
-    /// As in HAWSER_PORT: "packet", "packet-udp", "udp" or "stream".
+    /// As in HAWSER_PORT: "xdp", "packet", "packet-udp", "udp" or "stream".
     fn name(&self) -> &'static str;
+
+    /// How it works on this rail, for people, where that depends.
+    fn manner(&self) -> Option<String> {
+        None
+    }
 
     /// Longest frame, header of `link` included, in bytes.
     fn frame_max(&self) -> usize;
@@ -46,7 +53,7 @@ pub trait FramePort: Send {
     fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused>;
 
     /// Hands over each frame that has come, a bounded number of them, and sends on what it holds back. How many. Costs next
-    /// to nothing when nothing has come: a load (packet) or one system call.
+    /// to nothing when nothing has come: a load (packet; xdp: one for each queue) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
     /// How often it is asked while it has nothing: at one turn of so many (a power of two), beside cheaper ports.
@@ -59,8 +66,9 @@ pub trait FramePort: Send {
         None
     }
 
-    /// What to sleep on: readable when `receive` has something to do.
-    fn as_fd(&self) -> BorrowedFd<'_>;
+    /// What to sleep on: one of them is readable when `receive` has something to do. (One set of several would be told of each frame
+    /// twice.)
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>));
 
     /// What came and was never handed over, so far. A system call: to be asked now and then.
     fn missed(&mut self) -> Missed;

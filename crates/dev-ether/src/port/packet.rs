@@ -16,14 +16,14 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// IEEE 802 "local experimental EtherType 1".
-const ETHER_TYPE: u16 = 0x88B5;
+pub(super) const ETHER_TYPE: u16 = 0x88B5;
 
 /// Where things lie in front of a frame (P30).
-const SOURCE: usize = 6;
-const TYPE: usize = 12;
-const JOB: usize = 14;
-const SELECTOR: usize = 18;
-const HEAD: usize = 20;
+pub(super) const SOURCE: usize = 6;
+pub(super) const TYPE: usize = 12;
+pub(super) const JOB: usize = 14;
+pub(super) const SELECTOR: usize = 18;
+pub(super) const HEAD: usize = 20;
 /// Bytes of Ethernet's own header, which the MTU does not count and a fanout program does not see.
 const ETHER_HEAD: usize = 14;
 
@@ -168,8 +168,8 @@ impl FramePort for PacketPort {
         count
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.ring.socket().as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.ring.socket().as_fd());
     }
 
     fn missed(&mut self) -> Missed {

@@ -266,8 +266,8 @@ impl FramePort for PacketUdpPort {
         }
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.epoll.as_fd());
     }
 
     fn missed(&mut self) -> Missed {

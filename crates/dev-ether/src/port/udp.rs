@@ -145,8 +145,8 @@ impl FramePort for UdpPort {
         SYSTEM_CALL_TURNS
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.socket.as_fd());
     }
 
     fn missed(&mut self) -> Missed {

@@ -379,8 +379,8 @@ impl FramePort for StreamPort {
         Some(self)
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.epoll.as_fd());
     }
 
     /// What TCP has acknowledged is not dropped.

@@ -1,0 +1,89 @@
+//! Programs of eBPF that choose which of a NIC's frames a process gets (linux/bpf.h, RFC 9669): instructions, put together here.
+//!
+//! The kernel checks and compiles them. It must never choose what is to be redirected. Before it: `dev-ether`, which knows its frames;
+//! after it: `xdp`, which loads and attaches them.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// One instruction: `struct bpf_insn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Step {
+    code: u8,
+    /// The one that is written, and the one that is read, four bits each.
+    registers: u8,
+    /// A jump's, in steps beyond the next one, or a load's, in bytes.
+    offset: i16,
+    value: i32,
+}
+
+/// A register: R0 is what a program or a call gives, R1 to R5 are a call's arguments, which it destroys.
+type Register = u8;
+const R0: Register = 0;
+const R1: Register = 1;
+const R2: Register = 2;
+const R3: Register = 3;
+const R4: Register = 4;
+const R6: Register = 6;
+
+/// Class, size and mode, or class, operation and source, of the instructions that are used here (RFC 9669, 3 to 5).
+mod code {
+    pub const MOVE: u8 = 0xbf;
+    pub const SET: u8 = 0xb7;
+    pub const ADD: u8 = 0x07;
+    pub const LOAD_WORD: u8 = 0x61;
+    pub const LOAD_HALF: u8 = 0x69;
+    pub const LOAD_LONG: u8 = 0x18;
+    pub const JUMP_IF_GREATER: u8 = 0x2d;
+    pub const JUMP_UNLESS_EQUAL: u8 = 0x55;
+    pub const CALL: u8 = 0x85;
+    pub const EXIT: u8 = 0x95;
+}
+
+/// linux/bpf.h: a long load gives the map of this descriptor (BPF_PSEUDO_MAP_FD); the function bpf_redirect_map.
+const OF_MAP: Register = 1;
+const REDIRECT_MAP: i32 = 51;
+/// enum xdp_action.
+pub const PASS: u32 = 2;
+pub const REDIRECT: u32 = 4;
+/// Where `struct xdp_md` has what a program is told of a frame.
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
+const QUEUE: i16 = 16;
+
+fn step(code: u8, to: Register, from: Register, offset: i16, value: i32) -> Step {
+    let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
+    Step { code, registers, offset, value }
+}
+
+/// Redirects a frame of at least `least` bytes that has, at each of these offsets, these two bytes, to the socket that `map` has for the queue
+/// by which it came. All else passes to the kernel, and so does what comes by a queue without a socket.
+pub fn redirect_if(least: usize, wanted: &[(usize, [u8; 2])], map: BorrowedFd) -> Vec<Step> {
+    // Halves, since a word at an odd multiple of two is no load for every processor.
+    let halves = wanted.len() as i16;
+    // The steps of each half; those behind them up to "pass".
+    let (each, behind) = (2, 6);
+    let mut steps = vec![
+        step(code::MOVE, R6, R1, 0, 0),
+        step(code::LOAD_WORD, R2, R6, DATA, 0),
+        step(code::LOAD_WORD, R3, R6, DATA_END, 0),
+        step(code::MOVE, R4, R2, 0, 0),
+        step(code::ADD, R4, 0, 0, least as i32),
+        step(code::JUMP_IF_GREATER, R4, R3, each * halves + behind, 0),
+    ];
+    for (&(at, bytes), left) in wanted.iter().zip((0..halves).rev()) {
+        steps.push(step(code::LOAD_HALF, R4, R2, at as i16, 0));
+        steps.push(step(code::JUMP_UNLESS_EQUAL, R4, 0, each * left + behind, u16::from_ne_bytes(bytes).into()));
+    }
+    steps.extend([
+        step(code::LOAD_WORD, R2, R6, QUEUE, 0),
+        step(code::LOAD_LONG, R1, OF_MAP, 0, map.as_raw_fd()),
+        step(0, 0, 0, 0, 0),
+        step(code::SET, R3, 0, 0, PASS as i32),
+        step(code::CALL, 0, 0, 0, REDIRECT_MAP),
+        step(code::EXIT, 0, 0, 0, 0),
+        step(code::SET, R0, 0, 0, PASS as i32),
+        step(code::EXIT, 0, 0, 0, 0),
+    ]);
+    steps
+}

@@ -1,0 +1,291 @@
+//! Programs of eBPF on network interfaces (XDP), by bpf(2): loading, trying, attaching them, and whose is attached.
+//!
+//! A program is attached by a link: with the link's last descriptor, however its process ends, it is gone. No program of others is ever
+//! replaced. Before it: `ebpf`, of which the programs are; beside it: `xsk`, the sockets to which they redirect.
+
+use crate::ebpf::Step;
+use crate::errno::checked;
+use crate::{During, masters};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// enum bpf_cmd.
+mod command {
+    pub const MAP_CREATE: i32 = 0;
+    pub const MAP_UPDATE: i32 = 2;
+    pub const PROGRAM_LOAD: i32 = 5;
+    pub const PROGRAM_TEST_RUN: i32 = 10;
+    pub const LINK_CREATE: i32 = 28;
+}
+
+/// linux/bpf.h: BPF_MAP_TYPE_XSKMAP, BPF_PROG_TYPE_XDP, BPF_XDP, BPF_F_XDP_HAS_FRAGS.
+const MAP_OF_SOCKETS: u32 = 17;
+const PROGRAM_OF_XDP: u32 = 6;
+const TO_XDP: u32 = 37;
+const TAKES_FRAGMENTS: u32 = 1 << 5;
+/// linux/if_link.h: XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, IFLA_XDP, and in it IFLA_XDP_PROG_ID.
+const BY_KERNEL: u32 = 1 << 1;
+const BY_DRIVER: u32 = 1 << 2;
+const XDP_OF_LINK: u16 = 43;
+const ID_OF_PROGRAM: u16 = 4;
+
+/// As tools show it (`bpftool prog`, `ip link`); at most 15 bytes.
+const NAME: &[u8; 16] = b"hawser_redirect\0";
+
+/// What an error of the verifier's needs at most of its log.
+const LOG_BYTES: usize = 4096;
+
+/// The sockets to which a program redirects, by the queue of the NIC.
+pub struct Sockets(OwnedFd);
+
+impl AsFd for Sockets {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Sockets {
+    /// For queues 0 to `queues` - 1.
+    pub fn new(queues: u32) -> io::Result<Sockets> {
+        #[repr(C)]
+        struct Create {
+            kind: u32,
+            key_bytes: u32,
+            value_bytes: u32,
+            entries: u32,
+        }
+        let create = Create { kind: MAP_OF_SOCKETS, key_bytes: 4, value_bytes: 4, entries: queues };
+        made(command::MAP_CREATE, create).during(|| format!("making a map of sockets ({NEEDS})")).map(Sockets)
+    }
+
+    /// From now on frames of this queue go to this socket (AF_XDP).
+    pub fn set(&self, queue: u32, socket: BorrowedFd) -> io::Result<()> {
+        #[repr(C)]
+        struct Update {
+            map: i32,
+            unused: u32,
+            key: u64,
+            value: u64,
+            flags: u64,
+        }
+        let fd = socket.as_raw_fd();
+        let place = |value: *const u32| value as u64;
+        let (key, value) = (place(&raw const queue), place((&raw const fd).cast()));
+        bpf(command::MAP_UPDATE, Update { map: self.0.as_raw_fd(), unused: 0, key, value, flags: 0 })
+            .map(drop)
+            .during(|| format!("handing over queue {queue}"))
+    }
+}
+
+/// What loading takes, and what older kernels count its memory by.
+const NEEDS: &str = "needs CAP_BPF and CAP_NET_ADMIN; before Linux 5.11 also room in `ulimit -l`";
+
+/// A program that the kernel has checked.
+pub struct Program(OwnedFd);
+
+#[repr(C)]
+struct Load {
+    kind: u32,
+    steps: u32,
+    code: u64,
+    license: u64,
+    log_level: u32,
+    log_bytes: u32,
+    log: u64,
+    version: u32,
+    flags: u32,
+    name: [u8; 16],
+    interface: u32,
+    attach: u32,
+}
+
+impl Program {
+    /// Loads it; it takes frames in fragments where the kernel has those (Linux 5.18).
+    pub fn load(steps: &[Step]) -> io::Result<Program> {
+        let by = |flags| Program::load_with(steps, flags, &mut []);
+        if let Ok(program) = by(TAKES_FRAGMENTS).or_else(|_| by(0)) {
+            return Ok(Program(program));
+        }
+        // Once more, now with the verifier's words.
+        let mut log = vec![0; LOG_BYTES];
+        let result = Program::load_with(steps, 0, &mut log);
+        let words: Vec<u8> = log.into_iter().take_while(|&byte| byte != 0).collect();
+        let words = String::from_utf8_lossy(&words).trim().replace('\n', "; ");
+        let colon = if words.is_empty() { "" } else { ": " };
+        result.during(|| format!("loading a program of XDP ({NEEDS}{colon}{words})")).map(Program)
+    }
+
+    fn load_with(steps: &[Step], flags: u32, log: &mut [u8]) -> io::Result<OwnedFd> {
+        let load = Load {
+            kind: PROGRAM_OF_XDP,
+            steps: steps.len() as u32,
+            code: steps.as_ptr() as u64,
+            license: c"Apache-2.0".as_ptr() as u64,
+            log_level: u32::from(!log.is_empty()),
+            log_bytes: log.len() as u32,
+            log: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
+            version: 0,
+            flags,
+            name: *NAME,
+            interface: 0,
+            attach: TO_XDP,
+        };
+        made(command::PROGRAM_LOAD, load)
+    }
+
+    /// What it does with a frame of at least 14 bytes (BPF_PROG_TEST_RUN): `ebpf::PASS`, `ebpf::REDIRECT`.
+    pub fn try_on(&self, frame: &[u8]) -> io::Result<u32> {
+        #[repr(C)]
+        struct Test {
+            program: i32,
+            result: u32,
+            bytes_in: u32,
+            bytes_out: u32,
+            data_in: u64,
+            data_out: u64,
+            repeat: u32,
+            duration: u32,
+        }
+        let mut test = Test {
+            program: self.0.as_raw_fd(),
+            result: 0,
+            bytes_in: frame.len() as u32,
+            bytes_out: 0,
+            data_in: frame.as_ptr() as u64,
+            data_out: 0,
+            repeat: 1,
+            duration: 0,
+        };
+        call(command::PROGRAM_TEST_RUN, &mut test).during(|| "trying a program of XDP".into())?;
+        Ok(test.result)
+    }
+
+    /// Attaches it: the driver runs it, or the kernel in front of its own stack, which every driver can be had with.
+    pub fn attach(&self, interface: u32, native: bool) -> io::Result<Link> {
+        let fd = self.attach_by(interface, if native { BY_DRIVER } else { BY_KERNEL });
+        fd.map(|fd| Link { _fd: fd, native }).during(|| format!("attaching a program of XDP to interface {interface}"))
+    }
+
+    fn attach_by(&self, interface: u32, flags: u32) -> io::Result<OwnedFd> {
+        #[repr(C)]
+        struct Attach {
+            program: i32,
+            interface: u32,
+            kind: u32,
+            flags: u32,
+        }
+        made(command::LINK_CREATE, Attach { program: self.0.as_raw_fd(), interface, kind: TO_XDP, flags })
+    }
+}
+
+/// A program that is attached to an interface, for as long as this lives.
+pub struct Link {
+    _fd: OwnedFd,
+    native: bool,
+}
+
+impl Link {
+    /// The driver runs it.
+    pub fn is_native(&self) -> bool {
+        self.native
+    }
+}
+
+/// The number of the program that is attached to an interface, whoever did that.
+pub fn attached(interface: u32) -> io::Result<Option<u32>> {
+    let found = masters::attributes_of(XDP_OF_LINK)?;
+    let nested = found.get(&interface).map(Vec::as_slice).unwrap_or_default();
+    let id = masters::within(nested, ID_OF_PROGRAM).and_then(|value| value.try_into().ok());
+    Ok(id.map(u32::from_ne_bytes).filter(|&id| id != 0))
+}
+
+/// A call that gives a new descriptor.
+fn made<T>(command: i32, attributes: T) -> io::Result<OwnedFd> {
+    let fd = bpf(command, attributes)?;
+    // SAFETY: the descriptor is new and nobody else's; the kernel closes it on exec by itself.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+fn bpf<T>(command: i32, mut attributes: T) -> io::Result<i64> {
+    call(command, &mut attributes)
+}
+
+/// `attributes`: the command's structure in `union bpf_attr`, or the front of it; what addresses it has are alive and of the lengths
+/// that it says.
+fn call<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
+    let (place, len) = (std::ptr::from_mut(attributes), size_of::<T>());
+    // SAFETY: `len` bytes, readable and writable; each caller in this file keeps what they point to alive for the call.
+    checked(unsafe { libc::syscall(libc::SYS_bpf, command, place, len) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ebpf::{PASS, REDIRECT, redirect_if};
+    use crate::xsk;
+
+    const WANTED: [(usize, [u8; 2]); 3] = [(0, [2, 3]), (12, [0x88, 0xb5]), (18, [0, 9])];
+
+    fn frame() -> Vec<u8> {
+        let mut frame = vec![0; 60];
+        WANTED.iter().for_each(|&(at, bytes)| frame[at..at + 2].copy_from_slice(&bytes));
+        frame
+    }
+
+    /// A program, and the socket of its first queue if it is to have one. Without the privilege it says so, and tests nothing.
+    fn program(with_socket: bool) -> Option<(Program, OwnedFd)> {
+        let made = || {
+            let (sockets, socket) = (Sockets::new(1)?, xsk::bare()?);
+            if with_socket {
+                sockets.set(0, socket.as_fd())?;
+            }
+            Ok((Program::load(&redirect_if(20, &WANTED, sockets.as_fd()))?, socket))
+        };
+        match made() {
+            Ok(made) => Some(made),
+            Err(error) if io::Error::kind(&error) == io::ErrorKind::PermissionDenied => {
+                println!("NOT TESTED: {error}");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn only_frames_that_have_all_that_is_wanted_are_redirected() {
+        let Some((program, _socket)) = program(true) else { return };
+        assert_eq!(program.try_on(&frame()).unwrap(), REDIRECT);
+        assert_eq!(program.try_on(&frame()[..20]).unwrap(), REDIRECT);
+        for short in [14, 18, 19] {
+            assert_eq!(program.try_on(&frame()[..short]).unwrap(), PASS, "{short} bytes");
+        }
+        for at in WANTED.iter().flat_map(|&(at, _)| [at, at + 1]) {
+            for bit in 0..8 {
+                let mut other = frame();
+                other[at] ^= 1 << bit;
+                assert_eq!(program.try_on(&other).unwrap(), PASS, "byte {at}, bit {bit}");
+            }
+        }
+        let mut same = frame();
+        same[6..12].fill(0xff);
+        same[20..].fill(0xff);
+        assert_eq!(program.try_on(&same).unwrap(), REDIRECT, "who sent it, and what, is not looked at");
+    }
+
+    #[test]
+    fn a_queue_without_a_socket_passes_all() {
+        let Some((program, _)) = program(false) else { return };
+        assert_eq!(program.try_on(&frame()).unwrap(), PASS);
+    }
+
+    #[test]
+    fn what_the_verifier_says_is_told() {
+        let Some(_) = program(false) else { return };
+        let sockets = Sockets::new(1).unwrap();
+        let mut steps = redirect_if(20, &WANTED, sockets.as_fd());
+        // Without looking at the frame's end.
+        steps.remove(5);
+        let told = Program::load(&steps).err().unwrap().to_string();
+        assert!(told.contains("invalid access to packet"), "{told}");
+    }
+}

@@ -1,0 +1,314 @@
+//! Sockets of AF_XDP: frames of one queue of a NIC, in memory that the process shares with the kernel (UMEM), or with the NIC itself where the
+//! driver has zero-copy. Needs CAP_NET_RAW.
+//!
+//! The memory is cut into chunks; those for frames to come and those for frames to be sent are apart. A chunk is ours, or the
+//! kernel's from its place in a ring until it comes back in another: only so is lending out its bytes sound. What the rings say is
+//! checked all the same. What comes depends on a program (`xdp`). Before it: `dev-ether`; after it: `xsk_ring`.
+
+use crate::errno::restarted;
+use crate::xsk_ring::{ADDRESS, Inlet, Memory, Outlet, PART, Part};
+use crate::{During, map, sockopt};
+use hawser_base::Region;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// How a socket's memory is cut, in chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// A power of two from 2048 up to a page: longer frames come in several.
+    pub chunk_bytes: u32,
+    /// That hold what has come and was not taken: a power of two.
+    pub receive: u32,
+    /// Beyond these: where the NIC itself fills them it must have some however long nobody takes what came, since all that comes by
+    /// this queue passes through them.
+    pub spare: u32,
+    /// That hold what is to be sent: a power of two, or 0 for none.
+    pub send: u32,
+}
+
+impl Shape {
+    /// Places for them, and as many again: else each would be written in the cache line that the kernel reads next.
+    fn fill(&self) -> u32 {
+        2 * (self.receive + self.spare).next_power_of_two()
+    }
+
+    fn chunks(&self) -> u32 {
+        self.receive + self.spare + self.send
+    }
+}
+
+/// Bytes in front of a frame that the kernel keeps free in each chunk (XDP_PACKET_HEADROOM).
+const HEADROOM: u32 = 256;
+
+/// The longest frame that comes in one chunk.
+pub const fn one_chunk(chunk_bytes: u32) -> usize {
+    (chunk_bytes - HEADROOM) as usize
+}
+
+pub struct Socket {
+    fd: OwnedFd,
+    frames: Region,
+    chunk_bytes: u32,
+    came: Inlet,
+    fill: Outlet,
+    sending: Option<Sending>,
+    zero_copy: bool,
+    /// What has come of a frame that goes on.
+    partial: Vec<u8>,
+}
+
+/// What only a socket has that sends.
+struct Sending {
+    out: Outlet,
+    sent: Inlet,
+    /// Chunks that are ours, by their addresses.
+    free: Vec<u64>,
+    /// That the kernel takes in one call at most (TX_BATCH_SIZE): so often it may want to be called.
+    calls: usize,
+}
+
+/// linux/if_xdp.h: frames that the kernel sends in one call.
+const BATCH: usize = 32;
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// A socket that is nothing yet.
+pub fn bare() -> io::Result<OwnedFd> {
+    sockopt::socket(libc::AF_XDP, libc::SOCK_RAW, 0).during(|| "making a socket of AF_XDP (needs CAP_NET_RAW)".into())
+}
+
+impl Socket {
+    /// Takes queue `queue` of an interface: with zero-copy or not at all, or with copies. `in_parts`: frames may be longer than a chunk (Linux
+    /// 6.6). There is no such queue: `InvalidInput`.
+    pub fn open(interface: u32, queue: u32, shape: Shape, zero_copy: bool, in_parts: bool) -> io::Result<Socket> {
+        let fd = bare()?;
+        let frames = map::private(shape.chunks() as usize * shape.chunk_bytes as usize)?;
+        register(fd.as_fd(), &frames, shape.chunk_bytes).during(|| {
+            format!("sharing {} KiB with the kernel (does `ulimit -l` limit locked memory?)", frames.len() >> 10)
+        })?;
+        let rings = Rings::make(fd.as_fd(), shape).during(|| "making the rings of a socket of AF_XDP".into())?;
+        let (came, mut fill) = (Inlet::new(rings.came), Outlet::new(rings.fill));
+        let chunk = |nth: u32| u64::from(nth) * u64::from(shape.chunk_bytes);
+        let (incoming, all) = (shape.receive + shape.spare, shape.chunks());
+        (0..incoming).for_each(|nth| fill.put_address(chunk(nth)));
+        fill.publish();
+        bind(fd.as_fd(), interface, queue, zero_copy, in_parts).during(|| {
+            format!("taking queue {queue}{}", if in_parts { " (frames in parts need Linux 6.6)" } else { "" })
+        })?;
+        let sending = rings.out.map(|out| Sending {
+            out: Outlet::new(out),
+            sent: Inlet::new(rings.sent),
+            free: (incoming..all).map(chunk).collect(),
+            calls: shape.send as usize / BATCH + 1,
+        });
+        let partial = Vec::new();
+        Ok(Socket { fd, frames, chunk_bytes: shape.chunk_bytes, came, fill, sending, zero_copy, partial })
+    }
+
+    /// The NIC reads and writes the memory itself.
+    pub fn is_zero_copy(&self) -> bool {
+        self.zero_copy
+    }
+
+    /// Lends each frame that has come, in at most `limit` chunks, with its Ethernet header. How many. A load, if there is none.
+    #[inline]
+    pub fn receive(&mut self, limit: usize, mut take: impl FnMut(&[u8])) -> usize {
+        let ready = self.came.ready().min(limit);
+        if ready == 0 {
+            self.keep_awake();
+            return 0;
+        }
+        let mut count = 0;
+        for _ in 0..ready {
+            let part = self.came.next_part();
+            count += self.take_part(part, &mut take);
+        }
+        self.came.release();
+        self.fill.publish();
+        self.keep_awake();
+        count
+    }
+
+    /// Whether a frame is complete by it. The chunk is the kernel's again from the next `publish` on.
+    fn take_part(&mut self, part: Part, take: &mut impl FnMut(&[u8])) -> usize {
+        let begin = part.at as usize;
+        let fits = begin.checked_add(part.len as usize).is_some_and(|end| end <= self.frames.len());
+        if !fits {
+            return 0;
+        }
+        // SAFETY: inside the mapping (checked); the chunk is ours until its address is published in the ring `fill`.
+        let bytes = unsafe { std::slice::from_raw_parts(self.frames.as_ptr().add(begin), part.len as usize) };
+        let is_whole = !part.goes_on;
+        if is_whole && self.partial.is_empty() {
+            take(bytes);
+        } else {
+            self.partial.extend_from_slice(bytes);
+            if is_whole {
+                take(&self.partial);
+                self.partial.clear();
+            }
+        }
+        self.fill.put_address(part.at & !u64::from(self.chunk_bytes - 1));
+        usize::from(is_whole)
+    }
+
+    /// A NIC that has run out of memory for frames looks for more only when it is called.
+    #[inline]
+    fn keep_awake(&self) {
+        if self.zero_copy && self.fill.wants_call() {
+            // SAFETY: no memory is given; nothing is received but the call's effect.
+            unsafe { libc::recv(self.fd.as_raw_fd(), std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) };
+        }
+    }
+
+    /// Takes a frame of `head` and `body`, to be sent by `push`. Whether there was room.
+    pub fn put(&mut self, head: &[u8], body: &[u8]) -> bool {
+        let Some(sending) = &mut self.sending else { return false };
+        let (chunk, total) = (self.chunk_bytes as usize, head.len() + body.len());
+        let parts = total.div_ceil(chunk);
+        // At once: the chunk that was sent last is still in the cache.
+        sending.collect();
+        if sending.free.len() < parts || sending.out.room() < parts {
+            return false;
+        }
+        assert!(head.len() <= chunk);
+        let first = body.len().min(chunk - head.len());
+        let mut rest = &body[first..];
+        let mut at = sending.free.pop().expect("enough are free");
+        self.frames.bytes(at as usize, head.len()).write(head);
+        self.frames.bytes(at as usize + head.len(), first).write(&body[..first]);
+        let mut len = head.len() + first;
+        loop {
+            sending.out.put_part(Part { at, len: len as u32, goes_on: !rest.is_empty() });
+            if rest.is_empty() {
+                return true;
+            }
+            let next;
+            (next, rest) = rest.split_at(rest.len().min(chunk));
+            at = sending.free.pop().expect("enough are free");
+            self.frames.bytes(at as usize, next.len()).write(next);
+            len = next.len();
+        }
+    }
+
+    /// Hands over what was put. What the NIC has no room for waits for the next call. The error keeps its number, and what was put then
+    /// waits too.
+    pub fn push(&mut self) -> io::Result<()> {
+        let Some(sending) = &mut self.sending else { return Ok(()) };
+        sending.out.publish();
+        for _ in 0..sending.calls {
+            if !sending.out.wants_call() || sending.out.waiting() == 0 {
+                return Ok(());
+            }
+            match call(&self.fd) {
+                Ok(()) => {}
+                // One frame is lost, or a batch is through: there may be more.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN | libc::ENOBUFS)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Frames that were put and that the kernel has not taken.
+    pub fn is_waiting(&self) -> bool {
+        self.sending.as_ref().is_some_and(|sending| sending.out.waiting() > 0)
+    }
+
+    /// Frames that came by the queue for this socket, and for which there was no room, so far.
+    pub fn missed(&self) -> u64 {
+        // SAFETY: plain numbers.
+        let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        let _ = sockopt::fill(self.fd.as_fd(), libc::SOL_XDP, libc::XDP_STATISTICS, &mut counts);
+        counts.rx_dropped + counts.rx_ring_full
+    }
+
+    /// Takes the error that waits (the interface is gone), 0 for none.
+    pub fn take_error(&self) -> i32 {
+        sockopt::take_error(self.fd.as_fd())
+    }
+}
+
+impl Sending {
+    /// Takes back the chunks of what was sent.
+    fn collect(&mut self) {
+        let ready = self.sent.ready();
+        if ready == 0 {
+            return;
+        }
+        (0..ready).for_each(|_| self.free.push(self.sent.next_address()));
+        self.sent.release();
+    }
+}
+
+fn call(fd: &OwnedFd) -> io::Result<()> {
+    let (nothing, fd) = (std::ptr::null(), fd.as_raw_fd());
+    // SAFETY: no memory is given: what is sent stands in the ring.
+    restarted(|| unsafe { libc::send(fd, nothing, 0, libc::MSG_DONTWAIT) as i64 }).map(drop)
+}
+
+fn register(fd: BorrowedFd, frames: &Region, chunk_bytes: u32) -> io::Result<()> {
+    let memory = libc::xdp_umem_reg {
+        addr: frames.as_ptr() as u64,
+        len: frames.len() as u64,
+        chunk_size: chunk_bytes,
+        headroom: 0,
+        flags: 0,
+        tx_metadata_len: 0,
+    };
+    sockopt::set(fd, libc::SOL_XDP, libc::XDP_UMEM_REG, &memory)
+}
+
+/// The memory of a socket's rings.
+struct Rings {
+    came: Memory,
+    fill: Memory,
+    out: Option<Memory>,
+    sent: Memory,
+}
+
+impl Rings {
+    fn make(fd: BorrowedFd, shape: Shape) -> io::Result<Rings> {
+        let places = |option: i32, places: u32| sockopt::set(fd, libc::SOL_XDP, option, &places);
+        // Every socket has all but the one by which it sends.
+        let sent = shape.send.max(1);
+        places(libc::XDP_UMEM_FILL_RING, shape.fill())?;
+        places(libc::XDP_UMEM_COMPLETION_RING, sent)?;
+        places(libc::XDP_RX_RING, shape.receive)?;
+        if shape.send > 0 {
+            places(libc::XDP_TX_RING, shape.send)?;
+        }
+        // SAFETY: plain numbers.
+        let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
+        let filled = sockopt::fill(fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+        if filled < size_of_val(&offsets) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel is older than Linux 5.4"));
+        }
+        let out = || Memory::map(fd, libc::XDP_PGOFF_TX_RING as u64, offsets.tx, shape.send, PART);
+        Ok(Rings {
+            came: Memory::map(fd, libc::XDP_PGOFF_RX_RING as u64, offsets.rx, shape.receive, PART)?,
+            fill: Memory::map(fd, libc::XDP_UMEM_PGOFF_FILL_RING, offsets.fr, shape.fill(), ADDRESS)?,
+            out: (shape.send > 0).then(out).transpose()?,
+            sent: Memory::map(fd, libc::XDP_UMEM_PGOFF_COMPLETION_RING, offsets.cr, sent, ADDRESS)?,
+        })
+    }
+}
+
+fn bind(fd: BorrowedFd, interface: u32, queue: u32, zero_copy: bool, in_parts: bool) -> io::Result<()> {
+    let mode = if zero_copy { libc::XDP_ZEROCOPY } else { libc::XDP_COPY };
+    let parts = if in_parts { libc::XDP_USE_SG } else { 0 };
+    let address = libc::sockaddr_xdp {
+        sxdp_family: libc::AF_XDP as u16,
+        sxdp_flags: mode | parts | libc::XDP_USE_NEED_WAKEUP,
+        sxdp_ifindex: interface,
+        sxdp_queue_id: queue,
+        sxdp_shared_umem_fd: 0,
+    };
+    let len = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: a valid address of that length.
+    restarted(|| unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
+}
