@@ -82,7 +82,6 @@ marks! {
     TurnLong = "a way was tried for so long that its turn was over before its bytes were";
     RateUp = "a path carried more than was known of it";
     RateDown = "a path carried less than was known of it, and was kept full";
-    RateForgotten = "a path was passed over for so long that it may be better than is known";
     WaitedForQuicker = "bulk waited for the quickest way, which was full, since by another it would come later";
     TookSlower = "bulk took a slower way, since the quickest was full and would be for longer";
     BulkTried = "the ways over a NIC were tried with bulk";

@@ -102,7 +102,6 @@ impl Rate {
     pub fn pass_over(&mut self, bytes: usize) {
         self.passed = self.passed.saturating_add(bytes.min(u32::MAX as usize) as u32);
         if self.passed >= PASSED_BYTES {
-            mark(Mark::RateForgotten);
             (self.per_ms, self.passed) = (self.per_ms.saturating_mul(2), 0);
         }
     }

@@ -1,0 +1,116 @@
+"""Bulk over several rails: of unlike rates, pulled and pushed back, one-way, and all of them bad. Every byte is checked."""
+
+import time
+from contextlib import contextmanager
+
+import pytest
+from harness import GRACE_OF_LABS_S, LONG, eventually
+from test_hosts import mpiexec, programs
+
+MIB = 1 << 20
+# A GiB takes 21 s over the two rails that it is tried with.
+PULLED_BYTES = 1024 * MIB if LONG else 128 * MIB
+# What HELLOs, questions and the traffic of a small job are at most.
+LITTLE_BYTES = MIB // 2
+
+
+def sent(host):
+    """Bytes that each NIC of a host has sent."""
+    return [nic.counters()["tx_bytes"] for nic in host.nics]
+
+
+@contextmanager
+def begun(lab, build, size, times=1, port=""):
+    """A job that sends so much, so often, from the first host to the second one."""
+    words = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "100", build("bulk.c"), str(size), str(times)]
+    with mpiexec(lab, *words) as job:
+        assert job.stdout.readline() == "all are there\n", job.communicate()
+        yield job
+
+
+def ended(lab, job):
+    _, err = job.communicate(timeout=GRACE_OF_LABS_S + 100)
+    assert (job.returncode, err) == (0, ""), err
+    eventually(lambda: programs(lab) == {})
+
+
+def limited(lab, *rates):
+    for nic in lab.nics():
+        nic.limit(rates[nic.network.number])
+    return lab
+
+
+def moved(host, at, size):
+    """Waits until a NIC of a host has sent so much more."""
+    goal = sent(host)[at] + size
+    eventually(lambda: sent(host)[at] >= goal)
+
+
+@pytest.mark.parametrize("port", ["", "packet", "udp"])
+@pytest.mark.parametrize("rates", [(200, 200), (200, 40)], ids=repr)
+def test_each_rail_carries_its_part(make, build, rates, port):
+    """The wires' bytes are what each rail had time for; 2.5 is far from 1 and 5."""
+    lab = limited(make(hosts=2, nics=2), *rates)
+    with begun(lab, build, 16 * MIB, 4, port) as job:
+        [job.stdout.readline() for _ in range(2)]
+        before = sent(lab.hosts[0])
+        ended(lab, job)
+    first, second = (now - was for now, was in zip(sent(lab.hosts[0]), before))
+    assert first + second >= 32 * MIB
+    assert (first > 2.5 * second) == (rates[0] > rates[1]) and second > LITTLE_BYTES, (first, second)
+
+
+@pytest.mark.parametrize("port", ["", "packet", "udp", "stream"])
+def test_a_rail_is_pulled_and_pushed_back_during_a_long_message(make, build, port):
+    lab = limited(make(hosts=2, nics=2), 200, 200)
+    source = lab.hosts[0]
+    with begun(lab, build, PULLED_BYTES, 1, port) as job:
+        moved(source, 0, 4 * MIB)
+        source.nics[0].unplug()
+        moved(source, 1, 16 * MIB)
+        source.nics[0].plug()
+        moved(source, 0, 4 * MIB)
+        ended(lab, job)
+
+
+@pytest.mark.parametrize("port", ["", "packet,udp"])
+def test_all_rails_but_the_slowest_are_pulled(make, build, port):
+    lab = limited(make(hosts=2, nics=3), 200, 200, 40)
+    source = lab.hosts[0]
+    with begun(lab, build, 48 * MIB, 1, port) as job:
+        moved(source, 0, 4 * MIB)
+        [nic.unplug() for nic in source.nics[:2]]
+        moved(source, 2, 4 * MIB)
+        ended(lab, job)
+
+
+@pytest.mark.parametrize("deaf", [0, 1], ids=["the receiver hears nothing by it", "nor does the sender"])
+def test_a_rail_that_passes_one_way_only_loses_nothing_and_comes_back(make, build, deaf):
+    lab = limited(make(hosts=2, nics=2), 200, 200)
+    source, victim = lab.hosts[0], lab.hosts[1 - deaf].nics[0]
+    with begun(lab, build, 96 * MIB, 1, "packet,udp") as job:
+        moved(source, 0, 4 * MIB)
+        victim.faults(loss=1.0)
+        moved(source, 1, 16 * MIB)
+        victim.faults(loss=0.0)
+        moved(source, 0, 4 * MIB)
+        ended(lab, job)
+
+
+@pytest.mark.parametrize("port", ["", "packet", "udp"])
+def test_every_rail_loses_and_reorders(make, build, port):
+    lab = make(hosts=2, nics=3, loss=0.01, reorder=0.01)
+    with begun(lab, build, 8 * MIB, 3, port) as job:
+        ended(lab, job)
+
+
+def test_an_mtu_that_shrinks_on_the_way_during_a_long_message(make, build):
+    """Nobody is told: frames that are too long for the switch are dropped."""
+    lab = limited(make(hosts=2, nics=2, mtu=9000), 200, 200)
+    source = lab.hosts[0]
+    with begun(lab, build, 96 * MIB, 1, "packet,udp") as job:
+        moved(source, 0, 4 * MIB)
+        [nic.set_mtu(9000, switch=1500) for nic in lab.nics()]
+        time.sleep(1)
+        moved(source, 0, 4 * MIB)
+        ended(lab, job)
