@@ -603,28 +603,30 @@ impl Connection {
     fn pick(&self, len: usize, load: Load) -> Option<(usize, usize)> {
         let carries = self.carries(load);
         let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
+        let has_room = |strand: &Strand, path: &Path| !strand.is_full && path.room() > 0;
         let waits = load != Load::Few && long().any(|(at, ..)| carries(at));
+        let is_own = waits || long().any(|(at, strand, path)| carries(at) && has_room(strand, path));
+        let fit = || long().filter(|&(at, strand, path)| carries(at) == is_own && (waits || has_room(strand, path)));
+        let (first, strand, path) = fit().next()?;
+        if fit().nth(1).is_none() {
+            return has_room(strand, path).then_some((first, RUN));
+        }
         let bytes = (self.waiting.len() * len) as u64;
-        let ways = long().filter(|&(at, strand, path)| match waits {
-            true => carries(at),
-            false => !strand.is_full && path.room() > 0,
-        });
-        let ways = ways.map(|(at, strand, path)| {
+        let ways = fit().map(|(at, strand, path)| {
             let begin_ns = self.queue_ns(strand.rail.nic) + if waits { 0 } else { path.latency_ns() };
             stripe::Way {
                 at,
                 // Of the ways that were measured best none goes before another.
-                rank: if waits { (false, Grade::Quick) } else { (!carries(at), strand.rail.grade) },
-                has_room: !strand.is_full && path.room() > 0,
+                grade: if waits { Grade::Quick } else { strand.rail.grade },
+                has_room: has_room(strand, path),
                 moves: path.under_way() > 0,
                 one_ns: begin_ns + path.takes_ns(len as u64),
                 all_ns: begin_ns + path.takes_ns(bytes),
             }
         });
-        let (at, is_only) = stripe::choose(ways)?;
+        let at = stripe::choose(ways)?;
         let path = self.strands[at].path().expect("it is open");
-        let most = if is_only { RUN } else { (SLICE_NS / path.takes_ns(len as u64).max(1)) as usize };
-        Some((at, most.clamp(1, RUN)))
+        Some((at, ((SLICE_NS / path.takes_ns(len as u64).max(1)) as usize).clamp(1, RUN)))
     }
 
     /// Bytes of bulk went by path `at`, and not by those that carry it between other NICs.

@@ -3,7 +3,7 @@
 //!
 //! Where the quickest way has no room, a slower one is taken only if the frame comes by it before the quickest would be through with
 //! all that waits: else a message would end as late as the slowest rail (earliest completion first, Lim et al., CoNEXT 2017).
-//! It knows no frames and no clock. Before it: `connection`.
+//! It knows no frames and no clock (P26). Before it: `connection`.
 
 use crate::marks::{Mark, mark};
 use crate::strand::Grade;
@@ -18,7 +18,7 @@ pub struct Way {
     /// Which.
     pub at: usize,
     /// The lowest is taken, however slow it is.
-    pub rank: (bool, Grade),
+    pub grade: Grade,
     pub has_room: bool,
     /// Something is under way: room comes of itself.
     pub moves: bool,
@@ -27,12 +27,11 @@ pub struct Way {
     pub all_ns: u64,
 }
 
-/// The way to take now, and whether there is any other.
-pub fn choose(ways: impl Iterator<Item = Way>) -> Option<(usize, bool)> {
-    let key = |way: &Way| (way.rank, way.one_ns, way.at);
-    let (mut best, mut open, mut count) = (None::<Way>, None::<Way>, 0);
+/// The way to take now.
+pub fn choose(ways: impl Iterator<Item = Way>) -> Option<usize> {
+    let key = |way: &Way| (way.grade, way.one_ns, way.at);
+    let (mut best, mut open) = (None::<Way>, None::<Way>);
     for way in ways.filter(|way| way.has_room || way.moves) {
-        count += 1;
         let is_before = |other: &Option<Way>| other.is_none_or(|other| key(&way) < key(&other));
         if is_before(&best) {
             best = Some(way);
@@ -43,13 +42,13 @@ pub fn choose(ways: impl Iterator<Item = Way>) -> Option<(usize, bool)> {
     }
     let (best, open) = (best?, open?);
     if best.at != open.at {
-        let waits = best.rank < open.rank || open.one_ns > best.all_ns;
+        let waits = best.grade < open.grade || open.one_ns > best.all_ns;
         mark(if waits { Mark::WaitedForQuicker } else { Mark::TookSlower });
         if waits {
             return None;
         }
     }
-    Some((open.at, count == 1))
+    Some(open.at)
 }
 
 #[cfg(test)]
@@ -57,21 +56,22 @@ mod tests {
     use super::*;
 
     fn way(at: usize, has_room: bool, one_ns: u64, all_ns: u64) -> Way {
-        Way { at, rank: (false, Grade::Bulk), has_room, moves: true, one_ns, all_ns }
+        Way { at, grade: Grade::Bulk, has_room, moves: true, one_ns, all_ns }
     }
 
     fn chosen(ways: &[Way]) -> Option<usize> {
-        choose(ways.iter().copied()).map(|(at, _)| at)
+        choose(ways.iter().copied())
     }
 
+    /// P26
     #[test]
     fn a_frame_takes_the_way_by_which_it_comes_first() {
         assert_eq!(chosen(&[way(0, true, 30, 90), way(1, true, 20, 99), way(2, true, 20, 99)]), Some(1));
-        assert_eq!(choose([way(4, true, 30, 90)].into_iter()), Some((4, true)));
-        assert_eq!(choose([way(4, true, 30, 90), way(5, false, 60, 90)].into_iter()), Some((4, false)));
+        assert_eq!(chosen(&[way(4, true, 30, 90), way(5, false, 60, 90)]), Some(4));
         assert_eq!(chosen(&[]), None);
     }
 
+    /// P26
     #[test]
     fn a_slower_way_is_taken_if_that_does_not_hold_up_the_end() {
         let quick = way(0, false, 10, 500);
@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(chosen(&[quick, way(1, false, 11, 9_000)]), None);
     }
 
+    /// P26
     #[test]
     fn a_way_without_room_on_which_nothing_moves_is_not_waited_for() {
         let stuck = Way { moves: false, ..way(0, false, 10, 20) };
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_grade_goes_before_any_rate() {
-        let other = Way { rank: (false, Grade::BulkAlone), ..way(1, true, 1, 1) };
+        let other = Way { grade: Grade::BulkAlone, ..way(1, true, 1, 1) };
         assert_eq!(chosen(&[way(0, true, 900, 9_000), other]), Some(0));
         assert_eq!(chosen(&[way(0, false, 900, 9_000), other]), None);
     }

@@ -1,4 +1,4 @@
-//! What bulk gets out of rails, in simulated time: switch ports with a rate and a buffer, ranks that cost no time. What is asserted
+//! P26: what bulk gets out of rails, in simulated time: switch ports with a rate and a buffer, ranks that cost no time. What is asserted
 //! is what holds today (docs/protocol.md, How it is tested); the same calls take the same time on every machine.
 
 use hawser_link::frame::{HEADER, Key};
