@@ -24,6 +24,10 @@ const GLANCE_BYTES: u64 = TURN_BYTES / 4;
 /// not feel, for its answers go by the quickest way (TCP instead of UDP at 8 KiB: 8.0 us, not 9.3, but no better goodput).
 const FOR_BULK_PART: u32 = 4;
 
+/// Who won last is left only for a way that is better by more than this part: where the network is what is slow all are alike, and
+/// would be tried for ever.
+const FOR_WINNER_PART: u32 = 10;
+
 /// Bytes until all ways are tried again, the first time and the last: to try one of a tenth of the winner's rate costs as much time
 /// as a tenth of the first.
 const AGAIN_BYTES: u64 = 64 << 20;
@@ -190,6 +194,15 @@ impl Bulk {
         (0..=last).filter(|&way| ways[way].is_usable(self.cable)).max_by_key(|&way| peak_of(way))
     }
 
+    /// The best way, or who won last if that is about as good.
+    fn or_winner<W: Way>(&self, best: usize, ways: &[W]) -> usize {
+        let peak = |way: usize| ways[way].meter().peak();
+        let is_as_good = |&winner: &usize| {
+            ways[winner].is_usable(self.cable) && peak(winner) + peak(winner) / FOR_WINNER_PART >= peak(best)
+        };
+        self.winner().filter(is_as_good).unwrap_or(best)
+    }
+
     fn begin<W: Way>(&mut self, ways: &mut [W]) {
         (self.way, self.turns) = (None, TURNS);
         ways.iter_mut().filter(|way| way.is_usable(self.cable)).for_each(|way| way.meter_mut().begin_trial());
@@ -220,7 +233,7 @@ impl Bulk {
     }
 
     fn end<W: Way>(&mut self, ways: &mut [W]) {
-        let best = self.best(ways).map(|best| best as u8);
+        let best = self.best(ways).map(|best| self.or_winner(best, ways) as u8);
         self.again = if self.winner == best { (self.again * 2).min(AGAIN_BYTES_MAX) } else { AGAIN_BYTES };
         (self.winner, self.way, self.left, self.turns) = (best, best, self.again, 0);
     }
@@ -319,6 +332,20 @@ mod tests {
         bulk.widened(&mut ways);
         send(&mut bulk, &mut ways, 4 << 10, &mut now_ns);
         assert_eq!(bulk.way(), Some(0));
+    }
+
+    #[test]
+    fn ways_that_are_alike_are_tried_ever_more_seldom() {
+        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[70, 70, 100]), 0);
+        let mut trials = 0;
+        for turn in 0..1000 {
+            let was = bulk.turns;
+            // Each of the first two is the fastest by a little now and then.
+            (0..2).for_each(|way| ways[way].slow_ns = 70 - u64::from(turn / 70 % 2 == way) * 5);
+            send(&mut bulk, &mut ways, 1 << 10, &mut now_ns);
+            trials += u32::from(was == 0 && bulk.turns > 0);
+        }
+        assert!(trials < 8, "{trials} trials in 1000 MB");
     }
 
     #[test]
