@@ -44,6 +44,8 @@ def run(prefix, rates, args, extra):
         line = [prefix / "bin/mpiexec", "-launcher-exec", "lab-rsh", "-hosts", "node0,node1", "-ppn", "1", *words,
                 *(["--stats"] if args.stats else []), build("mpich", "trunk"), str(args.bytes), str(args.rounds)]
         done = lab.hosts[0].run([str(word) for word in line], env=env, timeout=60 + args.rounds * args.bytes / 1e6)
+    if args.stats:
+        print(done.stdout.split())
     if done.returncode or args.stats:
         print(done.stderr, file=sys.stderr)
     return [8 * float(rate) for rate in re.findall(r"^[\d.]+$", done.stdout, re.MULTILINE)]

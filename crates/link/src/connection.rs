@@ -186,6 +186,10 @@ impl Connection {
     /// nowhere near the peer.
     fn frame_of(&self, load: Load) -> usize {
         let carries = self.carries(load);
+        // Between several pairs of NICs each way that answers: what waits may go by any of them while they are tried in turns, and what
+        // is cut then must be put together by the receiver.
+        let trunk = load == Load::Long && self.bulk.iter().filter(|bulk| bulk.way().is_some()).nth(1).is_some();
+        let carries = |at: usize| if trunk { self.strands[at].answers() } else { carries(at) };
         let of = self.strands.iter().enumerate().filter(|&(at, _)| carries(at)).map(|(_, strand)| strand.frame());
         let shortest = of.min().or_else(|| self.strands.iter().map(Strand::frame).min());
         shortest.expect("a connection has paths")
