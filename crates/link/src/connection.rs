@@ -40,6 +40,9 @@ const LONG_FRAMES: usize = 2;
 /// What is longer than two frames of any Ethernet.
 const LONG_ANYWAY_BYTES: usize = 64 << 10;
 
+/// A frame that must be delivered in order may be overtaken by this part of what a receiver has for all: half of what it holds of one peer (`reassembly`).
+const AHEAD_PART: usize = 8;
+
 /// Bulk that a peer was sent before the paths that were kept for it are opened, in bytes: a connection of TCP is dear for less.
 const CALL_BYTES: u64 = 1 << 20;
 
@@ -533,7 +536,10 @@ impl Connection {
         if longest < len {
             return self.cut(shared, first, longest);
         }
-        let Some((at, most)) = self.pick(len, load) else { return false };
+        // What must be delivered in order is held by its receiver until what went by slower rails is there.
+        let is_placed = frame_record(shared.sending.frame(first)).placed;
+        let ahead = if is_placed { usize::MAX } else { shared.holding.slots() / AHEAD_PART };
+        let Some((at, most)) = self.pick(len, load, self.waiting.len().min(ahead)) else { return false };
         let (stop, peer) = (self.stop(), self.peer);
         let strand = &mut self.strands[at];
         let route = strand.route;
@@ -602,9 +608,10 @@ impl Connection {
         Load::of(bytes, self.waiting.len(), || self.frame_of(Load::Few))
     }
 
-    /// The path for a frame of `len` bytes, and how many such it may take at once. Bulk waits for its own paths: by others each frame
+    /// The path for a frame of `len` bytes, and how many such it may take at once; it is to come before `count` of them would by the
+    /// quickest path. Bulk waits for its own paths: by others each frame
     /// would cost a system call.
-    fn pick(&self, len: usize, load: Load) -> Option<(usize, usize)> {
+    fn pick(&self, len: usize, load: Load, count: usize) -> Option<(usize, usize)> {
         let carries = self.carries(load);
         let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
         let has_room = |strand: &Strand, path: &Path| !strand.is_full && path.room() > 0;
@@ -615,7 +622,7 @@ impl Connection {
         if fit().nth(1).is_none() {
             return has_room(strand, path).then_some((first, RUN));
         }
-        let bytes = (self.waiting.len() * len) as u64;
+        let bytes = (count * len) as u64;
         let ways = fit().map(|(at, strand, path)| {
             let begin_ns = self.queue_ns(strand.rail.nic) + if waits { 0 } else { path.latency_ns() };
             stripe::Way {

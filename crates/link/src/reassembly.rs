@@ -31,6 +31,10 @@ impl Holding {
     pub fn left(&self) -> usize {
         self.pool.left()
     }
+
+    pub fn slots(&self) -> usize {
+        self.pool.slots()
+    }
 }
 
 /// A message that has come, whole: fragments in the frame that just came, or in the pool.
