@@ -68,17 +68,19 @@ fn settled_rails(wishes: &Wishes) -> Result<Vec<Rail>> {
 }
 
 fn attempts(interface: &Interface, method: Method, wishes: &Wishes, who: &Who) -> Vec<Attempt> {
-    if method == Method::Xdp {
+    let by_mac = |made: io::Result<Box<dyn FramePort>>| {
+        vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }]
+    };
+    match method {
         // Frames of an EtherType that NICs do not know all come by one queue, which one rank can own: the first of the host.
-        if who.local_rank != 0 {
-            return Vec::new();
+        Method::Xdp if who.local_rank != 0 => return Vec::new(),
+        Method::Xdp => {
+            return by_mac(XdpPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _));
         }
-        let made = XdpPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _);
-        return vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }];
-    }
-    if method == Method::Packet {
-        let made = PacketPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _);
-        return vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }];
+        Method::Packet => {
+            return by_mac(PacketPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _));
+        }
+        _ => {}
     }
     let over = |(nth, local): (usize, &Network)| {
         let made = open(interface, local, method, wishes, who).and_then(long_enough);

@@ -134,10 +134,11 @@ fn methods(text: &str) -> Result<(Vec<Method>, bool)> {
         return Err(Error::new(Class::Arg, text));
     }
     // What a program on the NIC costs TCP is not known before, so xdp has to be asked for; packet is had wherever it cannot be.
+    let named = |method: &Method| words.contains(&method.name());
     let wanted = |method: &Method| match method {
-        Method::Xdp => words.contains(&method.name()),
-        Method::Packet => words.is_empty() || words.contains(&method.name()) || words.contains(&Method::Xdp.name()),
-        _ => words.is_empty() || words.contains(&method.name()),
+        Method::Xdp => named(method),
+        Method::Packet => words.is_empty() || named(method) || named(&Method::Xdp),
+        _ => words.is_empty() || named(method),
     };
     Ok((Method::ALL.into_iter().filter(wanted).collect(), !words.is_empty()))
 }

@@ -40,7 +40,8 @@ const LONG_FRAMES: usize = 2;
 /// What is longer than two frames of any Ethernet.
 const LONG_ANYWAY_BYTES: usize = 64 << 10;
 
-/// A frame that must be delivered in order may be overtaken by this part of what a receiver has for all: half of what it holds of one peer (`reassembly`).
+/// A frame that must be delivered in order may be overtaken by this part of what a receiver has for all: half of what it holds of
+/// one peer (`reassembly`).
 const AHEAD_PART: usize = 8;
 
 /// Bulk that a peer was sent before the paths that were kept for it are opened, in bytes: a connection of TCP is dear for less.
@@ -404,8 +405,8 @@ impl Connection {
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }
-        self.strands.iter_mut().for_each(|strand| strand.is_full = false);
         while !self.waiting.is_empty() && self.send_run(shared, now_ns, wire) {}
+        self.strands.iter_mut().filter(|strand| strand.is_full).for_each(|strand| strand.is_full = false);
         for at in 0..self.strands.len() {
             self.reply(shared, at, now_ns, wire);
         }
@@ -609,21 +610,21 @@ impl Connection {
     }
 
     /// The path for a frame of `len` bytes, and how many such it may take at once; it is to come before `count` of them would by the
-    /// quickest path. Bulk waits for its own paths: by others each frame
-    /// would cost a system call.
+    /// quickest path. Bulk waits for its own paths: by others each frame would cost a system call.
     fn pick(&self, len: usize, load: Load, count: usize) -> Option<(usize, usize)> {
         let carries = self.carries(load);
         let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
         let has_room = |strand: &Strand, path: &Path| !strand.is_full && path.room() > 0;
         let waits = load != Load::Few && long().any(|(at, ..)| carries(at));
         let is_own = waits || long().any(|(at, strand, path)| carries(at) && has_room(strand, path));
-        let fit = || long().filter(|&(at, strand, path)| carries(at) == is_own && (waits || has_room(strand, path)));
-        let (first, strand, path) = fit().next()?;
-        if fit().nth(1).is_none() {
-            return has_room(strand, path).then_some((first, RUN));
-        }
+        let mut fit = long().filter(|&(at, strand, path)| carries(at) == is_own && (waits || has_room(strand, path)));
+        let (first, second) = (fit.next()?, fit.next());
+        let Some(second) = second else {
+            let (only, strand, path) = first;
+            return has_room(strand, path).then_some((only, RUN));
+        };
         let bytes = (count * len) as u64;
-        let ways = fit().map(|(at, strand, path)| {
+        let ways = [first, second].into_iter().chain(fit).map(|(at, strand, path)| {
             let begin_ns = self.queue_ns(strand.rail.nic) + if waits { 0 } else { path.latency_ns() };
             stripe::Way {
                 at,

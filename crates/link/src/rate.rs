@@ -60,29 +60,22 @@ impl Rate {
     /// So many bytes came, and `left` are still under way; a round trip takes `trip_ns` now, and took `least_ns` when nothing
     /// stood in a queue.
     pub fn came(&mut self, bytes: u64, left: u64, now_ns: u64, (trip_ns, least_ns): (u64, u64)) {
-        let Some(sample) = &mut self.sample else { return };
-        let took_ns = now_ns.saturating_sub(sample.since_ns).min(u32::MAX.into()) as u32;
-        let last = *sample;
+        let Some(mut sample) = self.sample.take() else { return };
+        let end_ns = sample.since_ns + u64::from(sample.took_ns);
+        let is_over = u64::from(sample.took_ns) >= SAMPLE_NS.max(trip_ns) && sample.came >= SAMPLE_BYTES;
         // Only now all has come that came together.
-        let is_over = u64::from(last.took_ns) >= SAMPLE_NS.max(trip_ns) && last.came >= SAMPLE_BYTES;
-        if is_over && took_ns > last.took_ns {
-            *sample = Sample::new(last.since_ns + u64::from(last.took_ns), false);
-            sample.took_ns = took_ns - last.took_ns;
-            self.learn(last.per_ms(), last.is_full);
-        } else {
-            sample.took_ns = took_ns;
+        if is_over && now_ns > end_ns {
+            self.learn(sample.per_ms(), sample.is_full);
+            sample = Sample::new(end_ns, false);
         }
-        let is_full = left * 1_000_000 >= u64::from(self.per_ms) * least_ns;
-        let Some(sample) = &mut self.sample else { return };
+        sample.took_ns = now_ns.saturating_sub(sample.since_ns).min(u32::MAX.into()) as u32;
         sample.came = sample.came.saturating_add(bytes.min(u32::MAX.into()) as u32);
-        sample.is_full = is_full;
-        if left == 0 {
-            let last = *sample;
+        sample.is_full = left * 1_000_000 >= u64::from(self.per_ms) * least_ns;
+        if left > 0 {
+            self.sample = Some(sample);
+        } else if sample.from_rest && self.per_ms > 0 {
             // It can be no less.
-            if last.from_rest && self.per_ms > 0 {
-                self.learn(last.per_ms(), false);
-            }
-            self.sample = None;
+            self.learn(sample.per_ms(), false);
         }
     }
 

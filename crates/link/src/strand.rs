@@ -123,7 +123,7 @@ pub struct Strand {
     pub route: Route,
     pub rail: Rail,
     /// The peer's NIC.
-    pub far_nic: u8,
+    far_nic: u8,
     /// Our number for the path.
     pub ours: u32,
     first: Seq,
@@ -154,6 +154,11 @@ impl Strand {
             is_full: false,
             state,
         }
+    }
+
+    /// The NICs between which it runs: ours and the peer's.
+    pub fn cable(&self) -> Cable {
+        Cable { ours: self.rail.nic, theirs: self.far_nic }
     }
 
     pub fn is_reserved(&self) -> bool {
@@ -309,13 +314,6 @@ impl Strand {
             State::Opening { at_ns, .. } => Some(*at_ns),
             State::Open { path, .. } => path.deadline_ns(),
         }
-    }
-}
-
-impl Strand {
-    /// The NICs between which it runs: ours and the peer's.
-    pub fn cable(&self) -> Cable {
-        Cable { ours: self.rail.nic, theirs: self.far_nic }
     }
 }
 

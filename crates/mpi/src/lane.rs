@@ -176,9 +176,7 @@ impl Lane {
                 self.channel.control(to, wire::encode(&packet));
             }
             Effect::Stream { op, to, message, from, until, placed } => {
-                // By the whole, as the first packet was, so that all go the same way.
-                let frame = self.channel.piece(to, until as usize);
-                let piece = frame.unwrap_or_else(|| self.core.piece_to(to, until, (until - from) as usize));
+                let piece = self.core.piece_to(to, until, (until - from) as usize);
                 let stream = Stream { op, to, message, at: from, until, piece, placed };
                 if self.lend(&stream) {
                     self.core.lent.push(stream);
@@ -243,7 +241,8 @@ impl Lane {
 
     fn push_pieces(&mut self, stream: &mut Stream) -> bool {
         let start = stream.at;
-        // Which ways there are, and which is best, changes while a long message is on its way.
+        // Which ways there are, and which is best, changes while a long message is on its way. By the whole, as the first packet was, so
+        // that all go the same way.
         if let Some(frame) = self.channel.piece(stream.to, stream.until as usize) {
             stream.piece = frame;
         }

@@ -2,7 +2,7 @@
 //! may show another namespace's.
 
 use crate::During;
-use crate::netlink::{Asker, DUMP, attributes, word};
+use crate::netlink::{Asker, DUMP, attribute, word};
 use std::collections::HashMap;
 use std::io;
 
@@ -37,14 +37,9 @@ fn read((kind, body): (u16, &[u8]), wanted: u16, found: &mut HashMap<u32, Vec<u8
         return;
     }
     let (head, rest) = body.split_at(LINK_HEAD);
-    if let Some(value) = within(rest, wanted) {
+    if let Some(value) = attribute(rest, wanted) {
         found.insert(word(&head[INDEX]), value.to_vec());
     }
-}
-
-/// The attribute of this kind among those of a link, or of one that is made of others.
-pub(crate) fn within(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
-    attributes(bytes).find(|&(kind, _)| kind == wanted).map(|(_, value)| value)
 }
 
 #[cfg(test)]

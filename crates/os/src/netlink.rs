@@ -99,8 +99,13 @@ pub(crate) fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
     Some((kind, sequence, bytes.get(MESSAGE_HEAD..len)?, rest))
 }
 
+/// The value of the first attribute of this kind behind a head, or within another attribute.
+pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    attributes(bytes).find(|&(kind, _)| kind == wanted).map(|(_, value)| value)
+}
+
 /// The attributes behind a head, kind and value.
-pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let len = usize::from(half(bytes.get(..2)?));
         let kind = half(bytes.get(2..4)?) & KIND;

@@ -3,7 +3,7 @@
 //! It asks and never resolves: that does the kernel, for whoever sends by its own sockets.
 
 use crate::During;
-use crate::netlink::{Asker, attributes, half};
+use crate::netlink::{Asker, attribute, half};
 use std::io;
 use std::net::IpAddr;
 
@@ -78,7 +78,7 @@ impl NextHops {
 /// What a route says.
 fn gateway(body: &[u8], to: IpAddr, interface: u32) -> Option<IpAddr> {
     let (head, rest) = body.split_at_checked(ROUTE_HEAD)?;
-    let value = |wanted: u16| attributes(rest).find(|&(kind, _)| kind == wanted).map(|(_, value)| value);
+    let value = |wanted: u16| attribute(rest, wanted);
     let is_ours = value(OUT).is_some_and(|out| out == interface.to_ne_bytes());
     if head[ROUTE_TYPE] != UNICAST || !is_ours || value(ENCAPSULATION).is_some() {
         return None;
@@ -90,7 +90,7 @@ fn gateway(body: &[u8], to: IpAddr, interface: u32) -> Option<IpAddr> {
 /// What an entry of neighbours says, if it may be used.
 fn neighbour(body: &[u8]) -> Option<[u8; 6]> {
     let (head, rest) = body.split_at_checked(NEIGHBOUR_HEAD)?;
-    let mac = attributes(rest).find(|&(kind, _)| kind == LINK_ADDRESS)?.1;
+    let mac = attribute(rest, LINK_ADDRESS)?;
     (half(&head[STATE..STATE + 2]) & VALID != 0).then(|| mac.try_into().ok()).flatten()
 }
 

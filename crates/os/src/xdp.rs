@@ -5,6 +5,7 @@
 
 use crate::ebpf::Step;
 use crate::errno::checked;
+use crate::netlink::attribute;
 use crate::{During, masters};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -195,7 +196,7 @@ impl Link {
 pub fn attached(interface: u32) -> io::Result<Option<u32>> {
     let found = masters::attributes_of(XDP_OF_LINK)?;
     let nested = found.get(&interface).map(Vec::as_slice).unwrap_or_default();
-    let id = masters::within(nested, ID_OF_PROGRAM).and_then(|value| value.try_into().ok());
+    let id = attribute(nested, ID_OF_PROGRAM).and_then(|value| value.try_into().ok());
     Ok(id.map(u32::from_ne_bytes).filter(|&id| id != 0))
 }
 
