@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 from harness import GRACE_OF_LABS_S, LONG, eventually
+from test_ethernet import finished
 from test_hosts import mpiexec, programs
 
 MIB = 1 << 20
@@ -100,8 +101,7 @@ def test_a_rail_that_passes_one_way_only_loses_nothing_and_comes_back(make, buil
 @pytest.mark.parametrize("port", ["", "packet", "udp"])
 def test_every_rail_loses_and_reorders(make, build, port):
     lab = make(hosts=2, nics=3, loss=0.01, reorder=0.01)
-    with begun(lab, build, 8 * MIB, 3, port) as job:
-        ended(lab, job)
+    finished(lab, "-ppn", "1", build("bulk.c"), str(8 * MIB), "3", env={"HAWSER_PORT": port})
 
 
 def test_an_mtu_that_shrinks_on_the_way_during_a_long_message(make, build):

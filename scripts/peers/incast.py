@@ -10,13 +10,13 @@ nothing came, median and worst, in ms. --variant as in compare.py.
 import argparse, pathlib, re, statistics, subprocess, sys
 
 from compare import HERE, build, systems
+from trunk import UDP_PART
 
 sys.path.insert(0, str(HERE.parent.parent / "tests"))
 from lab import Lab  # noqa: E402
 
 TCP = {"FI_PROVIDER": "tcp", "I_MPI_FABRICS": "ofi", "I_MPI_PIN": "0", "I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": "lab-rsh",
        "FI_TCP_IFACE": "eth0", "I_MPI_HYDRA_IFACE": "eth0"}
-UDP_PART = 1472 / 1514
 
 
 def run(system, args):

@@ -9,7 +9,7 @@ messages of N bytes, in Mbit/s of payload, and its part of what the rails carry 
 """
 import argparse, json, pathlib, re, statistics, subprocess, sys
 
-from compare import HERE, build
+from compare import HERE, build, systems
 
 sys.path.insert(0, str(HERE.parent.parent / "tests"))
 from lab import Lab, iperf3  # noqa: E402
@@ -64,12 +64,8 @@ def main():
     parser.add_argument("--stats", action="store_true")
     parser.add_argument("--raw", action="store_true", help="UDP alone first")
     parser.add_argument("--variant", action="append", default=[])
+    parser.set_defaults(peers="")
     args = parser.parse_intermixed_args()
-    systems = [("hawser", args.prefix.resolve(), {"HAWSER_PORT": args.port})]
-    for variant in args.variant:
-        word, _, rest = variant.partition("=")
-        extra = dict(part.split("=", 1) for part in rest.split(",") if part)
-        systems.append((word, pathlib.Path(word) if word[0] == "/" else args.prefix.resolve(), {"HAWSER_PORT": args.port} | extra))
     if args.raw:
         print(f"UDP through a port of 500 Mbit/s: {raw_mbit(500):.1f} Mbit/s", flush=True)
     print(f"{'rails, Mbit/s':>20} {'':>24} {'best':>8} {'median':>8}   of the rails' sum")
@@ -77,9 +73,9 @@ def main():
         rates = [float(rate) for rate in text.split(",")]
         got = {}
         for _ in range(args.turns):
-            for name, prefix, extra in systems:
+            for name, prefix, extra in systems(args):
                 # The first message finds out which way is best.
-                got.setdefault(name, []).extend(run(prefix, rates, args, extra)[1:])
+                got.setdefault(name, []).extend(run(prefix, rates, args, {"HAWSER_PORT": args.port} | extra)[1:])
         for name, each in got.items():
             if each:
                 ideal = sum(rates) * UDP_PART
