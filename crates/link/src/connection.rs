@@ -1,7 +1,9 @@
 //! One peer: its paths, and the fragments that wait to be sent to it.
 //!
 //! A message is cut into fragments, each of which goes on whichever path has room, and again on any if it is lost (P22). Before
-//! it: `endpoint`; after it: `strand`, `path`, `pool`, and `reassembly` for what came.
+//! it: `endpoint`; after it: `ways`, which knows what goes by which path, `strand`, `path`, `pool`, and `reassembly` for what came.
+
+mod ways;
 
 use crate::ack::{self, ACK_MAX};
 use crate::bulk::{Bulk, Way};
@@ -15,9 +17,9 @@ use crate::pool::{Pool, Queue, Slot};
 use crate::reassembly::{Deliver, Holding, Reassembly};
 use crate::record::{RECORD, Record};
 use crate::seq::{Seq, WINDOW};
-use crate::strand::{Grade, Hello, Rail, Route, Strand};
-use crate::stripe::{self, SLICE_NS};
+use crate::strand::{Hello, Rail, Route, Strand};
 use std::io::IoSlice;
+use ways::{Load, RUN};
 
 /// Who carries frames. They may be lost, doubled and reordered.
 pub trait Wire {
@@ -25,27 +27,9 @@ pub trait Wire {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize;
 }
 
-/// Frames that are handed to a wire at once, at most: what UDP's segmentation offload takes (64) and more.
-const RUN: usize = 64;
-
-/// Frames of the shortest length from which on what waits is bulk. Raw frames cost 1.7 us each, a run of UDP segments about 5 us and
-/// little for each (docs/performance.md, Frame ports).
-const BULK: usize = 6;
-
-/// From so many bytes on long frames pay, even if single ones take long. By TCP instead of UDP or raw frames, in turns, best decile:
-/// 4 KiB 10.5 us, not 7.5; 6 KB 8.6, not 11.5; 8 KiB 8.0, not 9.3; 16 KiB 12.7, not 16.2; 64 KiB 28.4, not 32.4; 1 MiB 276, not 345.
-const LONG_BYTES: usize = 9 << 9;
-/// And more than so many frames of the way for single ones: at MTU 9000 one of them takes 8 KiB in 4.6 us, two 16 KiB in 9.1.
-const LONG_FRAMES: usize = 2;
-/// What is longer than two frames of any Ethernet.
-const LONG_ANYWAY_BYTES: usize = 64 << 10;
-
 /// A frame that must be delivered in order may be overtaken by this part of what a receiver has for all: half of what it holds of
 /// one peer (`reassembly`).
 const AHEAD_PART: usize = 8;
-
-/// Bulk that a peer was sent before the paths that were kept for it are opened, in bytes: a connection of TCP is dear for less.
-const CALL_BYTES: u64 = 1 << 20;
 
 /// What of the endpoint every connection needs.
 pub struct Shared {
@@ -74,27 +58,6 @@ pub struct Counts {
     /// Questions after a silence, and timeouts.
     pub asked: u64,
     pub timeouts: u64,
-}
-
-/// What is to be sent, by its size.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Load {
-    Few,
-    Bulk,
-    Long,
-}
-
-impl Load {
-    /// Of `bytes` bytes in `frames` frames, where few of them go in frames of at most `few` bytes.
-    fn of(bytes: usize, frames: usize, few: impl Fn() -> usize) -> Load {
-        if bytes > LONG_ANYWAY_BYTES || bytes > LONG_BYTES && bytes > LONG_FRAMES * few() {
-            Load::Long
-        } else if frames >= BULK || bytes > (BULK - 1) * few() {
-            Load::Bulk
-        } else {
-            Load::Few
-        }
-    }
 }
 
 /// See the module.
@@ -166,61 +129,6 @@ impl Connection {
 
     pub fn bulk(&self) -> &[Bulk] {
         &self.bulk
-    }
-
-    /// The first grade from `least` on of which a path answers; if none does, of all.
-    fn grade(&self, least: Grade) -> Option<Grade> {
-        let answering = || self.strands.iter().filter(|strand| strand.answers());
-        let of = |least: Grade| answering().map(|strand| strand.rail.grade).filter(|&grade| grade >= least).min();
-        of(least).or_else(|| of(Grade::Quick))
-    }
-
-    /// Whether a path is one that such a load goes by. None is before one answers.
-    fn carries(&self, load: Load) -> impl Fn(usize) -> bool + '_ {
-        let least = if load == Load::Few { Grade::Quick } else { Grade::Bulk };
-        let grade = self.grade(least);
-        let is_chosen = load == Load::Long && self.bulk.iter().any(|bulk| bulk.way().is_some());
-        move |at| match is_chosen {
-            true => self.bulk.iter().any(|bulk| bulk.way() == Some(at)),
-            false => Some(self.strands[at].rail.grade) == grade && self.strands[at].path().is_some(),
-        }
-    }
-
-    /// The longest frame that all paths take by which such a load goes; before one is open, all paths. Hosts have NICs that lead
-    /// nowhere near the peer.
-    fn frame_of(&self, load: Load) -> usize {
-        let carries = self.carries(load);
-        // Between several pairs of NICs each way that answers: what waits may go by any of them while they are tried in turns, and what
-        // is cut then must be put together by the receiver.
-        let trunk = load == Load::Long && self.bulk.iter().filter(|bulk| bulk.way().is_some()).nth(1).is_some();
-        let carries = |at: usize| if trunk { self.strands[at].answers() } else { carries(at) };
-        let of = self.strands.iter().enumerate().filter(|&(at, _)| carries(at)).map(|(_, strand)| strand.frame());
-        let shortest = of.min().or_else(|| self.strands.iter().map(Strand::frame).min());
-        shortest.expect("a connection has paths")
-    }
-
-    /// The longest frame for a message of `total` bytes.
-    pub fn frame(&self, total: usize) -> usize {
-        let few = self.frame_of(Load::Few);
-        match Load::of(total, 1, || few) {
-            Load::Few => few,
-            load => self.frame_of(load),
-        }
-    }
-
-    /// See `Endpoint::direct`.
-    pub fn direct(&mut self) -> Option<Route> {
-        self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
-        let mut ways = self.bulk.iter().filter_map(|bulk| Some((bulk, bulk.way()?)));
-        let (bulk, way) = ways.next()?;
-        let strand = &self.strands[way];
-        let is_best = !bulk.is_tried(way) && strand.rail.lossless && strand.answers();
-        (is_best && ways.next().is_none()).then_some(strand.route)
-    }
-
-    pub fn count_direct(&mut self, bytes: usize) {
-        let taker = self.bulk.iter_mut().find(|bulk| bulk.way().is_some());
-        taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands));
     }
 
     pub fn next_message(&self) -> Seq {
@@ -417,49 +325,6 @@ impl Connection {
             .for_each(|path| path.ask_later(now_ns));
     }
 
-    /// Opens the paths that were kept in reserve, where they are needed.
-    fn call_reserve(&mut self) {
-        for at in 0..self.strands.len() {
-            if self.strands[at].is_reserved()
-                && let Some(why) = self.calls(&self.strands[at].rail)
-                && (why != Mark::CalledForBulk || self.belongs(at))
-            {
-                mark(why);
-                self.strands[at].call();
-            }
-        }
-    }
-
-    /// Whether path `at` leads to where others from its NIC do, if any does: a host may answer for its other NICs' addresses, and
-    /// what goes there is a second way over the same wire.
-    fn belongs(&self, at: usize) -> bool {
-        let cable = self.strands[at].cable();
-        let from_nic = || self.strands.iter().filter(|strand| strand.rail.nic == cable.ours && strand.answers());
-        from_nic().next().is_none() || from_nic().any(|strand| strand.cable() == cable)
-    }
-
-    /// Why paths of a rail are needed, if they are.
-    fn calls(&self, rail: &Rail) -> Option<Mark> {
-        if rail.grade < Grade::Bulk {
-            let beside = || self.strands.iter().filter(|strand| strand.rail.nic == rail.nic);
-            let is_answered = beside().any(|strand| strand.path().is_some());
-            let is_better = |strand: &&Strand| strand.rail.grade < rail.grade;
-            let is_needed = is_answered && beside().filter(is_better).all(Strand::leads_nowhere);
-            return is_needed.then_some(Mark::CalledInPlace);
-        }
-        let is_alone = || self.strands.iter().all(Strand::is_unanswered);
-        let has_bulk = self.bulk_bytes >= CALL_BYTES;
-        if has_bulk { Some(Mark::CalledForBulk) } else { is_alone().then_some(Mark::CalledAlone) }
-    }
-
-    /// The paths for what waits: those that answer, or all open ones if none does (P24).
-    fn paths(&self) -> impl Iterator<Item = (usize, &Strand, &Path)> {
-        let open = || self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
-        let all_silent = open().all(|(_, _, path)| path.is_silent());
-        let is_bound = planted(Bug::BoundToPath) && open().any(|(_, _, path)| path.is_silent());
-        open().filter(move |(_, _, path)| all_silent || path.is_silent() == is_bound)
-    }
-
     fn nothing_moves(&self) -> bool {
         self.paths().all(|(_, _, path)| path.under_way() == 0)
     }
@@ -596,62 +461,6 @@ impl Connection {
         shared.counts.runs += u64::from(taken > 0);
         // What the wire does not take goes by another.
         taken > 0 || self.strands.len() > 1
-    }
-
-    fn waiting_load(&self, sending: &Pool) -> Load {
-        let mut bytes = 0;
-        for slot in sending.each(&self.waiting).take(RUN) {
-            bytes += sending.frame(slot).len();
-            if bytes > LONG_ANYWAY_BYTES {
-                break;
-            }
-        }
-        Load::of(bytes, self.waiting.len(), || self.frame_of(Load::Few))
-    }
-
-    /// The path for a frame of `len` bytes, and how many such it may take at once; it is to come before `count` of them would by the
-    /// quickest path. Bulk waits for its own paths: by others each frame would cost a system call.
-    fn pick(&self, len: usize, load: Load, count: usize) -> Option<(usize, usize)> {
-        let carries = self.carries(load);
-        let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
-        let has_room = |strand: &Strand, path: &Path| !strand.is_full && path.room() > 0;
-        let waits = load != Load::Few && long().any(|(at, ..)| carries(at));
-        let is_own = waits || long().any(|(at, strand, path)| carries(at) && has_room(strand, path));
-        let mut fit = long().filter(|&(at, strand, path)| carries(at) == is_own && (waits || has_room(strand, path)));
-        let (first, second) = (fit.next()?, fit.next());
-        let Some(second) = second else {
-            let (only, strand, path) = first;
-            return has_room(strand, path).then_some((only, RUN));
-        };
-        let bytes = (count * len) as u64;
-        let ways = [first, second].into_iter().chain(fit).map(|(at, strand, path)| {
-            let begin_ns = self.queue_ns(strand.rail.nic) + if waits { 0 } else { path.latency_ns() };
-            stripe::Way {
-                at,
-                // Of the ways that were measured best none goes before another.
-                grade: if waits { Grade::Quick } else { strand.rail.grade },
-                has_room: has_room(strand, path),
-                moves: path.under_way() > 0,
-                one_ns: begin_ns + path.takes_ns(len as u64),
-                all_ns: begin_ns + path.takes_ns(bytes),
-            }
-        });
-        let at = stripe::choose(ways)?;
-        let path = self.strands[at].path().expect("it is open");
-        Some((at, ((SLICE_NS / path.takes_ns(len as u64).max(1)) as usize).clamp(1, RUN)))
-    }
-
-    /// Bytes of bulk went by path `at`, and not by those that carry it between other NICs.
-    fn pass_over(&mut self, at: usize, bytes: usize) {
-        for other in self.bulk.iter().filter_map(Bulk::way).filter(|&other| other != at) {
-            self.strands[other].path_mut().into_iter().for_each(|path| path.pass_over(bytes));
-        }
-    }
-
-    /// How long a NIC of ours has to do with what is under way, on all its paths.
-    fn queue_ns(&self, nic: u8) -> u64 {
-        let strands = self.strands.iter().filter(|strand| strand.rail.nic == nic);
-        strands.filter_map(Strand::path).map(Path::queue_ns).sum()
     }
 
     /// The first waiting frame is longer than any path takes that answers: cuts it in two. Whether it did.

@@ -3,7 +3,7 @@
 //!
 //! Where the quickest way has no room, a slower one is taken only if the frame comes by it before the quickest would be through with
 //! all that waits: else a message would end as late as the slowest rail (earliest completion first, Lim et al., CoNEXT 2017).
-//! It knows no frames and no clock (P26). Before it: `connection`.
+//! It knows no frames and no clock (P26). Before it: `ways` of `connection`.
 
 use crate::marks::{Mark, mark};
 use crate::strand::Grade;
