@@ -331,7 +331,7 @@ impl Connection {
 
     fn handle_timeout(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
         let Some(path) = self.strands[at].path_mut() else { return };
-        match path.handle_timeout(now_ns) {
+        match path.handle_timeout(&shared.sending, now_ns) {
             Due::Nothing => {}
             Due::Probe => {
                 shared.counts.asked += 1;
@@ -528,8 +528,8 @@ impl Connection {
             mark(Mark::Forgotten);
         }
         for strand in self.strands {
-            let room = shared.room(strand.route);
-            let under_way = strand.give_up(room);
+            let room = &mut shared.rooms[usize::from(strand.route.ours)];
+            let under_way = strand.give_up(&shared.sending, room);
             shared.sending.give_all(under_way);
         }
         shared.sending.give_all(self.waiting);

@@ -51,6 +51,7 @@ marks! {
     LostByTime = "a frame was lost, since a much later one had overtaken it";
     Probe = "a silence brought a question";
     Timeout = "a silence brought a timeout";
+    TimeoutTooEarly = "what a timeout took for lost had come, and was only late";
     BackedOff = "the fifth timeout of a silence";
     HeardAgain = "a word of the peer's ended a back-off";
     SilentHeard = "a word of the peer's came on a silent path, and named nothing new of ours";

@@ -263,9 +263,9 @@ impl Path {
     }
 
     /// Gives back all that is under way, and the peer's part of the room: the path is given up.
-    pub fn give_up(mut self, room: &mut Room) -> Queue {
+    pub fn give_up(mut self, pool: &Pool, room: &mut Room) -> Queue {
         self.grant.give_back(room);
-        self.sent.take_all()
+        self.sent.take_all(pool)
     }
 
     /// A timeout went by, and nothing of ours is known to have come since: the peer computes, or the path is dead, for us at least:
@@ -389,6 +389,9 @@ impl Path {
             mark(Mark::SilentHeard);
         }
         self.silent &= !came.higher;
+        if let Some(at_ns) = came.late_ns {
+            self.rtt.sample(now_ns.saturating_sub(at_ns));
+        }
         let granted = end + u32::from(word.credit);
         if self.granted.is_by(granted) {
             self.granted = granted;
@@ -447,7 +450,7 @@ impl Path {
     }
 
     /// Time has passed.
-    pub fn handle_timeout(&mut self, now_ns: u64) -> Due {
+    pub fn handle_timeout(&mut self, pool: &Pool, now_ns: u64) -> Due {
         match self.wait {
             Wait::Probe(at_ns) if at_ns <= now_ns => {
                 mark(Mark::Probe);
@@ -459,7 +462,7 @@ impl Path {
                 self.rtt.unanswered();
                 // The bug: it has to be silent for a second.
                 self.silent = !planted(Bug::OneWayAlive) || self.rtt.silent() > 10;
-                let lost = self.sent.take_all();
+                let lost = self.sent.take_all(pool);
                 self.window.timed_out(self.sent.next());
                 self.rate.timed_out();
                 self.wait = Wait::Idle;
@@ -543,7 +546,7 @@ mod tests {
         /// Whether all counts as lost now; if not, a question is due.
         fn is_timeout(&mut self) -> bool {
             self.now_ns = self.a.deadline_ns().expect("something is under way").max(self.now_ns);
-            match self.a.handle_timeout(self.now_ns) {
+            match self.a.handle_timeout(&self.pool, self.now_ns) {
                 Due::Timeout(lost) => {
                     self.lost.extend(contents(&mut self.pool, lost));
                     true
@@ -642,6 +645,53 @@ mod tests {
         assert_eq!(two.b.deadline_ns(), Some(two.now_ns + ACK_DELAY_NS));
     }
 
+    /// P16: 32 senders had 1 MB of frames in a switch's buffer of 256 KiB; none of them ever heard in time of what had come.
+    #[test]
+    fn a_timeout_that_was_too_early_makes_the_next_one_longer() {
+        const LATE_NS: u64 = 8_000_000;
+        let mut two = two();
+        for n in 0..20 {
+            two.send(n, true);
+            two.now_ns += ACK_DELAY_NS;
+            two.reply();
+        }
+        // From now on every answer takes long, and by then what it answers counts as lost.
+        let mut answers = std::collections::VecDeque::new();
+        let mut timeouts = 0;
+        for n in 100..140 {
+            let numbers = two.send(n, true);
+            two.now_ns = two.now_ns.max(two.a.deadline_ns().unwrap());
+            answers.push_back((two.now_ns + LATE_NS, numbers.sequence.next()));
+            while two.a.under_way() > 0 {
+                let answer_ns = answers.front().map_or(u64::MAX, |answer| answer.0);
+                if answer_ns <= two.a.deadline_ns().unwrap() {
+                    two.now_ns = answer_ns;
+                    let end = answers.pop_front().unwrap().1;
+                    two.hear(&word(end)).unwrap();
+                } else if two.is_timeout() {
+                    timeouts += 1;
+                }
+            }
+        }
+        assert!((1..10).contains(&timeouts), "{timeouts} timeouts of 40");
+    }
+
+    /// P16
+    #[test]
+    fn what_was_closed_by_a_later_frame_says_nothing_of_a_timeout() {
+        let mut two = two();
+        two.send(0, false);
+        while !two.is_timeout() {}
+        let trip_ns = two.a.round_trip_ns();
+        two.now_ns += 500_000_000;
+        let numbers = two.send(1, true);
+        assert_eq!(numbers.open, 0);
+        two.now_ns += 50_000;
+        two.b.acknowledge();
+        two.reply().unwrap();
+        assert_eq!((trip_ns, two.a.round_trip_ns(), &two.came[..]), (0, 50_000, &[1][..]));
+    }
+
     /// P11
     #[test]
     fn a_doubled_frame_is_answered_for_its_answer_was_lost() {
@@ -699,7 +749,7 @@ mod tests {
         assert!(a.room() == 0 && a.under_way() == 0);
         // The word of new room was lost: the sender asks.
         a.ask_later(2);
-        assert_eq!(a.handle_timeout(a.deadline_ns().unwrap()), Due::Probe);
+        assert_eq!(a.handle_timeout(&pool, a.deadline_ns().unwrap()), Due::Probe);
         let ack = deliver(a.numbers(0), 3);
         a.asked(&pool, 3);
         let word = Word { expected: ack.expected, credit: 2, stop: false };

@@ -20,6 +20,8 @@ pub struct Came {
     pub bytes: u64,
     /// When the newest of it was sent; None if nothing came that was not known of.
     pub newest_ns: Option<u64>,
+    /// When that was sent which a timeout took for lost, and which had come.
+    pub late_ns: Option<u64>,
 }
 
 /// See the module.
@@ -36,11 +38,22 @@ pub struct Sent {
     /// One more than the highest number that came, and when the newest frame that came was sent.
     above: Seq,
     newest_ns: u64,
+    /// The last one of those that a timeout took for lost (P16).
+    given_up: Option<Stamp>,
 }
 
 impl Sent {
     pub fn new(first: Seq) -> Sent {
-        Sent { queue: Queue::default(), bytes: 0, question: None, first, next: first, above: first, newest_ns: 0 }
+        Sent {
+            queue: Queue::default(),
+            bytes: 0,
+            question: None,
+            first,
+            next: first,
+            above: first,
+            newest_ns: 0,
+            given_up: None,
+        }
     }
 
     /// Frames of which nothing is known.
@@ -95,11 +108,12 @@ impl Sent {
     #[inline]
     pub fn acknowledge(&mut self, pool: &mut Pool, ack: &Ack, end: Seq) -> Came {
         let higher = self.above != end && self.above.is_by(end);
+        let late_ns = if higher { self.late(end) } else { None };
         if higher {
             self.above = end;
         }
         if self.under_way() == 0 {
-            return Came { higher, ..Came::default() };
+            return Came { higher, late_ns, ..Came::default() };
         }
         let mut newest_ns: Option<u64> = None;
         let before = self.bytes;
@@ -114,7 +128,17 @@ impl Sent {
             came
         });
         self.newest_ns = self.newest_ns.max(newest_ns.unwrap_or(0));
-        Came { higher, slots, bytes: before - self.bytes, newest_ns }
+        Came { higher, slots, bytes: before - self.bytes, newest_ns, late_ns }
+    }
+
+    /// All came up to `end`. If that is just what a timeout took for lost, it was too early: behind it nothing had come yet that
+    /// could have closed its number (P19).
+    fn late(&mut self, end: Seq) -> Option<u64> {
+        let late = self.given_up.take_if(|last| last.number.next().is_by(end))?;
+        (late.number.next() == end).then(|| {
+            mark(Mark::TimeoutTooEarly);
+            late.at_ns
+        })
     }
 
     /// Gives back what counts as lost: frames that `REORDER` later ones have overtaken, or one that was sent more than
@@ -136,7 +160,11 @@ impl Sent {
     }
 
     /// Gives back all that is under way: nothing was heard for a timeout (P16).
-    pub fn take_all(&mut self) -> Queue {
+    pub fn take_all(&mut self, pool: &Pool) -> Queue {
+        let last = pool.each(&self.queue).last().map(|slot| pool.stamp(slot));
+        let last = last.into_iter().chain(self.question).max_by_key(|stamp| self.first.until(stamp.number));
+        // The first: answers to it may come as late after others.
+        self.given_up = self.given_up.or(last);
         (self.question, self.first, self.bytes) = (None, self.next, 0);
         std::mem::take(&mut self.queue)
     }
@@ -349,7 +377,7 @@ mod tests {
                 }
             }
             prop_assert!(came.iter().all(|c| arrived.contains(c)));
-            let left = line.sent.take_all();
+            let left = line.sent.take_all(&line.pool);
             back.extend(line.contents(left));
             let mut all: Vec<u32> = came.into_iter().chain(back).collect();
             all.sort_unstable();

@@ -9,7 +9,7 @@ use crate::grant::{LEAST, Room};
 use crate::length::{Length, TRIES};
 use crate::marks::{Mark, mark};
 use crate::path::Path;
-use crate::pool::Queue;
+use crate::pool::{Pool, Queue};
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
 use crate::seq::Seq;
 
@@ -246,9 +246,9 @@ impl Strand {
     }
 
     /// Gives back what is under way and the peer's part of the room: the peer is gone.
-    pub fn give_up(self, room: &mut Room) -> Queue {
+    pub fn give_up(self, pool: &Pool, room: &mut Room) -> Queue {
         match self.state {
-            State::Open { path, .. } => path.give_up(room),
+            State::Open { path, .. } => path.give_up(pool, room),
             State::Reserved | State::Opening { .. } => Queue::default(),
         }
     }

@@ -129,7 +129,7 @@ impl World {
     fn work(&mut self, at: (usize, usize)) {
         let now_ns = self.network.now_ns();
         let end = self.ends.get_mut(&at).unwrap();
-        match end.path.handle_timeout(now_ns) {
+        match end.path.handle_timeout(&end.pool, now_ns) {
             Due::Probe if end.path.may_ask() => self.ask(at),
             Due::Timeout(lost) => {
                 let lost = end.take_back(lost);
