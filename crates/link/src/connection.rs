@@ -9,13 +9,13 @@ use crate::ack::{self, ACK_MAX};
 use crate::bulk::{Bulk, Way};
 use crate::endpoint::SPARE;
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
-use crate::grant::Room;
 use crate::marks::{Mark, mark};
 use crate::path::{Due, Numbers, Path, Word};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::reassembly::{Deliver, Holding, Reassembly};
 use crate::record::{RECORD, Record};
+use crate::room::Room;
 use crate::seq::{Seq, WINDOW};
 use crate::strand::{Hello, Rail, Route, Strand};
 use std::io::IoSlice;
@@ -266,17 +266,18 @@ impl Connection {
             length.came(longest(&shared.sending, &came));
         }
         self.give(shared, at, came, now_ns);
+        let route = self.strands[at].route;
         let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
             // It is not taken, and will come again (P20).
             if reason == Dropped::NoRoom {
                 mark(Mark::StopSaid);
                 self.stopping = true;
-                path.tell();
+                path.refuse();
             }
             return Err(reason);
         }
-        path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
+        path.handle_numbered(shared.room(route), head.sequence, head.open, head.flags, now_ns)?;
         if let (Some((record, fragment)), Some(Ok(place))) = (record, place) {
             self.reassembly.take(&mut shared.holding, &record, fragment, payload, place, deliver);
         }

@@ -6,7 +6,6 @@
 
 use crate::connection::{Connection, Counts, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
-use crate::grant::Room;
 use crate::length::SHORTEST;
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
@@ -14,6 +13,7 @@ use crate::pool::Pool;
 use crate::reach::Reach;
 use crate::reassembly::{Deliver, Holding, RESERVE};
 use crate::record::{FRAGMENTS, RECORD};
+use crate::room::Room;
 use crate::seq::Seq;
 use crate::strand::{Far, HELLO, Hello, Rail, Route, Strand};
 use siphasher::sip::SipHasher24;

@@ -1,12 +1,13 @@
-//! Room for what comes (P21): how many frames each path of a rail may have under way to us, so that all of them together fit what
-//! the rail's port really keeps.
+//! A path's part of the room for what comes (P21): how many frames it may have under way to us, so that all of a rail's together fit it.
 //!
 //! A path is granted about what it uses: twice what was under way, as the peer's `open` says, and at most half of what the others
-//! have left, so that n busy paths have room / (n + 1) each. What was granted is never taken back; a path that has more than its
-//! part gets no more until so many have come. Before it: `path`, for each header that says a credit.
+//! have left, so that n busy paths have room / (n + 1) each, and an equal part of what the network bears (P27). What was granted is
+//! never taken back; a path that has more than its part gets no more until so many have come. Before it: `path`, for each header
+//! that says a credit; after it: `room`.
 
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
+use crate::room::{Heard, Room};
 use crate::seq::{Seq, WINDOW};
 
 /// What a path is granted whatever is left, or its peer could not go on; HELLO says it, for nobody may ever answer.
@@ -17,25 +18,6 @@ const FIRST: u32 = 32;
 /// The part of what is left that a path is granted at first: many have opened paths and say nothing more.
 const FIRST_PART: u32 = 4;
 
-/// One of our rails' room, in frames.
-#[derive(Clone, Copy, Debug)]
-pub struct Room {
-    frames: u32,
-    /// What its paths were granted and did not send, as far as they were looked at.
-    granted: u32,
-}
-
-impl Room {
-    pub fn new(frames: u32) -> Room {
-        Room { frames, granted: 0 }
-    }
-
-    /// What was granted stands, even if it is more.
-    pub fn set(&mut self, frames: u32) {
-        self.frames = frames;
-    }
-}
-
 /// What one path's peer was granted.
 #[derive(Debug)]
 pub struct Grant {
@@ -45,17 +27,20 @@ pub struct Grant {
     counted: u32,
     /// Frames that it gets if there is room: none before it was granted any.
     target: u32,
+    heard: Heard,
 }
 
 impl Grant {
     /// For a path whose peer begins with number `first`, and has heard HELLO at most.
     pub fn new(first: Seq) -> Grant {
-        Grant { until: first + LEAST, counted: 0, target: 0 }
+        Grant { until: first + LEAST, counted: 0, target: 0, heard: Heard::default() }
     }
 
-    /// The peer had so many frames under way: if that is more than half of what it gets, it gets twice as many.
+    /// A frame came, behind `lost` that did not, when the peer had so many under way: if that is more than half of what it gets,
+    /// it gets twice as many.
     #[inline]
-    pub fn used(&mut self, frames: u32) {
+    pub fn used(&mut self, room: &mut Room, frames: u32, lost: u32, now_ns: u64) {
+        room.came(&mut self.heard, frames, lost, now_ns);
         if 2 * frames > self.target && (1..WINDOW).contains(&self.target) {
             mark(Mark::GrantDoubled);
             self.target = (2 * self.target).min(WINDOW);
@@ -64,18 +49,19 @@ impl Grant {
 
     /// Nothing before `end` is under way: grants what there is room for, in frames beyond it.
     pub fn renew(&mut self, room: &mut Room, end: Seq) -> u32 {
-        let others = if planted(Bug::RoomForEach) { 0 } else { room.granted - self.counted };
-        let left = room.frames.saturating_sub(others);
+        let left = room.left(if planted(Bug::RoomForEach) { room.granted } else { self.counted });
         if self.target == 0 {
             self.target = FIRST.min(left / FIRST_PART).max(LEAST);
         }
-        let frames = self.target.min(left / 2).max(LEAST);
+        let has = u32::from(self.credit(end));
+        let frames = room.part(&mut self.heard, self.target, LEAST, has).min((left / 2).max(LEAST));
         if frames < self.target {
-            mark(if frames == LEAST { Mark::GrantLeast } else { Mark::GrantShared });
+            mark(if frames <= LEAST { Mark::GrantLeast } else { Mark::GrantShared });
         }
-        match end.until(self.until) {
-            has if (frames + 1..=WINDOW).contains(&has) => mark(Mark::GrantKept),
-            _ => self.until = end + frames,
+        if has > frames {
+            mark(Mark::GrantKept);
+        } else {
+            self.until = end + frames;
         }
         room.granted -= self.counted;
         self.counted = end.until(self.until);
@@ -103,7 +89,7 @@ mod tests {
     /// A path's peer that sends all that it may: so many frames came.
     fn fill(grant: &mut Grant, room: &mut Room, end: &mut Seq) -> u32 {
         let frames = grant.credit(*end);
-        grant.used(u32::from(frames));
+        grant.used(room, u32::from(frames), 0, 0);
         *end = *end + u32::from(frames);
         grant.renew(room, *end);
         u32::from(frames)
@@ -146,7 +132,7 @@ mod tests {
         let (mut busy, mut end) = (Grant::new(Seq(0)), Seq(0));
         busy.renew(&mut room, end);
         for n in 0..1000 {
-            busy.used(15);
+            busy.used(&mut room, 15, 0, 0);
             end = Seq(n);
             busy.renew(&mut room, end);
         }

@@ -6,7 +6,7 @@
 //!
 //! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
 //! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and `window`, and at its end
-//! `reassembly`; `ways`, `bulk` and `stripe` choose among paths; `grant` shares the room for what comes, `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
+//! `reassembly`; `ways`, `bulk` and `stripe` choose among paths; `grant` shares the `room` for what comes, `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
 //! frame ports.
 
 #![forbid(unsafe_code)]
@@ -27,6 +27,7 @@ mod reach;
 mod reassembly;
 pub mod received;
 pub mod record;
+pub mod room;
 pub mod rtt;
 pub mod sent;
 mod seq;

@@ -5,12 +5,13 @@
 //! of the endpoint's pool. Before it: the connection; after it: `received`, `sent`, `rtt`.
 
 use crate::frame::{Dropped, Flags};
-use crate::grant::{Grant, Room};
+use crate::grant::Grant;
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
 use crate::rate::Rate;
 use crate::received::{Ack, Arrival, Received};
+use crate::room::Room;
 use crate::rtt::{ACK_DELAY_NS, Rtt, TIMEOUT_MAX_NS};
 use crate::sent::{Came, Sent};
 use crate::seq::{Seq, WINDOW, WORDS};
@@ -291,6 +292,12 @@ impl Path {
         self.grant.credit(end)
     }
 
+    /// A frame came that there is no memory for: it is to hear STOP.
+    pub fn refuse(&mut self) {
+        self.received.refuse();
+        self.tell();
+    }
+
     /// There is news for the peer that it waits for: GO.
     pub fn tell(&mut self) {
         self.owed = Owed::Now;
@@ -315,7 +322,14 @@ impl Path {
     }
 
     /// A numbered frame of the peer's came. An error: it is not to be looked at, but an acknowledgement may be owed.
-    pub fn handle_numbered(&mut self, seq: Seq, open: u16, flags: Flags, now_ns: u64) -> Result<(), Dropped> {
+    pub fn handle_numbered(
+        &mut self,
+        room: &mut Room,
+        seq: Seq,
+        open: u16,
+        flags: Flags,
+        now_ns: u64,
+    ) -> Result<(), Dropped> {
         let arrival = match self.received.take(seq, u32::from(open)) {
             Arrival::Again if planted(Bug::TakenTwice) => Arrival::New,
             arrival => arrival,
@@ -333,7 +347,7 @@ impl Path {
             }
             Arrival::New => self.owe(now_ns),
         }
-        self.grant.used(u32::from(open) + 1);
+        self.grant.used(room, u32::from(open) + 1, self.received.take_lost(), now_ns);
         if flags.has(Flags::ASK) {
             mark(Mark::AskedByPeer);
             self.owed = Owed::Now;
@@ -490,6 +504,7 @@ mod tests {
         a: Path,
         b: Path,
         pool: Pool,
+        room: Room,
         now_ns: u64,
         came: Vec<u32>,
         lost: Vec<u32>,
@@ -498,9 +513,10 @@ mod tests {
     fn two() -> Two {
         let (ours, theirs) = (Seq(u32::MAX - 3), Seq(77));
         let mut b = Path::new(theirs, ours, ROOM);
-        assert_eq!(b.credit(&mut Room::new(4096), ours), 32);
+        let mut room = Room::new(4096);
+        assert_eq!(b.credit(&mut room, ours), 32);
         let pool = Pool::new(WINDOW as usize, 4);
-        Two { a: Path::new(ours, theirs, ROOM), b, pool, now_ns: 1, came: vec![], lost: vec![] }
+        Two { a: Path::new(ours, theirs, ROOM), b, pool, room, now_ns: 1, came: vec![], lost: vec![] }
     }
 
     fn send(path: &mut Path, pool: &mut Pool, content: u32, now_ns: u64) -> Numbers {
@@ -522,7 +538,9 @@ mod tests {
         fn send(&mut self, content: u32, arrives: bool) -> Numbers {
             let numbers = send(&mut self.a, &mut self.pool, content, self.now_ns);
             if arrives {
-                self.b.handle_numbered(numbers.sequence, numbers.open, Flags::default(), self.now_ns).unwrap();
+                self.b
+                    .handle_numbered(&mut self.room, numbers.sequence, numbers.open, Flags::default(), self.now_ns)
+                    .unwrap();
             }
             numbers
         }
@@ -599,7 +617,7 @@ mod tests {
         assert_eq!((two.is_timeout(), two.now_ns), (false, 1 + TIMEOUT_FIRST_NS / 2));
         let Numbers { sequence, open, .. } = two.a.numbers(0);
         two.a.asked(&two.pool, two.now_ns);
-        two.b.handle_numbered(sequence, open, Flags::ASK, two.now_ns).unwrap();
+        two.b.handle_numbered(&mut two.room, sequence, open, Flags::ASK, two.now_ns).unwrap();
         assert!(two.reply().is_some());
         assert_eq!((&two.came[..], &two.lost[..], two.a.deadline_ns()), (&[0][..], &[1][..], None));
         two.send(2, false);
@@ -699,10 +717,10 @@ mod tests {
         let seq = two.send(0, true).sequence;
         two.now_ns += ACK_DELAY_NS;
         assert!(two.b.poll_reply(two.now_ns).is_some(), "lost on its way");
-        assert_eq!(two.b.handle_numbered(seq, 0, Flags::default(), two.now_ns), Err(Dropped::Again));
+        assert_eq!(two.b.handle_numbered(&mut two.room, seq, 0, Flags::default(), two.now_ns), Err(Dropped::Again));
         assert!(two.reply().is_some() && two.came == [0]);
         assert_eq!(
-            two.b.handle_numbered(seq + 5000, 9, Flags::default(), two.now_ns),
+            two.b.handle_numbered(&mut two.room, seq + 5000, 9, Flags::default(), two.now_ns),
             Ok(()),
             "a sender may have closed so many"
         );
@@ -736,8 +754,9 @@ mod tests {
     fn payload_waits_for_room_at_the_peer_and_asks_for_it() {
         let mut pool = Pool::new(4, 4);
         let (mut a, mut b) = (Path::new(Seq(0), Seq(0), 2), Path::new(Seq(0), Seq(0), 2));
+        let mut room = Room::new(4096);
         let mut deliver = |numbers: Numbers, now_ns| {
-            b.handle_numbered(numbers.sequence, numbers.open, Flags::ASK, now_ns).unwrap();
+            b.handle_numbered(&mut room, numbers.sequence, numbers.open, Flags::ASK, now_ns).unwrap();
             b.poll_reply(now_ns).unwrap().ack
         };
         deliver(send(&mut a, &mut pool, 0, 1), 1);

@@ -67,11 +67,13 @@ pub struct Received {
     reach: u32,
     /// The missing frame of which the sender was told last.
     told: Option<Seq>,
+    /// Frames that were closed and had not come, since somebody asked, less those that were refused.
+    lost: i32,
 }
 
 impl Received {
     pub fn new(first: Seq) -> Received {
-        Received { expected: first, here: [0; WORDS], beyond: 0, reach: 0, told: None }
+        Received { expected: first, here: [0; WORDS], beyond: 0, reach: 0, told: None, lost: 0 }
     }
 
     fn bit(seq: Seq) -> (usize, u64) {
@@ -115,11 +117,13 @@ impl Received {
         }
         if self.expected.until(seq) > self.reach {
             mark(Mark::ClosedFar);
-            *self = Received { told: self.told, ..Received::new(seq) };
+            let lost = self.lost + (self.expected.until(seq) - self.beyond) as i32;
+            *self = Received { told: self.told, lost, ..Received::new(seq) };
             return;
         }
         mark(Mark::ClosedNear);
         while self.expected != seq {
+            self.lost += i32::from(!self.is_here(self.expected));
             self.step();
         }
         self.pass_here();
@@ -145,6 +149,18 @@ impl Received {
     fn is_here(&self, seq: Seq) -> bool {
         let (word, bit) = Received::bit(seq);
         self.here[word] & bit != 0
+    }
+
+    /// Frames that were sent again, since this was asked last: they did not come before, or not in time.
+    pub fn take_lost(&mut self) -> u32 {
+        let lost = self.lost.max(0);
+        self.lost -= lost;
+        lost as u32
+    }
+
+    /// A frame was not taken that has come: when its number is closed, it was not lost.
+    pub fn refuse(&mut self) {
+        self.lost -= 1;
     }
 
     /// The first frame that is missing.

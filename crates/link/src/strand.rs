@@ -5,11 +5,12 @@
 
 use crate::bulk::{Cable, Meter, Way};
 use crate::frame::{Dropped, HEADER, Kind};
-use crate::grant::{LEAST, Room};
+use crate::grant::LEAST;
 use crate::length::{Length, TRIES};
 use crate::marks::{Mark, mark};
 use crate::path::Path;
 use crate::pool::{Pool, Queue};
+use crate::room::Room;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
 use crate::seq::Seq;
 

@@ -7,6 +7,7 @@ use hawser_link::endpoint::Drops;
 use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::path::{Due, Numbers, Path, Word};
 use hawser_link::pool::{Pool, Queue};
+use hawser_link::room::Room;
 use hawser_link::rtt::ACK_DELAY_NS;
 use hawser_link::{Seq, WINDOW};
 use hawser_sim::{Arrival, Dice, Faults, Network};
@@ -30,6 +31,7 @@ struct End {
     path: Path,
     /// What is under way: contents.
     pool: Pool,
+    room: Room,
     /// What is to be sent, the lost ones again.
     waiting: VecDeque<u32>,
     /// What the peer has acknowledged, and what of the peer's was taken.
@@ -43,7 +45,15 @@ impl End {
     fn new(path: Path, contents: u32) -> End {
         let none = BTreeSet::new;
         let pool = Pool::new(WINDOW as usize, CONTENT);
-        End { path, pool, waiting: (0..contents).collect(), settled: none(), taken: none(), numbers: none() }
+        End {
+            path,
+            pool,
+            room: Room::new(u32::from(ROOM)),
+            waiting: (0..contents).collect(),
+            settled: none(),
+            taken: none(),
+            numbers: none(),
+        }
     }
 
     /// Contents are under way no more.
@@ -191,7 +201,7 @@ impl World {
             _ => {
                 let settled = end.path.handle_word(&mut end.pool, &word, now_ns)?;
                 came.extend(end.take_back(settled));
-                end.path.handle_numbered(head.sequence, head.open, head.flags, now_ns)?;
+                end.path.handle_numbered(&mut end.room, head.sequence, head.open, head.flags, now_ns)?;
                 assert!(
                     end.numbers.insert(head.sequence.0),
                     "seed {seed}: {:?} of {from} was taken twice",
