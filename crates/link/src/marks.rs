@@ -62,7 +62,7 @@ marks! {
     GrantDoubled = "a path used more than half of what it was granted, and got twice as much";
     GrantShared = "a path was granted less, since others have room";
     GrantLeast = "a path was granted the least, since nothing is left";
-    RoomNarrowed = "more of several senders' was lost than by chance, and less was granted to all of them";
+    RoomNarrowed = "much of several senders' was lost, and less was granted to all of them";
     RoomWidened = "little was lost of several senders', and more was granted";
     RoomNone = "a sender was granted nothing for now, since the network bears less than the least for each";
     GrantKept = "a path had more than its part, and got nothing more";

@@ -1,17 +1,22 @@
-//! How many frames all senders together may have under way to one of our rails (P21, P27): what its port really keeps, and once more
-//! is lost of several senders' than by chance, what the network bears. Only the receiver sees all of them.
+//! How many frames all senders together may have under way to one of our rails (P21, P27): what its port really keeps, and once much
+//! is lost of several senders', what the network bears. Only the receiver sees all of them.
 //!
 //! Before it: `grant`, which gives each path its part. It knows nothing of paths but when each is heard first in a round.
 
 use crate::marks::{Mark, mark};
-use crate::window::is_chance;
 
-/// Frames by which it is judged whether they were lost by chance; of a whole window of one path (`window`) that is a quarter.
+/// Frames by which it is judged how much is lost; of a whole window of one path (`window`) that is a quarter.
 const ROUND_FRAMES: u32 = 256;
 /// A round that brings less ends after this, so that it is known how many still send: ten turns of a switch's buffer of 64 KiB at 500 Mbit/s.
 const ROUND_NS: u64 = 10_000_000;
 /// No less is granted to all together: what a switch's port has room for, in frames of MTU 9000, if it has 64 KiB.
 const FLOOR: u32 = 7;
+/// What is lost of a hundred frames before less is granted: with less the senders' windows deal (P23), at 2 %. Eight senders to a port of
+/// 500 Mbit/s with 64 KiB, each a process in two cores: the median of 60 rounds was 440 Mbit/s by windows alone, 436 with 10 %, and 415 with
+/// 2 %, for where answers come late a port runs dry.
+const LOST_PERCENT: u32 = 10;
+/// The part that more is granted by when less was lost: measured with the above, 273 Mbit/s with a sixteenth and 2 %.
+const MORE_PART: u32 = 4;
 /// Nothing is known of the network but that it bears all that the port keeps.
 const ALL: u32 = u32::MAX;
 
@@ -96,13 +101,13 @@ impl Room {
         let is_long = came + lost >= ROUND_FRAMES;
         // What is lost still after a narrowing was sent before it.
         let judged = is_long && !std::mem::take(&mut self.was_narrowed);
-        if judged && senders > 1 && !is_chance(lost, came) {
+        if judged && senders > 1 && 100 * lost > LOST_PERCENT * (came + lost) {
             self.was_narrowed = true;
             mark(Mark::RoomNarrowed);
             self.bears = (self.bears.min(under_way) / 10 * 7).max(FLOOR);
         } else if judged && is_scarce {
             mark(Mark::RoomWidened);
-            let more = self.bears + self.bears / 16 + 1;
+            let more = self.bears + self.bears / MORE_PART + 1;
             self.bears = if more < self.frames { more } else { ALL };
         }
         self.senders = senders;
@@ -126,7 +131,7 @@ impl Room {
         if has > 0 {
             return has;
         }
-        // Each saves its part: who asks when it is enough for one gets it, and who has waited twice as long in any case.
+        // Each saves its part: who asks when all have saved enough for one gets it, and who has waited twice as long in any case.
         let (saving, enough) = (self.bears as i32, (least * senders) as i32);
         self.saved = (self.saved + saving).min(enough);
         heard.saved += saving;
@@ -182,15 +187,15 @@ mod tests {
     fn what_is_lost_of_several_senders_lessens_what_is_granted_to_all_and_it_comes_back() {
         const NARROWED: u32 = 8 * 32 / 10 * 7 / 8;
         let mut many = Many::new(8, 32);
-        many.rounds(4, 1);
-        assert_eq!(many.part(), FRAMES, "that is chance");
-        many.rounds(1, 10);
+        many.rounds(4, LOST_PERCENT / 2);
+        assert_eq!(many.part(), FRAMES, "windows deal with that");
+        many.rounds(1, 20);
         assert_eq!(many.part(), NARROWED, "seven tenths of what was under way");
-        many.rounds(1, 10);
+        many.rounds(1, 20);
         assert_eq!(many.part(), NARROWED, "what is lost still was sent before");
         many.rounds(1, 0);
         assert!(many.part() > NARROWED);
-        (0..80).for_each(|_| {
+        (0..40).for_each(|_| {
             many.part();
             many.rounds(1, 0);
         });
@@ -213,13 +218,14 @@ mod tests {
         let Many { room, heard, .. } = &mut many;
         let mut all = [0; 60];
         for at in (0..60).cycle().take(60 * 120) {
-            room.came(&mut heard[at], 1, 0, 0);
+            room.came(&mut heard[at], 1, 1, 0);
             let part = room.part(&mut heard[at], FRAMES, 2, 0);
             assert!(part == 0 || part == 2);
             all[at] += part;
         }
         let (most, least) = (*all.iter().max().unwrap(), *all.iter().min().unwrap());
-        assert!(least > 0 && most < 3 * least, "{all:?}");
+        // Those who ask at one beat: nobody is left out.
+        assert!(least > 0 && most < 5 * least, "{all:?}");
         assert!(all.iter().sum::<u32>() / 120 <= room.bears, "{all:?} of {}", room.bears);
         assert_eq!(room.part(&mut heard[0], FRAMES, 2, 1), 1, "who has something keeps it");
     }

@@ -15,11 +15,6 @@ const CHANCE_PERCENT: u32 = 2;
 
 const _: () = assert!(LEAST < FIRST && FIRST < WINDOW);
 
-/// Whether so many may be lost by chance while so many come.
-pub fn is_chance(lost: u32, came: u32) -> bool {
-    100 * lost <= CHANCE_PERCENT * (came + lost) || lost <= 1
-}
-
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
@@ -67,7 +62,7 @@ impl Window {
     }
 
     fn end_round(&mut self, next: Seq) {
-        if !is_chance(self.lost, self.came) {
+        if 100 * self.lost > CHANCE_PERCENT * (self.came + self.lost) && self.lost > 1 {
             mark(Mark::Shrinking);
             self.limit = (self.limit / 10 * 7).max(LEAST * ONE);
             self.doubling = false;
