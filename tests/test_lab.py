@@ -88,6 +88,21 @@ def test_every_nic_reaches_its_network_over_ipv4_and_ipv6_and_over_no_other_nic(
                 assert all(now - then >= 3 * len(versions) for then, now in zip(before, after)) or source is host
 
 
+def test_hosts_have_nics_of_their_own(make):
+    lab = make(hosts=3, nics=[{"eth0": 0, "eth1": 1}, {"enp3s0": 1}, {"lan": 0}])
+    for host, names in zip(lab.hosts, (["eth0", "eth1"], ["enp3s0"], ["lan"])):
+        assert [nic.name for nic in host.nics] == names and all(nic.counters()["rx_drop"] == 0 for nic in host.nics)
+    first, second, third = lab.hosts
+    assert udp(first, second.nics[0], 10)["intact"] == udp(third, first.nics[0], 10)["intact"] == 10
+    assert udp(second, third.nics[0], 10)["intact"] == 0, "no switch joins them"
+
+
+@pytest.mark.parametrize("nics", [[{"eth0": 0}], [{"eth0": 0}, {"eth0": 2}], [{"eth0": 0, "eth1": 0}, {"eth0": 0}], [{}, {}]])
+def test_nics_that_cannot_be_plugged_in_are_refused(nics):
+    with pytest.raises(ValueError):
+        Lab(hosts=2, nics=nics)
+
+
 @pytest.mark.parametrize("mtu", [576, 1280, 1500, 9000])
 def test_frames_as_long_as_the_mtu_pass_and_no_longer_ones(make, mtu):
     lab = make(mtu=mtu)
@@ -334,6 +349,18 @@ def test_a_port_corrupts_duplicates_and_reorders_the_share_that_was_asked_for(ma
         assert (report["wrong"] > 0) == (fault == "corrupt"), (fault, report)
     nic.faults(corrupt=0, duplicate=0, reorder=0, loss=0)
     report = udp(lab.hosts[0], nic)
+    assert report == {"intact": FRAMES, "wrong": 0, "late": 0, "again": 0, "bytes": 200 * FRAMES}
+
+
+def test_a_port_holds_every_frame_for_as_long_as_was_asked_for(make, features):
+    needs(features, "packet")
+    delay_s, size = 0.1, 1000
+    lab = make()
+    tcp(lab.hosts[0], lab.hosts[1].nics[0], size)
+    [nic.faults(delay_s=delay_s) for nic in lab.nics()]
+    sent, received = tcp(lab.hosts[0], lab.hosts[1].nics[0], size)
+    assert sent["digest"] == received["digest"] and sent["seconds"] >= 2 * delay_s
+    report = udp(lab.hosts[0], lab.hosts[1].nics[0])
     assert report == {"intact": FRAMES, "wrong": 0, "late": 0, "again": 0, "bytes": 200 * FRAMES}
 
 

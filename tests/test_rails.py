@@ -1,10 +1,15 @@
-"""Bulk over several rails: of unlike rates, pulled and pushed back, one-way, and all of them bad. Every byte is checked."""
+"""Several rails: of unlike rates, pulled and pushed back, one-way, and all of them bad; between hosts with unlike NICs; and which of
+them short messages take. Every byte is checked."""
 
+import re
+import signal
 import time
 from contextlib import contextmanager
+from itertools import permutations
 
 import pytest
 from harness import GRACE_OF_LABS_S, LONG, eventually
+from test_ends import ranks, state
 from test_ethernet import finished
 from test_hosts import mpiexec, programs
 
@@ -21,10 +26,10 @@ def sent(host):
 
 
 @contextmanager
-def begun(lab, build, size, times=1, port=""):
+def begun(lab, build, size, times=1, port="", hosts=None):
     """A job that sends so much, so often, from the first host to the second one."""
     words = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "100", build("bulk.c"), str(size), str(times)]
-    with mpiexec(lab, *words) as job:
+    with mpiexec(lab, *words, hosts=hosts) as job:
         assert job.stdout.readline() == "all are there\n", job.communicate()
         yield job
 
@@ -74,6 +79,29 @@ def test_a_rail_is_pulled_and_pushed_back_during_a_long_message(make, build, por
         ended(lab, job)
 
 
+@pytest.mark.parametrize("port", ["", "packet", "packet-udp", "udp", "stream"])
+def test_a_rail_that_is_pulled_when_a_job_begins_serves_when_it_is_pushed_back(make, build, port):
+    lab = limited(make(hosts=2, nics=2), 200, 200)
+    source, far = lab.hosts
+    source.nics[0].unplug(), far.nics[0].unplug()
+    assert re.search(r"^  eth0: a rail that has no carrier now \(", source.run(["mpiexec", "--info"]).stdout, re.MULTILINE)
+    with begun(lab, build, 96 * MIB, 1, port) as job:
+        moved(source, 1, 4 * MIB)
+        source.nics[0].plug(), far.nics[0].plug()
+        moved(source, 0, 4 * MIB)
+        ended(lab, job)
+
+
+@pytest.mark.parametrize("port", ["", "packet", "packet-udp", "udp", "stream"])
+def test_a_job_that_begins_while_all_rails_are_pulled_waits_for_them(make, build, port):
+    lab = make(hosts=2, nics=2)
+    [nic.unplug() for nic in lab.nics()]
+    with mpiexec(lab, "-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "60", build("random.c"), "8", "20") as job:
+        eventually(lambda: [state(pid) for host in lab.hosts for pid in ranks(host, build("random.c"))] == ["S", "S"])
+        [nic.plug() for nic in lab.nics()]
+        ended(lab, job)
+
+
 @pytest.mark.parametrize("port", ["", "packet,udp"])
 def test_all_rails_but_the_slowest_are_pulled(make, build, port):
     lab = limited(make(hosts=2, nics=3), 200, 200, 40)
@@ -114,3 +142,59 @@ def test_an_mtu_that_shrinks_on_the_way_during_a_long_message(make, build):
         time.sleep(1)
         moved(source, 0, 4 * MIB)
         ended(lab, job)
+
+
+# No two have a NIC of one name and number on one switch, and nobody else is on the first one.
+UNLIKE = [{"eth0": 0, "eth1": 1, "eth2": 2}, {"enp3s0": 1}, {"fabric": 2, "eth0": 1}]
+
+
+@pytest.mark.parametrize("port", ["", "packet", "packet-udp", "udp", "stream"])
+def test_hosts_with_nics_of_unlike_numbers_and_names_use_those_that_reach_each_other(make, build, port):
+    lab = make(hosts=3, nics=UNLIKE)
+    finished(lab, "-ppn", "2", build("random.c"), "6", "40", env={"HAWSER_PORT": port})
+    for nic in lab.nics():
+        nic.limit(200)
+    for one, other in permutations(lab.hosts, 2):
+        with begun(lab, build, 8 * MIB, 2, port, [one, other]) as job:
+            job.stdout.readline()
+            before = sent(one)
+            ended(lab, job)
+        moved = [now - was for now, was in zip(sent(one), before)]
+        there = {nic.network for nic in other.nics}
+        reach = [nic.network in there for nic in one.nics]
+        assert [count > LITTLE_BYTES for count in moved] == reach, (one.name, other.name, moved)
+
+
+def held(lab, rail):
+    """Each frame over one of two rails is held for a while, and over the other none."""
+    for nic in lab.nics():
+        nic.faults(delay_s=0.003 if nic.network.number == rail else 0)
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+@pytest.mark.parametrize("port", ["", "packet", "packet-udp", "udp", "stream"])
+def test_short_messages_take_the_quickest_rail(make, features, build, port, slow):
+    """Whichever is the first one. What goes by the other, where each frame is held, says HELLO, and once how long it takes."""
+    if features["packet"][0]:
+        pytest.skip(f"not tested, no frame can be held: {features['packet'][0]}")
+    lab = make(hosts=2, nics=2)
+    held(lab, slow)
+    finished(lab, "-ppn", "1", build("volume.c"), "200", "30000", "one by one", env={"HAWSER_PORT": port})
+    for host in lab.hosts:
+        by = sent(host)
+        assert by[slow] * 10 < by[1 - slow] and by[1 - slow] > 2 * MIB, by
+
+
+def test_short_messages_move_when_another_rail_is_the_quickest(make, features, build):
+    if features["packet"][0]:
+        pytest.skip(f"not tested, no frame can be held: {features['packet'][0]}")
+    lab = make(hosts=2, nics=2)
+    source = lab.hosts[0]
+    held(lab, 0)
+    with mpiexec(lab, "-ppn", "1", build("volume.c"), "200", "100000000", "one by one") as job:
+        moved(source, 1, MIB)
+        held(lab, 1)
+        moved(source, 0, MIB)
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=GRACE_OF_LABS_S)
+    eventually(lambda: programs(lab) == {})

@@ -1,13 +1,14 @@
 """faulty_port.py INNER OUTER KEEPER: a switch port that does wrong, for as long as the process KEEPER lives.
 
-It carries frames between INNER (towards the bridge) and OUTER (towards the host) and loses, corrupts, duplicates and
-reorders a share of those that leave for the host.
+It carries frames between INNER (towards the bridge) and OUTER (towards the host); of those that leave for the host it loses,
+corrupts, duplicates and reorders a share, and delays all.
 
 nic.py starts it in the switch's namespace, in a kernel without netem, and speaks lines of JSON with it: a dictionary
-of shares (0 to 1) by the names of FAULTS; the answer is how many frames it carried and hit so far. It sees raw frames
+of shares (0 to 1) by the names of FAULTS, and of the seconds of DELAY; the answer is how many frames it carried and hit so far. It sees raw frames
 alone: TCP is hit like everything else. Each fault is drawn for each frame by itself.
 """
 
+import collections
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import sys
 import time
 
 FAULTS = ("loss", "corrupt", "duplicate", "reorder")
+DELAY = "delay_s"  # for which every frame is held, in the order in which they came
 # include/uapi/linux/if_ether.h, if_packet.h, asm-generic/socket.h
 ETH_P_ALL, ETH_HLEN = 3, 14
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
@@ -62,14 +64,21 @@ def send(side, frame):
 class Faults:
     def __init__(self, outer):
         self.outer = outer
-        self.share = dict.fromkeys(FAULTS, 0.0)
+        self.share = dict.fromkeys((*FAULTS, DELAY), 0.0)
         self.counts = dict.fromkeys(("carried", *FAULTS), 0)
         self.held = []  # [frame, how many may still pass it, when it goes at last]
+        self.delayed = collections.deque()  # (when it goes, frame)
 
     def hits(self, fault):
         hit = random.random() < self.share[fault]
         self.counts[fault] += hit
         return hit
+
+    def take(self, frame):
+        if self.share[DELAY] or self.delayed:
+            self.delayed.append((time.monotonic() + self.share[DELAY], bytearray(frame)))
+        else:
+            self.pass_on(frame)
 
     def pass_on(self, frame):
         self.counts["carried"] += 1
@@ -88,9 +97,16 @@ class Faults:
             one[1] -= 1
         self.release()
 
+    def due_s(self):
+        """How long nothing needs to be done by itself."""
+        delay_s = [max(0.0, self.delayed[0][0] - time.monotonic())] if self.delayed else []
+        return min([HELD_MAX_S] * bool(self.held) + delay_s, default=None)
+
     def release(self):
+        now = time.monotonic()
+        while self.delayed and self.delayed[0][0] <= now:
+            self.pass_on(self.delayed.popleft()[1])
         if self.held:
-            now = time.monotonic()
             for one in self.held:
                 if one[1] <= 0 or one[2] <= now:
                     send(self.outer, one[0])
@@ -102,7 +118,7 @@ def main():
     faults = Faults(outer)
     keeper = os.pidfd_open(int(sys.argv[3]))
     while True:
-        readable = select.select([inner, outer, sys.stdin, keeper], [], [], HELD_MAX_S if faults.held else None)[0]
+        readable = select.select([inner, outer, sys.stdin, keeper], [], [], faults.due_s())[0]
         if keeper in readable:
             return  # or the namespace would live on with this process
         if sys.stdin in readable:
@@ -116,7 +132,7 @@ def main():
                 send(inner, frame)
         if inner in readable:
             for frame in frames(inner):
-                faults.pass_on(frame)
+                faults.take(frame)
         faults.release()
 
 

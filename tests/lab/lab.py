@@ -34,6 +34,8 @@ class Unavailable(Exception):
 class Lab:
     """`with Lab(hosts=3, nics=2) as lab: lab.hosts[0].run([...])`. The other arguments hold for every NIC at first.
 
+    nics: of each host so many, NIC r being eth<r> on switch r; or for each host a dictionary of its NICs' names and switches, as in
+        nics=[{"eth0": 0, "eth1": 1}, {"enp3s0": 1}].
     direct: two hosts, NIC to NIC without a switch, where a figure is to be the NICs' own.
     ip_only: switches drop what is neither IP nor ARP, as most clouds do.
     routed: hosts of even numbers and of odd ones are in two subnets of each network, with a router between.
@@ -41,8 +43,13 @@ class Lab:
 
     def __init__(self, hosts=2, nics=1, mtu=1500, rate_mbit=None, buffer_bytes=BUFFER_BYTES, env=None, direct=False,
                  ip_only=False, routed=False, **faults):
-        if not (1 <= hosts <= HOSTS_MAX and 1 <= nics <= NICS_MAX and 576 <= mtu <= 9000):
+        plugged = nics if isinstance(nics, list) else [{f"eth{number}": number for number in range(nics)}] * hosts
+        networks = len({number for names in plugged for number in names.values()})
+        if not (1 <= hosts <= HOSTS_MAX and 1 <= networks <= NICS_MAX and 576 <= mtu <= 9000):
             raise ValueError(f"1 to {HOSTS_MAX} hosts and NICs, MTU 576 to 9000; not {hosts}, {nics}, {mtu}")
+        if len(plugged) != hosts or any({*names.values()} - {*range(networks)} or len({*names.values()}) < len(names)
+                                            for names in plugged):
+            raise ValueError(f"each of {hosts} hosts has NICs of its own, one on a switch at most, and switches count from 0; not {nics}")
         if direct and hosts != 2:
             raise ValueError(f"a direct cable joins two hosts, not {hosts}")
         if direct and (ip_only or routed):
@@ -51,11 +58,12 @@ class Lab:
             raise ValueError(f"up to {GATEWAY - 1} hosts have a router between them, not {hosts}")
         self.seed = uuid.uuid4().hex
         self.ipv6 = os.path.exists("/proc/sys/net/ipv6")
-        self.networks = [Network(number, direct, routed, ip_only) for number in range(nics)]
+        self.networks = [Network(number, direct, routed, ip_only) for number in range(networks)]
         self.hosts = [Host(self, number) for number in range(hosts)]
-        for host in self.hosts:
-            for network in self.networks:
-                nic = Nic(host, network, mtu)
+        for host, names in zip(self.hosts, plugged):
+            for name, number in names.items():
+                network = self.networks[number]
+                nic = Nic(host, network, mtu, name)
                 nic.v6 = nic.v6 if self.ipv6 else None
                 host.nics.append(nic)
                 network.nics.append(nic)

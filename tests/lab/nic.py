@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from .enter import Failure, await_links, done, in_network_of, ip, started, tc
-from .faulty_port import FAULTS
+from .faulty_port import DELAY, FAULTS
 
 HERE = Path(__file__).resolve().parent
 ETHERNET_BYTES = 14
@@ -31,15 +31,14 @@ IPV6_MTU_MIN = 1280  # RFC 8200, 5: below it the kernel takes IPv6 off the NIC
 class Nic:
     """`name` at its host, `v4` and `v6` (None below MTU 1280) without prefix length, `mac`, `mtu`."""
 
-    def __init__(self, host, network, mtu):
-        self.host, self.network, self.mtu = host, network, mtu
-        self.name = f"eth{network.number}"
+    def __init__(self, host, network, mtu, name):
+        self.host, self.network, self.mtu, self.name = host, network, mtu, name
         self.port = f"p{host.number}"  # the switch's side of the cable
         self.mac = f"02:00:00:00:{network.number:02x}:{host.number + 1:02x}"
         self.subnet = network.subnet_of(host)
         self.v4 = self.subnet.v4(host.number + 1)
         self.v6 = self.subnet.v6(host.number + 1) if mtu >= IPV6_MTU_MIN else None
-        self.shares = dict.fromkeys(FAULTS, 0.0)
+        self.shares = dict.fromkeys((*FAULTS, DELAY), 0.0)
         self._process = None  # faulty_port.py, where this port needs it
 
     # What lab.py sends to `ip` to make it.
@@ -101,11 +100,12 @@ class Nic:
            "burst", burst, "limit", max(buffer_bytes, burst))
 
     def faults(self, **shares):
-        """Sets the shares (0 to 1) of frames to this host that are lost, corrupted, duplicated, reordered."""
+        """Sets the shares (0 to 1) of frames to this host that are lost, corrupted, duplicated, reordered, and for how many seconds
+        (0 to 1) all are held."""
         self._needs_switch()
-        unknown = shares.keys() - set(FAULTS)
+        unknown = shares.keys() - {*FAULTS, DELAY}
         if unknown or not all(0 <= share <= 1 for share in shares.values()):
-            raise ValueError(f"shares from 0 to 1 of {', '.join(FAULTS)}, not {shares}")
+            raise ValueError(f"shares from 0 to 1 of {', '.join(FAULTS)}, and {DELAY} from 0 to 1; not {shares}")
         self.shares |= shares
         self.network.set_offloads()
         in_kernel = self._filter(self.shares["loss"])

@@ -138,7 +138,7 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
 fn tried(found: &[Found]) -> String {
     let each = found.iter().flat_map(|Found { rail, attempts }| {
         let name = &rail.interface.name;
-        let verdict = (rail.verdict != Verdict::Rail).then(|| format!("{name} {}", rail.verdict.text()));
+        let verdict = (!rail.verdict.serves()).then(|| format!("{name} {}", rail.verdict.text()));
         let failed = attempts.iter().filter_map(|attempt| Some((attempt.method, attempt.made.as_ref().err()?)));
         verdict.into_iter().chain(failed.map(move |(method, error)| format!("{}: {error}", self::name(name, method))))
     });

@@ -35,11 +35,13 @@ enum Wish {
 pub enum Verdict {
     /// It may serve; probing shows.
     Rail,
+    /// It has an address, and its cable is pulled: it serves once that is pushed back.
+    Pulled,
     /// HAWSER_RAILS names others.
     NotWanted,
     /// Switched off.
     Down,
-    /// Nothing is plugged in; or a bridge to which nothing is connected.
+    /// Nothing was ever plugged in; or a bridge to which nothing is connected.
     NoCarrier,
     /// Its carrier has come, but the kernel does not send yet.
     Late,
@@ -61,10 +63,16 @@ pub struct Rail {
 }
 
 impl Verdict {
+    /// Whether ports are opened on it.
+    pub fn serves(self) -> bool {
+        matches!(self, Verdict::Rail | Verdict::Pulled)
+    }
+
     /// For people.
     pub fn text(self) -> &'static str {
         match self {
             Verdict::Rail => "a rail",
+            Verdict::Pulled => "a rail that has no carrier now",
             Verdict::NotWanted => "not named in HAWSER_RAILS",
             Verdict::Down => "is down",
             Verdict::NoCarrier => "has no carrier",
@@ -177,15 +185,17 @@ fn verdict(interface: &Interface, wanted: &Wanted) -> Verdict {
     match () {
         _ if !wanted.0.is_empty() && !named => Verdict::NotWanted,
         _ if !flags.up => Verdict::Down,
-        _ if !flags.running && !flags.carrier => Verdict::NoCarrier,
-        _ if !flags.running => Verdict::Late,
-        // A bridge that never had a part says that it is running.
+        // One that never had a part says that it is running.
         _ if interface.driver.as_deref() == Some("bridge") && interface.parts == 0 => Verdict::NoCarrier,
+        _ if !flags.running && !flags.carrier && interface.addresses.is_empty() => Verdict::NoCarrier,
+        _ if !flags.running && flags.carrier => Verdict::Late,
         _ if interface.enslaved => Verdict::Enslaved,
         _ if interface.mac.is_none() && interface.addresses.is_empty() => Verdict::Nothing,
-        _ if named => Verdict::Rail,
-        _ if flags.loopback => Verdict::Loopback,
-        _ if flags.point_to_point || flags.no_arp || interface.driver.as_deref() == Some("tun") => Verdict::Tunnel,
+        _ if flags.loopback && !named => Verdict::Loopback,
+        _ if !named && (flags.point_to_point || flags.no_arp || interface.driver.as_deref() == Some("tun")) => {
+            Verdict::Tunnel
+        }
+        _ if !flags.running => Verdict::Pulled,
         _ => Verdict::Rail,
     }
 }
@@ -212,7 +222,11 @@ mod tests {
         let up = nic.flags;
         assert_eq!(of(&nic, ""), Verdict::Rail);
         assert_eq!(of(&with(Flags { up: false, ..up }), ""), Verdict::Down);
-        assert_eq!(of(&with(Flags { running: false, ..up }), ""), Verdict::NoCarrier);
+        assert_eq!(of(&with(Flags { running: false, ..up }), ""), Verdict::Pulled);
+        let bare = Interface { addresses: vec![], ..with(Flags { running: false, ..up }) };
+        assert_eq!(of(&bare, ""), Verdict::NoCarrier);
+        let tunnel = with(Flags { running: false, no_arp: true, ..up });
+        assert_eq!((of(&tunnel, ""), of(&tunnel, "eth0")), (Verdict::Tunnel, Verdict::Pulled));
         assert_eq!(of(&with(Flags { running: false, carrier: true, ..up }), ""), Verdict::Late);
         assert_eq!(of(&with(Flags { loopback: true, ..up }), ""), Verdict::Loopback);
         assert_eq!(of(&with(Flags { point_to_point: true, ..up }), ""), Verdict::Tunnel);
@@ -223,6 +237,7 @@ mod tests {
             (of(&bridge, ""), of(&Interface { parts: 1, ..bridge.clone() }, "")),
             (Verdict::NoCarrier, Verdict::Rail)
         );
+        assert_eq!(of(&Interface { flags: Flags { running: false, ..up }, ..bridge }, ""), Verdict::NoCarrier);
         assert_eq!(of(&Interface { enslaved: true, ..nic.clone() }, ""), Verdict::Enslaved);
         assert_eq!(of(&Interface { mac: None, addresses: vec![], ..nic }, ""), Verdict::Nothing);
     }

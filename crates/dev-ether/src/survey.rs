@@ -35,7 +35,7 @@ pub struct Found {
 pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Found>> {
     let found = |rail: Rail| {
         let mut tried: Vec<Attempt> = Vec::new();
-        for &method in methods.iter().filter(|_| rail.verdict == Verdict::Rail) {
+        for &method in methods.iter().filter(|_| rail.verdict.serves()) {
             // Where the NIC's queues are ours, packet has nothing to add.
             let has_xdp = tried.iter().any(|attempt| attempt.method == Method::Xdp && attempt.made.is_ok());
             if !(has_xdp && method == Method::Packet) {
