@@ -276,3 +276,25 @@ fn a_thousand_peers_are_connected_in_a_second() {
         assert!(took_ns < SECOND_NS, "{took_ns} ns by {mbit_per_s} Mbit/s");
     }
 }
+
+/// Eight ranks that send each other 256 KiB, all at once.
+#[test]
+fn all_to_all_uses_every_port() {
+    const EACH: usize = 256 << 10;
+    let pairs = (0..8).flat_map(|from| (0..8).map(move |to| (from, to, EACH)));
+    let loads: Vec<_> = pairs.filter(|&(from, to, _)| from != to).collect();
+    for mbit_per_s in [50, 500] {
+        for buffer_bytes in [64 << 10, 256 << 10] {
+            for frame in [MTU_1500, MTU_9000] {
+                let mut world = World::new(&[Track { buffer_bytes, ..track(mbit_per_s) }], frame, 8, &loads);
+                let took_ns = world.run();
+                let part = 100 * world.ideal_ns(7 * EACH, mbit_per_s) / took_ns;
+                let what = format!("all to all by {mbit_per_s} Mbit/s, {} KiB, frames of {frame}", buffer_bytes >> 10);
+                let dropped: u64 = world.network.ports().iter().map(Port::dropped).sum();
+                println!("{what}: {part} % of the ports, stall {} us, {dropped} dropped", world.stall_ns / US);
+                assert!(part >= 60, "{what}: {part} % of the ports");
+                assert!(world.stall_ns <= 20 * MS, "{what}: {} ns", world.stall_ns);
+            }
+        }
+    }
+}
