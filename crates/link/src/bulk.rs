@@ -112,6 +112,8 @@ pub trait Way {
     fn is_usable(&self, cable: Cable) -> bool;
     /// It is all flows between two ports at once.
     fn is_spread(&self) -> bool;
+    /// It is not to be tried now.
+    fn is_held_back(&self) -> bool;
     fn meter(&self) -> &Meter;
     fn meter_mut(&mut self) -> &mut Meter;
 }
@@ -181,7 +183,7 @@ impl Bulk {
     /// Way `new` is all flows of another one, and is there: it alone is tried, and measured by what the others did in their trial.
     pub fn spread<W: Way>(&mut self, new: usize, ways: &mut [W]) {
         // Else a trial is under way or to come, and it will be in it.
-        if self.turns == 0 && self.way.is_some() && ways[new].is_usable(self.cable) {
+        if self.turns == 0 && self.way.is_some() && ways[new].is_usable(self.cable) && !ways[new].is_held_back() {
             mark(Mark::FlowsTried);
             ways.iter_mut().filter(|way| way.is_usable(self.cable)).for_each(|way| way.meter_mut().poor = true);
             ways[new].meter_mut().begin_trial();
@@ -262,7 +264,8 @@ impl Bulk {
     /// The turn of the last usable way before this one that was not poor. From the last on: ways that were made for bulk come behind
     /// those of single frames, of which little is then tried. Whether there is one.
     fn try_before<W: Way>(&mut self, end: usize, ways: &mut [W]) -> bool {
-        let next = (0..end).rev().find(|&next| ways[next].is_usable(self.cable) && !ways[next].meter().poor);
+        let may_be_tried = |way: &W| way.is_usable(self.cable) && !way.is_held_back() && !way.meter().poor;
+        let next = (0..end).rev().find(|&next| may_be_tried(&ways[next]));
         if let Some(next) = next {
             (self.way, self.left) = (Some(next as u8), TURN_BYTES);
             ways[next].meter_mut().begin_turn();
@@ -302,6 +305,9 @@ mod tests {
         }
         fn is_spread(&self) -> bool {
             self.spread
+        }
+        fn is_held_back(&self) -> bool {
+            false
         }
         fn meter(&self) -> &Meter {
             &self.meter

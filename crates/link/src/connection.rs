@@ -410,6 +410,7 @@ impl Connection {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
         let load = self.waiting_load(&shared.sending);
+        self.hold_back();
         if load == Load::Long {
             self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
         }

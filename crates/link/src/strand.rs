@@ -138,6 +138,8 @@ pub struct Strand {
     meter: Meter,
     /// The wire did not take all: it is not tried again in the same turn.
     pub is_full: bool,
+    /// A further flow, which would crowd the network: it takes no bulk now.
+    pub is_held_back: bool,
     state: State,
 }
 
@@ -157,6 +159,7 @@ impl Strand {
             welcome: None,
             meter: Meter::default(),
             is_full: false,
+            is_held_back: false,
             state,
         }
     }
@@ -351,6 +354,10 @@ impl Way for Strand {
 
     fn is_spread(&self) -> bool {
         self.is_spread()
+    }
+
+    fn is_held_back(&self) -> bool {
+        self.is_held_back
     }
 
     fn meter(&self) -> &Meter {

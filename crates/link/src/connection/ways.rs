@@ -84,17 +84,26 @@ impl Connection {
         if !way_of.is_spread() {
             return at == way;
         }
-        strand.is_beside(way_of) && !(strand.is_further() && self.is_crowded(strand))
+        strand.is_beside(way_of)
     }
 
-    /// Whether the network bears so little by the first of a path's flows that it is to go alone.
-    fn is_crowded(&self, strand: &Strand) -> bool {
-        let mut first = self.strands.iter().filter(|other| other.is_beside(strand) && !other.is_further());
-        let is_crowded = first.any(|first| first.answers() && first.path().is_some_and(Path::is_crowded));
-        if is_crowded {
-            mark(Mark::FlowsCrowded);
+    /// Looks beside which flows the network bears so little that further ones are to wait (P39).
+    pub(super) fn hold_back(&mut self) {
+        if !self.has_flows {
+            return;
         }
-        is_crowded
+        for at in 0..self.strands.len() {
+            if !self.strands[at].is_further() {
+                continue;
+            }
+            let is_first = |other: &&Strand| other.is_beside(&self.strands[at]) && !other.is_further();
+            let first = self.strands.iter().find(is_first).and_then(Strand::path);
+            let is_crowded = first.is_some_and(Path::is_crowded);
+            if is_crowded {
+                mark(Mark::FlowsCrowded);
+            }
+            self.strands[at].is_held_back = is_crowded;
+        }
     }
 
     /// The path by which all flows of path `at`'s ports are measured, if there are several.
@@ -254,9 +263,10 @@ impl Connection {
         if has_bulk { Some(Mark::CalledForBulk) } else { is_alone().then_some(Mark::CalledAlone) }
     }
 
-    /// The paths for what waits: those that answer, or all open ones if none does (P24).
+    /// The paths for what waits: those that answer, or all open ones if none does (P24), but for flows that are held back (P39).
     pub(super) fn paths(&self) -> impl Iterator<Item = (usize, &Strand, &Path)> {
-        let open = || self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
+        let useful = || self.strands.iter().enumerate().filter(|(_, strand)| !strand.is_held_back);
+        let open = move || useful().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
         let all_silent = open().all(|(_, _, path)| path.is_silent());
         let is_bound = planted(Bug::BoundToPath) && open().any(|(_, _, path)| path.is_silent());
         open().filter(move |(_, _, path)| all_silent || path.is_silent() == is_bound)
