@@ -259,7 +259,7 @@ pub fn run(seed: u64) {
 /// It leads from everybody to everybody.
 fn is_whole(world: &World, rail: usize) -> bool {
     let ranks = world.nodes.len();
-    world.wires(rail).len() == ranks * (ranks - 1)
+    world.wires(rail).len() == ranks * (ranks - 1) * world.flows
 }
 
 /// All faults end: then nobody waits for anything, and what is sent goes by every rail, in its longest frames.
