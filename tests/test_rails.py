@@ -1,4 +1,4 @@
-"""Bulk over several rails: of unlike rates, pulled and pushed back, one-way, and all of them bad. Every byte is checked."""
+"""Bulk over several rails: of unlike rates, pulled and pushed back, one-way, and all of them bad; and by several flows. Every byte is checked."""
 
 import time
 from contextlib import contextmanager
@@ -114,3 +114,34 @@ def test_an_mtu_that_shrinks_on_the_way_during_a_long_message(make, build):
         time.sleep(1)
         moved(source, 0, 4 * MIB)
         ended(lab, job)
+
+
+def by_flows(nic):
+    """Bytes of each flow to a NIC that brought more than a small job's, HELLOs and trials of other ways."""
+    return {low: count for low, count in nic.flows().items() if count > 4 * MIB}
+
+
+@pytest.mark.parametrize("port, family", [("udp", "v4"), ("udp", "v6"), ("", "v4")])
+def test_where_each_flow_is_held_bulk_leaves_from_several_source_ports(make, build, features, port, family):
+    """Four, which may share a class of the switch; by one flow all bytes but those of other ways' trials would be in one."""
+    if error := features["htb"][0]:
+        pytest.skip(f"not tested, htb is missing: {error}")
+    lab = make(hosts=2, ip_only=True, flow_rate_mbit=200)
+    if family == "v6":
+        [nic.drop_addresses("v4") for nic in lab.nics()]
+    with begun(lab, build, 16 * MIB, 8, port) as job:
+        ended(lab, job)
+    flows = by_flows(lab.hosts[1].nics[0])
+    assert len(flows) >= 2 and max(flows.values()) < 96 * MIB, flows
+    assert sum(lab.hosts[1].nics[0].flows().values()) >= 128 * MIB
+    # Nobody sends to a further port, and acknowledgements are small.
+    assert sum(by_flows(lab.hosts[0].nics[0]).values()) == 0
+
+
+def test_flows_that_are_held_lose_and_reorder(make, build, features):
+    if error := features["htb"][0]:
+        pytest.skip(f"not tested, htb is missing: {error}")
+    lab = make(hosts=2, flow_rate_mbit=200, loss=0.01, reorder=0.01)
+    with begun(lab, build, 8 * MIB, 6, "udp") as job:
+        ended(lab, job)
+    assert len({low for low, count in lab.hosts[1].nics[0].flows().items() if count > MIB}) >= 2
