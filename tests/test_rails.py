@@ -116,32 +116,36 @@ def test_an_mtu_that_shrinks_on_the_way_during_a_long_message(make, build):
         ended(lab, job)
 
 
-def by_flows(nic):
-    """Bytes of each flow to a NIC that brought more than a small job's, HELLOs and trials of other ways."""
-    return {low: count for low, count in nic.flows().items() if count > 4 * MIB}
+def held(make, features, **faults):
+    """Two hosts whose network gives each flow 200 Mbit/s, and passes IP alone, as clouds do."""
+    if error := features["htb"][0]:
+        pytest.skip(f"not tested, htb is missing: {error}")
+    return make(hosts=2, ip_only=True, flow_rate_mbit=200, **faults)
+
+
+def largest_part(nic):
+    """Of all bytes of flows to a NIC."""
+    flows = nic.flows().values()
+    return max(flows) / sum(flows)
 
 
 @pytest.mark.parametrize("port, family", [("udp", "v4"), ("udp", "v6"), ("", "v4")])
 def test_where_each_flow_is_held_bulk_leaves_from_several_source_ports(make, build, features, port, family):
-    """Four, which may share a class of the switch; by one flow all bytes but those of other ways' trials would be in one."""
-    if error := features["htb"][0]:
-        pytest.skip(f"not tested, htb is missing: {error}")
-    lab = make(hosts=2, ip_only=True, flow_rate_mbit=200)
+    """By one flow 0.8 of all and more would be in it, which other ways have left; two of four may share a class of the switch."""
+    lab = held(make, features)
     if family == "v6":
         [nic.drop_addresses("v4") for nic in lab.nics()]
     with begun(lab, build, 16 * MIB, 8, port) as job:
         ended(lab, job)
-    flows = by_flows(lab.hosts[1].nics[0])
-    assert len(flows) >= 2 and max(flows.values()) < 96 * MIB, flows
-    assert sum(lab.hosts[1].nics[0].flows().values()) >= 128 * MIB
-    # Nobody sends to a further port, and acknowledgements are small.
-    assert sum(by_flows(lab.hosts[0].nics[0]).values()) == 0
+    nic = lab.hosts[1].nics[0]
+    assert largest_part(nic) < 0.65 and sum(nic.flows().values()) >= 128 * MIB, nic.flows()
+    # Nobody sends bulk back.
+    assert sum(lab.hosts[0].nics[0].flows().values()) < 8 * MIB
 
 
 def test_flows_that_are_held_lose_and_reorder(make, build, features):
-    if error := features["htb"][0]:
-        pytest.skip(f"not tested, htb is missing: {error}")
-    lab = make(hosts=2, flow_rate_mbit=200, loss=0.01, reorder=0.01)
-    with begun(lab, build, 8 * MIB, 6, "udp") as job:
+    lab = held(make, features, loss=0.01, reorder=0.01)
+    with begun(lab, build, 8 * MIB, 8, "udp") as job:
         ended(lab, job)
-    assert len({low for low, count in lab.hosts[1].nics[0].flows().items() if count > MIB}) >= 2
+    nic = lab.hosts[1].nics[0]
+    assert largest_part(nic) < 0.65, nic.flows()

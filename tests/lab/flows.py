@@ -8,8 +8,8 @@ import re
 
 from .enter import done, in_network_of, started, tc
 
-# As many as make it unlikely that four source ports which a kernel chose end alike (0.09); a power of two.
-CLASSES = 64
+# As many as make it unlikely that two of four source ports which a kernel chose end alike (0.023); a power of two.
+CLASSES = 256
 FIRST = 0x100  # minor number of the first class
 # Where the source port begins in a packet without options, and the mask of its low bits in the word there.
 PROTOCOLS = {"ip": 20, "ipv6": 40}
