@@ -144,8 +144,9 @@ def test_where_each_flow_is_held_bulk_leaves_from_several_source_ports(make, bui
 
 
 def test_flows_that_are_held_lose_and_reorder(make, build, features):
+    """faulty_port.py carries less than four flows may: they are tried, whichever way wins."""
     lab = held(make, features, loss=0.01, reorder=0.01)
     with begun(lab, build, 8 * MIB, 8, "udp") as job:
         ended(lab, job)
-    nic = lab.hosts[1].nics[0]
-    assert largest_part(nic) < 0.65, nic.flows()
+    flows = lab.hosts[1].nics[0].flows()
+    assert len([count for count in flows.values() if count > MIB]) >= 3, flows
