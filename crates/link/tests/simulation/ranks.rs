@@ -29,7 +29,7 @@ pub fn world(seed: u64, life: u64, bulk: bool) -> World {
     let lossless: Vec<bool> = frames.iter().map(|_| checks.one_in(8)).collect();
     // Kept for single frames where the first rail, over the same NIC, is not answered; else for bulk.
     let stands_in = checks.one_in(2);
-    let flows = if checks.one_in(4) { 3 } else { 1 };
+    let flows = if checks.one_in(4) || bulk { 3 } else { 1 };
     let rail = |rail: usize| Rail {
         grade: [Grade::Quick, Grade::Bulk, if stands_in { Grade::QuickEnough } else { Grade::Bulk }][rail],
         nic: if stands_in { 0 } else { rail as u8 / 2 },

@@ -90,6 +90,8 @@ pub struct World {
     pub rails: Vec<usize>,
     /// Places of a rail, one for each flow by which it may send (P39): each has wires of its own, to those of the same flow.
     pub flows: usize,
+    /// They are opened as paths are, and not when there is bulk.
+    opened: bool,
     /// Of each rail: payloads on it have a CRC; else its wires find what is changed there.
     checked: Vec<bool>,
     /// Places (rank and rail, the first of its flows) that take no frame which is longer.
@@ -202,6 +204,7 @@ impl World {
             nodes,
             rails: frames,
             flows,
+            opened: traffic != Traffic::Bulk,
             checked,
             down: BTreeMap::new(),
             counts,
@@ -229,8 +232,8 @@ impl World {
         for ours in 0..self.counts[from as usize] as u8 {
             for theirs in (0..self.counts[to as usize] as u8).filter(|&theirs| self.crossed || ours == theirs) {
                 let far = Far { nic: self.nics[usize::from(theirs)], frame: takes(ours).min(takes(theirs)) };
-                // As if there had been bulk already.
-                for flow in 0..self.flows as u8 {
+                let flows = if self.opened { self.flows as u8 } else { 1 };
+                for flow in 0..flows {
                     self.nodes[from as usize].endpoint.open(to, Route { ours, theirs, flow }, far);
                 }
             }
@@ -404,7 +407,7 @@ pub enum Traffic {
     Mixed,
     /// Long ones to one of them, little to others.
     Incast,
-    /// More than three windows from one to another.
+    /// Much more than windows from one to another: a trial of the ways ends.
     Bulk,
 }
 
@@ -412,7 +415,7 @@ pub enum Traffic {
 fn plan(dice: &mut Dice, me: u32, to: u32, traffic: Traffic) -> VecDeque<usize> {
     let (messages, longest): (usize, &[usize]) = match traffic {
         _ if me == to => (0, &[1]),
-        Traffic::Bulk if (me, to) == (0, 1) => (300, &[17_000]),
+        Traffic::Bulk if (me, to) == (0, 1) => (900, &[17_000]),
         Traffic::Incast if to == 0 => (20, &[17_000, 17_000, 1000]),
         Traffic::Incast => (dice.index(3), &[100]),
         _ if dice.one_in(40) => (400, &[1]),
