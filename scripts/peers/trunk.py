@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Long messages between two hosts of a lab over one, two and more switch ports of given rates (docs/lab.md).
 
-  trunk.py PREFIX [--bytes N] [--rounds N] [--turns N] [--port TEXT] [--variant WORD=VAR=VALUE,...] [--loss SHARE] [RATES...]
+  trunk.py PREFIX [--bytes N] [--rounds N] [--turns N] [--port TEXT] [--variant WORD=VAR=VALUE,...] [--loss SHARE] [--flows] [RATES...]
 
 RATES is the Mbit/s of each rail, as in 500 500,500 500,100; the default is DESIGN.md's row for trunking. First what UDP
 brings through one port of 500 Mbit/s (iperf3); then each set of rails, in turns: the best and the median of all
-messages of N bytes, in Mbit/s of payload, and its part of what the rails carry (UDP's part of each port's rate).
+messages of N bytes, in Mbit/s of payload, and its part of what the rails carry (UDP's part of each port's rate). With --flows the
+rate is that of each flow, the switches pass IP alone, as in clouds, and the part is one of what one flow carries.
 """
 import argparse, json, pathlib, re, statistics, subprocess, sys
 
@@ -36,9 +37,10 @@ def raw_mbit(rate, seconds=4):
 
 def run(prefix, rates, args, extra):
     """Mbit/s of each message."""
-    with Lab(hosts=2, nics=len(rates), loss=args.loss) as lab:
+    with Lab(hosts=2, nics=len(rates), loss=args.loss, ip_only=args.flows) as lab:
         for nic in lab.nics():
-            nic.limit(rates[nic.network.number], args.buffer)
+            limit = nic.limit_flows if args.flows else nic.limit
+            limit(rates[nic.network.number], args.buffer)
         env = {"PATH": f"{prefix / 'bin'}:/run/lab/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": str(prefix / "lib")}
         words = [word for item in extra.items() for word in ("-genv", *item)]
         line = [prefix / "bin/mpiexec", "-launcher-exec", "lab-rsh", "-hosts", "node0,node1", "-ppn", "1", *words,
@@ -62,6 +64,7 @@ def main():
     parser.add_argument("--loss", type=float, default=0.0)
     parser.add_argument("--port", default="", help="HAWSER_PORT")
     parser.add_argument("--stats", action="store_true")
+    parser.add_argument("--flows", action="store_true", help="switch ports limit each flow")
     parser.add_argument("--raw", action="store_true", help="UDP alone first")
     parser.add_argument("--variant", action="append", default=[])
     parser.set_defaults(peers="")

@@ -38,11 +38,12 @@ class Lab:
         nics=[{"eth0": 0, "eth1": 1}, {"enp3s0": 1}].
     direct: two hosts, NIC to NIC without a switch, where a figure is to be the NICs' own.
     ip_only: switches drop what is neither IP nor ARP, as most clouds do.
+    flow_rate_mbit: at which each switch port sends each flow, as clouds have it; instead of rate_mbit.
     routed: hosts of even numbers and of odd ones are in two subnets of each network, with a router between.
     """
 
     def __init__(self, hosts=2, nics=1, mtu=1500, rate_mbit=None, buffer_bytes=BUFFER_BYTES, env=None, direct=False,
-                 ip_only=False, routed=False, **faults):
+                 ip_only=False, routed=False, flow_rate_mbit=None, **faults):
         plugged = nics if isinstance(nics, list) else [{f"eth{number}": number for number in range(nics)}] * hosts
         networks = len({number for names in plugged for number in names.values()})
         if not (1 <= hosts <= HOSTS_MAX and 1 <= networks <= NICS_MAX and 576 <= mtu <= 9000):
@@ -54,6 +55,8 @@ class Lab:
             raise ValueError(f"a direct cable joins two hosts, not {hosts}")
         if direct and (ip_only or routed):
             raise ValueError("hosts that are cabled directly have no switch that drops, and no router")
+        if None not in (rate_mbit, flow_rate_mbit):
+            raise ValueError("a switch port limits all that it sends or each flow, not both")
         if routed and hosts >= GATEWAY:
             raise ValueError(f"up to {GATEWAY - 1} hosts have a router between them, not {hosts}")
         self.seed = uuid.uuid4().hex
@@ -82,6 +85,8 @@ class Lab:
                     nic.drop_other_ethertypes()
                 if rate_mbit is not None:
                     nic.limit(rate_mbit, buffer_bytes)
+                if flow_rate_mbit is not None:
+                    nic.limit_flows(flow_rate_mbit, buffer_bytes)
                 if any(faults.values()):
                     nic.faults(**faults)
         except (Failure, OSError) as error:

@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+from . import flows
 from .enter import Failure, await_links, done, in_network_of, ip, started, tc
 from .faulty_port import DELAY, FAULTS
 
@@ -95,9 +96,21 @@ class Nic:
         if rate_mbit is None:
             tc(self.network.pid, "qdisc", "del", "dev", self.port, "root")
             return
-        burst = max(2 * (self.mtu + ETHERNET_BYTES), int(rate_mbit * 1e6 / 8 * BURST_S))
+        burst = self._burst(rate_mbit)
         tc(self.network.pid, "qdisc", "replace", "dev", self.port, "root", "tbf", "rate", f"{rate_mbit}mbit",
            "burst", burst, "limit", max(buffer_bytes, burst))
+
+    def limit_flows(self, rate_mbit, buffer_bytes=BUFFER_BYTES):
+        """The port sends each flow at this rate and holds so many bytes of it, whatever others do."""
+        self._needs_switch()
+        flows.limit(self.network.pid, self.port, rate_mbit, self._burst(rate_mbit), buffer_bytes)
+
+    def flows(self):
+        """Bytes that left for the host in flows that are limited, by the low bits of their source ports."""
+        return flows.counters(self.network.pid, self.port)
+
+    def _burst(self, rate_mbit):
+        return max(2 * (self.mtu + ETHERNET_BYTES), int(rate_mbit * 1e6 / 8 * BURST_S))
 
     def faults(self, **shares):
         """Sets the shares (0 to 1) of frames to this host that are lost, corrupted, duplicated, reordered, and for how many seconds

@@ -20,6 +20,8 @@ FEATURES = {
     "bridge": ("ip link add name b0 type bridge", True, "switches"),
     "ipv6": ("ip link set lo up && ip addr add fd77::1/64 dev lo", False, "IPv6 addresses"),
     "tbf": ("tc qdisc add dev lo root tbf rate 1mbit burst 10k limit 10k", False, "rates and buffers of switch ports"),
+    "htb": ("tc qdisc add dev lo root handle 1: htb && tc filter add dev lo parent 1: prio 2 handle 2: protocol ip u32 divisor 256", False,
+            "switch ports that give each flow a rate"),
     "bpf": (FILTER, False, "loss in the kernel; without it faulty_port.py loses frames"),
     "packet": (PACKET, False, "ports that reorder, corrupt and duplicate (CAP_NET_RAW)"),
     "tun": ("ip tuntap add t0 mode tun", False, "a real tunnel as a decoy; without it a veth plays it"),

@@ -38,12 +38,12 @@ impl Answers {
 }
 
 /// As in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1": how many peers answered, of those that
-/// were tried. Ports by which nobody was tried are left out.
+/// were tried. "(best for bulk to 3, by 4 flows)": to one of the three at least, from so many source ports. Ports by which nobody was tried are left out.
 fn text(ends: &Ends, reach: impl Fn(u8) -> Reach) -> String {
     let mut ports: Vec<u8> = (0..ends.ports.len() as u8).collect();
     ports.sort_by_key(|&port| ends.rail(port));
     let (mut text, mut last) = (String::new(), None);
-    for (at, Reach { tried, answered, bulk }) in ports.into_iter().map(|port| (port, reach(port))) {
+    for (at, Reach { tried, answered, bulk, flows }) in ports.into_iter().map(|port| (port, reach(port))) {
         if tried == 0 {
             continue;
         }
@@ -56,7 +56,11 @@ fn text(ends: &Ends, reach: impl Fn(u8) -> Reach) -> String {
         let v6 = port.address().ip().is_some_and(|ip| ip.is_ipv6());
         let _ = write!(text, "{}{} {answered} of {tried}", port.name(), if v6 { " over IPv6" } else { "" });
         if bulk > 0 {
-            let _ = write!(text, " (best for bulk to {bulk})");
+            // Where sockets were wanting, paths of several flows left as one.
+            let _ = match (flows as usize).min(port.flows()) {
+                0 | 1 => write!(text, " (best for bulk to {bulk})"),
+                flows => write!(text, " (best for bulk to {bulk}, by {flows} flows)"),
+            };
         }
     }
     text

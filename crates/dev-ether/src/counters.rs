@@ -16,7 +16,7 @@ const LATE_NS: u64 = 10_000_000;
 pub const RAILS: usize = 8;
 
 /// What the protocol did and what was missed, in the order of the slots; behind them the reasons for dropping a frame, then
-/// the bytes of each rail.
+/// the bytes of each rail, and those by further flows.
 const FRONT: [(&str, &str); 9] = [
     ("frames sent", "frames with payload, those that went again included"),
     ("frames lost and sent again", "lost, or so late that they counted as lost"),
@@ -49,7 +49,13 @@ pub fn entries() -> impl Iterator<Item = Entry> {
                 .into(),
         })
     });
-    front.chain(dropped).chain(bytes)
+    let by_flows = Entry {
+        name: "bytes sent by further flows".into(),
+        unit: Unit::Bytes,
+        about: "of the bytes sent on rails those that left from a second or later source port of UDP, where that carried clearly more (P39)"
+            .into(),
+    };
+    front.chain(dropped).chain(bytes).chain([by_flows])
 }
 
 /// Where they stand.
@@ -92,7 +98,7 @@ impl Page {
             unread,
         ];
         let bytes = ends.bytes_sent.iter().chain(&ends.bytes_received);
-        let all = front.iter().chain(endpoint.drops()).chain(bytes);
+        let all = front.iter().chain(endpoint.drops()).chain(bytes).chain([&ends.bytes_by_flows]);
         all.enumerate().for_each(|(nth, &count)| self.counters.raise(self.at + nth, count));
     }
 }

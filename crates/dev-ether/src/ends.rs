@@ -32,6 +32,8 @@ pub struct Ends {
     slots: Vec<usize>,
     pub bytes_sent: [u64; RAILS],
     pub bytes_received: [u64; RAILS],
+    /// Of what was sent that by further flows (P39).
+    pub bytes_by_flows: u64,
     cards: Cards,
     /// Cards that were needed, by rank.
     known: Vec<Option<Card>>,
@@ -50,6 +52,7 @@ impl Ends {
             places,
             bytes_sent: [0; RAILS],
             bytes_received: [0; RAILS],
+            bytes_by_flows: 0,
             in_vain,
             asked: 0,
             cards,
@@ -191,13 +194,17 @@ impl Wire for Ends {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
         let Some(to) = self.address(peer, route) else { return 0 };
         let port = &mut self.ports[usize::from(route.ours)];
-        let sent = match frames {
-            [frame] => port.send(&to, frame).map(|()| 1),
-            frames => port.send_run(&to, frames),
+        let sent = match (route.flow, frames) {
+            (0, [frame]) => port.send(&to, frame).map(|()| 1),
+            (0, frames) => port.send_run(&to, frames),
+            (flow, frames) => port.send_by(flow, &to, frames),
         };
         let taken = self.note(peer, route, sent);
         let bytes: usize = frames[..taken].iter().map(|frame| frame.len()).sum();
         self.count_sent(usize::from(route.ours), bytes as u64);
+        if route.flow > 0 {
+            self.bytes_by_flows += bytes as u64;
+        }
         taken
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Before it: `open`, and `info`, for which mpiexec carries the texts to other hosts; after it: `rails`, `port`.
 
-use crate::port::{PORT_RANGE, PortRange};
+use crate::port::{FLOWS, PORT_RANGE, PortRange};
 use crate::rails::{RAILS, Wanted};
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC, T_VERBOSITY_USER_DETAIL};
@@ -101,7 +101,8 @@ impl Wishes {
     pub fn traits(&self, method: Method, rail: u8) -> Result<hawser_link::Rail> {
         let reserved = self.reserves(method);
         let (checked, lossless) = (method.is_checked()?, method == Method::Stream);
-        Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked, lossless, reserved })
+        let flows = if method == Method::Udp { FLOWS } else { 1 };
+        Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked, lossless, reserved, flows })
     }
 
     /// Whether ports of this kind are kept for where no better ones are answered, or for much bulk.

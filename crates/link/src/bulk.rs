@@ -1,7 +1,8 @@
 //! Which of the ways between one NIC of ours and one of a peer's carries bulk best. Each that answers is tried with the traffic itself, in turns
 //! and some times, for a core may be taken away for longer than one turn lasts; the one on which in its best turn most bytes were
 //! acknowledged in the time that some were under way is taken, until all are tried again: ever more seldom, as long as the same
-//! one wins.
+//! one wins. All flows between two ports at once are one more way, once there are several: they are asked for where no way carries more than
+//! some networks give one flow (P39).
 //!
 //! It sends nothing, and reads no clock. Before it: `connection`; after it: nothing.
 
@@ -28,6 +29,17 @@ const FOR_BULK_PART: u32 = 4;
 /// would be tried for ever.
 const FOR_WINNER_PART: u32 = 10;
 
+/// All flows at once are left for a way that carries so much of their rate: each has a path's acknowledgements and part of the receiver's
+/// room, and many flows that meet at one port take it from others. Where each is held they carry a multiple.
+const SPREAD_PERCENT: u32 = 67;
+
+/// Their turn is so much longer: as much more may be under way, and what was sent last in a turn is not counted.
+const SPREAD_TURNS: u64 = 4;
+
+/// Bytes in a thousandth of a second: who carries more is not held by what clouds give one flow. Amazon EC2: 5 Gbit/s, in a cluster placement
+/// group 10 (Amazon EC2 instance network bandwidth); with ENA Express 25, which is more than a rank sends by `udp`.
+const FLOW_MAX: u32 = 1_250_000;
+
 /// Bytes until all ways are tried again, the first time and the last: to try one of a tenth of the winner's rate costs as much time
 /// as a tenth of the first.
 const AGAIN_BYTES: u64 = 64 << 20;
@@ -36,12 +48,10 @@ const AGAIN_BYTES_MAX: u64 = 1 << 40;
 const _: () = assert!(2 * GLANCE_BYTES <= TURN_BYTES && 10 * 10 * GLANCE_BYTES <= AGAIN_BYTES);
 const _: () = assert!(AGAIN_BYTES < AGAIN_BYTES_MAX);
 
-/// The goodput of one way: frames that came, of the mean length of those that were sent.
+/// The goodput of one way: bytes of frames that came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
-    sent: u32,
-    came: u32,
-    sent_bytes: u64,
+    bytes: u64,
     busy_ns: u64,
     /// Since when something is under way that was not counted.
     since_ns: Option<u64>,
@@ -51,17 +61,15 @@ pub struct Meter {
 }
 
 impl Meter {
-    pub fn sent(&mut self, frames: usize, bytes: usize, now_ns: u64) {
-        self.sent = self.sent.saturating_add(frames as u32);
-        self.sent_bytes += bytes as u64;
+    pub fn sent(&mut self, now_ns: u64) {
         self.since_ns.get_or_insert(now_ns);
     }
 
-    /// Frames have come; whether others are still under way.
-    pub fn came(&mut self, frames: usize, more: bool, now_ns: u64) {
+    /// Frames of so many bytes have come; whether others are still under way.
+    pub fn came(&mut self, bytes: usize, more: bool, now_ns: u64) {
         if let Some(since_ns) = self.since_ns {
             self.busy_ns += now_ns.saturating_sub(since_ns);
-            self.came = self.came.saturating_add(frames as u32);
+            self.bytes += bytes as u64;
             self.since_ns = more.then_some(now_ns);
         }
     }
@@ -80,13 +88,9 @@ impl Meter {
         self.peak.max(self.rate())
     }
 
-    fn bytes(&self) -> u64 {
-        u64::from(self.came).saturating_mul(self.sent_bytes).checked_div(self.sent.into()).unwrap_or(0)
-    }
-
     /// Bytes in a thousandth of a second; 0 before any came.
     fn rate(&self) -> u32 {
-        self.bytes().saturating_mul(1_000_000).checked_div(self.busy_ns).unwrap_or(0).min(u32::MAX.into()) as u32
+        self.bytes.saturating_mul(1_000_000).checked_div(self.busy_ns).unwrap_or(0).min(u32::MAX.into()) as u32
     }
 }
 
@@ -101,6 +105,10 @@ pub struct Cable {
 pub trait Way {
     /// It may carry bulk now: it is open, answers, and leads over these NICs.
     fn is_usable(&self, cable: Cable) -> bool;
+    /// It is all flows between two ports at once.
+    fn is_spread(&self) -> bool;
+    /// It is not to be tried now.
+    fn is_held_back(&self) -> bool;
     fn meter(&self) -> &Meter;
     fn meter_mut(&mut self) -> &mut Meter;
 }
@@ -118,11 +126,13 @@ pub struct Bulk {
     /// Who won last, and when all are tried again.
     winner: Option<u8>,
     again: u64,
+    /// The best way carries no more than a network may give one flow, which was not looked at yet.
+    wants_flows: bool,
 }
 
 impl Bulk {
     pub fn new(cable: Cable) -> Bulk {
-        Bulk { cable, way: None, left: 0, turns: 0, winner: None, again: AGAIN_BYTES }
+        Bulk { cable, way: None, left: 0, turns: 0, winner: None, again: AGAIN_BYTES, wants_flows: false }
     }
 
     /// The way that bulk takes now.
@@ -131,15 +141,25 @@ impl Bulk {
         self.way.map(usize::from)
     }
 
-    /// This way is the one that is measured now.
+    /// Its way is being measured.
     #[inline]
-    pub fn is_tried(&self, way: usize) -> bool {
-        self.turns > 0 && self.way() == Some(way)
+    pub fn is_tried(&self) -> bool {
+        self.turns > 0
     }
 
     /// The way that was best when all were tried.
     pub fn winner(&self) -> Option<usize> {
         self.winner.map(usize::from)
+    }
+
+    /// More flows might carry more.
+    #[inline]
+    pub fn wants_flows(&self) -> bool {
+        self.wants_flows
+    }
+
+    pub fn has_asked(&mut self) {
+        self.wants_flows = false;
     }
 
     /// Looks whether the way is still usable, before bulk is sent.
@@ -153,6 +173,18 @@ impl Bulk {
     pub fn widened<W: Way>(&mut self, ways: &mut [W]) {
         self.again = AGAIN_BYTES;
         self.begin(ways);
+    }
+
+    /// Way `new` is all flows of another one, and is there: it alone is tried, and measured by what the others did in their trial.
+    pub fn spread<W: Way>(&mut self, new: usize, ways: &mut [W]) {
+        // Else a trial is under way or to come, and it will be in it.
+        if self.turns == 0 && self.way.is_some() && ways[new].is_usable(self.cable) && !ways[new].is_held_back() {
+            mark(Mark::FlowsTried);
+            ways.iter_mut().filter(|way| way.is_usable(self.cable)).for_each(|way| way.meter_mut().poor = true);
+            ways[new].meter_mut().begin_trial();
+            self.turns = TURNS;
+            self.try_before(ways.len(), ways);
+        }
     }
 
     /// Bulk of `bytes` bytes was sent over the way.
@@ -180,23 +212,30 @@ impl Bulk {
 
     fn is_poor<W: Way>(&self, way: usize, ways: &[W]) -> bool {
         let meter = ways[way].meter();
-        let (bytes, peak) = (meter.bytes(), meter.peak());
-        bytes >= GLANCE_BYTES && self.best(ways).is_some_and(|best| peak < ways[best].meter().peak() / 2)
+        let (bytes, peak) = (meter.bytes, meter.peak());
+        // Flows that were never used have small windows.
+        let is_new = ways[way].is_spread() && meter.peak == 0;
+        !is_new && bytes >= GLANCE_BYTES && self.best(ways).is_some_and(|best| peak < ways[best].meter().peak() / 2)
     }
 
     /// The best way of the turns until now.
     fn best<W: Way>(&self, ways: &[W]) -> Option<usize> {
-        let last = (0..ways.len()).rev().find(|&way| ways[way].is_usable(self.cable))?;
-        let peak_of = |way: usize| {
+        let usable = || (0..ways.len()).filter(|&way| ways[way].is_usable(self.cable));
+        let single = || usable().filter(|&way| !ways[way].is_spread());
+        let last = single().next_back();
+        let for_bulk = |way: usize| {
             let peak = ways[way].meter().peak();
-            if way == last { peak.saturating_add(peak / FOR_BULK_PART) } else { peak }
+            if Some(way) == last { peak.saturating_add(peak / FOR_BULK_PART) } else { peak }
         };
-        (0..=last).filter(|&way| ways[way].is_usable(self.cable)).max_by_key(|&way| peak_of(way))
+        let one = single().max_by_key(|&way| for_bulk(way));
+        let all = usable().filter(|&way| ways[way].is_spread()).max_by_key(|&way| worth(&ways[way]));
+        let more = |all: &usize| one.is_none_or(|one| worth(&ways[*all]) > worth(&ways[one]));
+        all.filter(more).or(one)
     }
 
     /// The best way, or who won last if that is about as good.
     fn or_winner<W: Way>(&self, best: usize, ways: &[W]) -> usize {
-        let peak = |way: usize| ways[way].meter().peak();
+        let peak = |way: usize| worth(&ways[way]);
         let is_as_good = |&winner: &usize| {
             ways[winner].is_usable(self.cable) && peak(winner) + peak(winner) / FOR_WINNER_PART >= peak(best)
         };
@@ -224,9 +263,11 @@ impl Bulk {
     /// The turn of the last usable way before this one that was not poor. From the last on: ways that were made for bulk come behind
     /// those of single frames, of which little is then tried. Whether there is one.
     fn try_before<W: Way>(&mut self, end: usize, ways: &mut [W]) -> bool {
-        let next = (0..end).rev().find(|&next| ways[next].is_usable(self.cable) && !ways[next].meter().poor);
+        let may_be_tried = |way: &W| way.is_usable(self.cable) && !way.is_held_back() && !way.meter().poor;
+        let next = (0..end).rev().find(|&next| may_be_tried(&ways[next]));
         if let Some(next) = next {
-            (self.way, self.left) = (Some(next as u8), TURN_BYTES);
+            let flows = if ways[next].is_spread() { SPREAD_TURNS } else { 1 };
+            (self.way, self.left) = (Some(next as u8), flows * TURN_BYTES);
             ways[next].meter_mut().begin_turn();
         }
         next.is_some()
@@ -236,7 +277,14 @@ impl Bulk {
         let best = self.best(ways).map(|best| self.or_winner(best, ways) as u8);
         self.again = if self.winner == best { (self.again * 2).min(AGAIN_BYTES_MAX) } else { AGAIN_BYTES };
         (self.winner, self.way, self.left, self.turns) = (best, best, self.again, 0);
+        self.wants_flows = best.is_some_and(|best| ways[usize::from(best)].meter().peak() < FLOW_MAX);
     }
+}
+
+/// The best rate of a way's turns, as it counts beside those of others.
+fn worth<W: Way>(way: &W) -> u32 {
+    let peak = way.meter().peak();
+    if way.is_spread() { (u64::from(peak) * u64::from(SPREAD_PERCENT) / 100) as u32 } else { peak }
 }
 
 #[cfg(test)]
@@ -247,12 +295,19 @@ mod tests {
     struct Fake {
         slow_ns: u64,
         usable: bool,
+        spread: bool,
         meter: Meter,
     }
 
     impl Way for Fake {
         fn is_usable(&self, _: Cable) -> bool {
             self.usable
+        }
+        fn is_spread(&self) -> bool {
+            self.spread
+        }
+        fn is_held_back(&self) -> bool {
+            false
         }
         fn meter(&self) -> &Meter {
             &self.meter
@@ -263,7 +318,7 @@ mod tests {
     }
 
     fn ways(slow_ns: &[u64]) -> Vec<Fake> {
-        slow_ns.iter().map(|&slow_ns| Fake { slow_ns, usable: true, meter: Meter::default() }).collect()
+        slow_ns.iter().map(|&slow_ns| Fake { slow_ns, usable: true, spread: false, meter: Meter::default() }).collect()
     }
 
     /// Sends so many kilobytes; how many went by each way.
@@ -273,9 +328,9 @@ mod tests {
             bulk.look(ways);
             let way = bulk.way().expect("one is usable");
             by[way] += 64;
-            ways[way].meter.sent(1, 64 << 10, *now_ns);
+            ways[way].meter.sent(*now_ns);
             *now_ns += 64 * ways[way].slow_ns;
-            ways[way].meter.came(1, false, *now_ns);
+            ways[way].meter.came(64 << 10, false, *now_ns);
             // Idle time tells nothing.
             *now_ns += 1_000_000;
             bulk.sent(64 << 10, ways);
@@ -355,6 +410,65 @@ mod tests {
             send(&mut bulk, &mut ways, 8 << 10, &mut now_ns);
             assert_eq!(bulk.winner(), Some(winner), "{slow_ns}");
         }
+    }
+
+    /// P39
+    #[test]
+    fn flows_are_asked_for_where_no_way_carries_more_than_a_network_gives_one() {
+        for (slow_ns, wants_flows) in [(2000, true), (800, false)] {
+            let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[slow_ns, 3000]), 0);
+            send(&mut bulk, &mut ways, 7 << 10, &mut now_ns);
+            assert!(!bulk.wants_flows(), "not all was tried");
+            send(&mut bulk, &mut ways, 1 << 10, &mut now_ns);
+            assert_eq!((bulk.winner(), bulk.wants_flows()), (Some(0), wants_flows), "{slow_ns}");
+            bulk.has_asked();
+            assert!(!bulk.wants_flows());
+        }
+    }
+
+    /// P39
+    #[test]
+    fn all_flows_at_once_are_tried_alone_and_taken_if_they_carry_clearly_more() {
+        let new = |slow_ns| Fake { slow_ns, usable: true, spread: true, meter: Meter::default() };
+        for (slow_ns, winner) in [(2000, 0), (1400, 0), (1100, 2), (500, 2)] {
+            let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[2000, 3000]), 0);
+            send(&mut bulk, &mut ways, 8 << 10, &mut now_ns);
+            ways.push(new(slow_ns));
+            bulk.spread(2, &mut ways);
+            assert_eq!(send(&mut bulk, &mut ways, 16 << 10, &mut now_ns), [0, 0, 16 << 10]);
+            assert_eq!((bulk.turns, bulk.winner()), (0, Some(winner)), "{slow_ns}");
+            // In the next trial it is one of three, and whose trial was the best keeps its place.
+            send(&mut bulk, &mut ways, (64 << 10) + (24 << 10), &mut now_ns);
+            assert_eq!(bulk.winner(), Some(winner), "{slow_ns}");
+        }
+    }
+
+    /// P39
+    #[test]
+    fn flows_that_are_there_before_the_trial_are_in_it_and_those_that_fall_silent_are_left() {
+        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[2000, 500]), 0);
+        ways[1].spread = true;
+        bulk.spread(1, &mut ways);
+        assert_eq!(bulk.way(), None, "nothing was sent yet");
+        send(&mut bulk, &mut ways, 20 << 10, &mut now_ns);
+        assert_eq!(bulk.winner(), Some(1));
+        ways[1].usable = false;
+        send(&mut bulk, &mut ways, 4 << 10, &mut now_ns);
+        assert_eq!(bulk.winner(), Some(0));
+        (ways[0].usable, ways[1].usable) = (false, true);
+        send(&mut bulk, &mut ways, 16 << 10, &mut now_ns);
+        assert_eq!(bulk.winner(), Some(1), "the only one");
+    }
+
+    /// What was cut for another way goes first, in short frames.
+    #[test]
+    fn a_rate_is_of_the_bytes_that_came_whatever_was_sent_with_them() {
+        let mut meter = Meter::default();
+        meter.sent(0);
+        meter.came(100 * 1500, true, 1_000_000);
+        assert_eq!(meter.rate(), 150_000);
+        meter.came(1 << 20, false, 9_000_000);
+        assert_eq!(meter.rate(), ((150_000 + (1 << 20)) / 9) as u32);
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub struct Connection {
     /// Which of them carries bulk, for each two NICs.
     bulk: Vec<Bulk>,
     bulk_bytes: u64,
+    /// There is more than one flow between two ports.
+    has_flows: bool,
     /// Frames to be sent, in order of their messages: what the peer needs first is first.
     waiting: Queue,
     /// Slots of `sending` that hold something for this peer.
@@ -100,6 +102,7 @@ impl Connection {
             strands: Vec::new(),
             bulk: Vec::new(),
             bulk_bytes: 0,
+            has_flows: false,
             waiting: Queue::default(),
             slots: 0,
             next: Seq(0),
@@ -118,6 +121,7 @@ impl Connection {
             self.bulk.reserve_exact(1);
             self.bulk.push(Bulk::new(strand.cable()));
         }
+        self.has_flows |= strand.is_further();
         self.strands.reserve_exact(1);
         self.strands.push(strand);
         self.strands.len() - 1
@@ -193,9 +197,14 @@ impl Connection {
         }
         let strand = &self.strands[at];
         if !was {
-            let cable = strand.cable();
-            let same = self.bulk.iter_mut().filter(|bulk| bulk.cable == cable);
-            same.for_each(|bulk| bulk.widened(&mut self.strands));
+            let (cable, is_further, is_spread) = (strand.cable(), strand.is_further(), strand.is_spread());
+            for bulk in self.bulk.iter_mut().filter(|bulk| bulk.cable == cable) {
+                if is_spread {
+                    bulk.spread(at, &mut self.strands);
+                } else if !is_further {
+                    bulk.widened(&mut self.strands);
+                }
+            }
         }
         Ok(())
     }
@@ -287,10 +296,16 @@ impl Connection {
     /// Frames that were under way on path `at` have come.
     fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, now_ns: u64) {
         if !came.is_empty() {
-            let count = shared.sending.give_all(came);
-            self.slots -= count;
-            let more = self.strands[at].path().is_some_and(|path| path.under_way() > 0);
-            self.strands[at].meter_mut().came(count, more, now_ns);
+            let bytes = shared.sending.each(&came).map(|slot| shared.sending.frame(slot).len()).sum();
+            self.slots -= shared.sending.give_all(came);
+            let moves = |strand: &Strand| strand.path().is_some_and(|path| path.under_way() > 0);
+            let more = moves(&self.strands[at]);
+            self.strands[at].meter_mut().came(bytes, more, now_ns);
+            if let Some(spread) = self.spread_of(at) {
+                let mut beside = self.strands.iter().filter(|strand| strand.is_beside(&self.strands[at]));
+                let more = beside.any(moves);
+                self.strands[spread].meter_mut().came(bytes, more, now_ns);
+            }
         }
     }
 
@@ -396,6 +411,7 @@ impl Connection {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
         let load = self.waiting_load(&shared.sending);
+        self.hold_back();
         if load == Load::Long {
             self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
         }
@@ -408,10 +424,12 @@ impl Connection {
         let ahead = if is_placed { usize::MAX } else { shared.holding.slots() / AHEAD_PART };
         let Some((at, most)) = self.pick(len, load, self.waiting.len().min(ahead)) else { return false };
         let (stop, peer) = (self.stop(), self.peer);
+        let taker = if load == Load::Long { self.taker(at) } else { None };
+        let is_tried = taker.is_some_and(|taker| self.bulk[taker].is_tried());
+        let spread = self.spread_of(at);
         let strand = &mut self.strands[at];
         let route = strand.route;
         let checked = shared.rail(route).checked;
-        let is_tried = load == Load::Long && self.bulk.iter().any(|bulk| bulk.is_tried(at));
         let (theirs, path) = strand.open_mut().expect("it was picked");
         let credit = path.credit(shared.room(route), path.numbers(0).expected);
         let room = most.min(path.room() as usize);
@@ -450,13 +468,18 @@ impl Connection {
             strand.length_mut().refused(len);
         }
         if taken > 0 {
-            strand.meter_mut().sent(taken, bytes, now_ns);
+            strand.meter_mut().sent(now_ns);
+            if load == Load::Long && strand.is_further() {
+                mark(Mark::FlowsUsed);
+            }
+            if let Some(spread) = spread {
+                self.strands[spread].meter_mut().sent(now_ns);
+            }
         }
         if load == Load::Long {
             self.pass_over(at, bytes);
             self.bulk_bytes += bytes as u64;
-            let taker = self.bulk.iter_mut().find(|bulk| bulk.way() == Some(at));
-            taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands));
+            taker.into_iter().for_each(|taker| self.bulk[taker].sent(bytes, &mut self.strands));
         }
         shared.counts.frames += taken as u64;
         shared.counts.runs += u64::from(taken > 0);

@@ -305,11 +305,32 @@ impl Endpoint {
     /// Sends all that may be sent now.
     pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn Wire) {
         let Endpoint { shared, peers, active, .. } = self;
+        let mut wants_flows = None;
         active.retain(|&peer| {
             let Some(connection) = &mut peers[peer as usize] else { return false };
             connection.transmit(shared, now_ns, wire);
+            if connection.wants_flows() {
+                wants_flows = Some(peer);
+            }
             connection.is_active()
         });
+        if let Some(peer) = wants_flows {
+            self.open_flows(peer);
+        }
+    }
+
+    /// P39: begins to open further flows to a peer, unless there are too many paths.
+    #[cold]
+    fn open_flows(&mut self, peer: u32) {
+        let Some(connection) = &mut self.peers[peer as usize] else { return };
+        let (flows, count) = (connection.flows_wanted(), connection.strands().len());
+        if count + flows.len() > PATHS || self.paths.len() + flows.len() > usize::from(u16::MAX) {
+            return;
+        }
+        for (route, far) in flows {
+            mark(Mark::FlowsCalled);
+            self.open(peer, route, far);
+        }
     }
 
     /// Whether there is anything to send, to acknowledge or to wait for.

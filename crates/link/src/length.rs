@@ -60,6 +60,11 @@ impl Length {
         self.now.into()
     }
 
+    /// What both ends can send.
+    pub fn most(&self) -> usize {
+        self.most.into()
+    }
+
     /// Of the HELLO that goes out after so many that nobody answered (P8).
     pub fn of_hello(&self, unanswered: u32) -> usize {
         let step = ((unanswered / TRIES) as usize).min(SHORTER.len());

@@ -89,6 +89,10 @@ marks! {
     WaitedForQuicker = "bulk waited for the quickest way, which was full, since by another it would come later";
     TookSlower = "bulk took a slower way, since the quickest was full and would be for longer";
     BulkTried = "the ways over a NIC were tried with bulk";
+    FlowsCalled = "further flows of a port were opened, since one may be held by the network";
+    FlowsTried = "all flows of a port were tried beside the ways that were measured before";
+    FlowsUsed = "a further flow of a port took bulk";
+    FlowsCrowded = "further flows were left alone, since the network bears little by the first";
     CalledForBulk = "a path that was kept in reserve was opened, since there is much bulk";
     CalledAlone = "a path that was kept in reserve was opened, since no other answers";
     CalledInPlace = "a path that was kept in reserve was opened, since no better one over its NIC was answered";

@@ -29,6 +29,12 @@ const ACK_EVERY_MIN: u32 = crate::grant::LEAST;
 /// go on, which are the oldest, and drops all others (P20).
 const STOPPED: u32 = 4;
 
+/// With so few frames under way a path is held by many senders that meet: further flows beside it would be as many more, each with its least.
+/// Twice that least (P23), so that windows still move.
+const CROWDED: u32 = 8;
+/// Timeouts without a word after which it is not that: the way of this flow alone may be broken.
+const CROWDED_SILENT: u32 = 3;
+
 /// What a window's frames are taken to have, and the shortest round trip between hosts of a cluster while bulk is on its way.
 const FRAME_BYTES: u64 = 1500;
 const TRIP_NS: u64 = 50_000;
@@ -190,6 +196,12 @@ impl Path {
     #[inline]
     pub fn may_ask(&self) -> bool {
         self.sent.open() < WINDOW && !planted(Bug::ProbeNotSent)
+    }
+
+    /// The network bears so little here that nothing is to go beside it (P39).
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.window.frames() < CROWDED && self.rtt.silent() < CROWDED_SILENT
     }
 
     /// The round trip, smoothed; 0 before one was measured.

@@ -14,6 +14,8 @@ pub struct Reach {
     pub answered: u32,
     /// Bulk went to them best by it, of the ways over its NIC.
     pub bulk: u32,
+    /// So many flows carry it to one of these, at most.
+    pub flows: u32,
 }
 
 impl Reach {
@@ -21,10 +23,17 @@ impl Reach {
     pub(crate) fn and(self, rail: u8, strands: &[Strand], bulk: &[Bulk]) -> Reach {
         let ours = || strands.iter().filter(|strand| strand.route.ours == rail);
         let has_won = |bulk: &Bulk| bulk.winner().is_some_and(|way| strands[way].route.ours == rail);
+        let flows_of = |bulk: &Bulk| {
+            let won = &strands[bulk.winner().expect("it has won")];
+            let beside = |strand: &&Strand| won.is_spread() && strand.is_beside(won) && strand.answers();
+            (strands.iter().filter(beside).count() as u32).max(1)
+        };
+        let flows = bulk.iter().filter(|bulk| has_won(bulk)).map(flows_of).max();
         Reach {
             tried: self.tried + u32::from(ours().any(|strand| strand.tries() != Some(0))),
             answered: self.answered + u32::from(ours().any(|strand| strand.tries().is_none())),
-            bulk: self.bulk + u32::from(bulk.iter().any(has_won)),
+            bulk: self.bulk + u32::from(flows.is_some()),
+            flows: self.flows.max(flows.unwrap_or(0)),
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct Far {
     pub frame: usize,
 }
 
+/// The flow whose path stands for all flows of its ports: the first one is a way of its own.
+pub const SPREAD: u8 = 1;
+
 /// Bytes of a HELLO's payload that say something; the rest shows that long frames pass.
 pub const HELLO: usize = 12;
 
@@ -100,11 +103,13 @@ pub struct Rail {
     /// Its paths are opened when there is much bulk, or no other way answers; those for single frames where one over
     /// the same NIC is answered, but none of a better grade ever was.
     pub reserved: bool,
+    /// By so many flows it may send to a peer's port: of one it opens all, if a network may give each only a share (P39).
+    pub flows: u8,
 }
 
 impl Default for Rail {
     fn default() -> Rail {
-        Rail { grade: Grade::default(), nic: 0, checked: true, lossless: false, reserved: false }
+        Rail { grade: Grade::default(), nic: 0, checked: true, lossless: false, reserved: false, flows: 1 }
     }
 }
 
@@ -134,6 +139,8 @@ pub struct Strand {
     meter: Meter,
     /// The wire did not take all: it is not tried again in the same turn.
     pub is_full: bool,
+    /// A further flow, which would crowd the network: it takes no bulk now.
+    pub is_held_back: bool,
     state: State,
 }
 
@@ -153,6 +160,7 @@ impl Strand {
             welcome: None,
             meter: Meter::default(),
             is_full: false,
+            is_held_back: false,
             state,
         }
     }
@@ -160,6 +168,28 @@ impl Strand {
     /// The NICs between which it runs: ours and the peer's.
     pub fn cable(&self) -> Cable {
         Cable { ours: self.rail.nic, theirs: self.far_nic }
+    }
+
+    /// Not the first of the flows between two ports: it is for bulk alone (P39).
+    pub fn is_further(&self) -> bool {
+        self.route.flow > 0
+    }
+
+    /// It stands for all flows between its two ports, as one way for bulk: the second of them.
+    pub fn is_spread(&self) -> bool {
+        self.route.flow == SPREAD
+    }
+
+    /// They are flows between the same two ports, or one and the same.
+    pub fn is_beside(&self, other: &Strand) -> bool {
+        (self.route.ours, self.route.theirs) == (other.route.ours, other.route.theirs)
+    }
+
+    /// The further flows that its rail may have beside it, and what is known of their far end.
+    pub fn further(&self) -> impl Iterator<Item = (Route, Far)> + use<> {
+        let (route, far) = (self.route, Far { nic: self.far_nic, frame: self.length.most() });
+        let flows = if self.is_further() { 1 } else { self.rail.flows };
+        (1..flows).map(move |flow| (Route { flow, ..route }, far))
     }
 
     pub fn is_reserved(&self) -> bool {
@@ -320,7 +350,15 @@ impl Strand {
 
 impl Way for Strand {
     fn is_usable(&self, cable: Cable) -> bool {
-        self.cable() == cable && self.answers()
+        self.route.flow <= SPREAD && self.cable() == cable && self.answers()
+    }
+
+    fn is_spread(&self) -> bool {
+        self.is_spread()
+    }
+
+    fn is_held_back(&self) -> bool {
+        self.is_held_back
     }
 
     fn meter(&self) -> &Meter {

@@ -1,4 +1,4 @@
-//! P26: what bulk gets out of rails, in simulated time: switch ports with a rate and a buffer, ranks that cost no time. What is asserted
+//! P26, P39: what bulk gets out of rails, in simulated time: switch ports with a rate and a buffer, ranks that cost no time. What is asserted
 //! is what holds today (docs/protocol.md, How it is tested); the same calls take the same time on every machine.
 
 use hawser_link::frame::{HEADER, Key};
@@ -22,24 +22,37 @@ struct Track {
     mbit_per_s: u64,
     buffer_bytes: usize,
     faults: Faults,
+    /// By so many flows a rank may send, and whether each has the rate and the buffer for itself.
+    flows: u8,
+    capped: bool,
 }
 
 fn track(mbit_per_s: u64) -> Track {
-    Track { mbit_per_s, buffer_bytes: 256 << 10, faults: Faults::default() }
+    Track { mbit_per_s, buffer_bytes: 256 << 10, faults: Faults::default(), flows: 1, capped: false }
 }
 
 const LATENCY_NS: u64 = 30 * US;
+/// As of `dev-ether`: flows to one peer.
+const FLOWS: usize = 4;
 
 struct Cable<'a> {
     network: &'a mut Network,
+    by_flow: &'a mut [u64; FLOWS],
     me: usize,
+    ranks: usize,
     rails: usize,
+}
+
+/// The network's number of a rank's rail, for each flow.
+fn place(ranks: usize, rails: usize, (rank, rail): (usize, usize), flow: u8) -> usize {
+    (usize::from(flow) * ranks + rank) * rails + rail
 }
 
 impl Wire for Cable<'_> {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
-        let place = |rank: usize, rail: u8| rank * self.rails + usize::from(rail);
+        let place = |rank, rail: u8| place(self.ranks, self.rails, (rank, usize::from(rail)), route.flow);
         let (from, to) = (place(self.me, route.ours), place(peer as usize, route.theirs));
+        self.by_flow[usize::from(route.flow)] += frames.len() as u64;
         frames.iter().for_each(|frame| self.network.send(from, to, frame));
         frames.len()
     }
@@ -49,6 +62,8 @@ struct World {
     network: Network,
     ranks: Vec<Endpoint>,
     tracks: Vec<Track>,
+    /// Frames that all sent by each flow.
+    by_flow: [u64; FLOWS],
     /// Bytes of a message: as in `dev-ether`, a piece of bulk is a frame.
     piece: usize,
     /// Bytes that each rank has for each other, still to be sent; and all that is to come.
@@ -71,7 +86,9 @@ impl World {
                 frame_max: frame,
                 sending: SLOTS,
                 holding: SLOTS,
-                rails: (0..rails).map(|nic| Rail { nic: nic as u8, ..Rail::default() }).collect(),
+                rails: (0..rails)
+                    .map(|nic| Rail { nic: nic as u8, flows: tracks[nic].flows, ..Rail::default() })
+                    .collect(),
             };
             let mut endpoint = Endpoint::new(config, 11);
             (0..rails).for_each(|rail| endpoint.set_room(rail, ROOM));
@@ -80,12 +97,17 @@ impl World {
         let pairs: Vec<_> = loads.iter().flat_map(|&(from, to, _)| [(from, to), (to, from)]).collect();
         let mut network = Network::new(1, LATENCY_NS);
         for to in 0..ranks * rails {
-            let Track { mbit_per_s, buffer_bytes, faults } = tracks[to % rails];
-            let port = network.add_port(Port::new(mbit_per_s * 1_000_000, buffer_bytes));
-            let peers = pairs.iter().filter(|pair| pair.1 == to / rails);
-            for from in peers.map(|&(rank, _)| rank * rails + to % rails) {
-                let wire = network.wire_mut(from, to);
-                (wire.port, wire.faults) = (Some(port), Some(faults));
+            let (me, rail) = (to / rails, to % rails);
+            let Track { mbit_per_s, buffer_bytes, faults, flows, capped } = tracks[rail];
+            let new = Port::new(mbit_per_s * 1_000_000, buffer_bytes);
+            let shared = network.add_port(new);
+            for flow in 0..flows {
+                for &(rank, _) in pairs.iter().filter(|pair| pair.1 == me) {
+                    let port = if capped { network.add_port(new) } else { shared };
+                    let place = |rank| place(ranks, rails, (rank, rail), flow);
+                    let wire = network.wire_mut(place(rank), place(me));
+                    (wire.port, wire.faults) = (Some(port), Some(faults));
+                }
             }
         }
         let mut left = vec![vec![0; ranks]; ranks];
@@ -96,6 +118,7 @@ impl World {
             network,
             ranks: (0..ranks).map(endpoint).collect(),
             tracks: tracks.to_vec(),
+            by_flow: [0; FLOWS],
             piece,
             left,
             to_come,
@@ -116,7 +139,7 @@ impl World {
 
     /// Rank `me` sends what it may.
     fn work(&mut self, me: usize) {
-        let World { network, ranks, left, tracks, piece, .. } = self;
+        let World { network, by_flow, ranks, left, tracks, piece, .. } = self;
         let fill = |_: usize, into: &mut [u8]| into.fill(7);
         for (to, left) in left[me].iter_mut().enumerate() {
             while *left > 0 && ranks[me].send(to as u32, 0, *piece, Class::Placed, fill).is_ok() {
@@ -124,7 +147,8 @@ impl World {
             }
         }
         let now_ns = network.now_ns();
-        ranks[me].transmit(now_ns, &mut Cable { network, me, rails: tracks.len() });
+        let count = ranks.len();
+        ranks[me].transmit(now_ns, &mut Cable { network, by_flow, me, ranks: count, rails: tracks.len() });
     }
 
     /// Until all has come, or until then; how long that takes.
@@ -138,7 +162,7 @@ impl World {
             assert!(next < 100 * SECOND_NS, "{} bytes have not come", self.to_come);
             let mut awake = vec![false; self.ranks.len()];
             while let Some(arrival) = self.network.next(next) {
-                let (me, came) = (arrival.to / rails, &mut self.to_come);
+                let (me, came) = (arrival.to / rails % self.ranks.len(), &mut self.to_come);
                 let before = self.ranks[me].left().1;
                 let (now_ns, left) = (self.network.now_ns(), *came);
                 let mut deliver = |_: u32, _: u8, message: Message<'_>| *came -= message.len();
@@ -224,6 +248,49 @@ fn loss_and_reordering_on_every_rail_cost_little() {
     }
 }
 
+/// P39: a network that gives each flow a share carries a multiple by several; one that gives all of them together no more than by one.
+#[test]
+fn several_flows_carry_what_each_is_given_and_cost_nothing_where_that_is_no_more() {
+    for (frame, mbit_per_s) in [(MTU_1500, 200), (MTU_1500, 1000), (MTU_9000, 1000)] {
+        let time = |flows: u8, capped: bool, faults: Faults| {
+            let mut world =
+                World::new(&[Track { flows, capped, faults, ..track(mbit_per_s) }], frame, 2, &[(0, 1, 2 * BULK)]);
+            let half = world.to_come / 2;
+            while world.to_come > half {
+                world.run_until(world.network.now_ns() + 100 * US);
+            }
+            let begin_ns = world.network.now_ns();
+            let took_ns = world.run() - begin_ns;
+            let part = 100 * world.ideal_ns(BULK, mbit_per_s) / took_ns;
+            println!(
+                "{flows} flows{}, {mbit_per_s} Mbit/s, frames of {frame}: {part} % of one's, frames {:?}, {:?}, {} dropped",
+                if capped { ", each" } else { " together" },
+                world.by_flow,
+                world.ranks[0].counts(),
+                world.network.ports().iter().map(Port::dropped).sum::<u64>()
+            );
+            (part, world.by_flow)
+        };
+        let none = Faults::default();
+        let ((one, by_one), (all, by_all)) = (time(1, true, none), time(4, true, none));
+        assert!(by_one[1..] == [0; 3] && by_all.iter().all(|&frames| frames > 0));
+        assert!(all >= 380 && one >= 96, "each flow held at {mbit_per_s} Mbit/s: {all} % of that, {one} % by one");
+        let together = time(4, false, none).0;
+        assert!(together >= 96, "four flows with {mbit_per_s} Mbit/s together: {together} %, {one} % by one");
+        let faults = Faults { lose: 10, reorder: 100, late_ns: 200 * US, ..none };
+        let (lossy, one) = (time(4, true, faults).0, time(1, true, faults).0);
+        assert!(lossy >= 3 * one, "with loss {lossy} %, by one {one} %");
+    }
+}
+
+/// P39
+#[test]
+fn who_carries_more_than_clouds_give_a_flow_opens_no_other() {
+    let mut world = World::new(&[Track { flows: 4, ..track(20_000) }], MTU_9000, 2, &[(0, 1, BULK)]);
+    world.run();
+    assert_eq!(world.by_flow[1..], [0; 3]);
+}
+
 /// P24: both send; what one sends by one of two rails does not arrive, what the other sends does.
 #[test]
 fn a_rail_that_only_sends_costs_no_more_than_itself() {
@@ -260,6 +327,36 @@ fn incast_does_not_stall() {
                 assert!(frame > MTU_1500 || 3 * dropped <= frames, "{what}: {dropped} dropped of {frames}");
             }
         }
+    }
+}
+
+/// P39: many that might send by several flows get as much out of a port as by one each: where it is crowded there is but one.
+#[test]
+fn further_flows_do_not_crowd_a_port_that_many_send_to() {
+    const EACH: usize = 16 << 20;
+    for (count, buffer_bytes, frame) in
+        [(2, 256 << 10, MTU_1500), (8, 64 << 10, MTU_1500), (24, 256 << 10, MTU_1500), (8, 256 << 10, MTU_9000)]
+    {
+        let loads: Vec<_> = (1..=count).map(|rank| (rank, 0, EACH)).collect();
+        let run = |flows| {
+            let one = Track { buffer_bytes, flows, ..track(2000) };
+            let mut world = World::new(&[one], frame, count + 1, &loads);
+            let part = 100 * world.ideal_ns(count * EACH, 2000) / world.run();
+            let (lost, sent) =
+                world.ranks.iter().fold((0, 0), |all, rank| (all.0 + rank.counts().lost, all.1 + rank.counts().frames));
+            println!(
+                "{count} send by {flows} flows, {} KiB, frames of {frame}: {part} % of the port, stall {} us, {} % lost, {:?}",
+                buffer_bytes >> 10,
+                world.stall_ns / US,
+                100 * lost / sent,
+                world.by_flow
+            );
+            (part, world.stall_ns, 100 * lost / sent)
+        };
+        let (one, several) = (run(1), run(4));
+        assert!(several.0 + 3 >= one.0, "{count} get {} % by several flows, {} % by one", several.0, one.0);
+        assert!(several.2 <= one.2 + 7, "{count} lose {} % by several flows, {} % by one", several.2, one.2);
+        assert!(several.1 <= one.1.max(20 * MS), "{count} stood still for {} ns, by one {}", several.1, one.1);
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! A port may lose frames, double and reorder them (`link` mends that), and hands over whatever comes: rubbish and forgeries
 //! too, which `link` tells by their tags. It must never wait, and never end for what others send. A rank has one port for each
-//! rail and way, and for each flow where one address may not use a whole network (`udp`).
+//! rail and way; by that of UDP frames may leave in several flows (`flows`).
 
 mod address;
+mod flows;
 mod headers;
 mod neighbours;
 mod packet;
@@ -15,6 +16,7 @@ mod udp;
 mod xdp;
 
 pub use address::{Address, MalformedAddress};
+pub use flows::FLOWS;
 pub use packet::{Member, PacketPort};
 pub use packet_udp::PacketUdpPort;
 pub use range::{PORT_RANGE, PortRange};
@@ -51,6 +53,16 @@ pub trait FramePort: Send {
     /// Sends frames of one length (the last may be shorter), at least one, to one peer, with as few system calls as can
     /// be. How many went; refused only if none did.
     fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused>;
+
+    /// `send_run` by flow `flow` of those to this peer (P39): by one that it does not have, as by the first.
+    fn send_by(&mut self, _flow: u8, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+        self.send_run(to, frames)
+    }
+
+    /// By how many frames have left until now, or might have.
+    fn flows(&self) -> usize {
+        1
+    }
 
     /// Hands over each frame that has come, a bounded number of them, and sends on what it holds back. How many. Costs next
     /// to nothing when nothing has come: a load (packet; xdp: one for each queue) or one system call.

@@ -10,7 +10,7 @@ pub static PORT_RANGE: Param = Param {
     kind: Kind::Text,
     default: "",
     help: "first and last UDP and TCP port at which ranks are reached, as in 40000-40999, one for each rank of a host on each rail; \
-           empty: any. Connections of stream go there from any port",
+           empty: any. Connections of stream, and further flows of udp, go there from any port",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
     read: Read::AtStart,

@@ -1,9 +1,10 @@
 //! The port `udp`: frames as datagrams of an ordinary socket (P31); needs no privilege, and routers pass them on.
 //!
 //! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
-//! way (GRO): that is what makes bulk fast. A network that gives each flow a share only gets several ports of this kind.
+//! way (GRO): that is what makes bulk fast. Where a network gives each flow a share only, bulk leaves from several source ports (`flows`).
 
 use super::address::on_interface;
+use super::flows::Flows;
 use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
@@ -24,6 +25,7 @@ const EINVAL: i32 = 22;
 
 pub struct UdpPort {
     socket: Socket,
+    flows: Flows,
     address: SocketAddr,
     /// Of peers' addresses that hold on one link: the interface.
     scope: u32,
@@ -47,7 +49,17 @@ impl UdpPort {
         let headers = if address.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
         let frame_max = interface.mtu.saturating_sub(headers).min(LONGEST);
         let buffer = vec![0; 1 << 16].into();
-        Ok(UdpPort { socket, address, scope: interface.index, frame_max, room: room(granted), segments: true, buffer })
+        let flows = Flows::new(&interface.name, &address, BUFFER_BYTES);
+        Ok(UdpPort {
+            socket,
+            flows,
+            address,
+            scope: interface.index,
+            frame_max,
+            room: room(granted),
+            segments: true,
+            buffer,
+        })
     }
 
     fn check(&self, to: &Address, size: usize) -> Result<SocketAddr, Refused> {
@@ -56,16 +68,20 @@ impl UdpPort {
     }
 
     /// Sends what one call can. How many frames went.
-    fn send_some(&mut self, to: &SocketAddr, frames: &[IoSlice<'_>]) -> io::Result<usize> {
+    fn send_some(&mut self, flow: u8, to: &SocketAddr, frames: &[IoSlice<'_>]) -> io::Result<usize> {
+        let socket = self.flows.socket(flow).unwrap_or(&self.socket);
+        if let [frame] = frames {
+            return socket.send(to, frame).map(|()| 1);
+        }
         if self.segments {
-            match self.socket.send_segments(to, frames) {
+            match socket.send_segments(to, frames) {
                 Ok(()) => return Ok(frames.len()),
                 Err(error) if error.raw_os_error() == Some(EIO) => self.segments = false,
                 Err(error) if error.raw_os_error() == Some(EINVAL) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.socket.send_run(to, frames)
+        socket.send_run(to, frames)
     }
 }
 
@@ -106,12 +122,20 @@ impl FramePort for UdpPort {
     }
 
     fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+        self.send_by(0, to, frames)
+    }
+
+    fn flows(&self) -> usize {
+        1 + self.flows.count()
+    }
+
+    fn send_by(&mut self, flow: u8, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
         let size = frames[0].len();
         let to = self.check(to, size)?;
         let frames_a_call = (LONGEST / size.max(1)).clamp(1, RUN_MAX);
         let mut sent = 0;
         for run in frames.chunks(frames_a_call) {
-            match self.send_some(&to, run) {
+            match self.send_some(flow, &to, run) {
                 Ok(count) => sent += count,
                 Err(error) if sent == 0 => return Err(Refused::of(&error)),
                 Err(_) => break,

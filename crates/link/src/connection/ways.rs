@@ -1,15 +1,15 @@
 //! Which of a peer's paths carry what: short messages by the quickest, bulk by the best between each two NICs, shared out among those;
-//! and when paths are opened that were kept in reserve.
+//! and when paths are opened that were kept in reserve, or further flows are wanted.
 //!
 //! It sends nothing. Before it: `connection`; after it: `bulk` and `stripe`, which choose.
 
 use super::Connection;
-use crate::bulk::Bulk;
+use crate::bulk::{Bulk, Way};
 use crate::marks::{Mark, mark};
 use crate::path::Path;
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
-use crate::strand::{Grade, Rail, Route, Strand};
+use crate::strand::{Far, Grade, Rail, Route, Strand};
 use crate::stripe::{self, SLICE_NS};
 
 /// Frames that are handed to a wire at once, at most: what UDP's segmentation offload takes (64) and more.
@@ -65,9 +65,51 @@ impl Connection {
         let grade = self.grade(least);
         let is_chosen = load == Load::Long && self.bulk.iter().any(|bulk| bulk.way().is_some());
         move |at| match is_chosen {
-            true => self.bulk.iter().any(|bulk| bulk.way() == Some(at)),
-            false => Some(self.strands[at].rail.grade) == grade && self.strands[at].path().is_some(),
+            true => self.taker(at).is_some(),
+            false => {
+                let strand = &self.strands[at];
+                Some(strand.rail.grade) == grade && strand.path().is_some() && !strand.is_further()
+            }
         }
+    }
+
+    /// The choice whose bulk goes by path `at`.
+    pub(super) fn taker(&self, at: usize) -> Option<usize> {
+        self.bulk.iter().position(|bulk| bulk.way().is_some_and(|way| self.is_of(at, way)))
+    }
+
+    /// Whether path `at` is way `way`, or one of all flows that this is (P39).
+    fn is_of(&self, at: usize, way: usize) -> bool {
+        let (strand, way_of) = (&self.strands[at], &self.strands[way]);
+        if !way_of.is_spread() {
+            return at == way;
+        }
+        strand.is_beside(way_of)
+    }
+
+    /// Looks beside which flows the network bears so little that further ones are to wait (P39).
+    pub(super) fn hold_back(&mut self) {
+        if !self.has_flows {
+            return;
+        }
+        for at in 0..self.strands.len() {
+            if !self.strands[at].is_further() {
+                continue;
+            }
+            let is_first = |other: &&Strand| other.is_beside(&self.strands[at]) && !other.is_further();
+            let first = self.strands.iter().find(is_first).and_then(Strand::path);
+            let is_crowded = first.is_some_and(Path::is_crowded);
+            if is_crowded {
+                mark(Mark::FlowsCrowded);
+            }
+            self.strands[at].is_held_back = is_crowded;
+        }
+    }
+
+    /// The path by which all flows of path `at`'s ports are measured, if there are several.
+    pub(super) fn spread_of(&self, at: usize) -> Option<usize> {
+        let of = || self.strands.iter().position(|other| other.is_spread() && other.is_beside(&self.strands[at]));
+        if self.has_flows { of().filter(|&spread| spread != at) } else { None }
     }
 
     /// The longest frame that all paths take by which such a load goes; before one is open, all paths. Hosts have NICs that lead
@@ -98,7 +140,7 @@ impl Connection {
         let mut ways = self.bulk.iter().filter_map(|bulk| Some((bulk, bulk.way()?)));
         let (bulk, way) = ways.next()?;
         let strand = &self.strands[way];
-        let is_best = !bulk.is_tried(way) && strand.rail.lossless && strand.answers();
+        let is_best = !bulk.is_tried() && strand.rail.lossless && strand.answers();
         (is_best && ways.next().is_none()).then_some(strand.route)
     }
 
@@ -134,7 +176,7 @@ impl Connection {
         };
         let bytes = (count * len) as u64;
         let ways = [first, second].into_iter().chain(fit).map(|(at, strand, path)| {
-            let begin_ns = self.queue_ns(strand.rail.nic) + if waits { 0 } else { path.latency_ns() };
+            let begin_ns = self.queue_ns(strand) + if waits { 0 } else { path.latency_ns() };
             stripe::Way {
                 at,
                 // Of the ways that were measured best none goes before another.
@@ -150,17 +192,40 @@ impl Connection {
         Some((at, ((SLICE_NS / path.takes_ns(len as u64).max(1)) as usize).clamp(1, RUN)))
     }
 
-    /// Bytes of bulk went by path `at`, and not by those that carry it between other NICs.
+    /// Bytes of bulk went by path `at`, and not by the others that carry it.
     pub(super) fn pass_over(&mut self, at: usize, bytes: usize) {
-        for other in self.bulk.iter().filter_map(Bulk::way).filter(|&other| other != at) {
-            self.strands[other].path_mut().into_iter().for_each(|path| path.pass_over(bytes));
+        if !self.has_flows && self.bulk.len() == 1 {
+            return;
+        }
+        for other in (0..self.strands.len()).filter(|&other| other != at) {
+            if self.taker(other).is_some() {
+                self.strands[other].path_mut().into_iter().for_each(|path| path.pass_over(bytes));
+            }
         }
     }
 
-    /// How long a NIC of ours has to do with what is under way, on all its paths.
-    fn queue_ns(&self, nic: u8) -> u64 {
-        let strands = self.strands.iter().filter(|strand| strand.rail.nic == nic);
-        strands.filter_map(Strand::path).map(Path::queue_ns).sum()
+    /// How long what is under way keeps a frame waiting that goes by a path: on all paths of its NIC, but on other flows beside it,
+    /// which do not wait for each other where each has a share, and have smaller rates where they do.
+    fn queue_ns(&self, of: &Strand) -> u64 {
+        let is_in_front = |other: &&Strand| {
+            other.rail.nic == of.rail.nic && (!other.is_beside(of) || other.route.flow == of.route.flow)
+        };
+        self.strands.iter().filter(is_in_front).filter_map(Strand::path).map(Path::queue_ns).sum()
+    }
+
+    /// A way carries no more than a network may give one flow, and there might be more.
+    #[inline]
+    pub fn wants_flows(&self) -> bool {
+        self.bulk.iter().any(Bulk::wants_flows)
+    }
+
+    /// The further flows that are wanted and not there, of ports that answer over those NICs.
+    pub fn flows_wanted(&mut self) -> Vec<(Route, Far)> {
+        let wanted = |strand: &Strand| self.bulk.iter().any(|bulk| bulk.wants_flows() && strand.is_usable(bulk.cable));
+        let flows = self.strands.iter().filter(|strand| wanted(strand)).flat_map(Strand::further);
+        let flows = flows.filter(|&(route, _)| self.strand(route).is_none()).collect();
+        self.bulk.iter_mut().for_each(Bulk::has_asked);
+        flows
     }
 
     /// Opens the paths that were kept in reserve, where they are needed.
@@ -198,9 +263,10 @@ impl Connection {
         if has_bulk { Some(Mark::CalledForBulk) } else { is_alone().then_some(Mark::CalledAlone) }
     }
 
-    /// The paths for what waits: those that answer, or all open ones if none does (P24).
+    /// The paths for what waits: those that answer, or all open ones if none does (P24), but for flows that are held back (P39).
     pub(super) fn paths(&self) -> impl Iterator<Item = (usize, &Strand, &Path)> {
-        let open = || self.strands.iter().enumerate().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
+        let useful = || self.strands.iter().enumerate().filter(|(_, strand)| !strand.is_held_back);
+        let open = move || useful().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
         let all_silent = open().all(|(_, _, path)| path.is_silent());
         let is_bound = planted(Bug::BoundToPath) && open().any(|(_, _, path)| path.is_silent());
         open().filter(move |(_, _, path)| all_silent || path.is_silent() == is_bound)

@@ -3,6 +3,7 @@
 
 use hawser_link::frame::{Dropped, HEADER};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
@@ -11,7 +12,7 @@ const ACK: u8 = 4;
 const STOP: u8 = 2;
 const UNCHECKED: u8 = 8;
 
-/// A direction of a path: places (rank and rail) of its sender and its receiver.
+/// A direction of a path: places (rank, rail and flow) of its sender and its receiver.
 pub type Direction = (usize, usize);
 
 /// What a frame says.
@@ -124,14 +125,14 @@ impl Monitor {
         self.known.values_mut().for_each(|known| known.count = 0);
     }
 
-    /// The rank at `place` has transmitted: what it granted there together fits its room there, but for the least that each path
-    /// gets (P21).
-    pub fn check(&self, place: usize, room: u32) {
-        let paths = self.known.iter().filter(|(direction, _)| direction.1 == place);
+    /// The rank whose rail is at `places` has transmitted: what it granted there together fits its room there, but for the least that each
+    /// path gets (P21).
+    pub fn check(&self, places: Range<usize>, room: u32) {
+        let paths = self.known.iter().filter(|(direction, _)| places.contains(&direction.1));
         let frames = |known: &Known| (known.said?.wrapping_sub(known.reached) as i32).try_into().ok();
         let granted: Vec<u32> = paths.filter_map(|(_, known)| frames(known)).collect();
         let most = room + 2 * granted.len() as u32;
-        assert!(granted.iter().sum::<u32>() <= most, "{granted:?} were granted at {place} of {room} (P21)");
+        assert!(granted.iter().sum::<u32>() <= most, "{granted:?} were granted at {places:?} of {room} (P21)");
     }
 
     /// Who receives in this direction has forgotten who sends.

@@ -32,7 +32,21 @@ const MTUS: [usize; 7] = [548, 600, 1231, 1232, 1400, 1452, 1472];
 
 impl World {
     fn place(&self, rank: usize, rail: usize) -> usize {
-        rank * self.rails.len() + rail
+        (rank * self.rails.len() + rail) * self.flows
+    }
+
+    /// The first of the places of its rail.
+    fn first(&self, place: usize) -> usize {
+        place - place % self.flows
+    }
+
+    /// Those of a rail's wires carry nothing that are chosen by their ends, the first places there.
+    fn cut(&mut self, rail: usize, chosen: impl Fn(usize, usize) -> bool) {
+        for (from, to) in self.wires(rail) {
+            if chosen(self.first(from), self.first(to)) {
+                self.network.sever(from, to, true);
+            }
+        }
     }
 
     /// Every two places of two ranks which a wire joins, if they are on this rail.
@@ -40,12 +54,13 @@ impl World {
         let on = |rank: usize| (rail < self.counts[rank]).then(|| self.place(rank, rail));
         let ranks = self.nodes.len();
         let pairs = (0..ranks * ranks).filter_map(|pair| Some((on(pair / ranks)?, on(pair % ranks)?)));
-        pairs.filter(|pair| pair.0 != pair.1 && !self.apart.contains(pair)).collect()
+        let each = pairs.flat_map(|(a, b)| (0..self.flows).map(move |flow| (a + flow, b + flow)));
+        each.filter(|pair| pair.0 != pair.1 && !self.apart.contains(pair)).collect()
     }
 
     /// There is a wire for every route.
     fn leads_everywhere(&self) -> bool {
-        let routes = |a: usize, b: usize| if self.crossed { a * b } else { a.min(b) };
+        let routes = |a: usize, b: usize| self.flows * if self.crossed { a * b } else { a.min(b) };
         let each = self.counts.iter().enumerate();
         let pairs =
             each.clone().flat_map(|(a, count)| each.clone().map(move |(b, other)| (a != b, routes(*count, *other))));
@@ -58,16 +73,16 @@ impl World {
         for (from, to) in self.wires(rail) {
             self.network.sever(from, to, true);
             if refused {
-                self.down.insert(from, 0);
+                self.down.insert(self.first(from), 0);
             }
         }
     }
 
     /// The rank at `from` counts this wire's path as one that answers.
     fn answers(&self, from: usize, to: usize) -> bool {
-        let (count, at) = (self.rails.len(), |place: usize| (place % self.rails.len()) as u8);
-        let route = Route { ours: at(from), theirs: at(to), flow: 0 };
-        self.nodes[from / count].endpoint.answers((to / count) as u32, route)
+        let (width, at) = (self.width(), |place: usize| (place / self.flows % self.rails.len()) as u8);
+        let route = Route { ours: at(from), theirs: at(to), flow: (from % self.flows) as u8 };
+        self.nodes[from / width].endpoint.answers((to / width) as u32, route)
     }
 
     fn step_for(&mut self, ns: u64) {
@@ -94,23 +109,13 @@ impl World {
             0 => self.lose_rail(rail, dice.one_in(2)),
             // Its cable at one rank.
             1 => {
-                for (from, to) in self.wires(rail).into_iter().filter(|&(from, to)| from == one || to == one) {
-                    self.network.sever(from, to, true);
-                }
+                self.cut(rail, |from, to| from == one || to == one);
                 if dice.one_in(2) {
                     self.down.insert(one, 0);
                 }
             }
-            2 => self
-                .wires(rail)
-                .into_iter()
-                .filter(|wire| wire.0 == one)
-                .for_each(|(a, b)| self.network.sever(a, b, true)),
-            3 => self
-                .wires(rail)
-                .into_iter()
-                .filter(|wire| wire.1 == one)
-                .for_each(|(a, b)| self.network.sever(a, b, true)),
+            2 => self.cut(rail, |from, _| from == one),
+            3 => self.cut(rail, |_, to| to == one),
             4 => {
                 let lose = dice.one_of(&[10, 50, 300]);
                 let faults = Faults { lose, reorder: 100, late_ns: 200 * US, ..Faults::default() };
@@ -123,8 +128,10 @@ impl World {
     /// Frames that are longer do not pass a rail any more: those of all, or of one place, which may be told.
     fn shrink(&mut self, dice: &mut Dice, rail: usize, one: Option<usize>) {
         let (most, is_told) = (dice.one_of(&MTUS), dice.one_in(2));
-        for (from, to) in self.wires(rail).into_iter().filter(|wire| one.is_none_or(|one| wire.0 == one)) {
-            self.network.wire_mut(from, to).mtu = Some(most);
+        for (from, to) in self.wires(rail) {
+            if one.is_none_or(|one| self.first(from) == one) {
+                self.network.wire_mut(from, to).mtu = Some(most);
+            }
         }
         if let Some(one) = one.filter(|_| is_told) {
             self.down.insert(one, most);
@@ -140,7 +147,7 @@ impl World {
             self.run(self.network.now_ns() + period_ns);
             for (from, to) in self.wires(rail) {
                 self.network.sever(from, to, false);
-                self.down.remove(&from);
+                self.down.remove(&self.first(from));
             }
             self.run(self.network.now_ns() + dice.below(2 * period_ns));
         }
@@ -148,13 +155,13 @@ impl World {
 
     /// Rails of one place lead to each other, but that one may be two networks, each of which leads to some ranks.
     fn part(&mut self, dice: &mut Dice) {
-        let (rails, ranks) = (self.rails.len(), self.nodes.len());
-        let places = ranks * rails;
+        let (rails, ranks, width) = (self.rails.len(), self.nodes.len(), self.width());
+        let places = ranks * width;
         let pairs = (0..places * places).map(|pair| (pair / places, pair % places));
-        self.apart.extend(pairs.filter(|(from, to)| from % rails != to % rails));
+        self.apart.extend(pairs.filter(|(from, to)| from % width != to % width));
         if rails > 1 && dice.one_in(4) {
             let (rail, half) = (1 + dice.index(rails - 1), dice.index(ranks));
-            let is_near = |place: usize| place / rails <= half;
+            let is_near = |place: usize| place / width <= half;
             let far: Vec<_> = self.wires(rail).into_iter().filter(|&(a, b)| is_near(a) != is_near(b)).collect();
             self.apart.extend(far);
         }
@@ -162,6 +169,7 @@ impl World {
 
     /// Every rail has a switch, with a port to each rank.
     fn lay(&mut self, dice: &mut Dice) {
+        let flows = self.flows;
         for rail in 0..self.rails.len() {
             let bits_per_s = dice.one_of(&[50, 100, 500, 1000, 10_000]) * 1_000_000;
             let buffer_bytes = dice.one_of(&[32, 64, 512]) << 10;
@@ -169,7 +177,7 @@ impl World {
             for rank in 0..self.nodes.len() {
                 let to = self.place(rank, rail);
                 let port = self.network.add_port(Port::new(bits_per_s, buffer_bytes));
-                for (from, _) in self.wires(rail).into_iter().filter(|wire| wire.1 == to) {
+                for (from, to) in self.wires(rail).into_iter().filter(|wire| wire.1 - wire.1 % flows == to) {
                     let wire = self.network.wire_mut(from, to);
                     (wire.port, wire.latency_ns) = (Some(port), Some(latency_ns));
                 }
@@ -187,7 +195,8 @@ fn world(seed: u64) -> World {
     let is_even = dice.one_in(2);
     let counts: Vec<usize> = (0..ranks).map(|_| if is_even { count } else { 1 + dice.index(count) }).collect();
     let crossed = dice.one_in(3);
-    let rail = |nic: usize| Rail { nic: nic as u8, checked: nic % 3 < 2, lossless: nic == 3, ..Rail::default() };
+    let flows = if Dice::new(seed.rotate_left(48)).one_in(3) { 3 } else { 1 };
+    let rail = |nic: usize| Rail { nic: nic as u8, checked: nic % 3 < 2, lossless: nic == 3, flows, ..Rail::default() };
     let setting = Setting {
         ranks,
         traffic: Traffic::Mixed,
@@ -250,7 +259,7 @@ pub fn run(seed: u64) {
 /// It leads from everybody to everybody.
 fn is_whole(world: &World, rail: usize) -> bool {
     let ranks = world.nodes.len();
-    world.wires(rail).len() == ranks * (ranks - 1)
+    world.wires(rail).len() == ranks * (ranks - 1) * world.flows
 }
 
 /// All faults end: then nobody waits for anything, and what is sent goes by every rail, in its longest frames.

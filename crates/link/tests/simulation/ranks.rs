@@ -29,12 +29,14 @@ pub fn world(seed: u64, life: u64, bulk: bool) -> World {
     let lossless: Vec<bool> = frames.iter().map(|_| checks.one_in(8)).collect();
     // Kept for single frames where the first rail, over the same NIC, is not answered; else for bulk.
     let stands_in = checks.one_in(2);
+    let flows = if checks.one_in(4) || bulk { 3 } else { 1 };
     let rail = |rail: usize| Rail {
         grade: [Grade::Quick, Grade::Bulk, if stands_in { Grade::QuickEnough } else { Grade::Bulk }][rail],
         nic: if stands_in { 0 } else { rail as u8 / 2 },
         checked: checked[rail],
         lossless: lossless[rail],
         reserved: rail == 2,
+        flows,
     };
     let setting = Setting {
         ranks,
@@ -76,10 +78,11 @@ impl World {
 
     /// One direction carries nothing, or does again: of a wire, of all wires between two, of all that one sends.
     fn partition(&mut self) {
-        let places = self.nodes.len() * self.rails.len();
+        let places = self.nodes.len() * self.width();
         let (from, to, cut) = (self.dice.index(places), self.dice.index(places), self.dice.per_mille(300));
         let whole = self.dice.below(3);
-        let rank = |place: usize| place / self.rails.len();
+        let width = self.width();
+        let rank = |place: usize| place / width;
         for (a, b) in (0..places * places).map(|pair| (pair / places, pair % places)) {
             let in_it = match whole {
                 0 => (a, b) == (from, to),
@@ -110,14 +113,14 @@ impl World {
     /// Frames that are none of this world's reach whoever looks at its socket now.
     fn be_strange(&mut self) {
         for _ in 0..self.dice.below(8) {
-            let rails = self.rails.len();
+            let width = self.width();
             if let Some(old) = self.strangers.repeated(&mut self.dice) {
                 self.network.send(old.from, old.to, &old.bytes);
             }
             let tag =
-                |frame: &Arrival| (key(), Ends { from: (frame.from / rails) as u32, to: (frame.to / rails) as u32 });
+                |frame: &Arrival| (key(), Ends { from: (frame.from / width) as u32, to: (frame.to / width) as u32 });
             if let Some(strange) = self.strangers.strange(&mut self.dice, tag, &self.monitor)
-                && !self.nodes[strange.to / rails].dead
+                && !self.nodes[strange.to / width].dead
             {
                 self.receive(&strange, true);
             }

@@ -25,6 +25,7 @@ struct Cable<'a> {
     strangers: &'a mut Strangers,
     dice: &'a mut Dice,
     me: u32,
+    flows: usize,
     rails: &'a [usize],
     checked: &'a [bool],
     down: &'a BTreeMap<usize, usize>,
@@ -34,9 +35,10 @@ impl Wire for Cable<'_> {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
         let lengths = frames.iter().map(|frame| frame.len());
         assert!(lengths.clone().max() == frames.first().map(|f| f.len()), "one length, the last may be shorter");
-        let place = |node: u32, rail: u8| node as usize * self.rails.len() + usize::from(rail);
-        let (from, to) = (place(self.me, route.ours), place(peer, route.theirs));
-        if self.down.get(&from).is_some_and(|&most| frames[0].len() > most) {
+        let place = |node: u32, rail: u8| (node as usize * self.rails.len() + usize::from(rail)) * self.flows;
+        let (down, flow) = (place(self.me, route.ours), usize::from(route.flow));
+        let (from, to) = (down + flow, place(peer, route.theirs) + flow);
+        if self.down.get(&down).is_some_and(|&most| frames[0].len() > most) {
             return 0;
         }
         let taken = if self.dice.one_in(50) { self.dice.index(frames.len() + 1) } else { frames.len() };
@@ -86,9 +88,13 @@ pub struct World {
     pub nodes: Vec<Node>,
     /// The longest frame that each rail carries.
     pub rails: Vec<usize>,
+    /// Places of a rail, one for each flow by which it may send (P39): each has wires of its own, to those of the same flow.
+    pub flows: usize,
+    /// They are opened as paths are, and not when there is bulk.
+    opened: bool,
     /// Of each rail: payloads on it have a CRC; else its wires find what is changed there.
     checked: Vec<bool>,
-    /// Places (rank and rail) that take no frame which is longer.
+    /// Places (rank and rail, the first of its flows) that take no frame which is longer.
     pub down: BTreeMap<usize, usize>,
     /// How many of the rails each rank has; whether each of one's is tried with each of the other's; wires that there are none of.
     pub counts: Vec<usize>,
@@ -152,6 +158,7 @@ impl World {
     pub fn new(seed: u64, life: u64, mut dice: Dice, setting: Setting) -> World {
         let Setting { ranks, traffic, frames, rails, counts, crossed, known, slots, rooms, sockets } = setting;
         let nics = rails.iter().map(|rail| rail.nic).collect();
+        let flows = rails.iter().map(|rail| usize::from(rail.flows)).max().expect("there are rails");
         let nodes = counts.iter().zip(0..ranks).map(|(&count, me)| {
             let config = Config {
                 me,
@@ -185,7 +192,8 @@ impl World {
         let nodes: Vec<Node> = nodes.collect();
         let checked: Vec<bool> = rails.iter().map(|rail| rail.checked).collect();
         let mut network = Network::new(seed, 30 * US);
-        let places = (0..nodes.len() * frames.len()).filter(|place| !checked[place % frames.len()]);
+        let places = 0..nodes.len() * frames.len() * flows;
+        let places = places.filter(|place| !checked[place / flows % frames.len()]);
         places.for_each(|place| network.sum(place, HEADER));
         World {
             seed,
@@ -195,6 +203,8 @@ impl World {
             dice,
             nodes,
             rails: frames,
+            flows,
+            opened: traffic != Traffic::Bulk,
             checked,
             down: BTreeMap::new(),
             counts,
@@ -211,28 +221,35 @@ impl World {
         self.nodes.len() as u32
     }
 
+    /// Places of a rank.
+    pub fn width(&self) -> usize {
+        self.rails.len() * self.flows
+    }
+
     fn open(&mut self, from: u32, to: u32) {
         let most = self.nodes[from as usize].endpoint.frame_max();
         let takes = |rail: u8| if self.known { self.rails[usize::from(rail)] } else { most };
         for ours in 0..self.counts[from as usize] as u8 {
             for theirs in (0..self.counts[to as usize] as u8).filter(|&theirs| self.crossed || ours == theirs) {
                 let far = Far { nic: self.nics[usize::from(theirs)], frame: takes(ours).min(takes(theirs)) };
-                self.nodes[from as usize].endpoint.open(to, Route { ours, theirs, flow: 0 }, far);
+                let flows = if self.opened { self.flows as u8 } else { 1 };
+                for flow in 0..flows {
+                    self.nodes[from as usize].endpoint.open(to, Route { ours, theirs, flow }, far);
+                }
             }
         }
     }
 
     /// Node `me` takes what came, sends what it can, and says when it looks again.
     fn work(&mut self, me: u32) {
-        let now_ns = self.network.now_ns();
+        let (now_ns, width) = (self.network.now_ns(), self.width());
         let node = &mut self.nodes[me as usize];
         while let Some(at) = node.deaths.iter().position(|&(at_ns, _)| at_ns <= now_ns) {
             let (_, dead) = node.deaths.swap_remove(at);
             node.endpoint.forget(dead);
             node.forgot.insert(dead);
-            let count = self.rails.len();
-            let place = |rank: u32, rail: usize| rank as usize * count + rail;
-            (0..count).for_each(|rail| self.monitor.forgotten((place(dead, rail), place(me, rail))));
+            let place = |rank: u32, nth: usize| rank as usize * width + nth;
+            (0..width).for_each(|nth| self.monitor.forgotten((place(dead, nth), place(me, nth))));
         }
         while let Some(arrival) = self.nodes[me as usize].socket.pop_front() {
             self.receive(&arrival, false);
@@ -246,11 +263,12 @@ impl World {
         }
         self.monitor.begin();
         let World { network, monitor, strangers, dice, nodes, rails, checked, down, .. } = self;
-        let node = &mut nodes[me as usize];
-        let mut cable = Cable { network, monitor, strangers, dice, me, rails, checked, down };
+        let (node, flows) = (&mut nodes[me as usize], self.flows);
+        let mut cable = Cable { network, monitor, strangers, dice, me, flows, rails, checked, down };
         node.endpoint.transmit(now_ns, &mut cable);
         for (rail, &room) in node.rooms.iter().enumerate() {
-            monitor.check(me as usize * rails.len() + rail, room);
+            let first = (me as usize * rails.len() + rail) * flows;
+            monitor.check(first..first + flows, room);
         }
         // Whoever has sent all, or was refused, looks again when something comes or is due.
         let tick_ns = if goes_on { now_ns + 20 * US + dice.below(TICK_NS) } else { u64::MAX };
@@ -287,7 +305,7 @@ impl World {
     /// A frame reaches its endpoint. `strange`: it must not do anything.
     pub fn receive(&mut self, arrival: &Arrival, strange: bool) {
         let &Arrival { from, to, ref bytes } = arrival;
-        let (me, rail) = (to / self.rails.len(), (to % self.rails.len()) as u8);
+        let (me, rail) = (to / self.width(), (to / self.flows % self.rails.len()) as u8);
         let World { seed, network, nodes, monitor, carried, .. } = self;
         let Node { endpoint, came, early, forgot, .. } = &mut nodes[me];
         let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
@@ -338,8 +356,9 @@ impl World {
         let next = awake.map(|node| node.next_ns.max(node.busy_until_ns)).min().unwrap_or(until_ns);
         let now_ns = self.network.now_ns();
         let next = next.min(self.network.next_at_ns().unwrap_or(u64::MAX)).clamp(now_ns + 1, until_ns.max(now_ns + 1));
+        let width = self.width();
         while let Some(arrival) = self.network.next(next) {
-            let node = &mut self.nodes[arrival.to / self.rails.len()];
+            let node = &mut self.nodes[arrival.to / width];
             if node.socket.len() < node.socket_room {
                 node.socket.push_back(arrival);
             }
@@ -356,7 +375,7 @@ impl World {
         self.down.clear();
         self.network.set_faults(Faults::default());
         self.network.wires_mut().for_each(|wire| (wire.faults, wire.mtu) = (None, None));
-        let places = self.nodes.len() * self.rails.len();
+        let places = self.nodes.len() * self.width();
         let pairs = (0..places * places).map(|pair| (pair / places, pair % places));
         pairs.for_each(|(from, to)| self.network.sever(from, to, self.apart.contains(&(from, to))));
     }
@@ -388,7 +407,7 @@ pub enum Traffic {
     Mixed,
     /// Long ones to one of them, little to others.
     Incast,
-    /// More than three windows from one to another.
+    /// Much more than windows from one to another: a trial of the ways ends.
     Bulk,
 }
 
@@ -396,7 +415,7 @@ pub enum Traffic {
 fn plan(dice: &mut Dice, me: u32, to: u32, traffic: Traffic) -> VecDeque<usize> {
     let (messages, longest): (usize, &[usize]) = match traffic {
         _ if me == to => (0, &[1]),
-        Traffic::Bulk if (me, to) == (0, 1) => (300, &[17_000]),
+        Traffic::Bulk if (me, to) == (0, 1) => (900, &[17_000]),
         Traffic::Incast if to == 0 => (20, &[17_000, 17_000, 1000]),
         Traffic::Incast => (dice.index(3), &[100]),
         _ if dice.one_in(40) => (400, &[1]),
