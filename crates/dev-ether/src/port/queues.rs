@@ -267,7 +267,7 @@ fn chunk(interface: &Interface) -> u32 {
 
 /// What a program of these patterns does with a frame. Without the privilege it says so, and nothing is tested.
 #[cfg(test)]
-pub(super) fn tried(any: &[Pattern]) -> Option<impl Fn(&[u8]) -> u32> {
+pub(super) fn tried(any: &[Pattern]) -> Option<impl Fn(&[u8]) -> u32 + use<>> {
     let made = || {
         let (sockets, socket) = (Sockets::new(1)?, xsk::bare()?);
         sockets.set(0, socket.as_fd())?;
