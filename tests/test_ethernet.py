@@ -545,7 +545,7 @@ def test_where_raw_ethernet_does_not_pass_a_rank_with_the_nics_queues_leaves_the
     for host, (ip_before, nic_before) in zip(lab.hosts, before):
         by_kernel, all_bytes = [now - was for now, was in zip(counts(host), (ip_before, nic_before))]
         print(f"{host.name}: {all_bytes} bytes on the NIC, {by_kernel} by the kernel's IP")
-        assert all_bytes > 1_000_000 and by_kernel < BESIDE_XDP * all_bytes, (by_kernel, all_bytes)
+        assert all_bytes > 300_000 and by_kernel < BESIDE_XDP * all_bytes, (by_kernel, all_bytes)
 
 
 def test_where_raw_ethernet_passes_no_ring_is_made_for_raw_frames_of_udp(make, build):
