@@ -12,8 +12,10 @@ use hawser_os::ebpf::{Pattern, redirect_if};
 use hawser_os::interfaces::Interface;
 use hawser_os::xdp::{self, Link, Program, Sockets};
 use hawser_os::xsk::{self, Shape, Socket};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Chunks for what is sent: as many frames of 1500 bytes as a run of `packet`, twice.
@@ -36,7 +38,13 @@ const TYPE: usize = 12;
 
 /// See the module. Clones are the same ones.
 #[derive(Clone)]
-pub struct Queues(Arc<Mutex<State>>);
+pub struct Queues(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    /// The first seat has left something to others, who need not look otherwise. All look in turns, so it orders nothing.
+    left: AtomicBool,
+}
 
 struct State {
     /// Goes first: no frame is redirected to a socket that is gone.
@@ -58,6 +66,7 @@ struct State {
 pub struct Seat {
     queues: Queues,
     ether_type: u16,
+    is_first: bool,
 }
 
 impl Queues {
@@ -79,7 +88,7 @@ impl Queues {
         queues.iter().zip(0..).try_for_each(|(queue, nth)| sockets.set(nth, queue.as_fd()))?;
         let parts = longest(interface).div_ceil(xsk::one_chunk(chunk(interface)));
         let state = State { link, sockets, queues, seats: Vec::new(), parts, stuck: false, waiting: false };
-        Ok(Queues(Arc::new(Mutex::new(state))))
+        Ok(Queues(Arc::new(Shared { state: Mutex::new(state), left: AtomicBool::new(false) })))
     }
 
     /// A seat for frames of an EtherType that nobody has one for, and among them for those of this pattern.
@@ -94,18 +103,24 @@ impl Queues {
             state.seats.pop();
             return Err(error);
         }
-        Ok(Seat { queues: self.clone(), ether_type })
+        let is_first = state.is_first(ether_type);
+        Ok(Seat { queues: self.clone(), ether_type, is_first })
     }
 
     /// Never across a look at anything else: only one port works at a time, and none from inside another.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
     fn has_seat(&self, ether_type: u16) -> bool {
         self.seats.iter().any(|seat| seat.0 == ether_type)
+    }
+
+    /// Of several seats one is the first: it has what all of them share, so that this is told and looked at once.
+    fn is_first(&self, ether_type: u16) -> bool {
+        self.seats.first().is_some_and(|seat| seat.0 == ether_type)
     }
 
     /// Has the program redirect what those take who have seats now.
@@ -136,47 +151,52 @@ impl Seat {
 
     /// Hands over each frame that has come, and sends on what the NIC had no room for. How many.
     #[inline]
-    pub fn receive(&mut self, mut take: impl FnMut(&[u8])) -> usize {
+    pub fn receive(&mut self, take: impl FnMut(&[u8])) -> usize {
+        // partner: `look`
+        if self.is_first || self.queues.0.left.load(Relaxed) { self.look(take) } else { 0 }
+    }
+
+    fn look(&mut self, mut take: impl FnMut(&[u8])) -> usize {
         let mut state = self.queues.lock();
         if state.waiting {
             let _ = state.push();
         }
-        let State { queues, seats, .. } = &mut *state;
         let ours = self.ether_type;
-        let is_left = |frame: &[u8]| {
+        self.is_first = state.is_first(ours);
+        let State { queues, seats, .. } = &mut *state;
+        let (mut count, left) = (0, Cell::new(false));
+        let is_wanted = |frame: &[u8]| {
             let ether_type = ether_type(frame);
-            ether_type != ours && seats.iter().any(|seat| seat.0 == ether_type)
+            let is_others = ether_type != ours && seats.iter().any(|seat| seat.0 == ether_type);
+            left.set(left.get() | is_others);
+            !is_others
         };
-        let mut count = 0;
         for queue in queues {
-            let mut take = |frame: &[u8]| {
+            queue.receive_while(RECEIVE_MAX, is_wanted, |frame| {
                 // Of a seat that is gone some may be left.
                 if ether_type(frame) == ours {
                     take(frame);
                     count += 1;
                 }
-            };
-            queue.receive_while(RECEIVE_MAX, |frame| !is_left(frame), &mut take);
+            });
+        }
+        if self.is_first {
+            self.queues.0.left.store(left.get(), Relaxed); // partner: `receive`
         }
         count
     }
 
-    /// Of several seats one has what all of them share, so that it is told once.
-    fn speaks(&self, state: &State) -> bool {
-        state.seats.first().is_some_and(|seat| seat.0 == self.ether_type)
-    }
-
-    /// What to sleep on. (For all seats, of one of them.)
+    /// What to sleep on.
     pub fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         let state = self.queues.lock();
-        let queues = state.queues.iter().filter(|_| self.speaks(&state));
+        let queues = state.queues.iter().filter(|_| state.is_first(self.ether_type));
         queues.for_each(|queue| each(queue.as_fd()));
     }
 
-    /// Frames that there was no room for. (Likewise.)
+    /// Frames that there was no room for.
     pub fn missed(&self) -> u64 {
         let state = self.queues.lock();
-        state.queues.iter().filter(|_| self.speaks(&state)).map(Socket::missed).sum()
+        state.queues.iter().filter(|_| state.is_first(self.ether_type)).map(Socket::missed).sum()
     }
 
     pub fn take_error(&self) {
@@ -221,6 +241,8 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut state = self.queues.lock();
         state.seats.retain(|seat| seat.0 != self.ether_type);
+        // Another one may be the first now.
+        self.queues.0.left.store(true, Relaxed); // partner: `receive`
         // The last one takes the program with it. What else is redirected is dropped by whoever comes to it.
         if !state.seats.is_empty() {
             let _ = state.aim();
