@@ -17,6 +17,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Chunks for what is sent: as many frames of 1500 bytes as a run of `packet`, twice.
 const CHUNKS: u32 = 128;
@@ -32,6 +34,9 @@ const CHUNK: u32 = 2048;
 const LONG_CHUNK: u32 = 4096;
 /// Chunks that one `receive` empties at most of each queue.
 const RECEIVE_MAX: usize = 64;
+/// Within this a queue is free whose socket was closed: the kernel leaves that to a worker of its own (xp_put_pool).
+const FREED_WITHIN: Duration = Duration::from_millis(200);
+const AGAIN_AFTER: Duration = Duration::from_millis(1);
 /// Ethernet's header, which the MTU does not count, and where its type stands.
 const ETHER_HEAD: usize = 14;
 const TYPE: usize = 12;
@@ -275,7 +280,15 @@ fn queue(interface: &Interface, nth: u32, zero_copy: bool) -> io::Result<Socket>
     let (spare, send) = (if zero_copy { SPARE } else { 0 }, if nth == 0 { CHUNKS } else { 0 });
     let shape = Shape { chunk_bytes: chunk(interface), receive: RECEIVING, spare, send };
     let in_parts = longest(interface) > xsk::one_chunk(chunk(interface));
-    Socket::open(interface.index, nth, shape, zero_copy, in_parts)
+    let begin = Instant::now();
+    loop {
+        match Socket::open(interface.index, nth, shape, zero_copy, in_parts) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && begin.elapsed() < FREED_WITHIN => {
+                thread::sleep(AGAIN_AFTER);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// Bytes of the longest frame that comes, Ethernet's header included.

@@ -12,6 +12,9 @@ use hawser_os::interfaces::{Interface, Network};
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
+/// How much less often a UDP socket is asked to which next to nothing comes than where it is all that there is.
+const SELDOM: u32 = 8;
+
 pub struct XdpUdpPort {
     seat: Seat,
     packet: PacketUdpPort,
@@ -68,8 +71,10 @@ impl FramePort for XdpUdpPort {
         let begin = self.packet.datagrams.headers.bytes();
         let count = self.seat.receive(|frame| take(frame.get(begin..).unwrap_or_default()));
         self.looks = self.looks.wrapping_add(1);
-        // Each look at the queues is one for other ports too, so this one is never passed over; what is beside it may be.
-        if self.looks & (self.packet.turns() - 1) == 0 { count + self.packet.receive(take) } else { count }
+        // Other ports wait for looks at the queues, so this one is never passed over; what is beside it is, where it is dear to ask.
+        let turns = self.packet.turns();
+        let is_due = turns == 1 || self.looks.is_multiple_of(turns * SELDOM);
+        if is_due { count + self.packet.receive(take) } else { count }
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
