@@ -20,10 +20,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Chunks for what is sent: as many frames of 1500 bytes as a run of `packet`, twice.
+/// Chunks for what has come and was not taken, and for what is sent: as many frames of 1500 bytes as a run of `packet`, twice. All seats share
+/// them, and each counts on all, for a peer is reached by one way; should many be reached by several at once, what is dropped is counted and
+/// comes again. Twice as many would take a message of one byte 0.3 us longer, since the kernel uses them in turns (docs/measuring.md).
 const CHUNKS: u32 = 128;
-/// Those for what has come and was not taken: as many for raw Ethernet, and for UDP. (Only peers without IPv4 use IPv6 too.)
-const RECEIVING: u32 = 2 * CHUNKS;
 /// Further ones for a NIC that fills them itself: as many frames as its own queue usually holds.
 const SPARE: u32 = 1024;
 /// Queues of which frames are copied that are taken at most. Of those that the NIC itself would fill only the first is taken: all else that
@@ -149,7 +149,7 @@ impl State {
 }
 
 impl Seat {
-    /// Bytes of frames of at most `frame_max` bytes that are kept for this seat.
+    /// Bytes of frames of at most `frame_max` bytes that are kept, of this seat's alone.
     pub fn room(&self, frame_max: usize) -> usize {
         CHUNKS as usize / self.queues.lock().parts * frame_max
     }
@@ -278,7 +278,7 @@ fn with_copies(interface: &Interface, program: &Program) -> io::Result<(Link, Ve
 
 fn queue(interface: &Interface, nth: u32, zero_copy: bool) -> io::Result<Socket> {
     let (spare, send) = (if zero_copy { SPARE } else { 0 }, if nth == 0 { CHUNKS } else { 0 });
-    let shape = Shape { chunk_bytes: chunk(interface), receive: RECEIVING, spare, send };
+    let shape = Shape { chunk_bytes: chunk(interface), receive: CHUNKS, spare, send };
     let in_parts = longest(interface) > xsk::one_chunk(chunk(interface));
     let begin = Instant::now();
     loop {
