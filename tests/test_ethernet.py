@@ -23,8 +23,8 @@ from test_mpi4py import ALONE, MODULES, PYTHON, SOURCE, SUITE, results
 from test_programs import WAYS
 
 PORTS = ["", "packet", "packet-udp", "udp", "stream"]
-# Those with the one that has to be asked for, and may be refused here.
-ALL_PORTS = [*PORTS, "xdp"]
+# Those with the ones that have to be asked for, and may be refused here.
+ALL_PORTS = [*PORTS, "xdp", "xdp-udp"]
 # How long a network is away, and the CPU time of which a rank that waits for it stays below.
 OUTAGE_S, OUTAGE_CPU_MS = 1.0, 300
 
@@ -120,7 +120,7 @@ def test_a_network_of_which_the_kernel_takes_note_late(make, build):
 
 # Which addresses the NICs of each host lack.
 @pytest.mark.parametrize("lacking", [[["v4"], ["v4"]], [["v4", "v6"], ["v4", "v6"]], [["v4"], []]])
-@pytest.mark.parametrize("port", ["packet-udp", "udp", "stream", "packet,udp"])
+@pytest.mark.parametrize("port", ["packet-udp", "xdp-udp", "udp", "stream", "packet,udp"])
 def test_hosts_without_ipv4(make, build, port, lacking):
     lab = make(hosts=2)
     for host, families in zip(lab.hosts, lacking):
@@ -260,7 +260,7 @@ def test_every_mtu(make, build, mtu):
 @pytest.mark.parametrize("first, second", [((9000, 9000), (1500, 9000)), ((9000, 1500), (9000, 1500)),
                                            ((9000, 1300), (9000, 1300)), ((9000, 9000), (9000, 1500)),
                                            ((1500, 1500), (576, 576))])
-@pytest.mark.parametrize("port", ["", "packet", "packet-udp", "udp"])
+@pytest.mark.parametrize("port", ["", "packet", "packet-udp", "xdp-udp", "udp"])
 def test_hosts_and_switches_of_unlike_mtu(make, build, port, first, second):
     lab = make(hosts=2, mtu=9000)
     for nic, (own, switch) in zip(lab.nics(), (first, second)):
@@ -269,7 +269,7 @@ def test_hosts_and_switches_of_unlike_mtu(make, build, port, first, second):
 
 
 @pytest.mark.parametrize("mtu", [1500, 1300, 600])
-@pytest.mark.parametrize("port", ["", "packet-udp", "stream"])
+@pytest.mark.parametrize("port", ["", "packet-udp", "xdp-udp", "stream"])
 def test_a_routed_way_whose_middle_is_narrower_than_its_ends(make, build, port, mtu):
     """node0 - node1 - node2 - node3, each hop a network of its own."""
     lab = make(hosts=4, nics=3, mtu=9000)
@@ -291,7 +291,7 @@ FULL = "40000-40001"
 @pytest.mark.parametrize("name, value, told", [
     ("HAWSER_RAILS", "nosuch0,10.9.0.0/16", r"HAWSER_RAILS=nosuch0,10.9.0.0/16 names none of this host's interfaces or "
                                             r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
-    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of xdp, packet, packet-udp, udp and stream; unset it"),
+    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it"),
     ("HAWSER_CRC", "maybe", r"HAWSER_CRC=maybe is not one of auto, on, off; unset it for the default"),
     ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
     ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
@@ -344,7 +344,7 @@ def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build
         assert lab.hosts[0].counters("tun1")["tx_bytes"] > before + 10_000
 
 
-@pytest.mark.parametrize("port, kind", [("", "udp"), ("packet-udp", "udp"), ("udp", "udp"), ("stream", "tcp")])
+@pytest.mark.parametrize("port, kind", [("", "udp"), ("packet-udp", "udp"), ("xdp-udp", "udp"), ("udp", "udp"), ("stream", "tcp")])
 def test_ranks_are_reached_at_ports_of_the_range_alone(make, build, port, kind):
     lab, options = make(hosts=2), ["-genv", "HAWSER_PORT", port, "-genv", "HAWSER_PORT_RANGE", "40010-40019"]
     with mpiexec(lab, "-ppn", "2", *options, build("endless.c")) as job:
@@ -459,11 +459,11 @@ def test_nics_count_what_was_sent_and_little_more(make, features, build, env):
         assert least < HEADERS, (length, least)
 
 
-def by_ip(host):
-    """Bytes that a host has sent by IP, with its headers; raw frames are not among them."""
+def by_ip(host, way="Out"):
+    """Bytes that a host's own IP has sent or taken, with its headers; raw frames are not among them, nor what XDP takes."""
     heads, counts = [line.split()[1:] for line in Path(f"/proc/{host.pid}/net/netstat").read_text().splitlines()
                      if line.startswith("IpExt:")]
-    return int(counts[heads.index("OutOctets")])
+    return int(counts[heads.index(f"{way}Octets")])
 
 
 @pytest.mark.parametrize("length, count, least, most", [(64, 10000, 0, 0.2), (1 << 20, 32, 0.9, 1.5)], ids=["short", "long"])
@@ -499,22 +499,53 @@ def answered(err):
 BEHIND_CLOUDS = [{"ip_only": True}, {"routed": True}, {"ip_only": True, "routed": True, "loss": 0.01}]
 
 
+@pytest.mark.parametrize("port", ["", "xdp,udp,stream"])
 @pytest.mark.parametrize("network", BEHIND_CLOUDS, ids=repr)
-def test_where_raw_ethernet_does_not_pass_raw_frames_of_udp_do(make, features, build, abi, network):
-    """Two ranks a host. In a routed lab the second and the third host are neighbours of none and of the first. What passes is known after a
-    tenth of a second: the job lasts for some of them."""
+def test_where_raw_ethernet_does_not_pass_raw_frames_of_udp_do(make, features, build, abi, network, port):
+    """Two ranks a host, of which the first has xdp if that is asked for. In a routed lab the second and the third host are neighbours of none
+    and of the first. What passes is known after a tenth of a second: the job lasts for some of them."""
     if features["bpf"][0]:
         pytest.skip(f"not tested, there is no bpf: {features['bpf'][0]}")
     lab = make(hosts=3, **network)
-    with mpiexec(lab, "-ppn", "2", "--stats", "-timeout", "60", build("random.c", abi), "2", "700") as job:
+    words = ["-ppn", "2", "--stats", "-timeout", "60", "-genv", "HAWSER_PORT", port]
+    with mpiexec(lab, *words, build("random.c", abi), "2", "700") as job:
         out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
     assert (job.returncode, out) == (0, ""), (out, err)
     told = answered(err)
-    raw = [ports["packet-udp"] for ports in told if "packet-udp" in ports]
+    of_udp = [name for ports in told for name in ("xdp-udp", "packet-udp") if name in ports]
+    raw = [ports[name] for ports in told for name in set(of_udp) & set(ports)]
     # One that others called first may have tried less itself; where two hosts are in one subnet, packet passes between them.
     assert len(told) == 6 and len(raw) >= 4 and all(count == all_of > 0 for count, all_of in raw), err
+    assert ("xdp-udp" in of_udp, of_udp.count("packet-udp") < 4) == (port != "", port != ""), err
     beyond = 0 if network.get("ip_only") else 2
-    assert all(ports.get("packet", (0, 0))[0] <= beyond for ports in told), err
+    assert all(ports.get(name, (0, 0))[0] <= beyond for ports in told for name in ("packet", "xdp")), err
+
+
+# Of all bytes on a NIC, the part that may go by the host's own IP: ARP's answers are awaited so, and a frame a second asks for the next hop.
+BESIDE_XDP = 0.05
+
+
+@pytest.mark.parametrize("port", ["xdp", "xdp-udp"])
+@pytest.mark.parametrize("network", BEHIND_CLOUDS, ids=repr)
+def test_where_raw_ethernet_does_not_pass_a_rank_with_the_nics_queues_leaves_the_kernels_ip_out(make, features, build, network, port):
+    if features["bpf"][0]:
+        pytest.skip(f"not tested, there is no bpf: {features['bpf'][0]}")
+    lab = make(hosts=2, **network)
+    words = ["-ppn", "1", "--stats", "-timeout", "60", "-genv", "HAWSER_RAILS", "eth0", "-genv", "HAWSER_PORT", port]
+
+    def counts(host):
+        nic = host.nics[0].counters()
+        return by_ip(host) + by_ip(host, "In"), nic["tx_bytes"] + nic["rx_bytes"]
+
+    before = [counts(host) for host in lab.hosts]
+    with mpiexec(lab, *words, build("random.c"), "2", "700") as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    assert (job.returncode, out) == (0, ""), (out, err)
+    assert [ports.pop("xdp-udp") for ports in answered(err)] == [(1, 1)] * 2, err
+    for host, (ip_before, nic_before) in zip(lab.hosts, before):
+        by_kernel, all_bytes = [now - was for now, was in zip(counts(host), (ip_before, nic_before))]
+        print(f"{host.name}: {all_bytes} bytes on the NIC, {by_kernel} by the kernel's IP")
+        assert all_bytes > 300_000 and by_kernel < BESIDE_XDP * all_bytes, (by_kernel, all_bytes)
 
 
 def test_where_raw_ethernet_passes_no_ring_is_made_for_raw_frames_of_udp(make, build):
@@ -539,7 +570,7 @@ def test_one_host_alone_without_cap_net_raw(make, features, build, without):
     finished(lab, *words[0], ":", *words[1])
 
 
-@pytest.mark.parametrize("port", ["", "packet-udp"])
+@pytest.mark.parametrize("port", ["", "packet-udp", "xdp-udp"])
 def test_a_router_that_is_replaced_in_the_middle(make, build, port):
     """Frames for the one before are nobody's. By packet-udp alone nothing else carries them."""
     lab = make(hosts=2, routed=True)
@@ -597,7 +628,8 @@ def programs_of_xdp(lab):
 XDP = {"HAWSER_PORT": "xdp", "HAWSER_RAILS": "eth0"}
 
 
-@pytest.mark.parametrize("ports", [("xdp", "packet"), ("packet", "xdp"), ("xdp", "xdp"), ("udp,xdp,stream", "")])
+@pytest.mark.parametrize("ports", [("xdp", "packet"), ("packet", "xdp"), ("xdp", "xdp"), ("udp,xdp,stream", ""),
+                                   ("xdp-udp", "packet-udp"), ("packet-udp", "xdp-udp"), ("xdp", "packet-udp")])
 @pytest.mark.parametrize("mtu", [1500, 9000])
 def test_xdp_at_one_end_and_packet_at_the_other(make, build, ports, mtu):
     words = [["-n", "1", "-env", "HAWSER_PORT", port, build("random.c"), "7", "40"] for port in ports]
@@ -608,10 +640,11 @@ def test_a_rank_that_comes_back_takes_its_nic_again(make, build):
     finished(make(hosts=2), "-ppn", "2", build("sessions.c"), "again", env=XDP)
 
 
-def test_with_a_killed_rank_its_program_of_xdp_is_gone(make, build):
+@pytest.mark.parametrize("port", ["xdp", "xdp-udp"])
+def test_with_a_killed_rank_its_program_of_xdp_is_gone(make, build, port):
     """Nobody has time to take it off the NIC."""
     lab = make(hosts=2)
-    with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", "xdp"], build("endless.c")) as job:
+    with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", port], build("endless.c")) as job:
         assert job.stdout.readline() == "all are there\n", job.communicate()
         here = programs_of_xdp(lab)
         assert all("eth0" in of_host for of_host in here), here
@@ -641,8 +674,13 @@ def test_a_nic_with_another_program_of_xdp_is_left_to_it_and_used_by_packet(make
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=GRACE_OF_LABS_S)
     told = lab.hosts[0].run(["mpiexec", "--info"], env=XDP).stdout
-    line = r"  xdp: tried by the first rank of this host, while all others use packet; frames of 1494 bytes, .*; a program run by the kernel, with copies, on the first 1 of its queues"
-    assert re.search(line, told) and "packet:" not in told, told
+    manner = "a program run by the kernel, with copies, on the first 1 of its queues"
+    for line in (rf"  xdp: tried by the first rank of this host, while all others use packet; frames of 1494 bytes, .*; {manner}\n",
+                 rf"  xdp-udp over 10.77.0.1: tried by the first rank of this host, while all others use packet-udp; frames of 1472 bytes, .*; {manner}\n"):
+        assert re.search(line, told) and "packet:" not in told and "packet-udp over" not in told, told
+    told = lab.hosts[0].run(["mpiexec", "--info"], env={**XDP, "HAWSER_PORT": "xdp,udp"}).stdout
+    line = "  xdp-udp over 10.77.0.1: kept by the first rank of this host for short messages where xdp is not answered, while all others keep packet-udp; "
+    assert line in told, told
     assert programs_of_xdp(lab) == [{}, {}]
 
 
@@ -650,14 +688,15 @@ def test_a_nic_with_another_program_of_xdp_is_left_to_it_and_used_by_packet(make
 WITHOUT_BPF = ["setpriv", "--bounding-set=-bpf,-sys_admin,-net_admin", "--inh-caps=-bpf,-sys_admin,-net_admin"]
 
 
-def test_who_asks_for_xdp_without_cap_bpf_is_told_and_gets_packet(make, build):
+@pytest.mark.parametrize("port, stand_in", [("xdp", "packet"), ("xdp-udp", "packet-udp")])
+def test_who_asks_for_xdp_without_cap_bpf_is_told_and_gets_packet(make, build, port, stand_in):
     lab = make(hosts=2)
-    with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", "xdp", "-genv", "HAWSER_RAILS", "eth0"], *WITHOUT_BPF, build("random.c"), "4", "20") as job:
+    with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", port, "-genv", "HAWSER_RAILS", "eth0"], *WITHOUT_BPF, build("random.c"), "4", "20") as job:
         out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
-    line = r"hawser: on host node\d: packet takes the place of eth0 by xdp: .*needs CAP_BPF and CAP_NET_ADMIN.*: Operation not permitted.*\n"
+    line = rf"hawser: on host node\d: {stand_in} takes the place of eth0 by {port}: .*needs CAP_BPF and CAP_NET_ADMIN.*: Operation not permitted.*\n"
     assert (job.returncode, out) == (0, "") and re.fullmatch(line * 2, err), (out, err)
-    told = lab.hosts[0].run([*WITHOUT_BPF, "mpiexec", "--info"], env=XDP).stdout
-    assert re.search(r"\n +xdp: cannot be used: .*needs CAP_BPF.*\n +packet: tried; ", told), told
+    told = lab.hosts[0].run([*WITHOUT_BPF, "mpiexec", "--info"], env={**XDP, "HAWSER_PORT": port}).stdout
+    assert re.search(rf"\n +{port}( over .*)?: cannot be used: .*needs CAP_BPF.*(\n.*)?\n +{stand_in}( over .*)?: tried; ", told), told
 
 
 ALL_OF_IMB = [[name] for name in SINGLE + PARALLEL + COLLECTIVE]

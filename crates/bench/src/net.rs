@@ -13,7 +13,7 @@ pub use far::run as far;
 pub use near::run as near;
 
 use hawser_dev_ether::port::{
-    Address, FramePort, Member, PacketPort, PacketUdpPort, PortRange, StreamPort, UdpPort, XdpPort,
+    Address, FramePort, Member, PacketPort, PacketUdpPort, PortRange, Queues, StreamPort, UdpPort, XdpPort, XdpUdpPort,
 };
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{self, Interface, Network};
@@ -34,6 +34,9 @@ enum Way {
     Xdp,
     /// All ranks' sockets in one group.
     PacketGroup,
+    XdpUdp {
+        v6: bool,
+    },
     PacketUdp {
         v6: bool,
     },
@@ -48,6 +51,8 @@ enum Way {
 pub const ROWS: &[Row] = &[
     Row { name: "packet", ranks: 1, way: Way::Packet },
     Row { name: "xdp", ranks: 1, way: Way::Xdp },
+    Row { name: "xdp-udp", ranks: 1, way: Way::XdpUdp { v6: false } },
+    Row { name: "xdp-udp-v6", ranks: 1, way: Way::XdpUdp { v6: true } },
     Row { name: "packet-udp", ranks: 1, way: Way::PacketUdp { v6: false } },
     Row { name: "packet-udp-v6", ranks: 1, way: Way::PacketUdp { v6: true } },
     Row { name: "udp", ranks: 1, way: Way::Udp { v6: false } },
@@ -79,10 +84,14 @@ impl Row {
                 };
                 (0..ranks).map(open).collect()
             }
-            Way::Xdp => Ok(vec![Box::new(XdpPort::open(&interface, JOB, 0)?)]),
+            Way::Xdp => Ok(vec![Box::new(XdpPort::open(&Queues::open(&interface)?, &interface, JOB, 0)?)]),
             Way::PacketGroup => {
                 let members = Member::group(&interface, JOB, ranks)?;
                 members.into_iter().zip(0..).map(|(member, selector)| packet(member, selector)).collect()
+            }
+            Way::XdpUdp { v6 } => {
+                let (queues, local) = (Queues::open(&interface)?, local(&interface, v6)?);
+                Ok(vec![Box::new(XdpUdpPort::open(&queues, &interface, &local, PortRange::ANY, 0)?)])
             }
             Way::PacketUdp { v6 } => {
                 let local = local(&interface, v6)?;

@@ -4,7 +4,7 @@
 //! Before it: `node`; after it: `survey`.
 
 use crate::open::{Who, ranked};
-use crate::port::XdpPort;
+use crate::port::Queues;
 use crate::survey::{Attempt, Found, survey};
 use crate::wishes::{Method, Wishes};
 use hawser_os::interfaces::Interface;
@@ -29,7 +29,7 @@ const OFFLOADS: [&str; 10] = [
 pub fn describe(wishes: &Wishes) -> String {
     let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
     // A program on the NIC would be felt by all that goes by it.
-    let asked = |method: &Method| *method != Method::Xdp || wishes.methods.contains(method);
+    let asked = |method: &Method| method.stand_in().is_none() || wishes.methods.contains(method);
     let methods: Vec<_> = Method::ALL.into_iter().filter(asked).collect();
     match survey(wishes, &methods, &who) {
         Ok(found) => {
@@ -50,7 +50,7 @@ fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(us
     let heading = format!("  {}: {} ({})\n", rail.interface.name, rail.verdict.text(), facts(&rail.interface));
     let offloads = if attempts.is_empty() { String::new() } else { offloads(&rail.interface.name) };
     let each = attempts.iter().enumerate().map(|(at, attempt)| line(attempt, wishes, has_room(at)));
-    let unasked = if attempts.is_empty() || wishes.methods.contains(&Method::Xdp) {
+    let unasked = if attempts.is_empty() || wishes.methods.iter().any(|method| method.stand_in().is_some()) {
         String::new()
     } else {
         unasked(&rail.interface)
@@ -58,9 +58,9 @@ fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(us
     each.fold(heading + &offloads, |text, line| text + &line) + &unasked
 }
 
-/// Of xdp, where it is not asked for.
+/// Of xdp, where neither it nor xdp-udp is asked for.
 fn unasked(interface: &Interface) -> String {
-    let owner = XdpPort::owner(interface).ok().flatten();
+    let owner = Queues::owner(interface).ok().flatten();
     let owner = owner.map_or_else(String::new, |id| format!("; the NIC has another program of XDP (id {id})"));
     format!("    xdp: not tried, for HAWSER_PORT does not ask for it{owner}\n")
 }
@@ -97,12 +97,14 @@ fn line(attempt: &Attempt, wishes: &Wishes, has_room: bool) -> String {
         _ if !has_room => "left out, for a rank has no room for so many ports: name the rails to use in HAWSER_RAILS",
         (false, _) => "can be used, but HAWSER_PORT does not ask for it",
         (true, true) => "tried with hosts that have no IPv4",
-        (true, false) if attempt.method == Method::Xdp => {
-            "tried by the first rank of this host, while all others use packet"
-        }
-        (true, false) if wishes.named => "tried",
         (true, false) => match attempt.method {
-            Method::Xdp | Method::Packet => "tried for short messages",
+            Method::Xdp => "tried by the first rank of this host, while all others use packet",
+            Method::XdpUdp if wishes.reserves(attempt.method) => {
+                "kept by the first rank of this host for short messages where xdp is not answered, while all others keep packet-udp"
+            }
+            Method::XdpUdp => "tried by the first rank of this host, while all others use packet-udp",
+            method if !wishes.named.is_empty() && !wishes.reserves(method) => "tried",
+            Method::Packet => "tried for short messages",
             Method::PacketUdp => "kept for short messages where packet is not answered",
             Method::Udp => "tried for bulk, and for short messages where nothing shorter passes",
             Method::Stream => "kept for bulk where it measures better than udp, and for where nothing else passes",

@@ -1,7 +1,7 @@
 //! Floor 3: the device of Ethernets, between ranks of different hosts.
 //!
 //! The walk of a packet: `device` (all lanes, one endpoint), `message` (packets as messages of `link`) -> `ends` (which port, which
-//! address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP; `xdp` and `packet` are both raw); long messages by `direct`, past link. `card` is what others know
+//! address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP, and UDP by raw frames; raw ones by a packet socket or XDP); long messages by `direct`, past link. `card` is what others know
 //! of a rank's ports; `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of what is tried in vain. It must never trust
 //! what comes: whoever can reach a port can send it anything. Before it: `transport`. After it: `link`, `os`.
 

@@ -1,5 +1,6 @@
-//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed (packet, or xdp if that is asked for and can be
-//! had), and with each family of addresses one for UDP, one for UDP by raw frames, where they are allowed, and one for TCP.
+//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and with each family of addresses one
+//! for UDP, one for UDP by raw frames, where they are allowed, and one for TCP. For raw frames xdp and xdp-udp are taken if they are asked for
+//! and can be had, else packet and packet-udp.
 //!
 //! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
 
@@ -92,15 +93,15 @@ fn left_out(found: &[Found], wishes: &Wishes) -> Option<String> {
     })
 }
 
-/// That packet has to do for xdp on a rail, and why.
+/// That packet has to do for xdp on a rail, and why: of several such, whose reason is one, the first.
 fn replaced(found: &Found) -> Option<String> {
-    let xdp = found.attempts.iter().find(|attempt| attempt.method == Method::Xdp)?;
-    let error = xdp.made.as_ref().err()?;
-    Some(format!(
-        "{} takes the place of {}: {error}",
-        Method::Packet.name(),
-        name(&found.rail.interface.name, Method::Xdp)
-    ))
+    let replaced = |attempt: &Attempt| {
+        let (error, stand_in) = (attempt.made.as_ref().err()?, attempt.method.stand_in()?);
+        let is_there = found.attempts.iter().any(|other| other.method == stand_in && other.made.is_ok());
+        let name = || name(&found.rail.interface.name, attempt.method);
+        is_there.then(|| format!("{} takes the place of {}: {error}", stand_in.name(), name()))
+    };
+    found.attempts.iter().find_map(replaced)
 }
 
 fn name(interface: &str, method: Method) -> String {
@@ -115,7 +116,7 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     }
     let (places, fits) = ranked(&found, wishes);
     let lacks = |method: Method| places.iter().all(|&(rail, at)| !found[rail].attempts[at].method.serves_as(method));
-    if let Some(method) = wishes.methods.iter().find(|method| wishes.named && lacks(**method)) {
+    if let Some(method) = wishes.named.iter().find(|method| lacks(**method)) {
         let text = format!("HAWSER_PORT names {}, which no rail of this host has: {told}", method.name());
         return Err(Error::new(Class::Other, text));
     }
@@ -158,7 +159,8 @@ fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
 
 /// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do, but of what nobody asked for.
 fn full_range<'a>(found: &'a [Found], wishes: &Wishes) -> Option<&'a io::Error> {
-    let asked_for = |attempt: &&Attempt| wishes.named || attempt.method != Method::PacketUdp;
+    let asked_for =
+        |attempt: &&Attempt| wishes.names(attempt.method) || matches!(attempt.method, Method::Udp | Method::Stream);
     let attempts = found.iter().flat_map(|found| &found.attempts).filter(asked_for);
     let errors = attempts.filter_map(|attempt| attempt.made.as_ref().err());
     errors.into_iter().find(|error| error.kind() == io::ErrorKind::AddrInUse)

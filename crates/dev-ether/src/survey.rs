@@ -4,12 +4,13 @@
 //! Before it: `open` and `info`; after it: `rails`, `port`.
 
 use crate::open::Who;
-use crate::port::{FramePort, PacketPort, PacketUdpPort, StreamPort, UdpPort, XdpPort};
+use crate::port::{FramePort, PacketPort, PacketUdpPort, Queues, StreamPort, UdpPort, XdpPort, XdpUdpPort};
 use crate::rails::{self, Rail, Verdict, Wanted};
 use crate::wishes::{Method, Wishes};
 use hawser_base::{Class, Error, Result};
 use hawser_link::SHORTEST;
 use hawser_os::interfaces::{self, Interface, Network};
+use std::cell::OnceCell;
 use std::io;
 use std::net::IpAddr;
 use std::thread;
@@ -34,15 +35,9 @@ pub struct Found {
 /// Looks at all interfaces and tries `methods` on each rail.
 pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Found>> {
     let found = |rail: Rail| {
-        let mut tried: Vec<Attempt> = Vec::new();
-        for &method in methods.iter().filter(|_| rail.verdict.serves()) {
-            // Where the NIC's queues are ours, packet has nothing to add.
-            let has_xdp = tried.iter().any(|attempt| attempt.method == Method::Xdp && attempt.made.is_ok());
-            if !(has_xdp && method == Method::Packet) {
-                tried.extend(attempts(&rail.interface, method, wishes, who));
-            }
-        }
-        Found { attempts: tried, rail }
+        let mut trial = Trial::new(&rail.interface, wishes, who);
+        methods.iter().filter(|_| rail.verdict.serves()).for_each(|&method| trial.of(method));
+        Found { attempts: trial.attempts, rail }
     };
     Ok(settled_rails(wishes)?.into_iter().map(found).collect())
 }
@@ -67,44 +62,68 @@ fn settled_rails(wishes: &Wishes) -> Result<Vec<Rail>> {
     }
 }
 
-fn attempts(interface: &Interface, method: Method, wishes: &Wishes, who: &Who) -> Vec<Attempt> {
-    let by_mac = |made: io::Result<Box<dyn FramePort>>| {
-        vec![Attempt { method, ip: None, spare: false, made: made.and_then(long_enough) }]
-    };
-    match method {
-        // Frames of an EtherType that NICs do not know all come by one queue, which one rank can own: the first of the host.
-        Method::Xdp if who.local_rank != 0 => return Vec::new(),
-        Method::Xdp => {
-            return by_mac(XdpPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _));
-        }
-        Method::Packet => {
-            return by_mac(PacketPort::open(interface, who.job, who.local_rank).map(|port| Box::new(port) as _));
-        }
-        _ => {}
-    }
-    let over = |(nth, local): (usize, &Network)| {
-        let made = open(interface, local, method, wishes, who).and_then(long_enough);
-        Attempt { method, ip: Some(local.ip), spare: nth > 0, made }
-    };
-    addresses(interface, &wishes.rails).into_iter().enumerate().map(over).collect()
+/// What is tried on one rail.
+struct Trial<'a> {
+    interface: &'a Interface,
+    wishes: &'a Wishes,
+    who: &'a Who,
+    /// The NIC's, for all ports that take frames from there; taken for the first of them.
+    queues: OnceCell<io::Result<Queues>>,
+    attempts: Vec<Attempt>,
 }
 
-fn open(
-    interface: &Interface,
-    local: &Network,
-    method: Method,
-    wishes: &Wishes,
-    who: &Who,
-) -> io::Result<Box<dyn FramePort>> {
-    let (range, nth) = (wishes.range, usize::from(who.local_rank));
-    match method {
-        Method::PacketUdp => {
-            // Behind those of `udp` of all ranks, which must not find their ports taken by what may not be needed.
-            let range = if wishes.reserves(method) { range.behind(who.local_ranks)? } else { range };
-            PacketUdpPort::open(interface, local, range, nth).map(|port| Box::new(port) as _)
+impl Trial<'_> {
+    fn new<'a>(interface: &'a Interface, wishes: &'a Wishes, who: &'a Who) -> Trial<'a> {
+        Trial { interface, wishes, who, queues: OnceCell::new(), attempts: Vec::new() }
+    }
+
+    fn of(&mut self, method: Method) {
+        // Frames of an EtherType that NICs do not know all come by one queue, which one rank can own: the first of the host.
+        if method.stand_in().is_some() && self.who.local_rank != 0 {
+            return;
         }
-        Method::Stream => StreamPort::open(interface, local, range, nth, who.pass).map(|port| Box::new(port) as _),
-        _ => UdpPort::open(interface, local, range, nth).map(|port| Box::new(port) as _),
+        if let Method::Xdp | Method::Packet = method {
+            return self.at(method, None, false);
+        }
+        for (nth, local) in addresses(self.interface, &self.wishes.rails).into_iter().enumerate() {
+            self.at(method, Some(local), nth > 0);
+        }
+    }
+
+    /// At one address, or at the NIC itself.
+    fn at(&mut self, method: Method, local: Option<&Network>, spare: bool) {
+        let ip = local.map(|local| local.ip);
+        // Where the NIC's queues are ours, packet has nothing to add.
+        let does_for = |attempt: &Attempt| attempt.method.stand_in() == Some(method) && attempt.ip == ip;
+        if !self.attempts.iter().any(|attempt| attempt.made.is_ok() && does_for(attempt)) {
+            let made = self.open(method, local).and_then(long_enough);
+            self.attempts.push(Attempt { method, ip, spare, made });
+        }
+    }
+
+    fn open(&self, method: Method, local: Option<&Network>) -> io::Result<Box<dyn FramePort>> {
+        let Trial { interface, who, .. } = *self;
+        let Some(local) = local else {
+            let (job, selector) = (who.job, who.local_rank);
+            return match method {
+                Method::Xdp => Ok(Box::new(XdpPort::open(self.queues()?, interface, job, selector)?)),
+                _ => Ok(Box::new(PacketPort::open(interface, job, selector)?)),
+            };
+        };
+        let (range, nth) = (self.wishes.range, usize::from(who.local_rank));
+        // Behind those of `udp` of all ranks, which must not find their ports taken by what may not be needed.
+        let behind = || if self.wishes.reserves(method) { range.behind(who.local_ranks) } else { Ok(range) };
+        Ok(match method {
+            Method::XdpUdp => Box::new(XdpUdpPort::open(self.queues()?, interface, local, behind()?, nth)?),
+            Method::PacketUdp => Box::new(PacketUdpPort::open(interface, local, behind()?, nth)?),
+            Method::Stream => Box::new(StreamPort::open(interface, local, range, nth, who.pass)?),
+            _ => Box::new(UdpPort::open(interface, local, range, nth)?),
+        })
+    }
+
+    fn queues(&self) -> io::Result<&Queues> {
+        let queues = self.queues.get_or_init(|| Queues::open(self.interface));
+        queues.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
     }
 }
 
@@ -136,8 +155,10 @@ mod tests {
         let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
         let told = |mtu| {
             let wishes = Wishes::parse("udp", "", "").unwrap();
-            let mut tried = attempts(&Interface { mtu, ..loopback.clone() }, Method::Udp, &wishes, &who);
-            tried.remove(0).made.err().map(|error| error.to_string())
+            let interface = Interface { mtu, ..loopback.clone() };
+            let mut trial = Trial::new(&interface, &wishes, &who);
+            trial.of(Method::Udp);
+            trial.attempts.remove(0).made.err().map(|error| error.to_string())
         };
         assert_eq!(told(576), None);
         assert_eq!(told(575).unwrap(), "its MTU leaves 547 bytes for frames, and 548 are needed");

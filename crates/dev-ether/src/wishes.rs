@@ -13,8 +13,9 @@ pub static PORT: Param = Param {
     name: "HAWSER_PORT",
     kind: Kind::Text,
     default: "",
-    help: "how ranks of different hosts reach each other: packet (raw Ethernet), packet-udp (raw frames of UDP), udp, stream (TCP), xdp \
-           (raw Ethernet past the kernel's stack, for the first rank of a host; packet for all others), or several of them with commas; \
+    help: "how ranks of different hosts reach each other: packet (raw Ethernet), packet-udp (raw frames of UDP), udp, stream (TCP), xdp and \
+           xdp-udp (both kinds of raw frames, or those of UDP alone, past the kernel's stack, for the first rank of a host; packet and packet-udp \
+           for all others), or several of them with commas; \
            empty: packet where that is permitted, packet-udp instead where packet is not answered, udp, and for bulk stream where it \
            measures better",
     scope: T_SCOPE_ALL_EQ,
@@ -26,7 +27,7 @@ pub static CRC: Param = Param {
     name: "HAWSER_CRC",
     kind: Kind::Choice(&["auto", "on", "off"]),
     default: "auto",
-    help: "whether payload between hosts has a CRC32C: on, off, or auto: by packet and packet-udp, where nothing else checks it from end to end; \
+    help: "whether payload between hosts has a CRC32C: on, off, or auto: by raw frames, where nothing else checks it from end to end; \
            UDP and TCP have checksums of their own",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
@@ -41,20 +42,23 @@ pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC];
 pub enum Method {
     Xdp,
     Packet,
+    XdpUdp,
     PacketUdp,
     Udp,
     Stream,
 }
 
 impl Method {
-    /// In the order in which they are tried: xdp, whose stand-in packet is, before that.
-    pub const ALL: [Method; 5] = [Method::Xdp, Method::Packet, Method::PacketUdp, Method::Udp, Method::Stream];
+    /// In the order in which they are tried: each before its stand-in.
+    pub const ALL: [Method; 6] =
+        [Method::Xdp, Method::Packet, Method::XdpUdp, Method::PacketUdp, Method::Udp, Method::Stream];
 
     /// As in HAWSER_PORT.
     pub fn name(self) -> &'static str {
         match self {
             Method::Xdp => "xdp",
             Method::Packet => "packet",
+            Method::XdpUdp => "xdp-udp",
             Method::PacketUdp => "packet-udp",
             Method::Udp => "udp",
             Method::Stream => "stream",
@@ -64,16 +68,25 @@ impl Method {
     fn grade(self) -> Grade {
         match self {
             Method::Xdp | Method::Packet => Grade::Quick,
-            Method::PacketUdp => Grade::QuickEnough,
+            Method::XdpUdp | Method::PacketUdp => Grade::QuickEnough,
             Method::Udp => Grade::Bulk,
             Method::Stream => Grade::BulkAlone,
         }
     }
 
-    /// Whether this one does where the other is asked for: xdp and packet are one on the wire.
+    /// What does in its place where it cannot be had, and is the same on the wire.
+    pub fn stand_in(self) -> Option<Method> {
+        match self {
+            Method::Xdp => Some(Method::Packet),
+            Method::XdpUdp => Some(Method::PacketUdp),
+            _ => None,
+        }
+    }
+
+    /// Whether this one does where the other is asked for.
     pub fn serves_as(self, other: Method) -> bool {
-        let raw = |method| matches!(method, Method::Xdp | Method::Packet);
-        self == other || raw(self) && raw(other)
+        let on_wire = |method: Method| method.stand_in().unwrap_or(method);
+        on_wire(self) == on_wire(other)
     }
 
     /// Whether payloads get a CRC32C (docs/protocol.md, P6), by HAWSER_CRC.
@@ -81,7 +94,7 @@ impl Method {
         Ok(match CRC.choice()? {
             "on" => true,
             "off" => false,
-            _ => self.serves_as(Method::Packet) || self == Method::PacketUdp,
+            _ => self.serves_as(Method::Packet) || self.serves_as(Method::PacketUdp),
         })
     }
 }
@@ -89,9 +102,10 @@ impl Method {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Wishes {
+    /// In the order in which they are tried.
     pub methods: Vec<Method>,
-    /// The methods are those that HAWSER_PORT names.
-    pub named: bool,
+    /// Those of them that HAWSER_PORT names; if it names any there are but these, and what belongs to them.
+    pub named: Vec<Method>,
     pub rails: Wanted,
     pub range: PortRange,
 }
@@ -105,9 +119,17 @@ impl Wishes {
         Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked, lossless, reserved, flows })
     }
 
-    /// Whether ports of this kind are kept for where no better ones are answered, or for much bulk.
+    /// Whether HAWSER_PORT names it, or what it does for.
+    pub fn names(&self, method: Method) -> bool {
+        self.named.iter().any(|named| named.serves_as(method))
+    }
+
+    /// Whether ports of this kind are kept for where no better ones are answered, or for much bulk. Where those would be all that there
+    /// is, nothing is kept: only what is answered calls for more.
     pub fn reserves(&self, method: Method) -> bool {
-        matches!(method, Method::PacketUdp | Method::Stream) && !self.named
+        let has_more = || self.methods.iter().any(|method| matches!(method, Method::Udp | Method::Stream));
+        let may_be = matches!(method, Method::XdpUdp | Method::PacketUdp | Method::Stream);
+        may_be && !self.names(method) && has_more()
     }
 
     pub fn from_environment() -> Result<Wishes> {
@@ -126,22 +148,24 @@ impl Wishes {
     }
 }
 
-fn methods(text: &str) -> Result<(Vec<Method>, bool)> {
+/// Those that are tried, and those that are named.
+fn methods(text: &str) -> Result<(Vec<Method>, Vec<Method>)> {
     let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if let Some(wrong) = words.iter().find(|word| Method::ALL.iter().all(|method| method.name() != **word)) {
         let text = format!(
-            "HAWSER_PORT={text}: {wrong} is none of xdp, packet, packet-udp, udp and stream; unset it for the last four"
+            "HAWSER_PORT={text}: {wrong} is none of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it for the last four"
         );
         return Err(Error::new(Class::Arg, text));
     }
     // What a program on the NIC costs TCP is not known before, so xdp has to be asked for; packet is had wherever it cannot be.
-    let named = |method: &Method| words.contains(&method.name());
-    let wanted = |method: &Method| match method {
-        Method::Xdp => named(method),
-        Method::Packet => words.is_empty() || named(method) || named(&Method::Xdp),
-        _ => words.is_empty() || named(method),
+    let named: Vec<Method> = Method::ALL.into_iter().filter(|method| words.contains(&method.name())).collect();
+    // With raw Ethernet by queues go the raw frames of UDP, for where the former is not answered.
+    let queued = |method: Method| named.contains(&method) || method == Method::XdpUdp && named.contains(&Method::Xdp);
+    let wanted = |method: &Method| match method.stand_in() {
+        Some(_) => queued(*method),
+        None => words.is_empty() || Method::ALL.into_iter().any(|own| queued(own) && own.serves_as(*method)),
     };
-    Ok((Method::ALL.into_iter().filter(wanted).collect(), !words.is_empty()))
+    Ok((Method::ALL.into_iter().filter(wanted).collect(), named))
 }
 
 /// Refuses what cannot be meant.
@@ -156,12 +180,30 @@ mod tests {
     #[test]
     fn methods_are_chosen_by_name() {
         use Method::*;
-        assert_eq!(methods("").unwrap(), (vec![Packet, PacketUdp, Udp, Stream], false));
-        assert_eq!(methods("udp").unwrap(), (vec![Udp], true));
-        assert_eq!(methods("stream, packet").unwrap(), (vec![Packet, Stream], true));
-        assert_eq!(methods("xdp").unwrap(), (vec![Xdp, Packet], true));
-        assert_eq!(methods("udp,xdp").unwrap(), (vec![Xdp, Packet, Udp], true));
+        let chosen = |text| methods(text).unwrap().0;
+        assert_eq!(methods("").unwrap(), (vec![Packet, PacketUdp, Udp, Stream], vec![]));
+        assert_eq!(methods("udp").unwrap(), (vec![Udp], vec![Udp]));
+        assert_eq!(chosen("stream, packet"), [Packet, Stream]);
+        assert_eq!(methods("xdp").unwrap(), (vec![Xdp, Packet, XdpUdp, PacketUdp], vec![Xdp]));
+        assert_eq!(chosen("xdp-udp"), [XdpUdp, PacketUdp]);
+        assert_eq!(chosen("packet-udp"), [PacketUdp]);
+        assert_eq!(chosen("udp,xdp"), [Xdp, Packet, XdpUdp, PacketUdp, Udp]);
         let told = methods("udp,tcp").unwrap_err().to_string();
-        assert!(told.contains("HAWSER_PORT=udp,tcp: tcp is none of xdp, packet, packet-udp, udp and stream"), "{told}");
+        let expected = "HAWSER_PORT=udp,tcp: tcp is none of xdp, xdp-udp, packet, packet-udp, udp and stream";
+        assert!(told.contains(expected), "{told}");
+    }
+
+    #[test]
+    fn raw_frames_of_udp_are_kept_where_others_can_call_for_them() {
+        let reserved = |text| {
+            let wishes = Wishes::parse(text, "", "").unwrap();
+            let kept = wishes.methods.iter().filter(|method| wishes.reserves(**method));
+            kept.map(|method| method.name()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(reserved(""), "packet-udp stream");
+        assert_eq!(reserved("xdp,udp,stream"), "xdp-udp packet-udp");
+        for none in ["xdp", "xdp-udp", "packet-udp,udp", "xdp,xdp-udp,udp", "stream"] {
+            assert_eq!(reserved(none), "", "{none}");
+        }
     }
 }

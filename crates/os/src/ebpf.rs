@@ -3,6 +3,7 @@
 //! The kernel checks and compiles them. It must never choose what is to be redirected. Before it: `dev-ether`, which knows its frames;
 //! after it: `xdp`, which loads and attaches them.
 
+use crate::bpf::Field;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// One instruction: `struct bpf_insn`.
@@ -31,8 +32,10 @@ mod code {
     pub const MOVE: u8 = 0xbf;
     pub const SET: u8 = 0xb7;
     pub const ADD: u8 = 0x07;
+    pub const AND: u8 = 0x57;
     pub const LOAD_WORD: u8 = 0x61;
     pub const LOAD_HALF: u8 = 0x69;
+    pub const LOAD_BYTE: u8 = 0x71;
     pub const LOAD_LONG: u8 = 0x18;
     pub const JUMP_IF_GREATER: u8 = 0x2d;
     pub const JUMP_UNLESS_EQUAL: u8 = 0x55;
@@ -56,34 +59,66 @@ fn step(code: u8, to: Register, from: Register, offset: i16, value: i32) -> Step
     Step { code, registers, offset, value }
 }
 
-/// Redirects a frame of at least `least` bytes that has, at each of these offsets, these two bytes, to the socket that `map` has for the queue
-/// by which it came. All else passes to the kernel, and so does what comes by a queue without a socket.
-pub fn redirect_if(least: usize, wanted: &[(usize, [u8; 2])], map: BorrowedFd) -> Vec<Step> {
-    // Halves, since a word at an odd multiple of two is no load for every processor.
-    let halves = wanted.len() as i16;
-    // The steps of each half; those behind them up to "pass".
-    let (each, behind) = (2, 6);
-    let mut steps = vec![
+/// Frames that are meant: those of at least `least` bytes, in which every field, all within those bytes, has its value.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    pub least: usize,
+    pub fields: Vec<(Field, u32)>,
+}
+
+/// Redirects a frame that is as one of these patterns to the socket that `map` has for the queue by which it came. All else passes to the
+/// kernel, and so does what comes by a queue without a socket.
+pub fn redirect_if(any: &[Pattern], map: BorrowedFd) -> Vec<Step> {
+    let begin = [
         step(code::MOVE, R6, R1, 0, 0),
         step(code::LOAD_WORD, R2, R6, DATA, 0),
         step(code::LOAD_WORD, R3, R6, DATA_END, 0),
-        step(code::MOVE, R4, R2, 0, 0),
-        step(code::ADD, R4, 0, 0, least as i32),
-        step(code::JUMP_IF_GREATER, R4, R3, each * halves + behind, 0),
     ];
-    for (&(at, bytes), left) in wanted.iter().zip((0..halves).rev()) {
-        steps.push(step(code::LOAD_HALF, R4, R2, at as i16, 0));
-        steps.push(step(code::JUMP_UNLESS_EQUAL, R4, 0, each * left + behind, u16::from_ne_bytes(bytes).into()));
-    }
-    steps.extend([
+    let pass = [step(code::SET, R0, 0, 0, PASS as i32), step(code::EXIT, 0, 0, 0, 0)];
+    begin.into_iter().chain(any.iter().flat_map(|pattern| redirect(pattern, map))).chain(pass).collect()
+}
+
+/// Redirects what is as this pattern; all else goes on behind these steps.
+fn redirect(pattern: &Pattern, map: BorrowedFd) -> Vec<Step> {
+    let mut steps = vec![
+        step(code::MOVE, R4, R2, 0, 0),
+        step(code::ADD, R4, 0, 0, pattern.least as i32),
+        step(code::JUMP_IF_GREATER, R4, R3, 0, 0),
+    ];
+    steps.extend(pattern.fields.iter().flat_map(|&(field, value)| asked(field, value)));
+    let end = [
         step(code::LOAD_WORD, R2, R6, QUEUE, 0),
         step(code::LOAD_LONG, R1, OF_MAP, 0, map.as_raw_fd()),
         step(0, 0, 0, 0, 0),
         step(code::SET, R3, 0, 0, PASS as i32),
         step(code::CALL, 0, 0, 0, REDIRECT_MAP),
         step(code::EXIT, 0, 0, 0, 0),
-        step(code::SET, R0, 0, 0, PASS as i32),
-        step(code::EXIT, 0, 0, 0, 0),
-    ]);
+    ];
+    let behind = steps.len() + end.len();
+    for (at, step) in steps.iter_mut().enumerate() {
+        if matches!(step.code, code::JUMP_IF_GREATER | code::JUMP_UNLESS_EQUAL) {
+            step.offset = (behind - at - 1) as i16;
+        }
+    }
+    steps.extend(end);
     steps
+}
+
+/// Whether a field has a value: the last step jumps if not, to where its maker says.
+fn asked(field: Field, value: u32) -> Vec<Step> {
+    let load = |code: u8, at: u32| step(code, R4, R2, at as i16, 0);
+    let unless = |value: i32| step(code::JUMP_UNLESS_EQUAL, R4, 0, 0, value);
+    // As two bytes of a frame are when they are loaded.
+    let loaded = |half: u16| i32::from(u16::from_ne_bytes(half.to_be_bytes()));
+    let half = |at: u32, value: u16| vec![load(code::LOAD_HALF, at), unless(loaded(value))];
+    match field {
+        Field::Byte(at) => vec![load(code::LOAD_BYTE, at), unless(value as i32)],
+        Field::Half(at) => half(at, value as u16),
+        Field::Bits(at, mask) => {
+            vec![load(code::LOAD_HALF, at), step(code::AND, R4, 0, 0, loaded(mask)), unless(loaded(value as u16))]
+        }
+        // Halves, since a word at an odd multiple of two is no load for every processor.
+        Field::Word(at) => [half(at, (value >> 16) as u16), half(at + 2, value as u16)].concat(),
+        Field::PacketType => panic!("whom a frame is for the kernel finds out later"),
+    }
 }

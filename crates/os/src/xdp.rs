@@ -17,6 +17,7 @@ mod command {
     pub const PROGRAM_LOAD: i32 = 5;
     pub const PROGRAM_TEST_RUN: i32 = 10;
     pub const LINK_CREATE: i32 = 28;
+    pub const LINK_UPDATE: i32 = 29;
 }
 
 /// linux/bpf.h: BPF_MAP_TYPE_XSKMAP, BPF_PROG_TYPE_XDP, BPF_XDP, BPF_F_XDP_HAS_FRAGS.
@@ -164,7 +165,7 @@ impl Program {
     /// Attaches it: the driver runs it, or the kernel in front of its own stack, which every driver can be had with.
     pub fn attach(&self, interface: u32, native: bool) -> io::Result<Link> {
         let fd = self.attach_by(interface, if native { BY_DRIVER } else { BY_KERNEL });
-        fd.map(|fd| Link { _fd: fd, native }).during(|| format!("attaching a program of XDP to interface {interface}"))
+        fd.map(|fd| Link { fd, native }).during(|| format!("attaching a program of XDP to interface {interface}"))
     }
 
     fn attach_by(&self, interface: u32, flags: u32) -> io::Result<OwnedFd> {
@@ -181,7 +182,7 @@ impl Program {
 
 /// A program that is attached to an interface, for as long as this lives.
 pub struct Link {
-    _fd: OwnedFd,
+    fd: OwnedFd,
     native: bool,
 }
 
@@ -189,6 +190,19 @@ impl Link {
     /// The driver runs it.
     pub fn is_native(&self) -> bool {
         self.native
+    }
+
+    /// Puts another program in the place of the one that is attached: a frame meets the one or the other.
+    pub fn replace(&self, program: &Program) -> io::Result<()> {
+        #[repr(C)]
+        struct Update {
+            link: i32,
+            program: i32,
+            flags: u32,
+            old: u32,
+        }
+        let update = Update { link: self.fd.as_raw_fd(), program: program.0.as_raw_fd(), flags: 0, old: 0 };
+        bpf(command::LINK_UPDATE, update).map(drop).during(|| "replacing a program of XDP".into())
     }
 }
 
@@ -222,25 +236,58 @@ fn call<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ebpf::{PASS, REDIRECT, redirect_if};
+    use crate::bpf::Field;
+    use crate::ebpf::{PASS, Pattern, REDIRECT, redirect_if};
     use crate::xsk;
 
-    const WANTED: [(usize, [u8; 2]); 3] = [(0, [2, 3]), (12, [0x88, 0xb5]), (18, [0, 9])];
+    const WANTED: [(Field, u32); 6] = [
+        (Field::Half(0), 0x0203),
+        (Field::Half(12), 0x88b5),
+        (Field::Word(18), 0x0009_8a07),
+        (Field::Byte(23), 17),
+        (Field::Bits(24, 0x3fff), 0),
+        (Field::Byte(26), 0xff),
+    ];
+    /// The bits of a frame that are looked at.
+    const BITS: [(usize, u8); 12] = [
+        (0, 0xff),
+        (1, 0xff),
+        (12, 0xff),
+        (13, 0xff),
+        (18, 0xff),
+        (19, 0xff),
+        (20, 0xff),
+        (21, 0xff),
+        (23, 0xff),
+        (24, 0x3f),
+        (25, 0xff),
+        (26, 0xff),
+    ];
+
+    fn wanted() -> Pattern {
+        Pattern { least: 27, fields: WANTED.into() }
+    }
 
     fn frame() -> Vec<u8> {
         let mut frame = vec![0; 60];
-        WANTED.iter().for_each(|&(at, bytes)| frame[at..at + 2].copy_from_slice(&bytes));
+        frame[..2].copy_from_slice(&[2, 3]);
+        frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+        frame[18..22].copy_from_slice(&[0, 9, 0x8a, 7]);
+        frame[23] = 17;
+        frame[24] = 0xc0;
+        frame[26] = 0xff;
         frame
     }
 
-    /// A program, and the socket of its first queue if it is to have one. Without the privilege it says so, and tests nothing.
-    fn program(with_socket: bool) -> Option<(Program, OwnedFd)> {
+    /// A program of these patterns, and the socket of its first queue if it is to have one. Without the privilege it says so, and tests
+    /// nothing.
+    fn program(any: &[Pattern], with_socket: bool) -> Option<(Program, OwnedFd)> {
         let made = || {
             let (sockets, socket) = (Sockets::new(1)?, xsk::bare()?);
             if with_socket {
                 sockets.set(0, socket.as_fd())?;
             }
-            Ok((Program::load(&redirect_if(20, &WANTED, sockets.as_fd()))?, socket))
+            Ok((Program::load(&redirect_if(any, sockets.as_fd()))?, socket))
         };
         match made() {
             Ok(made) => Some(made),
@@ -254,36 +301,52 @@ mod tests {
 
     #[test]
     fn only_frames_that_have_all_that_is_wanted_are_redirected() {
-        let Some((program, _socket)) = program(true) else { return };
+        let Some((program, _socket)) = program(&[wanted()], true) else { return };
         assert_eq!(program.try_on(&frame()).unwrap(), REDIRECT);
-        assert_eq!(program.try_on(&frame()[..20]).unwrap(), REDIRECT);
-        for short in [14, 18, 19] {
+        assert_eq!(program.try_on(&frame()[..27]).unwrap(), REDIRECT);
+        for short in [14, 18, 26] {
             assert_eq!(program.try_on(&frame()[..short]).unwrap(), PASS, "{short} bytes");
         }
-        for at in WANTED.iter().flat_map(|&(at, _)| [at, at + 1]) {
+        for at in 0..frame().len() {
+            let looked_at = BITS.iter().find(|bits| bits.0 == at).map_or(0, |bits| bits.1);
             for bit in 0..8 {
                 let mut other = frame();
                 other[at] ^= 1 << bit;
-                assert_eq!(program.try_on(&other).unwrap(), PASS, "byte {at}, bit {bit}");
+                let expected = if looked_at >> bit & 1 == 1 { PASS } else { REDIRECT };
+                assert_eq!(program.try_on(&other).unwrap(), expected, "byte {at}, bit {bit}");
             }
         }
-        let mut same = frame();
-        same[6..12].fill(0xff);
-        same[20..].fill(0xff);
-        assert_eq!(program.try_on(&same).unwrap(), REDIRECT, "who sent it, and what, is not looked at");
+    }
+
+    #[test]
+    fn what_is_as_any_of_several_patterns_is_redirected() {
+        let of = |least, value| Pattern { least, fields: vec![(Field::Half(12), value)] };
+        let Some((several, _socket)) = program(&[of(40, 0x0800), wanted(), of(14, 0x86dd)], true) else { return };
+        let typed = |ether_type: u16, len: usize| {
+            let mut frame = vec![0; len];
+            frame[12..14].copy_from_slice(&ether_type.to_be_bytes());
+            several.try_on(&frame).unwrap()
+        };
+        assert_eq!(
+            (several.try_on(&frame()).unwrap(), typed(0x0800, 40), typed(0x86dd, 14)),
+            (REDIRECT, REDIRECT, REDIRECT)
+        );
+        assert_eq!((typed(0x0800, 39), typed(0x88b5, 60), typed(0x0806, 60)), (PASS, PASS, PASS));
+        let (none, _socket) = program(&[], true).unwrap();
+        assert_eq!(none.try_on(&frame()).unwrap(), PASS);
     }
 
     #[test]
     fn a_queue_without_a_socket_passes_all() {
-        let Some((program, _)) = program(false) else { return };
+        let Some((program, _)) = program(&[wanted()], false) else { return };
         assert_eq!(program.try_on(&frame()).unwrap(), PASS);
     }
 
     #[test]
     fn what_the_verifier_says_is_told() {
-        let Some(_) = program(false) else { return };
+        let Some(_) = program(&[], false) else { return };
         let sockets = Sockets::new(1).unwrap();
-        let mut steps = redirect_if(20, &WANTED, sockets.as_fd());
+        let mut steps = redirect_if(&[wanted()], sockets.as_fd());
         // Without looking at the frame's end.
         steps.remove(5);
         let told = Program::load(&steps).err().unwrap().to_string();

@@ -116,32 +116,42 @@ impl Socket {
 
     /// Lends each frame that has come, in at most `limit` chunks, with its Ethernet header. How many. A load, if there is none.
     #[inline]
-    pub fn receive(&mut self, limit: usize, mut take: impl FnMut(&[u8])) -> usize {
+    pub fn receive(&mut self, limit: usize, take: impl FnMut(&[u8])) -> usize {
+        self.receive_while(limit, |_| true, take)
+    }
+
+    /// The same, up to the first one that is not wanted, by its first chunk: it stays the next one.
+    #[inline]
+    pub fn receive_while(
+        &mut self,
+        limit: usize,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        mut take: impl FnMut(&[u8]),
+    ) -> usize {
         let ready = self.came.ready().min(limit);
-        if ready == 0 {
-            self.keep_awake();
-            return 0;
-        }
-        let mut count = 0;
-        for _ in 0..ready {
+        let (mut count, mut parts) = (0, 0);
+        while parts < ready && self.is_next(&is_wanted) {
             let part = self.came.next_part();
             count += self.take_part(part, &mut take);
+            parts += 1;
         }
-        self.came.release();
-        self.fill.publish();
+        if parts > 0 {
+            self.came.release();
+            self.fill.publish();
+        }
         self.keep_awake();
         count
     }
 
+    /// Whether the next part is one of a frame that is wanted.
+    fn is_next(&self, is_wanted: &impl Fn(&[u8]) -> bool) -> bool {
+        // What has begun was wanted, and what is nowhere is taken away.
+        !self.partial.is_empty() || lent(&self.frames, self.came.peek_part()).is_none_or(is_wanted)
+    }
+
     /// Whether a frame is complete by it. The chunk is the kernel's again from the next `publish` on.
     fn take_part(&mut self, part: Part, take: &mut impl FnMut(&[u8])) -> usize {
-        let begin = part.at as usize;
-        let fits = begin.checked_add(part.len as usize).is_some_and(|end| end <= self.frames.len());
-        if !fits {
-            return 0;
-        }
-        // SAFETY: inside the mapping (checked); the chunk is ours until its address is published in the ring `fill`.
-        let bytes = unsafe { std::slice::from_raw_parts(self.frames.as_ptr().add(begin), part.len as usize) };
+        let Some(bytes) = lent(&self.frames, part) else { return 0 };
         let is_whole = !part.goes_on;
         if is_whole && self.partial.is_empty() {
             take(bytes);
@@ -231,6 +241,14 @@ impl Socket {
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.fd.as_fd())
     }
+}
+
+/// What came in this part, if that lies in the memory of frames.
+fn lent(frames: &Region, part: Part) -> Option<&[u8]> {
+    let begin = part.at as usize;
+    let fits = begin.checked_add(part.len as usize).is_some_and(|end| end <= frames.len());
+    // SAFETY: inside the mapping (checked); the chunk is ours until its address is published in the ring `fill`.
+    fits.then(|| unsafe { std::slice::from_raw_parts(frames.as_ptr().add(begin), part.len as usize) })
 }
 
 impl Sending {

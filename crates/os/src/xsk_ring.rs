@@ -104,6 +104,11 @@ impl Inlet {
         self.written.wrapping_sub(self.read) as usize
     }
 
+    /// The next place that is ready, of a ring of parts, which stays the next one.
+    pub fn peek_part(&self) -> Part {
+        self.memory.part(self.read)
+    }
+
     /// The next place that is ready, of a ring of parts; it stays ours until `release`.
     pub fn next_part(&mut self) -> Part {
         self.read = self.read.wrapping_add(1);
@@ -201,7 +206,7 @@ mod tests {
             (0..4).for_each(|n| out.put_part(part(n)));
             assert_eq!((out.room(), into.ready()), (0, 0), "not before they are published");
             out.publish();
-            assert_eq!(into.ready(), 4);
+            assert_eq!((into.ready(), into.peek_part(), into.peek_part()), (4, part(0), part(0)));
             (0..3).for_each(|n| assert_eq!(into.next_part(), part(n)));
             assert_eq!((into.ready(), out.room()), (1, 0), "not before they are released");
             assert_eq!(into.next_part(), part(3));

@@ -4,6 +4,7 @@
 //! over rings; after it: nothing.
 
 use hawser_os::bpf::Field;
+use hawser_os::ebpf::Pattern;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bytes of Ethernet's header, IPv4's, IPv6's and UDP's.
@@ -59,15 +60,14 @@ impl Headers {
         udp[4..6].copy_from_slice(&len.to_be_bytes());
         into[..6].copy_from_slice(neighbour);
         into[6..12].copy_from_slice(&self.mac);
+        into[12..ETHERNET].copy_from_slice(&self.ether_type().to_be_bytes());
         match (self.local.ip(), to.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
-                into[12..ETHERNET].copy_from_slice(&TYPE_V4.to_be_bytes());
                 into[ETHERNET..ETHERNET + V4].copy_from_slice(&v4(from, to, len));
                 // Without a checksum, which only IPv4 permits: link has a better one, and nobody else would look at this one.
                 into[ETHERNET + V4..][..UDP].copy_from_slice(&udp);
             }
             (IpAddr::V6(from), IpAddr::V6(to)) => {
-                into[12..ETHERNET].copy_from_slice(&TYPE_V6.to_be_bytes());
                 into[ETHERNET..ETHERNET + V6].copy_from_slice(&v6(from, to, len));
                 let pseudo = [&from.octets()[..], &to.octets(), &[0, 0], &len.to_be_bytes(), &[0, 0, 0, PROTOCOL_UDP]];
                 let sum = pseudo.iter().chain(&[&udp[..], frame]).map(|bytes| sum(bytes)).sum();
@@ -81,14 +81,28 @@ impl Headers {
         self.bytes()
     }
 
-    /// What is so of frames for this port, and of no others; fragments of packets are not for it.
-    pub fn filter(&self) -> Vec<(Field, u32)> {
+    /// What Ethernet calls them.
+    pub fn ether_type(&self) -> u16 {
+        if self.local.is_ipv4() { TYPE_V4 } else { TYPE_V6 }
+    }
+
+    /// Frames for this port, and no others, as a program of XDP sees them, which is not told whom they are addressed to.
+    pub fn pattern(&self) -> Pattern {
+        let [a, b, c, d, e, f] = self.mac;
+        let mac = vec![
+            (Field::Word(0), u32::from_be_bytes([a, b, c, d])),
+            (Field::Half(4), u16::from_be_bytes([e, f]).into()),
+        ];
+        Pattern { least: self.bytes(), fields: [mac, self.fields()].concat() }
+    }
+
+    /// What is so of frames for this port that are for this NIC, and of no others; fragments of packets are not for it.
+    pub fn fields(&self) -> Vec<(Field, u32)> {
         let at = |offset: usize| (ETHERNET + offset) as u32;
         let port = |ip: usize| (Field::Half(at(ip + 2)), u32::from(self.local.port()));
-        let mut wanted = vec![(Field::PacketType, 0)];
+        let mut wanted = vec![(Field::Half(12), self.ether_type().into())];
         match self.local.ip() {
             IpAddr::V4(ip) => wanted.extend([
-                (Field::Half(12), TYPE_V4.into()),
                 port(V4),
                 (Field::Word(at(16)), ip.to_bits()),
                 (Field::Byte(at(0)), VERSION_V4.into()),
@@ -96,7 +110,7 @@ impl Headers {
                 (Field::Bits(at(6), CUT), 0),
             ]),
             IpAddr::V6(ip) => {
-                wanted.extend([(Field::Half(12), TYPE_V6.into()), port(V6), (Field::Byte(at(6)), PROTOCOL_UDP.into())]);
+                wanted.extend([port(V6), (Field::Byte(at(6)), PROTOCOL_UDP.into())]);
                 let words = ip.octets();
                 let word = |nth: usize| u32::from_be_bytes(words[4 * nth..][..4].try_into().expect("four bytes"));
                 wanted.extend((0..4).map(|nth| (Field::Word(at(24 + 4 * nth)), word(nth))));

@@ -1,28 +1,33 @@
-//! Frame ports: whole frames between this rank and others over one rail, in four ways, one file each.
+//! Frame ports: whole frames between this rank and others over one rail, in six ways, one file each.
 //!
 //! A port may lose frames, double and reorder them (`link` mends that), and hands over whatever comes: rubbish and forgeries
 //! too, which `link` tells by their tags. It must never wait, and never end for what others send. A rank has one port for each
 //! rail and way; by that of UDP frames may leave in several flows (`flows`).
 
 mod address;
+mod datagrams;
 mod flows;
 mod headers;
 mod neighbours;
 mod packet;
 mod packet_udp;
+mod queues;
 mod range;
 mod stream;
 mod udp;
 mod xdp;
+mod xdp_udp;
 
 pub use address::{Address, MalformedAddress};
 pub use flows::FLOWS;
 pub use packet::{Member, PacketPort};
 pub use packet_udp::PacketUdpPort;
+pub use queues::Queues;
 pub use range::{PORT_RANGE, PortRange};
 pub use stream::{GREETING, Pass, StreamPort, stream_frames};
 pub use udp::UdpPort;
 pub use xdp::XdpPort;
+pub use xdp_udp::XdpUdpPort;
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -30,7 +35,7 @@ use std::os::fd::BorrowedFd;
 /// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
 /// them, never split or change them knowingly.
 pub trait FramePort: Send {
-    /// As in HAWSER_PORT: "xdp", "packet", "packet-udp", "udp" or "stream".
+    /// As in HAWSER_PORT: "xdp", "packet", "xdp-udp", "packet-udp", "udp" or "stream".
     fn name(&self) -> &'static str;
 
     /// How it works on this rail, for people, where that depends.
@@ -65,7 +70,7 @@ pub trait FramePort: Send {
     }
 
     /// Hands over each frame that has come, a bounded number of them, and sends on what it holds back. How many. Costs next
-    /// to nothing when nothing has come: a load (packet; xdp: one for each queue) or one system call.
+    /// to nothing when nothing has come: a load (packet; by XDP one for each queue, and a lock) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
     /// How often it is asked while it has nothing: at one turn of so many (a power of two), beside cheaper ports.
