@@ -195,8 +195,9 @@ impl Connection {
         if is_first {
             self.strands.iter_mut().for_each(Strand::ask_anew);
         }
-        let strand = &self.strands[at];
         if !was {
+            self.look_at_flows();
+            let strand = &self.strands[at];
             let (cable, is_further, is_spread) = (strand.cable(), strand.is_further(), strand.is_spread());
             for bulk in self.bulk.iter_mut().filter(|bulk| bulk.cable == cable) {
                 if is_spread {
@@ -411,7 +412,7 @@ impl Connection {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
         let load = self.waiting_load(&shared.sending);
-        self.hold_back();
+        self.look_at_flows();
         if load == Load::Long {
             self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
         }

@@ -141,6 +141,8 @@ pub struct Strand {
     pub is_full: bool,
     /// A further flow, which would crowd the network: it takes no bulk now.
     pub is_held_back: bool,
+    /// It stands for flows of which one answers at least.
+    pub flows_answer: bool,
     state: State,
 }
 
@@ -161,6 +163,7 @@ impl Strand {
             meter: Meter::default(),
             is_full: false,
             is_held_back: false,
+            flows_answer: false,
             state,
         }
     }
@@ -350,7 +353,11 @@ impl Strand {
 
 impl Way for Strand {
     fn is_usable(&self, cable: Cable) -> bool {
-        self.route.flow <= SPREAD && self.cable() == cable && self.answers()
+        let answers = match self.route.flow {
+            0 => self.answers(),
+            flow => flow == SPREAD && self.flows_answer && self.path().is_some(),
+        };
+        answers && self.cable() == cable
     }
 
     fn is_spread(&self) -> bool {

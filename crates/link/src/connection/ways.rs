@@ -87,8 +87,9 @@ impl Connection {
         strand.is_beside(way_of)
     }
 
-    /// Looks beside which flows the network bears so little that further ones are to wait (P39).
-    pub(super) fn hold_back(&mut self) {
+    /// Looks beside which flows the network bears so little that further ones are to wait (P39), and whether any answers of those that are
+    /// one way.
+    pub(super) fn look_at_flows(&mut self) {
         if !self.has_flows {
             return;
         }
@@ -102,7 +103,9 @@ impl Connection {
             if is_crowded {
                 mark(Mark::FlowsCrowded);
             }
-            self.strands[at].is_held_back = is_crowded;
+            let mut beside = self.strands.iter().filter(|other| other.is_beside(&self.strands[at]));
+            let flows_answer = beside.any(Strand::answers);
+            (self.strands[at].is_held_back, self.strands[at].flows_answer) = (is_crowded, flows_answer);
         }
     }
 
@@ -136,6 +139,7 @@ impl Connection {
 
     /// See `Endpoint::direct`.
     pub fn direct(&mut self) -> Option<Route> {
+        self.look_at_flows();
         self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
         let mut ways = self.bulk.iter().filter_map(|bulk| Some((bulk, bulk.way()?)));
         let (bulk, way) = ways.next()?;
