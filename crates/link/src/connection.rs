@@ -297,15 +297,15 @@ impl Connection {
     /// Frames that were under way on path `at` have come.
     fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, now_ns: u64) {
         if !came.is_empty() {
-            let bytes = shared.sending.each(&came).map(|slot| shared.sending.frame(slot).len()).sum();
-            self.slots -= shared.sending.give_all(came);
+            let count = shared.sending.give_all(came);
+            self.slots -= count;
             let moves = |strand: &Strand| strand.path().is_some_and(|path| path.under_way() > 0);
             let more = moves(&self.strands[at]);
-            self.strands[at].meter_mut().came(bytes, more, now_ns);
+            self.strands[at].meter_mut().came(count, more, now_ns);
             if let Some(spread) = self.spread_of(at) {
                 let mut beside = self.strands.iter().filter(|strand| strand.is_beside(&self.strands[at]));
                 let more = beside.any(moves);
-                self.strands[spread].meter_mut().came(bytes, more, now_ns);
+                self.strands[spread].meter_mut().came(count, more, now_ns);
             }
         }
     }
@@ -469,12 +469,12 @@ impl Connection {
             strand.length_mut().refused(len);
         }
         if taken > 0 {
-            strand.meter_mut().sent(now_ns);
+            strand.meter_mut().sent(taken, bytes, now_ns);
             if load == Load::Long && strand.is_further() {
                 mark(Mark::FlowsUsed);
             }
             if let Some(spread) = spread {
-                self.strands[spread].meter_mut().sent(now_ns);
+                self.strands[spread].meter_mut().sent(taken, bytes, now_ns);
             }
         }
         if load == Load::Long {
