@@ -209,10 +209,11 @@ impl Path {
         self.rtt.smoothed_ns()
     }
 
-    /// How long `bytes` bytes take, by what the path has carried, and if that is more, by a window a round trip.
+    /// How long `bytes` bytes take, by what the path has carried, and if that is more, by a window a round trip: the shortest, for one
+    /// answer that came when a rail was pushed back would make the path look too slow to be used, and so to be measured, ever again.
     pub fn takes_ns(&self, bytes: u64) -> u64 {
         let frame = self.sent.bytes().checked_div(self.under_way().into()).map_or(FRAME_BYTES, |mean| mean.max(1));
-        let window = u64::from(self.window.frames()) * frame * 1_000_000 / self.rtt.smoothed_ns().max(TRIP_NS);
+        let window = u64::from(self.window.frames()) * frame * 1_000_000 / self.rtt.least_ns().max(TRIP_NS);
         let per_ms = self.rate.per_ms().map_or(window, |rate| window.min(rate.into()));
         bytes * 1_000_000 / per_ms.max(1)
     }
@@ -720,6 +721,21 @@ mod tests {
         two.b.acknowledge();
         two.reply().unwrap();
         assert_eq!((trip_ns, two.a.round_trip_ns(), &two.came[..]), (0, 50_000, &[1][..]));
+    }
+
+    /// P26: by TCP one of three jobs did not use a rail again that had been pulled for a second.
+    #[test]
+    fn an_answer_that_was_held_up_does_not_make_a_path_look_slow() {
+        let mut two = two();
+        let mut answered = |after_ns| {
+            two.send(0, true);
+            two.now_ns += after_ns;
+            two.b.acknowledge();
+            two.reply().unwrap();
+            two.a.takes_ns(1500)
+        };
+        let takes_ns = answered(50_000);
+        assert_eq!(answered(1_400_000_000), takes_ns);
     }
 
     /// P11
