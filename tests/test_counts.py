@@ -180,7 +180,7 @@ def test_tools_read_the_bytes_of_each_rail_and_what_was_lost(make, build, abi, l
     counts = {(int(rank), name): int(value) for rank, name, value in map(str.split, out.splitlines())}
     sent, received = ([value for (of, name), value in counts.items() if of == rank and name.startswith(f"bytes_{way}_on_rail_")]
                       for rank, way in ((0, "sent"), (1, "received")))
-    assert sent[2:] == received[2:] == [0] * 6 and min(sent[:2] + received[:2]) > 1_000_000, counts
+    assert sent[2:] == received[2:] == [0] * 6 and min(sent[:2] + received[:2]) > 400_000, counts
     # A NIC counts the headers in front of frames too, of a run that it cuts once, and all of the job's end.
     assert all(0.95 < by_nic / count < 1.2 for count, by_nic in zip(sent, by_nics)), (counts, by_nics)
     assert loss or all(0.9 < came / went <= 1 for came, went in zip(received[:2], sent[:2])), counts
