@@ -303,8 +303,7 @@ impl Connection {
             let more = moves(&self.strands[at]);
             self.strands[at].meter_mut().came(count, more, now_ns);
             if let Some(spread) = self.spread_of(at) {
-                let mut beside = self.strands.iter().filter(|strand| strand.is_beside(&self.strands[at]));
-                let more = beside.any(moves);
+                let more = self.beside(at).any(moves);
                 self.strands[spread].meter_mut().came(count, more, now_ns);
             }
         }
@@ -329,6 +328,9 @@ impl Connection {
                 self.strands[at].owe_welcome(len);
             }
             self.handle_timeout(shared, at, now_ns, wire);
+        }
+        if !self.waiting.is_empty() {
+            self.look_at_flows();
         }
         while !self.waiting.is_empty() && self.send_run(shared, now_ns, wire) {}
         self.strands.iter_mut().filter(|strand| strand.is_full).for_each(|strand| strand.is_full = false);
@@ -412,7 +414,6 @@ impl Connection {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
         let load = self.waiting_load(&shared.sending);
-        self.look_at_flows();
         if load == Load::Long {
             self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
         }

@@ -57,7 +57,7 @@ struct Round {
 pub struct Heard {
     round: u32,
     under_way: u32,
-    /// What it has saved of that.
+    /// Parts of a frame, as `Room::saved`, that it has saved by itself since it was granted some.
     saved: i32,
 }
 
@@ -116,8 +116,8 @@ impl Room {
             Round { number: number.wrapping_add(1), since_ns: now_ns, senders: 0, under_way: 0, came, lost, is_scarce };
     }
 
-    /// The part of one sender in what the network bears, if it wants `frames` frames and `has` some: at least `least`, or what it has until
-    /// it is its turn.
+    /// The part of one sender in what the network bears, if it wants `frames` frames, `least` or more, and `has` some: at least `least`,
+    /// or what it has until it is its turn.
     pub fn part(&mut self, heard: &mut Heard, frames: u32, least: u32, has: u32) -> u32 {
         if self.bears == ALL {
             return frames;
@@ -126,7 +126,7 @@ impl Room {
         let part = self.bears / senders;
         self.round.is_scarce |= part < frames;
         if part >= least {
-            return frames.min(part).max(least);
+            return frames.min(part);
         }
         if has > 0 {
             return has;

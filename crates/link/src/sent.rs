@@ -161,7 +161,7 @@ impl Sent {
 
     /// Gives back all that is under way: nothing was heard for a timeout (P16).
     pub fn take_all(&mut self, pool: &Pool) -> Queue {
-        let last = pool.each(&self.queue).last().map(|slot| pool.stamp(slot));
+        let last = self.queue.last().map(|slot| pool.stamp(slot));
         let last = last.into_iter().chain(self.question).max_by_key(|stamp| self.first.until(stamp.number));
         // The first: answers to it may come as late after others.
         self.given_up = self.given_up.or(last);

@@ -80,11 +80,13 @@ impl Connection {
 
     /// Whether path `at` is way `way`, or one of all flows that this is (P39).
     fn is_of(&self, at: usize, way: usize) -> bool {
-        let (strand, way_of) = (&self.strands[at], &self.strands[way]);
-        if !way_of.is_spread() {
-            return at == way;
-        }
-        strand.is_beside(way_of)
+        let way_of = &self.strands[way];
+        if way_of.is_spread() { self.strands[at].is_beside(way_of) } else { at == way }
+    }
+
+    /// All flows between the two ports of path `at`.
+    pub(super) fn beside(&self, at: usize) -> impl Iterator<Item = &Strand> {
+        self.strands.iter().filter(move |other| other.is_beside(&self.strands[at]))
     }
 
     /// Looks beside which flows the network bears so little that further ones are to wait (P39), and whether any answers of those that are
@@ -97,14 +99,12 @@ impl Connection {
             if !self.strands[at].is_further() {
                 continue;
             }
-            let is_first = |other: &&Strand| other.is_beside(&self.strands[at]) && !other.is_further();
-            let first = self.strands.iter().find(is_first).and_then(Strand::path);
+            let first = self.beside(at).find(|other| !other.is_further()).and_then(Strand::path);
             let is_crowded = first.is_some_and(Path::is_crowded);
             if is_crowded {
                 mark(Mark::FlowsCrowded);
             }
-            let mut beside = self.strands.iter().filter(|other| other.is_beside(&self.strands[at]));
-            let flows_answer = beside.any(Strand::answers);
+            let flows_answer = self.beside(at).any(Strand::answers);
             (self.strands[at].is_held_back, self.strands[at].flows_answer) = (is_crowded, flows_answer);
         }
     }
