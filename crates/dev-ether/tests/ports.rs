@@ -52,7 +52,7 @@ use Kind::*;
 impl Kind {
     /// By a program on the NIC, of which there is one.
     fn is_xdp(self) -> bool {
-        matches!(self, Xdp | XdpUdp4 | XdpUdp6 | XdpUdpLinkLocal)
+        BY_QUEUES.contains(&self)
     }
 
     /// The same on the wire, by a packet socket.
@@ -167,48 +167,49 @@ fn end_in_time(case: &'static str) {
 fn open(kind: Kind, host: &Host, nth: u16) -> Port {
     host.within(|| {
         let interface = host.interface();
-        let local = |wanted: fn(&IpAddr) -> bool| *interface.addresses.iter().find(|a| wanted(&a.ip)).unwrap();
-        let any = PortRange::ANY;
-        let v6 = |ip: &IpAddr| matches!(ip, IpAddr::V6(ip) if !ip.is_unicast_link_local());
-        let link = |ip: &IpAddr| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
-        let udp = |local| Box::new(UdpPort::open(&interface, &local, any, 0).unwrap()) as Port;
-        let stream = |local| {
-            let port = StreamPort::open(&interface, &local, any, 0, PASS).unwrap();
-            Box::new(Resident { host: host.clone(), port }) as Port
-        };
-        let packet_udp = |local| {
-            let port = PacketUdpPort::open(&interface, &local, any, 0).unwrap();
-            Box::new(Resident { host: host.clone(), port }) as Port
-        };
-        let xdp_udp = |local| {
-            let port = XdpUdpPort::open(&Queues::open(&interface).unwrap(), &interface, &local, any, 0).unwrap();
-            Box::new(Resident { host: host.clone(), port }) as Port
-        };
         match kind {
-            PacketUdp4 => packet_udp(local(IpAddr::is_ipv4)),
-            PacketUdp6 => packet_udp(local(v6)),
-            PacketUdpLinkLocal => packet_udp(local(link)),
             Packet => Box::new(PacketPort::open(&interface, JOB, nth).unwrap()) as Port,
             PacketGroup => {
                 let member = Member::group(&interface, JOB, nth + 1).unwrap().pop().unwrap();
                 Box::new(PacketPort::over(member, &interface, JOB, nth).unwrap())
             }
-            Xdp => Box::new(xdp(&interface, nth).unwrap()) as Port,
-            XdpUdp4 => xdp_udp(local(IpAddr::is_ipv4)),
-            XdpUdp6 => xdp_udp(local(v6)),
-            XdpUdpLinkLocal => xdp_udp(local(link)),
-            Udp4 => udp(local(IpAddr::is_ipv4)),
-            Udp6 => udp(local(v6)),
-            UdpLinkLocal => udp(local(link)),
-            Stream4 => stream(local(IpAddr::is_ipv4)),
-            Stream6 => stream(local(v6)),
+            Xdp => Box::new(xdp(&interface, nth).unwrap()),
+            over_ip => at_address(over_ip, host, PortRange::ANY, 0),
         }
     })
+}
+
+/// A port of this kind at the address of a host that it is for, as the `nth` of a range.
+fn at_address(kind: Kind, host: &Host, range: PortRange, nth: usize) -> Port {
+    let interface = host.interface();
+    let is_wanted = |ip: &IpAddr| match (kind, ip) {
+        (PacketUdpLinkLocal | XdpUdpLinkLocal | UdpLinkLocal, IpAddr::V6(ip)) => ip.is_unicast_link_local(),
+        (PacketUdp6 | XdpUdp6 | Udp6 | Stream6, IpAddr::V6(ip)) => !ip.is_unicast_link_local(),
+        (PacketUdp4 | XdpUdp4 | Udp4 | Stream4, IpAddr::V4(_)) => true,
+        _ => false,
+    };
+    let local = interface.addresses.iter().find(|address| is_wanted(&address.ip)).unwrap();
+    match kind {
+        Udp4 | Udp6 | UdpLinkLocal => Box::new(UdpPort::open(&interface, local, range, nth).unwrap()),
+        Stream4 | Stream6 => resident(host, StreamPort::open(&interface, local, range, nth, PASS).unwrap()),
+        PacketUdp4 | PacketUdp6 | PacketUdpLinkLocal => {
+            resident(host, PacketUdpPort::open(&interface, local, range, nth).unwrap())
+        }
+        XdpUdp4 | XdpUdp6 | XdpUdpLinkLocal => {
+            let queues = Queues::open(&interface).unwrap();
+            resident(host, XdpUdpPort::open(&queues, &interface, local, range, nth).unwrap())
+        }
+        Packet | PacketGroup | Xdp => unreachable!("a port of raw Ethernet"),
+    }
 }
 
 /// A port of raw Ethernet that has the NIC's queues for itself.
 fn xdp(interface: &Interface, selector: u16) -> std::io::Result<XdpPort> {
     XdpPort::open(&Queues::open(interface)?, interface, JOB, selector)
+}
+
+fn resident(host: &Host, port: impl FramePort + 'static) -> Port {
+    Box::new(Resident { host: host.clone(), port })
 }
 
 /// A port that makes sockets while it sends: it does so on its host, as a rank would that lives there.
@@ -812,31 +813,7 @@ fn a_peer_comes_again(kind: Kind) {
 
 /// A port of this kind at this very port number.
 fn reopen(kind: Kind, host: &Host, port: u16) -> Port {
-    host.within(|| {
-        let interface = host.interface();
-        let wanted = |ip: &IpAddr| match kind {
-            Stream6 => matches!(ip, IpAddr::V6(ip) if !ip.is_unicast_link_local()),
-            _ => ip.is_ipv4(),
-        };
-        let local = interface.addresses.iter().find(|address| wanted(&address.ip)).unwrap();
-        let range = PortRange::between(port, port).unwrap();
-        match kind {
-            Udp4 => Box::new(UdpPort::open(&interface, local, range, 3).unwrap()) as Port,
-            PacketUdp4 => {
-                let port = PacketUdpPort::open(&interface, local, range, 3).unwrap();
-                Box::new(Resident { host: host.clone(), port })
-            }
-            XdpUdp4 => {
-                let queues = Queues::open(&interface).unwrap();
-                let port = XdpUdpPort::open(&queues, &interface, local, range, 3).unwrap();
-                Box::new(Resident { host: host.clone(), port })
-            }
-            _ => {
-                let port = StreamPort::open(&interface, local, range, 3, PASS).unwrap();
-                Box::new(Resident { host: host.clone(), port })
-            }
-        }
-    })
+    host.within(|| at_address(kind, host, PortRange::between(port, port).unwrap(), 3))
 }
 
 fn many_selectors(kind: Kind) {
@@ -924,10 +901,7 @@ fn shared_queues(_: Kind) {
         host.within(|| {
             let (interface, any) = (host.interface(), PortRange::ANY);
             let queues = Queues::open(&interface).unwrap();
-            let udp = |local| {
-                let port = XdpUdpPort::open(&queues, &interface, local, any, 0).unwrap();
-                Box::new(Resident { host: host.clone(), port }) as Port
-            };
+            let udp = |local| resident(host, XdpUdpPort::open(&queues, &interface, local, any, 0).unwrap());
             let raw = Box::new(XdpPort::open(&queues, &interface, JOB, 0).unwrap()) as Port;
             assert!(XdpPort::open(&queues, &interface, JOB, 1).is_err(), "a second one of raw Ethernet");
             let global = interface.addresses.iter().filter(|address| address.scope == 0);

@@ -5,6 +5,7 @@
 //! rail and way; by that of UDP frames may leave in several flows (`flows`).
 
 mod address;
+mod by_queues;
 mod datagrams;
 mod flows;
 mod headers;

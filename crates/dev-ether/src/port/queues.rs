@@ -3,7 +3,7 @@
 //! The NIC has one such program, and each queue one socket: the ports of a rank share them, each in a seat that says which frames it takes.
 //! They lie in a queue in the order in which they came; a seat takes those in front that are its own, and leaves what is another's to be
 //! taken next: so all ports that share queues must be looked at in turns. What no seat takes passes to the kernel, and so does what comes by
-//! queues without a socket of ours. With the last seat, also by kill -9, the program is gone. Before it: `xdp`, `xdp_udp`.
+//! queues without a socket of ours. With the last seat, also by kill -9, the program is gone. Before it: `by_queues`.
 
 use super::Refused;
 use super::datagrams::Mouth;

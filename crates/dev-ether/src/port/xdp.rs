@@ -1,25 +1,25 @@
 //! The port `xdp`: the frames of `packet`, taken from the NIC's queues before the kernel's own stack sees them (AF_XDP).
 //!
-//! On the wire and in cards nothing is different (P30), so that one of two peers may have `packet`. A program on the NIC redirects
-//! the frames of this rank alone (`queues`). What it cannot redirect passes to the kernel, and so to the `PacketPort` that each of these has
-//! beside it: frames of queues without a socket of ours. So nothing is lost wherever the NIC puts frames of an EtherType that it does not know.
+//! On the wire and in cards nothing is different (P30), so that one of two peers may have `packet`. The `PacketPort` beside it takes what
+//! comes by queues without a socket of ours: nothing is lost wherever the NIC puts frames of an EtherType that it does not know.
+//! Before it: `survey`; after it: `by_queues`.
 
+use super::by_queues::{ByQueues, Framing};
 use super::datagrams::Mouth;
 use super::packet::{ETHER_TYPE, HEAD, JOB, PacketPort, SELECTOR, SOURCE, TYPE};
 use super::queues::{Queues, Seat};
-use super::{Address, FOREIGN_KIND, FramePort, Missed, Refused};
+use super::{Address, FOREIGN_KIND, FramePort, Refused};
 use hawser_os::bpf::Field;
 use hawser_os::ebpf::Pattern;
 use hawser_os::interfaces::Interface;
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 
-pub struct XdpPort {
-    seat: Seat,
-    packet: PacketPort,
-    room: usize,
+/// A header of Ethernet, the job's and the rank's.
+pub struct Raw {
     head: [u8; HEAD],
 }
+
+pub type XdpPort = ByQueues<Raw>;
 
 impl XdpPort {
     /// A port at queues of this interface.
@@ -28,14 +28,15 @@ impl XdpPort {
         let Address::Ether { mac, .. } = packet.address() else { unreachable!("a port of raw Ethernet") };
         let head = head(mac, mac, job, selector);
         let seat = queues.seat(ETHER_TYPE, pattern(&head))?;
-        let room = seat.room(packet.frame_max());
-        Ok(XdpPort { seat, packet, room, head })
+        Ok(ByQueues::over(seat, packet, Raw { head }, HEAD))
     }
+}
 
+impl Raw {
     /// Addresses the header; refuses what cannot be sent.
-    fn address_to(&mut self, to: &Address, size: usize) -> Result<(), Refused> {
+    fn address_to(&mut self, packet: &PacketPort, to: &Address, size: usize) -> Result<(), Refused> {
         let Address::Ether { mac, selector } = to else { return Err(FOREIGN_KIND) };
-        if size > self.packet.frame_max() {
+        if size > packet.frame_max() {
             return Err(Refused::TooLong);
         }
         self.head[..SOURCE].copy_from_slice(mac);
@@ -44,57 +45,26 @@ impl XdpPort {
     }
 }
 
-impl FramePort for XdpPort {
-    fn name(&self) -> &'static str {
-        "xdp"
-    }
+impl Framing for Raw {
+    type Packet = PacketPort;
 
-    fn frame_max(&self) -> usize {
-        self.packet.frame_max()
-    }
-
-    fn room(&self) -> usize {
-        self.room.min(self.packet.room())
-    }
-
-    fn address(&self) -> Address {
-        self.packet.address()
-    }
+    const NAME: &'static str = "xdp";
 
     #[inline]
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        self.address_to(to, frame.len())?;
-        self.seat.send(&self.head, frame)
+    fn send(&mut self, seat: &mut Seat, packet: &mut PacketPort, to: &Address, frame: &[u8]) -> Result<(), Refused> {
+        self.address_to(packet, to, frame.len())?;
+        seat.send(&self.head, frame)
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
-        self.address_to(to, frames[0].len())?;
-        self.seat.send_run(frames.iter().map(|frame| [&self.head[..], &frame[..]]))
-    }
-
-    #[inline]
-    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
-        let count = self.seat.receive(|frame| take(frame.get(HEAD..).unwrap_or_default()));
-        count + self.packet.receive(take)
-    }
-
-    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
-        self.packet.descriptors(each);
-        self.seat.descriptors(each);
-    }
-
-    fn missed(&mut self) -> Missed {
-        let Missed { frames, connections } = self.packet.missed();
-        Missed { frames: frames + self.seat.missed(), connections }
-    }
-
-    fn take_error(&mut self) {
-        self.packet.take_error();
-        self.seat.take_error();
-    }
-
-    fn manner(&self) -> Option<String> {
-        Some(self.seat.manner())
+    fn send_run(
+        &mut self,
+        seat: &mut Seat,
+        packet: &mut PacketPort,
+        to: &Address,
+        frames: &[IoSlice<'_>],
+    ) -> Result<usize, Refused> {
+        self.address_to(packet, to, frames[0].len())?;
+        seat.send_run(frames.iter().map(|frame| [&self.head[..], &frame[..]]))
     }
 }
 

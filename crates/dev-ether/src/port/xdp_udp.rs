@@ -1,27 +1,21 @@
 //! The port `xdp-udp`: the datagrams of `packet-udp`, taken from the NIC's queues before the kernel's own stack sees them (AF_XDP).
 //!
-//! On the wire and in cards nothing is different (P38), so that one of two peers may have `packet-udp`. The program on the NIC redirects
-//! what is for this port alone (`queues`), which a UDP socket keeps. All else passes to the kernel, and so to the `PacketUdpPort` that each
-//! of these has beside it: NICs spread UDP over all their queues, and some may be without a socket of ours.
-//! Checksums are nobody's business here: what one host's UDP sends another over a veth carries an unfinished one.
+//! On the wire and in cards nothing is different (P38), so that one of two peers may have `packet-udp`. A UDP socket keeps the port whose
+//! datagrams are redirected. The `PacketUdpPort` beside it takes what else there is: NICs spread UDP over all their queues, and some may be without
+//! a socket of ours. Checksums are nobody's business here: what one host's UDP sends another over a veth carries an unfinished one.
+//! Before it: `survey`; after it: `by_queues`, `datagrams`.
 
+use super::by_queues::{ByQueues, Framing};
 use super::packet_udp::PacketUdpPort;
 use super::queues::{Queues, Seat};
-use super::{Address, FramePort, Missed, PortRange, Refused};
+use super::{Address, PortRange, Refused};
 use hawser_os::interfaces::{Interface, Network};
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 
-/// How much less often a UDP socket is asked to which next to nothing comes than where it is all that there is.
-const SELDOM: u32 = 8;
+/// Headers of IP and UDP, which the port beside writes.
+pub struct Datagram;
 
-pub struct XdpUdpPort {
-    seat: Seat,
-    packet: PacketUdpPort,
-    room: usize,
-    /// Looks at what has come, so far.
-    looks: u32,
-}
+pub type XdpUdpPort = ByQueues<Datagram>;
 
 impl XdpUdpPort {
     /// A port at queues of this interface and at one of its addresses, as the `nth` of its host.
@@ -34,66 +28,29 @@ impl XdpUdpPort {
     ) -> io::Result<XdpUdpPort> {
         let packet = PacketUdpPort::open(interface, local, range, nth)?;
         let headers = &packet.datagrams.headers;
-        let seat = queues.seat(headers.ether_type(), headers.pattern())?;
-        let room = seat.room(packet.frame_max());
-        Ok(XdpUdpPort { seat, packet, room, looks: 0 })
+        let (seat, begin) = (queues.seat(headers.ether_type(), headers.pattern())?, headers.bytes());
+        Ok(ByQueues::over(seat, packet, Datagram, begin))
     }
 }
 
-impl FramePort for XdpUdpPort {
-    fn name(&self) -> &'static str {
-        "xdp-udp"
-    }
+impl Framing for Datagram {
+    type Packet = PacketUdpPort;
 
-    fn frame_max(&self) -> usize {
-        self.packet.frame_max()
-    }
-
-    fn room(&self) -> usize {
-        self.room.min(self.packet.room())
-    }
-
-    fn address(&self) -> Address {
-        self.packet.address()
-    }
+    const NAME: &'static str = "xdp-udp";
 
     #[inline]
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        self.packet.datagrams.send(Some(&mut self.seat), to, frame)
+    fn send(&mut self, seat: &mut Seat, packet: &mut PacketUdpPort, to: &Address, frame: &[u8]) -> Result<(), Refused> {
+        packet.datagrams.send(Some(seat), to, frame)
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
-        self.packet.datagrams.send_run(Some(&mut self.seat), to, frames)
-    }
-
-    #[inline]
-    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
-        let begin = self.packet.datagrams.headers.bytes();
-        let count = self.seat.receive(|frame| take(frame.get(begin..).unwrap_or_default()));
-        self.looks = self.looks.wrapping_add(1);
-        // Other ports wait for looks at the queues, so this one is never passed over; what is beside it is, where it is dear to ask.
-        let turns = self.packet.turns();
-        let is_due = turns == 1 || self.looks.is_multiple_of(turns * SELDOM);
-        if is_due { count + self.packet.receive(take) } else { count }
-    }
-
-    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
-        self.packet.descriptors(each);
-        self.seat.descriptors(each);
-    }
-
-    fn missed(&mut self) -> Missed {
-        let Missed { frames, connections } = self.packet.missed();
-        Missed { frames: frames + self.seat.missed(), connections }
-    }
-
-    fn take_error(&mut self) {
-        self.packet.take_error();
-        self.seat.take_error();
-    }
-
-    fn manner(&self) -> Option<String> {
-        Some(self.seat.manner())
+    fn send_run(
+        &mut self,
+        seat: &mut Seat,
+        packet: &mut PacketUdpPort,
+        to: &Address,
+        frames: &[IoSlice<'_>],
+    ) -> Result<usize, Refused> {
+        packet.datagrams.send_run(Some(seat), to, frames)
     }
 }
 
