@@ -12,6 +12,7 @@ import pytest
 from harness import GRACE_OF_LABS_S, eventually
 from test_ends import agents, inside, left, nothing_is_left, rank_of, ranks, send, state
 from test_hosts import mpiexec, part, programs
+from test_rails import sent
 
 PHASES = ["launch", "init", "connect", "eager", "rendezvous", "bulk", "collective", "nonblocking", "finalize", "after"]
 # Whom, and by what.
@@ -49,12 +50,12 @@ def test_whoever_is_killed_in_a_phase_ends_the_job_and_nothing_is_left(make, bui
             nic.faults(loss=1.0)
     before = left(lab)
     for who, by in VICTIMS:
-        sent = [nic.counters()["tx_bytes"] for nic in lab.hosts[0].nics]
+        before_it = sent(lab.hosts[0])
         with mpiexec(lab, "-ppn", "2", program, phase) as job:
             assert job.stdout.readline() == "there\n", job.communicate()
             eventually(lambda: are_there(lab, program, phase))
             if phase == "bulk":  # by all three
-                eventually(lambda: all(nic.counters()["tx_bytes"] - was > 1 << 20 for nic, was in zip(lab.hosts[0].nics, sent)))
+                eventually(lambda: all(now - was > 1 << 20 for now, was in zip(sent(lab.hosts[0]), before_it)))
             pid, told, code = victim_of(lab, program, who)
             send(pid, by)
             _, err = job.communicate(timeout=GRACE_OF_LABS_S)

@@ -165,6 +165,13 @@ def test_hosts_with_nics_of_unlike_numbers_and_names_use_those_that_reach_each_o
         assert [count > LITTLE_BYTES for count in moved] == reach, (one.name, other.name, moved)
 
 
+def delayable(make, features):
+    """Two hosts with two rails."""
+    if error := features["packet"][0]:
+        pytest.skip(f"not tested, no frame can be held: {error}")
+    return make(hosts=2, nics=2)
+
+
 def held(lab, rail):
     """Each frame over one of two rails is held for a while, and over the other none."""
     for nic in lab.nics():
@@ -175,9 +182,7 @@ def held(lab, rail):
 @pytest.mark.parametrize("port", ["", "packet", "packet-udp", "udp", "stream"])
 def test_short_messages_take_the_quickest_rail(make, features, build, port, slow):
     """Whichever is the first one. What goes by the other, where each frame is held, says HELLO, and once how long it takes."""
-    if features["packet"][0]:
-        pytest.skip(f"not tested, no frame can be held: {features['packet'][0]}")
-    lab = make(hosts=2, nics=2)
+    lab = delayable(make, features)
     held(lab, slow)
     finished(lab, "-ppn", "1", build("volume.c"), "200", "30000", "one by one", env={"HAWSER_PORT": port})
     for host in lab.hosts:
@@ -186,9 +191,7 @@ def test_short_messages_take_the_quickest_rail(make, features, build, port, slow
 
 
 def test_short_messages_move_when_another_rail_is_the_quickest(make, features, build):
-    if features["packet"][0]:
-        pytest.skip(f"not tested, no frame can be held: {features['packet'][0]}")
-    lab = make(hosts=2, nics=2)
+    lab = delayable(make, features)
     source = lab.hosts[0]
     held(lab, 0)
     with mpiexec(lab, "-ppn", "1", build("volume.c"), "200", "100000000", "one by one") as job:
@@ -205,6 +208,11 @@ def capped(make, features, **faults):
     if error := features["htb"][0]:
         pytest.skip(f"not tested, htb is missing: {error}")
     return make(hosts=2, ip_only=True, flow_rate_mbit=200, **faults)
+
+
+def bulk(build, size):
+    """So much, eight times, from the first host to the second one."""
+    return "-ppn", "1", build("bulk.c"), str(size), "8"
 
 
 def largest_part(nic):
@@ -224,8 +232,7 @@ def test_where_each_flow_is_held_bulk_leaves_from_several_source_ports(make, bui
     lab = capped(make, features)
     if family == "v6":
         [nic.drop_addresses("v4") for nic in lab.nics()]
-    with begun(lab, build, 16 * MIB, 8, port) as job:
-        ended(lab, job)
+    finished(lab, *bulk(build, 16 * MIB), env={"HAWSER_PORT": port})
     nic = lab.hosts[1].nics[0]
     assert largest_part(nic) < 0.65 and sum(nic.flows().values()) >= 128 * MIB, nic.flows()
     # Nobody sends bulk back.
@@ -235,8 +242,7 @@ def test_where_each_flow_is_held_bulk_leaves_from_several_source_ports(make, bui
 def test_several_flows_are_tried_beside_other_ways(make, build, features):
     """Which way wins is found with the traffic, on whatever else this machine does meanwhile."""
     lab = capped(make, features)
-    with begun(lab, build, 16 * MIB, 8, "") as job:
-        ended(lab, job)
+    finished(lab, *bulk(build, 16 * MIB))
     nic = lab.hosts[1].nics[0]
     assert tried(nic), nic.flows()
 
@@ -244,7 +250,6 @@ def test_several_flows_are_tried_beside_other_ways(make, build, features):
 def test_flows_that_are_held_lose_and_reorder(make, build, features):
     """faulty_port.py carries less than four flows may: they are tried, whichever way wins."""
     lab = capped(make, features, loss=0.01, reorder=0.01)
-    with begun(lab, build, 8 * MIB, 8, "udp") as job:
-        ended(lab, job)
+    finished(lab, *bulk(build, 8 * MIB), env={"HAWSER_PORT": "udp"})
     nic = lab.hosts[1].nics[0]
     assert tried(nic), nic.flows()

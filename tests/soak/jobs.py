@@ -27,7 +27,6 @@ class Job:
         return [build(program, abi, *self.options) if program.endswith(".c") else sys.executable, *words]
 
 
-
 JOBS = [
     Job("ping-pong of all lengths to 9 MiB", ("p2p_sizes.c", "private"), FEW),
     Job("one message of 48 MiB", ("bulk.c", str(48 << 20), "1"), TWO),
