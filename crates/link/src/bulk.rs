@@ -8,6 +8,9 @@
 
 use crate::marks::{Mark, mark};
 
+/// What was cut for the way before goes by the next one first: no more than a turn's, or it is all that there is (many short messages).
+const STALE_BYTES: u32 = TURN_BYTES as u32;
+
 /// Bytes of one turn: about what may be under way at once, of the way before it too, or more; and enough for TCP's slow start to be
 /// over within the first.
 const TURN_BYTES: u64 = 1 << 20;
@@ -49,13 +52,13 @@ const AGAIN_BYTES_MAX: u64 = 1 << 40;
 const _: () = assert!(2 * GLANCE_BYTES <= TURN_BYTES && 10 * 10 * GLANCE_BYTES <= AGAIN_BYTES);
 const _: () = assert!(AGAIN_BYTES < AGAIN_BYTES_MAX);
 
-/// The goodput of one way: frames that came, of the mean length of those that were sent.
+/// The goodput of one way: bytes of frames that came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
-    sent: u32,
-    came: u32,
-    sent_bytes: u64,
+    bytes: u64,
+    /// In this turn; and of this before what counts.
     busy_ns: u64,
+    stale_ns: u64,
     /// Since when something is under way that was not counted.
     since_ns: Option<u64>,
     /// The best rate of this trial's turns, and whether that is poor.
@@ -64,17 +67,15 @@ pub struct Meter {
 }
 
 impl Meter {
-    pub fn sent(&mut self, frames: usize, bytes: usize, now_ns: u64) {
-        self.sent = self.sent.saturating_add(frames as u32);
-        self.sent_bytes += bytes as u64;
+    pub fn sent(&mut self, now_ns: u64) {
         self.since_ns.get_or_insert(now_ns);
     }
 
-    /// Frames have come; whether others are still under way.
-    pub fn came(&mut self, frames: usize, more: bool, now_ns: u64) {
+    /// Frames of so many bytes have come; whether others are still under way.
+    pub fn came(&mut self, bytes: usize, more: bool, now_ns: u64) {
         if let Some(since_ns) = self.since_ns {
             self.busy_ns += now_ns.saturating_sub(since_ns);
-            self.came = self.came.saturating_add(frames as u32);
+            self.bytes += bytes as u64;
             self.since_ns = more.then_some(now_ns);
         }
     }
@@ -89,17 +90,19 @@ impl Meter {
         *self = Meter { since_ns: self.since_ns, peak, poor: self.poor, ..Meter::default() };
     }
 
+    /// What came in this turn until now does not count.
+    fn forget(&mut self) {
+        (self.bytes, self.stale_ns) = (0, self.busy_ns);
+    }
+
     fn peak(&self) -> u32 {
         self.peak.max(self.rate())
     }
 
-    fn bytes(&self) -> u64 {
-        u64::from(self.came).saturating_mul(self.sent_bytes).checked_div(self.sent.into()).unwrap_or(0)
-    }
-
     /// Bytes in a thousandth of a second; 0 before any came.
     fn rate(&self) -> u32 {
-        self.bytes().saturating_mul(1_000_000).checked_div(self.busy_ns).unwrap_or(0).min(u32::MAX.into()) as u32
+        self.bytes.saturating_mul(1_000_000).checked_div(self.busy_ns - self.stale_ns).unwrap_or(0).min(u32::MAX.into())
+            as u32
     }
 }
 
@@ -130,6 +133,8 @@ pub struct Bulk {
     way: Option<u8>,
     /// Bytes that it shall still take.
     left: u64,
+    /// Bytes that went before the turn's first that counts.
+    stale: u32,
     /// Turns that are left of the trial under way; none: nothing is tried.
     turns: u8,
     /// Who won last, and when all are tried again.
@@ -141,7 +146,7 @@ pub struct Bulk {
 
 impl Bulk {
     pub fn new(cable: Cable) -> Bulk {
-        Bulk { cable, way: None, left: 0, turns: 0, winner: None, again: AGAIN_BYTES, wants_flows: false }
+        Bulk { cable, way: None, left: 0, stale: 0, turns: 0, winner: None, again: AGAIN_BYTES, wants_flows: false }
     }
 
     /// The way that bulk takes now.
@@ -196,6 +201,18 @@ impl Bulk {
         }
     }
 
+    /// Bulk of `bytes` bytes was sent over the way, in frames that were cut for another one: they show nothing, if it is tried, and
+    /// its turn begins when they are gone.
+    pub fn sent_of_other<W: Way>(&mut self, bytes: usize, ways: &mut [W]) {
+        if let Some(way) = self.way().filter(|_| self.is_tried() && self.stale < STALE_BYTES) {
+            mark(Mark::TurnBegunAgain);
+            self.stale = self.stale.saturating_add(bytes as u32);
+            self.left = turn_bytes(&ways[way]) + bytes as u64;
+            ways[way].meter_mut().forget();
+        }
+        self.sent(bytes, ways);
+    }
+
     /// Bulk of `bytes` bytes was sent over the way.
     pub fn sent<W: Way>(&mut self, bytes: usize, ways: &mut [W]) {
         let Some(way) = self.way() else { return };
@@ -221,7 +238,7 @@ impl Bulk {
 
     fn is_poor<W: Way>(&self, way: usize, ways: &[W]) -> bool {
         let meter = ways[way].meter();
-        let (bytes, peak) = (meter.bytes(), meter.peak());
+        let (bytes, peak) = (meter.bytes, meter.peak());
         // Flows that were never used have small windows.
         let is_new = ways[way].is_spread() && meter.peak == 0;
         !is_new && bytes >= GLANCE_BYTES && self.best(ways).is_some_and(|best| peak < ways[best].meter().peak() / 2)
@@ -275,8 +292,7 @@ impl Bulk {
         let may_be_tried = |way: &W| way.is_usable(self.cable) && !way.is_held_back() && !way.meter().poor;
         let next = (0..end).rev().find(|&next| may_be_tried(&ways[next]));
         if let Some(next) = next {
-            let flows = if ways[next].is_spread() { SPREAD_TURNS } else { 1 };
-            (self.way, self.left) = (Some(next as u8), flows * TURN_BYTES);
+            (self.way, self.left, self.stale) = (Some(next as u8), turn_bytes(&ways[next]), 0);
             ways[next].meter_mut().begin_turn();
         }
         next.is_some()
@@ -288,6 +304,11 @@ impl Bulk {
         (self.winner, self.way, self.left, self.turns) = (best, best, self.again, 0);
         self.wants_flows = best.is_some_and(|best| ways[usize::from(best)].meter().peak() < FLOW_MAX);
     }
+}
+
+/// Bytes of one turn of a way.
+fn turn_bytes<W: Way>(way: &W) -> u64 {
+    if way.is_spread() { SPREAD_TURNS * TURN_BYTES } else { TURN_BYTES }
 }
 
 /// The best rate of a way's turns, as it counts beside those of others.
@@ -337,9 +358,9 @@ mod tests {
             bulk.look(ways);
             let way = bulk.way().expect("one is usable");
             by[way] += 64;
-            ways[way].meter.sent(1, 64 << 10, *now_ns);
+            ways[way].meter.sent(*now_ns);
             *now_ns += 64 * ways[way].slow_ns;
-            ways[way].meter.came(1, false, *now_ns);
+            ways[way].meter.came(64 << 10, false, *now_ns);
             // Idle time tells nothing.
             *now_ns += 1_000_000;
             bulk.sent(64 << 10, ways);
@@ -467,6 +488,38 @@ mod tests {
         (ways[0].usable, ways[1].usable) = (false, true);
         send(&mut bulk, &mut ways, 16 << 10, &mut now_ns);
         assert_eq!(bulk.winner(), Some(1), "the only one");
+    }
+
+    /// What was cut for another way goes first, in short frames.
+    #[test]
+    fn a_rate_is_of_the_bytes_that_came_whatever_was_sent_with_them() {
+        let mut meter = Meter::default();
+        meter.sent(0);
+        meter.came(100 * 1500, true, 1_000_000);
+        assert_eq!(meter.rate(), 150_000);
+        meter.came(1 << 20, false, 9_000_000);
+        assert_eq!(meter.rate(), ((150_000 + (1 << 20)) / 9) as u32);
+    }
+
+    #[test]
+    fn what_was_cut_for_another_way_shows_nothing_of_this_one() {
+        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[100, 50]), 0);
+        // The second way is slow with the first one's frames: in each of its turns half a megabyte of them goes first, or all is such.
+        for (shortly, winner) in [(8, 1), (usize::MAX, 0)] {
+            bulk.begin(&mut ways);
+            let (mut by, mut short) = (vec![0; 2], 0);
+            while bulk.is_tried() {
+                let way = bulk.way().expect("both are usable");
+                short = if way == 1 { short + 1 } else { 0 };
+                let is_short = short > 0 && short <= shortly;
+                by[way] += 64;
+                ways[way].meter.sent(now_ns);
+                now_ns += 64 * if is_short { 1000 } else { ways[way].slow_ns };
+                ways[way].meter.came(64 << 10, false, now_ns);
+                if is_short { bulk.sent_of_other(64 << 10, &mut ways) } else { bulk.sent(64 << 10, &mut ways) }
+            }
+            assert_eq!(bulk.winner(), Some(winner), "{by:?}");
+        }
     }
 
     #[test]

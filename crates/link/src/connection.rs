@@ -297,14 +297,14 @@ impl Connection {
     /// Frames that were under way on path `at` have come.
     fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, now_ns: u64) {
         if !came.is_empty() {
-            let count = shared.sending.give_all(came);
-            self.slots -= count;
+            let bytes = shared.sending.each(&came).map(|slot| shared.sending.frame(slot).len()).sum();
+            self.slots -= shared.sending.give_all(came);
             let moves = |strand: &Strand| strand.path().is_some_and(|path| path.under_way() > 0);
             let more = moves(&self.strands[at]);
-            self.strands[at].meter_mut().came(count, more, now_ns);
+            self.strands[at].meter_mut().came(bytes, more, now_ns);
             if let Some(spread) = self.spread_of(at) {
                 let more = self.beside(at).any(moves);
-                self.strands[spread].meter_mut().came(count, more, now_ns);
+                self.strands[spread].meter_mut().came(bytes, more, now_ns);
             }
         }
     }
@@ -470,18 +470,22 @@ impl Connection {
             strand.length_mut().refused(len);
         }
         if taken > 0 {
-            strand.meter_mut().sent(taken, bytes, now_ns);
+            strand.meter_mut().sent(now_ns);
             if load == Load::Long && strand.is_further() {
                 mark(Mark::FlowsUsed);
             }
             if let Some(spread) = spread {
-                self.strands[spread].meter_mut().sent(taken, bytes, now_ns);
+                self.strands[spread].meter_mut().sent(now_ns);
             }
         }
         if load == Load::Long {
             self.pass_over(at, bytes);
             self.bulk_bytes += bytes as u64;
-            taker.into_iter().for_each(|taker| self.bulk[taker].sent(bytes, &mut self.strands));
+            if let Some(taker) = taker {
+                let (is_of_other, bulk) = (self.was_cut_for_other(at, len), &mut self.bulk[taker]);
+                let sent = if is_of_other { Bulk::sent_of_other } else { Bulk::sent };
+                sent(bulk, bytes, &mut self.strands);
+            }
         }
         shared.counts.frames += taken as u64;
         shared.counts.runs += u64::from(taken > 0);

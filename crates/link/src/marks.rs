@@ -84,6 +84,7 @@ marks! {
     StopSaid = "STOP was said";
     GoSaid = "GO was said";
     TurnLong = "a way was tried for so long that its turn was over before its bytes were";
+    TurnBegunAgain = "a way that was tried took what was cut for another one, which does not count";
     RateUp = "a path carried more than was known of it";
     RateDown = "a path carried less than was known of it, and was kept full";
     WaitedForQuicker = "bulk waited for the quickest way, which was full, since by another it would come later";

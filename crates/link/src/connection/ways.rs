@@ -115,6 +115,12 @@ impl Connection {
         if self.has_flows { of().filter(|&spread| spread != at) } else { None }
     }
 
+    /// Whether a frame of `len` bytes that goes by path `at` was cut for another one.
+    pub(super) fn was_cut_for_other(&self, at: usize, len: usize) -> bool {
+        len < self.strands[at].frame()
+            && self.strands.iter().any(|other| other.path().is_some() && other.frame() == len)
+    }
+
     /// The longest frame that all paths take by which such a load goes; before one is open, all paths. Hosts have NICs that lead
     /// nowhere near the peer.
     fn frame_of(&self, load: Load) -> usize {
