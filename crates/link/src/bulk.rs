@@ -44,6 +44,10 @@ const SPREAD_TURNS: u64 = 4;
 /// what a host by itself takes for messages of 16 KiB, and flows that are open and not used cost 5 % of their time there.
 const FLOW_MAX: u32 = 750_000;
 
+/// At FLOW_MAX so much takes nine times as long as a short message between two hosts (10 us); 8 KiB that go there and back carry less than
+/// FLOW_MAX on any network.
+const LONG_BYTES: u32 = 64 << 10;
+
 /// Bytes until all ways are tried again, the first time and the last: to try one of a tenth of the winner's rate costs as much time
 /// as a tenth of the first.
 const AGAIN_BYTES: u64 = 64 << 20;
@@ -61,14 +65,21 @@ pub struct Meter {
     stale_ns: u64,
     /// Since when something is under way that was not counted.
     since_ns: Option<u64>,
+    /// Bytes sent since then, and whether they ever were so many in this trial that the rate shows more than the latency.
+    since_bytes: u32,
+    is_long: bool,
     /// The best rate of this trial's turns, and whether that is poor.
     peak: u32,
     poor: bool,
 }
 
 impl Meter {
-    pub fn sent(&mut self, now_ns: u64) {
-        self.since_ns.get_or_insert(now_ns);
+    pub fn sent(&mut self, bytes: usize, now_ns: u64) {
+        if self.since_ns.is_none() {
+            (self.since_ns, self.since_bytes) = (Some(now_ns), 0);
+        }
+        self.since_bytes = self.since_bytes.saturating_add(bytes as u32);
+        self.is_long |= self.since_bytes >= LONG_BYTES;
     }
 
     /// Frames of so many bytes have come; whether others are still under way.
@@ -81,18 +92,22 @@ impl Meter {
     }
 
     fn begin_trial(&mut self) {
-        *self = Meter { since_ns: self.since_ns, ..Meter::default() };
+        *self = Meter { since_ns: self.since_ns, since_bytes: self.since_bytes, ..Meter::default() };
     }
 
     /// Only now, before another turn, what was sent in the last one has all come.
     fn begin_turn(&mut self) {
-        let peak = self.peak();
-        *self = Meter { since_ns: self.since_ns, peak, poor: self.poor, ..Meter::default() };
+        (self.peak, self.bytes, self.busy_ns, self.stale_ns) = (self.peak(), 0, 0, 0);
     }
 
     /// What came in this turn until now does not count.
     fn forget(&mut self) {
         (self.bytes, self.stale_ns) = (0, self.busy_ns);
+    }
+
+    /// It carried no more than a network may give one flow, and not because little at once was sent.
+    fn may_be_held(&self) -> bool {
+        self.is_long && self.peak() < FLOW_MAX
     }
 
     fn peak(&self) -> u32 {
@@ -302,7 +317,7 @@ impl Bulk {
         let best = self.best(ways).map(|best| self.or_winner(best, ways) as u8);
         self.again = if self.winner == best { (self.again * 2).min(AGAIN_BYTES_MAX) } else { AGAIN_BYTES };
         (self.winner, self.way, self.left, self.turns) = (best, best, self.again, 0);
-        self.wants_flows = best.is_some_and(|best| ways[usize::from(best)].meter().peak() < FLOW_MAX);
+        self.wants_flows = best.is_some_and(|best| ways[usize::from(best)].meter().may_be_held());
     }
 }
 
@@ -358,7 +373,7 @@ mod tests {
             bulk.look(ways);
             let way = bulk.way().expect("one is usable");
             by[way] += 64;
-            ways[way].meter.sent(*now_ns);
+            ways[way].meter.sent(64 << 10, *now_ns);
             *now_ns += 64 * ways[way].slow_ns;
             ways[way].meter.came(64 << 10, false, *now_ns);
             // Idle time tells nothing.
@@ -458,6 +473,22 @@ mod tests {
 
     /// P39
     #[test]
+    fn flows_are_not_asked_for_where_little_at_once_is_sent() {
+        for (at_once, is_long) in [(7, false), (8, true)] {
+            let mut meter = Meter::default();
+            for turn in 0..10 {
+                (0..at_once).for_each(|_| meter.sent(8 << 10, turn * 1_000_000));
+                meter.came(at_once * (8 << 10), false, turn * 1_000_000 + 900_000);
+            }
+            meter.begin_turn();
+            assert_eq!(meter.may_be_held(), is_long, "{at_once}");
+            meter.begin_trial();
+            assert!(!meter.may_be_held(), "another trial");
+        }
+    }
+
+    /// P39
+    #[test]
     fn all_flows_at_once_are_tried_alone_and_taken_if_they_carry_clearly_more() {
         let new = |slow_ns| Fake { slow_ns, usable: true, spread: true, meter: Meter::default() };
         for (slow_ns, winner) in [(2000, 0), (1400, 0), (1100, 2), (500, 2)] {
@@ -494,7 +525,7 @@ mod tests {
     #[test]
     fn a_rate_is_of_the_bytes_that_came_whatever_was_sent_with_them() {
         let mut meter = Meter::default();
-        meter.sent(0);
+        meter.sent(1500, 0);
         meter.came(100 * 1500, true, 1_000_000);
         assert_eq!(meter.rate(), 150_000);
         meter.came(1 << 20, false, 9_000_000);
@@ -513,7 +544,7 @@ mod tests {
                 short = if way == 1 { short + 1 } else { 0 };
                 let is_short = short > 0 && short <= shortly;
                 by[way] += 64;
-                ways[way].meter.sent(now_ns);
+                ways[way].meter.sent(64 << 10, now_ns);
                 now_ns += 64 * if is_short { 1000 } else { ways[way].slow_ns };
                 ways[way].meter.came(64 << 10, false, now_ns);
                 if is_short { bulk.sent_of_other(64 << 10, &mut ways) } else { bulk.sent(64 << 10, &mut ways) }

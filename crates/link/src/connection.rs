@@ -470,12 +470,12 @@ impl Connection {
             strand.length_mut().refused(len);
         }
         if taken > 0 {
-            strand.meter_mut().sent(now_ns);
+            strand.meter_mut().sent(bytes, now_ns);
             if load == Load::Long && strand.is_further() {
                 mark(Mark::FlowsUsed);
             }
             if let Some(spread) = spread {
-                self.strands[spread].meter_mut().sent(now_ns);
+                self.strands[spread].meter_mut().sent(bytes, now_ns);
             }
         }
         if load == Load::Long {
