@@ -4,7 +4,7 @@
 
 use crate::card::{Card, End};
 use crate::counters::RAILS;
-use crate::port::{Address, FramePort, Refused};
+use crate::port::{Address, FramePort, Refused, TURNS_MAX};
 use hawser_link::{Far, Route, SHORTEST, Wire};
 use std::collections::HashMap;
 use std::io::IoSlice;
@@ -19,11 +19,40 @@ const PATIENCE: u32 = 64;
 const LONG_PATIENCE: u32 = 2048;
 const SELDOM: u32 = 8;
 
+// Both are turns at which it is asked, whatever its own are (`look_anew`).
+const _: () =
+    assert!((4 * PATIENCE).is_multiple_of(TURNS_MAX) && (2 * LONG_PATIENCE).is_multiple_of(TURNS_MAX * SELDOM));
+const _: () = assert!(4 * PATIENCE <= LONG_PATIENCE);
+
+/// How often a port was to be asked since it had something.
+#[derive(Clone, Copy, Debug)]
+struct InVain(u32);
+
+impl InVain {
+    /// Whether it is asked now; `turns` as of `FramePort`.
+    fn is_asked(self, turns: u32) -> bool {
+        let turns = turns * if self.0 > LONG_PATIENCE { SELDOM } else { 1 };
+        self.0 <= PATIENCE || self.0.is_multiple_of(turns)
+    }
+
+    fn came(&mut self, anything: bool) {
+        self.0 = if anything { 0 } else { self.0.wrapping_add(1) };
+    }
+
+    /// It is asked next, and then as often as it was. By ranks that sleep often each of them would else cost PATIENCE system calls.
+    fn ask_next(&mut self) {
+        self.0 = match self.0 {
+            it if it > LONG_PATIENCE => 2 * LONG_PATIENCE,
+            it if it > PATIENCE => 4 * PATIENCE,
+            _ => 0,
+        };
+    }
+}
+
 /// See the module.
 pub struct Ends {
     pub ports: Vec<Box<dyn FramePort>>,
-    /// How often each was asked in vain since it had something.
-    in_vain: Vec<u32>,
+    in_vain: Vec<InVain>,
     /// Those that were asked since the last look, a bit each.
     asked: u32,
     /// Of each port its rail, and how that is called.
@@ -45,7 +74,7 @@ pub struct Ends {
 impl Ends {
     /// `places`: of each port its rail, and how that is called.
     pub fn new(ports: Vec<Box<dyn FramePort>>, places: Vec<(u8, String)>, cards: Cards) -> Ends {
-        let (in_vain, refused) = (vec![0; ports.len()], vec![HashMap::new(); ports.len()]);
+        let (in_vain, refused) = (vec![InVain(0); ports.len()], vec![HashMap::new(); ports.len()]);
         Ends {
             slots: slots(&places),
             ports,
@@ -71,12 +100,10 @@ impl Ends {
 
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long. Whether anything had.
     pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
-        let in_vain = self.in_vain[at];
-        let turns = self.ports[at].turns() * if in_vain > LONG_PATIENCE { SELDOM } else { 1 };
-        let is_skipped = in_vain > PATIENCE && in_vain & (turns - 1) != 0;
-        let came = if is_skipped { 0 } else { self.ports[at].receive(take) };
-        self.asked |= u32::from(!is_skipped) << at;
-        self.in_vain[at] = if came > 0 { 0 } else { in_vain.wrapping_add(1) };
+        let is_asked = self.in_vain[at].is_asked(self.ports[at].turns());
+        let came = if is_asked { self.ports[at].receive(take) } else { 0 };
+        self.asked |= u32::from(is_asked) << at;
+        self.in_vain[at].came(came > 0);
         came > 0
     }
 
@@ -90,9 +117,9 @@ impl Ends {
         all
     }
 
-    /// All ports are asked again: somebody may have slept on them.
+    /// All ports are asked next: somebody may have slept on them. Those that were asked less often, only once.
     pub fn look_anew(&mut self) {
-        self.in_vain.fill(0);
+        self.in_vain.iter_mut().for_each(InVain::ask_next);
     }
 
     /// Of this rank, for its peers.
@@ -222,6 +249,25 @@ mod tests {
         };
         let of = |(rail, texts): (usize, &&[&str])| texts.iter().map(move |text| end(rail, text)).collect::<Vec<_>>();
         Card::new(rails.iter().enumerate().flat_map(of).collect())
+    }
+
+    #[test]
+    fn a_quiet_port_is_asked_once_after_each_sleep_and_a_busy_one_often() {
+        for (quiet, turns, asked) in
+            [(0, 256, 64), (60, 256, 64), (65, 256, 1), (65, 8, 8), (2049, 1, 8), (2049, 256, 1)]
+        {
+            let mut in_vain = InVain(quiet);
+            in_vain.ask_next();
+            assert!(in_vain.is_asked(turns), "{quiet} {turns}");
+            let count = (0..64).filter(|_| {
+                let is_asked = in_vain.is_asked(turns);
+                in_vain.came(false);
+                is_asked
+            });
+            assert_eq!(count.count(), asked, "{quiet} {turns}");
+            in_vain.came(true);
+            assert!(in_vain.is_asked(turns));
+        }
     }
 
     #[test]

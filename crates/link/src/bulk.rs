@@ -4,9 +4,12 @@
 //! one wins. All flows between two ports at once are one more way, once there are several: they are asked for where no way carries more than
 //! some networks give one flow (P39).
 //!
-//! It sends nothing, and reads no clock. Before it: `connection`; after it: nothing.
+//! Until its own trial a peer is sent bulk by the way that won with another one (`survey`).
+//!
+//! It sends nothing, and reads no clock. Before it: `connection`; after it: `survey`.
 
 use crate::marks::{Mark, mark};
+use crate::survey::{Survey, Won};
 
 /// What was cut for the way before goes by the next one first: no more than a turn's, or it is all that there is (many short messages).
 const STALE_BYTES: u32 = TURN_BYTES as u32;
@@ -46,13 +49,17 @@ const FLOW_MAX: u32 = 750_000;
 
 /// At FLOW_MAX so much takes nine times as long as a short message between two hosts (10 us); 8 KiB that go there and back carry less than
 /// FLOW_MAX on any network.
-const LONG_BYTES: u32 = 64 << 10;
+pub const LONG_BYTES: u32 = 64 << 10;
 
 /// Bytes until all ways are tried again, the first time and the last: to try one of a tenth of the winner's rate costs as much time
 /// as a tenth of the first.
 const AGAIN_BYTES: u64 = 64 << 20;
 const AGAIN_BYTES_MAX: u64 = 1 << 40;
 
+/// Bytes that go to a peer by a way that nobody tried, while the ways to another one are tried: a little more than that takes.
+const WAIT_BYTES: u64 = 16 << 20;
+
+const _: () = assert!(3 * TURNS as u64 * TURN_BYTES < WAIT_BYTES && WAIT_BYTES < AGAIN_BYTES);
 const _: () = assert!(2 * GLANCE_BYTES <= TURN_BYTES && 10 * 10 * GLANCE_BYTES <= AGAIN_BYTES);
 const _: () = assert!(AGAIN_BYTES < AGAIN_BYTES_MAX);
 
@@ -130,6 +137,10 @@ pub struct Cable {
 
 /// What the choice must know of a way.
 pub trait Way {
+    /// Our port.
+    fn rail(&self) -> u8;
+    /// It was made for bulk.
+    fn is_for_bulk(&self) -> bool;
     /// It may carry bulk now: it is open, answers, and leads over these NICs.
     fn is_usable(&self, cable: Cable) -> bool;
     /// It is all flows between two ports at once.
@@ -143,6 +154,7 @@ pub trait Way {
 /// The choice for two NICs.
 #[derive(Clone, Debug)]
 pub struct Bulk {
+    peer: u32,
     pub cable: Cable,
     /// The way that bulk takes now; none before one was usable. Ways are numbered by a byte: there are very many of these choices.
     way: Option<u8>,
@@ -155,13 +167,32 @@ pub struct Bulk {
     /// Who won last, and when all are tried again.
     winner: Option<u8>,
     again: u64,
+    /// The network is so slow that of all single ways the first is taken, the one for single frames (`pace`).
+    is_slow: bool,
+    /// Bytes that were sent before the first trial.
+    untried: u64,
     /// The best way carries no more than a network may give one flow, which was not looked at yet.
     wants_flows: bool,
+    /// With another peer all flows together have won, and they are taken here if they carry anything.
+    is_guess_by_flows: bool,
 }
 
 impl Bulk {
-    pub fn new(cable: Cable) -> Bulk {
-        Bulk { cable, way: None, left: 0, stale: 0, turns: 0, winner: None, again: AGAIN_BYTES, wants_flows: false }
+    pub fn new(peer: u32, cable: Cable) -> Bulk {
+        Bulk {
+            peer,
+            cable,
+            way: None,
+            left: 0,
+            stale: 0,
+            turns: 0,
+            winner: None,
+            again: AGAIN_BYTES,
+            is_slow: false,
+            untried: 0,
+            wants_flows: false,
+            is_guess_by_flows: false,
+        }
     }
 
     /// The way that bulk takes now.
@@ -191,23 +222,32 @@ impl Bulk {
         self.wants_flows = false;
     }
 
+    /// Whether our port `rail` would be tried or taken now, if it were open.
+    pub fn may_need(&self, rail: u8, survey: &Survey) -> bool {
+        let told = survey.precedent(self.cable);
+        let is_guessed = told.won().is_some_and(|won| won.rail != rail) && self.untried < AGAIN_BYTES;
+        let waits = told.won().is_none() && told.is_awaited(self.peer) && self.untried < WAIT_BYTES;
+        !survey.pace.is_slow() && (self.winner.is_some() || self.is_tried() || !is_guessed && !waits)
+    }
+
     /// Looks whether the way is still usable, before bulk is sent.
-    pub fn look<W: Way>(&mut self, ways: &mut [W]) {
+    pub fn look<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         if self.way().is_none_or(|way| !ways[way].is_usable(self.cable)) {
-            self.begin(ways);
+            self.begin(ways, survey);
         }
     }
 
     /// Another way is there: it is tried too.
-    pub fn widened<W: Way>(&mut self, ways: &mut [W]) {
+    pub fn widened<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         self.again = AGAIN_BYTES;
-        self.begin(ways);
+        self.begin(ways, survey);
     }
 
     /// Way `new` is all flows of another one, and is there: it alone is tried, and measured by what the others did in their trial.
     pub fn spread<W: Way>(&mut self, new: usize, ways: &mut [W]) {
         // Else a trial is under way or to come, and it will be in it.
-        if self.turns == 0 && self.way.is_some() && ways[new].is_usable(self.cable) && !ways[new].is_held_back() {
+        let is_settled = self.winner.is_some() || self.is_guess_by_flows;
+        if self.turns == 0 && is_settled && ways[new].is_usable(self.cable) && !ways[new].is_held_back() {
             mark(Mark::FlowsTried);
             ways.iter_mut().filter(|way| way.is_usable(self.cable)).for_each(|way| way.meter_mut().poor = true);
             ways[new].meter_mut().begin_trial();
@@ -218,23 +258,27 @@ impl Bulk {
 
     /// Bulk of `bytes` bytes was sent over the way, in frames that were cut for another one: they show nothing, if it is tried, and
     /// its turn begins when they are gone.
-    pub fn sent_of_other<W: Way>(&mut self, bytes: usize, ways: &mut [W]) {
+    pub fn sent_of_other<W: Way>(&mut self, bytes: usize, ways: &mut [W], survey: &mut Survey) {
         if let Some(way) = self.way().filter(|_| self.is_tried() && self.stale < STALE_BYTES) {
             mark(Mark::TurnBegunAgain);
             self.stale = self.stale.saturating_add(bytes as u32);
             self.left = turn_bytes(&ways[way]) + bytes as u64;
             ways[way].meter_mut().forget();
         }
-        self.sent(bytes, ways);
+        self.sent(bytes, ways, survey);
     }
 
     /// Bulk of `bytes` bytes was sent over the way.
-    pub fn sent<W: Way>(&mut self, bytes: usize, ways: &mut [W]) {
+    pub fn sent<W: Way>(&mut self, bytes: usize, ways: &mut [W], survey: &mut Survey) {
         let Some(way) = self.way() else { return };
         self.left = self.left.saturating_sub(bytes as u64);
+        if self.is_slow != survey.pace.is_slow() {
+            return self.begin(ways, survey);
+        }
         if self.turns == 0 {
+            self.untried = self.untried.saturating_add(bytes as u64);
             if self.left == 0 {
-                self.begin(ways);
+                self.begin(ways, survey);
             }
             return;
         }
@@ -247,7 +291,7 @@ impl Bulk {
             self.left = 0;
         }
         if self.left == 0 {
-            self.try_next(way, ways);
+            self.try_next(way, ways, survey);
         }
     }
 
@@ -262,7 +306,7 @@ impl Bulk {
     /// The best way of the turns until now.
     fn best<W: Way>(&self, ways: &[W]) -> Option<usize> {
         let usable = || (0..ways.len()).filter(|&way| ways[way].is_usable(self.cable));
-        let single = || usable().filter(|&way| !ways[way].is_spread());
+        let single = || self.singles(ways);
         let last = single().next_back();
         let for_bulk = |way: usize| {
             let peak = ways[way].meter().peak();
@@ -274,6 +318,13 @@ impl Bulk {
         all.filter(more).or(one)
     }
 
+    /// The usable ways of one flow that may carry bulk.
+    fn singles<W: Way>(&self, ways: &[W]) -> impl DoubleEndedIterator<Item = usize> {
+        let is_single = |&way: &usize| ways[way].is_usable(self.cable) && !ways[way].is_spread();
+        let end = if self.is_slow { (0..ways.len()).find(is_single).map_or(0, |first| first + 1) } else { ways.len() };
+        (0..end).filter(is_single)
+    }
+
     /// The best way, or who won last if that is about as good.
     fn or_winner<W: Way>(&self, best: usize, ways: &[W]) -> usize {
         let peak = |way: usize| worth(&ways[way]);
@@ -283,7 +334,12 @@ impl Bulk {
         self.winner().filter(is_as_good).unwrap_or(best)
     }
 
-    fn begin<W: Way>(&mut self, ways: &mut [W]) {
+    fn begin<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
+        self.is_slow = survey.pace.is_slow();
+        if self.guess(ways, survey) {
+            return;
+        }
+        survey.precedent_mut(self.cable).begin(self.peer);
         (self.way, self.turns) = (None, TURNS);
         ways.iter_mut().filter(|way| way.is_usable(self.cable)).for_each(|way| way.meter_mut().begin_trial());
         if self.try_before(ways.len(), ways) {
@@ -291,12 +347,39 @@ impl Bulk {
         }
     }
 
+    /// Before the first trial: takes the way that won with another peer, or any one while there the ways are tried. Whether there is one.
+    fn guess<W: Way>(&mut self, ways: &[W], survey: &Survey) -> bool {
+        let told = survey.precedent(self.cable);
+        if self.winner.is_some() {
+            return false;
+        }
+        let won = told.won().filter(|_| self.untried < AGAIN_BYTES);
+        let of = |won: &Won| self.singles(ways).find(|&way| self.is_slow || ways[way].rail() == won.rail);
+        let way = won.as_ref().and_then(of);
+        if let (Some(won), Some(way)) = (won, way) {
+            mark(Mark::WayGuessed);
+            self.is_guess_by_flows = won.by_flows && !survey.pace.is_shared();
+            self.wants_flows = self.is_guess_by_flows;
+            (self.way, self.left, self.turns) = (Some(way as u8), AGAIN_BYTES, 0);
+            return true;
+        }
+        // A path that won elsewhere may be opened here yet.
+        let waits = (told.won().is_some() || told.is_awaited(self.peer)) && self.untried < WAIT_BYTES;
+        let any = || self.singles(ways).find(|&way| ways[way].is_for_bulk()).or_else(|| self.singles(ways).next());
+        if waits && let Some(way) = any() {
+            mark(Mark::GuessAwaited);
+            (self.way, self.left, self.turns) = (Some(way as u8), TURN_BYTES, 0);
+            return true;
+        }
+        false
+    }
+
     /// The turn of way `last` is over.
-    fn try_next<W: Way>(&mut self, last: usize, ways: &mut [W]) {
+    fn try_next<W: Way>(&mut self, last: usize, ways: &mut [W], survey: &mut Survey) {
         if !self.try_before(last, ways) {
             self.turns -= 1;
             if self.turns == 0 || !self.try_before(ways.len(), ways) {
-                self.end(ways);
+                self.end(ways, survey);
             }
         }
     }
@@ -304,8 +387,10 @@ impl Bulk {
     /// The turn of the last usable way before this one that was not poor. From the last on: ways that were made for bulk come behind
     /// those of single frames, of which little is then tried. Whether there is one.
     fn try_before<W: Way>(&mut self, end: usize, ways: &mut [W]) -> bool {
-        let may_be_tried = |way: &W| way.is_usable(self.cable) && !way.is_held_back() && !way.meter().poor;
-        let next = (0..end).rev().find(|&next| may_be_tried(&ways[next]));
+        let may_be_tried = |&way: &usize| !ways[way].is_held_back() && !ways[way].meter().poor;
+        let flows = (0..end).rev().filter(|&way| ways[way].is_usable(self.cable) && ways[way].is_spread());
+        let singles = self.singles(ways).rev().filter(|&way| way < end);
+        let next = flows.chain(singles).filter(may_be_tried).max();
         if let Some(next) = next {
             (self.way, self.left, self.stale) = (Some(next as u8), turn_bytes(&ways[next]), 0);
             ways[next].meter_mut().begin_turn();
@@ -313,11 +398,14 @@ impl Bulk {
         next.is_some()
     }
 
-    fn end<W: Way>(&mut self, ways: &mut [W]) {
+    fn end<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         let best = self.best(ways).map(|best| self.or_winner(best, ways) as u8);
         self.again = if self.winner == best { (self.again * 2).min(AGAIN_BYTES_MAX) } else { AGAIN_BYTES };
         (self.winner, self.way, self.left, self.turns) = (best, best, self.again, 0);
-        self.wants_flows = best.is_some_and(|best| ways[usize::from(best)].meter().may_be_held());
+        let best = best.map(|best| &ways[usize::from(best)]);
+        self.wants_flows = best.is_some_and(|best| best.meter().may_be_held()) && !survey.pace.is_shared();
+        let won = best.map(|best| Won { rail: best.rail(), by_flows: best.is_spread() });
+        survey.precedent_mut(self.cable).end(self.peer, won);
     }
 }
 
@@ -335,9 +423,17 @@ fn worth<W: Way>(way: &W) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strand::Rail;
+
+    const CABLE: Cable = Cable { ours: 0, theirs: 0 };
+
+    fn survey() -> Survey {
+        Survey::new(&[Rail::default()])
+    }
 
     /// A way that needs so many nanoseconds for a kilobyte.
     struct Fake {
+        rail: u8,
         slow_ns: u64,
         usable: bool,
         spread: bool,
@@ -345,6 +441,12 @@ mod tests {
     }
 
     impl Way for Fake {
+        fn rail(&self) -> u8 {
+            self.rail
+        }
+        fn is_for_bulk(&self) -> bool {
+            self.rail == 1
+        }
         fn is_usable(&self, _: Cable) -> bool {
             self.usable
         }
@@ -363,14 +465,30 @@ mod tests {
     }
 
     fn ways(slow_ns: &[u64]) -> Vec<Fake> {
-        slow_ns.iter().map(|&slow_ns| Fake { slow_ns, usable: true, spread: false, meter: Meter::default() }).collect()
+        let fake =
+            |(rail, &slow_ns)| Fake { rail: rail as u8, slow_ns, usable: true, spread: false, meter: Meter::default() };
+        slow_ns.iter().enumerate().map(fake).collect()
     }
 
-    /// Sends so many kilobytes; how many went by each way.
+    fn bulk() -> Bulk {
+        Bulk::new(0, CABLE)
+    }
+
+    /// Sends so many kilobytes to the only peer; how many went by each way.
     fn send(bulk: &mut Bulk, ways: &mut [Fake], kilobytes: usize, now_ns: &mut u64) -> Vec<usize> {
+        send_beside(bulk, ways, kilobytes, now_ns, &mut survey())
+    }
+
+    fn send_beside(
+        bulk: &mut Bulk,
+        ways: &mut [Fake],
+        kilobytes: usize,
+        now_ns: &mut u64,
+        told: &mut Survey,
+    ) -> Vec<usize> {
         let mut by = vec![0; ways.len()];
         for _ in 0..kilobytes / 64 {
-            bulk.look(ways);
+            bulk.look(ways, told);
             let way = bulk.way().expect("one is usable");
             by[way] += 64;
             ways[way].meter.sent(64 << 10, *now_ns);
@@ -378,14 +496,14 @@ mod tests {
             ways[way].meter.came(64 << 10, false, *now_ns);
             // Idle time tells nothing.
             *now_ns += 1_000_000;
-            bulk.sent(64 << 10, ways);
+            bulk.sent(64 << 10, ways, told);
         }
         by
     }
 
     #[test]
     fn the_fastest_way_is_taken_after_each_was_tried() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[500, 100, 150]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[500, 100, 150]), 0);
         // Kilobytes: of the first, which is much slower than the others, a glance is enough.
         let trial = [256, 4 << 10, 4 << 10];
         assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
@@ -404,8 +522,7 @@ mod tests {
 
     #[test]
     fn a_slow_rail_is_not_tried_for_long() {
-        let (mut bulk, mut ways, mut now_ns) =
-            (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[2_000_000, 1_900_000]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[2_000_000, 1_900_000]), 0);
         // A megabyte takes two seconds.
         send(&mut bulk, &mut ways, 2 * 4 * 64, &mut now_ns);
         assert_eq!((bulk.turns, bulk.winner()), (0, Some(1)));
@@ -413,7 +530,7 @@ mod tests {
 
     #[test]
     fn one_turn_in_which_the_core_was_taken_away_does_not_decide() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[110, 100]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[110, 100]), 0);
         ways[1].slow_ns = 400;
         send(&mut bulk, &mut ways, 2 << 10, &mut now_ns);
         ways[1].slow_ns = 100;
@@ -423,20 +540,20 @@ mod tests {
 
     #[test]
     fn a_way_that_is_gone_is_left_at_once_and_a_new_one_is_tried() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[100, 500]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[100, 500]), 0);
         send(&mut bulk, &mut ways, 5 << 10, &mut now_ns);
         assert_eq!(bulk.way(), Some(0));
         ways[0].usable = false;
         assert_eq!(send(&mut bulk, &mut ways, 10 << 10, &mut now_ns), [0, 10 << 10]);
         ways[0].usable = true;
-        bulk.widened(&mut ways);
+        bulk.widened(&mut ways, &mut survey());
         send(&mut bulk, &mut ways, 4 << 10, &mut now_ns);
         assert_eq!(bulk.way(), Some(0));
     }
 
     #[test]
     fn ways_that_are_alike_are_tried_ever_more_seldom() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[70, 70, 100]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[70, 70, 100]), 0);
         let mut trials = 0;
         for turn in 0..1000 {
             let was = bulk.turns;
@@ -451,7 +568,7 @@ mod tests {
     #[test]
     fn a_little_better_than_the_way_for_bulk_is_not_better() {
         for (slow_ns, winner) in [(90, 1), (75, 0)] {
-            let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[slow_ns, 100]), 0);
+            let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[slow_ns, 100]), 0);
             send(&mut bulk, &mut ways, 8 << 10, &mut now_ns);
             assert_eq!(bulk.winner(), Some(winner), "{slow_ns}");
         }
@@ -461,7 +578,7 @@ mod tests {
     #[test]
     fn flows_are_asked_for_where_no_way_carries_more_than_a_network_gives_one() {
         for (slow_ns, wants_flows) in [(2000, true), (800, false)] {
-            let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[slow_ns, 3000]), 0);
+            let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[slow_ns, 3000]), 0);
             send(&mut bulk, &mut ways, 7 << 10, &mut now_ns);
             assert!(!bulk.wants_flows(), "not all was tried");
             send(&mut bulk, &mut ways, 1 << 10, &mut now_ns);
@@ -490,9 +607,9 @@ mod tests {
     /// P39
     #[test]
     fn all_flows_at_once_are_tried_alone_and_taken_if_they_carry_clearly_more() {
-        let new = |slow_ns| Fake { slow_ns, usable: true, spread: true, meter: Meter::default() };
+        let new = |slow_ns| Fake { rail: 0, slow_ns, usable: true, spread: true, meter: Meter::default() };
         for (slow_ns, winner) in [(2000, 0), (1400, 0), (1100, 2), (500, 2)] {
-            let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[2000, 3000]), 0);
+            let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[2000, 3000]), 0);
             send(&mut bulk, &mut ways, 8 << 10, &mut now_ns);
             ways.push(new(slow_ns));
             bulk.spread(2, &mut ways);
@@ -507,7 +624,7 @@ mod tests {
     /// P39
     #[test]
     fn flows_that_are_there_before_the_trial_are_in_it_and_those_that_fall_silent_are_left() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[2000, 500]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[2000, 500]), 0);
         ways[1].spread = true;
         bulk.spread(1, &mut ways);
         assert_eq!(bulk.way(), None, "nothing was sent yet");
@@ -534,10 +651,11 @@ mod tests {
 
     #[test]
     fn what_was_cut_for_another_way_shows_nothing_of_this_one() {
-        let (mut bulk, mut ways, mut now_ns) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[100, 50]), 0);
+        let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[100, 50]), 0);
         // The second way is slow with the first one's frames: in each of its turns half a megabyte of them goes first, or all is such.
         for (shortly, winner) in [(8, 1), (usize::MAX, 0)] {
-            bulk.begin(&mut ways);
+            let mut told = survey();
+            bulk.begin(&mut ways, &mut told);
             let (mut by, mut short) = (vec![0; 2], 0);
             while bulk.is_tried() {
                 let way = bulk.way().expect("both are usable");
@@ -547,18 +665,128 @@ mod tests {
                 ways[way].meter.sent(64 << 10, now_ns);
                 now_ns += 64 * if is_short { 1000 } else { ways[way].slow_ns };
                 ways[way].meter.came(64 << 10, false, now_ns);
-                if is_short { bulk.sent_of_other(64 << 10, &mut ways) } else { bulk.sent(64 << 10, &mut ways) }
+                if is_short {
+                    bulk.sent_of_other(64 << 10, &mut ways, &mut told)
+                } else {
+                    bulk.sent(64 << 10, &mut ways, &mut told)
+                }
             }
             assert_eq!(bulk.winner(), Some(winner), "{by:?}");
         }
     }
 
+    /// The choice for another peer.
+    fn other() -> Bulk {
+        Bulk::new(1, CABLE)
+    }
+
+    #[test]
+    fn what_won_with_one_peer_is_the_first_guess_for_others() {
+        let (mut told, mut now_ns) = (survey(), 0);
+        let (mut first, mut to_first) = (bulk(), ways(&[50, 100, 200]));
+        let (mut second, mut to_second) = (other(), ways(&[50, 100, 200]));
+        let mut send = |bulk: &mut Bulk, ways: &mut [Fake], mib: usize| {
+            send_beside(bulk, ways, mib << 10, &mut now_ns, &mut told).iter().map(|by| by >> 10).collect::<Vec<_>>()
+        };
+        send(&mut first, &mut to_first, 1);
+        // While the first one's ways are tried, the other takes the one made for bulk; in the end it takes what won.
+        assert_eq!(send(&mut second, &mut to_second, 3), [0, 3, 0]);
+        send(&mut first, &mut to_first, 11);
+        assert_eq!(first.winner(), Some(0));
+        assert_eq!(send(&mut second, &mut to_second, 65), [64, 1, 0]);
+        assert_eq!(second.winner(), None);
+        // Its own trial finds that there another one is better.
+        to_second[0].slow_ns = 500;
+        send(&mut second, &mut to_second, 12);
+        assert_eq!(second.winner(), Some(1));
+        assert_eq!(send(&mut first, &mut to_first, 32), [32, 0, 0], "who was tried keeps its winner");
+    }
+
+    #[test]
+    fn a_trial_that_does_not_end_and_a_way_that_is_not_there_are_not_awaited_for_ever() {
+        for is_over in [false, true] {
+            let (mut told, mut now_ns) = (survey(), 0);
+            let (mut first, mut to_first) = (bulk(), ways(&[50, 100]));
+            let (mut second, mut to_second) = (other(), ways(&[50, 100, 20]));
+            to_second[0].usable = false;
+            let mut send = |bulk: &mut Bulk, ways: &mut [Fake], mib: usize| {
+                send_beside(bulk, ways, mib << 10, &mut now_ns, &mut told).iter().map(|by| by >> 10).collect::<Vec<_>>()
+            };
+            send(&mut first, &mut to_first, if is_over { 12 } else { 1 });
+            assert_eq!(send(&mut second, &mut to_second, 16), [0, 16, 0]);
+            send(&mut second, &mut to_second, 12);
+            assert_eq!(second.winner(), Some(2));
+        }
+    }
+
+    #[test]
+    fn a_port_is_needed_where_it_would_be_tried_or_taken() {
+        let (mut told, mut now_ns) = (survey(), 0);
+        let (mut first, mut to_first) = (bulk(), ways(&[50, 100]));
+        let (mut second, mut to_second) = (other(), ways(&[50, 100]));
+        assert!(first.may_need(2, &told) && second.may_need(2, &told));
+        send_beside(&mut first, &mut to_first, 1 << 10, &mut now_ns, &mut told);
+        assert!(first.may_need(2, &told) && !second.may_need(2, &told), "the first is tried");
+        send_beside(&mut first, &mut to_first, 12 << 10, &mut now_ns, &mut told);
+        assert!(first.may_need(2, &told) && !second.may_need(2, &told) && second.may_need(0, &told));
+        send_beside(&mut second, &mut to_second, 65 << 10, &mut now_ns, &mut told);
+        assert!(second.is_tried() && second.may_need(2, &told));
+    }
+
+    /// P39
+    #[test]
+    fn flows_that_won_with_one_peer_are_asked_for_and_taken_with_others() {
+        let (mut told, mut now_ns) = (survey(), 0);
+        told.precedent_mut(CABLE).end(0, Some(Won { rail: 0, by_flows: true }));
+        let (mut second, mut ways) = (other(), ways(&[2000, 3000]));
+        send_beside(&mut second, &mut ways, 1 << 10, &mut now_ns, &mut told);
+        assert_eq!((second.way(), second.wants_flows()), (Some(0), true));
+        ways.push(Fake { rail: 0, slow_ns: 500, usable: true, spread: true, meter: Meter::default() });
+        second.spread(2, &mut ways);
+        send_beside(&mut second, &mut ways, 16 << 10, &mut now_ns, &mut told);
+        assert_eq!(second.winner(), Some(2));
+    }
+
+    #[test]
+    fn on_a_slow_network_the_first_way_is_taken_and_none_is_needed() {
+        let (mut told, mut now_ns) = (survey(), 0);
+        let (mut bulk, mut ways) = (bulk(), ways(&[20_000, 10_000, 5_000]));
+        ways[0].usable = false;
+        let mut send = |bulk: &mut Bulk, ways: &mut [Fake], mib: usize, told: &mut Survey| {
+            send_beside(bulk, ways, mib << 10, &mut now_ns, told).iter().map(|by| by >> 10).collect::<Vec<_>>()
+        };
+        let carry = |told: &mut Survey, mib: u64, took_ns: u64| {
+            for turn in 0..mib {
+                told.pace.sent(2 * turn * took_ns);
+                told.pace.came(0, 1 << 20, false, (2 * turn + 1) * took_ns);
+            }
+        };
+        assert_eq!(send(&mut bulk, &mut ways, 2, &mut told), [0, 1, 1]);
+        carry(&mut told, 8, 10_000_000);
+        // What is sent before the change is seen is less than two turns.
+        assert_eq!(send(&mut bulk, &mut ways, 200, &mut told), [0, 199, 0]);
+        assert!(!bulk.may_need(3, &told) && bulk.winner() == Some(1));
+        ways[0].usable = true;
+        bulk.widened(&mut ways, &mut told);
+        assert_eq!(send(&mut bulk, &mut ways, 10, &mut told), [10, 0, 0]);
+        // All flows at once are tried beside it.
+        ways.push(Fake { rail: 1, slow_ns: 2000, usable: true, spread: true, meter: Meter::default() });
+        bulk.spread(3, &mut ways);
+        assert_eq!(send(&mut bulk, &mut ways, 60, &mut told), [0, 0, 0, 60]);
+        // It is fast again: all are tried.
+        carry(&mut told, 1, 1_000_000);
+        send(&mut bulk, &mut ways, 40, &mut told);
+        let peaks: Vec<u32> = ways.iter().map(|way| way.meter.peak()).collect();
+        assert!(peaks.iter().all(|&peak| peak > 0), "{peaks:?}");
+        assert_eq!((bulk.may_need(4, &told), bulk.winner(), bulk.turns), (true, Some(3), 0), "{peaks:?}");
+    }
+
     #[test]
     fn without_any_way_there_is_no_choice() {
-        let (mut bulk, mut ways) = (Bulk::new(Cable { ours: 0, theirs: 0 }), ways(&[100]));
+        let (mut bulk, mut ways, mut told) = (bulk(), ways(&[100]), survey());
         ways[0].usable = false;
-        bulk.look(&mut ways);
-        bulk.sent(1, &mut ways);
+        bulk.look(&mut ways, &mut told);
+        bulk.sent(1, &mut ways, &mut told);
         assert_eq!((bulk.way(), bulk.winner()), (None, None));
     }
 }

@@ -18,6 +18,7 @@ use crate::record::{RECORD, Record};
 use crate::room::Room;
 use crate::seq::{Seq, WINDOW};
 use crate::strand::{Hello, Rail, Route, Strand};
+use crate::survey::Survey;
 use std::io::IoSlice;
 use ways::{Load, RUN};
 
@@ -42,6 +43,7 @@ pub struct Shared {
     pub rooms: Box<[Room]>,
     /// What each of our rails is.
     pub rails: Box<[Rail]>,
+    pub survey: Survey,
     pub counts: Counts,
 }
 
@@ -78,6 +80,9 @@ pub struct Connection {
     reassembly: Reassembly,
     /// We have said STOP.
     stopping: bool,
+    /// Until then `transmit` has nothing to do, unless something is sent or comes before (`wake`): a poll must not cost a look at each path,
+    /// of which two hosts with several NICs have dozens.
+    rests_until_ns: u64,
 }
 
 impl Shared {
@@ -108,6 +113,7 @@ impl Connection {
             next: Seq(0),
             reassembly: Reassembly::new(peer),
             stopping: false,
+            rests_until_ns: 0,
         }
     }
 
@@ -119,7 +125,7 @@ impl Connection {
         // Most hosts have one NIC and few ways over it; there may be very many peers.
         if self.bulk.iter().all(|bulk| bulk.cable != strand.cable()) {
             self.bulk.reserve_exact(1);
-            self.bulk.push(Bulk::new(strand.cable()));
+            self.bulk.push(Bulk::new(self.peer, strand.cable()));
         }
         self.has_flows |= strand.is_further();
         self.strands.reserve_exact(1);
@@ -150,7 +156,12 @@ impl Connection {
 
     /// There is something to send, to acknowledge or to wait for.
     pub fn is_active(&self) -> bool {
-        !self.waiting.is_empty() || self.stopping || self.deadline_ns().is_some()
+        self.rests_until_ns != u64::MAX
+    }
+
+    /// Something was sent, or has come.
+    pub fn wake(&mut self) {
+        self.rests_until_ns = 0;
     }
 
     /// Nothing of ours is left to be sent or acknowledged.
@@ -187,7 +198,14 @@ impl Connection {
     }
 
     /// A HELLO or WELCOME for this path came, `len` bytes long.
-    pub fn handle_hello(&mut self, at: usize, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
+    pub fn handle_hello(
+        &mut self,
+        survey: &mut Survey,
+        at: usize,
+        hello: &Hello,
+        kind: Kind,
+        len: usize,
+    ) -> Result<(), Dropped> {
         let is_first = self.strands.iter().all(|strand| strand.path().is_none());
         let strand = &mut self.strands[at];
         let was = strand.path().is_some();
@@ -203,7 +221,7 @@ impl Connection {
                 if is_spread {
                     bulk.spread(at, &mut self.strands);
                 } else if !is_further {
-                    bulk.widened(&mut self.strands);
+                    bulk.widened(&mut self.strands, survey);
                 }
             }
         }
@@ -302,6 +320,8 @@ impl Connection {
             let moves = |strand: &Strand| strand.path().is_some_and(|path| path.under_way() > 0);
             let more = moves(&self.strands[at]);
             self.strands[at].meter_mut().came(bytes, more, now_ns);
+            let more = shared.sending.left() < shared.sending.slots();
+            shared.survey.pace.came(self.peer, bytes, more, now_ns);
             if let Some(spread) = self.spread_of(at) {
                 let more = self.beside(at).any(moves);
                 self.strands[spread].meter_mut().came(bytes, more, now_ns);
@@ -309,14 +329,25 @@ impl Connection {
         }
     }
 
-    /// Sends what may be sent now: HELLOs, questions, fragments, acknowledgements.
+    /// Sends what may be sent now, if there may be anything.
+    #[inline]
     pub fn transmit(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
+        if now_ns < self.rests_until_ns {
+            return;
+        }
+        self.transmit_all(shared, now_ns, wire);
+        let waits = self.stopping || !self.waiting.is_empty();
+        self.rests_until_ns = if waits { 0 } else { self.deadline_ns().unwrap_or(u64::MAX) };
+    }
+
+    /// HELLOs, questions, fragments, acknowledgements.
+    fn transmit_all(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
         if self.stopping && self.reassembly.has_room_again(&shared.holding) {
             mark(Mark::GoSaid);
             self.stopping = false;
             self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
         }
-        self.call_reserve();
+        self.call_reserve(&shared.survey);
         let in_use = self.slots > 0;
         for at in 0..self.strands.len() {
             if let Some(len) = self.strands[at].poll_hello(now_ns, in_use) {
@@ -415,7 +446,7 @@ impl Connection {
         let len = shared.sending.frame(first).len();
         let load = self.waiting_load(&shared.sending);
         if load == Load::Long {
-            self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
+            self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands, &mut shared.survey));
         }
         let Some(longest) = self.paths().map(|(_, strand, _)| strand.frame()).max() else { return false };
         if longest < len {
@@ -471,6 +502,7 @@ impl Connection {
         }
         if taken > 0 {
             strand.meter_mut().sent(bytes, now_ns);
+            shared.survey.pace.sent(now_ns);
             if load == Load::Long && strand.is_further() {
                 mark(Mark::FlowsUsed);
             }
@@ -484,7 +516,7 @@ impl Connection {
             if let Some(taker) = taker {
                 let (is_of_other, bulk) = (self.was_cut_for_other(at, len), &mut self.bulk[taker]);
                 let sent = if is_of_other { Bulk::sent_of_other } else { Bulk::sent };
-                sent(bulk, bytes, &mut self.strands);
+                sent(bulk, bytes, &mut self.strands, &mut shared.survey);
             }
         }
         shared.counts.frames += taken as u64;
@@ -544,6 +576,7 @@ impl Connection {
 
     /// Acknowledgements that are owed are due.
     pub fn acknowledge(&mut self) {
+        self.wake();
         self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::acknowledge);
     }
 

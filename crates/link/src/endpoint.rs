@@ -16,6 +16,7 @@ use crate::record::{FRAGMENTS, RECORD};
 use crate::room::Room;
 use crate::seq::Seq;
 use crate::strand::{Far, HELLO, Hello, Rail, Route, Strand};
+use crate::survey::Survey;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
@@ -97,6 +98,7 @@ impl Endpoint {
             sending: Pool::new(sending, frame_max),
             holding: Holding::new(holding, frame_max - HEADER),
             rooms: vec![Room::new(0); rails.len()].into_boxed_slice(),
+            survey: Survey::new(&rails),
             rails: rails.into_boxed_slice(),
             counts: Counts::default(),
         };
@@ -149,13 +151,13 @@ impl Endpoint {
     /// The way by which bulk to a peer goes best, if there is one alone and what it takes comes in the end (TCP); none while others
     /// are tried. Bytes that go there past link are to be told (`count_direct`).
     pub fn direct(&mut self, peer: u32) -> Option<Route> {
-        self.peers[peer as usize].as_mut()?.direct()
+        self.peers[peer as usize].as_mut()?.direct(&mut self.shared.survey)
     }
 
     /// So many bytes of bulk went by that way.
     pub fn count_direct(&mut self, peer: u32, bytes: usize) {
         if let Some(connection) = &mut self.peers[peer as usize] {
-            connection.count_direct(bytes);
+            connection.count_direct(&mut self.shared.survey, bytes);
         }
     }
 
@@ -194,6 +196,7 @@ impl Endpoint {
     }
 
     fn activate(&mut self, peer: u32) {
+        self.peers[peer as usize].as_deref_mut().expect("it was opened").wake();
         if !self.active.contains(&peer) {
             self.active.push(peer);
         }
@@ -297,7 +300,7 @@ impl Endpoint {
         }
         let connection = self.peers[peer as usize].as_mut().expect("it was opened");
         let at = connection.strand(route).expect("it was opened");
-        connection.handle_hello(at, &hello, head.kind, len)?;
+        connection.handle_hello(&mut self.shared.survey, at, &hello, head.kind, len)?;
         self.activate(peer);
         Ok(())
     }

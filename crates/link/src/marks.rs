@@ -90,6 +90,8 @@ marks! {
     WaitedForQuicker = "bulk waited for the quickest way, which was full, since by another it would come later";
     TookSlower = "bulk took a slower way, since the quickest was full and would be for longer";
     BulkTried = "the ways over a NIC were tried with bulk";
+    WayGuessed = "a peer was sent bulk by the way that won with another one";
+    GuessAwaited = "a peer was sent bulk by some way while those to another one were tried";
     FlowsCalled = "further flows of a port were opened, since one may be held by the network";
     FlowsTried = "all flows of a port were tried beside the ways that were measured before";
     FlowsUsed = "a further flow of a port took bulk";

@@ -352,6 +352,14 @@ impl Strand {
 }
 
 impl Way for Strand {
+    fn rail(&self) -> u8 {
+        self.route.ours
+    }
+
+    fn is_for_bulk(&self) -> bool {
+        self.rail.grade >= Grade::Bulk
+    }
+
     fn is_usable(&self, cable: Cable) -> bool {
         let answers = match self.route.flow {
             0 => self.answers(),

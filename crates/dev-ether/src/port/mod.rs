@@ -74,7 +74,8 @@ pub trait FramePort: Send {
     /// to nothing when nothing has come: a load (packet; by XDP one for each queue, and a lock) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
-    /// How often it is asked while it has nothing: at one turn of so many (a power of two), beside cheaper ports.
+    /// How often it is asked while it has nothing: at one turn of so many (a power of two, TURNS_MAX at most),
+    /// beside cheaper ports.
     fn turns(&self) -> u32 {
         1
     }
@@ -107,6 +108,9 @@ pub struct Missed {
 
 /// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.
 const SYSTEM_CALL_TURNS: u32 = 8;
+
+/// A port has no more turns than this (`FramePort::turns`): a TCP port that nobody uses.
+pub const TURNS_MAX: u32 = 256;
 
 /// Why a frame was not sent. It left nothing behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

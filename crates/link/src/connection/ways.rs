@@ -11,6 +11,7 @@ use crate::planted::{Bug, planted};
 use crate::pool::Pool;
 use crate::strand::{Far, Grade, Rail, Route, Strand};
 use crate::stripe::{self, SLICE_NS};
+use crate::survey::Survey;
 
 /// Frames that are handed to a wire at once, at most: what UDP's segmentation offload takes (64) and more.
 pub(super) const RUN: usize = 64;
@@ -144,9 +145,9 @@ impl Connection {
     }
 
     /// See `Endpoint::direct`.
-    pub fn direct(&mut self) -> Option<Route> {
+    pub fn direct(&mut self, survey: &mut Survey) -> Option<Route> {
         self.look_at_flows();
-        self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands));
+        self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands, survey));
         let mut ways = self.bulk.iter().filter_map(|bulk| Some((bulk, bulk.way()?)));
         let (bulk, way) = ways.next()?;
         let strand = &self.strands[way];
@@ -154,9 +155,9 @@ impl Connection {
         (is_best && ways.next().is_none()).then_some(strand.route)
     }
 
-    pub fn count_direct(&mut self, bytes: usize) {
+    pub fn count_direct(&mut self, survey: &mut Survey, bytes: usize) {
         let taker = self.bulk.iter_mut().find(|bulk| bulk.way().is_some());
-        taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands));
+        taker.into_iter().for_each(|taker| taker.sent(bytes, &mut self.strands, survey));
     }
 
     pub(super) fn waiting_load(&self, sending: &Pool) -> Load {
@@ -239,11 +240,11 @@ impl Connection {
     }
 
     /// Opens the paths that were kept in reserve, where they are needed.
-    pub(super) fn call_reserve(&mut self) {
+    pub(super) fn call_reserve(&mut self, survey: &Survey) {
         for at in 0..self.strands.len() {
             if self.strands[at].is_reserved()
                 && let Some(why) = self.calls(&self.strands[at].rail)
-                && (why != Mark::CalledForBulk || self.belongs(at))
+                && (why != Mark::CalledForBulk || self.belongs(at) && self.may_need(at, survey))
             {
                 mark(why);
                 self.strands[at].call();
@@ -257,6 +258,12 @@ impl Connection {
         let cable = self.strands[at].cable();
         let from_nic = || self.strands.iter().filter(|strand| strand.rail.nic == cable.ours && strand.answers());
         from_nic().next().is_none() || from_nic().any(|strand| strand.cable() == cable)
+    }
+
+    /// Whether bulk would be tried by path `at`, or go by it, if it were open.
+    fn may_need(&self, at: usize, survey: &Survey) -> bool {
+        let strand = &self.strands[at];
+        self.bulk.iter().any(|bulk| bulk.cable == strand.cable() && bulk.may_need(strand.route.ours, survey))
     }
 
     /// Why paths of a rail are needed, if they are.

@@ -32,7 +32,7 @@ const SCRATCH_BYTES: usize = 64 << 10;
 /// Callers that have not said the pass yet; of more, the one that waits longest goes.
 const STRANGERS_MAX: usize = 64;
 /// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
-const UNUSED_TURNS: u32 = 256;
+const UNUSED_TURNS: u32 = super::TURNS_MAX;
 const LISTENER: u64 = 0;
 
 /// What a caller says first: derived from the job's secret, and never part of what `link` computes with it.
