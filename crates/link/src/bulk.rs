@@ -137,8 +137,9 @@ pub struct Cable {
 
 /// What the choice must know of a way.
 pub trait Way {
-    /// Our port.
+    /// Our port, and the NICs between which it leads.
     fn rail(&self) -> u8;
+    fn cable(&self) -> Cable;
     /// It was made for bulk.
     fn is_for_bulk(&self) -> bool;
     /// It may carry bulk now: it is open, answers, and leads over these NICs.
@@ -167,8 +168,11 @@ pub struct Bulk {
     /// Who won last, and when all are tried again.
     winner: Option<u8>,
     again: u64,
-    /// The network is so slow that of all single ways the first is taken, the one for single frames (`pace`).
+    /// The network is so slow that of all single ways the first is taken, the one for single frames (`pace`): not where several NICs lead to
+    /// the peer, by all of which together raw frames cost as many times more (three ports of 500 Mbit/s: 997, not 1157).
     is_slow: bool,
+    /// It was slow when that was decided.
+    was_slow: bool,
     /// Bytes that were sent before the first trial.
     untried: u64,
     /// The best way carries no more than a network may give one flow, which was not looked at yet.
@@ -189,6 +193,7 @@ impl Bulk {
             winner: None,
             again: AGAIN_BYTES,
             is_slow: false,
+            was_slow: false,
             untried: 0,
             wants_flows: false,
             is_guess_by_flows: false,
@@ -227,7 +232,7 @@ impl Bulk {
         let told = survey.precedent(self.cable);
         let is_guessed = told.won().is_some_and(|won| won.rail != rail) && self.untried < AGAIN_BYTES;
         let waits = told.won().is_none() && told.is_awaited(self.peer) && self.untried < WAIT_BYTES;
-        !survey.pace.is_slow() && (self.winner.is_some() || self.is_tried() || !is_guessed && !waits)
+        !self.is_slow && (self.winner.is_some() || self.is_tried() || !is_guessed && !waits)
     }
 
     /// Looks whether the way is still usable, before bulk is sent.
@@ -241,6 +246,13 @@ impl Bulk {
     pub fn widened<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         self.again = AGAIN_BYTES;
         self.begin(ways, survey);
+    }
+
+    /// A way between two other NICs is there.
+    pub fn joined<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
+        if self.is_slow {
+            self.begin(ways, survey);
+        }
     }
 
     /// Way `new` is all flows of another one, and is there: it alone is tried, and measured by what the others did in their trial.
@@ -272,7 +284,7 @@ impl Bulk {
     pub fn sent<W: Way>(&mut self, bytes: usize, ways: &mut [W], survey: &mut Survey) {
         let Some(way) = self.way() else { return };
         self.left = self.left.saturating_sub(bytes as u64);
-        if self.is_slow != survey.pace.is_slow() {
+        if self.was_slow != survey.pace.is_slow() {
             return self.begin(ways, survey);
         }
         if self.turns == 0 {
@@ -335,7 +347,9 @@ impl Bulk {
     }
 
     fn begin<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
-        self.is_slow = survey.pace.is_slow();
+        self.was_slow = survey.pace.is_slow();
+        let is_other = |way: &W| way.cable() != self.cable && way.is_usable(way.cable());
+        self.is_slow = self.was_slow && !ways.iter().any(is_other);
         if self.guess(ways, survey) {
             return;
         }
@@ -434,6 +448,7 @@ mod tests {
     /// A way that needs so many nanoseconds for a kilobyte.
     struct Fake {
         rail: u8,
+        cable: Cable,
         slow_ns: u64,
         usable: bool,
         spread: bool,
@@ -444,11 +459,14 @@ mod tests {
         fn rail(&self) -> u8 {
             self.rail
         }
+        fn cable(&self) -> Cable {
+            self.cable
+        }
         fn is_for_bulk(&self) -> bool {
             self.rail == 1
         }
-        fn is_usable(&self, _: Cable) -> bool {
-            self.usable
+        fn is_usable(&self, cable: Cable) -> bool {
+            self.usable && self.cable == cable
         }
         fn is_spread(&self) -> bool {
             self.spread
@@ -465,8 +483,14 @@ mod tests {
     }
 
     fn ways(slow_ns: &[u64]) -> Vec<Fake> {
-        let fake =
-            |(rail, &slow_ns)| Fake { rail: rail as u8, slow_ns, usable: true, spread: false, meter: Meter::default() };
+        let fake = |(rail, &slow_ns)| Fake {
+            rail: rail as u8,
+            cable: CABLE,
+            slow_ns,
+            usable: true,
+            spread: false,
+            meter: Meter::default(),
+        };
         slow_ns.iter().enumerate().map(fake).collect()
     }
 
@@ -607,7 +631,8 @@ mod tests {
     /// P39
     #[test]
     fn all_flows_at_once_are_tried_alone_and_taken_if_they_carry_clearly_more() {
-        let new = |slow_ns| Fake { rail: 0, slow_ns, usable: true, spread: true, meter: Meter::default() };
+        let new =
+            |slow_ns| Fake { rail: 0, cable: CABLE, slow_ns, usable: true, spread: true, meter: Meter::default() };
         for (slow_ns, winner) in [(2000, 0), (1400, 0), (1100, 2), (500, 2)] {
             let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[2000, 3000]), 0);
             send(&mut bulk, &mut ways, 8 << 10, &mut now_ns);
@@ -741,7 +766,7 @@ mod tests {
         let (mut second, mut ways) = (other(), ways(&[2000, 3000]));
         send_beside(&mut second, &mut ways, 1 << 10, &mut now_ns, &mut told);
         assert_eq!((second.way(), second.wants_flows()), (Some(0), true));
-        ways.push(Fake { rail: 0, slow_ns: 500, usable: true, spread: true, meter: Meter::default() });
+        ways.push(Fake { rail: 0, cable: CABLE, slow_ns: 500, usable: true, spread: true, meter: Meter::default() });
         second.spread(2, &mut ways);
         send_beside(&mut second, &mut ways, 16 << 10, &mut now_ns, &mut told);
         assert_eq!(second.winner(), Some(2));
@@ -769,8 +794,18 @@ mod tests {
         ways[0].usable = true;
         bulk.widened(&mut ways, &mut told);
         assert_eq!(send(&mut bulk, &mut ways, 10, &mut told), [10, 0, 0]);
+        // Nor is it so where another NIC leads there too.
+        let cable = Cable { ours: 0, theirs: 1 };
+        ways.push(Fake { rail: 0, cable, slow_ns: 5000, usable: true, spread: false, meter: Meter::default() });
+        bulk.joined(&mut ways, &mut told);
+        // A glance at the first is enough.
+        assert_eq!(send(&mut bulk, &mut ways, 3, &mut told), [0, 1, 1, 0]);
+        assert!(bulk.may_need(3, &told));
+        ways.pop();
+        bulk.begin(&mut ways, &mut told);
+        assert_eq!(send(&mut bulk, &mut ways, 10, &mut told), [10, 0, 0]);
         // All flows at once are tried beside it.
-        ways.push(Fake { rail: 1, slow_ns: 2000, usable: true, spread: true, meter: Meter::default() });
+        ways.push(Fake { rail: 1, cable: CABLE, slow_ns: 2000, usable: true, spread: true, meter: Meter::default() });
         bulk.spread(3, &mut ways);
         assert_eq!(send(&mut bulk, &mut ways, 60, &mut told), [0, 0, 0, 60]);
         // It is fast again: all are tried.

@@ -217,8 +217,10 @@ impl Connection {
             self.look_at_flows();
             let strand = &self.strands[at];
             let (cable, is_further, is_spread) = (strand.cable(), strand.is_further(), strand.is_spread());
-            for bulk in self.bulk.iter_mut().filter(|bulk| bulk.cable == cable) {
-                if is_spread {
+            for bulk in &mut self.bulk {
+                if bulk.cable != cable {
+                    bulk.joined(&mut self.strands, survey);
+                } else if is_spread {
                     bulk.spread(at, &mut self.strands);
                 } else if !is_further {
                     bulk.widened(&mut self.strands, survey);

@@ -356,6 +356,10 @@ impl Way for Strand {
         self.route.ours
     }
 
+    fn cable(&self) -> Cable {
+        self.cable()
+    }
+
     fn is_for_bulk(&self) -> bool {
         self.rail.grade >= Grade::Bulk
     }
