@@ -317,15 +317,14 @@ impl Bulk {
 
     /// The best way of the turns until now.
     fn best<W: Way>(&self, ways: &[W]) -> Option<usize> {
-        let usable = || (0..ways.len()).filter(|&way| ways[way].is_usable(self.cable));
-        let single = || self.singles(ways);
-        let last = single().next_back();
+        let last = self.singles(ways).next_back();
         let for_bulk = |way: usize| {
             let peak = ways[way].meter().peak();
             if Some(way) == last { peak.saturating_add(peak / FOR_BULK_PART) } else { peak }
         };
-        let one = single().max_by_key(|&way| for_bulk(way));
-        let all = usable().filter(|&way| ways[way].is_spread()).max_by_key(|&way| worth(&ways[way]));
+        let one = self.singles(ways).max_by_key(|&way| for_bulk(way));
+        let flows = (0..ways.len()).filter(|&way| is_flows(&ways[way], self.cable));
+        let all = flows.max_by_key(|&way| worth(&ways[way]));
         let more = |all: &usize| one.is_none_or(|one| worth(&ways[*all]) > worth(&ways[one]));
         all.filter(more).or(one)
     }
@@ -341,13 +340,19 @@ impl Bulk {
     fn or_winner<W: Way>(&self, best: usize, ways: &[W]) -> usize {
         let peak = |way: usize| worth(&ways[way]);
         let is_as_good = |&winner: &usize| {
-            ways[winner].is_usable(self.cable) && peak(winner) + peak(winner) / FOR_WINNER_PART >= peak(best)
+            let is_there = self.singles(ways).any(|way| way == winner) || is_flows(&ways[winner], self.cable);
+            is_there && peak(winner) + peak(winner) / FOR_WINNER_PART >= peak(best)
         };
         self.winner().filter(is_as_good).unwrap_or(best)
     }
 
     fn begin<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         self.was_slow = survey.pace.is_slow();
+        // Most pairs of NICs lead nowhere: nobody is to wait for what is found there.
+        if ways.iter().all(|way| !way.is_usable(self.cable)) {
+            (self.way, self.turns) = (None, 0);
+            return;
+        }
         let is_other = |way: &W| way.cable() != self.cable && way.is_usable(way.cable());
         self.is_slow = self.was_slow && !ways.iter().any(is_other);
         if self.guess(ways, survey) {
@@ -402,8 +407,8 @@ impl Bulk {
     /// those of single frames, of which little is then tried. Whether there is one.
     fn try_before<W: Way>(&mut self, end: usize, ways: &mut [W]) -> bool {
         let may_be_tried = |&way: &usize| !ways[way].is_held_back() && !ways[way].meter().poor;
-        let flows = (0..end).rev().filter(|&way| ways[way].is_usable(self.cable) && ways[way].is_spread());
-        let singles = self.singles(ways).rev().filter(|&way| way < end);
+        let flows = (0..end).filter(|&way| is_flows(&ways[way], self.cable));
+        let singles = self.singles(ways).filter(|&way| way < end);
         let next = flows.chain(singles).filter(may_be_tried).max();
         if let Some(next) = next {
             (self.way, self.left, self.stale) = (Some(next as u8), turn_bytes(&ways[next]), 0);
@@ -421,6 +426,11 @@ impl Bulk {
         let won = best.map(|best| Won { rail: best.rail(), by_flows: best.is_spread() });
         survey.precedent_mut(self.cable).end(self.peer, won);
     }
+}
+
+/// It is all flows at once between two ports, and usable.
+fn is_flows<W: Way>(way: &W, cable: Cable) -> bool {
+    way.is_usable(cable) && way.is_spread()
 }
 
 /// Bytes of one turn of a way.
@@ -725,6 +735,18 @@ mod tests {
         send(&mut second, &mut to_second, 12);
         assert_eq!(second.winner(), Some(1));
         assert_eq!(send(&mut first, &mut to_first, 32), [32, 0, 0], "who was tried keeps its winner");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_pair_of_nics_that_leads_nowhere() {
+        let (mut told, mut now_ns) = (survey(), 0);
+        let (mut nowhere, mut none) = (bulk(), ways(&[50]));
+        none[0].usable = false;
+        nowhere.look(&mut none, &mut told);
+        let (mut second, mut to_second) = (other(), ways(&[50, 100]));
+        send_beside(&mut second, &mut to_second, 1 << 10, &mut now_ns, &mut told);
+        nowhere.look(&mut none, &mut told);
+        assert!(second.is_tried() && !told.precedent(CABLE).is_awaited(1));
     }
 
     #[test]
