@@ -185,6 +185,7 @@ impl Device for EtherDevice {
         // Else the peer would be kept waiting for as long as this rank sleeps.
         state.endpoint.acknowledge();
         state.transmit();
+        state.endpoint.sleep();
         state.ends.look_anew();
         // An interface that goes down leaves one, which would end this sleep and every later one at once.
         state.ends.ports.iter_mut().for_each(|port| port.take_error());

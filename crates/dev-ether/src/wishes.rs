@@ -17,7 +17,7 @@ pub static PORT: Param = Param {
            xdp-udp (both kinds of raw frames, or those of UDP alone, past the kernel's stack, for the first rank of a host; packet and packet-udp \
            for all others), or several of them with commas; \
            empty: packet where that is permitted, packet-udp instead where packet is not answered, udp, and for bulk stream where it \
-           measures better",
+           measures better and the network is no slower than Ethernet of 1 Gbit/s",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: Read::AtStart,

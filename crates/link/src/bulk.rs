@@ -9,6 +9,7 @@
 //! It sends nothing, and reads no clock. Before it: `connection`; after it: `survey`.
 
 use crate::marks::{Mark, mark};
+use crate::strand::Grade;
 use crate::survey::{Survey, Won};
 
 /// What was cut for the way before goes by the next one first: no more than a turn's, or it is all that there is (many short messages).
@@ -56,10 +57,10 @@ pub const LONG_BYTES: u32 = 64 << 10;
 const AGAIN_BYTES: u64 = 64 << 20;
 const AGAIN_BYTES_MAX: u64 = 1 << 40;
 
-/// Bytes that go to a peer by a way that nobody tried, while the ways to another one are tried: a little more than that takes.
-const WAIT_BYTES: u64 = 16 << 20;
+/// Bytes that go to a peer by a way that nobody tried, while the ways to another one are tried: more than three of them take.
+const WAIT_BYTES: u64 = 32 << 20;
 
-const _: () = assert!(3 * TURNS as u64 * TURN_BYTES < WAIT_BYTES && WAIT_BYTES < AGAIN_BYTES);
+const _: () = assert!(3 * TURNS as u64 * (STALE_BYTES as u64 + TURN_BYTES) < WAIT_BYTES && WAIT_BYTES < AGAIN_BYTES);
 const _: () = assert!(2 * GLANCE_BYTES <= TURN_BYTES && 10 * 10 * GLANCE_BYTES <= AGAIN_BYTES);
 const _: () = assert!(AGAIN_BYTES < AGAIN_BYTES_MAX);
 
@@ -140,8 +141,7 @@ pub trait Way {
     /// Our port, and the NICs between which it leads.
     fn rail(&self) -> u8;
     fn cable(&self) -> Cable;
-    /// It was made for bulk.
-    fn is_for_bulk(&self) -> bool;
+    fn grade(&self) -> Grade;
     /// It may carry bulk now: it is open, answers, and leads over these NICs.
     fn is_usable(&self, cable: Cable) -> bool;
     /// It is all flows between two ports at once.
@@ -168,11 +168,9 @@ pub struct Bulk {
     /// Who won last, and when all are tried again.
     winner: Option<u8>,
     again: u64,
-    /// The network is so slow that of all single ways the first is taken, the one for single frames (`pace`): not where several NICs lead to
-    /// the peer, by all of which together raw frames cost as many times more (three ports of 500 Mbit/s: 997, not 1157).
+    /// The network is slow (`pace`): of all single ways that for single frames is taken, if there is one, and if no other NICs lead to the
+    /// peer, by all of which together raw frames cost as many times more (three ports of 500 Mbit/s: 997, not 1157).
     is_slow: bool,
-    /// It was slow when that was decided.
-    was_slow: bool,
     /// Bytes that were sent before the first trial.
     untried: u64,
     /// The best way carries no more than a network may give one flow, which was not looked at yet.
@@ -193,7 +191,6 @@ impl Bulk {
             winner: None,
             again: AGAIN_BYTES,
             is_slow: false,
-            was_slow: false,
             untried: 0,
             wants_flows: false,
             is_guess_by_flows: false,
@@ -229,30 +226,32 @@ impl Bulk {
 
     /// Whether our port `rail` would be tried or taken now, if it were open.
     pub fn may_need(&self, rail: u8, survey: &Survey) -> bool {
-        let told = survey.precedent(self.cable);
+        let told = survey.nic(self.cable);
         let is_guessed = told.won().is_some_and(|won| won.rail != rail) && self.untried < AGAIN_BYTES;
         let waits = told.won().is_none() && told.is_awaited(self.peer) && self.untried < WAIT_BYTES;
         !self.is_slow && (self.winner.is_some() || self.is_tried() || !is_guessed && !waits)
     }
 
-    /// Looks whether the way is still usable, before bulk is sent.
+    /// Looks whether the way is still usable and the network as slow as it was, before bulk is sent.
     pub fn look<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
-        if self.way().is_none_or(|way| !ways[way].is_usable(self.cable)) {
+        let is_usable = self.way().is_some_and(|way| ways[way].is_usable(self.cable));
+        if !is_usable || self.is_slow != self.is_slow_now(ways, survey) {
             self.begin(ways, survey);
         }
+    }
+
+    fn is_slow_now<W: Way>(&self, ways: &[W], survey: &Survey) -> bool {
+        let is_other = |way: &W| way.cable() != self.cable && way.is_usable(way.cable());
+        let is_raw = |&way: &usize| ways[way].grade() < Grade::Bulk;
+        survey.nic(self.cable).pace.is_slow()
+            && self.quickest(ways).is_some_and(|way| is_raw(&way))
+            && !ways.iter().any(is_other)
     }
 
     /// Another way is there: it is tried too.
     pub fn widened<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         self.again = AGAIN_BYTES;
         self.begin(ways, survey);
-    }
-
-    /// A way between two other NICs is there.
-    pub fn joined<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
-        if self.is_slow {
-            self.begin(ways, survey);
-        }
     }
 
     /// Way `new` is all flows of another one, and is there: it alone is tried, and measured by what the others did in their trial.
@@ -284,9 +283,6 @@ impl Bulk {
     pub fn sent<W: Way>(&mut self, bytes: usize, ways: &mut [W], survey: &mut Survey) {
         let Some(way) = self.way() else { return };
         self.left = self.left.saturating_sub(bytes as u64);
-        if self.was_slow != survey.pace.is_slow() {
-            return self.begin(ways, survey);
-        }
         if self.turns == 0 {
             self.untried = self.untried.saturating_add(bytes as u64);
             if self.left == 0 {
@@ -331,9 +327,15 @@ impl Bulk {
 
     /// The usable ways of one flow that may carry bulk.
     fn singles<W: Way>(&self, ways: &[W]) -> impl DoubleEndedIterator<Item = usize> {
-        let is_single = |&way: &usize| ways[way].is_usable(self.cable) && !ways[way].is_spread();
-        let end = if self.is_slow { (0..ways.len()).find(is_single).map_or(0, |first| first + 1) } else { ways.len() };
-        (0..end).filter(is_single)
+        let only = if self.is_slow { self.quickest(ways) } else { None };
+        let is_single = move |&way: &usize| is_single(&ways[way], self.cable) && only.is_none_or(|only| only == way);
+        (0..ways.len()).filter(is_single)
+    }
+
+    /// The usable way for single frames.
+    fn quickest<W: Way>(&self, ways: &[W]) -> Option<usize> {
+        let singles = (0..ways.len()).filter(|&way| is_single(&ways[way], self.cable));
+        singles.min_by_key(|&way| (ways[way].grade(), ways[way].rail()))
     }
 
     /// The best way, or who won last if that is about as good.
@@ -347,18 +349,16 @@ impl Bulk {
     }
 
     fn begin<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
-        self.was_slow = survey.pace.is_slow();
         // Most pairs of NICs lead nowhere: nobody is to wait for what is found there.
         if ways.iter().all(|way| !way.is_usable(self.cable)) {
             (self.way, self.turns) = (None, 0);
             return;
         }
-        let is_other = |way: &W| way.cable() != self.cable && way.is_usable(way.cable());
-        self.is_slow = self.was_slow && !ways.iter().any(is_other);
+        self.is_slow = self.is_slow_now(ways, survey);
         if self.guess(ways, survey) {
             return;
         }
-        survey.precedent_mut(self.cable).begin(self.peer);
+        survey.nic_mut(self.cable).begin(self.peer);
         (self.way, self.turns) = (None, TURNS);
         ways.iter_mut().filter(|way| way.is_usable(self.cable)).for_each(|way| way.meter_mut().begin_trial());
         if self.try_before(ways.len(), ways) {
@@ -367,30 +367,39 @@ impl Bulk {
     }
 
     /// Before the first trial: takes the way that won with another peer, or any one while there the ways are tried. Whether there is one.
-    fn guess<W: Way>(&mut self, ways: &[W], survey: &Survey) -> bool {
-        let told = survey.precedent(self.cable);
+    fn guess<W: Way>(&mut self, ways: &mut [W], survey: &Survey) -> bool {
+        let told = survey.nic(self.cable);
         if self.winner.is_some() {
             return false;
         }
-        let won = told.won().filter(|_| self.untried < AGAIN_BYTES);
+        // Those who all took it at about the same time are tried one after the other.
+        let is_early = self.untried < AGAIN_BYTES;
+        let waits = told.is_awaited(self.peer) && self.untried < AGAIN_BYTES + WAIT_BYTES;
+        let won = told.won().filter(|_| is_early || waits);
         let of = |won: &Won| self.singles(ways).find(|&way| self.is_slow || ways[way].rail() == won.rail);
         let way = won.as_ref().and_then(of);
         if let (Some(won), Some(way)) = (won, way) {
             mark(Mark::WayGuessed);
-            self.is_guess_by_flows = won.by_flows && !survey.pace.is_shared();
+            self.is_guess_by_flows = won.by_flows && !told.pace.is_shared();
             self.wants_flows = self.is_guess_by_flows;
-            (self.way, self.left, self.turns) = (Some(way as u8), AGAIN_BYTES, 0);
+            let left = if is_early { AGAIN_BYTES } else { TURN_BYTES };
+            (self.way, self.left, self.turns) = (Some(way as u8), left, 0);
+            if let Some(flows) = (0..ways.len()).find(|&way| is_flows(&ways[way], self.cable) && self.is_guess_by_flows)
+            {
+                self.spread(flows, ways);
+            }
             return true;
         }
         // A path that won elsewhere may be opened here yet.
         let waits = (told.won().is_some() || told.is_awaited(self.peer)) && self.untried < WAIT_BYTES;
-        let any = || self.singles(ways).find(|&way| ways[way].is_for_bulk()).or_else(|| self.singles(ways).next());
-        if waits && let Some(way) = any() {
+        let any =
+            || self.singles(ways).find(|&way| ways[way].grade() >= Grade::Bulk).or_else(|| self.singles(ways).next());
+        let way = if waits { any() } else { None };
+        if let Some(way) = way {
             mark(Mark::GuessAwaited);
             (self.way, self.left, self.turns) = (Some(way as u8), TURN_BYTES, 0);
-            return true;
         }
-        false
+        way.is_some()
     }
 
     /// The turn of way `last` is over.
@@ -422,10 +431,16 @@ impl Bulk {
         self.again = if self.winner == best { (self.again * 2).min(AGAIN_BYTES_MAX) } else { AGAIN_BYTES };
         (self.winner, self.way, self.left, self.turns) = (best, best, self.again, 0);
         let best = best.map(|best| &ways[usize::from(best)]);
-        self.wants_flows = best.is_some_and(|best| best.meter().may_be_held()) && !survey.pace.is_shared();
+        self.wants_flows =
+            best.is_some_and(|best| best.meter().may_be_held()) && !survey.nic(self.cable).pace.is_shared();
         let won = best.map(|best| Won { rail: best.rail(), by_flows: best.is_spread() });
-        survey.precedent_mut(self.cable).end(self.peer, won);
+        survey.nic_mut(self.cable).end(self.peer, won);
     }
+}
+
+/// It is one flow, and usable.
+fn is_single<W: Way>(way: &W, cable: Cable) -> bool {
+    way.is_usable(cable) && !way.is_spread()
 }
 
 /// It is all flows at once between two ports, and usable.
@@ -447,6 +462,7 @@ fn worth<W: Way>(way: &W) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pace::Arrival;
     use crate::strand::Rail;
 
     const CABLE: Cable = Cable { ours: 0, theirs: 0 };
@@ -472,8 +488,8 @@ mod tests {
         fn cable(&self) -> Cable {
             self.cable
         }
-        fn is_for_bulk(&self) -> bool {
-            self.rail == 1
+        fn grade(&self) -> Grade {
+            [Grade::Quick, Grade::Bulk, Grade::BulkAlone][usize::from(self.rail.min(2))]
         }
         fn is_usable(&self, cable: Cable) -> bool {
             self.usable && self.cable == cable
@@ -746,7 +762,7 @@ mod tests {
         let (mut second, mut to_second) = (other(), ways(&[50, 100]));
         send_beside(&mut second, &mut to_second, 1 << 10, &mut now_ns, &mut told);
         nowhere.look(&mut none, &mut told);
-        assert!(second.is_tried() && !told.precedent(CABLE).is_awaited(1));
+        assert!(second.is_tried() && !told.nic(CABLE).is_awaited(1));
     }
 
     #[test]
@@ -760,7 +776,7 @@ mod tests {
                 send_beside(bulk, ways, mib << 10, &mut now_ns, &mut told).iter().map(|by| by >> 10).collect::<Vec<_>>()
             };
             send(&mut first, &mut to_first, if is_over { 12 } else { 1 });
-            assert_eq!(send(&mut second, &mut to_second, 16), [0, 16, 0]);
+            assert_eq!(send(&mut second, &mut to_second, 32), [0, 32, 0]);
             send(&mut second, &mut to_second, 12);
             assert_eq!(second.winner(), Some(2));
         }
@@ -784,7 +800,7 @@ mod tests {
     #[test]
     fn flows_that_won_with_one_peer_are_asked_for_and_taken_with_others() {
         let (mut told, mut now_ns) = (survey(), 0);
-        told.precedent_mut(CABLE).end(0, Some(Won { rail: 0, by_flows: true }));
+        told.nic_mut(CABLE).end(0, Some(Won { rail: 0, by_flows: true }));
         let (mut second, mut ways) = (other(), ways(&[2000, 3000]));
         send_beside(&mut second, &mut ways, 1 << 10, &mut now_ns, &mut told);
         assert_eq!((second.way(), second.wants_flows()), (Some(0), true));
@@ -794,48 +810,82 @@ mod tests {
         assert_eq!(second.winner(), Some(2));
     }
 
+    /// So much came over the NIC, in so long.
+    fn carry(told: &mut Survey, mib: u64, took_ns: u64) {
+        let arrival = Arrival { peer: 0, bytes: 1 << 20, was_full: true, more: false };
+        let pace = &mut told.nic_mut(CABLE).pace;
+        for turn in 0..4 * mib {
+            pace.sent(2 * turn * took_ns);
+            pace.came(arrival, (2 * turn + 1) * took_ns);
+        }
+    }
+
     #[test]
-    fn on_a_slow_network_the_first_way_is_taken_and_none_is_needed() {
+    fn on_a_slow_network_raw_frames_are_taken_and_nothing_else_is_needed() {
         let (mut told, mut now_ns) = (survey(), 0);
         let (mut bulk, mut ways) = (bulk(), ways(&[20_000, 10_000, 5_000]));
-        ways[0].usable = false;
         let mut send = |bulk: &mut Bulk, ways: &mut [Fake], mib: usize, told: &mut Survey| {
             send_beside(bulk, ways, mib << 10, &mut now_ns, told).iter().map(|by| by >> 10).collect::<Vec<_>>()
         };
-        let carry = |told: &mut Survey, mib: u64, took_ns: u64| {
-            for turn in 0..mib {
-                told.pace.sent(2 * turn * took_ns);
-                told.pace.came(0, 1 << 20, false, (2 * turn + 1) * took_ns);
-            }
-        };
         assert_eq!(send(&mut bulk, &mut ways, 2, &mut told), [0, 1, 1]);
         carry(&mut told, 8, 10_000_000);
-        // What is sent before the change is seen is less than two turns.
-        assert_eq!(send(&mut bulk, &mut ways, 200, &mut told), [0, 199, 0]);
-        assert!(!bulk.may_need(3, &told) && bulk.winner() == Some(1));
+        // Without a way for single frames all are tried as ever.
+        ways[0].usable = false;
+        send(&mut bulk, &mut ways, 20, &mut told);
+        assert_eq!(bulk.winner(), Some(2));
+        // Whatever won before, and wherever they stand.
         ways[0].usable = true;
-        bulk.widened(&mut ways, &mut told);
-        assert_eq!(send(&mut bulk, &mut ways, 10, &mut told), [10, 0, 0]);
-        // Nor is it so where another NIC leads there too.
+        ways.swap(0, 1);
+        assert_eq!(send(&mut bulk, &mut ways, 70, &mut told), [0, 70, 0]);
+        assert!(!bulk.may_need(3, &told) && bulk.winner() == Some(1));
+        // Not where another NIC leads there too.
         let cable = Cable { ours: 0, theirs: 1 };
         ways.push(Fake { rail: 0, cable, slow_ns: 5000, usable: true, spread: false, meter: Meter::default() });
-        bulk.joined(&mut ways, &mut told);
-        // A glance at the first is enough.
-        assert_eq!(send(&mut bulk, &mut ways, 3, &mut told), [0, 1, 1, 0]);
-        assert!(bulk.may_need(3, &told));
-        ways.pop();
-        bulk.begin(&mut ways, &mut told);
-        assert_eq!(send(&mut bulk, &mut ways, 10, &mut told), [10, 0, 0]);
+        let by = send(&mut bulk, &mut ways, 6, &mut told);
+        assert!(by[2] >= 2 && bulk.may_need(3, &told), "{by:?}");
+        ways[3].usable = false;
+        assert_eq!(send(&mut bulk, &mut ways, 10, &mut told), [0, 10, 0, 0]);
         // All flows at once are tried beside it.
         ways.push(Fake { rail: 1, cable: CABLE, slow_ns: 2000, usable: true, spread: true, meter: Meter::default() });
-        bulk.spread(3, &mut ways);
-        assert_eq!(send(&mut bulk, &mut ways, 60, &mut told), [0, 0, 0, 60]);
+        bulk.spread(4, &mut ways);
+        assert_eq!(send(&mut bulk, &mut ways, 60, &mut told), [0, 0, 0, 0, 60]);
         // It is fast again: all are tried.
         carry(&mut told, 1, 1_000_000);
         send(&mut bulk, &mut ways, 40, &mut told);
-        let peaks: Vec<u32> = ways.iter().map(|way| way.meter.peak()).collect();
-        assert!(peaks.iter().all(|&peak| peak > 0), "{peaks:?}");
-        assert_eq!((bulk.may_need(4, &told), bulk.winner(), bulk.turns), (true, Some(3), 0), "{peaks:?}");
+        ways.pop();
+        ways.pop();
+        assert!(bulk.may_need(4, &told) && ways.iter().all(|way| way.meter.peak() > 0));
+    }
+
+    #[test]
+    fn peers_that_took_the_same_guess_are_tried_one_after_the_other() {
+        let (mut told, mut now_ns) = (survey(), 0);
+        told.nic_mut(CABLE).end(7, Some(Won { rail: 0, by_flows: false }));
+        let (mut first, mut to_first) = (bulk(), ways(&[50, 100]));
+        let (mut second, mut to_second) = (other(), ways(&[50, 100]));
+        for _ in 0..65 {
+            send_beside(&mut first, &mut to_first, 1 << 10, &mut now_ns, &mut told);
+            send_beside(&mut second, &mut to_second, 1 << 10, &mut now_ns, &mut told);
+        }
+        assert!(first.is_tried() && !second.is_tried() && second.way() == Some(0));
+        send_beside(&mut first, &mut to_first, 8 << 10, &mut now_ns, &mut told);
+        send_beside(&mut second, &mut to_second, 2 << 10, &mut now_ns, &mut told);
+        assert!(first.winner() == Some(0) && second.is_tried());
+        // But nobody waits for ever for one that is not sent anything more.
+        let (mut third, mut to_third) = (Bulk::new(2, CABLE), ways(&[50, 100]));
+        send_beside(&mut third, &mut to_third, 97 << 10, &mut now_ns, &mut told);
+        assert!(third.is_tried());
+    }
+
+    /// P39
+    #[test]
+    fn flows_that_are_open_already_are_tried_where_they_have_won_with_another_peer() {
+        let (mut told, mut now_ns) = (survey(), 0);
+        told.nic_mut(CABLE).end(0, Some(Won { rail: 0, by_flows: true }));
+        let (mut second, mut ways) = (other(), ways(&[2000, 3000]));
+        ways.push(Fake { rail: 0, cable: CABLE, slow_ns: 500, usable: true, spread: true, meter: Meter::default() });
+        send_beside(&mut second, &mut ways, 17 << 10, &mut now_ns, &mut told);
+        assert_eq!(second.winner(), Some(2));
     }
 
     #[test]

@@ -6,10 +6,11 @@
 mod ways;
 
 use crate::ack::{self, ACK_MAX};
-use crate::bulk::{Bulk, Way};
+use crate::bulk::{Bulk, LONG_BYTES, Way};
 use crate::endpoint::SPARE;
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
+use crate::pace::Arrival;
 use crate::path::{Due, Numbers, Path, Word};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
@@ -217,10 +218,8 @@ impl Connection {
             self.look_at_flows();
             let strand = &self.strands[at];
             let (cable, is_further, is_spread) = (strand.cable(), strand.is_further(), strand.is_spread());
-            for bulk in &mut self.bulk {
-                if bulk.cable != cable {
-                    bulk.joined(&mut self.strands, survey);
-                } else if is_spread {
+            for bulk in self.bulk.iter_mut().filter(|bulk| bulk.cable == cable) {
+                if is_spread {
                     bulk.spread(at, &mut self.strands);
                 } else if !is_further {
                     bulk.widened(&mut self.strands, survey);
@@ -321,9 +320,12 @@ impl Connection {
             self.slots -= shared.sending.give_all(came);
             let moves = |strand: &Strand| strand.path().is_some_and(|path| path.under_way() > 0);
             let more = moves(&self.strands[at]);
+            let under_way = self.strands[at].path().map_or(0, Path::bytes_under_way);
             self.strands[at].meter_mut().came(bytes, more, now_ns);
             let more = shared.sending.left() < shared.sending.slots();
-            shared.survey.pace.came(self.peer, bytes, more, now_ns);
+            let was_full = bytes as u64 + under_way >= u64::from(LONG_BYTES) || !self.waiting.is_empty();
+            let arrival = Arrival { peer: self.peer, bytes, was_full, more };
+            shared.survey.nic_mut(self.strands[at].cable()).pace.came(arrival, now_ns);
             if let Some(spread) = self.spread_of(at) {
                 let more = self.beside(at).any(moves);
                 self.strands[spread].meter_mut().came(bytes, more, now_ns);
@@ -349,7 +351,6 @@ impl Connection {
             self.stopping = false;
             self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
         }
-        self.call_reserve(&shared.survey);
         let in_use = self.slots > 0;
         for at in 0..self.strands.len() {
             if let Some(len) = self.strands[at].poll_hello(now_ns, in_use) {
@@ -362,6 +363,8 @@ impl Connection {
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }
+        // Behind the HELLOs: of those that were never answered one was the last.
+        self.call_reserve(&shared.survey);
         if !self.waiting.is_empty() {
             self.look_at_flows();
         }
@@ -504,7 +507,7 @@ impl Connection {
         }
         if taken > 0 {
             strand.meter_mut().sent(bytes, now_ns);
-            shared.survey.pace.sent(now_ns);
+            shared.survey.nic_mut(strand.cable()).pace.sent(now_ns);
             if load == Load::Long && strand.is_further() {
                 mark(Mark::FlowsUsed);
             }
@@ -516,7 +519,8 @@ impl Connection {
             self.pass_over(at, bytes);
             self.bulk_bytes += bytes as u64;
             if let Some(taker) = taker {
-                let (is_of_other, bulk) = (self.was_cut_for_other(at, len), &mut self.bulk[taker]);
+                let is_of_other = taken > 0 && self.was_cut_for_other(at, len);
+                let bulk = &mut self.bulk[taker];
                 let sent = if is_of_other { Bulk::sent_of_other } else { Bulk::sent };
                 sent(bulk, bytes, &mut self.strands, &mut shared.survey);
             }
@@ -598,6 +602,9 @@ impl Connection {
             shared.sending.give_all(under_way);
         }
         shared.sending.give_all(self.waiting);
+        if shared.sending.left() == shared.sending.slots() {
+            shared.survey.rest();
+        }
         self.reassembly.forget(&mut shared.holding);
     }
 }

@@ -251,6 +251,7 @@ impl Endpoint {
         now_ns: u64,
         deliver: &mut Deliver<'_>,
     ) -> Result<(), Dropped> {
+        self.shared.survey.look(now_ns);
         let handled = self.try_handle(rail, bytes, now_ns, deliver);
         if let Err(reason) = handled {
             self.drops[reason as usize] += 1;
@@ -308,6 +309,7 @@ impl Endpoint {
     /// Sends all that may be sent now.
     pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn Wire) {
         let Endpoint { shared, peers, active, .. } = self;
+        shared.survey.look(now_ns);
         let mut wants_flows = None;
         active.retain(|&peer| {
             let Some(connection) = &mut peers[peer as usize] else { return false };
@@ -349,6 +351,11 @@ impl Endpoint {
                 connection.acknowledge();
             }
         }
+    }
+
+    /// This rank is going to sleep until something comes: it would not have looked later otherwise.
+    pub fn sleep(&mut self) {
+        self.shared.survey.sleep();
     }
 
     /// When `transmit` has something to do, if nothing comes and nothing is sent before.

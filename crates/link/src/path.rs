@@ -223,6 +223,11 @@ impl Path {
         self.rate.pass_over(bytes);
     }
 
+    /// Bytes of frames that are under way.
+    pub fn bytes_under_way(&self) -> u64 {
+        self.sent.bytes()
+    }
+
     /// How long it takes until all has come that is under way, by its rate.
     pub fn queue_ns(&self) -> u64 {
         match self.sent.bytes() {

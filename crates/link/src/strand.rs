@@ -100,7 +100,7 @@ pub struct Rail {
     pub checked: bool,
     /// What it takes comes in the end as long as the way stands (TCP): only a long silence is a loss (P16).
     pub lossless: bool,
-    /// Its paths are opened when there is much bulk, or no other way answers; those for single frames where one over
+    /// Its paths are opened when there is much bulk that would be tried by them or go by them, or no other way answers; those for single frames where one over
     /// the same NIC is answered, but none of a better grade ever was.
     pub reserved: bool,
     /// By so many flows it may send to a peer's port: of one it opens all, if a network may give each only a share (P39).
@@ -360,8 +360,8 @@ impl Way for Strand {
         self.cable()
     }
 
-    fn is_for_bulk(&self) -> bool {
-        self.rail.grade >= Grade::Bulk
+    fn grade(&self) -> Grade {
+        self.rail.grade
     }
 
     fn is_usable(&self, cable: Cable) -> bool {
