@@ -27,6 +27,14 @@ def test_what_is_under_way_arrives_while_all_compute(run, build, abi, word, case
     assert (result.code, result.out, result.err) == (0, "", ""), result
 
 
+def test_what_goes_on_without_a_word_from_others_goes_on_while_all_compute(run, build, word):
+    """One of 60 runs stood still: what the call itself had moved last made more ready, for which nobody rings."""
+    for _ in range(60):
+        word.write_bytes(bytes(4096))
+        result = run(4, build("progress.c"), [word, "bcast"], env=ON, timeout=30)
+        assert (result.code, result.out, result.err) == (0, "", ""), result
+
+
 @pytest.mark.parametrize("port", ["", *PORTS])
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_between_hosts(make, build, word, case, port):

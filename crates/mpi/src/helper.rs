@@ -204,7 +204,14 @@ impl Process {
 #[inline(never)]
 fn lend(process: &'static Process, helper: &Helper) {
     if helper.standby.lend() {
-        look(process, true);
+        look_once_more(process, helper);
+    }
+}
+
+/// The bell is armed. What moves now may have made more ready, for which nobody rings: the helper goes on, and the program computes.
+fn look_once_more(process: &'static Process, helper: &Helper) {
+    if look(process, true) == Found::Moved {
+        helper.standby.call();
     }
 }
 
@@ -241,7 +248,7 @@ impl Attended {
             helper.standby.take_back(); // the bell is to be armed anew
         }
         if helper.standby.lend() || threads::several_callers() {
-            look(process, true);
+            look_once_more(process, helper);
         }
     }
 }
