@@ -6,10 +6,11 @@
 mod ways;
 
 use crate::ack::{self, ACK_MAX};
-use crate::bulk::{Bulk, LONG_BYTES, Way};
+use crate::bulk::{Bulk, Way};
 use crate::endpoint::SPARE;
 use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
+use crate::meter::LONG_BYTES;
 use crate::pace::Arrival;
 use crate::path::{Due, Numbers, Path, Word};
 use crate::planted::{Bug, planted};

@@ -6,7 +6,7 @@
 //!
 //! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
 //! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and `window`, and at its end
-//! `reassembly`; `ways`, `bulk` (with `survey` and `pace`) and `stripe` choose among paths; `grant` shares the `room` for what comes, `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
+//! `reassembly`; `ways`, `bulk` (with `meter`, `survey` and `pace`) and `stripe` choose among paths; `grant` shares the `room` for what comes, `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
 //! frame ports.
 
 #![forbid(unsafe_code)]
@@ -19,6 +19,7 @@ pub mod frame;
 mod grant;
 mod length;
 pub mod marks;
+mod meter;
 mod pace;
 pub mod path;
 pub mod planted;

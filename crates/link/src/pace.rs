@@ -10,10 +10,12 @@
 /// Bytes of one span, and spans of one window.
 const SPAN_BYTES: u64 = 256 << 10;
 const SPANS: u8 = 4;
+const WINDOW_BYTES: u64 = SPAN_BYTES * SPANS as u64;
 
-/// So many windows in a row make the network slow: in one of them this rank may be short of a core. Each time that was wrong, twice as many.
+/// So many windows in a row make the network slow: in one of them this rank may be short of a core. Each time that was wrong, twice as many,
+/// so many times.
 const WINDOWS: u16 = 8;
-const WINDOWS_MAX: u16 = 1 << 12;
+const DOUBLINGS: u32 = 9;
 
 /// Bytes in a thousandth of a second: what Ethernet of 1 Gbit/s carries, and a fifth for what is measured too high. Raw frames of that cost a
 /// fifth of a core (1.7 us each).
@@ -24,7 +26,7 @@ const FAST: u64 = 2 * SLOW;
 /// Peers that are told apart: as many as a port opens flows to one. Who sends to as many at once has as many flows.
 const PEERS: usize = 4;
 /// Bytes of a window from which on a peer is sent bulk.
-const PEER_BYTES: u64 = SPAN_BYTES * SPANS as u64 / 32;
+const PEER_BYTES: u64 = WINDOW_BYTES / 32;
 
 /// What has come over a NIC.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +40,7 @@ pub struct Arrival {
 }
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Pace {
     /// Of this span.
     bytes: u64,
@@ -49,32 +51,12 @@ pub struct Pace {
     /// Of this window: its spans, and the best two rates.
     spans: u8,
     best: [u64; 2],
-    /// Slow windows in a row, and how many are needed.
+    /// Slow windows in a row.
     slow_windows: u16,
-    needed: u16,
     is_slow: bool,
-    /// Peers to which most bytes came in this window, and about how many (who displaces another is credited with its bytes: the "space-saving"
-    /// algorithm of Metwally, Agrawal and El Abbadi); and whether those of the last window were many.
-    peers: [(Option<u32>, u64); PEERS],
-    is_shared: bool,
-}
-
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace {
-            bytes: 0,
-            busy_ns: 0,
-            was_full: false,
-            since_ns: None,
-            spans: 0,
-            best: [0; 2],
-            slow_windows: 0,
-            needed: WINDOWS,
-            is_slow: false,
-            peers: [(None, 0); PEERS],
-            is_shared: false,
-        }
-    }
+    /// How often the network was no longer slow.
+    changes: u32,
+    peers: Peers,
 }
 
 impl Pace {
@@ -85,7 +67,7 @@ impl Pace {
 
     /// Bulk goes to several peers at once.
     pub fn is_shared(&self) -> bool {
-        self.is_shared
+        self.peers.are_many
     }
 
     pub fn sent(&mut self, now_ns: u64) {
@@ -110,10 +92,7 @@ impl Pace {
         self.since_ns = arrival.more.then_some(now_ns);
         self.bytes += bytes;
         self.was_full |= arrival.was_full;
-        let is_of = |(peer, _): &(Option<u32>, u64)| *peer == Some(arrival.peer);
-        let known = self.peers.iter().position(is_of);
-        let at = known.or_else(|| (0..PEERS).min_by_key(|&at| self.peers[at].1)).expect("there is one");
-        self.peers[at] = (Some(arrival.peer), self.peers[at].1 + bytes);
+        self.peers.came(arrival.peer, bytes);
         if self.bytes >= SPAN_BYTES {
             self.end_span();
         }
@@ -130,29 +109,51 @@ impl Pace {
         if self.spans == SPANS {
             self.end_window();
         }
-        if self.peers.iter().map(|(_, bytes)| bytes).sum::<u64>() >= SPAN_BYTES * u64::from(SPANS) {
-            self.is_shared = self.peers.iter().all(|&(_, bytes)| bytes >= PEER_BYTES);
-            self.peers = [(None, 0); PEERS];
-        }
+        self.peers.end_span();
     }
 
     fn end_window(&mut self) {
         let [_, rate] = self.best;
         (self.spans, self.best) = (0, [0; 2]);
-        self.slow_windows = if rate < SLOW { (self.slow_windows + 1).min(self.needed) } else { 0 };
-        if self.is_slow && rate >= FAST {
+        let needed = WINDOWS << self.changes.min(DOUBLINGS);
+        self.slow_windows = if rate < SLOW { (self.slow_windows + 1).min(needed) } else { 0 };
+        if self.slow_windows == needed {
+            self.is_slow = true;
+        } else if self.is_slow && rate >= FAST {
             self.is_slow = false;
-            self.needed = (2 * self.needed).min(WINDOWS_MAX);
+            self.changes = self.changes.saturating_add(1);
         }
-        self.is_slow |= self.slow_windows == self.needed;
+    }
+}
+
+/// Whether bulk goes to several peers at once.
+#[derive(Clone, Copy, Default, Debug)]
+struct Peers {
+    /// Those to which most bytes came in this window, and about how many: who displaces another is credited with its bytes (the "space-saving"
+    /// algorithm of Metwally, Agrawal and El Abbadi).
+    most: [(Option<u32>, u64); PEERS],
+    /// Those of the last window were.
+    are_many: bool,
+}
+
+impl Peers {
+    fn came(&mut self, peer: u32, bytes: u64) {
+        let known = self.most.iter().position(|&(other, _)| other == Some(peer));
+        let at = known.or_else(|| (0..PEERS).min_by_key(|&at| self.most[at].1)).expect("there is a place");
+        self.most[at] = (Some(peer), self.most[at].1 + bytes);
+    }
+
+    fn end_span(&mut self) {
+        if self.most.iter().map(|(_, bytes)| bytes).sum::<u64>() >= WINDOW_BYTES {
+            self.are_many = self.most.iter().all(|&(_, bytes)| bytes >= PEER_BYTES);
+            self.most = Default::default();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const WINDOW_BYTES: u64 = SPAN_BYTES * SPANS as u64;
 
     /// Sends and receives so many bytes at once, at a rate, until `windows` windows are over.
     fn carry(pace: &mut Pace, windows: u64, at_once: u64, per_ms: u64, peers: u32) {

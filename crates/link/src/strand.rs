@@ -3,11 +3,12 @@
 //!
 //! Before it: `connection`; after it: `path`.
 
-use crate::bulk::{Cable, Meter, Way};
+use crate::bulk::{Cable, Way};
 use crate::frame::{Dropped, HEADER, Kind};
 use crate::grant::LEAST;
 use crate::length::{Length, TRIES};
 use crate::marks::{Mark, mark};
+use crate::meter::Meter;
 use crate::path::Path;
 use crate::pool::{Pool, Queue};
 use crate::room::Room;

@@ -1,0 +1,134 @@
+//! The goodput of one way, measured with the traffic itself: bytes that came in the time in which some were under way.
+//!
+//! It reads no clock. Before it: `bulk`, which compares ways, and `connection`, which tells what went and came; after it: nothing.
+
+/// Bytes in a thousandth of a second: who carries more is not held by what clouds give one flow. Amazon EC2: 5 Gbit/s (Amazon EC2 instance
+/// network bandwidth), and a fifth for what a turn is measured too high. In a cluster placement group it gives 10; but so much is
+/// what a host by itself takes for messages of 16 KiB, and flows that are open and not used cost 5 % of their time there.
+const FLOW_MAX: u32 = 750_000;
+
+/// At FLOW_MAX so much takes nine times as long as a short message between two hosts (10 us); 8 KiB that go there and back carry less than
+/// FLOW_MAX on any network.
+pub const LONG_BYTES: u32 = 64 << 10;
+
+/// The goodput of one way: bytes of frames that came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Meter {
+    bytes: u64,
+    /// In this turn; and of this before what counts.
+    busy_ns: u64,
+    stale_ns: u64,
+    /// Since when something is under way that was not counted.
+    since_ns: Option<u64>,
+    /// Bytes sent since then, and whether they ever were so many in this trial that the rate shows more than the latency.
+    since_bytes: u32,
+    is_long: bool,
+    /// The best rate of this trial's turns, and whether that is poor.
+    peak: u32,
+    poor: bool,
+}
+
+impl Meter {
+    pub fn sent(&mut self, bytes: usize, now_ns: u64) {
+        if self.since_ns.is_none() {
+            (self.since_ns, self.since_bytes) = (Some(now_ns), 0);
+        }
+        self.since_bytes = self.since_bytes.saturating_add(bytes as u32);
+        self.is_long |= self.since_bytes >= LONG_BYTES;
+    }
+
+    /// Frames of so many bytes have come; whether others are still under way.
+    pub fn came(&mut self, bytes: usize, more: bool, now_ns: u64) {
+        if let Some(since_ns) = self.since_ns {
+            self.busy_ns += now_ns.saturating_sub(since_ns);
+            self.bytes += bytes as u64;
+            self.since_ns = more.then_some(now_ns);
+        }
+    }
+
+    pub fn begin_trial(&mut self) {
+        *self = Meter { since_ns: self.since_ns, since_bytes: self.since_bytes, ..Meter::default() };
+    }
+
+    /// Only now, before another turn, what was sent in the last one has all come.
+    pub fn begin_turn(&mut self) {
+        (self.peak, self.bytes, self.busy_ns, self.stale_ns) = (self.peak(), 0, 0, 0);
+    }
+
+    /// What came in this turn until now does not count.
+    pub fn forget(&mut self) {
+        (self.bytes, self.stale_ns) = (0, self.busy_ns);
+    }
+
+    /// It carried no more than a network may give one flow, and not because little at once was sent.
+    pub fn may_be_held(&self) -> bool {
+        self.is_long && self.peak() < FLOW_MAX
+    }
+
+    /// The best rate of this trial until now, in bytes in a thousandth of a second.
+    pub fn peak(&self) -> u32 {
+        self.peak.max(self.rate())
+    }
+
+    /// No turn of this trial is over that showed anything.
+    pub fn is_new(&self) -> bool {
+        self.peak == 0
+    }
+
+    /// Bytes that count in this turn.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How long something was under way in this turn.
+    pub fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
+    /// It is tried no longer.
+    pub fn is_poor(&self) -> bool {
+        self.poor
+    }
+
+    pub fn set_poor(&mut self) {
+        self.poor = true;
+    }
+
+    /// Bytes in a thousandth of a second; 0 before any came.
+    fn rate(&self) -> u32 {
+        self.bytes.saturating_mul(1_000_000).checked_div(self.busy_ns - self.stale_ns).unwrap_or(0).min(u32::MAX.into())
+            as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was cut for another way goes first, in short frames.
+    #[test]
+    fn a_rate_is_of_the_bytes_that_came_whatever_was_sent_with_them() {
+        let mut meter = Meter::default();
+        meter.sent(1500, 0);
+        meter.came(100 * 1500, true, 1_000_000);
+        assert_eq!(meter.rate(), 150_000);
+        meter.came(1 << 20, false, 9_000_000);
+        assert_eq!(meter.rate(), ((150_000 + (1 << 20)) / 9) as u32);
+    }
+
+    /// P39
+    #[test]
+    fn flows_are_not_asked_for_where_little_at_once_is_sent() {
+        for (at_once, is_long) in [(7, false), (8, true)] {
+            let mut meter = Meter::default();
+            for turn in 0..10 {
+                (0..at_once).for_each(|_| meter.sent(8 << 10, turn * 1_000_000));
+                meter.came(at_once * (8 << 10), false, turn * 1_000_000 + 900_000);
+            }
+            meter.begin_turn();
+            assert_eq!(meter.may_be_held(), is_long, "{at_once}");
+            meter.begin_trial();
+            assert!(!meter.may_be_held(), "another trial");
+        }
+    }
+}
