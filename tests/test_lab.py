@@ -360,6 +360,37 @@ def test_loss_hits_the_wire_frames_of_tcp_singly(make):
     assert abs(frames - arrived - share * frames) <= 6 * (share * frames) ** 0.5
 
 
+def test_frames_that_are_due_together_leave_in_order_however_many_they_are():
+    outer = Recorder()
+    faults = laboratory.faulty_port.Faults(outer)
+    faults.share["delay_s"] = 0.01
+    frames = [number.to_bytes(4, "big") for number in range(4 * sys.getrecursionlimit())]
+    for frame in frames:
+        faults.take(frame)
+    time.sleep(0.01)
+    faults.release()
+    assert outer.sent == frames
+
+
+class Recorder:
+    """Stands for the socket of a port."""
+
+    def __init__(self):
+        self.sent = []
+
+    def send(self, frame):
+        self.sent.append(bytes(frame))
+
+
+def test_a_port_that_fails_is_told_with_what_it_said(make, features):
+    needs(features, "packet")
+    nic = make().hosts[1].nics[0]
+    nic.faults(duplicate=0.5)
+    with pytest.raises(laboratory.enter.Failure, match="faulty_port.py of node1 .*: (?s:.*)JSONDecodeError"):
+        nic._process.stdin.write("no JSON: ")
+        nic.faults(duplicate=0.1)
+
+
 def test_a_port_corrupts_duplicates_and_reorders_the_share_that_was_asked_for(make, features):
     needs(features, "packet")
     lab = make()

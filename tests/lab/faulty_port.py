@@ -95,7 +95,7 @@ class Faults:
         send(self.outer, frame)
         for one in self.held:
             one[1] -= 1
-        self.release()
+        self.release_held()
 
     def due_s(self):
         """How long nothing needs to be done by itself."""
@@ -106,7 +106,11 @@ class Faults:
         now = time.monotonic()
         while self.delayed and self.delayed[0][0] <= now:
             self.pass_on(self.delayed.popleft()[1])
+        self.release_held()
+
+    def release_held(self):
         if self.held:
+            now = time.monotonic()
             for one in self.held:
                 if one[1] <= 0 or one[2] <= now:
                     send(self.outer, one[0])
