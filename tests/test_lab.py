@@ -14,6 +14,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import lab as laboratory
 import pytest
@@ -361,25 +362,15 @@ def test_loss_hits_the_wire_frames_of_tcp_singly(make):
 
 
 def test_frames_that_are_due_together_leave_in_order_however_many_they_are():
-    outer = Recorder()
-    faults = laboratory.faulty_port.Faults(outer)
+    sent = []
+    faults = laboratory.faulty_port.Faults(SimpleNamespace(send=sent.append))
     faults.share["delay_s"] = 0.01
     frames = [number.to_bytes(4, "big") for number in range(4 * sys.getrecursionlimit())]
     for frame in frames:
         faults.take(frame)
     time.sleep(0.01)
     faults.release()
-    assert outer.sent == frames
-
-
-class Recorder:
-    """Stands for the socket of a port."""
-
-    def __init__(self):
-        self.sent = []
-
-    def send(self, frame):
-        self.sent.append(bytes(frame))
+    assert sent == frames
 
 
 def test_a_port_that_fails_is_told_with_what_it_said(make, features):

@@ -38,9 +38,9 @@ def done(process, text=None):
     return out
 
 
-def started(command, stderr=subprocess.PIPE, **popen):
+def started(command, **popen):
     return subprocess.Popen([str(word) for word in command], env=ENVIRONMENT, text=True, stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=stderr, **popen)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
 
 
 def ip(pid, *lines):

@@ -26,6 +26,8 @@ SO_RCVBUFFORCE = 33
 FRAME_MAX_BYTES = 1 << 16
 BURST = 64  # frames taken from one side before the other side is looked at
 BUFFER_BYTES = 8 << 20
+# Of a failure the innermost so many calls are told: a pipe takes them (4 KiB at least), which nobody reads before this process has ended.
+TOLD_CALLS = 10
 # A frame that is held back lets up to so many pass it, and goes on its way after so long where none follow.
 PASSED_MAX = 8
 HELD_MAX_S = 0.005
@@ -118,6 +120,7 @@ class Faults:
 
 
 def main():
+    sys.tracebacklimit = TOLD_CALLS
     inner, outer = port(sys.argv[1]), port(sys.argv[2])
     faults = Faults(outer)
     keeper = os.pidfd_open(int(sys.argv[3]))

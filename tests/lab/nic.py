@@ -7,7 +7,6 @@ hosts meets it exactly once, whichever way it was sent, and nothing of it can be
 import ipaddress
 import json
 import sys
-import tempfile
 from pathlib import Path
 
 from . import flows
@@ -41,7 +40,7 @@ class Nic:
         self.v4 = self.subnet.v4(host.number + 1)
         self.v6 = self.subnet.v6(host.number + 1) if mtu >= IPV6_MTU_MIN else None
         self.shares = dict.fromkeys((*FAULTS, DELAY), 0.0)
-        self._process = None  # faulty_port.py, where this port needs it; _said is what it says of its failure
+        self._process = None  # faulty_port.py, where this port needs it
 
     # What lab.py sends to `ip` to make it.
 
@@ -170,17 +169,11 @@ class Nic:
            *silent(inner, self.v6), f"link set {inner} up", *self.attached(bridge_side))
         await_links(self.network.pid, [inner, bridge_side])
         command = [sys.executable, "-IS", HERE / "faulty_port.py", inner, self.port, self.host.lab.keeper.pid]
-        # A file: what a port that fails has to say may be more than a pipe takes, and nobody reads before it has ended.
-        self._said = tempfile.TemporaryFile("w+")
-        self._process = started([*in_network_of(self.network.pid), *command], stderr=self._said)
+        self._process = started([*in_network_of(self.network.pid), *command])
 
     def _remove_faulty_port(self):
         process, self._process = self._process, None
-        with process:
-            process.stdin.close()  # it ends with its input
-        if process.returncode != 0:
-            raise self._failure()
-        self._said.close()
+        done(process)  # it ends with its input
         ip(self.network.pid, f"link del q{self.host.number}", f"link set {self.port} master {self.subnet.bridge}")
 
     def _tell(self, shares):
@@ -189,17 +182,12 @@ class Nic:
             self._process.stdin.flush()
             return json.loads(self._process.stdout.readline())
         except (OSError, ValueError):
-            raise self._failure() from None
-
-    def _failure(self):
-        self._said.seek(0)
-        return Failure(f"faulty_port.py of {self.host.name} {self.name}: {self._said.read()}")
+            raise Failure(f"faulty_port.py of {self.host.name} {self.name}: {self._process.stderr.read()}") from None
 
     def close(self):
         """Once the lab has ended."""
         if self._process:
             self._process.communicate()
-            self._said.close()
 
 
 def silent(port, ipv6):
