@@ -1,5 +1,6 @@
 """Fixtures of the end-to-end tests, and the check after each of them that nothing of ours is left."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -8,6 +9,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import harness  # noqa: E402
 import lab as laboratory  # noqa: E402
+
+# `nohup make test` and a shell's background leave these ignored, and programs inherit that. One that is caught here is
+# the programs' default again, and still does not end the tests.
+for inherited in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(inherited) == signal.SIG_IGN:
+        signal.signal(inherited, lambda *_: None)
 
 
 @pytest.fixture(scope="session")

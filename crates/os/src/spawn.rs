@@ -182,6 +182,8 @@ mod tests {
 
     #[test]
     fn a_shielded_child_starts_with_its_signals_as_they_were() {
+        // Under nohup and in a shell's background they were ignored.
+        Shield::SIGNALS.into_iter().for_each(crate::signals::restore_default);
         let mut command = Command::new("grep");
         command.args(["SigIgn", "/proc/self/status"]).stdout(std::process::Stdio::piped());
         let terms = Terms { own_group: true, at_terminal: true, ..Terms::default() };

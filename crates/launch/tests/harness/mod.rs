@@ -4,9 +4,9 @@
 
 use hawser_os::{host, signals};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -55,8 +55,16 @@ pub fn start_words(words: &[&str], prepare: impl FnOnce(&mut Command) -> &mut Co
     let mut command = Command::new(MPIEXEC);
     command.args(words).env(MARK, &mark).env_remove("HAWSER_HANG_S").env_remove("HAWSER_BOOT");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: sets dispositions of the child, by system calls that may be made between fork and exec.
+    unsafe { command.pre_exec(heed_signals) };
     let child = prepare(&mut command).spawn().unwrap();
     Job { child, mark, started: Instant::now() }
+}
+
+/// `nohup make test` and a shell's background leave these ignored, and whoever inherits that keeps it, as mpiexec should.
+fn heed_signals() -> io::Result<()> {
+    [signals::SIGHUP, signals::SIGINT, signals::SIGQUIT].into_iter().for_each(signals::restore_default);
+    Ok(())
 }
 
 pub fn run(line: &str) -> Outcome {
