@@ -9,6 +9,7 @@
 mod line;
 mod memcpy;
 mod net;
+mod record;
 mod ring;
 mod sample;
 

@@ -1,0 +1,108 @@
+//! What a run of the benchmark found, as it is kept: the file that `hawser-bench run` writes (JSON) and that reports, `explain` and
+//! imports of other tools' results share.
+//!
+//! Times are in microseconds, sizes in bytes. Before it: `run`, which measures, and `import`; after it: `report`.
+
+use serde::{Deserialize, Serialize};
+
+/// The format's number; a file with another one is refused.
+pub const FORMAT: u32 = 1;
+
+/// A whole run, or what there was of it when it was cut off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub format: u32,
+    /// What was run, as one would type it again.
+    pub command: String,
+    /// When it began, RFC 3339, UTC.
+    pub date: String,
+    pub machine: Machine,
+    /// False: the run was cut off, and points are missing.
+    pub complete: bool,
+    /// What the reader should know: systems that were left out, or ended on the way, and why.
+    pub notes: Vec<String>,
+    pub curves: Vec<Curve>,
+}
+
+/// What it was measured on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    pub host: String,
+    pub processor: String,
+    pub cores: usize,
+    pub memory_bytes: u64,
+    pub kernel: String,
+    /// What lies between the two ends, as in `this machine's memory` or `a cable (veth), MTU 1500`.
+    pub between: String,
+}
+
+/// Where a system stands: raw layers are what libraries are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Floor {
+    /// Memory, a socket, a frame port: no protocol of a message-passing library.
+    Raw,
+    /// Part of a library, beneath its interface.
+    Layer,
+    /// A library as programs see it.
+    Library,
+}
+
+/// One system in one pattern, over the sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// `hawser`, `mpich`, `tcp`, `memcpy`.
+    pub system: String,
+    pub floor: Floor,
+    /// Its version, as it says it.
+    pub version: String,
+    /// What was played: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective operation's name.
+    pub pattern: String,
+    pub ranks: usize,
+    /// In ascending order of size.
+    pub points: Vec<Point>,
+}
+
+/// One size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    pub bytes: u64,
+    /// Time of one message: half a round trip in `pingpong`, else the time of a play over its messages (or operations).
+    pub min_us: f64,
+    pub median_us: f64,
+    /// From the first to the third quartile of the rounds, over the median.
+    pub spread: f64,
+    /// CPU time of all ranks for one message; none where it is not known.
+    pub cpu_us: Option<f64>,
+    /// Part of the transfer that a computation hid, 0 to 1, median; only in `overlap`.
+    pub hidden: Option<f64>,
+    /// Messages in a round, and rounds.
+    pub count: u64,
+    pub rounds: u32,
+    /// The rounds still differed after they were repeated.
+    pub noisy: bool,
+}
+
+impl Point {
+    /// Payload per second, in megabytes (10^6 bytes), by the median.
+    pub fn mbyte_s(&self) -> f64 {
+        self.bytes as f64 / self.median_us
+    }
+}
+
+impl Record {
+    /// The patterns in the order of their first curves.
+    pub fn patterns(&self) -> Vec<&str> {
+        let mut patterns: Vec<&str> = Vec::new();
+        for curve in &self.curves {
+            if !patterns.contains(&curve.pattern.as_str()) {
+                patterns.push(&curve.pattern);
+            }
+        }
+        patterns
+    }
+
+    pub fn of_pattern<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = &'a Curve> {
+        self.curves.iter().filter(move |curve| curve.pattern == pattern)
+    }
+}

@@ -1,0 +1,356 @@
+/* The MPI layer of hawser-bench: plays what rank 0 reads from standard input, a task a line, until its end.
+ *
+ *   PATTERN BYTES COUNT PAIRS check|time      ->  played SECONDS CPU_SECONDS EXTRA | failed TEXT
+ *
+ * and at the start `ready RANKS LIBRARY`. One source for every library: it is compiled once for each ABI and, for Open
+ * MPI, by its mpicc. Between tasks no rank uses a core: rank 0 waits for the line, the others look for a task and sleep,
+ * so that several libraries' jobs stand side by side and take turns. `check` fills and compares every byte and is not
+ * to be timed. Before it: crates/bench/src/system.rs, which starts it; after it: the library that is measured. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { TASK_TAG = 1, DATA_TAG = 2 };
+/* Messages under way at once in a stream; NetPIPE and OSU use the same. */
+enum { WINDOW = 64 };
+/* Buffers are used in turn over at least so many bytes, as a program's are, and at most so many places. */
+enum { POOL_BYTES = 1 << 20, PLACES = 64, LINE = 64, PAGE = 4096 };
+/* How long a rank without a task sleeps between two looks. */
+enum { NAP_NS = 2 * 1000 * 1000 };
+/* After the time of a transfer, a computation of twice that time hides it, or not. */
+enum { COMPUTE = 2 };
+
+struct task {
+    int64_t pattern, bytes, count, pairs, check;
+};
+
+struct memory {
+    char *out, *in;
+    size_t step;
+    int places;
+};
+
+static int rank, ranks;
+static struct memory memory;
+/* The first byte that was not as it was sent, or nothing. */
+static char wrong[160];
+
+static void die(const char *text) {
+    fprintf(stderr, "hawser-bench: MPI worker, rank %d: %s\n", rank, text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static char *place(char *pool, int64_t number) {
+    return pool + memory.step * (size_t)(number % memory.places);
+}
+
+/* Room for messages of so many bytes, `each` in one buffer (collectives send one to each rank). */
+static void reserve(int64_t bytes, int each) {
+    static size_t reserved;
+    size_t whole = (size_t)bytes * (size_t)each;
+    memory.step = (whole + LINE - 1) / LINE * LINE + LINE;
+    size_t places = POOL_BYTES / memory.step;
+    memory.places = places < 2 ? 2 : places > PLACES ? PLACES : (int)places;
+    size_t needed = memory.step * (size_t)memory.places;
+    if (needed <= reserved) return;
+    free(memory.out);
+    free(memory.in);
+    if (posix_memalign((void **)&memory.out, PAGE, needed) || posix_memalign((void **)&memory.in, PAGE, needed))
+        die("not enough memory for this size");
+    memset(memory.out, 1, needed);
+    memset(memory.in, 2, needed);
+    reserved = needed;
+}
+
+/* A store in each page, so that no two messages are the same and every one comes from the sender's cache. */
+static void dirty(char *message, int64_t bytes, int64_t number) {
+    for (int64_t at = 0; at < bytes; at += PAGE) message[at] = (char)number;
+}
+
+static char expected(int64_t from, int64_t number, int64_t at) {
+    return (char)(from * 31 + number * 7 + at * 13 + (at >> 8));
+}
+
+static void fill(char *message, int64_t bytes, int64_t number) {
+    for (int64_t at = 0; at < bytes; at++) message[at] = expected(rank, number, at);
+}
+
+static void compare(const char *message, int64_t bytes, int64_t from, int64_t number) {
+    for (int64_t at = 0; at < bytes && !wrong[0]; at++)
+        if (message[at] != expected(from, number, at))
+            snprintf(wrong, sizeof wrong, "rank %d: byte %lld of message %lld of rank %lld is %d, not %d", rank,
+                     (long long)at, (long long)number, (long long)from, message[at], expected(from, number, at));
+}
+
+static void prepare(const struct task *task, char *message, int64_t number) {
+    if (task->check) fill(message, task->bytes, number);
+    else dirty(message, task->bytes, number);
+}
+
+static void look(const struct task *task, const char *message, int64_t from, int64_t number) {
+    if (task->check) compare(message, task->bytes, from, number);
+}
+
+/* Whom this rank plays with, of `pairs` pairs; none without a part. */
+static int partner(const struct task *task) {
+    if (rank < task->pairs) return rank + (int)task->pairs;
+    return rank < 2 * task->pairs ? rank - (int)task->pairs : MPI_PROC_NULL;
+}
+
+static double pingpong(const struct task *task) {
+    int other = partner(task), bytes = (int)task->bytes;
+    for (int64_t i = 0; i < task->count && other != MPI_PROC_NULL; i++) {
+        char *out = place(memory.out, i), *in = place(memory.in, i);
+        if (rank > other) MPI_Recv(in, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        prepare(task, out, i);
+        MPI_Send(out, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD);
+        if (rank < other) MPI_Recv(in, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        look(task, in, other, i);
+    }
+    return 0;
+}
+
+/* One way, in windows; the receiver answers each window, so that no library can only note what is to be sent. */
+static double stream(const struct task *task) {
+    MPI_Request requests[WINDOW];
+    int other = partner(task), bytes = (int)task->bytes, sends = rank < other;
+    for (int64_t done = 0; done < task->count && other != MPI_PROC_NULL; done += WINDOW) {
+        int window = task->count - done < WINDOW ? (int)(task->count - done) : WINDOW;
+        for (int i = 0; i < window; i++) {
+            char *at = place(sends ? memory.out : memory.in, done + i);
+            /* With fewer places than the window the earlier message in this one must be gone first. */
+            if (i >= memory.places) MPI_Wait(&requests[i - memory.places], MPI_STATUS_IGNORE);
+            if (i >= memory.places && !sends) look(task, at, other, done + i - memory.places);
+            if (sends) prepare(task, at, done + i);
+            if (sends) MPI_Isend(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &requests[i]);
+            else MPI_Irecv(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &requests[i]);
+        }
+        MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+        for (int i = window > memory.places ? window - memory.places : 0; i < window && !sends; i++)
+            look(task, place(memory.in, done + i), other, done + i);
+        if (sends) MPI_Recv(NULL, 0, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else MPI_Send(NULL, 0, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD);
+    }
+    return 0;
+}
+
+static double bidirectional(const struct task *task) {
+    MPI_Request requests[2];
+    int other = partner(task), bytes = (int)task->bytes;
+    for (int64_t i = 0; i < task->count && other != MPI_PROC_NULL; i++) {
+        char *out = place(memory.out, i), *in = place(memory.in, i);
+        prepare(task, out, i);
+        MPI_Irecv(in, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(out, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        look(task, in, other, i);
+    }
+    return 0;
+}
+
+static void compute(double seconds) {
+    for (double end = MPI_Wtime() + seconds; MPI_Wtime() < end;) {}
+}
+
+/* One way, with a computation between the beginning and the wait; which part of the transfer it hid. */
+static double overlap(const struct task *task) {
+    int other = partner(task), bytes = (int)task->bytes, sends = rank < other;
+    double bare = 0, whole = 0, computed = 0, plays[2];
+    for (int part = 0; part < 2; part++) {
+        double each = part ? COMPUTE * bare / (double)task->count : 0;
+        plays[part] = 0;
+        for (int64_t i = 0; i < task->count && other != MPI_PROC_NULL; i++) {
+            MPI_Request request;
+            char *at = place(sends ? memory.out : memory.in, i);
+            if (sends) prepare(task, at, i);
+            /* Both are there when it begins. */
+            MPI_Sendrecv(NULL, 0, MPI_BYTE, other, TASK_TAG + 2, NULL, 0, MPI_BYTE, other, TASK_TAG + 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            double start = MPI_Wtime();
+            if (sends) MPI_Isend(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &request);
+            else MPI_Irecv(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &request);
+            if (part) compute(each);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            plays[part] += MPI_Wtime() - start;
+            if (!sends) look(task, at, other, i);
+        }
+        if (!part) bare = plays[0];
+        else { whole = plays[1]; computed = each * (double)task->count; }
+    }
+    double hidden = bare > 0 ? (bare + computed - whole) / bare : 0;
+    return hidden < 0 ? 0 : hidden > 1 ? 1 : hidden;
+}
+
+static void checked_collective(int64_t got, int64_t is, const char *name) {
+    if (got != is && !wrong[0])
+        snprintf(wrong, sizeof wrong, "rank %d: %s gave %lld, not %lld", rank, name, (long long)got, (long long)is);
+}
+
+static double barrier(const struct task *task) {
+    for (int64_t i = 0; i < task->count; i++) MPI_Barrier(MPI_COMM_WORLD);
+    return 0;
+}
+
+static double bcast(const struct task *task) {
+    for (int64_t i = 0; i < task->count; i++) {
+        char *at = place(rank ? memory.in : memory.out, i);
+        if (!rank) prepare(task, at, i);
+        MPI_Bcast(at, (int)task->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (rank) look(task, at, 0, i);
+    }
+    return 0;
+}
+
+/* Sums of 8-byte integers; what is left of the bytes is not sent. */
+static double sums(const struct task *task, int to_all) {
+    int n = (int)(task->bytes / 8);
+    for (int64_t i = 0; i < task->count; i++) {
+        int64_t *out = (int64_t *)place(memory.out, i), *in = (int64_t *)place(memory.in, i);
+        for (int at = 0; at < n && task->check; at++) out[at] = rank + at + i;
+        if (!task->check) dirty((char *)out, task->bytes, i);
+        if (to_all) MPI_Allreduce(out, in, n, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+        else MPI_Reduce(out, in, n, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        for (int at = 0; at < n && task->check && (to_all || !rank); at++)
+            checked_collective(in[at], (int64_t)ranks * (ranks - 1) / 2 + ranks * (at + i), "the sum");
+    }
+    return 0;
+}
+
+static double reduce(const struct task *task) { return sums(task, 0); }
+static double allreduce(const struct task *task) { return sums(task, 1); }
+
+static double allgather(const struct task *task) {
+    for (int64_t i = 0; i < task->count; i++) {
+        char *out = place(memory.out, i), *in = place(memory.in, i);
+        prepare(task, out, i);
+        MPI_Allgather(out, (int)task->bytes, MPI_BYTE, in, (int)task->bytes, MPI_BYTE, MPI_COMM_WORLD);
+        for (int from = 0; from < ranks; from++) look(task, in + from * task->bytes, from, i);
+    }
+    return 0;
+}
+
+static double alltoall(const struct task *task) {
+    for (int64_t i = 0; i < task->count; i++) {
+        char *out = place(memory.out, i), *in = place(memory.in, i);
+        for (int to = 0; to < ranks; to++) prepare(task, out + to * task->bytes, i + to);
+        MPI_Alltoall(out, (int)task->bytes, MPI_BYTE, in, (int)task->bytes, MPI_BYTE, MPI_COMM_WORLD);
+        for (int from = 0; from < ranks; from++) look(task, in + from * task->bytes, from, i + rank);
+    }
+    return 0;
+}
+
+/* `of_all`: every rank takes part, and the slowest one's time counts. */
+static const struct { const char *name; double (*play)(const struct task *); int of_all; } patterns[] = {
+    { "pingpong", pingpong, 0 },   { "stream", stream, 0 }, { "bidirectional", bidirectional, 0 },
+    { "overlap", overlap, 0 },     { "barrier", barrier, 1 },   { "bcast", bcast, 1 },
+    { "reduce", reduce, 1 },       { "allreduce", allreduce, 1 }, { "allgather", allgather, 1 },
+    { "alltoall", alltoall, 1 },
+};
+enum { PATTERNS = sizeof patterns / sizeof *patterns };
+
+static double cpu_s(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static void play(const struct task *task) {
+    reserve(task->bytes, patterns[task->pattern].of_all ? ranks : 1);
+    wrong[0] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double cpu = cpu_s(), start = MPI_Wtime();
+    double extra = patterns[task->pattern].play(task);
+    double mine[2] = { MPI_Wtime() - start, cpu_s() - cpu }, longest, all;
+    MPI_Reduce(&mine[0], &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&mine[1], &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    char (*texts)[sizeof wrong] = rank ? NULL : malloc((size_t)ranks * sizeof wrong);
+    MPI_Gather(wrong, sizeof wrong, MPI_CHAR, texts, sizeof wrong, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank) return;
+    int bad = 0;
+    while (bad < ranks && !texts[bad][0]) bad++;
+    if (bad < ranks) printf("failed %s\n", texts[bad]);
+    else printf("played %.9f %.6f %.4f\n", patterns[task->pattern].of_all || task->pairs > 1 ? longest : mine[0], all, extra);
+    fflush(stdout);
+    free(texts);
+}
+
+/* The task of a line; false, and said, where there is none in it. */
+static int read_task(const char *line, struct task *task) {
+    char name[32], check[8];
+    long long bytes, count, pairs;
+    if (sscanf(line, "%31s %lld %lld %lld %7s", name, &bytes, &count, &pairs, check) != 5) {
+        printf("failed no task: %s", line);
+        return 0;
+    }
+    int pattern = 0;
+    while (pattern < PATTERNS && strcmp(name, patterns[pattern].name)) pattern++;
+    int fits = bytes >= 0 && bytes <= INT32_MAX && count > 0 && pairs > 0 && 2 * pairs <= ranks;
+    if (pattern == PATTERNS || !(fits || (patterns[pattern].of_all && bytes >= 0 && count > 0))) {
+        printf("failed %s of %lld bytes, %lld times, by %lld pairs of %d ranks cannot be played\n", name, bytes, count, pairs, ranks);
+        return 0;
+    }
+    *task = (struct task){ pattern, bytes, count, pairs, !strcmp(check, "check") };
+    return 1;
+}
+
+static void lead(void) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING], line[256];
+    int length;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, "\r\n")] = 0;
+    printf("ready %d %s\n", ranks, version);
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        struct task task;
+        if (!read_task(line, &task)) {
+            fflush(stdout);
+            continue;
+        }
+        for (int to = 1; to < ranks; to++) MPI_Send(&task, sizeof task, MPI_BYTE, to, TASK_TAG, MPI_COMM_WORLD);
+        play(&task);
+    }
+    struct task end = { .pattern = -1 };
+    for (int to = 1; to < ranks; to++) MPI_Send(&end, sizeof end, MPI_BYTE, to, TASK_TAG, MPI_COMM_WORLD);
+}
+
+static void follow(void) {
+    for (;;) {
+        struct task task;
+        int is_there = 0;
+        while (MPI_Iprobe(0, TASK_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE), !is_there)
+            nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+        MPI_Recv(&task, sizeof task, MPI_BYTE, 0, TASK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (task.pattern < 0) return;
+        play(&task);
+    }
+}
+
+/* Every system's ranks on the same cores, whatever its launcher would do: HAWSER_BENCH_CORES is a list, a core a rank. */
+static void pin(void) {
+    const char *cores = getenv("HAWSER_BENCH_CORES"), *names[] = { "HAWSER_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK" }, *mine = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !mine; i++) mine = getenv(names[i]);
+    if (!cores || !*cores || !mine) return;
+    for (int left = atoi(mine); left > 0 && cores; left--) cores = strchr(cores, ',') ? strchr(cores, ',') + 1 : NULL;
+    if (!cores) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(atoi(cores), &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+int main(int argc, char **argv) {
+    pin();
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank) follow();
+    else lead();
+    MPI_Finalize();
+    return 0;
+}
