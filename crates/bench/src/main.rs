@@ -1,41 +1,40 @@
-//! `hawser-bench`: what the machine itself can do, beneath every library (NetPIPE's method: measure each
-//! layer, and each library against the layer under it).
+//! `hawser-bench`: what the machine and the network can do, what each library delivers over them, and why (NetPIPE's method: measure
+//! each layer, and each library against the layer under it).
 //!
-//! So far the raw floors of one machine: a cache line there and back, memory copies, the device's ring; and of a network: the frame ports.
-//! All figures are half round trips or single copies in microseconds, medians of repetitions.
+//! The command line; the work is in the modules: `command` (run), `net` (the frame ports in detail).
 
 #![forbid(unsafe_code)]
 
-mod line;
-mod memcpy;
+mod buffers;
+mod command;
+mod duet;
+mod layer;
+mod library;
 mod net;
+mod place;
 mod record;
-mod ring;
+mod run;
 mod sample;
+mod sizes;
+mod system;
+mod task;
+mod worker;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "hawser-bench", version, about = "Measures the raw floors beneath message passing on this machine")]
+#[command(name = "hawser-bench", version, about = "Measures MPI libraries and the raw layers beneath them, in turns")]
 struct Options {
     #[command(subcommand)]
-    what: Option<What>,
-    /// Repetitions of each figure; the median is printed
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repetitions: u32,
+    what: What,
 }
 
-#[derive(Subcommand, Clone)]
+#[derive(Subcommand)]
 enum What {
-    /// One cache line there and back between two cores, halved
-    Line,
-    /// Copies within one core's memory
-    Memcpy,
-    /// Messages through the shared-memory device, without MPI above it
-    Ring,
-    /// Everything of one machine (the default)
-    All,
-    /// The frame ports, between two processes on two hosts in network namespaces that a cable (veth) joins
+    /// Measures libraries and raw layers in one run, in turns, and writes a report
+    Run(command::Options),
+    /// The frame ports in detail, between two processes on two hosts in network namespaces that a cable (veth) joins
     Net {
         /// The cable's MTU
         #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..=9216))]
@@ -43,37 +42,41 @@ enum What {
         /// Rows to measure, as in packet,udp,group-64; without it each port once
         #[arg(long, value_delimiter = ',', value_parser = net::ROWS.iter().map(|row| row.name).collect::<Vec<_>>())]
         rows: Vec<String>,
+        /// Repetitions of each figure; the median is printed
+        #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        repetitions: u32,
     },
     /// The other process of `net`
     #[command(hide = true)]
     NetFar,
+    /// The process in which a raw layer of `run` lives
+    #[command(hide = true)]
+    Worker {
+        layer: String,
+        #[arg(long)]
+        far: bool,
+    },
 }
 
-fn main() {
-    let options = Options::parse();
-    let cores = hawser_os::cpus::allowed().unwrap_or_default();
-    let repetitions = options.repetitions as usize;
-    let what = options.what.unwrap_or(What::All);
-    let net = match &what {
-        What::Net { mtu, rows } => Some(net::near(usize::from(*mtu), rows, repetitions)),
-        What::NetFar => Some(net::far()),
-        _ => None,
-    };
-    if let Some(result) = net {
-        if let Err(error) = result {
-            eprintln!("hawser-bench: net: {error}");
-            std::process::exit(1);
+fn main() -> ExitCode {
+    let (name, result) = match Options::parse().what {
+        What::Run(options) => {
+            ("run", command::run(&options).map(|record| println!("{}", serde_json::to_string_pretty(&record).unwrap())))
         }
-        return;
+        What::Net { mtu, rows, repetitions } => ("net", net::near(usize::from(mtu), &rows, repetitions as usize)),
+        What::NetFar => ("net", net::far()),
+        What::Worker { layer, far } => ("worker", work(&layer, far)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hawser-bench: {name}: {error}");
+            ExitCode::FAILURE
+        }
     }
-    println!("{:>10} {:>12} {:>12}", "floor", "best us", "median us");
-    if matches!(what, What::Line | What::All) {
-        line::run(&cores, repetitions);
-    }
-    if matches!(what, What::Memcpy | What::All) {
-        memcpy::run(repetitions);
-    }
-    if matches!(what, What::Ring | What::All) {
-        ring::run(&cores, repetitions);
-    }
+}
+
+fn work(name: &str, far: bool) -> std::io::Result<()> {
+    let row = layer::Row::named(name).ok_or_else(|| std::io::Error::other(format!("there is no layer {name}")))?;
+    if far { worker::far(row) } else { worker::near(row) }
 }

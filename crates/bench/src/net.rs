@@ -71,7 +71,7 @@ const PASS: [u8; 16] = *b"hawser-bench net";
 
 impl Row {
     /// The ports of the far host's ranks, or of the near host's one. The last one is used: whoever is looked at first, it is not.
-    fn open(&self, near: bool) -> io::Result<Vec<Box<dyn FramePort>>> {
+    pub fn open(&self, near: bool) -> io::Result<Vec<Box<dyn FramePort>>> {
         let interface = end_of_cable()?;
         let ranks = if near { 1 } else { self.ranks };
         let packet = |member: Member, selector| -> io::Result<Box<dyn FramePort>> {
@@ -144,13 +144,13 @@ impl Sleep {
     }
 }
 
-fn written(address: &Address) -> String {
+pub fn written(address: &Address) -> String {
     let mut bytes = Vec::new();
     address.encode(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn read(text: &str) -> Option<Address> {
+pub fn read(text: &str) -> Option<Address> {
     let bytes: Option<Vec<u8>> =
         (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
     Address::decode(&bytes?).ok().map(|(address, _)| address)

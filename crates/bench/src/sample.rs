@@ -1,6 +1,14 @@
 //! Repetitions of one figure, and their line in the table.
 
+use std::env;
 use std::time::Instant;
+
+/// The cores of the ranks, a core a rank: what HAWSER_BENCH_CORES lists, or all that this process may use.
+pub fn cores() -> Vec<usize> {
+    let listed = env::var("HAWSER_BENCH_CORES").unwrap_or_default();
+    let listed: Vec<usize> = listed.split(',').filter_map(|core| core.parse().ok()).collect();
+    if listed.is_empty() { hawser_os::cpus::allowed().unwrap_or_default() } else { listed }
+}
 
 /// Times `f`, which does `count` of something, `repetitions` times; microseconds for one.
 pub fn times(repetitions: usize, count: usize, mut f: impl FnMut()) -> Vec<f64> {
@@ -15,14 +23,38 @@ pub fn times(repetitions: usize, count: usize, mut f: impl FnMut()) -> Vec<f64> 
     samples
 }
 
-/// Prints the best and the median of sorted samples.
-pub fn show(name: &str, samples: &[f64]) {
-    println!("{name:>10} {:12.4} {:12.4}", samples[0], samples[samples.len() / 2]);
-}
 
 /// Pins the calling thread to the `i`-th core of those allowed, if there is one.
 pub fn pin(cores: &[usize], i: usize) {
     if let Some(&core) = cores.get(i) {
         let _ = hawser_os::cpus::bind(&[core]);
+    }
+}
+
+/// Of sorted values, at least one.
+pub fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] }
+}
+
+/// First and third quartile of sorted values, at least one: the medians of both halves.
+pub fn quartiles(sorted: &[f64]) -> (f64, f64) {
+    if sorted.len() == 1 {
+        return (sorted[0], sorted[0]);
+    }
+    let half = sorted.len() / 2;
+    (median(&sorted[..half]), median(&sorted[sorted.len() - half..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_quartiles_of_odd_even_and_single() {
+        assert_eq!((median(&[1.0, 2.0, 9.0]), quartiles(&[1.0, 2.0, 9.0])), (2.0, (1.0, 9.0)));
+        assert_eq!((median(&[1.0, 3.0]), quartiles(&[1.0, 3.0])), (2.0, (1.0, 3.0)));
+        assert_eq!(quartiles(&[1.0, 2.0, 3.0, 4.0, 5.0]), (1.5, 4.5));
+        assert_eq!((median(&[7.0]), quartiles(&[7.0])), (7.0, (7.0, 7.0)));
     }
 }

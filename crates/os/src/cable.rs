@@ -6,6 +6,7 @@ use crate::netns::Namespace;
 use std::io;
 use std::net::{IpAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,11 @@ impl Host {
     /// Runs `f` on this host.
     pub fn within<T>(&self, f: impl FnOnce() -> T) -> T {
         self.0.within(f).unwrap()
+    }
+
+    /// By which programs of others can enter it (nsenter(1)), while this process lives.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_fd().as_raw_fd()).into()
     }
 
     /// Runs ip(8) on this host.
@@ -63,9 +69,9 @@ impl Cable {
     /// With so many queues each way at both ends.
     pub fn with_queues(mtu: usize, queues: u32) -> io::Result<Cable> {
         let cable = Cable { a: Host::new()?, b: Host::new()? };
-        let far = format!("/proc/{}/fd/{}", std::process::id(), cable.b.0.as_fd().as_raw_fd());
+        let far = cable.b.path();
         let end = format!("name e0 mtu {mtu} numtxqueues {queues} numrxqueues {queues}");
-        cable.a.ip(&format!("link add {end} type veth peer {end} netns {far}"))?;
+        cable.a.ip(&format!("link add {end} type veth peer {end} netns {}", far.display()))?;
         for (host, number) in [(&cable.a, 1), (&cable.b, 2)] {
             // Addresses of IPv6 are good at once.
             host.within(|| std::fs::write("/proc/sys/net/ipv6/conf/e0/accept_dad", "0"))?;

@@ -1,0 +1,166 @@
+//! `hawser-bench run`: its options, the systems that they name, and where what it found goes.
+//!
+//! Before it: `main`; after it: `place`, `library`, `layer`, `run` and the report.
+
+use crate::layer::{LAYERS, Row};
+use crate::library::{Library, Named};
+use crate::place::{self, Place};
+use crate::record::{FORMAT, Record};
+use crate::run::{Method, Run};
+use crate::sizes::{PERTURBATION, sizes};
+use crate::system::{Plan, System};
+use crate::task::Pattern;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+#[derive(Args, Clone)]
+pub struct Options {
+    /// A library under measurement, NAME=PREFIX[,VARIABLE=VALUE...]; may be repeated. Without it: this installation's
+    #[arg(long = "lib", value_name = "NAME=PREFIX")]
+    libraries: Vec<Named>,
+    /// Raw layers beside them, as in memcpy,tcp; `all` for those that can be there, `none`
+    #[arg(long, value_delimiter = ',', default_value = "all", value_parser = layer_names())]
+    layers: Vec<String>,
+    /// What is played, as in pingpong,stream
+    #[arg(long = "pattern", value_delimiter = ',', value_enum, default_value = "pingpong")]
+    patterns: Vec<Pattern>,
+    /// Over a cable (veth) between two network namespaces of our own, of this MTU
+    #[arg(long, value_name = "MTU", num_args = 0..=1, default_missing_value = "1500", conflicts_with = "hosts",
+          value_parser = clap::value_parser!(u16).range(1280..=9216))]
+    cable: Option<u16>,
+    /// Between this machine and another, HERE,THERE, reached by ssh
+    #[arg(long, value_delimiter = ',', num_args = 2..)]
+    hosts: Vec<String>,
+    /// Ranks of collective patterns
+    #[arg(short = 'n', long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    ranks: u32,
+    /// Pairs of ranks in the pattern `rate`
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=512))]
+    pairs: u32,
+    /// Shortest message, in bytes
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    min: u64,
+    /// Longest message, in bytes
+    #[arg(long, default_value_t = 4 << 20, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    max: u64,
+    /// Sizes so many bytes either side of each regular one; 0 for none
+    #[arg(long, default_value_t = PERTURBATION)]
+    perturbation: u64,
+    /// Rounds of each size
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// How long one play is to take, in milliseconds
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    ms: u32,
+    /// Compare every byte, in plays of their own that are not timed
+    #[arg(long)]
+    verify: bool,
+    /// Where the report goes: a folder, made if it is missing
+    #[arg(long, default_value = "hawser-bench")]
+    pub out: PathBuf,
+}
+
+fn layer_names() -> Vec<&'static str> {
+    LAYERS.iter().map(|row| row.name).chain(["all", "none"]).collect()
+}
+
+/// Measures; the record, complete or not.
+pub fn run(options: &Options) -> io::Result<Record> {
+    if options.min > options.max {
+        return Err(io::Error::other(format!("--min {} is more than --max {}", options.min, options.max)));
+    }
+    let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir()?;
+    let place = place_of(options, scratch.path())?;
+    let mut record = Record {
+        format: FORMAT,
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        date: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        machine: place::machine(&place),
+        complete: true,
+        notes: Vec::new(),
+        curves: Vec::new(),
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = stop.clone();
+    ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(io::Error::other)?;
+    let systems = systems(options, &place, scratch.path(), &mut record, &stop);
+    if systems.is_empty() {
+        let why = record.notes.join("; ");
+        return Err(io::Error::other(if why.is_empty() { "there is nothing to measure".into() } else { why }));
+    }
+    let method = Method {
+        patterns: options.patterns.clone(),
+        sizes: sizes(options.min, options.max, options.perturbation),
+        pairs: options.pairs as usize,
+        rounds: options.rounds,
+        play_s: f64::from(options.ms) * 1e-3,
+        verify: options.verify,
+    };
+    let progress = progress(method.plays(&systems));
+    let mut run = Run { method, systems, record: &mut record, progress: progress.clone(), stop: &stop };
+    run.play();
+    drop(run);
+    progress.finish_and_clear();
+    Ok(record)
+}
+
+fn place_of(options: &Options, scratch: &Path) -> io::Result<Place> {
+    match (options.cable, options.hosts.as_slice()) {
+        (Some(mtu), _) => Place::cable(usize::from(mtu), scratch),
+        (None, []) => Ok(Place::Here),
+        (None, hosts) => Ok(Place::Hosts(hosts.to_vec())),
+    }
+}
+
+/// All that can be started; what cannot is noted.
+fn systems(options: &Options, place: &Place, scratch: &Path, record: &mut Record, stop: &AtomicBool) -> Vec<System> {
+    let mut systems = Vec::new();
+    let mut start = |name: &str, plan: Result<Plan, String>| {
+        if stop.load(Relaxed) {
+            return;
+        }
+        match plan.and_then(|plan| System::start(plan).map_err(|trouble| trouble.to_string())) {
+            Ok(system) => systems.push(system),
+            Err(cause) => {
+                let note = format!("{name} is left out: {cause}");
+                eprintln!("hawser-bench: {note}");
+                record.notes.push(note);
+                record.complete = false;
+            }
+        }
+    };
+    for row in rows(options, place) {
+        start(row.name, row.plan(place).map_err(|error| error.to_string()));
+    }
+    let pairs = if options.patterns.contains(&Pattern::Rate) { options.pairs } else { 1 };
+    let ranks = if options.patterns.iter().any(|pattern| pattern.is_collective()) { options.ranks } else { 2 };
+    let ranks = ranks.max(2 * pairs) as usize;
+    for named in libraries(options) {
+        let name = named.name.clone();
+        let plan = Library::find(named, scratch).and_then(|library| library.plan(ranks, place));
+        start(&name, plan.map_err(|unusable| unusable.to_string()));
+    }
+    systems
+}
+
+fn rows(options: &Options, place: &Place) -> Vec<&'static Row> {
+    let named = |name: &str| options.layers.iter().any(|layer| layer == name);
+    LAYERS.iter().filter(|row| if named("all") { row.fits(place) } else { named(row.name) }).collect()
+}
+
+fn libraries(options: &Options) -> Vec<Named> {
+    if options.libraries.is_empty() {
+        vec![Named { name: "hawser".into(), prefix: place::own_prefix(), variables: Vec::new() }]
+    } else {
+        options.libraries.clone()
+    }
+}
+
+fn progress(plays: u64) -> ProgressBar {
+    let style = "{msg:>24} {wide_bar} {percent:>3} %, {eta} left";
+    ProgressBar::new(plays).with_style(ProgressStyle::with_template(style).expect("a template that was tried"))
+}

@@ -1,0 +1,134 @@
+//! The raw layers: what there is beneath every library, each a module behind `Layer`.
+//!
+//! A new one is a module and a row of `LAYERS`. Before it: `worker`, the process in which a layer lives; after it: the modules.
+
+mod apart;
+mod line;
+mod memcpy;
+mod port;
+mod ring;
+mod tcp;
+mod together;
+
+use crate::duet;
+use crate::place::Place;
+use crate::record::Floor;
+use crate::system::Plan;
+use crate::task::{Pattern, Played, Task};
+use std::io;
+
+pub use apart::{FAR, FAR_ADDRESS};
+
+/// A layer that stands.
+pub trait Layer {
+    fn play(&mut self, task: &Task) -> io::Result<Played>;
+}
+
+/// Where a layer can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    Cores,
+    Hosts,
+    /// Frame ports take the cable's interface.
+    Cable,
+}
+
+/// A layer's row.
+pub struct Row {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub floor: Floor,
+    pub between: Between,
+    /// Longest message, in bytes.
+    limit: Option<u64>,
+    patterns: &'static [Pattern],
+    open: fn(&Row) -> io::Result<Box<dyn Layer>>,
+    /// The far process's part, of a layer that has one.
+    far: fn(&Row) -> io::Result<()>,
+}
+
+pub static LAYERS: &[Row] = &[
+    Row {
+        name: "line",
+        about: "a cache line between two cores",
+        floor: Floor::Raw,
+        between: Between::Cores,
+        limit: Some(line::BYTES),
+        patterns: &[Pattern::PingPong],
+        open: |_| line::open(),
+        far: no_far,
+    },
+    Row {
+        name: "memcpy",
+        about: "a copy by one core",
+        floor: Floor::Raw,
+        between: Between::Cores,
+        limit: None,
+        patterns: &[Pattern::PingPong, Pattern::Stream],
+        open: |_| memcpy::open(),
+        far: no_far,
+    },
+    Row {
+        name: "ring",
+        about: "Hawser's device for shared memory, without MPI above it",
+        floor: Floor::Layer,
+        between: Between::Cores,
+        limit: None,
+        patterns: duet::PATTERNS,
+        open: |_| ring::open(),
+        far: no_far,
+    },
+    Row {
+        name: "tcp",
+        about: "a TCP connection, polled",
+        floor: Floor::Raw,
+        between: Between::Hosts,
+        limit: None,
+        patterns: duet::PATTERNS,
+        open: tcp::near,
+        far: tcp::far,
+    },
+    port("packet", "raw Ethernet frames (AF_PACKET)"),
+    port("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)"),
+    port("udp", "UDP datagrams, with segmentation offload for what is longer"),
+    port("stream", "Hawser's TCP port"),
+];
+
+const fn port(name: &'static str, about: &'static str) -> Row {
+    let (floor, between) = (Floor::Raw, Between::Cable);
+    Row { name, about, floor, between, limit: None, patterns: duet::PATTERNS, open: port::near, far: port::far }
+}
+
+fn no_far(row: &Row) -> io::Result<()> {
+    Err(io::Error::other(format!("{} is within one process", row.name)))
+}
+
+impl Row {
+    pub fn named(name: &str) -> Option<&'static Row> {
+        LAYERS.iter().find(|row| row.name == name)
+    }
+
+    /// Whether it can be measured there.
+    pub fn fits(&self, place: &Place) -> bool {
+        match self.between {
+            Between::Cores => place.is_one_host(),
+            Between::Hosts => !place.is_one_host(),
+            Between::Cable => matches!(place, Place::Cable { .. }),
+        }
+    }
+
+    pub fn plan(&self, place: &Place) -> io::Result<Plan> {
+        let mut command = place.near_command(&std::env::current_exe()?);
+        command.args(["worker", self.name]).env("HAWSER_BENCH_CORES", place.cores());
+        command.env(FAR, place.far_words().join(" ")).env(FAR_ADDRESS, place.far_address());
+        Ok(Plan { name: self.name.into(), floor: self.floor, command, limit: self.limit, patterns: self.patterns })
+    }
+
+    pub fn open(&self) -> io::Result<Box<dyn Layer>> {
+        (self.open)(self)
+    }
+
+    pub fn be_far(&self) -> io::Result<()> {
+        (self.far)(self)
+    }
+}

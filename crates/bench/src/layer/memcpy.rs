@@ -1,0 +1,39 @@
+//! The floor of all copying: a message from one place of memory to another, by one core.
+//!
+//! Before it: `worker`; after it: nothing.
+
+use super::Layer;
+use crate::buffers::{self, Pool};
+use crate::task::{Played, Task};
+use std::hint::black_box;
+use std::io;
+use std::time::Instant;
+
+struct Memcpy;
+
+pub fn open() -> io::Result<Box<dyn Layer>> {
+    Ok(Box::new(Memcpy))
+}
+
+impl Layer for Memcpy {
+    fn play(&mut self, task: &Task) -> io::Result<Played> {
+        let bytes = task.bytes as usize;
+        let (mut from, mut to) = (Pool::new(bytes), Pool::new(bytes));
+        let mut right = Ok(());
+        let (before, start) = (hawser_os::usage::cpu_s(), Instant::now());
+        for number in 0..task.messages() {
+            let (from, to) = (from.place(number), to.place(number));
+            if task.check {
+                buffers::fill(from, number);
+            } else {
+                buffers::dirty(from, number);
+            }
+            black_box(&mut *to).copy_from_slice(black_box(from));
+            if task.check {
+                right = right.and(buffers::compare(to, number).map_err(io::Error::other));
+            }
+        }
+        let (seconds, cpu_s) = (start.elapsed().as_secs_f64(), hawser_os::usage::cpu_s() - before);
+        right.map(|()| Played { seconds, cpu_s, hidden: 0.0 })
+    }
+}

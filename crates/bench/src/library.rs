@@ -1,0 +1,250 @@
+//! A message-passing library under measurement: where it is, which ABI it has, and how its launcher starts the worker on it.
+//!
+//! One worker, compiled once for each ABI, serves all libraries that have it; for Open MPI, whose ABI is its own, it is compiled by
+//! its mpicc on the spot. Before it: `command`; after it: `system`.
+
+use crate::place::Place;
+use crate::record::Floor;
+use crate::system::Plan;
+use crate::task::Pattern;
+use clap::ValueEnum;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+/// The worker's source, for whoever has to compile it here.
+const SOURCE: &str = include_str!("../worker/mpi.c");
+
+/// `NAME=PREFIX[,VARIABLE=VALUE...]`, as it is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    pub name: String,
+    pub prefix: PathBuf,
+    /// Set for this library's job alone, so that one library can be there twice.
+    pub variables: Vec<(String, String)>,
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Named, String> {
+        let mut parts = text.split(',');
+        let pair = |part: &str| part.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
+        let (name, prefix) = parts
+            .next()
+            .and_then(pair)
+            .filter(|(name, prefix)| !name.is_empty() && !prefix.is_empty())
+            .ok_or("it is NAME=PREFIX[,VARIABLE=VALUE...], as in mpich=/opt/mpich")?;
+        let variables =
+            parts.map(|part| pair(part).ok_or(format!("`{part}` is not VARIABLE=VALUE"))).collect::<Result<_, _>>()?;
+        Ok(Named { name, prefix: prefix.into(), variables })
+    }
+}
+
+/// Whose launcher it is: what differs between them is how a job is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Hawser,
+    Mpich,
+    IntelMpi,
+    OpenMpi,
+}
+
+/// Why a library cannot be measured.
+#[derive(Debug)]
+pub enum Unusable {
+    NoLauncher { launcher: PathBuf },
+    UnknownLauncher { launcher: PathBuf, said: String },
+    NoAbi { folder: PathBuf },
+    NotCompiled { compiler: PathBuf, said: String },
+    NotAcross,
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Unusable::NoLauncher { launcher } => {
+                write!(f, "there is no {}; give the library's PREFIX, which has bin/mpiexec", launcher.display())
+            }
+            Unusable::UnknownLauncher { launcher, said } => {
+                let launcher = launcher.display();
+                write!(f, "{launcher} is none of Hawser's, MPICH's, Intel MPI's or Open MPI's; --version says: {said}")
+            }
+            Unusable::NoAbi { folder } => write!(
+                f,
+                "{} has no libmpi.so.12 (MPICH's ABI), libmpi_abi.so.1 (the standard's) or libmpi.so.40 (Open MPI's), the ABIs \
+                 that the benchmark has a program for",
+                folder.display()
+            ),
+            Unusable::NotCompiled { compiler, said } => {
+                write!(f, "{} does not compile the benchmark's program: {said}", compiler.display())
+            }
+            Unusable::NotAcross => {
+                write!(f, "Open MPI's TCP does not begin between network namespaces; leave it out there")
+            }
+        }
+    }
+}
+
+/// A library that can be started.
+#[derive(Debug)]
+pub struct Library {
+    named: Named,
+    family: Family,
+    program: PathBuf,
+}
+
+impl Library {
+    /// Looks what there is at the prefix, and has the worker compiled in `scratch` where the installation has none for it.
+    pub fn find(named: Named, scratch: &Path) -> Result<Library, Unusable> {
+        let family = family(&named.prefix)?;
+        let folder = named.prefix.join("lib");
+        let program = if family == Family::OpenMpi && folder.join("libmpi.so.40").exists() {
+            compiled(&named.prefix.join("bin/mpicc"), &[], &scratch.join(format!("mpi-{}", named.name)))?
+        } else if folder.join("libmpi.so.12").exists() {
+            installed("mpich", scratch)?
+        } else if folder.join("libmpi_abi.so.1").exists() {
+            installed("std", scratch)?
+        } else {
+            return Err(Unusable::NoAbi { folder });
+        };
+        Ok(Library { named, family, program })
+    }
+
+    /// A job of so many ranks.
+    pub fn plan(&self, ranks: usize, place: &Place) -> Result<Plan, Unusable> {
+        let Library { named, family, program } = self;
+        if *family == Family::OpenMpi && !place.is_one_host() {
+            return Err(Unusable::NotAcross);
+        }
+        let mut command = place.near_command(&named.prefix.join("bin/mpiexec"));
+        command.args(self.options(ranks, place)).arg(program);
+        let library_path = joined(&named.prefix.join("lib"), "LD_LIBRARY_PATH");
+        command.env("LD_LIBRARY_PATH", library_path).env("PATH", joined(&named.prefix.join("bin"), "PATH"));
+        command.env("HAWSER_BENCH_CORES", place.cores());
+        command.envs(self.variables(place).iter().copied()).envs(named.variables.iter().cloned());
+        Ok(Plan {
+            name: named.name.clone(),
+            floor: Floor::Library,
+            command,
+            limit: None,
+            patterns: Pattern::value_variants(),
+        })
+    }
+
+    fn options(&self, ranks: usize, place: &Place) -> Vec<OsString> {
+        let mut options: Vec<OsString> = Vec::new();
+        // The worker pins its ranks itself, alike for every library.
+        match self.family {
+            Family::OpenMpi => {
+                options.extend(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"].map(Into::into))
+            }
+            Family::Hawser | Family::Mpich => options.extend(["-bind-to", "none"].map(Into::into)),
+            Family::IntelMpi => {}
+        }
+        if let Some(across) = place.across() {
+            options.extend(["-launcher", "ssh"].map(Into::into));
+            if let Some(rsh) = &across.remote_shell {
+                options.extend(["-launcher-exec".into(), rsh.into()]);
+            }
+            let per_host = ranks.div_ceil(across.hosts.len()).to_string();
+            options.extend(["-hosts".into(), across.hosts.join(",").into(), "-ppn".into(), per_host.into()]);
+        }
+        options.extend(["-n".into(), ranks.to_string().into()]);
+        options
+    }
+
+    /// What a user would set who wants it to run there at all.
+    fn variables(&self, place: &Place) -> &'static [(&'static str, &'static str)] {
+        match (self.family, place.is_one_host()) {
+            (Family::IntelMpi, true) => &[("I_MPI_PIN", "0")],
+            (Family::IntelMpi, false) => &[("I_MPI_PIN", "0"), ("I_MPI_FABRICS", "ofi"), ("FI_PROVIDER", "tcp")],
+            (Family::Mpich, false) => {
+                &[("FI_PROVIDER", "tcp"), ("MPIR_CVAR_CH4_NETMOD", "ofi"), ("MPIR_CVAR_NOLOCAL", "1")]
+            }
+            _ => &[],
+        }
+    }
+}
+
+fn family(prefix: &Path) -> Result<Family, Unusable> {
+    let launcher = prefix.join("bin/mpiexec");
+    if !launcher.exists() {
+        return Err(Unusable::NoLauncher { launcher });
+    }
+    if prefix.join("bin/hawser-info").exists() {
+        return Ok(Family::Hawser);
+    }
+    let said = Command::new(&launcher)
+        .arg("--version")
+        .output()
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let said = said.unwrap_or_else(|error| error.to_string());
+    let families = [("Intel(R) MPI", Family::IntelMpi), ("Open MPI", Family::OpenMpi), ("HYDRA", Family::Mpich)];
+    let found = families.into_iter().find(|(mark, _)| said.contains(mark));
+    found.map(|(_, family)| family).ok_or_else(|| Unusable::UnknownLauncher { launcher, said: said.trim().into() })
+}
+
+/// The worker of this ABI: of the installation that this program is part of, or compiled for the ABI's header there.
+fn installed(abi: &str, scratch: &Path) -> Result<PathBuf, Unusable> {
+    let prefix = crate::place::own_prefix();
+    let there = prefix.join(format!("libexec/hawser/bench-{abi}"));
+    if there.exists() {
+        return Ok(there);
+    }
+    let wrapper = if abi == "std" { "bin/mpicc_abi" } else { "bin/mpicc" };
+    compiled(&prefix.join(wrapper), &[], &scratch.join(format!("mpi-{abi}")))
+}
+
+fn compiled(compiler: &Path, options: &[&str], program: &Path) -> Result<PathBuf, Unusable> {
+    let source = program.with_extension("c");
+    let failed = |said: String| Unusable::NotCompiled { compiler: compiler.into(), said };
+    std::fs::write(&source, SOURCE).map_err(|error| failed(format!("{}: {error}", source.display())))?;
+    let mut command = Command::new(compiler);
+    let output = command.args(["-O2", "-o"]).arg(program).arg(&source).args(options).output();
+    match output {
+        Err(error) => Err(failed(error.to_string())),
+        Ok(output) if output.status.success() => Ok(program.into()),
+        Ok(output) => Err(failed(String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().into())),
+    }
+}
+
+/// This folder in front of what the environment has.
+fn joined(folder: &Path, variable: &str) -> OsString {
+    let mut value = folder.as_os_str().to_owned();
+    if let Some(rest) = std::env::var_os(variable) {
+        value.push(":");
+        value.push(rest);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_named_with_its_prefix_and_variables() {
+        let named: Named = "udp=/opt/hawser,HAWSER_PORT=udp,HAWSER_SPIN=1".parse().unwrap();
+        assert_eq!((named.name.as_str(), named.prefix.as_path()), ("udp", Path::new("/opt/hawser")));
+        assert_eq!(named.variables, [("HAWSER_PORT".into(), "udp".into()), ("HAWSER_SPIN".into(), "1".into())]);
+        for wrong in ["", "mpich", "=/opt", "mpich=", "mpich=/opt,HAWSER_PORT"] {
+            assert!(wrong.parse::<Named>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_library_is_said_with_what_is_missing() {
+        let scratch = std::env::temp_dir().join(format!("hawser-bench-test-{}", std::process::id()));
+        std::fs::create_dir_all(scratch.join("bin")).unwrap();
+        let find = || Library::find(Named { name: "x".into(), prefix: scratch.clone(), variables: vec![] }, &scratch);
+        assert!(matches!(find(), Err(Unusable::NoLauncher { .. })));
+        std::os::unix::fs::symlink("/bin/echo", scratch.join("bin/mpiexec")).unwrap();
+        assert!(matches!(find(), Err(Unusable::UnknownLauncher { said, .. }) if said.contains("echo")));
+        std::fs::write(scratch.join("bin/hawser-info"), "").unwrap();
+        assert!(matches!(find(), Err(Unusable::NoAbi { .. })));
+        std::fs::remove_dir_all(&scratch).unwrap();
+    }
+}

@@ -1,0 +1,143 @@
+//! Between which two ends a run measures: on this machine, over a cable (veth) between two network namespaces of our own, or between
+//! this machine and others.
+//!
+//! It says how a program is started at either end; it starts none. The namespaces vanish with the value. Before it: `command`; after
+//! it: `library` and `raw`, whose commands it makes.
+
+use hawser_os::cable::Cable;
+use hawser_os::{cpus, host, netns};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The far end of a cable, as `hawser_os::cable` has it.
+const CABLE_HOSTS: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
+
+/// Hydra's remote shell over a cable. A host name of its own: MPICH and Intel MPI take ranks of one name for one host's.
+const CABLE_SHELL: &str = r#"#!/bin/sh
+while [ "${1#-}" != "$1" ]; do
+    [ "$1" = -l ] && shift
+    shift
+done
+[ "$1" = 10.77.0.2 ] || { echo "there is no host $1 on this cable" >&2; exit 1; }
+shift
+exec nsenter --net=FAR unshare -u sh -c "hostname far-end; $*"
+"#;
+
+/// See the module.
+pub enum Place {
+    Here,
+    Cable { cable: Cable, mtu: usize, remote_shell: PathBuf },
+    Hosts(Vec<String>),
+}
+
+/// A job over several hosts.
+pub struct Across<'a> {
+    pub hosts: Vec<&'a str>,
+    pub remote_shell: Option<&'a Path>,
+}
+
+impl Place {
+    /// A cable of our own; `scratch` keeps what its remote shell needs.
+    pub fn cable(mtu: usize, scratch: &Path) -> io::Result<Place> {
+        netns::become_root()?;
+        let cable = Cable::new(mtu)?;
+        let remote_shell = scratch.join("remote-shell");
+        std::fs::write(&remote_shell, CABLE_SHELL.replace("FAR", &cable.b.path().display().to_string()))?;
+        std::fs::set_permissions(&remote_shell, std::fs::Permissions::from_mode(0o755))?;
+        Ok(Place::Cable { cable, mtu, remote_shell })
+    }
+
+    pub fn is_one_host(&self) -> bool {
+        matches!(self, Place::Here)
+    }
+
+    /// For people.
+    pub fn describe(&self) -> String {
+        match self {
+            Place::Here => "this machine's memory".into(),
+            Place::Cable { mtu, .. } => format!("a cable (veth) between two network namespaces, MTU {mtu}"),
+            Place::Hosts(hosts) => format!("the network between {}", hosts.join(" and ")),
+        }
+    }
+
+    /// `program` at the near end.
+    pub fn near_command(&self, program: &Path) -> Command {
+        match self {
+            Place::Cable { cable, .. } => {
+                let mut command = Command::new("nsenter");
+                command.arg(format!("--net={}", cable.a.path().display())).arg(program);
+                command
+            }
+            _ => Command::new(program),
+        }
+    }
+
+    /// Words in front of a command that run it at the far end.
+    pub fn far_words(&self) -> Vec<String> {
+        match self {
+            Place::Here => Vec::new(),
+            Place::Cable { cable, .. } => vec!["nsenter".into(), format!("--net={}", cable.b.path().display())],
+            Place::Hosts(hosts) => {
+                ["ssh", "-o", "BatchMode=yes"].map(String::from).into_iter().chain([hosts[1].clone()]).collect()
+            }
+        }
+    }
+
+    /// By which the near end reaches the far one.
+    pub fn far_address(&self) -> &str {
+        match self {
+            Place::Here => "127.0.0.1",
+            Place::Cable { .. } => CABLE_HOSTS[1],
+            Place::Hosts(hosts) => &hosts[1],
+        }
+    }
+
+    /// Which hosts a library's job is to have, if it is to have several.
+    pub fn across(&self) -> Option<Across<'_>> {
+        match self {
+            Place::Here => None,
+            Place::Cable { remote_shell, .. } => {
+                Some(Across { hosts: CABLE_HOSTS.to_vec(), remote_shell: Some(remote_shell) })
+            }
+            Place::Hosts(hosts) => {
+                Some(Across { hosts: hosts.iter().map(String::as_str).collect(), remote_shell: None })
+            }
+        }
+    }
+
+    /// The cores of the ranks, a core a rank; none where there are fewer cores than ranks may be, or on several machines.
+    pub fn cores(&self) -> String {
+        match self {
+            Place::Hosts(_) => String::new(),
+            _ => cpus::allowed().unwrap_or_default().iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        }
+    }
+}
+
+/// The installation that this program is part of: PREFIX of PREFIX/bin/hawser-bench.
+pub fn own_prefix() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.parent().and_then(Path::parent).map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// What the record says of this machine.
+pub fn machine(place: &Place) -> crate::record::Machine {
+    let line = |file: &str, key: &str| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let found = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.split_once(':').map(|(_, value)| value.trim().to_string()));
+        found.unwrap_or_default()
+    };
+    let kilobytes = line("/proc/meminfo", "MemTotal").trim_end_matches(" kB").parse::<u64>().unwrap_or(0);
+    crate::record::Machine {
+        host: host::name(),
+        processor: line("/proc/cpuinfo", "model name"),
+        cores: cpus::available(),
+        memory_bytes: kilobytes << 10,
+        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
+        between: place.describe(),
+    }
+}

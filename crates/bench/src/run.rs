@@ -1,0 +1,227 @@
+//! A run: every size of every pattern, all systems in turn within each round, as many rounds as it takes.
+//!
+//! It knows neither libraries nor layers. A system that ends is left out from then on and noted; the others go on. Before it:
+//! `command`; after it: `system`, and `record`, in which it leaves what it found, also when it is cut off.
+
+use crate::record::{Curve, Point, Record};
+use crate::sample::{median, quartiles};
+use crate::system::{System, Trouble};
+use crate::task::{Pattern, Played, Task};
+use indicatif::ProgressBar;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A point whose quartiles lie further apart than this part of the median is repeated, and flagged if that does not help.
+pub const NOISY: f64 = 0.1;
+
+/// Messages of a checked play at most: filling and comparing takes longer than sending.
+const CHECKED: u64 = 16;
+const COUNT_MAX: u64 = 1 << 22;
+/// Collective patterns and those of several pairs have no half of a smallest play.
+const COUNT_MIN: u64 = 2;
+
+/// How it is measured.
+pub struct Method {
+    pub patterns: Vec<Pattern>,
+    pub sizes: Vec<u64>,
+    pub pairs: usize,
+    pub rounds: u32,
+    /// How long one play is to take, in seconds: far above what the timer resolves.
+    pub play_s: f64,
+    pub verify: bool,
+}
+
+impl Method {
+    /// The sizes of a pattern.
+    fn sizes(&self, pattern: Pattern) -> Vec<u64> {
+        if pattern == Pattern::Barrier {
+            return vec![0];
+        }
+        self.sizes.iter().copied().filter(|&bytes| pattern.takes(bytes)).collect()
+    }
+
+    fn task(&self, pattern: Pattern, bytes: u64, count: u64) -> Task {
+        let pairs = if pattern == Pattern::Rate { self.pairs } else { 1 };
+        Task { pattern, bytes, count, pairs, check: false }
+    }
+
+    /// Plays of all systems, as far as is known before.
+    pub fn plays(&self, systems: &[System]) -> u64 {
+        let of_size = |pattern, bytes| systems.iter().filter(|system| system.takes(pattern, bytes)).count() as u64;
+        let of_pattern =
+            |&pattern: &Pattern| self.sizes(pattern).iter().map(|&bytes| of_size(pattern, bytes)).sum::<u64>();
+        self.patterns.iter().map(of_pattern).sum::<u64>() * u64::from(self.rounds + 1)
+    }
+}
+
+/// One system's share of a point.
+struct Part {
+    system: usize,
+    count: u64,
+    plays: Vec<Played>,
+}
+
+/// See the module.
+pub struct Run<'a> {
+    pub method: Method,
+    pub systems: Vec<System>,
+    pub record: &'a mut Record,
+    pub progress: ProgressBar,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
+}
+
+impl Run<'_> {
+    /// Plays all there is to play, or until it is stopped.
+    pub fn play(&mut self) {
+        for pattern in self.method.patterns.clone() {
+            let mut us = vec![None; self.systems.len()];
+            for bytes in self.method.sizes(pattern) {
+                if self.stop.load(Relaxed) {
+                    self.record.complete = false;
+                    return;
+                }
+                self.progress.set_message(format!("{} {bytes}", pattern.name()));
+                self.point(pattern, bytes, &mut us);
+            }
+        }
+    }
+
+    /// `us`: what a message of the size before took each system.
+    fn point(&mut self, pattern: Pattern, bytes: u64, us: &mut [Option<f64>]) {
+        let mut parts = Vec::new();
+        for system in 0..self.systems.len() {
+            if self.systems[system].takes(pattern, bytes) {
+                let count = us[system].map_or(COUNT_MIN, |us| self.count(pattern, us));
+                parts.extend(self.begin(system, pattern, bytes, count));
+            }
+        }
+        self.rounds(pattern, bytes, &mut parts);
+        let is_noisy = |part: &Part| spread(&part.times(&self.method, pattern, bytes)) > NOISY;
+        if parts.iter().any(is_noisy) {
+            self.progress.inc_length(u64::from(self.method.rounds) * parts.len() as u64);
+            self.rounds(pattern, bytes, &mut parts);
+        }
+        for part in parts.iter().filter(|part| !part.plays.is_empty()) {
+            let point = part.point(&self.method, pattern, bytes);
+            us[part.system] = Some(point.median_us);
+            self.keep(part.system, pattern, point);
+        }
+    }
+
+    /// How many messages, each of so many microseconds, make up a play.
+    fn count(&self, pattern: Pattern, us: f64) -> u64 {
+        let messages = self.method.play_s * 1e6 / us.max(1e-3);
+        let per_count = self.method.task(pattern, 0, 1).messages().max(1);
+        ((messages / per_count as f64) as u64).clamp(COUNT_MIN, COUNT_MAX)
+    }
+
+    /// The first play of a size, which is not counted: it warms up and tells how many messages a round is to have.
+    fn begin(&mut self, system: usize, pattern: Pattern, bytes: u64, count: u64) -> Option<Part> {
+        if self.method.verify {
+            let task = Task { check: true, ..self.method.task(pattern, bytes, count.min(CHECKED)) };
+            self.turn(system, &task)?;
+        }
+        let mut count = count;
+        // From nothing the count grows until a play is long enough to judge by.
+        loop {
+            let task = self.method.task(pattern, bytes, count);
+            let played = self.turn(system, &task)?;
+            let us = played.seconds * 1e6 / task.messages() as f64;
+            let wanted = self.count(pattern, us);
+            if played.seconds > self.method.play_s / 10.0 || wanted <= 2 * count {
+                self.progress.inc(1);
+                return Some(Part { system, count: wanted, plays: Vec::new() });
+            }
+            count = wanted.min(count * 100);
+        }
+    }
+
+    fn rounds(&mut self, pattern: Pattern, bytes: u64, parts: &mut [Part]) {
+        for _ in 0..self.method.rounds {
+            for part in parts.iter_mut() {
+                let task = self.method.task(pattern, bytes, part.count);
+                if let Some(played) = self.turn(part.system, &task) {
+                    part.plays.push(played);
+                }
+                self.progress.inc(1);
+            }
+        }
+    }
+
+    /// One play; nothing where it failed, which is noted once.
+    fn turn(&mut self, system: usize, task: &Task) -> Option<Played> {
+        let system = &mut self.systems[system];
+        if system.is_gone() || self.stop.load(Relaxed) {
+            return None;
+        }
+        let what = format!("{}, {} of {} bytes", system.name, task.pattern.name(), task.bytes);
+        let note = match system.play(task) {
+            Ok(played) => return Some(played),
+            Err(Trouble::Failed(cause)) => format!("{what}: {cause}"),
+            Err(trouble) => {
+                system.leave_out();
+                format!("{what}: {trouble}; it is left out from here on")
+            }
+        };
+        self.record.complete = false;
+        if !self.record.notes.contains(&note) {
+            self.progress.suspend(|| eprintln!("hawser-bench: {note}"));
+            self.record.notes.push(note);
+        }
+        None
+    }
+
+    fn keep(&mut self, system: usize, pattern: Pattern, point: Point) {
+        let System { name, floor, version, ranks, .. } = &self.systems[system];
+        let ranks = if pattern.is_collective() { *ranks } else { 2 * self.method.task(pattern, 0, 1).pairs };
+        let curves = &mut self.record.curves;
+        let at = curves.iter().position(|curve| curve.system == *name && curve.pattern == pattern.name());
+        let at = at.unwrap_or_else(|| {
+            let (system, version, pattern) = (name.clone(), version.clone(), pattern.name().into());
+            curves.push(Curve { system, floor: *floor, version, pattern, ranks, points: Vec::new() });
+            curves.len() - 1
+        });
+        curves[at].points.push(point);
+    }
+}
+
+impl Part {
+    /// Microseconds a message, a round each, sorted.
+    fn times(&self, method: &Method, pattern: Pattern, bytes: u64) -> Vec<f64> {
+        let messages = method.task(pattern, bytes, self.count).messages() as f64;
+        sorted(self.plays.iter().map(|played| played.seconds * 1e6 / messages))
+    }
+
+    fn point(&self, method: &Method, pattern: Pattern, bytes: u64) -> Point {
+        let times = self.times(method, pattern, bytes);
+        let messages = method.task(pattern, bytes, self.count).messages();
+        let cpu = sorted(self.plays.iter().map(|played| played.cpu_s * 1e6 / messages as f64));
+        let hidden = sorted(self.plays.iter().map(|played| played.hidden));
+        Point {
+            bytes,
+            min_us: times[0],
+            median_us: median(&times),
+            spread: spread(&times),
+            cpu_us: Some(median(&cpu)),
+            hidden: (pattern == Pattern::Overlap).then(|| median(&hidden)),
+            count: self.count,
+            rounds: self.plays.len() as u32,
+            noisy: spread(&times) > NOISY,
+        }
+    }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// From the first to the third quartile, over the median, of sorted times.
+fn spread(times: &[f64]) -> f64 {
+    if times.is_empty() {
+        return 0.0;
+    }
+    let (first, third) = quartiles(times);
+    (third - first) / median(times).max(f64::MIN_POSITIVE)
+}

@@ -1,0 +1,278 @@
+//! One system that is measured, while it stands: a process that plays what it is told, line by line, and between two tasks uses no
+//! core, so that all systems of a run stand side by side and take turns.
+//!
+//! It never waits without end: a system that says nothing for too long is ended, with what it said last. Before it: `run`; after it:
+//! the process, `worker` here or worker/mpi.c under a library's launcher.
+
+use crate::record::Floor;
+use crate::task::{Answer, Pattern, Played, Task};
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A library's job over several hosts takes some seconds to begin.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+/// The longest play that is asked for takes a second or two.
+const PLAYED_WITHIN: Duration = Duration::from_secs(60);
+/// After its input has ended a job is given so long to end.
+const ENDED_WITHIN: Duration = Duration::from_secs(10);
+/// Lines of its errors that are kept.
+const LAST_WORDS: usize = 4;
+
+/// A system before it stands.
+pub struct Plan {
+    pub name: String,
+    pub floor: Floor,
+    pub command: Command,
+    /// Longest message that it takes, in bytes, if it has a limit.
+    pub limit: Option<u64>,
+    pub patterns: &'static [Pattern],
+}
+
+/// See the module.
+pub struct System {
+    pub name: String,
+    pub floor: Floor,
+    pub version: String,
+    pub ranks: usize,
+    limit: Option<u64>,
+    patterns: &'static [Pattern],
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: Receiver<String>,
+    last_words: LastWords,
+}
+
+/// Why a system does not stand, or no longer.
+#[derive(Debug)]
+pub enum Trouble {
+    NotStarted {
+        program: String,
+        error: io::Error,
+    },
+    Ended {
+        status: Option<ExitStatus>,
+        last_words: String,
+    },
+    Silent {
+        after_s: u64,
+        last_words: String,
+    },
+    /// It stands, but has not played this.
+    Failed(String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Trouble::NotStarted { program, error } => write!(f, "{program} cannot be started: {error}"),
+            Trouble::Ended { status, last_words } => {
+                let status = status.map_or("it ended".into(), |status| format!("it ended with {status}"));
+                write!(f, "{status}{last_words}")
+            }
+            Trouble::Silent { after_s, last_words } => write!(f, "it said nothing for {after_s} s{last_words}"),
+            Trouble::Failed(cause) => write!(f, "{cause}"),
+        }
+    }
+}
+
+impl System {
+    /// Starts it and waits until it stands.
+    pub fn start(plan: Plan) -> Result<System, Trouble> {
+        let Plan { name, floor, mut command, limit, patterns } = plan;
+        // In a group of its own: Ctrl-C is for the benchmark, which ends it.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.spawn().map_err(|error| Trouble::NotStarted { program, error })?;
+        let orders = child.stdin.take();
+        let answers = lines(child.stdout.take().expect("a pipe"));
+        let last_words = LastWords::of(child.stderr.take().expect("a pipe"));
+        let version = String::new();
+        let mut system = System { name, floor, version, ranks: 0, limit, patterns, child, orders, answers, last_words };
+        match system.answer(READY_WITHIN)? {
+            Answer::Ready { ranks, version } => (system.ranks, system.version) = (ranks, version),
+            Answer::Failed(cause) => return Err(Trouble::Failed(cause)),
+            other => return Err(Trouble::Failed(format!("it began with: {other}"))),
+        }
+        Ok(system)
+    }
+
+    /// Whether it has such a pattern, and takes messages of so many bytes.
+    pub fn takes(&self, pattern: Pattern, bytes: u64) -> bool {
+        self.patterns.contains(&pattern) && self.limit.is_none_or(|limit| bytes <= limit)
+    }
+
+    pub fn play(&mut self, task: &Task) -> Result<Played, Trouble> {
+        let told = self.orders.as_mut().is_some_and(|orders| writeln!(orders, "{task}").is_ok());
+        if !told {
+            return Err(self.ended());
+        }
+        match self.answer(PLAYED_WITHIN)? {
+            Answer::Played(played) => Ok(played),
+            Answer::Failed(cause) => Err(Trouble::Failed(cause)),
+            Answer::Ready { .. } => Err(Trouble::Failed("it began anew".into())),
+        }
+    }
+
+    /// It has ended, or was left out.
+    pub fn is_gone(&self) -> bool {
+        self.orders.is_none()
+    }
+
+    /// It is not asked again.
+    pub fn leave_out(&mut self) {
+        self.end();
+    }
+
+    /// The next answer; other lines, of the library, are passed over.
+    fn answer(&mut self, within: Duration) -> Result<Answer, Trouble> {
+        let deadline = Instant::now() + within;
+        loop {
+            match self.answers.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    if let Ok(answer) = line.parse() {
+                        return Ok(answer);
+                    }
+                    self.last_words.add(line);
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) => {
+                    let last_words = self.last_words.text();
+                    return Err(Trouble::Silent { after_s: within.as_secs(), last_words });
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self) -> Trouble {
+        let status = self.end();
+        Trouble::Ended { status, last_words: self.last_words.text() }
+    }
+
+    /// Its input ends, and with it the process; else it is ended.
+    fn end(&mut self) -> Option<ExitStatus> {
+        self.orders = None;
+        for signal in [None, Some("TERM"), Some("KILL")] {
+            if let Some(signal) = signal {
+                // Its whole group: a launcher that hangs leaves its ranks otherwise.
+                let group = format!("-{}", self.child.id());
+                let _ = Command::new("kill").args([&format!("-{signal}"), "--", &group]).stderr(Stdio::null()).status();
+            }
+            let deadline = Instant::now() + ENDED_WITHIN;
+            while Instant::now() < deadline {
+                if let Ok(Some(status)) = self.child.try_wait() {
+                    return Some(status);
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        None
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The lines of `from`, by a thread that ends with it.
+fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        BufReader::new(from).lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
+    });
+    receiver
+}
+
+/// The last lines of a process that are no answers.
+#[derive(Clone, Default)]
+struct LastWords(Arc<Mutex<VecDeque<String>>>);
+
+impl LastWords {
+    fn of(errors: impl Read + Send + 'static) -> LastWords {
+        let words = LastWords::default();
+        let kept = words.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                kept.add(line);
+            }
+        });
+        words
+    }
+
+    fn add(&self, line: String) {
+        let mut lines = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if !line.trim().is_empty() {
+            lines.push_back(line.trim().into());
+        }
+        if lines.len() > LAST_WORDS {
+            lines.pop_front();
+        }
+    }
+
+    /// Behind a cause, or nothing.
+    fn text(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if lines.is_empty() {
+            String::new()
+        } else {
+            format!("; its last words: {}", lines.iter().cloned().collect::<Vec<_>>().join(" | "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(script: &str) -> Plan {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Plan { name: "test".into(), floor: Floor::Raw, command, limit: Some(64), patterns: &[Pattern::PingPong] }
+    }
+
+    const TASK: Task = Task { pattern: Pattern::PingPong, bytes: 8, count: 1, pairs: 1, check: false };
+
+    #[test]
+    fn it_plays_line_by_line_and_other_lines_are_passed_over() {
+        let script = "echo noise; echo ready 2 Test 1.0; while read task; do echo noise; echo played 1 2 0; done";
+        let mut system = System::start(plan(script)).unwrap();
+        assert_eq!((system.ranks, system.version.as_str()), (2, "Test 1.0"));
+        for _ in 0..3 {
+            assert_eq!(system.play(&TASK).unwrap(), Played { seconds: 1.0, cpu_s: 2.0, hidden: 0.0 });
+        }
+        assert!(system.takes(Pattern::PingPong, 64));
+        assert!(!system.takes(Pattern::PingPong, 65) && !system.takes(Pattern::Stream, 8));
+    }
+
+    #[test]
+    fn one_that_ends_says_with_what_and_its_last_words() {
+        let mut system = System::start(plan("echo ready 2 Test; read task; echo no network >&2; exit 3")).unwrap();
+        let said = system.play(&TASK).unwrap_err().to_string();
+        assert!(said.contains("exit status: 3") && said.contains("no network"), "{said}");
+        assert!(system.play(&TASK).is_err());
+    }
+
+    #[test]
+    fn one_that_does_not_stand_says_why() {
+        let failed = System::start(plan("echo failed no such core")).err().unwrap().to_string();
+        assert_eq!(failed, "no such core");
+        let mut missing = plan("");
+        missing.command = Command::new("/no/such/mpiexec");
+        assert!(System::start(missing).err().unwrap().to_string().starts_with("/no/such/mpiexec cannot be started"));
+    }
+
+    #[test]
+    fn a_failed_task_leaves_it_standing() {
+        let script = "echo ready 2 Test; read task; echo failed byte 3; while read task; do echo played 1 1 0; done";
+        let mut system = System::start(plan(script)).unwrap();
+        assert!(matches!(system.play(&TASK), Err(Trouble::Failed(cause)) if cause == "byte 3"));
+        assert!(system.play(&TASK).is_ok());
+    }
+}
