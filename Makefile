@@ -18,6 +18,7 @@ setup:
 
 build: setup
 	$(CARGO) build --release $(PACKAGES)
+	scripts/bench-workers.sh $(TARGET)/release
 
 install: build
 	packaging/install.sh $(TARGET)/release $(PREFIX)

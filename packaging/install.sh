@@ -21,7 +21,7 @@ put() { # MODE FROM TO
     mkdir -p "$(dirname "$3")"
     [ -f "$2" ] || { echo "install.sh: $2 is missing; build it first (cargo build --release)" >&2; exit 1; }
     case $2 in
-    *.so|*/mpiexec|*/hawser-*) cp "$2" "$3.new" ;;
+    *.so|*/mpiexec|*/hawser-*|*/bench-*) cp "$2" "$3.new" ;;
     *) sed "s/@VERSION@/$version/g" "$2" >"$3.new" ;;
     esac
     chmod "$1" "$3.new"
@@ -62,6 +62,9 @@ for part; do
             put 755 "$artefacts/$tool" "$prefix/bin/$tool"
         done
         [ ! -f "$artefacts/hawser-bench" ] || put 755 "$artefacts/hawser-bench" "$prefix/bin/hawser-bench"
+        for abi in mpich std; do
+            [ ! -f "$artefacts/bench-$abi" ] || put 755 "$artefacts/bench-$abi" "$prefix/libexec/hawser/bench-$abi"
+        done
         link mpiexec "$prefix/bin/mpirun"
         ;;
     man)

@@ -31,6 +31,8 @@ pub enum Between {
     Hosts,
     /// Frame ports take the cable's interface.
     Cable,
+    /// And change it for everybody while they stand: a program in front of the kernel's stack. Only by name.
+    CableAlone,
 }
 
 /// A layer's row.
@@ -41,6 +43,8 @@ pub struct Row {
     pub between: Between,
     /// Longest message, in bytes.
     limit: Option<u64>,
+    /// Its messages have bytes that can be compared.
+    carries: bool,
     patterns: &'static [Pattern],
     open: fn(&Row) -> io::Result<Box<dyn Layer>>,
     /// The far process's part, of a layer that has one.
@@ -54,6 +58,7 @@ pub static LAYERS: &[Row] = &[
         floor: Floor::Raw,
         between: Between::Cores,
         limit: Some(line::BYTES),
+        carries: false,
         patterns: &[Pattern::PingPong],
         open: |_| line::open(),
         far: no_far,
@@ -64,6 +69,7 @@ pub static LAYERS: &[Row] = &[
         floor: Floor::Raw,
         between: Between::Cores,
         limit: None,
+        carries: true,
         patterns: &[Pattern::PingPong, Pattern::Stream],
         open: |_| memcpy::open(),
         far: no_far,
@@ -74,6 +80,7 @@ pub static LAYERS: &[Row] = &[
         floor: Floor::Layer,
         between: Between::Cores,
         limit: None,
+        carries: true,
         patterns: duet::PATTERNS,
         open: |_| ring::open(),
         far: no_far,
@@ -84,19 +91,30 @@ pub static LAYERS: &[Row] = &[
         floor: Floor::Raw,
         between: Between::Hosts,
         limit: None,
+        carries: true,
         patterns: duet::PATTERNS,
         open: tcp::near,
         far: tcp::far,
     },
     port("packet", "raw Ethernet frames (AF_PACKET)"),
-    port("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)"),
+    Row { between: Between::CableAlone, ..port("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)") },
     port("udp", "UDP datagrams, with segmentation offload for what is longer"),
     port("stream", "Hawser's TCP port"),
 ];
 
 const fn port(name: &'static str, about: &'static str) -> Row {
     let (floor, between) = (Floor::Raw, Between::Cable);
-    Row { name, about, floor, between, limit: None, patterns: duet::PATTERNS, open: port::near, far: port::far }
+    Row {
+        name,
+        about,
+        floor,
+        between,
+        limit: None,
+        carries: true,
+        patterns: duet::PATTERNS,
+        open: port::near,
+        far: port::far,
+    }
 }
 
 fn no_far(row: &Row) -> io::Result<()> {
@@ -108,12 +126,13 @@ impl Row {
         LAYERS.iter().find(|row| row.name == name)
     }
 
-    /// Whether it can be measured there.
+    /// Whether it can be measured there without harm to others.
     pub fn fits(&self, place: &Place) -> bool {
         match self.between {
             Between::Cores => place.is_one_host(),
             Between::Hosts => !place.is_one_host(),
             Between::Cable => matches!(place, Place::Cable { .. }),
+            Between::CableAlone => false,
         }
     }
 
@@ -121,7 +140,14 @@ impl Row {
         let mut command = place.near_command(&std::env::current_exe()?);
         command.args(["worker", self.name]).env("HAWSER_BENCH_CORES", place.cores());
         command.env(FAR, place.far_words().join(" ")).env(FAR_ADDRESS, place.far_address());
-        Ok(Plan { name: self.name.into(), floor: self.floor, command, limit: self.limit, patterns: self.patterns })
+        Ok(Plan {
+            name: self.name.into(),
+            floor: self.floor,
+            command,
+            limit: self.limit,
+            carries: self.carries,
+            patterns: self.patterns,
+        })
     }
 
     pub fn open(&self) -> io::Result<Box<dyn Layer>> {

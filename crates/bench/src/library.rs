@@ -130,6 +130,7 @@ impl Library {
             floor: Floor::Library,
             command,
             limit: None,
+            carries: true,
             patterns: Pattern::value_variants(),
         })
     }

@@ -66,27 +66,33 @@ pub const ROWS: &[Row] = &[
     Row { name: "group-64", ranks: 64, way: Way::PacketGroup },
 ];
 
-const JOB: u32 = 0x6265_6e63;
+const JOBS: u32 = 0x6265_6e00;
 const PASS: [u8; 16] = *b"hawser-bench net";
 
 impl Row {
+    /// A number of its own: several rows may stand on one NIC.
+    fn job(&self) -> u32 {
+        JOBS + ROWS.iter().position(|row| row == self).unwrap_or(0) as u32
+    }
+
     /// The ports of the far host's ranks, or of the near host's one. The last one is used: whoever is looked at first, it is not.
     pub fn open(&self, near: bool) -> io::Result<Vec<Box<dyn FramePort>>> {
         let interface = end_of_cable()?;
         let ranks = if near { 1 } else { self.ranks };
+        let job = self.job();
         let packet = |member: Member, selector| -> io::Result<Box<dyn FramePort>> {
-            Ok(Box::new(PacketPort::over(member, &interface, JOB, selector)?))
+            Ok(Box::new(PacketPort::over(member, &interface, job, selector)?))
         };
         match self.way {
             Way::Packet => {
                 let open = |selector| -> io::Result<Box<dyn FramePort>> {
-                    Ok(Box::new(PacketPort::open(&interface, JOB, selector)?))
+                    Ok(Box::new(PacketPort::open(&interface, job, selector)?))
                 };
                 (0..ranks).map(open).collect()
             }
-            Way::Xdp => Ok(vec![Box::new(XdpPort::open(&Queues::open(&interface)?, &interface, JOB, 0)?)]),
+            Way::Xdp => Ok(vec![Box::new(XdpPort::open(&Queues::open(&interface)?, &interface, job, 0)?)]),
             Way::PacketGroup => {
-                let members = Member::group(&interface, JOB, ranks)?;
+                let members = Member::group(&interface, job, ranks)?;
                 members.into_iter().zip(0..).map(|(member, selector)| packet(member, selector)).collect()
             }
             Way::XdpUdp { v6 } => {

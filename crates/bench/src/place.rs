@@ -20,9 +20,13 @@ while [ "${1#-}" != "$1" ]; do
     [ "$1" = -l ] && shift
     shift
 done
-[ "$1" = 10.77.0.2 ] || { echo "there is no host $1 on this cable" >&2; exit 1; }
+case $1 in
+    10.77.0.1) net=NEAR name=near-end ;;
+    10.77.0.2) net=FAR name=far-end ;;
+    *) echo "there is no host $1 on this cable" >&2 && exit 1 ;;
+esac
 shift
-exec nsenter --net=FAR unshare -u sh -c "hostname far-end; $*"
+exec nsenter --net="$net" unshare -u sh -c "hostname $name; $*"
 "#;
 
 /// See the module.
@@ -44,7 +48,8 @@ impl Place {
         netns::become_root()?;
         let cable = Cable::new(mtu)?;
         let remote_shell = scratch.join("remote-shell");
-        std::fs::write(&remote_shell, CABLE_SHELL.replace("FAR", &cable.b.path().display().to_string()))?;
+        let [near, far] = [&cable.a, &cable.b].map(|host| host.path().display().to_string());
+        std::fs::write(&remote_shell, CABLE_SHELL.replace("NEAR", &near).replace("FAR", &far))?;
         std::fs::set_permissions(&remote_shell, std::fs::Permissions::from_mode(0o755))?;
         Ok(Place::Cable { cable, mtu, remote_shell })
     }

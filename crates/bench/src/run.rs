@@ -15,6 +15,8 @@ pub const NOISY: f64 = 0.1;
 
 /// Messages of a checked play at most: filling and comparing takes longer than sending.
 const CHECKED: u64 = 16;
+/// A system that fails so often in a row is left out.
+const FAILURES_MAX: u32 = 3;
 const COUNT_MAX: u64 = 1 << 22;
 /// Collective patterns and those of several pairs have no half of a smallest play.
 const COUNT_MIN: u64 = 2;
@@ -117,7 +119,7 @@ impl Run<'_> {
 
     /// The first play of a size, which is not counted: it warms up and tells how many messages a round is to have.
     fn begin(&mut self, system: usize, pattern: Pattern, bytes: u64, count: u64) -> Option<Part> {
-        if self.method.verify {
+        if self.method.verify && self.systems[system].carries {
             let task = Task { check: true, ..self.method.task(pattern, bytes, count.min(CHECKED)) };
             self.turn(system, &task)?;
         }
@@ -154,20 +156,22 @@ impl Run<'_> {
         if system.is_gone() || self.stop.load(Relaxed) {
             return None;
         }
-        let what = format!("{}, {} of {} bytes", system.name, task.pattern.name(), task.bytes);
-        let note = match system.play(task) {
-            Ok(played) => return Some(played),
-            Err(Trouble::Failed(cause)) => format!("{what}: {cause}"),
-            Err(trouble) => {
-                system.leave_out();
-                format!("{what}: {trouble}; it is left out from here on")
+        let trouble = match system.play(task) {
+            Ok(played) => {
+                system.failures = 0;
+                return Some(played);
             }
+            Err(trouble) => trouble,
         };
-        self.record.complete = false;
-        if !self.record.notes.contains(&note) {
-            self.progress.suspend(|| eprintln!("hawser-bench: {note}"));
-            self.record.notes.push(note);
+        system.failures += 1;
+        let mut note = format!("{}, {} of {} bytes: {trouble}", system.name, task.pattern.name(), task.bytes);
+        if system.failures == FAILURES_MAX || !matches!(trouble, Trouble::Failed(_)) {
+            system.leave_out();
+            note += "; it is left out from here on";
         }
+        self.record.complete = false;
+        self.progress.suspend(|| eprintln!("hawser-bench: {note}"));
+        self.record.notes.push(note);
         None
     }
 

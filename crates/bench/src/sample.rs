@@ -23,7 +23,6 @@ pub fn times(repetitions: usize, count: usize, mut f: impl FnMut()) -> Vec<f64> 
     samples
 }
 
-
 /// Pins the calling thread to the `i`-th core of those allowed, if there is one.
 pub fn pin(cores: &[usize], i: usize) {
     if let Some(&core) = cores.get(i) {

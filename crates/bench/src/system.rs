@@ -31,6 +31,8 @@ pub struct Plan {
     pub command: Command,
     /// Longest message that it takes, in bytes, if it has a limit.
     pub limit: Option<u64>,
+    /// Its messages have bytes that can be compared.
+    pub carries: bool,
     pub patterns: &'static [Pattern],
 }
 
@@ -40,6 +42,9 @@ pub struct System {
     pub floor: Floor,
     pub version: String,
     pub ranks: usize,
+    pub carries: bool,
+    /// Plays that failed, since the last that did not.
+    pub failures: u32,
     limit: Option<u64>,
     patterns: &'static [Pattern],
     child: Child,
@@ -84,7 +89,7 @@ impl fmt::Display for Trouble {
 impl System {
     /// Starts it and waits until it stands.
     pub fn start(plan: Plan) -> Result<System, Trouble> {
-        let Plan { name, floor, mut command, limit, patterns } = plan;
+        let Plan { name, floor, mut command, limit, carries, patterns } = plan;
         // In a group of its own: Ctrl-C is for the benchmark, which ends it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let program = command.get_program().to_string_lossy().into_owned();
@@ -93,7 +98,20 @@ impl System {
         let answers = lines(child.stdout.take().expect("a pipe"));
         let last_words = LastWords::of(child.stderr.take().expect("a pipe"));
         let version = String::new();
-        let mut system = System { name, floor, version, ranks: 0, limit, patterns, child, orders, answers, last_words };
+        let mut system = System {
+            name,
+            floor,
+            version,
+            ranks: 0,
+            carries,
+            failures: 0,
+            limit,
+            patterns,
+            child,
+            orders,
+            answers,
+            last_words,
+        };
         match system.answer(READY_WITHIN)? {
             Answer::Ready { ranks, version } => (system.ranks, system.version) = (ranks, version),
             Answer::Failed(cause) => return Err(Trouble::Failed(cause)),
@@ -234,7 +252,14 @@ mod tests {
     fn plan(script: &str) -> Plan {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Plan { name: "test".into(), floor: Floor::Raw, command, limit: Some(64), patterns: &[Pattern::PingPong] }
+        Plan {
+            name: "test".into(),
+            floor: Floor::Raw,
+            command,
+            limit: Some(64),
+            carries: true,
+            patterns: &[Pattern::PingPong],
+        }
     }
 
     const TASK: Task = Task { pattern: Pattern::PingPong, bytes: 8, count: 1, pairs: 1, check: false };
