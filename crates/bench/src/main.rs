@@ -10,6 +10,7 @@ mod line;
 mod memcpy;
 mod net;
 mod record;
+mod report;
 mod ring;
 mod sample;
 
@@ -44,6 +45,8 @@ enum What {
         #[arg(long, value_delimiter = ',', value_parser = net::ROWS.iter().map(|row| row.name).collect::<Vec<_>>())]
         rows: Vec<String>,
     },
+    /// Tables, graphs and a page from records of runs
+    Report(report::Arguments),
     /// The other process of `net`
     #[command(hide = true)]
     NetFar,
@@ -54,6 +57,13 @@ fn main() {
     let cores = hawser_os::cpus::allowed().unwrap_or_default();
     let repetitions = options.repetitions as usize;
     let what = options.what.unwrap_or(What::All);
+    if let What::Report(arguments) = what {
+        if let Err(error) = report::command(arguments) {
+            eprintln!("hawser-bench: report: {error}");
+            std::process::exit(1);
+        }
+        return;
+    }
     let net = match &what {
         What::Net { mtu, rows } => Some(net::near(usize::from(*mtu), rows, repetitions)),
         What::NetFar => Some(net::far()),
