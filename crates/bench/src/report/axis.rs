@@ -96,9 +96,9 @@ impl Axis {
         let (least, most) = if values.is_empty() { (0.0, 1.0) } else { ends(values) };
         let (least, most) = (least.min(0.0), if most > 0.0 { most } else { 1.0 });
         let (low, high) = (least, most + (most - least) * 0.06);
-        let rough = (high - low) / 5.0;
+        let rough = (high - low) / 7.0;
         let decade = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].iter().map(|digit| digit * decade).find(|step| *step >= rough * 0.999);
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0].iter().map(|digit| digit * decade).find(|step| *step >= rough * 0.999);
         let step = step.unwrap_or(rough);
         let from = (low / step).ceil() as i64;
         let to = (high / step).floor() as i64;
@@ -180,9 +180,9 @@ mod tests {
     #[test]
     fn values_have_decades_or_round_steps() {
         assert_eq!(labels(&Axis::over(Scale::Log, &[0.5, 20_000.0])), ["1", "10", "100", "1000", "10 000"]);
-        assert_eq!(labels(&Axis::over(Scale::Log, &[1.0, 9.0])), ["1", "2", "5", "10"]);
-        assert_eq!(labels(&Axis::over(Scale::Linear, &[0.9, 1.4])), ["0", "0.5", "1"]);
-        assert_eq!(labels(&Axis::over(Scale::Linear, &[100.0])), ["0", "50", "100"]);
+        assert_eq!(labels(&Axis::over(Scale::Log, &[1.0, 9.0])), ["1", "2", "5"]);
+        assert_eq!(labels(&Axis::over(Scale::Linear, &[0.9, 1.4])), ["0", "0.25", "0.5", "0.75", "1", "1.25"]);
+        assert_eq!(labels(&Axis::over(Scale::Linear, &[100.0])), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(number(12_000_000.0), "12 M");
     }
 }

@@ -36,7 +36,7 @@ const EVEN: RGBColor = RGBColor(0x70, 0x76, 0x80);
 const LONGEST_NAME: usize = 22;
 const LONGEST_TITLE: usize = 62;
 /// Width of a letter over the font's size, generously.
-const LETTER: f64 = 0.52;
+const LETTER: f64 = 0.57;
 /// A line's sample in the legend, and what lies between it and its name.
 const SAMPLE: i32 = 64;
 const GAP: i32 = 14;
@@ -144,6 +144,7 @@ fn grid<B: DrawingBackend>(plot: &mut Plot<B>, kind: Kind) -> Result<(), Failure
         .light_line_style(TRANSPARENT)
         .bold_line_style(GRID.stroke_width(2))
         .axis_style(INK.stroke_width(2))
+        .set_all_tick_mark_size(9)
         .label_style((FONT, LABEL, &INK))
         .axis_desc_style((FONT, LABEL, &INK))
         .x_desc(below)
@@ -230,4 +231,95 @@ fn cut(text: &str, longest: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(longest - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{example, graph};
+    use super::*;
+    use crate::record::Record;
+
+    const SYSTEMS: [&str; 8] = ["hawser", "tcp", "mpich", "memcpy", "openmpi", "packet", "intel", "mvapich"];
+
+    /// The elements of a curve's group.
+    fn group<'a>(drawing: &'a str, line: &Line) -> Vec<&'a str> {
+        let head = format!("<g data-curve=\"{}\" data-points=\"{}\">", line.system, line.dots.len());
+        let mut groups = drawing.split(head.as_str()).skip(1);
+        let group = groups.next().unwrap_or_else(|| panic!("{head} is not drawn"));
+        assert!(groups.next().is_none(), "{head} is there twice");
+        group.split("</g>").next().unwrap().trim().lines().collect()
+    }
+
+    fn check_svg(graph: &Graph) {
+        let drawing = svg(graph).unwrap();
+        assert_eq!(drawing.matches("<g ").count(), graph.lines.len(), "{}", graph.name);
+        assert_eq!(drawing.matches("</g>").count(), graph.lines.len(), "{}", graph.name);
+        for line in &graph.lines {
+            let elements = group(&drawing, line);
+            let markers = elements.iter().filter(|element| element.starts_with("<circle")).count();
+            let open = line.dots.iter().filter(|dot| dot.noisy).count();
+            assert_eq!(markers, line.dots.len() + open, "{} {}", graph.name, line.system);
+            let is_line = |element: &&str| element.starts_with("<polyline") || element.starts_with("<line");
+            assert_eq!(elements.iter().any(is_line), line.dots.len() > 1, "{} {}", graph.name, line.system);
+        }
+    }
+
+    fn check_png(graph: &Graph) {
+        let dir = example::scratch();
+        let path = dir.path().join("graph.png");
+        png(graph, &path).unwrap();
+        let mut reader = png::Decoder::new(std::fs::File::open(path).unwrap()).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height), SIZE);
+        for line in &graph.lines {
+            let (r, g, b) = line.colour;
+            let count = pixels.chunks_exact(3).filter(|pixel| *pixel == [r, g, b]).count();
+            // The sample in the legend alone has fewer than these.
+            let least = usize::from(line.floor != Floor::Raw) * 300 + line.dots.len() * 30;
+            assert!(count > least, "{} {}: {count} pixels", graph.name, line.system);
+        }
+    }
+
+    fn check(record: &Record) {
+        for graph in graph::all(record) {
+            check_svg(&graph);
+            check_png(&graph);
+        }
+    }
+
+    #[test]
+    fn every_curve_is_drawn_of_one_to_eight_systems() {
+        for count in 1..=SYSTEMS.len() {
+            let record = example::record(&SYSTEMS[..count]);
+            let graphs = graph::all(&record);
+            assert_eq!(graphs[0].lines.len(), count);
+            assert!(graphs.iter().flat_map(|graph| &graph.lines).all(|line| line.dots.len() >= 2));
+            graphs.iter().for_each(check_svg);
+        }
+        check(&example::record(&SYSTEMS));
+    }
+
+    #[test]
+    fn size_zero_and_single_points_are_drawn() {
+        let mut record = example::record(&[]);
+        record.curves = vec![
+            example::curve("hawser", "barrier", &[0]),
+            example::curve("mpich", "barrier", &[0]),
+            example::curve("hawser", "pingpong", &[0, 1, 3, 1000]),
+            example::curve("mpich", "pingpong", &[128]),
+            example::curve("tcp", "pingpong", &[0]),
+        ];
+        assert_eq!(graph::all(&record).len(), 4);
+        check(&record);
+    }
+
+    #[test]
+    fn long_names_are_cut_and_many_curves_have_room() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdefg", 6), "abcde…");
+        let systems: Vec<String> = (0..60).map(|i| format!("a system with a long name {i}")).collect();
+        let systems: Vec<&str> = systems.iter().map(String::as_str).collect();
+        graph::all(&example::record(&systems)).iter().for_each(check_svg);
+    }
 }

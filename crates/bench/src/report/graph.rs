@@ -5,7 +5,7 @@
 use crate::record::{Curve, Floor, Point, Record};
 
 use super::axis::Scale;
-use super::group::{self, Group};
+use super::group::{self, Group, OURS};
 use super::palette::{Palette, Rgb};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,7 +140,10 @@ fn lines(group: &Group, kind: Kind, palette: &Palette) -> Vec<Line> {
         let (system, colour) = (curve.system.clone(), palette.colour(&curve.system));
         (!dots.is_empty()).then_some(Line { system, floor: curve.floor, colour, dots })
     };
-    group.curves.iter().filter_map(line).collect()
+    let mut lines: Vec<Line> = group.curves.iter().filter_map(line).collect();
+    // What is drawn last lies on top.
+    lines.sort_by_key(|line| line.system == OURS);
+    lines
 }
 
 /// Where a point lies; nowhere if a scale cannot show it, as throughput of no bytes.

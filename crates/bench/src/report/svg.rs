@@ -12,13 +12,16 @@ pub fn named(drawing: &str, lines: &[Line]) -> String {
     let mut out = String::with_capacity(drawing.len() + 64 * lines.len());
     let mut waiting = lines.iter().peekable();
     let mut open: Option<Rgb> = None;
-    for element in drawing.lines() {
-        if open.is_some_and(|colour| !is_of(element, colour) && !is_hollow(element)) {
+    let elements: Vec<&str> = drawing.lines().collect();
+    for (i, element) in elements.iter().enumerate() {
+        // The white inside of an open marker belongs to the ring that comes next.
+        let telling = if is_hollow(element) { elements.get(i + 1).unwrap_or(element) } else { element };
+        if open.is_some_and(|colour| !is_of(telling, colour)) {
             out.push_str("</g>\n");
             open = None;
         }
         if open.is_none()
-            && let Some(line) = waiting.next_if(|line| is_of(element, line.colour))
+            && let Some(line) = waiting.next_if(|line| is_of(telling, line.colour))
         {
             out.push_str(&format!(
                 "<g data-curve=\"{}\" data-points=\"{}\">\n",
@@ -38,7 +41,6 @@ fn is_of(element: &str, colour: Rgb) -> bool {
     element.contains(&format!("stroke=\"{colour}\"")) || element.contains(&format!("fill=\"{colour}\""))
 }
 
-/// The white inside of an open marker.
 fn is_hollow(element: &str) -> bool {
     element.starts_with("<circle") && element.contains("fill=\"#FFFFFF\"")
 }

@@ -87,7 +87,7 @@ mod tests {
 pingpong, 2 ranks: median time, us
 bytes    tcp   hawser   mpich   hawser/best other
     1  0.250     1.00   0.500                2.00
-  128   16.0~    64.0~       -                   -
+  128   16.0~    64.0~      -                   -
 
 pingpong, 2 ranks: throughput, MB/s
 bytes   tcp   hawser   mpich
