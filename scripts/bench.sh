@@ -5,7 +5,7 @@ set -eu
 prefix=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
 compare=${COMPARE:-$root/../shared/peers/compare}
-"$prefix/bin/hawser-bench"
+"$prefix/bin/hawser-bench" run --out "$root/build/bench/memory"
 if [ ! -x "$compare" ]; then
     echo "bench: no $compare; the peers are left out" >&2
     exit 0

@@ -5,7 +5,7 @@ HAWSER_PREFIX=$(cd "$1" && pwd)
 export HAWSER_PREFIX
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout mpi4py numpy cffi
+"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout mpi4py numpy cffi playwright pillow
 "$root/scripts/venv.sh" "$root/build/imb" impi-rt intel-openmp
 "$root/scripts/debian.sh" "$root/build/netpipe" usr/bin/NPmpich2 netpipe-mpich2
 # Where the system has none.

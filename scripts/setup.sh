@@ -16,6 +16,7 @@ need valgrind valgrind
 need ip iproute2
 need nsenter util-linux
 need ssh openssh-client
+need chromium chromium
 python3 -c 'import venv, ensurepip' 2>/dev/null || packages="$packages python3-venv"
 command -v cargo >/dev/null 2>&1 || need curl "curl ca-certificates"
 

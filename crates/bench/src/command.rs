@@ -6,6 +6,7 @@ use crate::layer::{LAYERS, Row};
 use crate::library::{Library, Named};
 use crate::place::{self, Place};
 use crate::record::{FORMAT, Record};
+use crate::report;
 use crate::run::{Method, Run};
 use crate::sizes::{PERTURBATION, sizes};
 use crate::system::{Plan, System};
@@ -33,7 +34,7 @@ pub struct Options {
           value_parser = clap::value_parser!(u16).range(1280..=9216))]
     cable: Option<u16>,
     /// Between this machine and another, HERE,THERE, reached by ssh
-    #[arg(long, value_delimiter = ',', num_args = 2..)]
+    #[arg(long, value_delimiter = ',', value_name = "HERE,THERE")]
     hosts: Vec<String>,
     /// Ranks of collective patterns
     #[arg(short = 'n', long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
@@ -61,15 +62,27 @@ pub struct Options {
     verify: bool,
     /// Where the report goes: a folder, made if it is missing
     #[arg(long, default_value = "hawser-bench")]
-    pub out: PathBuf,
+    out: PathBuf,
 }
 
 fn layer_names() -> Vec<&'static str> {
     LAYERS.iter().map(|row| row.name).chain(["all", "none"]).collect()
 }
 
-/// Measures; the record, complete or not.
-pub fn run(options: &Options) -> io::Result<Record> {
+/// As shells have it: 128 and the number of SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Measures and reports, also what there is of a run that was cut off. The exit code.
+pub fn run(options: &Options) -> Result<u8, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = stop.clone();
+    ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(|error| error.to_string())?;
+    let record = measured(options, &stop).map_err(|error| error.to_string())?;
+    report::publish(&record, &options.out).map_err(|error| error.to_string())?;
+    Ok(if stop.load(Relaxed) { INTERRUPTED } else { u8::from(!record.complete) })
+}
+
+fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
     if options.min > options.max {
         return Err(io::Error::other(format!("--min {} is more than --max {}", options.min, options.max)));
     }
@@ -84,10 +97,7 @@ pub fn run(options: &Options) -> io::Result<Record> {
         notes: Vec::new(),
         curves: Vec::new(),
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = stop.clone();
-    ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(io::Error::other)?;
-    let systems = systems(options, &place, scratch.path(), &mut record, &stop);
+    let systems = systems(options, &place, scratch.path(), &mut record, stop);
     if systems.is_empty() {
         let why = record.notes.join("; ");
         return Err(io::Error::other(if why.is_empty() { "there is nothing to measure".into() } else { why }));
@@ -101,7 +111,7 @@ pub fn run(options: &Options) -> io::Result<Record> {
         verify: options.verify,
     };
     let progress = progress(method.plays(&systems));
-    let mut run = Run { method, systems, record: &mut record, progress: progress.clone(), stop: &stop };
+    let mut run = Run { method, systems, record: &mut record, progress: progress.clone(), stop };
     run.play();
     drop(run);
     progress.finish_and_clear();
@@ -112,7 +122,8 @@ fn place_of(options: &Options, scratch: &Path) -> io::Result<Place> {
     match (options.cable, options.hosts.as_slice()) {
         (Some(mtu), _) => Place::cable(usize::from(mtu), scratch),
         (None, []) => Ok(Place::Here),
-        (None, hosts) => Ok(Place::Hosts(hosts.to_vec())),
+        (None, hosts @ [_, _]) => Ok(Place::Hosts(hosts.to_vec())),
+        _ => Err(io::Error::other("--hosts names two hosts, HERE,THERE")),
     }
 }
 

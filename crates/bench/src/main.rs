@@ -13,6 +13,7 @@ mod library;
 mod net;
 mod place;
 mod record;
+mod report;
 mod run;
 mod sample;
 mod sizes;
@@ -34,6 +35,8 @@ struct Options {
 enum What {
     /// Measures libraries and raw layers in one run, in turns, and writes a report
     Run(command::Options),
+    /// Tables, graphs and a page from records of runs
+    Report(report::Arguments),
     /// The frame ports in detail, between two processes on two hosts in network namespaces that a cable (veth) joins
     Net {
         /// The cable's MTU
@@ -60,20 +63,25 @@ enum What {
 
 fn main() -> ExitCode {
     let (name, result) = match Options::parse().what {
-        What::Run(options) => {
-            ("run", command::run(&options).map(|record| println!("{}", serde_json::to_string_pretty(&record).unwrap())))
+        What::Run(options) => ("run", command::run(&options)),
+        What::Report(arguments) => ("report", report::command(arguments).map(|()| 0).map_err(said)),
+        What::Net { mtu, rows, repetitions } => {
+            ("net", net::near(usize::from(mtu), &rows, repetitions as usize).map(|()| 0).map_err(said))
         }
-        What::Net { mtu, rows, repetitions } => ("net", net::near(usize::from(mtu), &rows, repetitions as usize)),
-        What::NetFar => ("net", net::far()),
-        What::Worker { layer, far } => ("worker", work(&layer, far)),
+        What::NetFar => ("net", net::far().map(|()| 0).map_err(said)),
+        What::Worker { layer, far } => ("worker", work(&layer, far).map(|()| 0).map_err(said)),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("hawser-bench: {name}: {error}");
+    result.map_or_else(
+        |cause| {
+            eprintln!("hawser-bench: {name}: {cause}");
             ExitCode::FAILURE
-        }
-    }
+        },
+        ExitCode::from,
+    )
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
 
 fn work(name: &str, far: bool) -> std::io::Result<()> {

@@ -1,0 +1,57 @@
+//! `hawser-bench report`: reads records, makes one of them, writes the report's files, and says the table and where the files are.
+//!
+//! It must not know how anything is drawn or written. Before it: `main`; after it: `read`, `merge`, `write`, `table`.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::merge::{self, MergeError};
+use super::read::{self, ReadError};
+use super::{table, write};
+use crate::record::Record;
+
+#[derive(clap::Args, Clone)]
+pub struct Arguments {
+    /// Files that `hawser-bench run` wrote; of several, one report with the curves of all is made
+    #[arg(required = true, value_name = "FILE.json")]
+    files: Vec<PathBuf>,
+    /// The folder for report.html, report.csv, report.json and the graphs
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+#[derive(Debug)]
+pub enum Error {
+    Read(ReadError),
+    Merge(MergeError),
+    Write(io::Error),
+    Say(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Merge(error) => error.fmt(f),
+            Self::Write(error) => write!(f, "{error}; name another folder by --out"),
+            Self::Say(error) => write!(f, "cannot print the table: {error}; the files are written"),
+        }
+    }
+}
+
+pub fn command(arguments: Arguments) -> Result<(), Error> {
+    let read = |path: PathBuf| read::read(&path).map(|record| (path, record));
+    let files = arguments.files.into_iter().map(read).collect::<Result<_, _>>().map_err(Error::Read)?;
+    publish(&merge::merge(files).map_err(Error::Merge)?, &arguments.out)
+}
+
+/// Writes all files of a record to the folder `dir`, and says the table and where they are. `run` ends with it too.
+pub fn publish(record: &Record, dir: &Path) -> Result<(), Error> {
+    let paths = write::write_all(record, dir).map_err(Error::Write)?;
+    let mut out = table::text(record);
+    for path in paths {
+        out.push_str(&format!("wrote {}\n", path.display()));
+    }
+    io::stdout().write_all(out.as_bytes()).map_err(Error::Say)
+}

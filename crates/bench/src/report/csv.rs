@@ -1,0 +1,114 @@
+//! The record as CSV, one row a point, for spreadsheets and scripts. Machine and command come first, in lines that begin with `# `.
+//!
+//! It must not round. Before it: the record; after it: `write`.
+
+use std::io;
+
+use ::csv::WriterBuilder;
+
+use crate::record::{Curve, Floor, Point, Record};
+
+const HEADS: [&str; 14] = [
+    "system",
+    "floor",
+    "version",
+    "pattern",
+    "ranks",
+    "bytes",
+    "min_us",
+    "median_us",
+    "spread",
+    "cpu_us",
+    "hidden",
+    "count",
+    "rounds",
+    "noisy",
+];
+
+pub fn text(record: &Record) -> io::Result<String> {
+    // A system whose name begins with `#` is quoted and stays a row.
+    let mut rows = WriterBuilder::new().comment(Some(b'#')).from_writer(Vec::new());
+    rows.write_record(HEADS).map_err(io::Error::other)?;
+    for curve in &record.curves {
+        for point in &curve.points {
+            rows.write_record(row(curve, point)).map_err(io::Error::other)?;
+        }
+    }
+    let rows = rows.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(comments(record) + &String::from_utf8(rows).map_err(io::Error::other)?)
+}
+
+fn comments(record: &Record) -> String {
+    let machine = &record.machine;
+    let mut lines = vec![
+        format!("command: {}", record.command),
+        format!("date: {}", record.date),
+        format!("host: {}", machine.host),
+        format!("processor: {}, {} cores", machine.processor, machine.cores),
+        format!("memory_bytes: {}", machine.memory_bytes),
+        format!("kernel: {}", machine.kernel),
+        format!("between: {}", machine.between),
+    ];
+    if !record.complete {
+        lines.push("incomplete: the run was cut off, points are missing".to_owned());
+    }
+    lines.extend(record.notes.iter().map(|note| format!("note: {note}")));
+    lines.iter().map(|line| format!("# {}\n", line.replace(['\n', '\r'], " "))).collect()
+}
+
+fn row(curve: &Curve, point: &Point) -> [String; 14] {
+    let or_empty = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    [
+        curve.system.clone(),
+        floor(curve.floor).to_owned(),
+        curve.version.clone(),
+        curve.pattern.clone(),
+        curve.ranks.to_string(),
+        point.bytes.to_string(),
+        point.min_us.to_string(),
+        point.median_us.to_string(),
+        point.spread.to_string(),
+        or_empty(point.cpu_us),
+        or_empty(point.hidden),
+        point.count.to_string(),
+        point.rounds.to_string(),
+        point.noisy.to_string(),
+    ]
+}
+
+/// As JSON has it.
+pub fn floor(floor: Floor) -> &'static str {
+    match floor {
+        Floor::Raw => "raw",
+        Floor::Layer => "layer",
+        Floor::Library => "library",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    #[test]
+    fn every_point_is_a_row_that_reads_back() {
+        let mut record = example::record(&["tcp", "mpich, the first \"one\"", "#hawser"]);
+        record.notes = vec!["two\nlines".to_owned()];
+        let text = text(&record).unwrap();
+        assert!(
+            text.starts_with("# command: hawser-bench run --with mpich\n# date: 2026-11-24T11:00:00Z\n# host: box\n")
+        );
+        assert!(text.contains("# note: two lines\n"));
+        let mut reader = ::csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+        assert_eq!(reader.headers().unwrap(), &HEADS[..]);
+        let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        let points = record.curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
+        assert_eq!(rows.len(), 3 * 21);
+        for (found, (curve, point)) in rows.iter().zip(points) {
+            assert_eq!(found, &row(curve, point)[..]);
+            assert_eq!(found[7].parse::<f64>().unwrap(), point.median_us);
+        }
+        assert_eq!(&rows[0][1], "raw");
+        assert_eq!(&rows[0][10], "");
+    }
+}

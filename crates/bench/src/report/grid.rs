@@ -1,0 +1,98 @@
+//! The record's figures as tables: sizes down, systems across.
+//!
+//! It must not format for a screen or a page. Before it: `group`; after it: `table` (terminal), `page` (HTML).
+
+use crate::record::{Floor, Point};
+
+use super::group::{self, Group, OURS};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    MedianUs,
+    MbyteS,
+    /// Messages per second.
+    Rate,
+    HiddenPercent,
+}
+
+pub struct Grid {
+    pub title: String,
+    pub systems: Vec<String>,
+    /// The rows have a last column: our time over the best other library's.
+    pub compares: bool,
+    pub rows: Vec<Row>,
+}
+
+pub struct Row {
+    pub bytes: u64,
+    /// One a system; none where it has no point of this size.
+    pub cells: Vec<Option<Cell>>,
+    pub over_best: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    pub value: f64,
+    pub noisy: bool,
+}
+
+impl Measure {
+    fn of_pattern(pattern: &str) -> &'static [Measure] {
+        match pattern {
+            "overlap" => &[Measure::MedianUs, Measure::HiddenPercent],
+            "rate" => &[Measure::MedianUs, Measure::Rate],
+            _ if group::is_point_to_point(pattern) => &[Measure::MedianUs, Measure::MbyteS],
+            _ => &[Measure::MedianUs],
+        }
+    }
+
+    fn heading(self) -> &'static str {
+        match self {
+            Measure::MedianUs => "median time, us",
+            Measure::MbyteS => "throughput, MB/s",
+            Measure::Rate => "messages per second",
+            Measure::HiddenPercent => "hidden part of the transfer, %",
+        }
+    }
+
+    fn value(self, point: &Point) -> Option<f64> {
+        match self {
+            Measure::MedianUs => Some(point.median_us),
+            Measure::MbyteS => (point.bytes > 0).then(|| point.mbyte_s()),
+            Measure::Rate => Some(1e6 / point.median_us),
+            Measure::HiddenPercent => point.hidden.map(|part| part * 100.0),
+        }
+    }
+}
+
+/// The tables of one group.
+pub fn of_group(group: &Group) -> Vec<Grid> {
+    Measure::of_pattern(group.pattern).iter().map(|measure| grid(group, *measure)).collect()
+}
+
+fn grid(group: &Group, measure: Measure) -> Grid {
+    let ours = group.curves.iter().find(|curve| curve.system == OURS && curve.floor == Floor::Library);
+    let others = group.curves.iter().filter(|curve| curve.floor == Floor::Library).count() > 1;
+    let ours = ours.filter(|_| others && measure == Measure::MedianUs);
+    let row = |bytes: u64| {
+        let cell = |point: &Point| measure.value(point).map(|value| Cell { value, noisy: point.noisy });
+        let cells = group.curves.iter().map(|curve| group::at(curve, bytes).and_then(cell)).collect();
+        Row { bytes, cells, over_best: ours.and_then(|curve| group.over_best_other(curve, bytes)) }
+    };
+    Grid {
+        title: format!("{}: {}", group.title(), measure.heading()),
+        systems: group.curves.iter().map(|curve| curve.system.clone()).collect(),
+        compares: ours.is_some(),
+        rows: group.sizes().into_iter().map(row).collect(),
+    }
+}
+
+/// A figure in four digits or so: 0.213, 1.71, 43.9, 1043.
+pub fn figure(value: f64) -> String {
+    match value.abs() {
+        big if big >= 99.95 => format!("{value:.0}"),
+        middle if middle >= 9.995 => format!("{value:.1}"),
+        small if small >= 0.9995 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}

@@ -1,0 +1,107 @@
+//! The curves that belong together: those of one pattern on one number of ranks, which share graphs and tables.
+//!
+//! It must not draw or print. Before it: the record; after it: `graph`, `grid`, `page`.
+
+use crate::record::{Curve, Floor, Point, Record};
+
+/// The system whose figures the tables compare with the others'.
+pub const OURS: &str = "hawser";
+
+pub struct Group<'a> {
+    pub pattern: &'a str,
+    pub ranks: usize,
+    /// The ranks belong to the group's name: the pattern was played on several numbers of them.
+    by_ranks: bool,
+    /// Raw layers first, then layers, then libraries; ours before others.
+    pub curves: Vec<&'a Curve>,
+}
+
+/// All groups in the order of their first curves, a pattern's together.
+pub fn all(record: &Record) -> Vec<Group<'_>> {
+    let mut groups = Vec::new();
+    for pattern in record.patterns() {
+        let mut ranks: Vec<usize> = record.of_pattern(pattern).map(|curve| curve.ranks).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let by_ranks = ranks.len() > 1;
+        for ranks in ranks {
+            let mut curves: Vec<&Curve> = record.of_pattern(pattern).filter(|curve| curve.ranks == ranks).collect();
+            curves.sort_by_key(|curve| (curve.floor, curve.system != OURS));
+            groups.push(Group { pattern, ranks, by_ranks, curves });
+        }
+    }
+    groups
+}
+
+impl Group<'_> {
+    /// As a person reads it.
+    pub fn title(&self) -> String {
+        let s = if self.ranks == 1 { "" } else { "s" };
+        format!("{}, {} rank{s}", self.pattern, self.ranks)
+    }
+
+    /// As a file is named: letters, digits and `-` alone, for a pattern's name may come from somebody else's file.
+    pub fn name(&self) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = self.pattern.chars().map(plain).collect();
+        if self.by_ranks { format!("{name}-{}", self.ranks) } else { name }
+    }
+
+    /// Every size that any curve has, ascending.
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// A library's median time over the best of the other libraries at that size; none where there is no other.
+    pub fn over_best_other(&self, curve: &Curve, bytes: u64) -> Option<f64> {
+        let own = at(curve, bytes)?.median_us;
+        let others = self.curves.iter().filter(|other| other.floor == Floor::Library && other.system != curve.system);
+        let best = others.filter_map(|other| at(other, bytes)).map(|point| point.median_us).min_by(f64::total_cmp)?;
+        (curve.floor == Floor::Library && own > 0.0 && best > 0.0).then_some(own / best)
+    }
+}
+
+/// The curve's point of this size.
+pub fn at(curve: &Curve, bytes: u64) -> Option<&Point> {
+    curve.points.iter().find(|point| point.bytes == bytes)
+}
+
+/// Patterns in which one message goes from one rank to another, so that payload over time is a throughput.
+pub fn is_point_to_point(pattern: &str) -> bool {
+    matches!(pattern, "pingpong" | "stream" | "bidirectional")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    #[test]
+    fn groups_are_of_one_pattern_and_one_number_of_ranks() {
+        let mut record = example::record(&["tcp", "mpich", "hawser"]);
+        let mut curve = example::curve("hawser", "../bcast", &[1, 2]);
+        record.curves.push(curve.clone());
+        curve.ranks = 16;
+        record.curves.push(curve);
+        let groups = all(&record);
+        let names: Vec<String> = groups.iter().map(Group::name).collect();
+        assert_eq!(names, ["pingpong", "---bcast-2", "---bcast-16"]);
+        let systems: Vec<&str> = groups[0].curves.iter().map(|curve| curve.system.as_str()).collect();
+        assert_eq!(systems, ["tcp", "hawser", "mpich"]);
+        assert_eq!(groups[2].title(), "../bcast, 16 ranks");
+    }
+
+    #[test]
+    fn ratio_is_of_libraries_alone_and_of_equal_sizes() {
+        let record = example::record(&["tcp", "mpich", "hawser"]);
+        let groups = all(&record);
+        let [tcp, ours, mpich] = groups[0].curves[..] else { panic!("three curves") };
+        let want = at(ours, 64).unwrap().median_us / at(mpich, 64).unwrap().median_us;
+        assert_eq!(groups[0].over_best_other(ours, 64), Some(want));
+        assert_eq!(groups[0].over_best_other(tcp, 64), None);
+        assert_eq!(groups[0].over_best_other(ours, 63), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Makes one record of several: the curves of all, the machine of the first, a note wherever another file differs.
+//!
+//! It must not choose between two curves of the same system: it refuses them. Before it: `read`; after it: `write`, `table`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::record::{Curve, Machine, Record};
+
+#[derive(Debug)]
+pub enum MergeError {
+    /// No file was named.
+    Nothing,
+    /// The same system, pattern and ranks, in these files or twice in one.
+    Twice { curve: Box<Curve>, first: PathBuf, second: PathBuf },
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => write!(f, "no file to report on; name one that `hawser-bench run` wrote"),
+            Self::Twice { curve, first, second } => {
+                let Curve { system, pattern, ranks, .. } = &**curve;
+                let what = format!("{system} has {pattern} with {ranks} ranks");
+                if first == second {
+                    write!(f, "{what} twice in {}; take one of them out of the file", first.display())
+                } else {
+                    let (first, second) = (first.display(), second.display());
+                    write!(f, "{what} in {first} and in {second}; leave out one file, or rename the system in it")
+                }
+            }
+        }
+    }
+}
+
+/// The files in the order in which they were named.
+pub fn merge(files: Vec<(PathBuf, Record)>) -> Result<Record, MergeError> {
+    refuse_twice(&files)?;
+    let mut files = files.into_iter();
+    let (first_path, mut merged) = files.next().ok_or(MergeError::Nothing)?;
+    if !merged.complete && files.len() > 0 {
+        merged.notes.push(cut_off(&first_path));
+    }
+    for (path, record) in files {
+        merged.notes.extend(differences(&path, &merged, &record));
+        merged.notes.extend(record.notes);
+        merged.complete &= record.complete;
+        merged.curves.extend(record.curves);
+    }
+    Ok(merged)
+}
+
+fn refuse_twice(files: &[(PathBuf, Record)]) -> Result<(), MergeError> {
+    let mut seen: Vec<(&Path, &Curve)> = Vec::new();
+    for (path, record) in files {
+        for curve in &record.curves {
+            let key = |curve: &Curve| (curve.system.clone(), curve.pattern.clone(), curve.ranks);
+            if let Some((first, _)) = seen.iter().find(|(_, earlier)| key(earlier) == key(curve)) {
+                let (first, second) = (first.to_path_buf(), path.clone());
+                return Err(MergeError::Twice { curve: Box::new(curve.clone()), first, second });
+            }
+            seen.push((path, curve));
+        }
+    }
+    Ok(())
+}
+
+fn cut_off(path: &Path) -> String {
+    format!("{}: the run was cut off", path.display())
+}
+
+/// What the reader must know of a further file.
+fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
+    let path = path.display();
+    let mut notes = vec![format!("{path}: by `{}`, {}", other.command, other.date)];
+    if !other.complete {
+        notes.push(format!("{path}: the run was cut off"));
+    }
+    let differing = differing(&first.machine, &other.machine);
+    if !differing.is_empty() {
+        notes.push(format!("{path}: measured elsewhere: {}", differing.join(", ")));
+    }
+    notes
+}
+
+fn differing(first: &Machine, other: &Machine) -> Vec<String> {
+    let fields = |machine: &Machine| {
+        [
+            ("host", machine.host.clone()),
+            ("processor", machine.processor.clone()),
+            ("cores", machine.cores.to_string()),
+            ("memory_bytes", machine.memory_bytes.to_string()),
+            ("kernel", machine.kernel.clone()),
+            ("between", machine.between.clone()),
+        ]
+    };
+    let pairs = fields(first).into_iter().zip(fields(other));
+    let differing = pairs.filter(|(first, other)| first != other);
+    differing.map(|((name, first), (_, other))| format!("{name} {other}, not {first}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    fn files(first: &[&str], second: &[&str]) -> Vec<(PathBuf, Record)> {
+        vec![("a.json".into(), example::record(first)), ("b.json".into(), example::record(second))]
+    }
+
+    #[test]
+    fn curves_of_all_files_come_together() {
+        let mut files = files(&["tcp", "hawser"], &["mpich"]);
+        files[1].1.complete = false;
+        files[1].1.machine.host = "other".to_owned();
+        files[1].1.machine.cores = 4;
+        let merged = merge(files).unwrap();
+        assert_eq!(merged.curves.len(), 3);
+        assert_eq!(merged.machine.host, "box");
+        assert!(!merged.complete);
+        let want = [
+            "b.json: by `hawser-bench run --with mpich`, 2026-11-24T11:00:00Z",
+            "b.json: the run was cut off",
+            "b.json: measured elsewhere: host other, not box, cores 4, not 8",
+        ];
+        assert_eq!(merged.notes, want);
+    }
+
+    #[test]
+    fn one_file_is_left_as_it_is() {
+        let record = example::record(&["tcp", "hawser"]);
+        assert_eq!(merge(vec![("a.json".into(), record.clone())]).unwrap(), record);
+    }
+
+    #[test]
+    fn the_same_curve_twice_is_refused() {
+        let said = merge(files(&["tcp", "hawser"], &["mpich", "hawser"])).unwrap_err().to_string();
+        let want =
+            "hawser has pingpong with 2 ranks in a.json and in b.json; leave out one file, or rename the system in it";
+        assert_eq!(said, want);
+        let said = merge(files(&["hawser", "hawser"], &[])).unwrap_err().to_string();
+        assert_eq!(said, "hawser has pingpong with 2 ranks twice in a.json; take one of them out of the file");
+        let mut files = files(&["hawser"], &["hawser"]);
+        files[1].1.curves[0].ranks = 4;
+        assert_eq!(merge(files).unwrap().curves.len(), 2);
+    }
+}

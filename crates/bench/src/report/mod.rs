@@ -1,0 +1,23 @@
+//! What a run of the benchmark found, made readable: the terminal's table, CSV, JSON, graphs as SVG and PNG, and one HTML page.
+//!
+//! It must not measure anything and must not change a figure: all it knows is in the record. Before it: `run` and `import`, which
+//! make records; after it: people and spreadsheets.
+
+mod axis;
+mod chart;
+mod command;
+mod csv;
+#[cfg(test)]
+mod example;
+mod graph;
+mod grid;
+mod group;
+mod merge;
+mod page;
+mod palette;
+mod read;
+mod svg;
+mod table;
+mod write;
+
+pub use command::{Arguments, command, publish};

@@ -1,0 +1,54 @@
+//! Names the curves in an SVG: what was drawn of a curve, line and markers, comes into a group with `data-curve="SYSTEM"`, so that a
+//! browser's tests, styles and screen readers find it.
+//!
+//! The drawing library writes one element a line and no names; a curve is found by its colour, which nothing else has but its sample in
+//! the legend, and that comes later. It must not change what is seen. Before it: `chart`; after it: `page`, `write`.
+
+use super::graph::Line;
+use super::palette::Rgb;
+
+/// The same drawing with each curve in a group of its own; the lines in the order in which they were drawn.
+pub fn named(drawing: &str, lines: &[Line]) -> String {
+    let mut out = String::with_capacity(drawing.len() + 64 * lines.len());
+    let mut waiting = lines.iter().peekable();
+    let mut open: Option<Rgb> = None;
+    let elements: Vec<&str> = drawing.lines().collect();
+    for (i, element) in elements.iter().enumerate() {
+        // The white inside of an open marker belongs to the ring that comes next.
+        let telling = if is_hollow(element) { elements.get(i + 1).unwrap_or(element) } else { element };
+        if open.is_some_and(|colour| !is_of(telling, colour)) {
+            out.push_str("</g>\n");
+            open = None;
+        }
+        if open.is_none()
+            && let Some(line) = waiting.next_if(|line| is_of(telling, line.colour))
+        {
+            out.push_str(&format!(
+                "<g data-curve=\"{}\" data-points=\"{}\">\n",
+                escaped(&line.system),
+                line.dots.len()
+            ));
+            open = Some(line.colour);
+        }
+        out.push_str(element);
+        out.push('\n');
+    }
+    out
+}
+
+fn is_of(element: &str, colour: Rgb) -> bool {
+    let colour = hex(colour);
+    element.contains(&format!("stroke=\"{colour}\"")) || element.contains(&format!("fill=\"{colour}\""))
+}
+
+fn is_hollow(element: &str) -> bool {
+    element.starts_with("<circle") && element.contains("fill=\"#FFFFFF\"")
+}
+
+pub fn hex((r, g, b): Rgb) -> String {
+    format!("#{r:02X}{g:02X}{b:02X}")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

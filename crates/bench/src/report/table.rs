@@ -1,0 +1,115 @@
+//! The report on a terminal: plain text, one table a pattern and measure.
+//!
+//! It must not print; whoever calls it does. Before it: `grid`; after it: `command`.
+
+use std::fmt::Write;
+
+use crate::record::Record;
+
+use super::axis;
+use super::grid::{self, Cell, Grid, Row};
+use super::group::{self, OURS};
+
+/// Stands behind a figure whose rounds still differed.
+const NOISY: char = '~';
+
+/// All tables of a record, and its notes.
+pub fn text(record: &Record) -> String {
+    let mut out = String::new();
+    for group in group::all(record) {
+        for grid in grid::of_group(&group) {
+            out.push_str(&table(&grid));
+            out.push('\n');
+        }
+    }
+    if record.curves.iter().flat_map(|curve| &curve.points).any(|point| point.noisy) {
+        let _ = writeln!(out, "{NOISY} the rounds still differed after they were repeated");
+    }
+    for note in &record.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    if !record.complete {
+        out.push_str("note: the run was cut off, points are missing\n");
+    }
+    out
+}
+
+fn table(grid: &Grid) -> String {
+    let mut lines: Vec<Vec<String>> = vec![heads(grid)];
+    lines.extend(grid.rows.iter().map(|row| cells(grid, row)));
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let mut out = format!("{}\n", grid.title);
+    for line in &lines {
+        let padded: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        let _ = writeln!(out, "{}", padded.join("  ").trim_end());
+    }
+    out
+}
+
+/// The heads have room for the mark, as the figures do, so that they stand above them.
+fn heads(grid: &Grid) -> Vec<String> {
+    let mut heads = vec!["bytes".to_owned()];
+    heads.extend(grid.systems.iter().map(|system| format!("{system} ")));
+    if grid.compares {
+        heads.push(format!("{OURS}/best other"));
+    }
+    heads
+}
+
+fn cells(grid: &Grid, row: &Row) -> Vec<String> {
+    let cell = |cell: &Option<Cell>| match cell {
+        Some(cell) => format!("{}{}", grid::figure(cell.value), if cell.noisy { NOISY } else { ' ' }),
+        None => "- ".to_owned(),
+    };
+    let mut cells = vec![axis::size(row.bytes as f64)];
+    cells.extend(row.cells.iter().map(cell));
+    if grid.compares {
+        cells.push(row.over_best.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")));
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    #[test]
+    fn sizes_go_down_and_systems_across() {
+        let mut record = example::record(&[]);
+        record.curves = ["tcp", "mpich", "hawser"].map(|system| example::curve(system, "pingpong", &[1, 128])).to_vec();
+        for (curve, us) in record.curves.iter_mut().zip([0.25, 0.5, 1.0]) {
+            curve.points = vec![example::point(1, us), example::point(128, us * 64.0)];
+        }
+        record.curves[1].points.pop();
+        let want = "\
+pingpong, 2 ranks: median time, us
+bytes    tcp   hawser   mpich   hawser/best other
+    1  0.250     1.00   0.500                2.00
+  128   16.0~    64.0~      -                   -
+
+pingpong, 2 ranks: throughput, MB/s
+bytes   tcp   hawser   mpich
+    1  4.00     1.00    2.00
+  128  8.00~    2.00~      -
+
+~ the rounds still differed after they were repeated
+";
+        let trimmed: String = text(&record).lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        assert_eq!(trimmed, want);
+    }
+
+    #[test]
+    fn one_library_is_not_compared_and_a_cut_run_says_so() {
+        let mut record = example::record(&["tcp", "hawser"]);
+        record.complete = false;
+        record.notes = vec!["mpich: not installed".to_owned()];
+        let text = text(&record);
+        assert!(!text.contains("best other"), "{text}");
+        assert!(
+            text.ends_with("note: mpich: not installed\nnote: the run was cut off, points are missing\n"),
+            "{text}"
+        );
+    }
+}
