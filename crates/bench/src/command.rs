@@ -99,8 +99,7 @@ fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
     };
     let systems = systems(options, &place, scratch.path(), &mut record, stop);
     if systems.is_empty() {
-        let why = record.notes.join("; ");
-        return Err(io::Error::other(if why.is_empty() { "there is nothing to measure".into() } else { why }));
+        return Err(io::Error::other("there is nothing left to measure"));
     }
     let method = Method {
         patterns: options.patterns.clone(),

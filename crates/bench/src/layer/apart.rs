@@ -21,6 +21,8 @@ pub struct Far {
     process: Child,
     orders: Option<ChildStdin>,
     answers: Lines<BufReader<ChildStdout>>,
+    /// By what it was started, for people.
+    by: String,
 }
 
 impl Far {
@@ -32,7 +34,8 @@ impl Far {
         command.args(all).args(["worker", row.name, "--far"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn()?;
         let answers = BufReader::new(process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?).lines();
-        Ok(Far { orders: process.stdin.take(), process, answers })
+        let by = if words.is_empty() { String::new() } else { format!(", started by `{words}`,") };
+        Ok(Far { orders: process.stdin.take(), process, answers, by })
     }
 
     pub fn tell(&mut self, line: &dyn std::fmt::Display) -> io::Result<()> {
@@ -40,7 +43,8 @@ impl Far {
     }
 
     pub fn hear(&mut self) -> io::Result<String> {
-        self.answers.next().unwrap_or_else(|| Err(io::Error::other("the far end has ended")))
+        let ended = || Err(io::Error::other(format!("the far end{} has ended", self.by)));
+        self.answers.next().unwrap_or_else(ended)
     }
 }
 
