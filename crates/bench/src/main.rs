@@ -1,13 +1,15 @@
 //! `hawser-bench`: what the machine and the network can do, what each library delivers over them, and why (NetPIPE's method: measure
 //! each layer, and each library against the layer under it).
 //!
-//! The command line; the work is in the modules: `command` (run), `net` (the frame ports in detail).
+//! The command line; the work is in the modules: `command` (run), `net` (the frame ports in detail), `import`
+//! (other tools' results).
 
 #![forbid(unsafe_code)]
 
 mod buffers;
 mod command;
 mod duet;
+mod import;
 mod layer;
 mod library;
 mod net;
@@ -34,6 +36,8 @@ struct Options {
 enum What {
     /// Measures libraries and raw layers in one run, in turns, and writes a report
     Run(command::Options),
+    /// Turns what NetPIPE, OSU's micro-benchmarks or IMB wrote into a record like that of `run`, to be drawn with it
+    Import(import::command::Options),
     /// The frame ports in detail, between two processes on two hosts in network namespaces that a cable (veth) joins
     Net {
         /// The cable's MTU
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         What::Run(options) => {
             ("run", command::run(&options).map(|record| println!("{}", serde_json::to_string_pretty(&record).unwrap())))
         }
+        What::Import(options) => ("import", import::command::run(&options)),
         What::Net { mtu, rows, repetitions } => ("net", net::near(usize::from(mtu), &rows, repetitions as usize)),
         What::NetFar => ("net", net::far()),
         What::Worker { layer, far } => ("worker", work(&layer, far)),
