@@ -51,7 +51,7 @@ impl fmt::Display for Trouble {
             Trouble::File(file, error) => write!(out, "{file}: {error}"),
             Trouble::Long(file) => write!(out, "{file}: more than {} MiB; give one run's output", MOST_BYTES >> 20),
             Trouble::Unread(file, unread) => write!(out, "{}", unread.of(file)),
-            Trouble::Out(file, error) => write!(out, "{file}: cannot be written: {error}; nothing of it is left there"),
+            Trouble::Out(file, error) => write!(out, "{file}: cannot be written: {error}; what was there is as it was"),
         }
     }
 }

@@ -24,7 +24,7 @@ const TESTS: [(&str, &str, usize, u32); 10] = [
 const NONBLOCKING: &str = "non-blocking ";
 
 /// The test and the version of a title.
-fn title(line: Line) -> Option<(String, &str)> {
+fn title(line: Line<'_>) -> Option<(String, &'_ str)> {
     let text = line.text.trim_start_matches('#').trim_start().strip_prefix("OSU MPI")?;
     let (test, version) = text.split_once(" Test").or_else(|| text.split_once(" test"))?;
     // `OSU MPI-CUDA Latency` is the same test on another memory; `OSU MPI_Put Latency` is another test.

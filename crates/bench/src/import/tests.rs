@@ -113,7 +113,8 @@ fn osu() {
     let allreduce = at(OSU_COLLECTIVES, 0, 4);
     assert_eq!((allreduce.median_us, allreduce.min_us, allreduce.count), (11.69, 10.25, 1000));
     assert_eq!(at(OSU_COLLECTIVES, 3, 0).median_us, 1.41);
-    assert_eq!((at(OSU_COLLECTIVES, 4, 4).median_us, at(OSU_COLLECTIVES, 4, 4).hidden), (4.93, Some(0.1662)));
+    assert_eq!(at(OSU_COLLECTIVES, 4, 4).median_us, 4.93);
+    near(at(OSU_COLLECTIVES, 4, 4).hidden.unwrap(), 0.1662);
     assert_eq!(read(OSU_BW).tool, "OSU micro-benchmarks v7.5");
 }
 
@@ -167,7 +168,8 @@ fn imb_of_more_ranks_and_its_other_programs() {
     are(IMB_P2P, &[("pingpong", 2, 7)]);
     assert_eq!(at(IMB_P2P, 0, 256).median_us, 0.37);
     are(IMB_NBC, &[("iallreduce", 2, 6), ("ibarrier", 2, 1)]);
-    assert_eq!((at(IMB_NBC, 0, 16).median_us, at(IMB_NBC, 0, 16).hidden), (0.73, Some(0.0178)));
+    assert_eq!(at(IMB_NBC, 0, 16).median_us, 0.73);
+    near(at(IMB_NBC, 0, 16).hidden.unwrap(), 0.0178);
 }
 
 #[test]
