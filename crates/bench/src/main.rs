@@ -1,13 +1,15 @@
 //! `hawser-bench`: what the machine and the network can do, what each library delivers over them, and why (NetPIPE's method: measure
 //! each layer, and each library against the layer under it).
 //!
-//! The command line; the work is in the modules: `command` (run), `net` (the frame ports in detail).
+//! The command line; the work is in the modules: `command` (run), `net` (the frame ports in detail), `import`
+//! (other tools' results).
 
 #![forbid(unsafe_code)]
 
 mod buffers;
 mod command;
 mod duet;
+mod import;
 mod layer;
 mod library;
 mod net;
@@ -37,6 +39,8 @@ enum What {
     Run(command::Options),
     /// Tables, graphs and a page from records of runs
     Report(report::Arguments),
+    /// Turns what NetPIPE, OSU's micro-benchmarks or IMB wrote into a record like that of `run`, to be drawn with it
+    Import(import::command::Options),
     /// The frame ports in detail, between two processes on two hosts in network namespaces that a cable (veth) joins
     Net {
         /// The cable's MTU
@@ -64,6 +68,7 @@ enum What {
 fn main() -> ExitCode {
     let (name, result) = match Options::parse().what {
         What::Run(options) => ("run", command::run(&options)),
+        What::Import(options) => ("import", import::command::run(&options).map(|()| 0).map_err(said)),
         What::Report(arguments) => ("report", report::command(arguments).map(|()| 0).map_err(said)),
         What::Net { mtu, rows, repetitions } => {
             ("net", net::near(usize::from(mtu), &rows, repetitions as usize).map(|()| 0).map_err(said))

@@ -1,0 +1,122 @@
+//! The output of the Intel MPI Benchmarks (MPI-1, P2P, NBC, RMA): for each benchmark and number of processes a section with a table.
+//!
+//! `t_avg` is an average over the ranks, and so is what becomes the median here; `t_min` is the fastest rank's. Rates count the messages
+//! of all pairs, in Biband of both directions. Before it: `import`; after it: `table` and `section`.
+
+use crate::import::Unread;
+use crate::import::section::Section;
+use crate::import::table::{Column, Table};
+use crate::import::text::{Line, Text};
+
+const SECTION: &str = "Benchmarking ";
+/// What stands in a row's second cell, instead of figures, where IMB had no room for a size.
+const NO_FIGURES: [&str; 2] = ["out-of-mem.", "int-overflow."];
+
+pub fn is_mine(text: &Text) -> bool {
+    text.lines.iter().any(|line| line.remark().is_some_and(|remark| remark.starts_with(SECTION) || is_title(remark)))
+}
+
+fn is_title(remark: &str) -> bool {
+    (remark.starts_with("Intel(R) MPI Benchmark") || remark.starts_with("Intel (R) MPI Benchmark"))
+        && remark.contains("part")
+}
+
+/// `IMB 2021.11`, of `Intel(R) MPI Benchmarks 2021.11, MPI-1 part`.
+pub fn name(text: &Text) -> String {
+    let title = text.lines.iter().filter_map(|line| line.remark()).find(|remark| is_title(remark)).unwrap_or_default();
+    let version = title.split(',').next().and_then(|name| name.rsplit(' ').next()).unwrap_or_default();
+    format!("IMB {version}").trim().into()
+}
+
+/// How a benchmark is called here, and what its rate counts in a play. Of more than one pair a stream is a rate.
+fn pattern(name: &str, ranks: usize) -> (String, u32) {
+    let pair = ranks == 2;
+    match name.to_ascii_lowercase().as_str() {
+        "pingping" => ("bidirectional".into(), 1),
+        "sendrecv" if pair => ("bidirectional".into(), 1),
+        "biband" if pair => ("bidirectional".into(), 2),
+        "uniband" if pair => ("stream".into(), 1),
+        "uniband" => ("rate".into(), 1),
+        other => (other.into(), 1),
+    }
+}
+
+fn columns(line: Line) -> Vec<Column> {
+    line.text.split_whitespace().map(column).collect()
+}
+
+fn column(name: &str) -> Column {
+    match name {
+        "#bytes" => Column::Bytes,
+        "#repetitions" => Column::Count,
+        "t[usec]" | "t_avg[usec]" | "t_pure[usec]" => Column::Time,
+        "t_min[usec]" => Column::Least,
+        "Mbytes/sec" => Column::Mbyte,
+        "Msg/sec" => Column::Rate,
+        "overlap[%]" => Column::Hidden,
+        _ => Column::Other,
+    }
+}
+
+/// A section as far as it is read: it has its pattern when its table begins, as that depends on the ranks.
+#[derive(Default)]
+struct Begun {
+    name: String,
+    ranks: usize,
+    mode: String,
+    table: Table,
+}
+
+impl Begun {
+    /// What a remark beneath the name says of it.
+    fn remark(&mut self, remark: &str) {
+        if let Some(ranks) = remark.strip_prefix("#processes =") {
+            self.ranks = ranks.trim().parse().unwrap_or(0);
+        } else if let Some(groups) = remark.strip_prefix("( ").filter(|text| text.contains(" groups of ")) {
+            // `( 2 groups of 2 processes each running simultaneous )`
+            let numbers: Vec<usize> = groups.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            self.ranks = numbers.iter().fold(1, |all, &number| all.saturating_mul(number));
+        } else if let Some(mode) = remark.strip_prefix("MODE:") {
+            self.mode = format!("-{}", mode.trim().to_ascii_lowercase());
+        }
+    }
+
+    fn head(&mut self, columns: Vec<Column>) -> Section {
+        let (pattern, messages) = pattern(&self.name, self.ranks);
+        self.table = Table { columns, messages };
+        Section::new(pattern + &self.mode, self.ranks)
+    }
+}
+
+pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
+    let (mut begun, mut sections) = (None, Vec::<Section>::new());
+    for &line in &text.lines {
+        let head = columns(line);
+        let is_head =
+            head.first().is_some_and(|first| matches!(first, Column::Bytes | Column::Count)) && Table::is_one(&head);
+        if let Some(name) = line.remark().and_then(|remark| remark.strip_prefix(SECTION)) {
+            begun = Some(Begun { name: name.trim().replace(' ', "-"), ..Begun::default() });
+        } else if let Some(begun) = &mut begun {
+            if is_head {
+                sections.push(begun.head(head));
+            } else if let Some(remark) = line.remark() {
+                begun.remark(remark);
+            } else if let Some(section) =
+                sections.last_mut().filter(|_| line.is_row() && !begun.table.columns.is_empty())
+            {
+                row(section, &begun.table, line)?;
+            }
+        }
+    }
+    Ok(sections)
+}
+
+fn row(section: &mut Section, table: &Table, line: Line) -> Result<(), Unread> {
+    let reason = line.text.split_whitespace().nth(1).unwrap_or_default();
+    if NO_FIGURES.iter().any(|word| reason.starts_with(word)) {
+        section.left_out += 1;
+        return Ok(());
+    }
+    section.push(table.row(line).map_err(|wrong| Unread::Line { number: line.number, wrong })?);
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Other tools' results as curves, so that they can be drawn in the graph of ours: NetPIPE, OSU's micro-benchmarks and IMB.
+//!
+//! Finds out whose output a text is and hands it to that tool's reader. Figures stay that tool's: nothing is measured again, smoothed
+//! or guessed; a row that cannot be read is refused with its number. Before it: `command`; after it: `record`.
+
+pub mod command;
+mod figure;
+mod imb;
+mod netpipe;
+mod osu;
+mod section;
+mod table;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use crate::record::{Curve, Floor};
+use figure::Wrong;
+use section::Section;
+use std::fmt;
+use text::Text;
+
+/// What a text held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// As the tool calls itself, with its version where it says it.
+    pub tool: String,
+    /// One for each benchmark, in the order of the text.
+    pub curves: Vec<Curve>,
+    /// False: the text ends in the middle of a line.
+    pub complete: bool,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// Why a text gives no curves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// No tool's that we know.
+    Foreign,
+    /// This tool's, without a figure.
+    Empty(String),
+    /// A row that is none, in the line of this number.
+    Line { number: usize, wrong: Wrong },
+}
+
+impl Unread {
+    /// Said of a file: cause first, then what can be done.
+    pub fn of(&self, file: &str) -> String {
+        match self {
+            Unread::Line { number, .. } => format!("{file}, line {number}: {self}"),
+            _ => format!("{file}: {self}"),
+        }
+    }
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Unread::Foreign => write!(
+                out,
+                "no output of NetPIPE, OSU or IMB in it; give what the tool printed, with the lines above its tables, or NetPIPE's np.out"
+            ),
+            Unread::Empty(tool) => {
+                write!(out, "output of {tool}, but no figure in it; see whether the run came to an end")
+            }
+            Unread::Line { wrong: Wrong::Form(form), .. } => write!(out, "{form}"),
+            Unread::Line { wrong, .. } => {
+                write!(out, "{wrong}; if the line is not the tool's, take it out of the file")
+            }
+        }
+    }
+}
+
+struct Tool {
+    is_mine: fn(&Text) -> bool,
+    name: fn(&Text) -> String,
+    read: fn(&Text) -> Result<Vec<Section>, Unread>,
+}
+
+/// In this order: OSU and IMB say who they are, NetPIPE is known by the shape of its rows alone.
+const TOOLS: [Tool; 3] = [
+    Tool { is_mine: osu::is_mine, name: osu::name, read: osu::read },
+    Tool { is_mine: imb::is_mine, name: imb::name, read: imb::read },
+    Tool { is_mine: netpipe::is_mine, name: netpipe::name, read: netpipe::read },
+];
+
+/// The curves of a tool's output, as those of the system `name`. Ranks are 0, and a point's count, where the tool does not say them.
+pub fn import(text: &str, name: &str, floor: Floor) -> Result<Imported, Unread> {
+    let text = Text::new(text);
+    let tool = TOOLS.iter().find(|tool| (tool.is_mine)(&text)).ok_or(Unread::Foreign)?;
+    let sections = (tool.read)(&text)?;
+    let notes = notes(&sections, &text);
+    let with_points = sections.into_iter().filter(|section| !section.points.is_empty());
+    let curves: Vec<Curve> = with_points.map(|section| curve(section, name, floor)).collect();
+    let tool = (tool.name)(&text);
+    if curves.is_empty() {
+        return Err(Unread::Empty(tool));
+    }
+    Ok(Imported { tool, curves, complete: !text.cut, notes })
+}
+
+fn curve(mut section: Section, name: &str, floor: Floor) -> Curve {
+    section.points.sort_by_key(|point| point.bytes);
+    Curve {
+        system: name.into(),
+        floor,
+        version: String::new(),
+        pattern: section.pattern,
+        ranks: section.ranks,
+        points: section.points,
+    }
+}
+
+fn notes(sections: &[Section], text: &Text) -> Vec<String> {
+    let left_out = sections.iter().filter(|section| section.left_out > 0);
+    let mut notes: Vec<String> = left_out
+        .map(|section| {
+            format!("{}: {} rows whose figure the tool gave as nothing are left out", section.pattern, section.left_out)
+        })
+        .collect();
+    if text.cut {
+        notes.push("the last line has no end and may be cut off; it is left out".into());
+    }
+    notes
+}

@@ -1,0 +1,119 @@
+//! NetPIPE's output: `np.out` of 3.7 (bytes, Mbps, seconds) and of 5 (bytes, three Gbps, microseconds), and what 3.7 prints meanwhile.
+//!
+//! In 3.7 a megabit is 2^20 bits. Its times are printed in steps of 10 ns, which is much for a message of 80 ns; where the rate of the
+//! same row is finer and agrees, the time is reckoned from it. `np.out` does not tell a ping-pong from a stream (`-s`) or from both
+//! ways at once (`-2`); what is printed does, if the whole of it is there. Before it: `import`; after it: `section`.
+
+use crate::import::Unread;
+use crate::import::figure::{Wrong, real, reckoned, rounding, whole};
+use crate::import::section::{Section, point};
+use crate::import::text::{Line, Text};
+use crate::record::Point;
+
+/// A megabit as 3.7 counts, over a second in microseconds.
+const MEGABIT_3: f64 = 1.048_576;
+/// Below this many Gbps a rate of NetPIPE 5, with its three decimals, says too little to reckon with.
+const FINE_GBIT: f64 = 0.1;
+const ARROW: &str = " times -->";
+const RANKS: usize = 2;
+
+fn decimals(cell: &str) -> usize {
+    cell.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len())
+}
+
+/// A row of `np.out`, by the decimals that each column is printed with.
+fn is_file_row(line: Line) -> bool {
+    let cells: Vec<&str> = line.text.split_whitespace().collect();
+    let shape: Vec<usize> = cells.iter().take(5).map(|cell| decimals(cell)).collect();
+    line.is_row() && (shape == [0, 6, 8] || (shape == [0, 3, 3, 3, 2] && [5, 7].contains(&cells.len())))
+}
+
+fn is_printed_row(line: Line) -> bool {
+    line.text.contains(ARROW) && line.is_row()
+}
+
+/// Whether there is a row of NetPIPE's in it.
+pub fn is_mine(text: &Text) -> bool {
+    text.lines.iter().any(|&line| is_file_row(line) || is_printed_row(line))
+}
+
+pub fn name(_: &Text) -> String {
+    "NetPIPE".into()
+}
+
+/// What is printed before the rows, and says what they are.
+fn announced(line: Line) -> Option<&'static str> {
+    match line.text {
+        text if text.starts_with("Streaming in one direction only") => Some("stream"),
+        text if text.starts_with("Passing data in both directions") => Some("bidirectional"),
+        _ => None,
+    }
+}
+
+pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
+    let printed = text.lines.iter().any(|&line| is_printed_row(line));
+    let mut sections: Vec<Section> = Vec::new();
+    let (mut pattern, mut last) = ("pingpong", None);
+    for &line in &text.lines {
+        if let Some(announced) = announced(line) {
+            pattern = announced;
+        } else if if printed { is_printed_row(line) } else { line.is_row() } {
+            let both = pattern == "bidirectional";
+            let point = if printed { printed_row(line, both) } else { file_row(line) };
+            let point = point.map_err(|wrong| Unread::Line { number: line.number, wrong })?;
+            // Sizes only grow in a run: where they do not, another run's output follows.
+            if last.is_none_or(|last| point.bytes <= last) {
+                sections.push(Section::new(pattern, RANKS));
+            }
+            last = Some(point.bytes);
+            sections.last_mut().expect("the first row begins a section").push(point);
+        } else if line.text.starts_with("Sending output to") && last.take().is_some() {
+            pattern = "pingpong";
+        }
+    }
+    Ok(sections)
+}
+
+fn file_row(line: Line) -> Result<Point, Wrong> {
+    let cells: Vec<&str> = line.text.split_whitespace().collect();
+    match cells[..] {
+        [bytes, mbit, seconds] => {
+            let bytes = whole(bytes)?;
+            let time_us = time_us(bytes as f64, mbit, seconds, 1e6)?;
+            Ok(point(bytes, time_us, time_us, 0))
+        }
+        [bytes, average, least, most, time_us, ..] => file_row_5(bytes, average, least, most, time_us),
+        _ => Err(Wrong::Short(cells.len())),
+    }
+}
+
+fn file_row_5(bytes: &str, average: &str, least: &str, most: &str, time_us: &str) -> Result<Point, Wrong> {
+    let (bytes, average, most, time_us) = (whole(bytes)?, real(average)?, real(most)?, real(time_us)?);
+    real(least)?;
+    let part = if average >= FINE_GBIT && most > average { average / most } else { 1.0 };
+    Ok(point(bytes, time_us * part, time_us, 0))
+}
+
+/// `0:       1 bytes  89335 times -->     89.17 Mbps in       0.09 usec`; bytes of one way, Mbps of both.
+fn printed_row(line: Line, both: bool) -> Result<Point, Wrong> {
+    let cells: Vec<&str> = line.text.split_whitespace().collect();
+    let [_, bytes, "bytes", count, "times", "-->", mbit, "Mbps", "in", time, "usec", ..] = cells[..] else {
+        return Err(Wrong::Form("this is no row as NetPIPE 3.7 prints it; of NetPIPE 5 its file np.out can be read"));
+    };
+    let (bytes, count) = (whole(bytes)?, whole(count)?);
+    let time_us = time_us(bytes as f64 * if both { 2.0 } else { 1.0 }, mbit, time, 1.0)?;
+    Ok(point(bytes, time_us, time_us, count))
+}
+
+/// The time in microseconds: as printed in units of `unit_us`, or from the rate if that is finer and says the same.
+fn time_us(bytes: f64, mbit: &str, time: &str, unit_us: f64) -> Result<f64, Wrong> {
+    let (rate, printed_us) = (real(mbit)?, real(time)? * unit_us);
+    reckoned(printed_us, time)?;
+    let off_us = rounding(time) * unit_us;
+    let reckoned_us = bytes * 8.0 / (rate * MEGABIT_3);
+    let reckoned_off_us = reckoned_us * rounding(mbit) / rate;
+    // The sum allows for what the tool itself lost between the two.
+    let same = (reckoned_us - printed_us).abs() <= 1.01 * (off_us + reckoned_off_us);
+    let finer = rate > 0.0 && same && reckoned_off_us < off_us;
+    Ok(if finer { reckoned_us } else { printed_us })
+}

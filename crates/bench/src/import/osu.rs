@@ -1,0 +1,104 @@
+//! The output of OSU's micro-benchmarks: a title (`# OSU MPI Latency Test v7.5`), a head of columns and its rows, for each program.
+//!
+//! Times are averages over iterations and, in collective operations, over the ranks. How many ranks there were it says only in
+//! `osu_mbw_mr`. Before it: `import`; after it: `table` and `section`.
+
+use crate::import::Unread;
+use crate::import::section::Section;
+use crate::import::table::{Column, Table};
+use crate::import::text::{Line, Text};
+
+/// What stands between `OSU MPI` and `Test`: our pattern, its ranks and what its rate counts in a play.
+const TESTS: [(&str, &str, usize, u32); 10] = [
+    ("latency", "pingpong", 2, 1),
+    ("bandwidth", "stream", 2, 1),
+    ("bi-directional bandwidth", "bidirectional", 2, 2),
+    ("multiple bandwidth / message rate", "rate", 0, 1),
+    ("multi latency", "multi-pingpong", 0, 1),
+    ("broadcast latency", "bcast", 0, 1),
+    ("all-to-all latency", "alltoall", 0, 1),
+    ("all-to-allv latency", "alltoallv", 0, 1),
+    ("all-to-all personalized exchange latency", "alltoall", 0, 1),
+    ("all-to-allv personalized exchange latency", "alltoallv", 0, 1),
+];
+const NONBLOCKING: &str = "non-blocking ";
+
+/// The test and the version of a title.
+fn title(line: Line<'_>) -> Option<(String, &'_ str)> {
+    let text = line.text.trim_start_matches('#').trim_start().strip_prefix("OSU MPI")?;
+    let (test, version) = text.split_once(" Test").or_else(|| text.split_once(" test"))?;
+    // `OSU MPI-CUDA Latency` is the same test on another memory; `OSU MPI_Put Latency` is another test.
+    let test = match test.strip_prefix('-') {
+        Some(memory) => memory.split_once(' ').map_or("", |(_, test)| test),
+        None => test,
+    };
+    Some((test.trim_matches([' ', '_']).to_lowercase(), version.trim()))
+}
+
+pub fn is_mine(text: &Text) -> bool {
+    text.lines.iter().any(|&line| title(line).is_some())
+}
+
+pub fn name(text: &Text) -> String {
+    let version = text.lines.iter().find_map(|&line| title(line)).map_or("", |(_, version)| version);
+    format!("OSU micro-benchmarks {}", version.trim_matches(['(', ')'])).trim().into()
+}
+
+fn begun(test: &str) -> (Section, Table) {
+    let (blocking, mark) = test.strip_prefix(NONBLOCKING).map_or((test, ""), |blocking| (blocking, "i"));
+    let known = TESTS.iter().find(|(name, ..)| *name == blocking);
+    let (pattern, ranks, messages) = known.map_or_else(
+        || (blocking.strip_suffix(" latency").unwrap_or(blocking).replace(' ', "-"), 0, 1),
+        |&(_, pattern, ranks, messages)| (pattern.into(), ranks, messages),
+    );
+    (Section::new(format!("{mark}{pattern}"), ranks), Table { columns: Vec::new(), messages })
+}
+
+/// The columns of a head. Names have single blanks in them, and at least two between them.
+fn columns(line: Line) -> Vec<Column> {
+    let cells = line.text.trim_start_matches('#').trim().split("  ").flat_map(|part| part.split('\t'));
+    cells
+        .map(|cell| cell.replace(' ', "").to_lowercase())
+        .filter(|cell| !cell.is_empty())
+        .map(|cell| column(&cell))
+        .collect()
+}
+
+fn column(name: &str) -> Column {
+    match name {
+        "size" => Column::Bytes,
+        "iterations" => Column::Count,
+        "latency(us)" | "avglatency(us)" | "avglat(us)" | "purecomm.(us)" => Column::Time,
+        "minlatency(us)" | "minlat(us)" => Column::Least,
+        "mb/s" | "bandwidth(mb/s)" | "avgbandwidth(mb/s)" => Column::Mbyte,
+        "messages/s" => Column::Rate,
+        "overlap(%)" => Column::Hidden,
+        _ => Column::Other,
+    }
+}
+
+/// The pairs of `# [ pairs: 2 ] [ window size: 64 ]`.
+fn pairs(line: Line) -> Option<usize> {
+    let text = line.remark()?.strip_prefix("[ pairs:")?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
+    let mut sections: Vec<(Section, Table)> = Vec::new();
+    for &line in &text.lines {
+        if let Some((test, _)) = title(line) {
+            sections.push(begun(&test));
+            continue;
+        }
+        let Some((section, table)) = sections.last_mut() else { continue };
+        let head = columns(line);
+        if let Some(pairs) = pairs(line) {
+            section.ranks = pairs.saturating_mul(2);
+        } else if !line.is_row() && Table::is_one(&head) {
+            table.columns = head;
+        } else if line.is_row() && !table.columns.is_empty() {
+            section.push(table.row(line).map_err(|wrong| Unread::Line { number: line.number, wrong })?);
+        }
+    }
+    Ok(sections.into_iter().map(|(section, _)| section).collect())
+}

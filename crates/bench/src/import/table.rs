@@ -1,0 +1,76 @@
+//! A table with a head that names its columns, as OSU and IMB print: which column is what, and a row under it.
+//!
+//! The names are the tools' own and stand in their readers. Before it: `osu` and `imb`; after it: `section`.
+
+use crate::import::figure::{Wrong, real, reckoned, whole};
+use crate::import::section::point;
+use crate::import::text::Line;
+use crate::record::Point;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    Bytes,
+    Count,
+    /// Microseconds of a message or an operation, as the tool averages them.
+    Time,
+    Least,
+    /// Megabytes (10^6) a second, and messages a second.
+    Mbyte,
+    Rate,
+    /// Percent of a transfer that a computation hid.
+    Hidden,
+    Other,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    pub columns: Vec<Column>,
+    /// What a rate counts in one play of the pattern: 2 where both directions are summed up.
+    pub messages: u32,
+}
+
+impl Table {
+    /// A head tells of a time, or of what a time can be reckoned from.
+    pub fn is_one(columns: &[Column]) -> bool {
+        columns.iter().any(|column| matches!(column, Column::Time | Column::Mbyte | Column::Rate))
+    }
+
+    fn cell<'a>(&self, cells: &[&'a str], column: Column) -> Result<Option<&'a str>, Wrong> {
+        let Some(at) = self.columns.iter().position(|&other| other == column) else { return Ok(None) };
+        cells.get(at).copied().map(Some).ok_or(Wrong::Short(cells.len()))
+    }
+
+    fn real(&self, cells: &[&str], column: Column) -> Result<Option<f64>, Wrong> {
+        self.cell(cells, column)?.map(real).transpose()
+    }
+
+    fn whole(&self, cells: &[&str], column: Column) -> Result<u64, Wrong> {
+        Ok(self.cell(cells, column)?.map(whole).transpose()?.unwrap_or(0))
+    }
+
+    /// The time of one play: as it stands there, else from the rate, which is exact also for no bytes, else from the bandwidth.
+    fn time_us(&self, cells: &[&str], bytes: u64) -> Result<f64, Wrong> {
+        let (rate, mbyte_s) = (self.real(cells, Column::Rate)?, self.real(cells, Column::Mbyte)?);
+        if let Some(time_us) = self.real(cells, Column::Time)? {
+            return Ok(time_us);
+        }
+        let messages = f64::from(self.messages);
+        let time_us = match (rate, mbyte_s) {
+            (Some(rate), _) if rate > 0.0 => messages * 1e6 / rate,
+            (_, Some(mbyte_s)) if mbyte_s > 0.0 => messages * bytes as f64 / mbyte_s,
+            _ => 0.0,
+        };
+        reckoned(time_us, cells.last().unwrap_or(&""))
+    }
+
+    /// A row's point; its time is 0 where the tool's figure was rounded to nothing.
+    pub fn row(&self, line: Line) -> Result<Point, Wrong> {
+        let cells: Vec<&str> = line.text.split_whitespace().collect();
+        let bytes = self.whole(&cells, Column::Bytes)?;
+        let count = self.whole(&cells, Column::Count)?;
+        let time_us = self.time_us(&cells, bytes)?;
+        let least_us = self.real(&cells, Column::Least)?.unwrap_or(time_us);
+        let hidden = self.real(&cells, Column::Hidden)?.map(|percent| (percent / 100.0).min(1.0));
+        Ok(Point { hidden, ..point(bytes, least_us, time_us, count) })
+    }
+}
