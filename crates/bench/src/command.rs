@@ -23,6 +23,9 @@ pub struct Options {
     /// A library under measurement, NAME=PREFIX[,VARIABLE=VALUE...]; may be repeated. Without it: this installation's
     #[arg(long = "lib", value_name = "NAME=PREFIX")]
     libraries: Vec<Named>,
+    /// Layers alone
+    #[arg(skip)]
+    without_library: bool,
     /// Raw layers beside them, as in memcpy,tcp; `all` for those that can be there, `none`
     #[arg(long, value_delimiter = ',', default_value = "all", value_parser = layer_names())]
     layers: Vec<String>,
@@ -72,14 +75,33 @@ fn layer_names() -> Vec<&'static str> {
 /// As shells have it: 128 and the number of SIGINT.
 const INTERRUPTED: u8 = 130;
 
-/// Measures and reports, also what there is of a run that was cut off. The exit code.
-pub fn run(options: &Options) -> Result<u8, String> {
+impl Options {
+    /// The same for these systems alone: layers by their names, libraries by those that they were given.
+    pub fn of(&self, names: &[&str]) -> Result<Options, String> {
+        let (layers, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| Row::named(name).is_some());
+        let given = libraries(self);
+        let library = |name: &&str| {
+            let found = given.iter().find(|named| named.name == *name).cloned();
+            found.ok_or_else(|| {
+                let layers: Vec<_> = LAYERS.iter().map(|row| row.name).collect();
+                format!("there is no layer {name} ({}), and no --lib {name}=PREFIX", layers.join(", "))
+            })
+        };
+        let libraries = others.iter().map(library).collect::<Result<_, _>>()?;
+        let layers = if layers.is_empty() { vec!["none"] } else { layers };
+        Ok(Options { libraries, without_library: others.is_empty(), layers: layers.iter().map(|&name| name.into()).collect(), ..self.clone() })
+    }
+}
+
+/// Measures and reports, also what there is of a run that was cut off. The record, and the exit code.
+pub fn run(options: &Options) -> Result<(Record, u8), String> {
     let stop = Arc::new(AtomicBool::new(false));
     let told = stop.clone();
     ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(|error| error.to_string())?;
     let record = measured(options, &stop).map_err(|error| error.to_string())?;
     report::publish(&record, &options.out).map_err(|error| error.to_string())?;
-    Ok(if stop.load(Relaxed) { INTERRUPTED } else { u8::from(!record.complete) })
+    let code = if stop.load(Relaxed) { INTERRUPTED } else { u8::from(!record.complete) };
+    Ok((record, code))
 }
 
 fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
@@ -163,7 +185,9 @@ fn rows(options: &Options, place: &Place) -> Vec<&'static Row> {
 }
 
 fn libraries(options: &Options) -> Vec<Named> {
-    if options.libraries.is_empty() {
+    if options.without_library {
+        Vec::new()
+    } else if options.libraries.is_empty() {
         vec![Named { name: "hawser".into(), prefix: place::own_prefix(), variables: Vec::new() }]
     } else {
         options.libraries.clone()

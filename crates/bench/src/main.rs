@@ -9,6 +9,7 @@
 mod buffers;
 mod command;
 mod duet;
+mod explain;
 mod import;
 mod layer;
 mod library;
@@ -37,6 +38,8 @@ struct Options {
 enum What {
     /// Measures libraries and raw layers in one run, in turns, and writes a report
     Run(command::Options),
+    /// Says how much is lost between a library or layer and the one beneath it, at which sizes
+    Explain(explain::command::Options),
     /// Tables, graphs and a page from records of runs
     Report(report::Arguments),
     /// Turns what NetPIPE, OSU's micro-benchmarks or IMB wrote into a record like that of `run`, to be drawn with it
@@ -67,7 +70,8 @@ enum What {
 
 fn main() -> ExitCode {
     let (name, result) = match Options::parse().what {
-        What::Run(options) => ("run", command::run(&options)),
+        What::Run(options) => ("run", command::run(&options).map(|(_, code)| code)),
+        What::Explain(options) => ("explain", explain::command::run(&options)),
         What::Import(options) => ("import", import::command::run(&options).map(|()| 0).map_err(said)),
         What::Report(arguments) => ("report", report::command(arguments).map(|()| 0).map_err(said)),
         What::Net { mtu, rows, repetitions } => {

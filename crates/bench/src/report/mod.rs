@@ -21,3 +21,4 @@ mod table;
 mod write;
 
 pub use command::{Arguments, command, publish};
+pub use read::read;

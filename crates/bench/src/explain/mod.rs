@@ -1,0 +1,108 @@
+//! `hawser-bench explain A B`: how much is lost between a system and the one beneath it, at which sizes, in words with numbers.
+//!
+//! It measures nothing itself: a record has both curves. Before it: `main`; after it: `fit`, and `words`, which says what was found.
+
+pub mod command;
+mod fit;
+mod words;
+
+use crate::record::{Curve, Point, Record};
+use fit::{Loss, Piece};
+use std::fmt;
+
+/// A curve is rough by so much of its time, whatever its rounds say: alignment, and sizes that divide better than others.
+const ROUGH: f64 = 0.03;
+/// The clock, over as many messages as there are in a play.
+const NOISE_MIN_US: f64 = 1e-3;
+/// Quartiles of a normal distribution lie 1.35 deviations apart.
+const QUARTILES: f64 = 1.35;
+
+/// Two curves of one pattern, at the sizes that both have.
+struct Pair<'a> {
+    above: &'a Curve,
+    below: &'a Curve,
+    points: Vec<(Point, Point)>,
+}
+
+/// What lies between them.
+struct Finding<'a> {
+    pair: Pair<'a>,
+    pieces: Vec<Piece>,
+    losses: Vec<Loss>,
+}
+
+/// Why there is nothing to explain.
+#[derive(Debug, PartialEq)]
+pub enum Missing {
+    System { name: String, there: Vec<String> },
+    Same(String),
+    Pattern { above: String, below: String },
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Missing::System { name, there } => {
+                write!(f, "there is no {name} in the record; it has {}", there.join(", "))
+            }
+            Missing::Same(name) => write!(f, "{name} is to be explained by itself; name the one beneath it"),
+            Missing::Pattern { above, below } => write!(
+                f,
+                "{above} and {below} have no pattern with a size in common in the record; measure them in one run"
+            ),
+        }
+    }
+}
+
+/// What `above` takes more than `below`, a paragraph each pattern.
+pub fn explain(record: &Record, above: &str, below: &str) -> Result<String, Missing> {
+    let pairs = pairs(record, above, below)?;
+    let paragraphs = pairs.into_iter().map(|pair| words::paragraph(&Finding::of(pair)));
+    Ok(paragraphs.collect::<Vec<_>>().join("\n"))
+}
+
+fn pairs<'a>(record: &'a Record, above: &str, below: &str) -> Result<Vec<Pair<'a>>, Missing> {
+    for name in [above, below] {
+        if !record.curves.iter().any(|curve| curve.system == name) {
+            let mut there: Vec<String> = record.curves.iter().map(|curve| curve.system.clone()).collect();
+            there.sort();
+            there.dedup();
+            return Err(Missing::System { name: name.into(), there });
+        }
+    }
+    if above == below {
+        return Err(Missing::Same(above.into()));
+    }
+    let of = |name: &str, pattern: &str| record.curves.iter().find(|c| c.system == name && c.pattern == pattern);
+    let both = record.patterns().into_iter().filter_map(|pattern| Some((of(above, pattern)?, of(below, pattern)?)));
+    let pairs: Vec<Pair> = both.map(|(above, below)| Pair::of(above, below)).filter(|pair| !pair.points.is_empty()).collect();
+    if pairs.is_empty() {
+        return Err(Missing::Pattern { above: above.into(), below: below.into() });
+    }
+    Ok(pairs)
+}
+
+impl<'a> Pair<'a> {
+    fn of(above: &'a Curve, below: &'a Curve) -> Pair<'a> {
+        let partner = |point: &Point| below.points.iter().find(|other| other.bytes == point.bytes).copied();
+        let points = above.points.iter().filter_map(|point| Some((*point, partner(point)?))).collect();
+        Pair { above, below, points }
+    }
+}
+
+impl<'a> Finding<'a> {
+    fn of(pair: Pair<'a>) -> Finding<'a> {
+        let losses: Vec<Loss> = pair.points.iter().map(|(above, below)| loss(above, below)).collect();
+        Finding { pieces: fit::pieces(&losses), pair, losses }
+    }
+}
+
+fn loss(above: &Point, below: &Point) -> Loss {
+    let deviation = |point: &Point| point.spread * point.median_us / QUARTILES;
+    let noise = deviation(above).hypot(deviation(below)).hypot(ROUGH * above.median_us);
+    Loss {
+        bytes: above.bytes as f64,
+        us: above.median_us - below.median_us,
+        noise_us: noise.max(NOISE_MIN_US),
+    }
+}

@@ -1,0 +1,172 @@
+//! What was found, in sentences for people: the loss at some sizes, its pieces, and the steps between them.
+//!
+//! It reckons nothing but what it says. Before it: `explain`; after it: the terminal.
+
+use super::fit::{self, Loss, Piece};
+use super::{Finding, NOISE_MIN_US};
+use crate::record::Point;
+use std::fmt::Write;
+
+/// A loss of less than so many times its noise does not stand out.
+const STANDS_OUT: f64 = 2.0;
+const KIB: f64 = 1024.0;
+
+pub fn paragraph(finding: &Finding) -> String {
+    let (above, below) = (&finding.pair.above.system, &finding.pair.below.system);
+    let mut text = format!("{}: {above} over {below}\n", finding.pair.above.pattern);
+    for (a, b) in finding.pair.points.iter().filter(|(a, _)| is_shown(a.bytes)) {
+        let _ = writeln!(text, "  {}", at_a_size(above, below, a, b));
+    }
+    for piece in &finding.pieces {
+        let _ = writeln!(text, "  {}", of_a_piece(finding, piece));
+    }
+    for pair in finding.pieces.windows(2) {
+        if let Some(step) = step(finding, &pair[0], &pair[1]) {
+            let _ = writeln!(text, "  {step}");
+        }
+    }
+    text
+}
+
+fn is_shown(bytes: u64) -> bool {
+    bytes.is_power_of_two() && bytes.trailing_zeros().is_multiple_of(4)
+}
+
+fn at_a_size(above: &str, below: &str, a: &Point, b: &Point) -> String {
+    let part = 100.0 * b.median_us / a.median_us;
+    let (a_us, b_us) = (us(a.median_us), us(b.median_us));
+    format!("at {}: {above} delivers {part:.0} % of {below} ({a_us} us over {b_us} us)", size(a.bytes as f64))
+}
+
+fn of_a_piece(finding: &Finding, piece: &Piece) -> String {
+    let losses = &finding.losses[piece.first..=piece.last];
+    let (from, to) = (size(losses[0].bytes), size(losses[losses.len() - 1].bytes));
+    let range = if from == to { format!("at {from}") } else { format!("from {from} to {to}") };
+    let (above, below) = (&finding.pair.above.system, &finding.pair.below.system);
+    if !losses.iter().any(|loss| piece.at(loss.bytes).abs() > STANDS_OUT * loss.noise_us) {
+        return format!("{range}: no difference that stands out of the noise");
+    }
+    let slope = if piece.per_byte_us == 0.0 {
+        String::new()
+    } else {
+        format!(" and {} us a KiB", us(piece.per_byte_us * KIB))
+    };
+    format!("{range}: {above} takes {} us{slope} more than {below}", us(piece.each_us))
+}
+
+/// What comes at once between two pieces, and where the way that begins there would begin to pay.
+fn step(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
+    let (last, first) = (&finding.losses[low.last], &finding.losses[high.first]);
+    let jump = high.at(first.bytes) - low.at(first.bytes);
+    if jump.abs() < STANDS_OUT * last.noise_us.max(first.noise_us) {
+        return None;
+    }
+    let above = &finding.pair.above.system;
+    let verb = if jump > 0.0 { "more" } else { "less" };
+    let mut text = format!(
+        "between {} and {}: {above} takes {} us {verb} at once, which {} does not",
+        size(last.bytes),
+        size(first.bytes),
+        us(jump.abs()),
+        finding.pair.below.system
+    );
+    if let Some(even) = even(finding, low, high).filter(|_| jump > 0.0) {
+        let _ = write!(text, "; by both curves what begins there pays from {even} on");
+    }
+    Some(text)
+}
+
+/// Where the lines through the upper system's times, below and above a step, meet; beyond the step, else nothing is to be said.
+fn even(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
+    let times = |piece: &Piece| -> Vec<Loss> {
+        let points = finding.pair.points[piece.first..=piece.last].iter();
+        let noise = |point: &Point| (point.spread.max(super::ROUGH) * point.median_us).max(NOISE_MIN_US);
+        points.map(|(a, _)| Loss { bytes: a.bytes as f64, us: a.median_us, noise_us: noise(a) }).collect()
+    };
+    let (low_line, high_line) = (fit::through(&times(low), low.first), fit::through(&times(high), high.first));
+    let gain = low_line.per_byte_us - high_line.per_byte_us;
+    if gain <= 0.0 {
+        return Some("no size".into());
+    }
+    let bytes = (high_line.each_us - low_line.each_us) / gain;
+    (bytes > finding.losses[high.first].bytes).then(|| size(bytes))
+}
+
+/// Three digits that count.
+fn us(value: f64) -> String {
+    let digits = 2 - value.abs().max(1e-3).log10().floor() as i32;
+    format!("{value:.*}", digits.clamp(0, 4) as usize)
+}
+
+fn size(bytes: f64) -> String {
+    let scaled = |unit: f64, name: &str| {
+        let value = bytes / unit;
+        if value.fract() == 0.0 || value >= 100.0 { format!("{value:.0} {name}") } else { format!("{value:.1} {name}") }
+    };
+    match bytes {
+        bytes if bytes >= KIB * KIB => scaled(KIB * KIB, "MiB"),
+        bytes if bytes >= 10.0 * KIB || (bytes >= KIB && (bytes / KIB).fract() == 0.0) => scaled(KIB, "KiB"),
+        _ => format!("{bytes:.0} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Missing, explain};
+    use super::*;
+    use crate::record::{Curve, FORMAT, Floor, Machine, Record};
+
+    fn curve(system: &str, us: impl Fn(f64) -> f64) -> Curve {
+        let sizes = (0..21).flat_map(|power| [1_u64 << power, (1 << power) * 3 / 2]).filter(|&bytes| bytes != 1 || true);
+        let mut sizes: Vec<u64> = sizes.collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let point = |bytes: u64| {
+            let median_us = us(bytes as f64);
+            let (cpu_us, hidden) = (None, None);
+            Point { bytes, min_us: median_us, median_us, spread: 0.02, cpu_us, hidden, count: 100, rounds: 7, noisy: false }
+        };
+        let (version, pattern) = ("1".into(), "pingpong".into());
+        Curve { system: system.into(), floor: Floor::Library, version, pattern, ranks: 2, points: sizes.into_iter().map(point).collect() }
+    }
+
+    fn record(curves: Vec<Curve>) -> Record {
+        let (command, date, machine) = (String::new(), String::new(), Machine::default());
+        Record { format: FORMAT, command, date, machine, complete: true, notes: Vec::new(), curves }
+    }
+
+    #[test]
+    fn a_layer_that_is_slowed_by_two_microseconds_is_named_with_size_and_amount() {
+        let ring = |bytes: f64| 0.07 + bytes * 2.5e-5;
+        let mpi = move |bytes: f64| ring(bytes) + if bytes >= 4096.0 { 2.02 } else { 0.02 };
+        let text = explain(&record(vec![curve("ring", ring), curve("mpi", mpi)]), "mpi", "ring").unwrap();
+        assert!(text.contains("between 3 KiB and 4 KiB: mpi takes 2.00 us more at once, which ring does not"), "{text}");
+        assert!(text.contains("from 4 KiB to 1.5 MiB: mpi takes 2.02 us more than ring"), "{text}");
+        assert!(text.contains("at 4 KiB: mpi delivers 8 % of ring"), "{text}");
+    }
+
+    #[test]
+    fn a_threshold_that_comes_too_early_is_told_with_a_better_one() {
+        let ring = |bytes: f64| 0.07 + bytes * 2.5e-5;
+        let mpi = |bytes: f64| if bytes >= 8192.0 { 2.0 + bytes * 3e-5 } else { 0.1 + bytes * 8e-5 };
+        let text = explain(&record(vec![curve("ring", ring), curve("mpi", mpi)]), "mpi", "ring").unwrap();
+        assert!(text.contains("what begins there pays from 37.1 KiB on"), "{text}");
+    }
+
+    #[test]
+    fn what_is_the_same_is_said_to_be() {
+        let us = |bytes: f64| 0.1 + bytes * 1e-5;
+        let text = explain(&record(vec![curve("a", us), curve("b", us)]), "a", "b").unwrap();
+        assert!(text.contains("from 1 B to 1.5 MiB: no difference that stands out of the noise"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let us = |_: f64| 1.0;
+        let mut record = record(vec![curve("a", us), curve("b", us)]);
+        assert!(explain(&record, "a", "x").unwrap_err().to_string().contains("there is no x in the record; it has a, b"));
+        assert_eq!(explain(&record, "a", "a"), Err(Missing::Same("a".into())));
+        record.curves[1].pattern = "stream".into();
+        assert!(explain(&record, "a", "b").unwrap_err().to_string().contains("no pattern with a size in common"));
+    }
+}
