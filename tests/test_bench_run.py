@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -124,3 +125,26 @@ def test_a_library_without_an_abi_that_it_has_a_program_for_is_left_out(session,
     assert ran.returncode == 1
     assert "empty is left out" in ran.stderr and "no libmpi.so.12" in ran.stderr
     assert {name for name, _ in curves(tmp_path / "report")} == {"memcpy"}
+
+
+def test_a_layer_that_is_slower_by_two_microseconds_is_explained(session, tmp_path):
+    """By name, size and amount."""
+    slow = session.build("slow_send.c", "mpich", "-shared", "-fPIC", name="slow_send.so")
+    libraries = ["--lib", f"hawser={prefix()}", "--lib", f"slow={prefix()},LD_PRELOAD={slow}"]
+    measured = ["--max", "65536", "--perturbation", "0", "--rounds", "5", "--ms", "3", "--out", tmp_path]
+    ran = bench(session, "explain", "slow", "hawser", *libraries, *measured)
+    assert ran.returncode == 0, ran.stderr
+    step = re.search(r"between 3 KiB and 4 KiB: slow takes (\S+) us more at once, which hawser does not", ran.stdout)
+    assert step, ran.stdout
+    assert 1.5 < float(step[1]) < 2.5, ran.stdout
+    again = bench(session, "explain", "slow", "hawser", "--from", tmp_path / "report.json")
+    assert again.returncode == 0 and again.stdout in ran.stdout, again
+
+
+@pytest.mark.parametrize("words, cause", [
+    (["slow", "ring"], "no --lib slow=PREFIX"),
+    (["hawser", "ring", "--from", "/nowhere.json"], "/nowhere.json"),
+])
+def test_what_cannot_be_explained_is_named(session, words, cause):
+    ran = bench(session, "explain", *words)
+    assert ran.returncode == 1 and cause in ran.stderr, ran.stderr
