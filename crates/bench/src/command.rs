@@ -89,7 +89,12 @@ impl Options {
         };
         let libraries = others.iter().map(library).collect::<Result<_, _>>()?;
         let layers = if layers.is_empty() { vec!["none"] } else { layers };
-        Ok(Options { libraries, without_library: others.is_empty(), layers: layers.iter().map(|&name| name.into()).collect(), ..self.clone() })
+        Ok(Options {
+            libraries,
+            without_library: others.is_empty(),
+            layers: layers.iter().map(|&name| name.into()).collect(),
+            ..self.clone()
+        })
     }
 }
 

@@ -97,7 +97,7 @@ mod tests {
     fn losses(us: impl Fn(f64) -> f64) -> Vec<Loss> {
         let noise_us = |bytes: f64| 0.02 * (0.1 + bytes * 2e-5);
         let loss = |power: u32| {
-            let bytes = f64::from(1 << (power / 2)) * if power % 2 == 0 { 1.0 } else { 1.5 };
+            let bytes = f64::from(1 << (power / 2)) * if power.is_multiple_of(2) { 1.0 } else { 1.5 };
             let sign = [0.5, -0.5, 0.2, -0.7, 0.6][power as usize % 5];
             Loss { bytes, us: us(bytes) + sign * noise_us(bytes), noise_us: noise_us(bytes) }
         };

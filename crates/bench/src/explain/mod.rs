@@ -75,7 +75,8 @@ fn pairs<'a>(record: &'a Record, above: &str, below: &str) -> Result<Vec<Pair<'a
     }
     let of = |name: &str, pattern: &str| record.curves.iter().find(|c| c.system == name && c.pattern == pattern);
     let both = record.patterns().into_iter().filter_map(|pattern| Some((of(above, pattern)?, of(below, pattern)?)));
-    let pairs: Vec<Pair> = both.map(|(above, below)| Pair::of(above, below)).filter(|pair| !pair.points.is_empty()).collect();
+    let pairs: Vec<Pair> =
+        both.map(|(above, below)| Pair::of(above, below)).filter(|pair| !pair.points.is_empty()).collect();
     if pairs.is_empty() {
         return Err(Missing::Pattern { above: above.into(), below: below.into() });
     }
@@ -100,9 +101,5 @@ impl<'a> Finding<'a> {
 fn loss(above: &Point, below: &Point) -> Loss {
     let deviation = |point: &Point| point.spread * point.median_us / QUARTILES;
     let noise = deviation(above).hypot(deviation(below)).hypot(ROUGH * above.median_us);
-    Loss {
-        bytes: above.bytes as f64,
-        us: above.median_us - below.median_us,
-        noise_us: noise.max(NOISE_MIN_US),
-    }
+    Loss { bytes: above.bytes as f64, us: above.median_us - below.median_us, noise_us: noise.max(NOISE_MIN_US) }
 }

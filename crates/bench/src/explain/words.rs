@@ -46,11 +46,8 @@ fn of_a_piece(finding: &Finding, piece: &Piece) -> String {
     if !losses.iter().any(|loss| piece.at(loss.bytes).abs() > STANDS_OUT * loss.noise_us) {
         return format!("{range}: no difference that stands out of the noise");
     }
-    let slope = if piece.per_byte_us == 0.0 {
-        String::new()
-    } else {
-        format!(" and {} us a KiB", us(piece.per_byte_us * KIB))
-    };
+    let slope =
+        if piece.per_byte_us == 0.0 { String::new() } else { format!(" and {} us a KiB", us(piece.per_byte_us * KIB)) };
     format!("{range}: {above} takes {} us{slope} more than {below}", us(piece.each_us))
 }
 
@@ -117,17 +114,34 @@ mod tests {
     use crate::record::{Curve, FORMAT, Floor, Machine, Record};
 
     fn curve(system: &str, us: impl Fn(f64) -> f64) -> Curve {
-        let sizes = (0..21).flat_map(|power| [1_u64 << power, (1 << power) * 3 / 2]).filter(|&bytes| bytes != 1 || true);
+        let sizes = (0..21).flat_map(|power| [1_u64 << power, (1 << power) * 3 / 2]);
         let mut sizes: Vec<u64> = sizes.collect();
         sizes.sort_unstable();
         sizes.dedup();
         let point = |bytes: u64| {
             let median_us = us(bytes as f64);
             let (cpu_us, hidden) = (None, None);
-            Point { bytes, min_us: median_us, median_us, spread: 0.02, cpu_us, hidden, count: 100, rounds: 7, noisy: false }
+            Point {
+                bytes,
+                min_us: median_us,
+                median_us,
+                spread: 0.02,
+                cpu_us,
+                hidden,
+                count: 100,
+                rounds: 7,
+                noisy: false,
+            }
         };
         let (version, pattern) = ("1".into(), "pingpong".into());
-        Curve { system: system.into(), floor: Floor::Library, version, pattern, ranks: 2, points: sizes.into_iter().map(point).collect() }
+        Curve {
+            system: system.into(),
+            floor: Floor::Library,
+            version,
+            pattern,
+            ranks: 2,
+            points: sizes.into_iter().map(point).collect(),
+        }
     }
 
     fn record(curves: Vec<Curve>) -> Record {
@@ -140,7 +154,10 @@ mod tests {
         let ring = |bytes: f64| 0.07 + bytes * 2.5e-5;
         let mpi = move |bytes: f64| ring(bytes) + if bytes >= 4096.0 { 2.02 } else { 0.02 };
         let text = explain(&record(vec![curve("ring", ring), curve("mpi", mpi)]), "mpi", "ring").unwrap();
-        assert!(text.contains("between 3 KiB and 4 KiB: mpi takes 2.00 us more at once, which ring does not"), "{text}");
+        assert!(
+            text.contains("between 3 KiB and 4 KiB: mpi takes 2.00 us more at once, which ring does not"),
+            "{text}"
+        );
         assert!(text.contains("from 4 KiB to 1.5 MiB: mpi takes 2.02 us more than ring"), "{text}");
         assert!(text.contains("at 4 KiB: mpi delivers 8 % of ring"), "{text}");
     }
@@ -164,7 +181,9 @@ mod tests {
     fn what_is_not_there_is_named() {
         let us = |_: f64| 1.0;
         let mut record = record(vec![curve("a", us), curve("b", us)]);
-        assert!(explain(&record, "a", "x").unwrap_err().to_string().contains("there is no x in the record; it has a, b"));
+        assert!(
+            explain(&record, "a", "x").unwrap_err().to_string().contains("there is no x in the record; it has a, b")
+        );
         assert_eq!(explain(&record, "a", "a"), Err(Missing::Same("a".into())));
         record.curves[1].pattern = "stream".into();
         assert!(explain(&record, "a", "b").unwrap_err().to_string().contains("no pattern with a size in common"));
