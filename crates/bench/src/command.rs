@@ -5,7 +5,7 @@
 use crate::layer::{LAYERS, Row};
 use crate::library::{Library, Named};
 use crate::place::{self, Place};
-use crate::record::{FORMAT, Record};
+use crate::record::{self, FORMAT, Record};
 use crate::report;
 use crate::run::{Method, Run};
 use crate::sizes::{PERTURBATION, sizes};
@@ -22,10 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub struct Options {
     /// A library under measurement, NAME=PREFIX[,VARIABLE=VALUE...]; may be repeated. Without it: this installation's
     #[arg(long = "lib", value_name = "NAME=PREFIX")]
-    libraries: Vec<Named>,
-    /// Layers alone
-    #[arg(skip)]
-    without_library: bool,
+    libraries: Option<Vec<Named>>,
     /// Raw layers beside them, as in memcpy,tcp; `all` for those that can be there, `none`
     #[arg(long, value_delimiter = ',', default_value = "all", value_parser = layer_names())]
     layers: Vec<String>,
@@ -90,8 +87,7 @@ impl Options {
         let libraries = others.iter().map(library).collect::<Result<_, _>>()?;
         let layers = if layers.is_empty() { vec!["none"] } else { layers };
         Ok(Options {
-            libraries,
-            without_library: others.is_empty(),
+            libraries: Some(libraries),
             layers: layers.iter().map(|&name| name.into()).collect(),
             ..self.clone()
         })
@@ -118,7 +114,7 @@ fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
     let mut record = Record {
         format: FORMAT,
         command: std::env::args().collect::<Vec<_>>().join(" "),
-        date: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        date: record::date(jiff::Timestamp::now()),
         machine: place::machine(&place),
         complete: true,
         notes: Vec::new(),
@@ -190,13 +186,8 @@ fn rows(options: &Options, place: &Place) -> Vec<&'static Row> {
 }
 
 fn libraries(options: &Options) -> Vec<Named> {
-    if options.without_library {
-        Vec::new()
-    } else if options.libraries.is_empty() {
-        vec![Named { name: "hawser".into(), prefix: place::own_prefix(), variables: Vec::new() }]
-    } else {
-        options.libraries.clone()
-    }
+    let own = || vec![Named { name: "hawser".into(), prefix: place::own_prefix(), variables: Vec::new() }];
+    options.libraries.clone().unwrap_or_else(own)
 }
 
 fn progress(plays: u64) -> ProgressBar {

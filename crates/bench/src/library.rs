@@ -102,7 +102,7 @@ impl Library {
         let family = family(&named.prefix)?;
         let folder = named.prefix.join("lib");
         let program = if family == Family::OpenMpi && folder.join("libmpi.so.40").exists() {
-            compiled(&named.prefix.join("bin/mpicc"), &[], &scratch.join(format!("mpi-{}", named.name)))?
+            compiled(&named.prefix.join("bin/mpicc"), &scratch.join(format!("mpi-{}", named.name)))?
         } else if folder.join("libmpi.so.12").exists() {
             installed("mpich", scratch)?
         } else if folder.join("libmpi_abi.so.1").exists() {
@@ -196,15 +196,15 @@ fn installed(abi: &str, scratch: &Path) -> Result<PathBuf, Unusable> {
         return Ok(there);
     }
     let wrapper = if abi == "std" { "bin/mpicc_abi" } else { "bin/mpicc" };
-    compiled(&prefix.join(wrapper), &[], &scratch.join(format!("mpi-{abi}")))
+    compiled(&prefix.join(wrapper), &scratch.join(format!("mpi-{abi}")))
 }
 
-fn compiled(compiler: &Path, options: &[&str], program: &Path) -> Result<PathBuf, Unusable> {
+fn compiled(compiler: &Path, program: &Path) -> Result<PathBuf, Unusable> {
     let source = program.with_extension("c");
     let failed = |said: String| Unusable::NotCompiled { compiler: compiler.into(), said };
     std::fs::write(&source, SOURCE).map_err(|error| failed(format!("{}: {error}", source.display())))?;
     let mut command = Command::new(compiler);
-    let output = command.args(["-O2", "-o"]).arg(program).arg(&source).args(options).output();
+    let output = command.args(["-O2", "-o"]).arg(program).arg(&source).output();
     match output {
         Err(error) => Err(failed(error.to_string())),
         Ok(output) if output.status.success() => Ok(program.into()),

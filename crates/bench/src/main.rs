@@ -72,13 +72,11 @@ fn main() -> ExitCode {
     let (name, result) = match Options::parse().what {
         What::Run(options) => ("run", command::run(&options).map(|(_, code)| code)),
         What::Explain(options) => ("explain", explain::command::run(&options)),
-        What::Import(options) => ("import", import::command::run(&options).map(|()| 0).map_err(said)),
-        What::Report(arguments) => ("report", report::command(arguments).map(|()| 0).map_err(said)),
-        What::Net { mtu, rows, repetitions } => {
-            ("net", net::near(usize::from(mtu), &rows, repetitions as usize).map(|()| 0).map_err(said))
-        }
-        What::NetFar => ("net", net::far().map(|()| 0).map_err(said)),
-        What::Worker { layer, far } => ("worker", work(&layer, far).map(|()| 0).map_err(said)),
+        What::Import(options) => ("import", done(import::command::run(&options))),
+        What::Report(arguments) => ("report", done(report::command(arguments))),
+        What::Net { mtu, rows, repetitions } => ("net", done(net::near(usize::from(mtu), &rows, repetitions as usize))),
+        What::NetFar => ("net", done(net::far())),
+        What::Worker { layer, far } => ("worker", done(work(&layer, far))),
     };
     result.map_or_else(
         |cause| {
@@ -89,8 +87,9 @@ fn main() -> ExitCode {
     )
 }
 
-fn said(error: impl std::fmt::Display) -> String {
-    error.to_string()
+/// The exit code of what either succeeds or does not.
+fn done(result: Result<(), impl std::fmt::Display>) -> Result<u8, String> {
+    result.map(|()| 0).map_err(|error| error.to_string())
 }
 
 fn work(name: &str, far: bool) -> std::io::Result<()> {

@@ -83,6 +83,11 @@ pub struct Point {
     pub noisy: bool,
 }
 
+/// A moment as `Record::date` has it.
+pub fn date(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 impl Point {
     /// Payload per second, in megabytes (10^6 bytes), by the median.
     pub fn mbyte_s(&self) -> f64 {

@@ -6,6 +6,7 @@
 
 use crate::record::Floor;
 use crate::task::{Answer, Pattern, Played, Task};
+use hawser_os::signals;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -175,11 +176,10 @@ impl System {
     /// Its input ends, and with it the process; else it is ended.
     fn end(&mut self) -> Option<ExitStatus> {
         self.orders = None;
-        for signal in [None, Some("TERM"), Some("KILL")] {
+        for signal in [None, Some(signals::SIGTERM), Some(signals::SIGKILL)] {
             if let Some(signal) = signal {
                 // Its whole group: a launcher that hangs leaves its ranks otherwise.
-                let group = format!("-{}", self.child.id());
-                let _ = Command::new("kill").args([&format!("-{signal}"), "--", &group]).stderr(Stdio::null()).status();
+                let _ = signals::send(-(self.child.id() as i32), signal);
             }
             let deadline = Instant::now() + ENDED_WITHIN;
             while Instant::now() < deadline {

@@ -4,7 +4,7 @@
 //! another one. Before it: `main`; after it: `import` and whoever reads the record.
 
 use crate::import::{Unread, import};
-use crate::record::{FORMAT, Floor, Machine, Record};
+use crate::record::{self, FORMAT, Floor, Machine, Record};
 use clap::Args;
 use jiff::Timestamp;
 use std::fmt;
@@ -145,7 +145,7 @@ fn text(path: &Path) -> io::Result<(Option<String>, SystemTime)> {
 }
 
 fn date(time: SystemTime) -> String {
-    Timestamp::try_from(time).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
+    Timestamp::try_from(time).map(record::date).unwrap_or_default()
 }
 
 /// Beside the place first, then renamed onto it.

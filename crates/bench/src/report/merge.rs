@@ -71,11 +71,10 @@ fn cut_off(path: &Path) -> String {
 
 /// What the reader must know of a further file.
 fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
+    let cut = (!other.complete).then(|| cut_off(path));
     let path = path.display();
     let mut notes = vec![format!("{path}: by `{}`, {}", other.command, other.date)];
-    if !other.complete {
-        notes.push(format!("{path}: the run was cut off"));
-    }
+    notes.extend(cut);
     let differing = differing(&first.machine, &other.machine);
     if !differing.is_empty() {
         notes.push(format!("{path}: measured elsewhere: {}", differing.join(", ")));
