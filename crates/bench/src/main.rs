@@ -10,6 +10,7 @@ mod buffers;
 mod command;
 mod duet;
 mod explain;
+mod far;
 mod import;
 mod layer;
 mod library;

@@ -4,15 +4,12 @@
 //! It says how a program is started at either end; it starts none. The namespaces vanish with the value. Before it: `command`; after
 //! it: `library` and `raw`, whose commands it makes.
 
-use hawser_os::cable::Cable;
+use hawser_os::cable::{ADDRESSES, Cable};
 use hawser_os::{cpus, host, netns};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// The far end of a cable, as `hawser_os::cable` has it.
-const CABLE_HOSTS: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
 /// Hydra's remote shell over a cable. A host name of its own: MPICH and Intel MPI take ranks of one name for one host's.
 const CABLE_SHELL: &str = r#"#!/bin/sh
@@ -21,8 +18,8 @@ while [ "${1#-}" != "$1" ]; do
     shift
 done
 case $1 in
-    10.77.0.1) net=NEAR name=near-end ;;
-    10.77.0.2) net=FAR name=far-end ;;
+    NEAR_ADDRESS) net=NEAR_NET name=near-end ;;
+    FAR_ADDRESS) net=FAR_NET name=far-end ;;
     *) echo "there is no host $1 on this cable" >&2 && exit 1 ;;
 esac
 shift
@@ -49,7 +46,11 @@ impl Place {
         let cable = Cable::new(mtu)?;
         let remote_shell = scratch.join("remote-shell");
         let [near, far] = [&cable.a, &cable.b].map(|host| host.path().display().to_string());
-        std::fs::write(&remote_shell, CABLE_SHELL.replace("NEAR", &near).replace("FAR", &far))?;
+        let shell = CABLE_SHELL.replace("NEAR_NET", &near).replace("FAR_NET", &far);
+        std::fs::write(
+            &remote_shell,
+            shell.replace("NEAR_ADDRESS", ADDRESSES[0]).replace("FAR_ADDRESS", ADDRESSES[1]),
+        )?;
         std::fs::set_permissions(&remote_shell, std::fs::Permissions::from_mode(0o755))?;
         Ok(Place::Cable { cable, mtu, remote_shell })
     }
@@ -94,7 +95,7 @@ impl Place {
     pub fn far_address(&self) -> &str {
         match self {
             Place::Here => "127.0.0.1",
-            Place::Cable { .. } => CABLE_HOSTS[1],
+            Place::Cable { .. } => ADDRESSES[1],
             Place::Hosts(hosts) => &hosts[1],
         }
     }
@@ -104,7 +105,7 @@ impl Place {
         match self {
             Place::Here => None,
             Place::Cable { remote_shell, .. } => {
-                Some(Across { hosts: CABLE_HOSTS.to_vec(), remote_shell: Some(remote_shell) })
+                Some(Across { hosts: ADDRESSES.to_vec(), remote_shell: Some(remote_shell) })
             }
             Place::Hosts(hosts) => {
                 Some(Across { hosts: hosts.iter().map(String::as_str).collect(), remote_shell: None })

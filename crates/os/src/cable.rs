@@ -11,6 +11,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Of a cable's hosts, in IPv4.
+pub const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
+
 /// A host; clones are the same one.
 #[derive(Clone)]
 pub struct Host(Arc<Namespace>);
@@ -75,7 +78,7 @@ impl Cable {
         for (host, number) in [(&cable.a, 1), (&cable.b, 2)] {
             // Addresses of IPv6 are good at once.
             host.within(|| std::fs::write("/proc/sys/net/ipv6/conf/e0/accept_dad", "0"))?;
-            host.ip(&format!("addr add 10.77.0.{number}/24 dev e0"))?;
+            host.ip(&format!("addr add {}/24 dev e0", ADDRESSES[number - 1]))?;
             host.ip(&format!("addr add fd77::{number}/64 dev e0"))?;
             host.ip("link set e0 up")?;
         }

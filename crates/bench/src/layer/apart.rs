@@ -1,58 +1,30 @@
 //! A layer whose far end is a process of its own, on the other host.
 //!
 //! The near process starts it, and they agree by lines over its standard input and output: the far one's address, the near one's,
-//! then the tasks. Before it: `tcp` and `port`, whose ends these are; after it: `duet`.
+//! then the tasks. Before it: `tcp` and `port`, whose ends these are; after it: `far` and `duet`.
 
 use super::{Layer, Row};
 use crate::duet::{self, End, Role};
+use crate::far::Far;
 use crate::task::{Answer, Played, Task};
 use crate::worker::say;
 use std::env;
-use std::io::{self, BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{self, BufRead};
+use std::process::Command;
 
 /// Words in front of the far process's command (a list with spaces between).
 pub const FAR: &str = "HAWSER_BENCH_FAR";
 /// By which the near end reaches the far one.
 pub const FAR_ADDRESS: &str = "HAWSER_BENCH_FAR_ADDRESS";
 
-/// The far process. It ends with its standard input.
-pub struct Far {
-    process: Child,
-    orders: Option<ChildStdin>,
-    answers: Lines<BufReader<ChildStdout>>,
-    /// By what it was started, for people.
-    by: String,
-}
-
-impl Far {
-    pub fn start(row: &Row) -> io::Result<Far> {
-        let words = env::var(FAR).unwrap_or_default();
-        let own = env::current_exe()?.to_string_lossy().into_owned();
-        let mut all = words.split_whitespace().map(String::from).chain([own]);
-        let mut command = Command::new(all.next().unwrap_or_default());
-        command.args(all).args(["worker", row.name, "--far"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = command.spawn()?;
-        let answers = BufReader::new(process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?).lines();
-        let by = if words.is_empty() { String::new() } else { format!(", started by `{words}`,") };
-        Ok(Far { orders: process.stdin.take(), process, answers, by })
-    }
-
-    pub fn tell(&mut self, line: &dyn std::fmt::Display) -> io::Result<()> {
-        writeln!(self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?, "{line}")
-    }
-
-    pub fn hear(&mut self) -> io::Result<String> {
-        let ended = || Err(io::Error::other(format!("the far end{} has ended", self.by)));
-        self.answers.next().unwrap_or_else(ended)
-    }
-}
-
-impl Drop for Far {
-    fn drop(&mut self) {
-        self.orders = None;
-        let _ = self.process.wait();
-    }
+/// The far process of this layer.
+pub fn start(row: &Row) -> io::Result<Far> {
+    let words = env::var(FAR).unwrap_or_default();
+    let own = env::current_exe()?.to_string_lossy().into_owned();
+    let mut all = words.split_whitespace().map(String::from).chain([own]);
+    let mut command = Command::new(all.next().unwrap_or_default());
+    command.args(all).args(["worker", row.name, "--far"]);
+    Far::start(command, &words)
 }
 
 /// See the module.

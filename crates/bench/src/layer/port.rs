@@ -3,7 +3,7 @@
 //!
 //! Before it: `Apart`; after it: `hawser-dev-ether`'s ports.
 
-use super::apart::{Apart, Far, follow};
+use super::apart::{Apart, follow, start};
 use super::{Layer, Row};
 use crate::duet::End;
 use crate::net;
@@ -83,7 +83,7 @@ struct State {
 }
 
 pub fn near(row: &Row) -> io::Result<Box<dyn Layer>> {
-    let mut far = Far::start(row)?;
+    let mut far = start(row)?;
     let port = opened(row, true)?;
     far.tell(&net::written(&port.address()))?;
     let address = far.hear()?;

@@ -2,7 +2,7 @@
 //!
 //! Before it: `Apart`; after it: the kernel.
 
-use super::apart::{Apart, FAR_ADDRESS, Far, follow};
+use super::apart::{Apart, FAR_ADDRESS, follow, start};
 use super::{Layer, Row};
 use crate::duet::End;
 use crate::worker::say;
@@ -21,7 +21,7 @@ impl TcpEnd {
 }
 
 pub fn near(row: &Row) -> io::Result<Box<dyn Layer>> {
-    let mut far = Far::start(row)?;
+    let mut far = start(row)?;
     let port: u16 = far.hear()?.parse().map_err(io::Error::other)?;
     let address = env::var(FAR_ADDRESS).unwrap_or_default();
     let stream = TcpStream::connect((address.as_str(), port))

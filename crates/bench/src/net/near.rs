@@ -1,10 +1,11 @@
 //! The near process: makes the hosts and the far process, measures, and prints the table.
 
 use super::{ROWS, Row, bulk, pingpong, read, written};
+use crate::far::Far;
 use crate::sample;
 use hawser_os::cable::{Cable, Host};
-use std::io::{self, BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io;
+use std::process::Command;
 use std::time::Duration;
 
 /// Round trips in a repetition: about a hundredth of a second.
@@ -15,7 +16,7 @@ const BULK_TIME: Duration = Duration::from_millis(400);
 pub fn run(mtu: usize, names: &[String], repetitions: usize) -> io::Result<()> {
     hawser_os::netns::become_root()?;
     let cable = Cable::new(mtu)?;
-    let mut far = Far::start(&cable.b)?;
+    let mut far = started(&cable.b)?;
     sample::pin(&hawser_os::cpus::allowed()?, 0);
     println!("veth, MTU {mtu}; half round trip of 64 bytes in us, medians; CPU in seconds, near + far");
     println!(
@@ -32,20 +33,20 @@ pub fn run(mtu: usize, names: &[String], repetitions: usize) -> io::Result<()> {
 fn measure(row: &Row, far: &mut Far, repetitions: usize) -> io::Result<()> {
     let mut ports = row.open(true)?;
     let port = ports.last_mut().ok_or_else(|| io::Error::other("no port"))?.as_mut();
-    let address = far.ask(&format!("{} {}", row.name, written(&port.address())))?;
+    let address = ask(far, &format!("{} {}", row.name, written(&port.address())))?;
     let address = read(&address).ok_or_else(|| io::Error::other(format!("the far process says: {address}")))?;
     let median = |samples: Vec<f64>| samples[samples.len() / 2];
     let spinning = median(pingpong::run(port, &address, false, repetitions, ROUNDS)?);
-    far.order("sleep")?;
-    let before = far.cpu()?;
+    far.tell(&"sleep")?;
+    let before = cpu(far)?;
     let sleeping = median(pingpong::run(port, &address, true, repetitions, ROUNDS)?);
-    let slept = far.since(before)?;
+    let slept = since(far, before)?;
     let turns = 1.1e-6 * f64::from(ROUNDS) * repetitions as f64;
-    far.order("spin")?;
-    let before = far.cpu()?;
+    far.tell(&"spin")?;
+    let before = cpu(far)?;
     let flow = bulk::run(port, &address, BULK_TIME).map_err(|refused| io::Error::other(format!("{refused:?}")))?;
-    let flowed = far.since(before)?;
-    far.order("end")?;
+    let flowed = since(far, before)?;
+    far.tell(&"end")?;
     println!(
         "{:>10} {spinning:9.2} {sleeping:9.2} {:6.2} +{:5.2} | {:9.2} {:7.3} +{:6.3} {:7}",
         row.name,
@@ -59,47 +60,25 @@ fn measure(row: &Row, far: &mut Far, repetitions: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The far process. It ends with its standard input.
-struct Far {
-    process: Child,
-    orders: Option<ChildStdin>,
-    answers: Lines<BufReader<ChildStdout>>,
+fn started(host: &Host) -> io::Result<Far> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("net-far");
+    host.within(|| Far::start(command, ""))
 }
 
-impl Far {
-    fn start(host: &Host) -> io::Result<Far> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("net-far").stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = host.within(|| command.spawn())?;
-        let answers = BufReader::new(process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?).lines();
-        Ok(Far { orders: process.stdin.take(), process, answers })
-    }
-
-    fn order(&mut self, line: &str) -> io::Result<()> {
-        let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        writeln!(orders, "{line}")
-    }
-
-    fn ask(&mut self, line: &str) -> io::Result<String> {
-        self.order(line)?;
-        self.answers.next().unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
-    }
-
-    /// Seconds that both processes have used.
-    fn cpu(&mut self) -> io::Result<(f64, f64)> {
-        let far = self.ask("cpu")?.parse().map_err(io::Error::other)?;
-        Ok((hawser_os::usage::cpu_s(), far))
-    }
-
-    fn since(&mut self, before: (f64, f64)) -> io::Result<(f64, f64)> {
-        let now = self.cpu()?;
-        Ok((now.0 - before.0, now.1 - before.1))
-    }
+/// The far process's answer to a line.
+fn ask(far: &mut Far, line: &str) -> io::Result<String> {
+    far.tell(&line)?;
+    far.hear()
 }
 
-impl Drop for Far {
-    fn drop(&mut self) {
-        self.orders = None;
-        let _ = self.process.wait();
-    }
+/// Seconds that both processes have used.
+fn cpu(far: &mut Far) -> io::Result<(f64, f64)> {
+    let far = ask(far, "cpu")?.parse().map_err(io::Error::other)?;
+    Ok((hawser_os::usage::cpu_s(), far))
+}
+
+fn since(far: &mut Far, before: (f64, f64)) -> io::Result<(f64, f64)> {
+    let now = cpu(far)?;
+    Ok((now.0 - before.0, now.1 - before.1))
 }

@@ -1,0 +1,42 @@
+//! The process at the far end of a network, told and heard line by line over its standard input and output.
+//!
+//! It knows nothing of what the lines say. Before it: `net` and the layers with a far end; after it: the process.
+
+use std::fmt::Display;
+use std::io::{self, BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// See the module. It ends with its standard input.
+pub struct Far {
+    process: Child,
+    orders: Option<ChildStdin>,
+    answers: Lines<BufReader<ChildStdout>>,
+    /// By what it was started, for people.
+    by: String,
+}
+
+impl Far {
+    /// `words`: what stands in front of the program in the command, if anything does.
+    pub fn start(mut command: Command, words: &str) -> io::Result<Far> {
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let answers = BufReader::new(process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?).lines();
+        let by = if words.is_empty() { String::new() } else { format!(", started by `{words}`,") };
+        Ok(Far { orders: process.stdin.take(), process, answers, by })
+    }
+
+    pub fn tell(&mut self, line: &dyn Display) -> io::Result<()> {
+        writeln!(self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?, "{line}")
+    }
+
+    pub fn hear(&mut self) -> io::Result<String> {
+        let ended = || Err(io::Error::other(format!("the far end{} has ended", self.by)));
+        self.answers.next().unwrap_or_else(ended)
+    }
+}
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        self.orders = None;
+        let _ = self.process.wait();
+    }
+}
