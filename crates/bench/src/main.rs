@@ -23,6 +23,7 @@ mod sample;
 mod sizes;
 mod system;
 mod task;
+mod whole;
 mod worker;
 
 use clap::{Parser, Subcommand};

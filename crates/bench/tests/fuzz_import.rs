@@ -11,6 +11,9 @@ mod import;
 #[allow(dead_code)]
 #[path = "../src/record.rs"]
 mod record;
+#[allow(dead_code)]
+#[path = "../src/whole.rs"]
+mod whole;
 
 /// Lines, and beginnings of lines, by which the readers go.
 const PARTS: [&str; 20] = [

@@ -5,6 +5,7 @@
 
 use crate::import::{Unread, import};
 use crate::record::{self, FORMAT, Floor, Machine, Record};
+use crate::whole;
 use clap::Args;
 use jiff::Timestamp;
 use std::fmt;
@@ -63,9 +64,8 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(&record).map_err(io::Error::other)?;
     text.push('\n');
     match &options.out {
-        Some(path) => {
-            write(path, &text).map_err(|error| io::Error::other(Trouble::Out(path.display().to_string(), error)))
-        }
+        Some(path) => whole::put(path, |beside| whole::text(beside, &text))
+            .map_err(|error| io::Error::other(Trouble::Out(path.display().to_string(), error))),
         None => io::stdout().write_all(text.as_bytes()),
     }
 }
@@ -148,21 +148,6 @@ fn date(time: SystemTime) -> String {
     Timestamp::try_from(time).map(record::date).unwrap_or_default()
 }
 
-/// Beside the place first, then renamed onto it.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".hawser-bench-").permissions(permissions()).tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
-}
-
-/// As any file that a program makes, not one for its owner alone; the umask takes its part.
-fn permissions() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +165,7 @@ mod tests {
     fn a_file_is_written_as_a_whole_or_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
+        let write = |path: &Path, text: &str| whole::put(path, |beside| whole::text(beside, text));
         write(&path, "{}\n").unwrap();
         write(&path, "{}").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");

@@ -1,13 +1,13 @@
 //! Writes all files of a report into a folder: report.json, report.csv, each graph as SVG and as PNG, report.html.
 //!
-//! A file appears whole or not at all: it is written under a name of its own beside its place and then renamed. It must not delete what
-//! else lies in the folder. Before it: `csv`, `chart`, `page`; after it: `command`.
+//! It must not delete what else lies in the folder. Before it: `csv`, `chart`, `page`; after it: `whole`, which writes, and `command`.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::record::Record;
+use crate::whole::{self, text};
 
 use super::{chart, csv, graph, page};
 
@@ -35,22 +35,11 @@ pub fn write_all(record: &Record, dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Lets `fill` write a file under another name and gives it its own when all of it is on the disk.
+/// A file of the folder, and its path.
 fn put(dir: &Path, name: &str, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
     let path = dir.join(name);
-    // The ending stays: the bitmap's writer chooses the format by it.
-    let beside = dir.join(format!(".{}-{name}", std::process::id()));
-    let written =
-        fill(&beside).and_then(|()| File::open(&beside)?.sync_all()).and_then(|()| fs::rename(&beside, &path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        named("cannot write", &path, &error)
-    })?;
+    whole::put(&path, fill).map_err(|error| named("cannot write", &path, &error))?;
     Ok(path)
-}
-
-fn text(path: &Path, text: &str) -> io::Result<()> {
-    File::create(path)?.write_all(text.as_bytes())
 }
 
 /// The bitmap's writer does not tell when the last part of a file found no room on the disk.
