@@ -3,7 +3,8 @@
 //! A room declares `pub static PARAMS: &[Param]`; `node` collects the tables, and the same rows feed the
 //! environment, `mpiexec --info`, MPI_T and the tuning page. A value that cannot be used is an error
 //! that names the parameter, never a silent default. What a tool sets (`Param::set`, MPI_T) goes before the
-//! environment; who keeps what it has read looks whether `changes` is as it was.
+//! environment, and what was measured on this machine (`tune`, a profile's) takes the place of the default;
+//! who keeps what it has read looks whether `changes` is as it was.
 
 use crate::error::{Class, Error, Result};
 use std::collections::BTreeMap;
@@ -12,11 +13,15 @@ use std::sync::{Mutex, MutexGuard};
 
 /// What tools have set, by the parameters' names.
 static SET: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
-/// How often they have.
+/// What a profile of this machine says, by the parameters' names.
+static TUNED: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
+/// How often tools have.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
-fn set_by_tools() -> MutexGuard<'static, BTreeMap<&'static str, String>> {
-    SET.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+type Texts = BTreeMap<&'static str, String>;
+
+fn locked(texts: &'static Mutex<Texts>) -> MutexGuard<'static, Texts> {
+    texts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// A number that is another one whenever a tool has set a parameter.
@@ -68,27 +73,39 @@ pub enum Kind {
 }
 
 impl Param {
-    /// The text in force: a tool's, else the environment's, else the default. Empty counts as unset.
+    /// The text in force: a tool's, else the environment's, else the profile's, else the default. Empty counts as unset.
     pub fn text(&self) -> String {
-        self.chosen().unwrap_or_else(|| self.default.to_owned())
+        self.chosen().or_else(|| self.tuned()).unwrap_or_else(|| self.default.to_owned())
     }
 
-    /// Whether a tool or the environment sets it.
+    /// Whether a tool or the environment sets it: somebody wants it so, whatever else the job is like.
     pub fn is_set(&self) -> bool {
         self.chosen().is_some()
     }
 
     fn chosen(&self) -> Option<String> {
-        let by_tool = set_by_tools().get(self.name).cloned();
+        let by_tool = locked(&SET).get(self.name).cloned();
         by_tool.or_else(|| std::env::var(self.name).ok()).filter(|text| !text.trim().is_empty())
+    }
+
+    /// What this machine's profile says, which stands for the default.
+    pub fn tuned(&self) -> Option<String> {
+        locked(&TUNED).get(self.name).cloned()
+    }
+
+    /// Takes what a profile says of it; before anything is read.
+    pub fn tune(&self, text: &str) -> Result<()> {
+        self.accepts(text)?;
+        locked(&TUNED).insert(self.name, text.to_owned());
+        Ok(())
     }
 
     /// Sets it for this process, whatever the environment says; empty is the default.
     pub fn set(&self, text: &str) -> Result<()> {
         if !text.trim().is_empty() {
-            self.check_text(text)?;
+            self.accepts(text)?;
         }
-        set_by_tools().insert(self.name, text.to_owned());
+        locked(&SET).insert(self.name, text.to_owned());
         CHANGES.fetch_add(1, Release); // partner: `changes`
         Ok(())
     }
@@ -101,9 +118,19 @@ impl Param {
         self.number_of(&self.text())
     }
 
+    /// The number that somebody wants, if anybody does.
+    pub fn number_set(&self) -> Result<Option<u64>> {
+        self.chosen().map(|text| self.number_of(&text)).transpose()
+    }
+
+    /// The number that this machine's profile has.
+    pub fn number_tuned(&self) -> Result<Option<u64>> {
+        self.tuned().map(|text| self.number_of(&text)).transpose()
+    }
+
     /// The number in force, or `fallback` where the default is left to what was measured (empty text).
     pub fn number_or(&self, fallback: u64) -> Result<u64> {
-        if self.is_set() || !self.default.is_empty() { self.number() } else { Ok(fallback) }
+        if self.text().is_empty() { Ok(fallback) } else { self.number() }
     }
 
     pub fn choice(&self) -> Result<&'static str> {
@@ -112,10 +139,11 @@ impl Param {
 
     /// Checks the value in force without using it, so that a job refuses a wrong one at its start.
     pub fn check(&self) -> Result<()> {
-        self.check_text(&self.text())
+        self.accepts(&self.text())
     }
 
-    fn check_text(&self, text: &str) -> Result<()> {
+    /// Whether a text is a value of it.
+    pub fn accepts(&self, text: &str) -> Result<()> {
         match self.kind {
             Kind::Flag => self.flag_of(text).map(drop),
             Kind::Number { .. } | Kind::Bytes { .. } => self.number_of(text).map(drop),
@@ -212,5 +240,18 @@ mod tests {
         assert!(SET.is_set() && SET.number().unwrap() == 7 && changes() != before);
         SET.set("").unwrap();
         assert!(!SET.is_set() && SET.number().unwrap() == 2);
+    }
+
+    #[test]
+    fn what_was_measured_stands_for_the_default_and_no_more() {
+        const TUNED: Param = Param { name: "HAWSER_TEST_TUNED", default: "", ..P };
+        assert_eq!(TUNED.number_or(5).unwrap(), 5);
+        assert!(TUNED.tune("9").is_err() && TUNED.tuned().is_none());
+        TUNED.tune("7").unwrap();
+        assert_eq!((TUNED.number_or(5).unwrap(), TUNED.is_set()), (7, false));
+        assert_eq!((TUNED.number_set().unwrap(), TUNED.number_tuned().unwrap()), (None, Some(7)));
+        TUNED.set("3").unwrap();
+        assert_eq!((TUNED.number_or(5).unwrap(), TUNED.is_set()), (3, true));
+        assert_eq!((TUNED.number_set().unwrap(), TUNED.number_tuned().unwrap()), (Some(3), Some(7)));
     }
 }

@@ -4,8 +4,11 @@
 
 use crate::exposure::Exposure;
 use crate::layout::Layout;
+use crate::line::CHUNKS;
 use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Lane, Peer, Region, UserMem};
 use hawser_device::{Device, Limits, PREFIX_MAX, Pieces, Port, RemoteKey, Source};
 use hawser_job::Segment;
@@ -18,12 +21,28 @@ pub const EAGER: usize = 64 << 10;
 /// Part of a pool that an unasked message may fill.
 const EAGER_PART: usize = 4;
 
+/// The longest piece that a pool can have to spare (`pool::piece_chunks`), and the shortest that is worth its line.
+const PIECE_MAX: usize = CHUNKS * CHUNK;
+const PIECE_MIN: usize = 2 << 10;
+
+pub static PIECE: Param = Param {
+    name: "HAWSER_PIECE",
+    kind: Kind::Bytes { min: PIECE_MIN as u64, max: PIECE_MAX as u64 },
+    default: "",
+    help: "bytes of a long message that are copied at a time through shared memory, cut to a power of two and to what a pool has; \
+           empty: by the message's length, as measured best",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: Read::AtStart,
+};
+
 /// The shared-memory device of one process.
 pub struct ShmDevice {
     segment: Segment,
     me: usize,
     locals: Arc<[u32]>,
     exposure: Exposure,
+    lengths: Lengths,
 }
 
 impl ShmDevice {
@@ -36,7 +55,7 @@ impl ShmDevice {
         let locals = (0..segment.world_size())
             .map(|rank| segment.local_index(rank as u32).map_or(u32::MAX, |local| local as u32))
             .collect();
-        ShmDevice { exposure: Exposure::new(segment.clone(), me), segment, me, locals }
+        ShmDevice { exposure: Exposure::new(segment.clone(), me), lengths: lengths(layout.ranks), segment, me, locals }
     }
 
     fn local(&self, peer: Peer) -> Option<usize> {
@@ -57,12 +76,34 @@ fn piece<const MOST: usize>(total: usize) -> usize {
     best.min(MOST)
 }
 
-fn piece_function(ranks: usize) -> (usize, fn(usize) -> usize) {
-    match pool::piece_chunks(ranks) {
-        1 => (CHUNK, piece::<CHUNK>),
-        2 => (2 * CHUNK, piece::<{ 2 * CHUNK }>),
-        4 => (4 * CHUNK, piece::<{ 4 * CHUNK }>),
-        _ => (8 * CHUNK, piece::<{ 8 * CHUNK }>),
+/// The longest packet, and the length of a piece of a message by the message's.
+type Lengths = (usize, fn(usize) -> usize);
+
+fn lengths(ranks: usize) -> Lengths {
+    let longest = pool::piece_chunks(ranks) * CHUNK;
+    // A value that is none was refused at the start (`node`).
+    match PIECE.number_or(0).unwrap_or(0) {
+        0 => (longest, by_length(longest)),
+        wished => (longest, always(longest.min(wished as usize))),
+    }
+}
+
+fn by_length(longest: usize) -> fn(usize) -> usize {
+    match longest / CHUNK {
+        1 => piece::<CHUNK>,
+        2 => piece::<{ 2 * CHUNK }>,
+        4 => piece::<{ 4 * CHUNK }>,
+        _ => piece::<PIECE_MAX>,
+    }
+}
+
+fn always(bytes: usize) -> fn(usize) -> usize {
+    match bytes.ilog2() {
+        ..=11 => |_| PIECE_MIN,
+        12 => |_| CHUNK,
+        13 => |_| 2 * CHUNK,
+        14 => |_| 4 * CHUNK,
+        _ => |_| PIECE_MAX,
     }
 }
 
@@ -74,7 +115,7 @@ impl Device for ShmDevice {
     fn limits(&self, peer: Peer) -> Option<Limits> {
         let local = self.local(peer)?;
         let ranks = self.segment.local_size();
-        let (longest, piece) = piece_function(ranks);
+        let (longest, piece) = self.lengths;
         (local != self.me).then(|| Limits {
             short: SHORT,
             packet: longest + PREFIX_MAX,
@@ -120,12 +161,18 @@ mod tests {
     #[test]
     fn a_piece_with_its_prefix_is_a_packet_and_eager_fits_the_pool() {
         for ranks in [2, 8, 12, 16, 64, 200] {
-            let (longest, piece) = piece_function(ranks);
+            let (longest, piece) = lengths(ranks);
             for total in [1, 4200, 4201, 50_000, 1 << 20, 1 << 40] {
                 assert!(piece(total) <= longest && piece(total) > 0);
             }
             assert!(longest <= pool::chunks(ranks) * CHUNK);
         }
-        assert_eq!(piece_function(2).1(1 << 20), 32 << 10);
+        assert_eq!(lengths(2).1(1 << 20), 32 << 10);
+    }
+
+    #[test]
+    fn a_piece_that_is_asked_for_is_cut_to_a_power_of_two() {
+        let cut = |wished: usize| always(wished)(1 << 20);
+        assert_eq!([2 << 10, 5000, 8192, 20_000, 32 << 10].map(cut), [2 << 10, 4096, 8192, 16 << 10, 32 << 10]);
     }
 }

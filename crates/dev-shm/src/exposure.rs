@@ -46,8 +46,9 @@ pub static PROCESS_VM_FROM: Param = Param {
 /// The length from which private buffers are read, if any are.
 fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
     // A value that is none was refused at the start (`node`).
-    let chosen = PROCESS_VM_FROM.is_set().then(|| PROCESS_VM_FROM.number().ok()).flatten();
-    let measured = || if is_crowd(facts, ranks) { Some(CROWD_FROM) } else { faster_from(facts) };
+    let chosen = PROCESS_VM_FROM.number_set().ok().flatten();
+    let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().or_else(|| faster_from(facts));
+    let measured = || if is_crowd(facts, ranks) { Some(CROWD_FROM) } else { tuned() };
     let from = chosen.or_else(measured).filter(|_| facts.process_vm == ProcessVm::Allowed)?;
     Some((from as usize).max(ARENA_FROM))
 }

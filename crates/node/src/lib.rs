@@ -1,4 +1,4 @@
-//! Floor 6: where a process is put together: parameters → boot → devices → transport → `mpi::process`.
+//! Floor 6: where a process is put together: profile and parameters → boot → devices → transport → `mpi::process`.
 //!
 //! The only room that knows every device. A new device is one row of `DEVICES`. Before it: the ABI crates, for
 //! MPI_Init and the first session, and `hawser-info`, which tells the devices and the parameters; after it: nothing of it is left but the
@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod params;
+pub mod profile;
 mod tools;
 
 pub use params::{all as params, check as check_params};
@@ -36,6 +37,7 @@ pub fn start() -> Result<&'static Process> {
     if let Some(process) = process::any() {
         return Ok(process);
     }
+    profile::of_rank()?;
     params::check()?;
     let mut world = hawser_boot::attach()?;
     match join(&mut world) {
@@ -146,23 +148,15 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
     }
 }
 
-/// Longest message that travels in one packet, in bytes. Both ends copy such a message in turn, not at once,
-/// but a second packet and its way through the queues cost more up to here (docs/performance.md).
-const PACKET: u64 = 16 << 10;
-
-/// First bytes of a longer message, which travel with its envelope, in bytes: what its receiver copies while the
-/// sender copies the next ones.
-const FIRST: u64 = 8 << 10;
-
 /// What the matching engine goes by: figures that suit every route.
 fn limits(fabric: &Fabric) -> Result<Limits> {
     let least = |figure: fn(&hawser_device::Limits) -> usize| {
         (0..fabric.peers() as u32).map(|peer| figure(&fabric.route(Peer(peer)).limits)).min().unwrap_or(0) as u64
     };
-    let packet = least(|limits| limits.packet - PREFIX_MAX).min(PACKET);
+    let packet = least(|limits| limits.packet - PREFIX_MAX).min(params::PACKET.number()?);
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
     let window = params::WINDOW.number_or(4 * eager)?.max(eager);
-    Ok(Limits { packet, eager, first: packet.min(FIRST), offer: eager + 1, window })
+    Ok(Limits { packet, eager, first: packet.min(params::FIRST.number()?), offer: eager + 1, window })
 }
 
 /// Who compares collectives waits for the word of all others, who must know it.

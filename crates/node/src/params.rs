@@ -6,7 +6,7 @@
 use crate::tools;
 use hawser_base::Result;
 use hawser_base::param::{Kind, Param, Read};
-use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
+use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_TUNER_BASIC, T_VERBOSITY_TUNER_DETAIL};
 
 pub static EAGER: Param = Param {
     name: "HAWSER_EAGER",
@@ -26,6 +26,29 @@ pub static WINDOW: Param = Param {
     help: "bytes of unexpected messages that a rank keeps for each peer before senders must ask; empty: 4 x HAWSER_EAGER",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_BASIC,
+    read: Read::AtStart,
+};
+
+/// Both ends copy a message of one packet in turn, not at once, but a second packet and its way through the queues cost more up to
+/// the default (docs/performance.md).
+pub static PACKET: Param = Param {
+    name: "HAWSER_PACKET",
+    kind: Kind::Bytes { min: 1 << 10, max: 1 << 20 },
+    default: "16k",
+    help: "longest message that travels in one packet, in bytes; cut to what the devices take",
+    scope: T_SCOPE_ALL_EQ,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: Read::AtStart,
+};
+
+/// What a receiver copies while the sender copies the next bytes.
+pub static FIRST: Param = Param {
+    name: "HAWSER_FIRST",
+    kind: Kind::Bytes { min: 1 << 10, max: 1 << 20 },
+    default: "8k",
+    help: "first bytes of a longer message, which travel with its envelope; no more than HAWSER_PACKET",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: Read::AtStart,
 };
 

@@ -2,7 +2,8 @@
 //!
 //! A new room is one row here. Before it: `params` and the ABI crates (MPI_T_init_thread); after it: `mpi::tools`.
 
-use crate::params::{EAGER, WINDOW};
+use crate::params::{EAGER, FIRST, PACKET, WINDOW};
+use crate::profile::PROFILE;
 use hawser_base::param::Param;
 use hawser_job::counters::Entry;
 use hawser_mpi::counters::{self, Counter};
@@ -39,15 +40,17 @@ fn rooms(mut counters: impl FnMut(usize) -> Vec<Variable>, lengths: Vec<Variable
         Group { name, about, parent, params: params.to_vec(), variables }
     };
     let spinning = [&hawser_transport::SPIN, &hawser_transport::YIELD, &PROGRESS];
+    let limits = [&EAGER, &WINDOW, &PACKET, &FIRST];
+    let copies = [&hawser_dev_shm::PROCESS_VM_FROM, &hawser_dev_shm::PIECE];
     let algorithms: Vec<_> = hawser_coll::PARAMS.iter().collect();
     let messages = counters(COLLECTIVES).into_iter().chain(lengths).collect();
     vec![
-        group("hawser", "", "all of this library", &[&CHECK], vec![]),
-        group("matching", "hawser", "messages between ranks: methods, credit, queues", &[&EAGER, &WINDOW], messages),
+        group("hawser", "", "all of this library", &[&CHECK, &PROFILE], vec![]),
+        group("matching", "hawser", "messages between ranks: methods, credit, queues", &limits, messages),
         group("collectives", "hawser", "algorithms of collectives", &algorithms, counters(WAITING - COLLECTIVES)),
         group("waiting", "hawser", "spinning, yielding, sleeping", &spinning, counters(ETHERNET - WAITING)),
         group("devices", "hawser", "ways between ranks", &[], vec![]),
-        group("shared_memory", "devices", "between ranks of a host", &[&hawser_dev_shm::PROCESS_VM_FROM], vec![]),
+        group("shared_memory", "devices", "between ranks of a host", &copies, vec![]),
         group("ethernet", "devices", "between hosts", hawser_dev_ether::PARAMS, counters(usize::MAX)),
     ]
 }

@@ -150,7 +150,12 @@ impl Patience {
     pub fn look_at_parameters(&self) -> Result<()> {
         let crowded = self.cores == 0;
         let spin = if crowded && !SPIN.is_set() { 0 } else { SPIN.number()? };
-        let yields = YIELD.number_or(if crowded { YIELDS_CROWDED } else { YIELDS })?;
+        // What a profile says of waiting was measured with a core for each rank.
+        let yields = match YIELD.number_set()? {
+            Some(yields) => yields,
+            None if crowded => YIELDS_CROWDED,
+            None => YIELD.number_or(YIELDS)?,
+        };
         let by_time = self.beyond.is_some() && !SPIN.is_set();
         let among_threads = if SPIN.is_set() { spin as u32 } else { SPIN_AMONG_THREADS };
         self.spin.store(spin as u32, Relaxed);

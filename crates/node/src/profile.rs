@@ -1,0 +1,332 @@
+//! A profile: what `hawser-bench tune` measured on a machine, which stands for the parameters' defaults as long as the machine is
+//! that one.
+//!
+//! It is a text of lines `NAME = VALUE`: what the machine was, and parameters; a `#` begins a comment, such as the evidence. mpiexec
+//! looks for it and hands it to all ranks, since some values must be alike on all hosts; a process that is alone looks itself. On a
+//! host that is another machine only those values count that must be alike. What cannot be used is ignored with a note, and never ends a
+//! job. Before it: `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles; after it: the parameters.
+
+use crate::params;
+use hawser_base::param::{Kind, Param, Read};
+use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
+use hawser_base::{Class, Error, Result};
+use hawser_boot::protocol::ADDRESS_VARIABLE;
+use hawser_os::cpus;
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// In it the agent hands the job's profile to a rank, its lines with `;` between them.
+pub const VARIABLE: &str = "HAWSER_TUNED";
+
+/// No profile, whatever there is.
+const NONE: &str = "none";
+
+pub static PROFILE: Param = Param {
+    name: "HAWSER_PROFILE",
+    kind: Kind::Text,
+    default: "",
+    help: "the profile that mpiexec, or a program started without it, goes by (hawser-bench tune writes it): a file, or none; empty: \
+           ~/.config/hawser/profile, else /etc/hawser/profile",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_USER_BASIC,
+    read: Read::AtStart,
+};
+
+/// What figures depend on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    pub hawser: String,
+    pub processor: String,
+    /// That can be used at once.
+    pub cores: String,
+    /// The first two numbers of its release.
+    pub kernel: String,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// When it was measured, RFC 3339.
+    pub date: String,
+    pub machine: Machine,
+    /// Parameters and their values.
+    pub values: Vec<(String, String)>,
+}
+
+/// What there is for this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nothing,
+    Used { path: PathBuf, profile: Profile },
+    Ignored { path: PathBuf, why: Unfit },
+}
+
+/// Why a profile is ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    Unreadable(String),
+    NoLine { number: usize, line: String },
+    NoParameter(String),
+    Value(String),
+    OtherMachine { what: &'static str, there: String, here: String },
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Unfit::Unreadable(error) => write!(f, "it cannot be read: {error}"),
+            Unfit::NoLine { number, line } => write!(f, "line {number}, `{line}`, is not NAME = VALUE"),
+            Unfit::NoParameter(name) => write!(f, "there is no parameter {name}"),
+            Unfit::Value(cause) => write!(f, "{cause}"),
+            Unfit::OtherMachine { what, there, here } => {
+                write!(f, "it is for another machine: its {what} is {there}, here it is {here}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Found::Nothing => write!(f, "none (hawser-bench tune writes one)"),
+            Found::Used { path, profile } => write!(f, "{} of {}", path.display(), profile.date),
+            Found::Ignored { path, why } => write!(
+                f,
+                "{} is not used: {why}; `hawser-bench tune` writes one for this machine, HAWSER_PROFILE=none goes without",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl Machine {
+    pub fn here() -> Machine {
+        let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        // What a processor is called differs: x86 has `model name`, Arm numbers of its implementer and part.
+        let processors = text("/proc/cpuinfo");
+        let of = |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
+        let names = ["model name", "CPU implementer", "CPU part"].into_iter().filter_map(of);
+        let processor = names.map(str::trim).collect::<Vec<_>>().join(" ").replace(';', ",");
+        let release = text("/proc/sys/kernel/osrelease");
+        Machine {
+            hawser: env!("CARGO_PKG_VERSION").into(),
+            processor,
+            cores: cpus::available().to_string(),
+            kernel: release.trim().splitn(3, '.').take(2).collect::<Vec<_>>().join("."),
+        }
+    }
+
+    fn lines(&self) -> [(&'static str, &String); 4] {
+        [("hawser", &self.hawser), ("processor", &self.processor), ("cores", &self.cores), ("kernel", &self.kernel)]
+    }
+
+    /// The first thing in which `there`, a profile's machine, is another one than this.
+    fn is_not(&self, there: &Machine) -> Option<Unfit> {
+        let pairs = there.lines().into_iter().zip(self.lines());
+        let unlike = |((what, there), (_, here)): ((&'static str, &String), (_, &String))| {
+            (there != here).then(|| Unfit::OtherMachine { what, there: there.clone(), here: here.clone() })
+        };
+        pairs.into_iter().find_map(unlike)
+    }
+}
+
+impl Profile {
+    /// Reads one, with `;` or ends of lines between its lines.
+    pub fn parse(text: &str) -> std::result::Result<Profile, Unfit> {
+        let mut profile = Profile::default();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or_default();
+            for pair in line.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
+                let no_line = || Unfit::NoLine { number, line: pair.into() };
+                let (name, value) = pair.split_once('=').ok_or_else(no_line)?;
+                profile.take(name.trim(), value.trim()).ok_or_else(no_line)?;
+            }
+        }
+        Ok(profile)
+    }
+
+    fn take(&mut self, name: &str, value: &str) -> Option<()> {
+        let place = match name {
+            "date" => &mut self.date,
+            "hawser" => &mut self.machine.hawser,
+            "processor" => &mut self.machine.processor,
+            "cores" => &mut self.machine.cores,
+            "kernel" => &mut self.machine.kernel,
+            name if name.starts_with("HAWSER_") => {
+                self.values.push((name.into(), value.into()));
+                return Some(());
+            }
+            _ => return None,
+        };
+        *place = value.into();
+        Some(())
+    }
+
+    /// As `parse` reads it, with `end` after each line and what `evidence` says of a parameter before its line.
+    pub fn text(&self, end: &str, evidence: impl Fn(&str) -> String) -> String {
+        let mut text = String::new();
+        let head = [("date", &self.date)].into_iter().chain(self.machine.lines());
+        head.for_each(|(name, value)| drop(write!(text, "{name} = {value}{end}")));
+        for (name, value) in &self.values {
+            let _ = write!(text, "{}{name} = {value}{end}", evidence(name));
+        }
+        text
+    }
+
+    /// One line, for `VARIABLE`.
+    pub fn line(&self) -> String {
+        self.text(";", |_| String::new())
+    }
+
+    /// The values that count on `here`, each with its parameter.
+    fn rows(&self, here: &Machine) -> std::result::Result<Vec<(&'static Param, &str)>, Unfit> {
+        let is_other = here.is_not(&self.machine).is_some();
+        let known = params::all();
+        let mut rows = Vec::new();
+        for (name, value) in &self.values {
+            let param = known.iter().find(|param| param.name == name).ok_or_else(|| Unfit::NoParameter(name.clone()))?;
+            param.accepts(value).map_err(|error| Unfit::Value(error.cause().into()))?;
+            if !is_other || param.scope == T_SCOPE_ALL_EQ {
+                rows.push((*param, value.as_str()));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Has the parameters of this process go by it.
+    fn apply(&self, here: &Machine) -> std::result::Result<(), Unfit> {
+        let rows = self.rows(here)?;
+        rows.into_iter().try_for_each(|(param, value)| param.tune(value)).map_err(|e| Unfit::Value(e.cause().into()))
+    }
+}
+
+/// Looks for this machine's profile, and has the parameters of this process go by it. What was asked for by name and is not there is an
+/// error.
+pub fn find() -> Result<Found> {
+    let wanted = PROFILE.text();
+    if wanted == NONE {
+        return Ok(Found::Nothing);
+    }
+    if !wanted.is_empty() {
+        let found = read(Path::new(&wanted), &Machine::here());
+        return found.map_err(|error| {
+            let text = format!("HAWSER_PROFILE={wanted} cannot be read: {error}; name a file that hawser-bench tune wrote, or none");
+            Error::new(Class::Arg, text)
+        });
+    }
+    let there: Vec<PathBuf> = places().into_iter().filter(|path| path.exists()).collect();
+    if there.is_empty() {
+        return Ok(Found::Nothing);
+    }
+    let here = Machine::here();
+    let unreadable = |path: &Path, error: std::io::Error| Found::Ignored {
+        path: path.into(),
+        why: Unfit::Unreadable(error.to_string()),
+    };
+    let mut found = there.iter().map(|path| read(path, &here).unwrap_or_else(|error| unreadable(path, error)));
+    let first = found.next().unwrap_or(Found::Nothing);
+    if matches!(first, Found::Used { .. }) {
+        return Ok(first);
+    }
+    Ok(found.find(|other| matches!(other, Found::Used { .. })).unwrap_or(first))
+}
+
+fn read(path: &Path, here: &Machine) -> std::io::Result<Found> {
+    let text = std::fs::read_to_string(path)?;
+    let used = |profile: Profile| {
+        here.is_not(&profile.machine).map_or(Ok(()), Err)?;
+        profile.apply(here)?;
+        Ok(profile)
+    };
+    Ok(match Profile::parse(&text).and_then(used) {
+        Ok(profile) => Found::Used { path: path.into(), profile },
+        Err(why) => Found::Ignored { path: path.into(), why },
+    })
+}
+
+/// Where it is looked for: the user's, which tune writes, and the machine's.
+fn places() -> Vec<PathBuf> {
+    own_place().into_iter().chain([PathBuf::from("/etc/hawser/profile")]).collect()
+}
+
+/// The user's, which tune writes.
+pub fn own_place() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(folder.join("hawser/profile"))
+}
+
+/// Has a rank go by its job's profile, and a process that is alone by what it finds.
+pub(crate) fn of_rank() -> Result<()> {
+    if std::env::var_os(ADDRESS_VARIABLE).is_none() {
+        let found = find()?;
+        if matches!(found, Found::Ignored { .. }) {
+            eprintln!("hawser: profile {found}");
+        }
+        return Ok(());
+    }
+    let handed = std::env::var(VARIABLE).unwrap_or_default();
+    if handed.is_empty() || PROFILE.text() == NONE {
+        return Ok(());
+    }
+    let applied = Profile::parse(&handed).and_then(|profile| profile.apply(&Machine::here()));
+    applied.map_err(|why| Error::new(Class::Other, format!("{VARIABLE}, which mpiexec has set: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# by hawser-bench\ndate = 2026-11-24T15:00:00Z\nhawser = 0.1.0\nprocessor = A = B\ncores = 2 # all\n\
+                        kernel = 6.1\n\n# pays from 32 KiB\nHAWSER_EAGER = 32k\nHAWSER_SPIN=7;HAWSER_FIRST = 4096\n";
+
+    fn machine() -> Machine {
+        Machine { hawser: "0.1.0".into(), processor: "A = B".into(), cores: "2".into(), kernel: "6.1".into() }
+    }
+
+    fn profile(values: &[(&str, &str)]) -> Profile {
+        let values = values.iter().map(|&(name, value)| (name.into(), value.into())).collect();
+        Profile { date: "d".into(), machine: machine(), values }
+    }
+
+    #[test]
+    fn a_profile_comes_back_as_it_was_written() {
+        let profile = Profile::parse(TEXT).unwrap();
+        assert_eq!(profile.machine, machine());
+        assert_eq!(profile.values.len(), 3);
+        assert_eq!(Profile::parse(&profile.text("\n", |_| "# so it was measured\n".into())).as_ref(), Ok(&profile));
+        assert_eq!(Profile::parse(&profile.line()), Ok(profile));
+    }
+
+    #[test]
+    fn what_is_no_profile_is_told_with_its_line() {
+        let told = |text: &str| Profile::parse(text).unwrap_err().to_string();
+        assert_eq!(told("date = 1\nnonsense"), "line 2, `nonsense`, is not NAME = VALUE");
+        assert_eq!(told("color = red"), "line 1, `color = red`, is not NAME = VALUE");
+    }
+
+    #[test]
+    fn on_another_machine_only_what_must_be_alike_counts() {
+        let profile = profile(&[("HAWSER_EAGER", "32k"), ("HAWSER_SPIN", "7")]);
+        let names = |here: &Machine| profile.rows(here).unwrap().iter().map(|row| row.0.name).collect::<Vec<_>>();
+        assert_eq!(names(&machine()), ["HAWSER_EAGER", "HAWSER_SPIN"]);
+        assert_eq!(names(&Machine { cores: "4".into(), ..machine() }), ["HAWSER_EAGER"]);
+    }
+
+    #[test]
+    fn what_differs_is_named_and_values_are_checked() {
+        let here = Machine { kernel: "6.2".into(), ..machine() };
+        let told = here.is_not(&machine()).unwrap().to_string();
+        assert_eq!(told, "it is for another machine: its kernel is 6.1, here it is 6.2");
+        let told = |name, value| profile(&[(name, value)]).rows(&machine()).unwrap_err().to_string();
+        assert_eq!(told("HAWSER_COLOR", "1"), "there is no parameter HAWSER_COLOR");
+        assert!(told("HAWSER_EAGER", "much").starts_with("HAWSER_EAGER=much is not a number from 0"));
+    }
+
+    #[test]
+    fn this_machine_is_known_by_all_its_lines() {
+        let here = Machine::here();
+        assert!(here.lines().into_iter().all(|(_, value)| !value.is_empty()), "{here:?}");
+        assert_eq!(here.is_not(&Machine::here()), None);
+    }
+}
