@@ -64,7 +64,8 @@ class Session:
     def environment(self, env=None):
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("HAWSER_", "PMI_", "OMPI_", "SLURM_"))}
         path = f"{self.prefix / 'bin'}:{inherited['PATH']}"
-        return inherited | {"PATH": path, MARK: self.mark, "TMPDIR": str(self.tmp)} | (env or {})
+        ours = {"PATH": path, MARK: self.mark, "TMPDIR": str(self.tmp), "XDG_CONFIG_HOME": str(self.tmp / "config")}
+        return inherited | ours | (env or {})
 
     def build(self, source, abi="mpich", *options, name=None):
         """The program of tests/c/SOURCE for an ABI (mpich or std), compiled once."""

@@ -70,7 +70,7 @@ fn layer_names() -> Vec<&'static str> {
 }
 
 /// As shells have it: 128 and the number of SIGINT.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 impl Options {
     /// The same for these systems alone: layers by their names, libraries by those that they were given.
@@ -96,13 +96,19 @@ impl Options {
 
 /// Measures and reports, also what there is of a run that was cut off. The record, and the exit code.
 pub fn run(options: &Options) -> Result<(Record, u8), String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = stop.clone();
-    ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(|error| error.to_string())?;
+    let stop = stopped_by_ctrl_c()?;
     let record = measured(options, &stop).map_err(|error| error.to_string())?;
     report::publish(&record, &options.out).map_err(|error| error.to_string())?;
     let code = if stop.load(Relaxed) { INTERRUPTED } else { u8::from(!record.complete) };
     Ok((record, code))
+}
+
+/// A word that Ctrl-C sets, instead of ending the process.
+pub fn stopped_by_ctrl_c() -> Result<Arc<AtomicBool>, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = stop.clone();
+    ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(|error| error.to_string())?;
+    Ok(stop)
 }
 
 fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
@@ -190,7 +196,7 @@ fn libraries(options: &Options) -> Vec<Named> {
     options.libraries.clone().unwrap_or_else(own)
 }
 
-fn progress(plays: u64) -> ProgressBar {
-    let style = "{msg:>24} {wide_bar} {percent:>3} %, {eta} left";
+pub fn progress(plays: u64) -> ProgressBar {
+    let style = "{prefix}{msg:>24} {wide_bar} {percent:>3} %, {eta} left";
     ProgressBar::new(plays).with_style(ProgressStyle::with_template(style).expect("a template that was tried"))
 }

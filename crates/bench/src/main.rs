@@ -23,6 +23,7 @@ mod sample;
 mod sizes;
 mod system;
 mod task;
+mod tune;
 mod whole;
 mod worker;
 
@@ -46,6 +47,8 @@ enum What {
     Report(report::Arguments),
     /// Turns what NetPIPE, OSU's micro-benchmarks or IMB wrote into a record like that of `run`, to be drawn with it
     Import(import::command::Options),
+    /// Finds by measuring which parameters suit this machine better than their defaults, and writes them as its profile
+    Tune(tune::command::Options),
     /// The frame ports in detail, between two processes on two hosts in network namespaces that a cable (veth) joins
     Net {
         /// The cable's MTU
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         What::Run(options) => ("run", command::run(&options).map(|(_, code)| code)),
         What::Explain(options) => ("explain", explain::command::run(&options)),
         What::Import(options) => ("import", done(import::command::run(&options))),
+        What::Tune(options) => ("tune", tune::command::run(&options)),
         What::Report(arguments) => ("report", done(report::command(arguments))),
         What::Net { mtu, rows, repetitions } => ("net", done(net::near(usize::from(mtu), &rows, repetitions as usize))),
         What::NetFar => ("net", done(net::far())),

@@ -139,8 +139,12 @@ impl Run<'_> {
     }
 
     fn rounds(&mut self, pattern: Pattern, bytes: u64, parts: &mut [Part]) {
-        for _ in 0..self.method.rounds {
-            for part in parts.iter_mut() {
+        for round in 0..self.method.rounds as usize {
+            // Each is first, and each follows each, as often as the others: what one leaves in caches and clocks is not always the
+            // same one's gain.
+            let (first, all) = (round % parts.len().max(1), 0..parts.len());
+            for at in all.clone().cycle().skip(first).take(all.len()) {
+                let part = &mut parts[at];
                 let task = self.method.task(pattern, bytes, part.count);
                 if let Some(played) = self.turn(part.system, &task) {
                     part.plays.push(played);

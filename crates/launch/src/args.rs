@@ -7,6 +7,7 @@ use crate::binding::{self, Binding};
 use crate::hosts::{self, Entry, Kind, Launcher};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use hawser_job::plan::MAX_WORLD;
+use hawser_node::profile::Found;
 use hawser_os::cpus;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -181,6 +182,8 @@ pub struct Options {
     pub stats: bool,
     pub info: bool,
     pub verbose: bool,
+    /// What the ranks go by; not of the command line.
+    pub profile: Found,
 }
 
 /// Why there is nothing to run.

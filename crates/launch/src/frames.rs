@@ -11,7 +11,7 @@ use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -51,6 +51,8 @@ pub struct HostJob {
     pub stats: bool,
     /// HAWSER_MEMBARRIER where mpiexec runs.
     pub membarrier: bool,
+    /// The profile that its ranks go by, in one line (`node::profile`); empty for none.
+    pub tuned: String,
 }
 
 /// A rank and what it lets all others know.
@@ -313,6 +315,7 @@ fn put_job(to: &mut Writer, job: &HostJob) {
     });
     put_binding(to.bytes(&job.directory), &job.binding);
     to.list(&job.readers, |to, rank| to.u32(*rank).done()).u8(u8::from(job.stats)).u8(u8::from(job.membarrier));
+    to.text(&job.tuned);
 }
 
 fn get_job(from: &mut Reader) -> Option<HostJob> {
@@ -337,6 +340,7 @@ fn get_job(from: &mut Reader) -> Option<HostJob> {
         readers: from.list(Reader::u32)?,
         stats: from.u8()? == 1,
         membarrier: from.u8()? == 1,
+        tuned: from.text()?,
     })
 }
 
@@ -492,6 +496,7 @@ mod tests {
             directory: b"/".to_vec(),
             readers: vec![0, 2],
             stats: true,
+            tuned: "date = 1;HAWSER_SPIN = 7;".into(),
             ..HostJob::default()
         };
         let starts = bindings().into_iter().map(|binding| Down::Start(HostJob { binding, ..job.clone() }));

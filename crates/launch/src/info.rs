@@ -5,6 +5,7 @@ use crate::params;
 use hawser_base::param::{Kind, Param};
 use hawser_job::plan::LAYOUT_VERSION;
 use hawser_job::{Facts, ProcessVm};
+use hawser_node::profile::Found;
 use hawser_os::{cpus, host};
 use std::fmt::Write;
 use std::os::unix::ffi::OsStringExt;
@@ -31,8 +32,8 @@ pub fn facts(facts: &Facts) -> String {
 pub type Environment = [(Vec<u8>, Vec<u8>)];
 
 /// Everything, as measured here for `ranks` ranks.
-pub fn text(ranks: usize) -> String {
-    of_host(ranks, &own_settings()) + &parameters()
+pub fn text(ranks: usize, profile: &Found) -> String {
+    of_host(ranks, &own_settings()) + &parameters(profile)
 }
 
 /// What of this process's environment is ours.
@@ -66,12 +67,16 @@ pub fn of_host(ranks: usize, settings: &Environment) -> String {
     text
 }
 
-/// The parameters in force, those of this process's environment.
-pub fn parameters() -> String {
-    let mut text = String::from("parameters  (* set in the environment)\n");
+/// The parameters in force, those of this process's environment and of its profile.
+pub fn parameters(profile: &Found) -> String {
+    let mut text = format!("profile     {profile}\nparameters  (* set in the environment, + by the profile)\n");
     let known = params::all();
     for param in &known {
-        let mark = if param.is_set() { '*' } else { ' ' };
+        let mark = match param.tuned() {
+            _ if param.is_set() => '*',
+            Some(_) => '+',
+            None => ' ',
+        };
         let value = param.text();
         let value = if value.is_empty() { "(empty)" } else { &value };
         let words =
@@ -118,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_whole_text_names_host_cores_and_parameters() {
-        let text = text(2);
+        let text = text(2, &Found::Nothing);
         for part in [host::name().as_str(), "cores ", "memcpy", "devices     self, shm, ether\n", "HAWSER_HANG_S=60"] {
             assert!(text.contains(part), "{part} in {text}");
         }

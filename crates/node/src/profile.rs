@@ -12,14 +12,14 @@ use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
 use hawser_base::{Class, Error, Result};
 use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_os::cpus;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// In it the agent hands the job's profile to a rank, its lines with `;` between them.
 pub const VARIABLE: &str = "HAWSER_TUNED";
 
 /// No profile, whatever there is.
-const NONE: &str = "none";
+pub const NONE: &str = "none";
 
 pub static PROFILE: Param = Param {
     name: "HAWSER_PROFILE",
@@ -54,11 +54,28 @@ pub struct Profile {
 }
 
 /// What there is for this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Found {
+    #[default]
     Nothing,
-    Used { path: PathBuf, profile: Profile },
-    Ignored { path: PathBuf, why: Unfit },
+    Used {
+        path: PathBuf,
+        profile: Profile,
+    },
+    Ignored {
+        path: PathBuf,
+        why: Unfit,
+    },
+}
+
+impl Found {
+    /// One line, for `VARIABLE`; empty without a profile.
+    pub fn line(&self) -> String {
+        match self {
+            Found::Used { profile, .. } => profile.line(),
+            _ => String::new(),
+        }
+    }
 }
 
 /// Why a profile is ignored.
@@ -104,7 +121,8 @@ impl Machine {
         let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         // What a processor is called differs: x86 has `model name`, Arm numbers of its implementer and part.
         let processors = text("/proc/cpuinfo");
-        let of = |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
+        let of =
+            |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
         let names = ["model name", "CPU implementer", "CPU part"].into_iter().filter_map(of);
         let processor = names.map(str::trim).collect::<Vec<_>>().join(" ").replace(';', ",");
         let release = text("/proc/sys/kernel/osrelease");
@@ -164,13 +182,10 @@ impl Profile {
 
     /// As `parse` reads it, with `end` after each line and what `evidence` says of a parameter before its line.
     pub fn text(&self, end: &str, evidence: impl Fn(&str) -> String) -> String {
-        let mut text = String::new();
         let head = [("date", &self.date)].into_iter().chain(self.machine.lines());
-        head.for_each(|(name, value)| drop(write!(text, "{name} = {value}{end}")));
-        for (name, value) in &self.values {
-            let _ = write!(text, "{}{name} = {value}{end}", evidence(name));
-        }
-        text
+        let head = head.map(|(name, value)| format!("{name} = {value}{end}"));
+        let values = self.values.iter().map(|(name, value)| format!("{}{name} = {value}{end}", evidence(name)));
+        head.chain(values).collect()
     }
 
     /// One line, for `VARIABLE`.
@@ -184,7 +199,8 @@ impl Profile {
         let known = params::all();
         let mut rows = Vec::new();
         for (name, value) in &self.values {
-            let param = known.iter().find(|param| param.name == name).ok_or_else(|| Unfit::NoParameter(name.clone()))?;
+            let param =
+                known.iter().find(|param| param.name == name).ok_or_else(|| Unfit::NoParameter(name.clone()))?;
             param.accepts(value).map_err(|error| Unfit::Value(error.cause().into()))?;
             if !is_other || param.scope == T_SCOPE_ALL_EQ {
                 rows.push((*param, value.as_str()));
@@ -210,7 +226,9 @@ pub fn find() -> Result<Found> {
     if !wanted.is_empty() {
         let found = read(Path::new(&wanted), &Machine::here());
         return found.map_err(|error| {
-            let text = format!("HAWSER_PROFILE={wanted} cannot be read: {error}; name a file that hawser-bench tune wrote, or none");
+            let text = format!(
+                "HAWSER_PROFILE={wanted} cannot be read: {error}; name a file that hawser-bench tune wrote, or none"
+            );
             Error::new(Class::Arg, text)
         });
     }

@@ -6,6 +6,8 @@ pub mod command;
 mod fit;
 mod words;
 
+pub use words::{size, us};
+
 use crate::record::{Curve, Point, Record};
 use fit::{Loss, Piece};
 use std::fmt;

@@ -90,12 +90,12 @@ fn even(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
 }
 
 /// Three digits that count.
-fn us(value: f64) -> String {
+pub fn us(value: f64) -> String {
     let digits = 2 - value.abs().max(1e-3).log10().floor() as i32;
     format!("{value:.*}", digits.clamp(0, 4) as usize)
 }
 
-fn size(bytes: f64) -> String {
+pub fn size(bytes: f64) -> String {
     let scaled = |unit: f64, name: &str| {
         let value = bytes / unit;
         if value.fract() == 0.0 || value >= 100.0 { format!("{value:.0} {name}") } else { format!("{value:.1} {name}") }

@@ -4,6 +4,7 @@ use super::needs::{self, Other};
 use crate::frames::{App, HostJob};
 use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
 use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE};
+use hawser_node::profile;
 use hawser_os::pipe;
 use hawser_os::spawn::{self, Terms};
 use std::ffi::{OsStr, OsString};
@@ -138,6 +139,7 @@ fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsStrin
         ("HAWSER_RANK", world.to_string().into()),
         ("HAWSER_SIZE", place.job.size.to_string().into()),
         (PROGRAM_SIZE_VARIABLE, app.ranks.to_string().into()),
+        (profile::VARIABLE, place.job.tuned.clone().into()),
         ("HAWSER_LOCAL_RANK", local.clone().into()),
         ("HAWSER_LOCAL_SIZE", local_size.clone().into()),
         ("MPI_LOCALRANKID", local.into()),

@@ -4,6 +4,7 @@
 use clap::Parser;
 use hawser_boot::protocol::Inspect;
 use hawser_launch::{algorithms, info, inspect};
+use hawser_node::profile;
 use hawser_os::cpus;
 use std::io::{self, Write};
 use std::process::exit;
@@ -34,14 +35,14 @@ fn main() {
     if let Some(ranks) = options.collectives {
         return match algorithms::text(ranks, cpus::available() as u32) {
             Ok(text) => print(&text),
-            Err(error) => {
-                eprintln!("hawser-info: {}", error.cause());
-                exit(1);
-            }
+            Err(error) => fail(error.cause()),
         };
     }
     if !options.stats && !options.report && options.job.is_none() {
-        return print(&info::text(2));
+        return match profile::find() {
+            Ok(profile) => print(&info::text(2, &profile)),
+            Err(error) => fail(error.cause()),
+        };
     }
     let agents = inspect::select(inspect::agents(), options.job.as_deref());
     if agents.is_empty() {
@@ -64,13 +65,17 @@ fn main() {
     }
 }
 
+fn fail(cause: &str) -> ! {
+    eprintln!("hawser-info: {cause}");
+    exit(1)
+}
+
 /// A reader that has gone away is no reason to complain.
 fn print(text: &str) {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("hawser-info: standard output cannot be written: {error}; send it elsewhere");
-            exit(1);
+            fail(&format!("standard output cannot be written: {error}; send it elsewhere"));
         }
         _ => {}
     }

@@ -5,6 +5,7 @@ use hawser_launch::args::{self, Options, Stop};
 use hawser_launch::params;
 use hawser_launch::trouble::{EXIT_FAILURE, EXIT_USAGE};
 use hawser_launch::{agent, conduct, info, pulse};
+use hawser_node::profile::{self, Found};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -36,13 +37,17 @@ fn part(subcommand: &str, rest: &[OsString]) -> Option<i32> {
 }
 
 fn start(mut options: Options) -> i32 {
-    if let Err(error) = params::check() {
-        fail(error.cause(), EXIT_USAGE);
+    options.profile = match params::check().and_then(|()| profile::find()) {
+        Ok(profile) => profile,
+        Err(error) => fail(error.cause(), EXIT_USAGE),
+    };
+    if matches!(options.profile, Found::Ignored { .. }) && !options.info {
+        let _ = writeln!(io::stderr(), "mpiexec: profile {}", options.profile);
     }
     // Other hosts are asked by `conduct`.
     if options.info && options.hosts.is_empty() {
         let ranks = options.apps.iter().map(|app| app.ranks).sum::<u32>().max(2);
-        let text = info::text(ranks as usize);
+        let text = info::text(ranks as usize, &options.profile);
         if options.apps.is_empty() {
             print(&text);
             return 0;

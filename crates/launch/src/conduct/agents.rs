@@ -139,7 +139,7 @@ impl Conductor<'_> {
         for host in &self.hosts {
             text += &format!("host {}\n{}\n", host.name, host.info.as_deref().unwrap_or_default());
         }
-        text += &info::parameters();
+        text += &info::parameters(&self.options.profile);
         if !self.options.apps.is_empty() {
             self.err.pending.extend(text.bytes());
             return self.start();

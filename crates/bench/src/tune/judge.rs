@@ -1,0 +1,171 @@
+//! Which value of a parameter is best, by curves that were measured in one run.
+//!
+//! It measures nothing. A value must be better than the default by more than the noise, and nowhere much worse: a profile is not
+//! written for one lucky size. Before it: `tune`; after it: the record.
+
+use super::knobs::Bound;
+use crate::record::{Curve, Record};
+
+/// Gains below this, over all sizes, are taken for noise (the rounds of one system in one run differ by 2 to 5 %).
+pub const GAIN_MIN: f64 = 1.03;
+/// And no size may lose more.
+pub const LOSS_MAX: f64 = 1.10;
+
+/// One size of a pattern, with one value and with another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    pub pattern: String,
+    pub bytes: u64,
+    pub us: f64,
+    pub default_us: f64,
+}
+
+impl Pair {
+    /// How many times as long as the default it takes.
+    pub fn ratio(&self) -> f64 {
+        self.us / self.default_us
+    }
+}
+
+/// A value against the default, at every size that both have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    pub pairs: Vec<Pair>,
+}
+
+impl Comparison {
+    /// Of two systems of a record.
+    pub fn of(record: &Record, system: &str, default: &str) -> Comparison {
+        let curves = |name: &'_ str| -> Vec<&Curve> { record.curves.iter().filter(|c| c.system == name).collect() };
+        let mut pairs = Vec::new();
+        for curve in curves(system) {
+            let Some(other) = curves(default).into_iter().find(|other| other.pattern == curve.pattern) else {
+                continue;
+            };
+            for point in &curve.points {
+                let found = other.points.iter().find(|other| other.bytes == point.bytes);
+                pairs.extend(found.map(|default| Pair {
+                    pattern: curve.pattern.clone(),
+                    bytes: point.bytes,
+                    us: point.median_us,
+                    default_us: default.median_us,
+                }));
+            }
+        }
+        Comparison { pairs }
+    }
+
+    /// How many times as fast as the default, the geometric mean over all sizes.
+    pub fn gain(&self) -> f64 {
+        let sum: f64 = self.pairs.iter().map(|pair| pair.ratio().ln()).sum();
+        (-sum / self.pairs.len().max(1) as f64).exp()
+    }
+
+    /// Where it loses most, or gains least.
+    pub fn worst(&self) -> Option<&Pair> {
+        self.pairs.iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio()))
+    }
+
+    /// Where it gains most.
+    pub fn best(&self) -> Option<&Pair> {
+        self.pairs.iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()))
+    }
+
+    /// Whether a profile should have it.
+    pub fn is_better(&self) -> bool {
+        self.gain() >= GAIN_MIN && self.worst().is_some_and(|pair| pair.ratio() <= LOSS_MAX)
+    }
+
+    /// Whether a profile that has it should lose it.
+    pub fn is_worse(&self) -> bool {
+        self.gain() <= 1.0 / GAIN_MIN
+    }
+}
+
+/// The value of a threshold with which all sizes together take least: shorter messages go the way of `short`, longer ones that of
+/// `long`. None where one way is best for all.
+pub fn crossing(record: &Record, short: &str, long: &str, bound: Bound) -> Option<u64> {
+    let both = Comparison::of(record, long, short).pairs;
+    let mut sizes: Vec<u64> = both.iter().map(|pair| pair.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    // What is lost where the long way is taken from this size on: the logarithm of the times' product, less that of all by the short way.
+    let cost = |from: usize| -> f64 {
+        let is_long = |pair: &&Pair| sizes.get(from).is_some_and(|&first| pair.bytes >= first);
+        both.iter().filter(is_long).map(|pair| pair.ratio().ln()).sum()
+    };
+    let best = (0..=sizes.len()).min_by(|&a, &b| cost(a).total_cmp(&cost(b)))?;
+    if best == 0 || best == sizes.len() {
+        return None;
+    }
+    Some(match bound {
+        Bound::LongestShort => sizes[best - 1],
+        Bound::ShortestLong => sizes[best],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{FORMAT, Floor, Machine, Point};
+
+    fn curve(system: &str, us: impl Fn(f64) -> f64) -> Curve {
+        let point = |bytes: u64| Point {
+            bytes,
+            min_us: us(bytes as f64),
+            median_us: us(bytes as f64),
+            spread: 0.0,
+            cpu_us: None,
+            hidden: None,
+            count: 1,
+            rounds: 1,
+            noisy: false,
+        };
+        let points = (10..20).map(|power| point(1 << power)).collect();
+        let (version, pattern) = (String::new(), "pingpong".into());
+        Curve { system: system.into(), floor: Floor::Library, version, pattern, ranks: 2, points }
+    }
+
+    fn record(curves: Vec<Curve>) -> Record {
+        let (command, date, machine) = (String::new(), String::new(), Machine::default());
+        Record { format: FORMAT, command, date, machine, complete: true, notes: Vec::new(), curves }
+    }
+
+    #[test]
+    fn two_ways_cross_where_their_times_do() {
+        let record = record(vec![curve("short", |n| n * 2e-3), curve("long", |n| 20.0 + n * 1e-3)]);
+        // 20 + n / 1000 = n / 500 at 20000.
+        assert_eq!(crossing(&record, "short", "long", Bound::ShortestLong), Some(32 << 10));
+        assert_eq!(crossing(&record, "short", "long", Bound::LongestShort), Some(16 << 10));
+        assert_eq!(crossing(&record, "short", "short", Bound::LongestShort), None);
+    }
+
+    #[test]
+    fn a_way_that_is_best_for_all_leaves_no_crossing() {
+        let record =
+            record(vec![curve("short", |n| n * 2e-3), curve("long", |n| n * 1e-3), curve("slow", |n| n * 4e-3)]);
+        assert_eq!(crossing(&record, "short", "long", Bound::ShortestLong), None);
+        assert_eq!(crossing(&record, "short", "slow", Bound::ShortestLong), None);
+    }
+
+    #[test]
+    fn a_value_is_taken_for_a_gain_and_not_for_noise_or_at_a_loss_elsewhere() {
+        let at_64k = |n: f64, times: f64, else_times: f64| n * if n == 65536.0 { times } else { else_times };
+        let curves = vec![
+            curve("default", |n| n),
+            curve("better", |n| n * 0.9),
+            curve("noise", |n| n * 0.98),
+            curve("mixed", move |n| at_64k(n, 1.5, 0.8)),
+            curve("worse", move |n| at_64k(n, 3.0, 1.0)),
+        ];
+        let record = record(curves);
+        let of = |system| Comparison::of(&record, system, "default");
+        assert_eq!(
+            ["better", "noise", "mixed", "worse"].map(|system| of(system).is_better()),
+            [true, false, false, false]
+        );
+        assert_eq!(["better", "noise", "worse"].map(|system| of(system).is_worse()), [false, false, true]);
+        assert_eq!(of("mixed").worst().map(|pair| pair.bytes), Some(65536));
+        assert!((of("better").gain() - 1.0 / 0.9).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,108 @@
+//! `hawser-bench tune`: finds by measuring which parameters suit this machine better than their defaults, and writes them as the
+//! profile that the libraries go by (`hawser-node`'s `profile`).
+//!
+//! One parameter after the other: its values, the default and what the profile in force has play in turns; what wins plays against the
+//! default once more, for of many values one is always the luckiest. At the end all that won, the defaults and the profile in force
+//! play every size. Before it: `main`; after it: `knobs`, `judge`, `trial`, which measures, and `words`.
+
+pub mod command;
+mod judge;
+mod knobs;
+mod trial;
+mod words;
+
+use hawser_node::profile::{Found, Machine, Profile};
+use judge::Comparison;
+use knobs::{Knob, Search};
+use std::path::PathBuf;
+use trial::{DEFAULT, NOW, Setting, Trials};
+
+/// What was found of one parameter.
+pub struct Verdict {
+    pub knob: &'static Knob,
+    /// The value that was best, and how it compares with the default.
+    pub best: Option<(String, Comparison)>,
+    /// Whether it stood when it was measured again: it is in the profile.
+    pub is_kept: bool,
+    /// What the profile in force has, and how that compares.
+    pub now: Option<(String, Comparison)>,
+}
+
+/// All that is told at the end.
+pub struct Outcome {
+    pub verdicts: Vec<Verdict>,
+    pub profile: Profile,
+    /// The new profile and the one in force, against the defaults.
+    pub tuned: Comparison,
+    pub now: Option<(PathBuf, Comparison)>,
+}
+
+/// Tunes these parameters; nothing where it was stopped.
+fn tune(knobs: &[&'static Knob], found: &Found, trials: &mut Trials) -> Result<Option<Outcome>, String> {
+    let in_force: &[(String, String)] = match found {
+        Found::Used { profile, .. } => &profile.values,
+        _ => &[],
+    };
+    let (mut values, mut verdicts) = (Vec::new(), Vec::new());
+    for knob in knobs {
+        let now = in_force.iter().find(|(name, _)| name == knob.name).map(|(_, value)| value.as_str());
+        let Some(verdict) = of_knob(knob, now, &values, trials)? else { return Ok(None) };
+        println!("{}", words::verdict(&verdict));
+        if let Some((value, _)) = verdict.best.as_ref().filter(|_| verdict.is_kept) {
+            values.push((knob.name.to_string(), value.clone()));
+        }
+        verdicts.push(verdict);
+    }
+    let date = crate::record::date(jiff::Timestamp::now());
+    let profile = Profile { date, machine: Machine::here(), values };
+    let path = match found {
+        Found::Used { path, .. } => Some(path.clone()),
+        _ => None,
+    };
+    let Some(record) = trials.whole(&profile, path.as_deref())? else { return Ok(None) };
+    let tuned = Comparison::of(&record, trial::TUNED, DEFAULT);
+    let now = path.map(|path| (path, Comparison::of(&record, NOW, DEFAULT)));
+    Ok(Some(Outcome { verdicts, profile, tuned, now }))
+}
+
+/// `decided`: what was found best of the parameters before it.
+fn of_knob(
+    knob: &'static Knob,
+    now: Option<&str>,
+    decided: &[(String, String)],
+    trials: &mut Trials,
+) -> Result<Option<Verdict>, String> {
+    let with = |name: &str, value: &str| Setting::of(name, decided, Some((knob.name, value)));
+    let default = || Setting::of(DEFAULT, decided, None);
+    let mut settings = vec![default()];
+    settings.extend(knob.candidates().into_iter().map(|value| with(value, value)));
+    settings.extend(now.map(|value| with(NOW, value)));
+    let Some(record) = trials.play(knob, &settings)? else { return Ok(None) };
+    let compared = |value: &str| (value.to_string(), Comparison::of(&record, value, DEFAULT));
+    let now = now.map(|value| (value.to_string(), Comparison::of(&record, NOW, DEFAULT)));
+    let best = match knob.search {
+        Search::Values(_) => {
+            let all = knob.candidates().into_iter().map(compared);
+            all.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain()))
+        }
+        Search::Crossing { all_short, all_long, bound } => {
+            let crossing = judge::crossing(&record, all_short, all_long, bound);
+            Some(match crossing {
+                Some(bytes) => {
+                    (bytes.to_string(), trials.against(knob, &default(), &with("best", &bytes.to_string()))?)
+                }
+                None => {
+                    let (short, long) = (compared(all_short), compared(all_long));
+                    if short.1.gain() >= long.1.gain() { short } else { long }
+                }
+            })
+        }
+    };
+    let Some((value, first)) = best else { return Ok(Some(Verdict { knob, best: None, is_kept: false, now })) };
+    let again = match first.is_better() {
+        true => Some(trials.against(knob, &default(), &with("best", &value))?),
+        false => None,
+    };
+    let is_kept = again.as_ref().is_some_and(Comparison::is_better);
+    Ok((!trials.is_stopped()).then(|| Verdict { knob, best: Some((value, again.unwrap_or(first))), is_kept, now }))
+}

@@ -1,0 +1,128 @@
+//! Hawser with several settings, played in turns in one run.
+//!
+//! It judges nothing. Each setting is a job of its own that goes by no profile but the one that is named. Before it: `tune`; after
+//! it: `library`, `system` and `run`.
+
+use super::judge::Comparison;
+use super::knobs::Knob;
+use crate::library::{Library, Named};
+use crate::place::{self, Place};
+use crate::record::{self, FORMAT, Record};
+use crate::run::{Method, Run};
+use crate::sizes::sizes;
+use crate::system::System;
+use crate::task::Pattern;
+use hawser_node::profile::{PROFILE, Profile};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Systems' names.
+pub const DEFAULT: &str = "default";
+pub const TUNED: &str = "tuned";
+pub const NOW: &str = "now";
+
+/// What the whole curves are of.
+const WHOLE: &[Pattern] = &[Pattern::PingPong, Pattern::Stream, Pattern::Bidirectional];
+const LONGEST: u64 = 4 << 20;
+
+/// A job's name and what its environment sets.
+pub struct Setting {
+    name: String,
+    variables: Vec<(String, String)>,
+}
+
+impl Setting {
+    /// `more`: a parameter and its value beside what is decided.
+    pub fn of(name: &str, decided: &[(String, String)], more: Option<(&str, &str)>) -> Setting {
+        let more = more.map(|(name, value)| (name.to_string(), value.to_string()));
+        Setting::with(name, "none".into(), decided.iter().cloned().chain(more))
+    }
+
+    fn with(name: &str, profile: String, more: impl Iterator<Item = (String, String)>) -> Setting {
+        let variables = [(PROFILE.name.to_string(), profile)].into_iter().chain(more).collect();
+        Setting { name: name.into(), variables }
+    }
+}
+
+/// How and with what is measured.
+pub struct Trials<'a> {
+    pub prefix: PathBuf,
+    pub scratch: &'a Path,
+    pub rounds: u32,
+    pub play_s: f64,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
+}
+
+impl Trials<'_> {
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// All settings by a knob's patterns and sizes; nothing where it was stopped.
+    pub fn play(&mut self, knob: &Knob, settings: &[Setting]) -> Result<Option<Record>, String> {
+        self.run(knob.name, settings, knob.patterns, knob.sizes(), self.rounds)
+    }
+
+    /// One setting against the default, with twice the rounds.
+    pub fn against(&mut self, knob: &Knob, default: &Setting, setting: &Setting) -> Result<Comparison, String> {
+        let settings = [default, setting].map(|s| Setting { name: s.name.clone(), variables: s.variables.clone() });
+        let record = self.run(knob.name, &settings, knob.patterns, knob.sizes(), 2 * self.rounds)?;
+        Ok(record
+            .map_or(Comparison { pairs: Vec::new() }, |record| Comparison::of(&record, &setting.name, &default.name)))
+    }
+
+    /// The whole curves of the defaults, of a profile, as the library loads it, and of the one in force.
+    pub fn whole(&mut self, profile: &Profile, now: Option<&Path>) -> Result<Option<Record>, String> {
+        let path = self.scratch.join("profile");
+        std::fs::write(&path, profile.text("\n", |_| String::new())).map_err(|e| format!("{}: {e}", path.display()))?;
+        let by = |name, path: &Path| Setting::with(name, path.display().to_string(), [].into_iter());
+        let mut settings = vec![Setting::of(DEFAULT, &[], None), by(TUNED, &path)];
+        settings.extend(now.map(|path| by(NOW, path)));
+        self.run("all sizes", &settings, WHOLE, sizes(1, LONGEST, 0), self.rounds)
+    }
+
+    fn run(
+        &self,
+        what: &str,
+        settings: &[Setting],
+        patterns: &[Pattern],
+        sizes: Vec<u64>,
+        rounds: u32,
+    ) -> Result<Option<Record>, String> {
+        let systems = settings.iter().map(|setting| self.start(setting)).collect::<Result<Vec<_>, _>>()?;
+        let place = Place::Here;
+        let mut record = Record {
+            format: FORMAT,
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+            date: record::date(jiff::Timestamp::now()),
+            machine: place::machine(&place),
+            complete: true,
+            notes: Vec::new(),
+            curves: Vec::new(),
+        };
+        let method =
+            Method { patterns: patterns.to_vec(), sizes, pairs: 1, rounds, play_s: self.play_s, verify: false };
+        let progress = crate::command::progress(method.plays(&systems));
+        progress.set_prefix(what.to_string());
+        let mut run = Run { method, systems, record: &mut record, progress: progress.clone(), stop: self.stop };
+        run.play();
+        drop(run);
+        progress.finish_and_clear();
+        if self.is_stopped() {
+            return Ok(None);
+        }
+        match record.complete {
+            true => Ok(Some(record)),
+            false => Err(record.notes.join("; ")),
+        }
+    }
+
+    fn start(&self, setting: &Setting) -> Result<System, String> {
+        let Setting { name, variables } = setting;
+        let named = Named { name: name.clone(), prefix: self.prefix.clone(), variables: variables.clone() };
+        let library = Library::find(named, self.scratch).map_err(|unusable| unusable.to_string())?;
+        let plan = library.plan(2, &Place::Here).map_err(|unusable| unusable.to_string())?;
+        System::start(plan).map_err(|trouble| trouble.to_string())
+    }
+}
