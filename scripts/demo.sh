@@ -1,5 +1,6 @@
 #!/bin/sh
-# demo.sh PREFIX: other people's MPI programs, unmodified, on the Hawser installed in PREFIX.
+# demo.sh PREFIX: other people's MPI programs, unmodified, on the Hawser installed in PREFIX; then what it delivers beside the raw
+# layers of this machine.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/demo-programs.sh"
@@ -15,3 +16,6 @@ mpiexec -n 4 "$imb/bin/IMB-MPI1" -npmin 4 -msglog 2:16 Allreduce | grep -E '^ +[
 
 say "A Python program under the mpi4py wheel: 4 ranks"
 mpiexec -n 4 "$python/bin/python" "$root/scripts/demo.py"
+
+say "Hawser beside the raw layers: a report (docs/graphs.md says how to read it)"
+hawser-bench run --perturbation 0 --rounds 5 --ms 5 --pattern pingpong,stream --out "$root/build/report"

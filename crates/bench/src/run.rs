@@ -139,12 +139,10 @@ impl Run<'_> {
     }
 
     fn rounds(&mut self, pattern: Pattern, bytes: u64, parts: &mut [Part]) {
-        for round in 0..self.method.rounds as usize {
-            // Each is first, and each follows each, as often as the others: what one leaves in caches and clocks is not always the
-            // same one's gain.
-            let (first, all) = (round % parts.len().max(1), 0..parts.len());
-            for at in all.clone().cycle().skip(first).take(all.len()) {
-                let part = &mut parts[at];
+        for _ in 0..self.method.rounds {
+            // Another one begins each round: to be the first is nobody's loss.
+            parts.rotate_left(parts.len().min(1));
+            for part in parts.iter_mut() {
                 let task = self.method.task(pattern, bytes, part.count);
                 if let Some(played) = self.turn(part.system, &task) {
                     part.plays.push(played);
@@ -152,6 +150,7 @@ impl Run<'_> {
                 self.progress.inc(1);
             }
         }
+        parts.sort_by_key(|part| part.system);
     }
 
     /// One play; nothing where it failed, which is noted once.

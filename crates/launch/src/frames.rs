@@ -51,7 +51,7 @@ pub struct HostJob {
     pub stats: bool,
     /// HAWSER_MEMBARRIER where mpiexec runs.
     pub membarrier: bool,
-    /// The profile that its ranks go by, in one line (`node::profile`); empty for none.
+    /// The profile of the machine that mpiexec is on, in one line (`node::profile`); empty for none.
     pub tuned: String,
 }
 

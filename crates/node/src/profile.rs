@@ -2,8 +2,9 @@
 //! that one.
 //!
 //! It is a text of lines `NAME = VALUE`: what the machine was, and parameters; a `#` begins a comment, such as the evidence. mpiexec
-//! looks for it and hands it to all ranks, since some values must be alike on all hosts; a process that is alone looks itself. On a
-//! host that is another machine only those values count that must be alike. What cannot be used is ignored with a note, and never ends a
+//! looks for it and hands it to each host's agent, and that to its ranks (which may be bound to some cores, and could not tell what
+//! machine they are on); a process that is alone looks itself. On a host that is another machine only those values count that must be
+//! alike on all hosts. What cannot be used is ignored with a note, and never ends a
 //! job. Before it: `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles; after it: the parameters.
 
 use crate::params;
@@ -15,7 +16,7 @@ use hawser_os::cpus;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// In it the agent hands the job's profile to a rank, its lines with `;` between them.
+/// In it the agent hands to a rank what counts of the job's profile, its lines with `;` between them.
 pub const VARIABLE: &str = "HAWSER_TUNED";
 
 /// No profile, whatever there is.
@@ -69,7 +70,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// One line, for `VARIABLE`; empty without a profile.
+    /// One line, for agents; empty without a profile.
     pub fn line(&self) -> String {
         match self {
             Found::Used { profile, .. } => profile.line(),
@@ -183,13 +184,13 @@ impl Profile {
     /// As `parse` reads it, with `end` after each line and what `evidence` says of a parameter before its line.
     pub fn text(&self, end: &str, evidence: impl Fn(&str) -> String) -> String {
         let head = [("date", &self.date)].into_iter().chain(self.machine.lines());
-        let head = head.map(|(name, value)| format!("{name} = {value}{end}"));
-        let values = self.values.iter().map(|(name, value)| format!("{}{name} = {value}{end}", evidence(name)));
+        let head = head.map(|(name, value)| line(name, value, end));
+        let values = self.values.iter().map(|(name, value)| evidence(name) + &line(name, value, end));
         head.chain(values).collect()
     }
 
-    /// One line, for `VARIABLE`.
-    pub fn line(&self) -> String {
+    /// One line, for agents.
+    fn line(&self) -> String {
         self.text(";", |_| String::new())
     }
 
@@ -214,6 +215,19 @@ impl Profile {
         let rows = self.rows(here)?;
         rows.into_iter().try_for_each(|(param, value)| param.tune(value)).map_err(|e| Unfit::Value(e.cause().into()))
     }
+}
+
+fn line(name: &str, value: &str, end: &str) -> String {
+    format!("{name} = {value}{end}")
+}
+
+/// What counts on this host of a job's profile: what an agent hands to its ranks in `VARIABLE`.
+pub fn of_host(handed: &str) -> String {
+    // mpiexec, which is of the same version, has looked at it.
+    let profile = Profile::parse(handed).unwrap_or_default();
+    let here = if profile.values.is_empty() { Machine::default() } else { Machine::here() };
+    let rows = profile.rows(&here).unwrap_or_default();
+    rows.into_iter().map(|(param, value)| line(param.name, value, ";")).collect()
 }
 
 /// Looks for this machine's profile, and has the parameters of this process go by it. What was asked for by name and is not there is an
@@ -287,7 +301,7 @@ pub(crate) fn of_rank() -> Result<()> {
     if handed.is_empty() || PROFILE.text() == NONE {
         return Ok(());
     }
-    let applied = Profile::parse(&handed).and_then(|profile| profile.apply(&Machine::here()));
+    let applied = Profile::parse(&handed).and_then(|profile| profile.apply(&profile.machine));
     applied.map_err(|why| Error::new(Class::Other, format!("{VARIABLE}, which mpiexec has set: {why}")))
 }
 

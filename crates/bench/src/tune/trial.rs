@@ -22,7 +22,7 @@ pub const TUNED: &str = "tuned";
 pub const NOW: &str = "now";
 
 /// What the whole curves are of.
-const WHOLE: &[Pattern] = &[Pattern::PingPong, Pattern::Stream, Pattern::Bidirectional];
+const WHOLE: &[Pattern] = &[Pattern::PingPong, Pattern::Stream, Pattern::Bidirectional, Pattern::Allreduce];
 const LONGEST: u64 = 4 << 20;
 
 /// A job's name and what its environment sets.

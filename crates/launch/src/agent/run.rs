@@ -16,6 +16,7 @@ use hawser_boot::mapped;
 use hawser_boot::protocol::{Inspect, Message, VERSION, Welcome};
 use hawser_job::plan::{CARD_MAX, Plan};
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
+use hawser_node::profile;
 use hawser_os::epoll::{Event, Interest};
 use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{self, SIGCONT, SIGKILL};
@@ -73,7 +74,8 @@ impl Run {
         }
     }
 
-    fn prepare(desk: &mut Desk, job: HostJob, host: String) -> io::Result<Run> {
+    fn prepare(desk: &mut Desk, mut job: HostJob, host: String) -> io::Result<Run> {
+        job.tuned = profile::of_host(&job.tuned);
         let before = limits::get(Resource::Descriptors);
         raise_descriptors(job.ranks.len() as u64)?;
         let file_size = limits::get(Resource::FileSize);
