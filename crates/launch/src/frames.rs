@@ -60,7 +60,7 @@ pub type Card = (u32, Vec<u8>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
-    Start(HostJob),
+    Start(Box<HostJob>),
     /// For the readers; empty at the end of the input.
     Input(Vec<u8>),
     /// To be sent to every rank.
@@ -210,7 +210,7 @@ impl Down {
     pub fn decode(body: &[u8]) -> Option<Down> {
         let from = &mut Reader(body);
         Some(match from.u8()? {
-            0 => Down::Start(get_job(from)?),
+            0 => Down::Start(Box::new(get_job(from)?)),
             1 => Down::Input(from.bytes()?),
             2 => Down::Signal(from.u32()? as i32),
             3 => Down::Snapshot,
@@ -499,7 +499,7 @@ mod tests {
             tuned: "date = 1;HAWSER_SPIN = 7;".into(),
             ..HostJob::default()
         };
-        let starts = bindings().into_iter().map(|binding| Down::Start(HostJob { binding, ..job.clone() }));
+        let starts = bindings().into_iter().map(|binding| Down::Start(Box::new(HostJob { binding, ..job.clone() })));
         let others = [
             Down::Input(b"line\n".to_vec()),
             Down::Signal(10),

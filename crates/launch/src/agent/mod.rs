@@ -246,7 +246,7 @@ fn serve(mut desk: Desk) -> i32 {
             match (down, &mut run) {
                 (Down::Info { ranks, settings }, _) => desk.up(&Up::Info(info::of_host(ranks as usize, &settings))),
                 (Down::Start(job), None) => {
-                    run = Run::start(&mut desk, job);
+                    run = Run::start(&mut desk, *job);
                     if run.is_none() {
                         desk.send_rest();
                         return 0;

@@ -153,7 +153,7 @@ impl Conductor<'_> {
     fn start(&mut self) {
         for host in &mut self.hosts {
             host.stage = Stage::Running;
-            host.down(&Down::Start(host.job.clone()));
+            host.down(&Down::Start(Box::new(host.job.clone())));
             host.job.apps = Vec::new();
         }
     }
