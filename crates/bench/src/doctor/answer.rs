@@ -25,13 +25,19 @@ pub fn run(
     let before = port.missed().frames;
     let (mut paced, mut idle) = (0, 0_u32);
     let mut counter = bulk::Counter::default();
+    // A frame takes a place in the ring, or most of it, however short it is.
+    let places = port.room() / port.frame_max().max(1);
+    let mut room = port.room();
     let mut echoes = Vec::new();
     loop {
         let came = port.receive(&mut |frame| match Head::of(frame) {
             Some(head) if head.token != token || head.way != way.way => {}
             Some(head) if head.kind == Kind::Ping => echoes.push(head.number),
             Some(head) if head.kind == Kind::Paced => paced += 1,
-            None if frame.first() == Some(&BULK) => counter.count(frame),
+            None if frame.first() == Some(&BULK) => {
+                room = places * frame.len();
+                counter.count(frame);
+            }
             _ => {}
         });
         for number in echoes.drain(..) {
@@ -40,7 +46,7 @@ pub fn run(
             let _ = port.send(to, &head.frame(SHORT));
         }
         idle = if came > 0 { 0 } else { idle.wrapping_add(1) };
-        if let Some(word) = counter.word(port.room(), idle == TURNS) {
+        if let Some(word) = counter.word(room, idle == TURNS) {
             let _ = port.send(to, &word);
         }
         if idle > 0 && idle.is_multiple_of(TURNS) && is_over() {

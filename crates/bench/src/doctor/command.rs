@@ -9,6 +9,7 @@ use super::record::{self, Between, Record};
 use super::{look, text};
 use clap::Args;
 use hawser_boot::hosts as names;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -70,7 +71,7 @@ pub fn run(options: &Options) -> Result<u8, String> {
         };
         visit(&hosts, &launch, &mut record, &stop)?;
     }
-    print!("\n{}", text::changes(&record));
+    say(&format!("\n{}", text::changes(&record)));
     if let Some(path) = &options.json {
         record.write(path)?;
     }
@@ -153,6 +154,9 @@ fn pairs(present: &mut [Present], record: &mut Record, stop: &AtomicBool) {
             let (before, behind) = present.split_at_mut(second);
             let (one, other) = (&mut before[first], &mut behind[0]);
             let hosts = [one.host.name.clone(), other.host.name.clone()];
+            if io::stderr().is_terminal() {
+                eprintln!("hawser-bench: doctor: testing {}", hosts.join(" - "));
+            }
             let measured = pair::measure([&mut one.host, &mut other.host], [&one.ends, &other.ends], &mut token, stop);
             match measured {
                 Ok(pair) => add_pair(record, Between::found(pair)),
@@ -170,13 +174,19 @@ fn pairs(present: &mut [Present], record: &mut Record, stop: &AtomicBool) {
 }
 
 fn add(record: &mut Record, host: record::Host) {
-    print!("{}", text::host(&host));
+    say(&text::host(&host));
     record.hosts.push(host);
 }
 
 fn add_pair(record: &mut Record, between: Between) {
-    print!("\n{}", text::between(&between));
+    say(&format!("\n{}", text::between(&between)));
     record.pairs.push(between);
+}
+
+/// A reader that has gone away is no reason to complain.
+fn say(text: &str) {
+    let mut out = io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 fn lost(record: &mut Record, name: &str, cause: String) {

@@ -89,6 +89,8 @@ pub struct Rail {
     pub serves: bool,
     /// Switched off.
     pub down: bool,
+    /// It would serve, and has no carrier.
+    pub pulled: bool,
     /// What Hawser says of it.
     pub verdict: String,
     pub driver: Option<String>,

@@ -4,6 +4,7 @@
 //! `command`; after it: `os`, and `dev-ether`, which opens each port that a rank would.
 
 use super::facts::{Clock, Copying, Cores, Facts, Limits, Memory, Network, Port, Rail};
+use hawser_dev_ether::rails::Verdict;
 use hawser_dev_ether::{Attempt, Found, PARAMS, Wishes};
 use hawser_os::limits::{self, Resource};
 use hawser_os::{clock, cpus, host, membarrier, memfd, offloads, process_vm};
@@ -145,6 +146,7 @@ fn rail(Found { rail, attempts }: &Found, wishes: &Wishes) -> Rail {
         name: interface.name.clone(),
         serves: rail.verdict.serves(),
         down: !interface.flags.up,
+        pulled: rail.verdict == Verdict::Pulled,
         verdict: rail.verdict.text().into(),
         driver: interface.driver.clone(),
         mtu: interface.mtu,

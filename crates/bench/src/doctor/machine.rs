@@ -275,6 +275,13 @@ fn rail(rail: &Rail) -> Said {
             "one rail more, if its cable leads to the others: the rates of rails add up",
         );
     }
+    if rail.pulled {
+        return advice(
+            format!("{} has no carrier ({})", rail.name, about(rail)),
+            format!("see the cable and the switch's port (ethtool {})", rail.name),
+            "one rail more: the rates of rails add up",
+        );
+    }
     let ports = rail.ports.iter().filter(|port| port.error.is_none() && port.wanted).map(|port| port.method.as_str());
     let mut ports: Vec<_> = ports.collect();
     ports.dedup();
@@ -309,7 +316,9 @@ fn offloads(facts: &Facts) -> Vec<Said> {
 fn offloads_of(rail: &Rail) -> Vec<Said> {
     let Some(on) = &rail.offloads else { return vec![well(format!("{}: not told by the kernel", rail.name))] };
     let is_on = |name: &str| on.iter().any(|other| other == name);
-    let missed = OFFLOADS.iter().filter(|(name, ..)| !is_on(name));
+    // Over a cable between namespaces runs of frames pass whole: nothing is to be joined.
+    let is_cable = rail.driver.as_deref() == Some("veth");
+    let missed = OFFLOADS.iter().filter(|(name, ..)| !(is_on(name) || is_cable && *name == "rx-gro"));
     let said: Vec<Said> = missed
         .map(|(name, key, gives)| {
             advice(

@@ -49,7 +49,7 @@ pub fn run(port: &mut dyn FramePort, to: &Address, token: u32, way: &WayTo) -> F
     let largest = probe.largest(way.frame, is_stream);
     // What cannot be sent whole says nothing of the rate.
     let flow = largest.filter(|&size| size == way.frame || !is_stream);
-    let flow = flow.and_then(|size| bulk::run(probe.port, to, size, BULK_TIME).ok());
+    let flow = flow.and_then(|size| bulk::run(probe.port, to, size, way.room, BULK_TIME).ok());
     Figures {
         half_us: turns.get(turns.len() / 2).map(|turn| turn.rtt_ns as f64 / 2000.0),
         ahead_s: ahead(&turns),

@@ -13,13 +13,14 @@ pub static EXAMINATIONS: &[Row<Pair>] = &[
     Row { name: "rails", say: rails },
     Row { name: "MTU", say: mtu },
     Row { name: "path MTU", say: path_mtu },
+    Row { name: "stalled", say: stalled },
     Row { name: "loss", say: loss },
     Row { name: "drops", say: drops },
     Row { name: "clocks", say: clocks },
 ];
 
 /// Of a thousand: fewer may be one that came too late.
-const LOST_TOO_MANY: u32 = 3;
+const LOST_TOO_MANY: u64 = 3;
 /// More than NTP leaves between hosts.
 const APART_S: f64 = 0.1;
 
@@ -43,15 +44,20 @@ fn reached(pair: &Pair) -> Vec<Said> {
         )];
     }
     vec![broken(
-        format!("nothing passes in both directions; tried were {}", tried(pair)),
+        format!("nothing passes in both directions: {}", tried(pair)),
         "let UDP and TCP through between them, on the ports of HAWSER_PORT_RANGE, in the firewalls of both hosts and between; if they \
          share no network, add a route",
         "a job over both hosts can start",
     )]
 }
 
+/// Between neighbours, or between all where there are none.
 fn tried(pair: &Pair) -> String {
-    let told = pair.ways.iter().map(|way| {
+    let mut tried: Vec<&Way> = pair.ways.iter().filter(|way| way.neighbours).collect();
+    if tried.is_empty() {
+        tried = pair.ways.iter().collect();
+    }
+    let told = tried.iter().map(|way| {
         let [there, back] = &way.directions;
         let refused = there.heard.refused.or(back.heard.refused);
         let why = refused.map_or_else(String::new, |number| format!(" ({})", io::Error::from_raw_os_error(number)));
@@ -108,7 +114,7 @@ fn filtered(pair: &Pair) -> Vec<Said> {
         advice(
             format!("{} does not pass {}", what(way), between(way)),
             opened_by(way, &format!("{one} and {other}")),
-            format!("{}; until then {} is used", gives(way), instead.collect::<Vec<_>>().join(", ")),
+            format!("{}; until then there is {}", gives(way), instead.collect::<Vec<_>>().join(", ")),
         )
     };
     pair.ways.iter().filter(is_deaf).filter(|way| way.neighbours && is_joined(way)).map(told).collect()
@@ -132,36 +138,39 @@ fn gives(way: &Way) -> &'static str {
     }
 }
 
-/// Rails of either that reach nothing.
+/// Rails of either that reach nothing, where others do.
 fn rails(pair: &Pair) -> Vec<Said> {
-    let of = |side: usize| {
-        let unused = pair.rails[side]
-            .iter()
-            .filter(move |rail| !pair.ways.iter().any(|way| way.passes() && way.rails[side] == **rail));
-        unused.map(move |rail| unused_rail(pair, side, rail))
-    };
     if !pair.ways.iter().any(Way::passes) {
         return Vec::new();
     }
-    of(0).chain(of(1)).collect()
+    [0, 1].into_iter().flat_map(|side| unused_rails(pair, side)).collect()
 }
 
-fn unused_rail(pair: &Pair, side: usize, rail: &str) -> Said {
+fn unused_rails(pair: &Pair, side: usize) -> Vec<Said> {
     let (host, other) = (&pair.hosts[side], &pair.hosts[1 - side]);
-    let neighbour = pair.ways.iter().find(|way| way.neighbours && way.rails[side] == rail);
-    match neighbour {
-        Some(way) => advice(
+    let reaches = |rail: &str| pair.ways.iter().any(|way| pair.is_of_use(way) && way.rails[side] == rail);
+    let unused = pair.rails[side].iter().filter(|rail| !reaches(rail));
+    let neighbour = |rail: &str| pair.ways.iter().find(|way| way.neighbours && way.rails[side] == rail);
+    let (joined, apart): (Vec<&String>, Vec<&String>) = unused.partition(|rail| neighbour(rail).is_some());
+    let mut said = Vec::new();
+    // Told once: the other side has the same to say.
+    for (rail, way) in joined.into_iter().filter_map(|rail| Some((rail, neighbour(rail)?))).filter(|_| side == 0) {
+        said.push(advice(
             format!(
                 "{rail} of {host} and {} of {other} have addresses of one network, and nothing passes between them",
-                way.rails[1 - side]
+                way.rails[1]
             ),
             format!("see the cable and the switch (ip link, ethtool {rail}), VLANs, and the firewalls of both"),
             "one rail more: the rates of rails add up",
-        ),
-        None => well(format!(
-            "{rail} of {host} leads to no rail of {other}; that costs a HELLO a second, HAWSER_RAILS leaves it out"
-        )),
+        ));
     }
+    if !apart.is_empty() {
+        let names = apart.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        said.push(well(format!(
+            "{names} of {host}: nothing of {other} is reached over that; it costs a HELLO a second, and HAWSER_RAILS leaves it out"
+        )));
+    }
+    said
 }
 
 fn mtu(pair: &Pair) -> Vec<Said> {
@@ -186,30 +195,86 @@ fn mtu(pair: &Pair) -> Vec<Said> {
     said
 }
 
+/// What one direction between two rails says, by one kind of port after the other: found of each way, or nothing.
+fn by_direction(
+    pair: &Pair,
+    found: impl Fn(&Way, usize) -> Option<String>,
+    say: impl Fn(&Toward<'_>, &str) -> Said,
+) -> Vec<Said> {
+    let mut told: Vec<(Toward<'_>, Vec<String>)> = Vec::new();
+    for (way, from) in pair.ways.iter().flat_map(|way| [(way, 0), (way, 1)]) {
+        let Some(found) = found(way, from) else { continue };
+        match told.iter_mut().find(|(toward, _)| toward.from == from && toward.way.rails == way.rails) {
+            Some((_, all)) => all.push(found),
+            None => told.push((Toward { pair, way, from }, vec![found])),
+        }
+    }
+    told.iter().map(|(toward, all)| say(toward, &all.join(", "))).collect()
+}
+
+/// A direction between two rails; `way` is the first of its ways.
+struct Toward<'a> {
+    pair: &'a Pair,
+    way: &'a Way,
+    from: usize,
+}
+
+impl Toward<'_> {
+    fn near(&self) -> (&str, &str) {
+        (&self.way.rails[self.from], &self.pair.hosts[self.from])
+    }
+
+    fn far(&self) -> (&str, &str) {
+        (&self.way.rails[1 - self.from], &self.pair.hosts[1 - self.from])
+    }
+
+    /// For people: from where to where.
+    fn text(&self) -> String {
+        let ((rail, host), (far_rail, far_host)) = (self.near(), self.far());
+        format!("from {rail} of {host} to {far_rail} of {far_host}")
+    }
+}
+
 fn path_mtu(pair: &Pair) -> Vec<Said> {
-    let passing = pair.ways.iter().filter(|way| way.passes());
-    let each = passing.flat_map(|way| [(way, 0), (way, 1)]);
-    let narrow = each.filter_map(|(way, from)| {
-        let figures = way.directions[from].figures.filter(|figures| figures.half_us.is_some() && figures.largest != Some(figures.frame))?;
-        let [one, other] = [&pair.hosts[from], &pair.hosts[1 - from]];
-        let [rail, far] = [&way.rails[from], &way.rails[1 - from]];
-        let found = match figures.largest {
-            Some(largest) => format!("frames of {largest} bytes pass, of {} at most", figures.frame),
-            None => format!("short frames pass, those of {} bytes do not", figures.frame),
-        };
-        Some(advice(
-            format!("the path from {rail} of {one} to {far} of {other} is narrower than the interfaces say: by {} {found}", way.method),
-            match figures.largest {
-                Some(largest) => format!(
-                    "give the switches and routers between them the MTU of the interfaces, or ip link set {rail} mtu {} on {one} (and so on all hosts)",
-                    largest + overhead(way)
-                ),
-                None => "give the switches and routers between them the MTU of the interfaces; sysctl net.ipv4.tcp_mtu_probing=1 lets TCP find its way".into(),
-            },
-            "long frames are lost and nobody is told: Hawser finds the length that passes at the start of each connection, TCP hangs",
-        ))
-    });
-    narrow.collect()
+    let found = |way: &Way, from: usize| {
+        let figures = way.directions[from].figures?;
+        let is_narrow = figures.half_us.is_some() && figures.largest != Some(figures.frame);
+        is_narrow.then(|| match figures.largest {
+            Some(largest) => {
+                format!("{} passes frames of {largest} bytes, of {} that it has", way.method, figures.frame)
+            }
+            None => format!("{} passes short frames, and none of {} bytes", way.method, figures.frame),
+        })
+    };
+    by_direction(pair, found, |toward, found| {
+        let (rail, host) = toward.near();
+        let narrow = toward.way.directions[toward.from].figures.and_then(|figures| figures.largest);
+        let lower = narrow.map_or_else(String::new, |largest| {
+            format!(", or ip link set {rail} mtu {} on {host}, and so on all hosts", largest + overhead(toward.way))
+        });
+        advice(
+            format!("the path {} is narrower than the interfaces say: {found}", toward.text()),
+            format!(
+                "give the switches and routers between them the MTU of the interfaces{lower}; sysctl net.ipv4.tcp_mtu_probing=1 for TCP"
+            ),
+            "long frames are lost there and nobody is told: Hawser finds out and takes frames of 1452, 1232 or 548 bytes, TCP may hang",
+        )
+    })
+}
+
+/// What passed when it was called, and then no more: TCP that has swallowed what is too long for the path, or a cable that was pulled.
+fn stalled(pair: &Pair) -> Vec<Said> {
+    let found = |way: &Way, from: usize| {
+        let figures = way.directions[from].figures?;
+        figures.half_us.is_none().then(|| way.method.clone())
+    };
+    by_direction(pair, found, |toward, found| {
+        advice(
+            format!("{} nothing comes back any more by {found}, which passed at first", toward.text()),
+            "TCP hangs where long frames are lost (see path MTU): sysctl net.ipv4.tcp_mtu_probing=1; else look for a link that comes and goes",
+            "that way can be used",
+        )
+    })
 }
 
 /// What the MTU counts beside a frame.
@@ -224,38 +289,39 @@ fn overhead(way: &Way) -> usize {
 }
 
 fn loss(pair: &Pair) -> Vec<Said> {
-    let passing = pair.ways.iter().filter(|way| way.passes());
-    let each = passing.flat_map(|way| [(way, 0), (way, 1)]);
-    let lossy = each.filter_map(|(way, from)| {
+    let found = |way: &Way, from: usize| {
         let direction = way.directions[from];
-        let (lost, of) = direction.lost().filter(|&(lost, _)| lost >= LOST_TOO_MANY)?;
+        let (lost, of) = direction.lost()?;
         // What the host itself dropped is told as that.
-        if u64::from(lost) <= direction.answered?.dropped {
-            return None;
-        }
-        let [one, other] = [&pair.hosts[from], &pair.hosts[1 - from]];
-        let [rail, far] = [&way.rails[from], &way.rails[1 - from]];
-        Some(advice(
-            format!("from {rail} of {one} to {far} of {other} {lost} of {of} short frames are lost (by {}, at a slow pace)", way.method),
-            format!("ethtool -S {far} on {other} and {rail} on {one}: errors, drops, pauses; the cable, the switch's counters, tc qdisc show"),
-            "lost frames are sent again after a round trip or more; a rail that loses carries less and delays short messages",
-        ))
-    });
-    lossy.collect()
+        let on_the_way = u64::from(lost).saturating_sub(direction.answered?.dropped);
+        let is_alive = direction.figures?.half_us.is_some();
+        (is_alive && on_the_way >= LOST_TOO_MANY).then(|| format!("{on_the_way} of {of} by {}", way.method))
+    };
+    by_direction(pair, found, |toward, found| {
+        let ((rail, host), (far_rail, far_host)) = (toward.near(), toward.far());
+        advice(
+            format!("{} short frames are lost, at a slow pace: {found}", toward.text()),
+            format!(
+                "ethtool -S {far_rail} on {far_host} and {rail} on {host}: errors, drops, pauses; the cable, the switch's counters, tc -s qdisc"
+            ),
+            "lost frames are sent again after a round trip or more: a rail that loses carries less and delays short messages",
+        )
+    })
 }
 
 fn drops(pair: &Pair) -> Vec<Said> {
-    let each = pair.ways.iter().flat_map(|way| [(way, 0), (way, 1)]);
-    let dropped = each.filter_map(|(way, from)| {
+    let found = |way: &Way, from: usize| {
         let answered = way.directions[from].answered.filter(|answered| answered.dropped > 0)?;
-        let (host, rail) = (&pair.hosts[1 - from], &way.rails[1 - from]);
-        Some(advice(
-            format!("the kernel of {host} dropped {} frames that had come to {rail} (by {})", answered.dropped, way.method),
-            "sysctl net.core.rmem_max=4194304, and a core that is free for the rank",
-            "there was no room in the port's buffer while the process was not run; links with credits (a job) overrun it less",
-        ))
-    });
-    dropped.collect()
+        Some(format!("{} by {}", answered.dropped, way.method))
+    };
+    by_direction(pair, found, |toward, found| {
+        let (rail, host) = toward.far();
+        advice(
+            format!("the kernel of {host} dropped frames that had come over {rail}, for want of room: {found}"),
+            "a core that is free for each rank; for udp sysctl net.core.rmem_max=4194304",
+            "the port's buffer was full while its process was not run; a job gives credits by that room, so it overruns it less",
+        )
+    })
 }
 
 fn clocks(pair: &Pair) -> Vec<Said> {

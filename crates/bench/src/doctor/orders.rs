@@ -46,6 +46,8 @@ pub struct WayTo {
     pub address: Place,
     /// The longest frame that both ends take, by what their interfaces say.
     pub frame: usize,
+    /// Frames of full length that the other end has room for.
+    pub room: usize,
 }
 
 /// A port of a rank.
@@ -57,6 +59,8 @@ pub struct End {
     pub method: String,
     pub address: Place,
     pub frame_max: usize,
+    /// Frames of that length that are kept before some are dropped.
+    pub room: usize,
 }
 
 /// An address as in a rank's card.

@@ -23,6 +23,9 @@ pub struct Pair {
     pub cut_off: Option<String>,
 }
 
+/// Kinds of ports, the shortest way first.
+const METHODS: [&str; 6] = ["xdp", "packet", "xdp-udp", "packet-udp", "udp", "stream"];
+
 /// A way between a port of each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Way {
@@ -46,14 +49,27 @@ pub struct Direction {
     pub answered: Option<Answered>,
 }
 
+impl Pair {
+    /// Whether a way is one that is worth measuring: it passes, and where both of its rails have neighbours it is between such. (Between
+    /// others the kernel carries IP over a rail of its own choice.)
+    pub fn is_of_use(&self, way: &Way) -> bool {
+        let has_neighbour = |side: usize| {
+            let of_rail = |other: &&Way| other.neighbours && other.rails[side] == way.rails[side];
+            self.ways.iter().filter(of_rail).any(Way::passes)
+        };
+        way.passes() && (way.neighbours || !(has_neighbour(0) && has_neighbour(1)))
+    }
+
+    /// Whether a way is to be shown: it is of use, or should be.
+    pub fn matters(&self, way: &Way) -> bool {
+        let is_deaf = way.directions.iter().all(|direction| direction.heard.frames == 0);
+        way.neighbours || self.is_of_use(way) || !(is_deaf || way.passes())
+    }
+}
+
 impl Way {
     pub fn passes(&self) -> bool {
         self.directions.iter().all(|direction| direction.heard.frames > 0)
-    }
-
-    /// In one direction at least, or it should.
-    pub fn matters(&self) -> bool {
-        self.neighbours || self.directions.iter().any(|direction| direction.heard.frames > 0)
     }
 
     pub fn is_raw_ethernet(&self) -> bool {
@@ -86,7 +102,9 @@ pub fn measure(hosts: [&mut Host; 2], ends: [&[End]; 2], token: &mut u32, stop: 
         way.directions[0].heard = Heard { frames: there.frames, refused: back.refused };
         way.directions[1].heard = Heard { frames: back.frames, refused: there.refused };
     }
-    for (way, [there, back]) in pair.ways.iter_mut().zip(&ways).filter(|(way, _)| way.passes()) {
+    let measured: Vec<bool> = pair.ways.iter().map(|way| pair.is_of_use(way)).collect();
+    let each = pair.ways.iter_mut().zip(&ways).zip(measured);
+    for ((way, [there, back]), _) in each.filter(|&(_, is_of_use)| is_of_use) {
         *token += 1;
         direction(&mut way.directions[0], [&mut *one, &mut *other], [there, back], *token, stop)?;
         *token += 1;
@@ -129,15 +147,17 @@ fn out_of_step(host: &Host) -> Lost {
     Lost::Cause(format!("host {} answers what was not asked; install the same version there", host.name))
 }
 
-/// Each way, as it is told to either host.
+/// Each way, as it is told to either host: rail by rail, the kinds of ports in the order in which they are best for short messages.
 fn ways(ends: [&[End]; 2]) -> Vec<[WayTo; 2]> {
     let [own, others] = ends.map(card);
-    let met = meet(&own, &others).into_iter().zip(0_u16..);
-    let to = |way, port: usize, far: &End, frame| WayTo { way, port, address: far.address.clone(), frame };
-    met.map(|((ours, theirs, frame), way)| {
+    let mut met = meet(&own, &others);
+    let place = |end: &End| METHODS.iter().position(|name| *name == end.method);
+    met.sort_by_key(|&(ours, theirs, _)| (ends[0][ours].rail, ends[1][theirs].rail, place(&ends[0][ours])));
+    let to = |way, port, far: &End, frame| WayTo { way, port, address: far.address.clone(), frame, room: far.room };
+    let both = |((ours, theirs, frame), way): ((usize, usize, usize), u16)| {
         [to(way, ours, &ends[1][theirs], frame), to(way, theirs, &ends[0][ours], frame)]
-    })
-    .collect()
+    };
+    met.into_iter().zip(0_u16..).map(both).collect()
 }
 
 /// As a rank would publish it.

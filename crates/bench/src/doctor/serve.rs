@@ -94,6 +94,7 @@ fn open(job: u32, pass: [u8; 16], ports: &mut Vec<Opened>) -> Reply {
         method: opened.port.name().into(),
         address: Place::of(&opened.port.address()),
         frame_max: opened.port.frame_max(),
+        room: opened.port.room() / opened.port.frame_max().max(1),
     };
     Reply::Ports(ports.iter().map(end).collect())
 }

@@ -31,7 +31,7 @@ fn mark(verdict: Verdict) -> &'static str {
 pub fn between(between: &Between) -> String {
     let pair = &between.pair;
     let mut text = format!("{} - {}\n", pair.hosts[0], pair.hosts[1]);
-    let shown: Vec<&Way> = pair.ways.iter().filter(|way| way.matters()).collect();
+    let shown: Vec<&Way> = pair.ways.iter().filter(|way| pair.matters(way)).collect();
     if !shown.is_empty() {
         let _ = writeln!(
             text,
