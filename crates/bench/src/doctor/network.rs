@@ -248,9 +248,9 @@ fn path_mtu(pair: &Pair) -> Vec<Said> {
     };
     by_direction(pair, found, |toward, found| {
         let (rail, host) = toward.near();
-        let narrow = toward.way.directions[toward.from].figures.and_then(|figures| figures.largest);
-        let lower = narrow.map_or_else(String::new, |largest| {
-            format!(", or ip link set {rail} mtu {} on {host}, and so on all hosts", largest + overhead(toward.way))
+        let lower = narrowest(pair, &toward.way.rails);
+        let lower = lower.map_or_else(String::new, |mtu| {
+            format!(", or ip link set {rail} mtu {mtu} on {host}, and so on all hosts")
         });
         advice(
             format!("the path {} is narrower than the interfaces say: {found}", toward.text()),
@@ -275,6 +275,16 @@ fn stalled(pair: &Pair) -> Vec<Said> {
             "that way can be used",
         )
     })
+}
+
+/// The MTU by which all frames pass that were tried between two rails.
+fn narrowest(pair: &Pair, rails: &[String; 2]) -> Option<usize> {
+    let of_rails = pair.ways.iter().filter(|way| way.rails == *rails && way.method != "stream");
+    let passed = of_rails.flat_map(|way| {
+        let figures = way.directions.iter().filter_map(|direction| direction.figures);
+        figures.filter_map(|figures| figures.largest).map(|largest| largest + overhead(way))
+    });
+    passed.min()
 }
 
 /// What the MTU counts beside a frame.
@@ -351,4 +361,186 @@ fn ahead(pair: &Pair) -> Option<[f64; 2]> {
 
 fn between(way: &Way) -> String {
     format!("between {} and {}", way.rails[0], way.rails[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::{Finding, Verdict, examine};
+    use super::super::orders::{Answered, Figures, Heard};
+    use super::super::pair::Direction;
+    use super::*;
+
+    fn direction(frame: usize) -> Direction {
+        let figures = Figures {
+            half_us: Some(2.0),
+            ahead_s: Some([0.0, 1e-6]),
+            paced: 1000,
+            frame,
+            largest: Some(frame),
+            gbyte_s: Some(1.0),
+            bulk_lost: 0,
+        };
+        let answered = Answered { paced: 1000, dropped: 0 };
+        Direction { heard: Heard { frames: 9, refused: None }, figures: Some(figures), answered: Some(answered) }
+    }
+
+    fn way(method: &str, rail: &str, frame: usize) -> Way {
+        Way {
+            method: method.into(),
+            rails: [rail.into(), rail.into()],
+            neighbours: true,
+            v6: false,
+            frames: [frame; 2],
+            directions: [direction(frame); 2],
+        }
+    }
+
+    /// Two hosts with two rails each, on which everything is well.
+    fn pair() -> Pair {
+        let of = |rail: &str| {
+            [("packet", 1494), ("udp", 1472), ("stream", 16640)].map(|(method, frame)| way(method, rail, frame))
+        };
+        Pair {
+            hosts: ["a".into(), "b".into()],
+            rails: [vec!["eth0".into(), "eth1".into()], vec!["eth0".into(), "eth1".into()]],
+            ways: of("eth0").into_iter().chain(of("eth1")).collect(),
+            cut_off: None,
+        }
+    }
+
+    /// What is not well.
+    fn told(pair: &Pair) -> Vec<Finding> {
+        examine(EXAMINATIONS, pair).into_iter().filter(|finding| finding.verdict != Verdict::Well).collect()
+    }
+
+    fn only(pair: &Pair, name: &str, verdict: Verdict) -> Finding {
+        let told = told(pair);
+        assert_eq!(
+            told.iter().map(|finding| (finding.name, finding.verdict)).collect::<Vec<_>>(),
+            [(name, verdict)],
+            "{told:?}"
+        );
+        told.into_iter().next().unwrap()
+    }
+
+    fn silence(pair: &mut Pair, is_meant: impl Fn(&Way) -> bool, sides: &[usize]) {
+        for way in pair.ways.iter_mut().filter(|way| is_meant(way)) {
+            sides.iter().for_each(|&side| way.directions[side].heard.frames = 0);
+            way.directions.iter_mut().for_each(|direction| (direction.figures, direction.answered) = (None, None));
+        }
+    }
+
+    #[test]
+    fn where_everything_is_well_nothing_is_to_be_changed() {
+        assert_eq!(told(&pair()), []);
+    }
+
+    #[test]
+    fn loss_is_told_once_for_a_rail_with_its_direction() {
+        let mut pair = pair();
+        for at in [3, 4] {
+            pair.ways[at].directions[1].answered = Some(Answered { paced: 950, dropped: 0 });
+        }
+        pair.ways[0].directions[0].answered = Some(Answered { paced: 998, dropped: 0 });
+        let found = only(&pair, "loss", Verdict::Advice).found;
+        assert!(found.starts_with("from eth1 of b to eth1 of a short frames are lost"), "{found}");
+        assert!(found.ends_with(": 50 of 1000 by packet, 50 of 1000 by udp"), "{found}");
+    }
+
+    #[test]
+    fn what_the_host_itself_dropped_is_not_the_networks_loss() {
+        let mut pair = pair();
+        pair.ways[1].directions[0].answered = Some(Answered { paced: 950, dropped: 50 });
+        let found = only(&pair, "drops", Verdict::Advice).found;
+        assert_eq!(found, "the kernel of b dropped frames that had come over eth0, for want of room: 50 by udp");
+    }
+
+    #[test]
+    fn a_narrow_path_is_named_with_the_mtu_that_passes() {
+        let mut pair = pair();
+        for (at, largest) in [(0, 1394), (1, 1372)] {
+            pair.ways[at].directions[0].figures.as_mut().unwrap().largest = Some(largest);
+        }
+        let finding = only(&pair, "path MTU", Verdict::Advice);
+        assert!(finding.found.starts_with("the path from eth0 of a to eth0 of b is narrower"), "{}", finding.found);
+        assert!(finding.found.contains("udp passes frames of 1372 bytes, of 1472"), "{}", finding.found);
+        assert!(finding.change.unwrap().how.contains("ip link set eth0 mtu 1400 on a"));
+    }
+
+    #[test]
+    fn a_filter_is_named_with_what_opens_it_and_what_is_used_meanwhile() {
+        for (method, what, how) in [
+            ("packet", "raw Ethernet (EtherType 0x88B5) does not pass", "EtherType 0x88B5"),
+            ("udp", "UDP does not pass", "udp dport 40000-40999 accept"),
+            ("stream", "TCP does not pass", "tcp dport 40000-40999 accept"),
+        ] {
+            let mut pair = pair();
+            silence(&mut pair, |way| way.method == method && way.rails[0] == "eth0", &[0, 1]);
+            let finding = only(&pair, "filtered", Verdict::Advice);
+            let change = finding.change.unwrap();
+            assert!(finding.found.starts_with(what) && change.how.contains(how), "{} {}", finding.found, change.how);
+        }
+    }
+
+    #[test]
+    fn beyond_a_router_raw_ethernet_is_not_missed() {
+        let mut pair = pair();
+        pair.ways.iter_mut().for_each(|way| way.neighbours = false);
+        silence(&mut pair, |way| way.method == "packet", &[0, 1]);
+        assert_eq!(told(&pair), []);
+    }
+
+    #[test]
+    fn what_passes_one_way_only_names_the_deaf_direction() {
+        let mut pair = pair();
+        silence(&mut pair, |way| way.method == "udp" && way.rails[0] == "eth0", &[1]);
+        let finding = only(&pair, "one way only", Verdict::Advice);
+        assert_eq!(finding.found, "udp passes one way only: from eth0 of b to eth0 of a nothing comes");
+        assert!(finding.change.unwrap().how.starts_with("let udp into a:"));
+    }
+
+    #[test]
+    fn a_rail_that_reaches_nothing_is_told_if_it_should() {
+        let mut pair = pair();
+        silence(&mut pair, |way| way.rails[0] == "eth1", &[0, 1]);
+        let found = only(&pair, "rails", Verdict::Advice).found;
+        assert!(
+            found.starts_with("eth1 of a and eth1 of b have addresses of one network, and nothing passes"),
+            "{found}"
+        );
+        pair.ways.iter_mut().filter(|way| way.rails[0] == "eth1").for_each(|way| way.neighbours = false);
+        assert_eq!(told(&pair), []);
+    }
+
+    #[test]
+    fn two_hosts_that_nothing_joins_are_broken() {
+        let mut pair = pair();
+        silence(&mut pair, |_| true, &[0, 1]);
+        let found = only(&pair, "reached", Verdict::Broken).found;
+        assert!(found.contains("stream between eth1 and eth1"), "{found}");
+        let cut_off = Pair { cut_off: Some("host b is lost".into()), ..Pair::default() };
+        assert!(only(&cut_off, "reached", Verdict::Broken).found.contains("host b is lost"));
+        assert!(only(&Pair::default(), "reached", Verdict::Broken).found.contains("no two ports"));
+    }
+
+    #[test]
+    fn clocks_that_are_far_apart_are_told() {
+        let mut pair = pair();
+        pair.ways[0].directions[0].figures.as_mut().unwrap().ahead_s = Some([-2.0, 1e-7]);
+        let found = only(&pair, "clocks", Verdict::Advice).found;
+        assert!(found.starts_with("the clock of b is 2000.000 ms behind that of a"), "{found}");
+    }
+
+    #[test]
+    fn unlike_mtus_and_a_stalled_way_are_told() {
+        let mut pair = pair();
+        pair.ways[0].frames = [8994, 1494];
+        let finding = only(&pair, "MTU", Verdict::Advice);
+        assert!(finding.change.unwrap().how.starts_with("ip link set eth0 mtu MTU on b"));
+        pair.ways[0].frames = [1494; 2];
+        let figures = pair.ways[2].directions[1].figures.as_mut().unwrap();
+        (figures.half_us, figures.largest) = (None, None);
+        let found = only(&pair, "stalled", Verdict::Advice).found;
+        assert!(found.starts_with("from eth0 of b to eth0 of a nothing comes back any more by stream"), "{found}");
+    }
 }
