@@ -9,7 +9,7 @@ const SLOW_GBYTE_S: f64 = 0.15;
 
 /// Lines for people; none where nothing passes.
 pub fn of(pair: &Pair) -> Vec<String> {
-    let passing: Vec<&Way> = pair.ways.iter().filter(|way| pair.is_of_use(way)).collect();
+    let passing: Vec<&Way> = pair.ways.iter().filter(|way| way.carries()).collect();
     let Some(quickest) = short(&passing) else { return Vec::new() };
     let mut lines = vec![format!(
         "short messages by {}{}",

@@ -114,6 +114,9 @@ fn visit(hosts: &[String], launch: &Launch, record: &mut Record, stop: &AtomicBo
     for (name, started) in hosts.iter().zip(started) {
         let looked = started.and_then(|mut host| look_at(&mut host, stop).map(|found| (host, found)));
         match looked {
+            Ok((_, found)) if launch.launcher.as_deref() != Some("fork") && is_known(record, &found) => {
+                say(&format!("host {name} is one of these by another name\n"));
+            }
             Ok((host, found)) => {
                 add(record, found);
                 present.push(host);
@@ -121,6 +124,9 @@ fn visit(hosts: &[String], launch: &Launch, record: &mut Record, stop: &AtomicBo
             Err(Lost::Interrupted) => return Ok(()),
             Err(Lost::Cause(cause)) => lost(record, name, cause),
         }
+    }
+    if present.len() < 2 {
+        return Ok(());
     }
     let mut with_ports = Vec::new();
     for mut host in present {
@@ -133,6 +139,13 @@ fn visit(hosts: &[String], launch: &Launch, record: &mut Record, stop: &AtomicBo
     }
     pairs(&mut with_ports, record, stop);
     Ok(())
+}
+
+/// Whether a host that was looked at has another name beside this one.
+fn is_known(record: &Record, found: &record::Host) -> bool {
+    let identity = |host: &record::Host| host.facts.as_ref().and_then(|facts| facts.identity.clone());
+    let own = identity(found);
+    own.is_some() && record.hosts.iter().any(|host| identity(host) == own)
 }
 
 fn look_at(host: &mut Host, stop: &AtomicBool) -> Result<record::Host, Lost> {
@@ -191,5 +204,8 @@ fn say(text: &str) {
 
 fn lost(record: &mut Record, name: &str, cause: String) {
     eprintln!("hawser-bench: doctor: {cause}");
-    record.hosts.push(record::Host::lost(name, cause));
+    match record.hosts.iter_mut().find(|host| host.name == name) {
+        Some(host) => host.lost = Some(cause),
+        None => record.hosts.push(record::Host::lost(name, cause)),
+    }
 }

@@ -9,6 +9,8 @@ use std::net::IpAddr;
 pub struct Facts {
     /// The host's own name.
     pub name: String,
+    /// What tells it from other hosts: of its boot and its network.
+    pub identity: Option<String>,
     pub kernel: String,
     /// Hawser's.
     pub version: String,

@@ -28,6 +28,7 @@ pub fn here() -> Facts {
     };
     Facts {
         name: host::name(),
+        identity: identity(),
         kernel: word("/proc/sys/kernel/osrelease").unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").into(),
         settings: settings(),
@@ -41,6 +42,12 @@ pub fn here() -> Facts {
         rails,
         rails_error,
     }
+}
+
+/// Two names of one host have the same. (Two networks of one machine have not: they are hosts to each other.)
+fn identity() -> Option<String> {
+    let network = fs::read_link("/proc/self/ns/net").ok()?;
+    Some(format!("{} {}", word("/proc/sys/kernel/random/boot_id")?, network.display()))
 }
 
 /// Of those that bear on the ways to other hosts.

@@ -6,6 +6,7 @@
 //! which `text` prints. It changes nothing on any host.
 
 mod answer;
+mod beside;
 mod call;
 mod choice;
 pub mod command;

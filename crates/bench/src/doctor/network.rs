@@ -32,9 +32,9 @@ fn reached(pair: &Pair) -> Vec<Said> {
             "its ways are known",
         )];
     }
-    let passing = pair.ways.iter().filter(|way| way.passes()).count();
-    if passing > 0 {
-        return vec![well(format!("{passing} ways pass in both directions"))];
+    let ways = pair.ways.iter().filter(|way| way.carries()).count();
+    if ways > 0 {
+        return vec![well(format!("{ways} ways carry in both directions"))];
     }
     if pair.ways.is_empty() {
         return vec![broken(
@@ -269,9 +269,14 @@ fn stalled(pair: &Pair) -> Vec<Said> {
         figures.half_us.is_none().then(|| way.method.clone())
     };
     by_direction(pair, found, |toward, found| {
+        let how = if found.contains("stream") {
+            "TCP hangs where long frames are lost (see path MTU): sysctl net.ipv4.tcp_mtu_probing=1"
+        } else {
+            "see who drops such frames after the first ones (raw ones do not reach the own host), or a link that comes and goes"
+        };
         advice(
             format!("{} nothing comes back any more by {found}, which passed at first", toward.text()),
-            "TCP hangs where long frames are lost (see path MTU): sysctl net.ipv4.tcp_mtu_probing=1; else look for a link that comes and goes",
+            how,
             "that way can be used",
         )
     })

@@ -72,6 +72,12 @@ impl Way {
         self.directions.iter().all(|direction| direction.heard.frames > 0)
     }
 
+    /// It was measured, and something came back both ways.
+    pub fn carries(&self) -> bool {
+        let half_us = |direction: &Direction| direction.figures.and_then(|figures| figures.half_us);
+        self.passes() && self.directions.iter().all(|direction| half_us(direction).is_some())
+    }
+
     pub fn is_raw_ethernet(&self) -> bool {
         matches!(self.method.as_str(), "packet" | "xdp")
     }

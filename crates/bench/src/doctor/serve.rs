@@ -3,10 +3,11 @@
 //! It is started by mpiexec as a rank would be, so what it finds is what a rank would find. It ends when its input does, whatever
 //! it is doing. Before it: `hosts`, at the other end; after it: `look`, `call`, `answer`, `measure`.
 
+use super::beside::Beside;
 use super::facts::Network;
 use super::orders::{End, Order, Place, Reply, WayTo};
 use super::{answer, call, look, measure};
-use hawser_dev_ether::port::{Address, FramePort};
+use hawser_dev_ether::port::Address;
 use hawser_dev_ether::{Opened, Who};
 use std::io::{self, BufRead, Write};
 use std::process;
@@ -30,16 +31,16 @@ pub fn run() -> io::Result<()> {
             Order::Open { job, pass } => open(job, pass, &mut ports),
             Order::Call { token, ways } => call::run(&mut ports, token, &ways).map_or_else(Reply::Failed, Reply::Heard),
             Order::Answer { token, way } => match port_of(&mut ports, &way) {
-                Some((port, to)) => {
+                Some((mut port, to)) => {
                     say(&Reply::Ready)?;
                     let begin = std::time::Instant::now();
                     let is_over = || begin.elapsed() > ANSWERS_AT_MOST || orders.try_recv().is_ok();
-                    Reply::Answered(answer::run(port, &to, token, &way, is_over))
+                    Reply::Answered(answer::run(&mut port, &to, token, &way, is_over))
                 }
                 None => no_port(),
             },
             Order::Measure { token, way } => match port_of(&mut ports, &way) {
-                Some((port, to)) => Reply::Figures(measure::run(port, &to, token, &way)),
+                Some((mut port, to)) => Reply::Figures(measure::run(&mut port, &to, token, &way)),
                 None => no_port(),
             },
             Order::Rest => Reply::Ready,
@@ -99,7 +100,7 @@ fn open(job: u32, pass: [u8; 16], ports: &mut Vec<Opened>) -> Reply {
     Reply::Ports(ports.iter().map(end).collect())
 }
 
-fn port_of<'a>(ports: &'a mut [Opened], way: &WayTo) -> Option<(&'a mut dyn FramePort, Address)> {
+fn port_of<'a>(ports: &'a mut [Opened], way: &WayTo) -> Option<(Beside<'a>, Address)> {
     let to = way.address.address()?;
-    Some((ports.get_mut(way.port)?.port.as_mut(), to))
+    Some((Beside::of(ports, way.port)?, to))
 }
