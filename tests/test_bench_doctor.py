@@ -3,11 +3,12 @@ nothing is left. What the examinations say of facts is tested where they are (Ru
 
 import json
 import os
+import re
 import signal
 import subprocess
 
 import pytest
-from harness import GRACE_OF_LABS_S, MARK, eventually, prefix
+from harness import GRACE_OF_LABS_S, LONG, MARK, eventually, prefix
 from lab.enter import Failure, tc
 from test_hosts import part, programs
 
@@ -77,6 +78,24 @@ def test_what_variables_ask_for_is_what_is_tested(make, tmp_path):
     done, record = visit(make(hosts=2, nics=2), tmp_path, env=wishes)
     assert done.returncode == 0 and set(ways(record)) == {("udp", "eth1", "eth1")}, done.stderr
     assert "HAWSER_PORT_RANGE=40000-40009" in done.stdout
+
+
+def test_ports_that_share_the_queues_of_a_nic_are_both_measured(make, features, tmp_path):
+    if features["bpf"][0]:
+        pytest.skip(f"not tested, there is no bpf: {features['bpf'][0]}")
+    done, record = visit(make(hosts=2), tmp_path, env={"HAWSER_PORT": "xdp"})
+    if "takes the place of" in json.dumps(record) or ("packet", "eth0", "eth0") in ways(record):
+        pytest.skip("not tested, no xdp can be had here")
+    assert done.returncode == 0 and set(ways(record)) == {("xdp", "eth0", "eth0"), ("xdp-udp", "eth0", "eth0")}, done.stdout
+    assert not found(record, "stalled"), done.stdout
+
+
+def test_a_file_of_hosts_and_two_names_of_one_host(make, tmp_path):
+    lab, file = make(hosts=2), tmp_path / "hosts"
+    file.write_text("node0:4 # four ranks\nnode1 slots=2\nnode1\n10.77.0.2\n")
+    done = lab.hosts[0].run([*DOCTOR, "-f", str(file)], env={"HAWSER_PORT": "udp"}, timeout=LONG_S)
+    assert done.returncode == 0, done.stderr
+    assert "host 10.77.0.2 is one of these by another name\n" in done.stdout and done.stdout.count("would choose: short") == 1, done.stdout
 
 
 def test_a_rail_that_loses_is_named_with_the_direction_in_which_it_does(make, tmp_path):
@@ -209,6 +228,18 @@ def test_a_process_that_dies_is_one_line_with_its_host(make):
         os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGKILL)
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
         assert job.returncode == 1 and err.count("\n") == 1 and "node1" in err and "killed by signal 9" in err, err
+        eventually(lambda: programs(lab) == {})
+
+
+@pytest.mark.skipif(not LONG, reason="not tested, it takes 30 s (HAWSER_LONG)")
+def test_a_process_that_hangs_is_one_line_after_its_time(make):
+    lab = make(hosts=2, nics=2)
+    with begun(lab) as job:
+        assert job.stdout.readline().startswith("host node0")
+        os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGSTOP)
+        out, err = job.communicate(timeout=100)
+        told = re.fullmatch(r"hawser-bench: doctor: host node1 has not answered for [34]0 s; its part is ended\n", err)
+        assert job.returncode == 1 and told, err
         eventually(lambda: programs(lab) == {})
 
 
