@@ -8,6 +8,7 @@
 
 mod buffers;
 mod command;
+mod doctor;
 mod duet;
 mod explain;
 mod far;
@@ -61,6 +62,11 @@ enum What {
         #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
         repetitions: u32,
     },
+    /// Before a job: tests hosts and the ways between each two of them, says what Hawser would choose and what to change for more
+    Doctor(doctor::command::Options),
+    /// The process of `doctor` on a host
+    #[command(hide = true)]
+    DoctorWorker,
     /// The other process of `net`
     #[command(hide = true)]
     NetFar,
@@ -81,6 +87,8 @@ fn main() -> ExitCode {
         What::Tune(options) => ("tune", tune::command::run(&options)),
         What::Report(arguments) => ("report", done(report::command(arguments))),
         What::Net { mtu, rows, repetitions } => ("net", done(net::near(usize::from(mtu), &rows, repetitions as usize))),
+        What::Doctor(options) => ("doctor", doctor::command::run(&options)),
+        What::DoctorWorker => ("doctor", done(doctor::serve())),
         What::NetFar => ("net", done(net::far())),
         What::Worker { layer, far } => ("worker", done(work(&layer, far))),
     };

@@ -4,7 +4,7 @@
 //! The near process, in one network namespace, measures; the far one (`far`), in the other, answers. They agree by lines over a
 //! pipe; the namespaces vanish with them, however they end.
 
-mod bulk;
+pub mod bulk;
 mod far;
 mod near;
 mod pingpong;

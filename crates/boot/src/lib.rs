@@ -2,11 +2,12 @@
 //!
 //! Answers come from our own launcher (`launched`), or there is none and the process is alone. Proof of a foreign
 //! launcher that we cannot speak to is an error (`foreign`): never N silent processes of one. The layout of the
-//! segment that comes with the answer is `job`'s. Before it: `os`; after it: `node` (ranks) and `launch` (the agent,
+//! segment that comes with the answer is `job`'s. How users name hosts (`hosts`) is here for all who start processes on them. Before it: `os`; after it: `node` (ranks) and `launch` (the agent,
 //! which answers).
 #![forbid(unsafe_code)]
 
 pub mod foreign;
+pub mod hosts;
 pub mod mapped;
 pub mod protocol;
 pub mod world;

@@ -208,6 +208,12 @@ fn routes(own: &Card, card: &Card) -> Vec<(Route, Far)> {
     routes
 }
 
+/// Which ports of two ranks are tried with each other, by their places in the cards, and the longest frame that both take.
+pub fn meet(own: &Card, card: &Card) -> Vec<(usize, usize, usize)> {
+    let met = routes(own, card).into_iter();
+    met.map(|(route, far)| (usize::from(route.ours), usize::from(route.theirs), far.frame)).collect()
+}
+
 fn is_v6(end: &End) -> bool {
     end.address.ip().is_some_and(|ip| ip.is_ipv6())
 }

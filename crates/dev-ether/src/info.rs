@@ -1,7 +1,7 @@
 //! The rails and ports of this host in words, for `mpiexec --info`: what there is, what a rank would take, and why not the rest.
 //!
 //! Every port is really opened, as one of a job that is none. Whether a peer answers it, only a job finds out (`reached`).
-//! Before it: `node`; after it: `survey`.
+//! Before it: `node`, and `bench`, which looks at the same; after it: `survey`.
 
 use crate::open::{Who, ranked};
 use crate::port::Queues;
@@ -25,13 +25,18 @@ const OFFLOADS: [&str; 10] = [
     "rx-lro",
 ];
 
-/// Lines, each with its end.
-pub fn describe(wishes: &Wishes) -> String {
+/// The interfaces, and on each rail all ports that could be had, asked for or not; of xdp only if it is asked for.
+pub fn found(wishes: &Wishes) -> hawser_base::Result<Vec<Found>> {
     let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
     // A program on the NIC would be felt by all that goes by it.
     let asked = |method: &Method| method.stand_in().is_none() || wishes.methods.contains(method);
     let methods: Vec<_> = Method::ALL.into_iter().filter(asked).collect();
-    match survey(wishes, &methods, &who) {
+    survey(wishes, &methods, &who)
+}
+
+/// Lines, each with its end.
+pub fn describe(wishes: &Wishes) -> String {
+    match found(wishes) {
         Ok(found) => {
             let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
             let strays = strays.map(|text| format!("  {text}\n"));

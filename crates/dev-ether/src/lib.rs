@@ -24,8 +24,9 @@ mod unanswered;
 mod wishes;
 
 pub use device::{EtherDevice, Setup};
-pub use ends::Cards;
-pub use info::describe;
+pub use ends::{Cards, meet};
+pub use info::{describe, found};
 pub use open::{Opened, Who, ports};
+pub use survey::{Attempt, Found};
 pub use unanswered::Tell;
-pub use wishes::{PARAMS, Wishes, check};
+pub use wishes::{Method, PARAMS, Wishes, check};

@@ -1,77 +1,11 @@
-//! The hosts of a job: how users name them, which rank goes where, and how each is reached.
+//! The hosts of a job: which rank goes where, and how each is reached.
 //!
-//! Names are given to the remote shell as they are written: nothing here, and no rank, resolves a name. Before it:
+//! How users name them is `boot`'s, for `hawser-bench` takes the same words. Names are given to the remote shell as they are written: nothing here, and no rank, resolves a name. Before it:
 //! `args`; after it: `conduct::plan`, which makes a job for each host, and `conduct::host`, which starts its agent.
 
+pub use hawser_boot::hosts::{Entry, list, read};
 use hawser_os::host;
-use std::path::{Path, PathBuf};
-
-/// A host as the user has written it, with the ranks that it takes before the next one's turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub name: String,
-    pub slots: u32,
-    /// It never takes more than these (Open MPI's max_slots).
-    pub max: u32,
-}
-
-impl Entry {
-    /// `name`, `name:2`, an IPv6 address, `[address]:2`.
-    fn parse(text: &str) -> Result<Entry, String> {
-        let (name, slots) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((address, "")) => (address, None),
-            Some((address, rest)) => (address, Some(rest.strip_prefix(':').unwrap_or(rest))),
-            // More than one colon: an address of IPv6.
-            None => text
-                .split_once(':')
-                .filter(|(_, rest)| !rest.contains(':'))
-                .map_or((text, None), |(name, slots)| (name, Some(slots))),
-        };
-        let slots = slots.map_or(Ok(1), |slots| number(slots, text))?;
-        // A name with a dash in front would be an option of the remote shell.
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:@%".contains(c) || !c.is_ascii();
-        if name.is_empty() || name.starts_with('-') || !name.chars().all(is_name) {
-            return Err(format!("{text:?} is no host; write HOST or HOST:RANKS"));
-        }
-        Ok(Entry { name: name.into(), slots, max: u32::MAX })
-    }
-}
-
-fn number(digits: &str, whole: &str) -> Result<u32, String> {
-    digits.parse().ok().filter(|&number| number > 0).ok_or_else(|| format!("{whole}: {digits:?} is no number of ranks"))
-}
-
-/// `a,b:2,c`
-pub fn list(text: &str) -> Result<Vec<Entry>, String> {
-    text.split(',').map(|entry| Entry::parse(entry.trim())).collect()
-}
-
-/// A file of hosts, one a line: MPICH's `host:2` and Open MPI's `host slots=2 max_slots=4`, comments behind #.
-pub fn read(file: &Path) -> Result<Vec<Entry>, String> {
-    let at = |number: usize, why: String| format!("line {} of the file of hosts {}: {why}", number + 1, file.display());
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| format!("the file of hosts {} cannot be read: {error}", file.display()))?;
-    let lines = text.lines().enumerate().filter_map(|(number, text)| Some((number, line(text)?)));
-    let hosts = lines.map(|(number, entry)| entry.map_err(|why| at(number, why))).collect::<Result<Vec<_>, _>>()?;
-    match hosts.is_empty() {
-        true => Err(format!("the file of hosts {} names none", file.display())),
-        false => Ok(hosts),
-    }
-}
-
-/// The entry of a line; none where it is empty.
-fn line(text: &str) -> Option<Result<Entry, String>> {
-    let mut words = text.split('#').next()?.split_whitespace();
-    let mut entry = Entry::parse(words.next()?);
-    for word in words {
-        entry = entry.and_then(|entry| match word.split_once('=') {
-            Some(("slots", slots)) => Ok(Entry { slots: number(slots, word)?, ..entry }),
-            Some(("max_slots" | "max-slots", max)) => Ok(Entry { max: number(max, word)?, ..entry }),
-            _ => Err(format!("{word:?} is not known behind a host; slots=N and max_slots=N are")),
-        });
-    }
-    Some(entry.map(|entry| Entry { slots: entry.slots.min(entry.max), ..entry }))
-}
+use std::path::PathBuf;
 
 /// The turns of hosts, rank by rank: each takes as many as it has slots (`per_host` where that is given), and when all
 /// are full it begins again. None once every host has its most.
@@ -173,6 +107,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn entry(name: &str, slots: u32) -> Entry {
         Entry { name: name.into(), slots, max: u32::MAX }
@@ -180,34 +115,6 @@ mod tests {
 
     fn placed(hosts: &str, per_host: Option<u32>, ranks: usize) -> String {
         Turns::new(&list(hosts).unwrap(), per_host).take(ranks).collect::<Vec<_>>().join("")
-    }
-
-    #[test]
-    fn hosts_are_named_with_and_without_slots() {
-        let named = [entry("a", 1), entry("b", 2), entry("me@c.d", 1)];
-        assert_eq!(list("a, b:2,me@c.d").unwrap(), named);
-        let addresses = [entry("fd77::1", 1), entry("fd77::2", 3), entry("10.0.0.1", 4)];
-        assert_eq!(list("fd77::1,[fd77::2]:3,10.0.0.1:4").unwrap(), addresses);
-        for wrong in ["", "a,", "a:", "a:0", "a:x", "a:*", "-oProxyCommand=x", "a b", "a;b", "$(a)", "[a]x"] {
-            assert!(list(wrong).is_err_and(|why| !why.contains('\n')), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn files_of_both_launchers_are_read() {
-        let file = std::env::temp_dir().join(format!("hawser-host-file-{}", host::pid()));
-        let read = |text: &str| {
-            std::fs::write(&file, text).unwrap();
-            super::read(&file)
-        };
-        let hosts =
-            read("# two kinds\na:2\n\n b slots=3 max_slots=4 # as Open MPI has it\nc slots=9 max-slots=2\n").unwrap();
-        assert_eq!(hosts, [entry("a", 2), Entry { max: 4, ..entry("b", 3) }, Entry { max: 2, ..entry("c", 2) }]);
-        assert!(read("a\nb moon=1\n").is_err_and(|why| why.starts_with("line 2 of") && why.contains("moon=1")));
-        assert!(read("a slots=many\n").is_err_and(|why| why.contains("many")));
-        assert!(read("# nobody\n").is_err_and(|why| why.contains("names none")));
-        std::fs::remove_file(&file).unwrap();
-        assert!(super::read(&file).is_err_and(|why| why.contains("cannot be read")));
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum Resource {
     AddressSpace,
     /// Bytes of a file, `ulimit -f`; holds for memfds too.
     FileSize,
+    /// Processes and threads of this user, `ulimit -u`.
+    Processes,
 }
 
 impl Resource {
@@ -29,6 +31,7 @@ impl Resource {
             Resource::Locked => libc::RLIMIT_MEMLOCK,
             Resource::AddressSpace => libc::RLIMIT_AS,
             Resource::FileSize => libc::RLIMIT_FSIZE,
+            Resource::Processes => libc::RLIMIT_NPROC,
         }
     }
 }

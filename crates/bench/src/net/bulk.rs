@@ -47,10 +47,9 @@ pub struct Flow {
     pub lost_frames: u64,
 }
 
-/// Sends for `time`; the rate of what came, until the last word about it.
-pub fn run(port: &mut dyn FramePort, far: &Address, time: Duration) -> Result<Flow, Refused> {
-    let size = port.frame_max();
-    let window = (port.room() / 2 / size).max(2) as u64;
+/// Sends frames of `size` bytes for `time` to who has room for `room` of them; the rate of what came, until the last word about it.
+pub fn run(port: &mut dyn FramePort, far: &Address, size: usize, room: usize, time: Duration) -> Result<Flow, Refused> {
+    let window = (room / 2).max(2) as u64;
     let run = (window as usize / 4).clamp(1, RUN);
     let source = vec![0xa5_u8; (SOURCE_BYTES / size).max(1).next_multiple_of(run) * size];
     let frames: Vec<IoSlice> = source.chunks(size).map(IoSlice::new).collect();

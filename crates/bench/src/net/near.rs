@@ -44,7 +44,9 @@ fn measure(row: &Row, far: &mut Far, repetitions: usize) -> io::Result<()> {
     let turns = 1.1e-6 * f64::from(ROUNDS) * repetitions as f64;
     far.tell(&"spin")?;
     let before = cpu(far)?;
-    let flow = bulk::run(port, &address, BULK_TIME).map_err(|refused| io::Error::other(format!("{refused:?}")))?;
+    let (size, room) = (port.frame_max(), port.room() / port.frame_max());
+    let flow =
+        bulk::run(port, &address, size, room, BULK_TIME).map_err(|refused| io::Error::other(format!("{refused:?}")))?;
     let flowed = since(far, before)?;
     far.tell(&"end")?;
     println!(

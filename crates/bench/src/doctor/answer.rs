@@ -1,0 +1,61 @@
+//! The far end of a measurement: echoes pings, counts what comes at a steady pace, and says of bulk how much came.
+//!
+//! It spins, as a rank would, until it is told to rest or hears nothing for long. Before it: `serve`; after it: the port.
+
+use super::frame::{Head, Kind, SHORT};
+use super::orders::{Answered, WayTo};
+use crate::net::bulk;
+use hawser_dev_ether::port::{Address, FramePort};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Turns in vain after which it looks for an order.
+const TURNS: u32 = 1000;
+/// First byte of frames of bulk (`net::bulk`).
+const BULK: u8 = 0xa5;
+
+/// Until `is_over`, which is asked now and then.
+pub fn run(
+    port: &mut dyn FramePort,
+    to: &Address,
+    token: u32,
+    way: &WayTo,
+    mut is_over: impl FnMut() -> bool,
+) -> Answered {
+    port.receive(&mut |_| ());
+    let before = port.missed().frames;
+    let (mut paced, mut idle) = (0, 0_u32);
+    let mut counter = bulk::Counter::default();
+    // A frame takes a place in the ring, or most of it, however short it is.
+    let places = port.room() / port.frame_max().max(1);
+    let mut room = port.room();
+    let mut echoes = Vec::new();
+    loop {
+        let came = port.receive(&mut |frame| match Head::of(frame) {
+            Some(head) if head.token != token || head.way != way.way => {}
+            Some(head) if head.kind == Kind::Ping => echoes.push(head.number),
+            Some(head) if head.kind == Kind::Paced => paced += 1,
+            None if frame.first() == Some(&BULK) => {
+                room = places * frame.len();
+                counter.count(frame);
+            }
+            _ => {}
+        });
+        for number in echoes.drain(..) {
+            let head = Head { token, way: way.way, kind: Kind::Echo, number, time_ns: now_ns() };
+            // No room is a loss like others.
+            let _ = port.send(to, &head.frame(SHORT));
+        }
+        idle = if came > 0 { 0 } else { idle.wrapping_add(1) };
+        if let Some(word) = counter.word(room, idle == TURNS) {
+            let _ = port.send(to, &word);
+        }
+        if idle > 0 && idle.is_multiple_of(TURNS) && is_over() {
+            return Answered { paced, dropped: port.missed().frames - before };
+        }
+    }
+}
+
+/// By the clock that people set.
+pub fn now_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
