@@ -7,6 +7,7 @@ use super::orders::{End, Order, Reply};
 use super::pair::{self, Pair};
 use super::record::{self, Between, Record};
 use super::{look, text};
+use crate::command::{INTERRUPTED, stopped_by_ctrl_c};
 use clap::Args;
 use hawser_boot::hosts as names;
 use std::io::{self, IsTerminal, Write};
@@ -40,8 +41,6 @@ pub struct Options {
 const BROKEN: u8 = 1;
 /// As clap has it.
 const USAGE: u8 = 2;
-/// As shells have it: 128 and the number of SIGINT.
-const INTERRUPTED: u8 = 130;
 
 pub fn run(options: &Options) -> Result<u8, String> {
     let hosts = match named(options) {
@@ -51,7 +50,7 @@ pub fn run(options: &Options) -> Result<u8, String> {
             return Ok(USAGE);
         }
     };
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = if hosts.is_empty() { Arc::default() } else { stopped_by_ctrl_c()? };
     let mut record = Record {
         command: std::env::args().collect::<Vec<_>>().join(" "),
         date: crate::record::date(jiff::Timestamp::now()),
@@ -62,8 +61,6 @@ pub fn run(options: &Options) -> Result<u8, String> {
         let facts = look::here();
         add(&mut record, record::Host::found(&facts.name.clone(), facts));
     } else {
-        let told = stop.clone();
-        ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(|error| error.to_string())?;
         let launch = Launch {
             launcher: options.launcher.clone(),
             launcher_exec: options.launcher_exec.clone(),
