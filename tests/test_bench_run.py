@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from harness import GRACE_OF_LABS_S, MARK, prefix
+from harness import GRACE_OF_LABS_S, prefix
 
 BENCH = prefix() / "bin/hawser-bench"
 QUICK = ["--perturbation", "0", "--rounds", "2", "--ms", "1"]
@@ -16,8 +16,7 @@ SHORT = ["--max", "256", *QUICK]
 
 
 def bench(session, *options, start=subprocess.run, **more):
-    env = dict(os.environ, TMPDIR=str(session.tmp), **{MARK: session.mark})
-    return start([str(BENCH), *map(str, options)], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    return start([str(BENCH), *map(str, options)], env=session.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 
 def record(folder):

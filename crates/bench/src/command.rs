@@ -5,14 +5,13 @@
 use crate::layer::{LAYERS, Row};
 use crate::library::{Library, Named};
 use crate::place::{self, Place};
-use crate::record::{self, FORMAT, Record};
+use crate::record::Record;
 use crate::report;
-use crate::run::{Method, Run};
+use crate::run::{self, Method};
 use crate::sizes::{PERTURBATION, sizes};
 use crate::system::{Plan, System};
 use crate::task::Pattern;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,15 +116,7 @@ fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
     }
     let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir()?;
     let place = place_of(options, scratch.path())?;
-    let mut record = Record {
-        format: FORMAT,
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        date: record::date(jiff::Timestamp::now()),
-        machine: place::machine(&place),
-        complete: true,
-        notes: Vec::new(),
-        curves: Vec::new(),
-    };
+    let mut record = Record::begun(place::machine(&place));
     let systems = systems(options, &place, scratch.path(), &mut record, stop);
     if systems.is_empty() {
         return Err(io::Error::other("there is nothing left to measure"));
@@ -138,11 +129,7 @@ fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
         play_s: f64::from(options.ms) * 1e-3,
         verify: options.verify,
     };
-    let progress = progress(method.plays(&systems));
-    let mut run = Run { method, systems, record: &mut record, progress: progress.clone(), stop };
-    run.play();
-    drop(run);
-    progress.finish_and_clear();
+    run::play("", method, systems, &mut record, stop);
     Ok(record)
 }
 
@@ -194,9 +181,4 @@ fn rows(options: &Options, place: &Place) -> Vec<&'static Row> {
 fn libraries(options: &Options) -> Vec<Named> {
     let own = || vec![Named { name: "hawser".into(), prefix: place::own_prefix(), variables: Vec::new() }];
     options.libraries.clone().unwrap_or_else(own)
-}
-
-pub fn progress(plays: u64) -> ProgressBar {
-    let style = "{prefix}{msg:>24} {wide_bar} {percent:>3} %, {eta} left";
-    ProgressBar::new(plays).with_style(ProgressStyle::with_template(style).expect("a template that was tried"))
 }

@@ -143,7 +143,7 @@ pub fn machine(place: &Place) -> crate::record::Machine {
         processor: line("/proc/cpuinfo", "model name"),
         cores: cpus::available(),
         memory_bytes: kilobytes << 10,
-        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
+        kernel: host::release(),
         between: place.describe(),
     }
 }

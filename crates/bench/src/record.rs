@@ -88,6 +88,16 @@ pub fn date(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// This one.
+pub fn now() -> String {
+    date(jiff::Timestamp::now())
+}
+
+/// What this process was told, as one would type it again.
+pub fn command() -> String {
+    std::env::args().collect::<Vec<_>>().join(" ")
+}
+
 impl Point {
     /// Payload per second, in megabytes (10^6 bytes), by the median.
     pub fn mbyte_s(&self) -> f64 {
@@ -95,7 +105,33 @@ impl Point {
     }
 }
 
+impl Curve {
+    /// The points at sizes that another curve has too, each with the other's.
+    pub fn beside<'a>(&'a self, other: &'a Curve) -> impl Iterator<Item = (Point, Point)> + 'a {
+        let partner = |point: &Point| other.points.iter().find(|other| other.bytes == point.bytes).copied();
+        self.points.iter().filter_map(move |point| Some((*point, partner(point)?)))
+    }
+}
+
 impl Record {
+    /// Of a run that begins now.
+    pub fn begun(machine: Machine) -> Record {
+        Record {
+            format: FORMAT,
+            command: command(),
+            date: now(),
+            machine,
+            complete: true,
+            notes: Vec::new(),
+            curves: Vec::new(),
+        }
+    }
+
+    /// A system's curve in a pattern.
+    pub fn curve(&self, system: &str, pattern: &str) -> Option<&Curve> {
+        self.curves.iter().find(|curve| curve.system == system && curve.pattern == pattern)
+    }
+
     /// The patterns in the order of their first curves.
     pub fn patterns(&self) -> Vec<&str> {
         let mut patterns: Vec<&str> = Vec::new();
@@ -109,5 +145,37 @@ impl Record {
 
     pub fn of_pattern<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = &'a Curve> {
         self.curves.iter().filter(move |curve| curve.pattern == pattern)
+    }
+}
+
+/// For tests.
+#[cfg(test)]
+pub mod made {
+    use super::*;
+
+    /// A library's ping-pong that takes as long as `us` says.
+    pub fn curve(system: &str, sizes: impl IntoIterator<Item = u64>, us: impl Fn(f64) -> f64) -> Curve {
+        let point = |bytes: u64| {
+            let median_us = us(bytes as f64);
+            let (cpu_us, hidden) = (None, None);
+            Point {
+                bytes,
+                min_us: median_us,
+                median_us,
+                spread: 0.02,
+                cpu_us,
+                hidden,
+                count: 100,
+                rounds: 7,
+                noisy: false,
+            }
+        };
+        let (version, pattern) = ("1".into(), "pingpong".into());
+        let points = sizes.into_iter().map(point).collect();
+        Curve { system: system.into(), floor: Floor::Library, version, pattern, ranks: 2, points }
+    }
+
+    pub fn record(curves: Vec<Curve>) -> Record {
+        Record { curves, ..Record::begun(Machine::default()) }
     }
 }

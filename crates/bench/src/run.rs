@@ -7,7 +7,7 @@ use crate::record::{Curve, Point, Record};
 use crate::sample::{median, quartiles};
 use crate::system::{System, Trouble};
 use crate::task::{Pattern, Played, Task};
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A point whose quartiles lie further apart than this part of the median is repeated, and flagged if that does not help.
@@ -47,7 +47,7 @@ impl Method {
     }
 
     /// Plays of all systems, as far as is known before.
-    pub fn plays(&self, systems: &[System]) -> u64 {
+    fn plays(&self, systems: &[System]) -> u64 {
         let of_size = |pattern, bytes| systems.iter().filter(|system| system.takes(pattern, bytes)).count() as u64;
         let of_pattern =
             |&pattern: &Pattern| self.sizes(pattern).iter().map(|&bytes| of_size(pattern, bytes)).sum::<u64>();
@@ -63,18 +63,28 @@ struct Part {
 }
 
 /// See the module.
-pub struct Run<'a> {
-    pub method: Method,
-    pub systems: Vec<System>,
-    pub record: &'a mut Record,
-    pub progress: ProgressBar,
-    /// Set by Ctrl-C.
-    pub stop: &'a AtomicBool,
+struct Run<'a> {
+    method: Method,
+    systems: Vec<System>,
+    record: &'a mut Record,
+    progress: ProgressBar,
+    stop: &'a AtomicBool,
+}
+
+/// Plays all there is to play, or until `stop` is set, into the record; `what` it is for stands in front of the progress bar.
+pub fn play(what: &str, method: Method, systems: Vec<System>, record: &mut Record, stop: &AtomicBool) {
+    let progress = progress(method.plays(&systems)).with_prefix(what.to_string());
+    Run { method, systems, record, progress: progress.clone(), stop }.play();
+    progress.finish_and_clear();
+}
+
+fn progress(plays: u64) -> ProgressBar {
+    let style = "{prefix}{msg:>24} {wide_bar} {percent:>3} %, {eta} left";
+    ProgressBar::new(plays).with_style(ProgressStyle::with_template(style).expect("a template that was tried"))
 }
 
 impl Run<'_> {
-    /// Plays all there is to play, or until it is stopped.
-    pub fn play(&mut self) {
+    fn play(&mut self) {
         for pattern in self.method.patterns.clone() {
             let mut us = vec![None; self.systems.len()];
             for bytes in self.method.sizes(pattern) {

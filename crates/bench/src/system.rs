@@ -200,7 +200,8 @@ impl Drop for System {
 }
 
 /// The lines of `from`, by a thread that ends with it.
-fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+/// What a process says, line by line, as it comes.
+pub fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         BufReader::new(from).lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())

@@ -65,7 +65,8 @@ impl Method {
         }
     }
 
-    fn grade(self) -> Grade {
+    /// What it is good for, as ranks rate it.
+    pub fn grade(self) -> Grade {
         match self {
             Method::Xdp | Method::Packet => Grade::Quick,
             Method::XdpUdp | Method::PacketUdp => Grade::QuickEnough,

@@ -12,15 +12,16 @@ use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
 use hawser_base::{Class, Error, Result};
 use hawser_boot::protocol::ADDRESS_VARIABLE;
-use hawser_os::cpus;
+use hawser_os::{cpus, host};
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// In it the agent hands to a rank what counts of the job's profile, its lines with `;` between them.
 pub const VARIABLE: &str = "HAWSER_TUNED";
 
 /// No profile, whatever there is.
-pub const NONE: &str = "none";
+const NONE: &str = "none";
 
 pub static PROFILE: Param = Param {
     name: "HAWSER_PROFILE",
@@ -119,19 +120,17 @@ impl fmt::Display for Found {
 
 impl Machine {
     pub fn here() -> Machine {
-        let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         // What a processor is called differs: x86 has `model name`, Arm numbers of its implementer and part.
-        let processors = text("/proc/cpuinfo");
+        let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let of =
             |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
         let names = ["model name", "CPU implementer", "CPU part"].into_iter().filter_map(of);
         let processor = names.map(str::trim).collect::<Vec<_>>().join(" ").replace(';', ",");
-        let release = text("/proc/sys/kernel/osrelease");
         Machine {
             hawser: env!("CARGO_PKG_VERSION").into(),
             processor,
             cores: cpus::available().to_string(),
-            kernel: release.trim().splitn(3, '.').take(2).collect::<Vec<_>>().join("."),
+            kernel: host::release().splitn(3, '.').take(2).collect::<Vec<_>>().join("."),
         }
     }
 
@@ -225,49 +224,54 @@ fn line(name: &str, value: &str, end: &str) -> String {
 pub fn of_host(handed: &str) -> String {
     // mpiexec, which is of the same version, has looked at it.
     let profile = Profile::parse(handed).unwrap_or_default();
-    let here = if profile.values.is_empty() { Machine::default() } else { Machine::here() };
-    let rows = profile.rows(&here).unwrap_or_default();
+    if profile.values.is_empty() {
+        return String::new();
+    }
+    let rows = profile.rows(&Machine::here()).unwrap_or_default();
     rows.into_iter().map(|(param, value)| line(param.name, value, ";")).collect()
 }
 
 /// Looks for this machine's profile, and has the parameters of this process go by it. What was asked for by name and is not there is an
 /// error.
 pub fn find() -> Result<Found> {
-    let wanted = PROFILE.text();
-    if wanted == NONE {
+    if PROFILE.text() == NONE {
         return Ok(Found::Nothing);
     }
-    if !wanted.is_empty() {
-        let found = read(Path::new(&wanted), &Machine::here());
-        return found.map_err(|error| {
+    if let Some(path) = named() {
+        return read(&path).map_err(|error| {
+            let path = path.display();
             let text = format!(
-                "HAWSER_PROFILE={wanted} cannot be read: {error}; name a file that hawser-bench tune wrote, or none"
+                "HAWSER_PROFILE={path} cannot be read: {error}; name a file that hawser-bench tune wrote, or none"
             );
             Error::new(Class::Arg, text)
         });
     }
-    let there: Vec<PathBuf> = places().into_iter().filter(|path| path.exists()).collect();
-    if there.is_empty() {
-        return Ok(Found::Nothing);
+    let mut first = Found::Nothing;
+    for path in places().into_iter().filter(|path| path.exists()) {
+        let found = match read(&path) {
+            Ok(found) => found,
+            Err(error) => Found::Ignored { path, why: Unfit::Unreadable(error.to_string()) },
+        };
+        if matches!(found, Found::Used { .. }) {
+            return Ok(found);
+        }
+        if first == Found::Nothing {
+            first = found;
+        }
     }
-    let here = Machine::here();
-    let unreadable = |path: &Path, error: std::io::Error| Found::Ignored {
-        path: path.into(),
-        why: Unfit::Unreadable(error.to_string()),
-    };
-    let mut found = there.iter().map(|path| read(path, &here).unwrap_or_else(|error| unreadable(path, error)));
-    let first = found.next().unwrap_or(Found::Nothing);
-    if matches!(first, Found::Used { .. }) {
-        return Ok(first);
-    }
-    Ok(found.find(|other| matches!(other, Found::Used { .. })).unwrap_or(first))
+    Ok(first)
 }
 
-fn read(path: &Path, here: &Machine) -> std::io::Result<Found> {
-    let text = std::fs::read_to_string(path)?;
+/// The file that HAWSER_PROFILE names.
+pub fn named() -> Option<PathBuf> {
+    Some(PROFILE.text()).filter(|text| !text.is_empty() && text != NONE).map(PathBuf::from)
+}
+
+fn read(path: &Path) -> io::Result<Found> {
+    let (text, here) = (std::fs::read_to_string(path)?, Machine::here());
     let used = |profile: Profile| {
         here.is_not(&profile.machine).map_or(Ok(()), Err)?;
-        profile.apply(here)?;
+        profile.apply(&here)?;
         Ok(profile)
     };
     Ok(match Profile::parse(&text).and_then(used) {

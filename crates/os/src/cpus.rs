@@ -1,6 +1,7 @@
 //! Which cores this process may use, and how many it can use at once (affinity, cgroup quota).
 
 use crate::During;
+use crate::cgroup::{self, Version};
 use crate::errno::checked;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,8 +99,7 @@ pub fn bind(cores: &[usize]) -> io::Result<()> {
 
 /// How many cores' worth of time the cgroup lets this process use, where a quota limits it.
 pub fn quota() -> Option<f64> {
-    let membership = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    quota_of(&membership, Path::new("/sys/fs/cgroup"))
+    tightest(cgroup::groups("cpu"))
 }
 
 /// How many processes can run at once here: the allowed cores, cut to the quota; at least one.
@@ -108,26 +108,13 @@ pub fn available() -> usize {
     quota().map_or(cores, |quota| cores.min(quota.ceil() as usize)).max(1)
 }
 
-/// The tightest quota on the way from this process's group to the root. `membership` is /proc/self/cgroup:
-/// lines `0::/path` (version 2) and `N:controllers:/path` (version 1).
-fn quota_of(membership: &str, root: &Path) -> Option<f64> {
-    let mut tightest: Option<f64> = None;
-    for line in membership.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let (base, read): (PathBuf, fn(&Path) -> Option<f64>) = match controllers {
-            "" => (root.to_owned(), quota_v2),
-            list if list.split(',').any(|c| c == "cpu") => (root.join("cpu"), quota_v1),
-            _ => continue,
-        };
-        let group = base.join(path.trim_start_matches('/'));
-        for directory in group.ancestors().take_while(|d| d.starts_with(&base)) {
-            if let Some(quota) = read(directory) {
-                tightest = Some(tightest.map_or(quota, |t| t.min(quota)));
-            }
-        }
-    }
-    tightest
+/// The tightest quota of these groups.
+fn tightest(groups: Vec<(Version, PathBuf)>) -> Option<f64> {
+    let quota = |(version, group): (Version, PathBuf)| match version {
+        Version::One => quota_v1(&group),
+        Version::Two => quota_v2(&group),
+    };
+    groups.into_iter().filter_map(quota).min_by(f64::total_cmp)
 }
 
 /// cgroup v2: `cpu.max` holds "QUOTA PERIOD" in microseconds or "max PERIOD".
@@ -152,6 +139,10 @@ fn share(quota_us: &str, period_us: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn quota_of(membership: &str, root: &Path) -> Option<f64> {
+        tightest(cgroup::groups_of(membership, "cpu", root))
+    }
     use std::fs;
 
     fn root(name: &str, files: &[(&str, &str)]) -> PathBuf {

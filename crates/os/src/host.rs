@@ -12,6 +12,11 @@ pub fn name() -> String {
     String::from_utf8_lossy(&bytes[..len]).into_owned()
 }
 
+/// The kernel's release, as in `uname -r`; empty where it is not told.
+pub fn release() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into()
+}
+
 /// The effective user.
 pub fn user() -> u32 {
     // SAFETY: cannot fail.

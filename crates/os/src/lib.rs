@@ -8,6 +8,7 @@
 pub mod bell;
 pub mod bpf;
 pub mod cable;
+pub mod cgroup;
 pub mod clock;
 pub mod cpus;
 pub mod ebpf;

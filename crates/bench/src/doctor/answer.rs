@@ -10,8 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Turns in vain after which it looks for an order.
 const TURNS: u32 = 1000;
-/// First byte of frames of bulk (`net::bulk`).
-const BULK: u8 = 0xa5;
 
 /// Until `is_over`, which is asked now and then.
 pub fn run(
@@ -34,7 +32,7 @@ pub fn run(
             Some(head) if head.token != token || head.way != way.way => {}
             Some(head) if head.kind == Kind::Ping => echoes.push(head.number),
             Some(head) if head.kind == Kind::Paced => paced += 1,
-            None if frame.first() == Some(&BULK) => {
+            None if frame.first() == Some(&bulk::FILL) => {
                 room = places * frame.len();
                 counter.count(frame);
             }

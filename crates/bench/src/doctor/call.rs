@@ -4,6 +4,7 @@
 
 use super::frame::{Head, Kind, SHORT};
 use super::orders::{Heard, WayTo};
+use crate::net;
 use hawser_dev_ether::Opened;
 use hawser_dev_ether::port::{Address, Refused};
 use std::thread;
@@ -45,7 +46,7 @@ pub fn run(ports: &mut [Opened], token: u32, ways: &[WayTo]) -> Result<Vec<Heard
 }
 
 fn way(to: &WayTo, ports: usize) -> Result<Way<'_>, String> {
-    let address = to.address.address().filter(|_| to.port < ports).ok_or("an order names no port")?;
+    let address = net::read(&to.address).filter(|_| to.port < ports).ok_or("an order names no port")?;
     Ok(Way { to, address, heard: Heard::default(), known: false })
 }
 

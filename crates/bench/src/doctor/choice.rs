@@ -3,6 +3,7 @@
 //! No I/O. A job measures again, with its own traffic. Before it: `command`; after it: nothing.
 
 use super::pair::{Pair, Way};
+use hawser_dev_ether::Method;
 
 /// Where nothing carries more raw frames carry bulk too (`link`, pace).
 const SLOW_GBYTE_S: f64 = 0.15;
@@ -33,12 +34,8 @@ pub fn of(pair: &Pair) -> Vec<String> {
 
 /// The best kind of port that passes; of several such the quickest.
 pub fn short<'a>(passing: &[&'a Way]) -> Option<&'a Way> {
-    let grade = |way: &Way| match way.method.as_str() {
-        "xdp" | "packet" => 0,
-        "xdp-udp" | "packet-udp" => 1,
-        "udp" => 2,
-        _ => 3,
-    };
+    let method = |way: &Way| Method::ALL.into_iter().find(|method| method.name() == way.method);
+    let grade = |way: &Way| method(way).map(Method::grade);
     let time = |way: &Way| half_us(way).unwrap_or(f64::INFINITY);
     passing.iter().copied().min_by(|a, b| grade(a).cmp(&grade(b)).then(time(a).total_cmp(&time(b))))
 }

@@ -51,12 +51,8 @@ pub fn run(options: &Options) -> Result<u8, String> {
         }
     };
     let stop = if hosts.is_empty() { Arc::default() } else { stopped_by_ctrl_c()? };
-    let mut record = Record {
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        date: crate::record::date(jiff::Timestamp::now()),
-        hosts: Vec::new(),
-        pairs: Vec::new(),
-    };
+    let mut record =
+        Record { command: crate::record::command(), date: crate::record::now(), hosts: Vec::new(), pairs: Vec::new() };
     if hosts.is_empty() {
         let facts = look::here();
         add(&mut record, record::Host::found(&facts.name.clone(), facts));

@@ -2,6 +2,7 @@
 //!
 //! Facts alone: what they mean is said elsewhere. What a host does not tell is None.
 
+use hawser_os::interfaces;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -121,6 +122,12 @@ pub struct Port {
     pub frame_max: usize,
     pub room: usize,
     pub error: Option<String>,
+}
+
+impl Network {
+    pub fn of(own: &interfaces::Network) -> Network {
+        Network { ip: own.ip, prefix: own.prefix }
+    }
 }
 
 impl Facts {

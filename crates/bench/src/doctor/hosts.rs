@@ -6,13 +6,14 @@
 
 use super::orders::{Order, Reply};
 use crate::place;
-use hawser_os::signals;
+use crate::system::lines;
+use hawser_os::signals::{self, SIGTERM};
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,6 @@ const LOOK: Duration = Duration::from_millis(50);
 const ENDS_WITHIN: Duration = Duration::from_secs(12);
 /// What its process does when its input ends takes less.
 const LEAVES_WITHIN: Duration = Duration::from_secs(3);
-const SIGTERM: i32 = 15;
 /// As shells have it, and mpiexec after them: a program that is not there, or cannot be executed.
 const NO_PROGRAM: [i32; 2] = [127, 126];
 
@@ -87,7 +87,7 @@ impl Host {
         let mut mpiexec = started.map_err(|error| {
             Lost::Cause(format!("{}: {error}; install Hawser whole", own.join("bin/mpiexec").display()))
         })?;
-        let replies = lines(mpiexec.stdout.take());
+        let replies = lines(mpiexec.stdout.take().expect("a pipe"));
         let errors = mpiexec
             .stderr
             .take()
@@ -201,12 +201,4 @@ impl Drop for Host {
     fn drop(&mut self) {
         self.leave();
     }
-}
-
-fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    let (tell, told) = channel();
-    if let Some(stream) = stream {
-        thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).all(|line| tell.send(line).is_ok()));
-    }
-    told
 }

@@ -6,11 +6,12 @@
 use super::facts::{Clock, Copying, Cores, Facts, Limits, Memory, Network, Port, Rail};
 use hawser_dev_ether::rails::Verdict;
 use hawser_dev_ether::{Attempt, Found, PARAMS, Wishes};
+use hawser_os::cgroup::{self, Version};
 use hawser_os::limits::{self, Resource};
 use hawser_os::{clock, cpus, host, membarrier, memfd, offloads, process_vm};
 use std::fs;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Of linux/capability.h, by their bits.
@@ -29,7 +30,7 @@ pub fn here() -> Facts {
     Facts {
         name: host::name(),
         identity: identity(),
-        kernel: word("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        kernel: host::release(),
         version: env!("CARGO_PKG_VERSION").into(),
         settings: settings(),
         cores: cores(),
@@ -82,25 +83,17 @@ fn memory() -> Memory {
     }
 }
 
-/// The tightest limit on the way from this process's group to the root, and what is used of it: version 2, then version 1.
+/// The tightest limit of this process's groups, and what is used of it.
 fn cgroup_memory() -> Option<(u64, u64)> {
-    let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let groups = membership.lines().filter_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?);
-        let (base, limit, used) = match controllers {
-            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
-            list if list.split(',').any(|name| name == "memory") => {
-                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
-            }
-            _ => return None,
+    let of_group = |(version, group): (Version, PathBuf)| {
+        let (limit, used) = match version {
+            Version::Two => ("memory.max", "memory.current"),
+            Version::One => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
         };
-        let group = Path::new(base).join(path.trim_start_matches('/'));
-        let limits = group.ancestors().take_while(|group| group.starts_with(base));
-        let limits = limits.filter_map(|group| Some((parsed(group.join(limit))?, parsed(group.join(used))?)));
-        limits.filter(|&(limit, _)| limit < UNLIMITED).min()
-    });
-    groups.min()
+        Some((parsed(group.join(limit))?, parsed(group.join(used))?))
+    };
+    let limits = cgroup::groups("memory").into_iter().filter_map(of_group);
+    limits.filter(|&(limit, _)| limit < UNLIMITED).min()
 }
 
 fn limits() -> Limits {
@@ -159,7 +152,7 @@ fn rail(Found { rail, attempts }: &Found, wishes: &Wishes) -> Rail {
         mtu: interface.mtu,
         speed_mbit: interface.speed_mbit,
         mac: interface.mac.map(|mac| mac.map(|byte| format!("{byte:02x}")).join(":")),
-        networks: interface.addresses.iter().map(|own| Network { ip: own.ip, prefix: own.prefix }).collect(),
+        networks: interface.addresses.iter().map(Network::of).collect(),
         offloads: if rail.verdict.serves() { offloads::active(&interface.name) } else { None },
         ports: attempts.iter().map(|attempt| port(attempt, wishes)).collect(),
     }

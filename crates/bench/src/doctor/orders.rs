@@ -3,7 +3,6 @@
 //! Before it: `hosts` (who orders) and `serve` (who answers); after it: nothing.
 
 use super::facts::{Facts, Network};
-use hawser_dev_ether::port::Address;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,7 +42,8 @@ pub struct WayTo {
     /// Its number, the same at both ends.
     pub way: u16,
     pub port: usize,
-    pub address: Place,
+    /// As `net::written` has it.
+    pub address: String,
     /// The longest frame that both ends take, by what their interfaces say.
     pub frame: usize,
     /// Frames of full length that the other end has room for.
@@ -57,15 +57,12 @@ pub struct End {
     pub interface: String,
     pub networks: Vec<Network>,
     pub method: String,
-    pub address: Place,
+    /// As `net::written` has it.
+    pub address: String,
     pub frame_max: usize,
     /// Frames of that length that are kept before some are dropped.
     pub room: usize,
 }
-
-/// An address as in a rank's card.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place(Vec<u8>);
 
 /// What came by a way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -99,16 +96,4 @@ pub struct Figures {
     /// In bulk, by frames of that length, and how many of them did not come.
     pub gbyte_s: Option<f64>,
     pub bulk_lost: u64,
-}
-
-impl Place {
-    pub fn of(address: &Address) -> Place {
-        let mut bytes = Vec::new();
-        address.encode(&mut bytes);
-        Place(bytes)
-    }
-
-    pub fn address(&self) -> Option<Address> {
-        Address::decode(&self.0).ok().map(|(address, _)| address)
-    }
 }

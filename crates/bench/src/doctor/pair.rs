@@ -6,8 +6,9 @@
 use super::facts::Network;
 use super::hosts::{Host, Lost, STEP};
 use super::orders::{Answered, End, Figures, Heard, Order, Reply, WayTo};
+use crate::net;
 use hawser_dev_ether::card::{self, Card};
-use hawser_dev_ether::meet;
+use hawser_dev_ether::{Method, meet};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -22,9 +23,6 @@ pub struct Pair {
     /// Why it is known no further.
     pub cut_off: Option<String>,
 }
-
-/// Kinds of ports, the shortest way first.
-const METHODS: [&str; 6] = ["xdp", "packet", "xdp-udp", "packet-udp", "udp", "stream"];
 
 /// A way between a port of each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -157,7 +155,8 @@ fn out_of_step(host: &Host) -> Lost {
 fn ways(ends: [&[End]; 2]) -> Vec<[WayTo; 2]> {
     let [own, others] = ends.map(card);
     let mut met = meet(&own, &others);
-    let place = |end: &End| METHODS.iter().position(|name| *name == end.method);
+    // The shortest way first.
+    let place = |end: &End| Method::ALL.iter().position(|method| method.name() == end.method);
     met.sort_by_key(|&(ours, theirs, _)| (ends[0][ours].rail, ends[1][theirs].rail, place(&ends[0][ours])));
     let to = |way, port, far: &End, frame| WayTo { way, port, address: far.address.clone(), frame, room: far.room };
     let both = |((ours, theirs, frame), way): ((usize, usize, usize), u16)| {
@@ -169,7 +168,7 @@ fn ways(ends: [&[End]; 2]) -> Vec<[WayTo; 2]> {
 /// As a rank would publish it.
 fn card(ends: &[End]) -> Card {
     let end = |end: &End| {
-        Some(card::End { rail: end.rail, address: end.address.address()?, frame_max: end.frame_max as u16 })
+        Some(card::End { rail: end.rail, address: net::read(&end.address)?, frame_max: end.frame_max as u16 })
     };
     Card::new(ends.iter().filter_map(end).collect())
 }
@@ -179,7 +178,7 @@ fn way(ends: [&[End]; 2], [there, back]: &[WayTo; 2]) -> Way {
     Way {
         method: one.method.clone(),
         rails: [one.interface.clone(), other.interface.clone()],
-        v6: one.address.address().and_then(|address| address.ip()).is_some_and(|ip| ip.is_ipv6()),
+        v6: net::read(&one.address).and_then(|address| address.ip()).is_some_and(|ip| ip.is_ipv6()),
         neighbours: are_neighbours(&one.networks, &other.networks),
         frames: [one.frame_max, other.frame_max],
         directions: Default::default(),

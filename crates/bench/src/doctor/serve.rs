@@ -5,8 +5,9 @@
 
 use super::beside::Beside;
 use super::facts::Network;
-use super::orders::{End, Order, Place, Reply, WayTo};
+use super::orders::{End, Order, Reply, WayTo};
 use super::{answer, call, look, measure};
+use crate::net;
 use hawser_dev_ether::port::Address;
 use hawser_dev_ether::{Opened, Who};
 use std::io::{self, BufRead, Write};
@@ -86,14 +87,14 @@ fn open(job: u32, pass: [u8; 16], ports: &mut Vec<Opened>) -> Reply {
     let networks = |name: &str| {
         let of =
             interfaces.iter().filter(|interface| interface.name == name).flat_map(|interface| &interface.addresses);
-        of.map(|own| Network { ip: own.ip, prefix: own.prefix }).collect()
+        of.map(Network::of).collect()
     };
     let end = |opened: &Opened| End {
         rail: opened.rail,
         interface: opened.interface.clone(),
         networks: networks(&opened.interface),
         method: opened.port.name().into(),
-        address: Place::of(&opened.port.address()),
+        address: net::written(&opened.port.address()),
         frame_max: opened.port.frame_max(),
         room: opened.port.room() / opened.port.frame_max().max(1),
     };
@@ -101,6 +102,6 @@ fn open(job: u32, pass: [u8; 16], ports: &mut Vec<Opened>) -> Reply {
 }
 
 fn port_of<'a>(ports: &'a mut [Opened], way: &WayTo) -> Option<(Beside<'a>, Address)> {
-    let to = way.address.address()?;
+    let to = net::read(&way.address)?;
     Some((Beside::of(ports, way.port)?, to))
 }

@@ -75,8 +75,8 @@ fn pairs<'a>(record: &'a Record, above: &str, below: &str) -> Result<Vec<Pair<'a
     if above == below {
         return Err(Missing::Same(above.into()));
     }
-    let of = |name: &str, pattern: &str| record.curves.iter().find(|c| c.system == name && c.pattern == pattern);
-    let both = record.patterns().into_iter().filter_map(|pattern| Some((of(above, pattern)?, of(below, pattern)?)));
+    let both = |pattern: &str| Some((record.curve(above, pattern)?, record.curve(below, pattern)?));
+    let both = record.patterns().into_iter().filter_map(both);
     let pairs: Vec<Pair> =
         both.map(|(above, below)| Pair::of(above, below)).filter(|pair| !pair.points.is_empty()).collect();
     if pairs.is_empty() {
@@ -87,9 +87,7 @@ fn pairs<'a>(record: &'a Record, above: &str, below: &str) -> Result<Vec<Pair<'a
 
 impl<'a> Pair<'a> {
     fn of(above: &'a Curve, below: &'a Curve) -> Pair<'a> {
-        let partner = |point: &Point| below.points.iter().find(|other| other.bytes == point.bytes).copied();
-        let points = above.points.iter().filter_map(|point| Some((*point, partner(point)?))).collect();
-        Pair { above, below, points }
+        Pair { above, below, points: above.beside(below).collect() }
     }
 }
 

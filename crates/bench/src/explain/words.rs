@@ -110,43 +110,16 @@ pub fn size(bytes: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{Missing, explain};
-    use super::*;
-    use crate::record::{Curve, FORMAT, Floor, Machine, Record};
+    use crate::record::Curve;
+    use crate::record::made::{self, record};
 
+    /// Powers of two and the middles between them.
     fn curve(system: &str, us: impl Fn(f64) -> f64) -> Curve {
         let sizes = (0..21).flat_map(|power| [1_u64 << power, (1 << power) * 3 / 2]);
         let mut sizes: Vec<u64> = sizes.collect();
         sizes.sort_unstable();
         sizes.dedup();
-        let point = |bytes: u64| {
-            let median_us = us(bytes as f64);
-            let (cpu_us, hidden) = (None, None);
-            Point {
-                bytes,
-                min_us: median_us,
-                median_us,
-                spread: 0.02,
-                cpu_us,
-                hidden,
-                count: 100,
-                rounds: 7,
-                noisy: false,
-            }
-        };
-        let (version, pattern) = ("1".into(), "pingpong".into());
-        Curve {
-            system: system.into(),
-            floor: Floor::Library,
-            version,
-            pattern,
-            ranks: 2,
-            points: sizes.into_iter().map(point).collect(),
-        }
-    }
-
-    fn record(curves: Vec<Curve>) -> Record {
-        let (command, date, machine) = (String::new(), String::new(), Machine::default());
-        Record { format: FORMAT, command, date, machine, complete: true, notes: Vec::new(), curves }
+        made::curve(system, sizes, us)
     }
 
     #[test]

@@ -10,6 +10,8 @@ const SOURCE_BYTES: usize = 1 << 20;
 const RUN: usize = 264;
 /// After so long without a word what is open was lost.
 const LOST: Duration = Duration::from_millis(20);
+/// Each byte of a frame.
+pub const FILL: u8 = 0xa5;
 /// First byte of a word about what came.
 const WORD: u8 = b'!';
 
@@ -51,7 +53,7 @@ pub struct Flow {
 pub fn run(port: &mut dyn FramePort, far: &Address, size: usize, room: usize, time: Duration) -> Result<Flow, Refused> {
     let window = (room / 2).max(2) as u64;
     let run = (window as usize / 4).clamp(1, RUN);
-    let source = vec![0xa5_u8; (SOURCE_BYTES / size).max(1).next_multiple_of(run) * size];
+    let source = vec![FILL; (SOURCE_BYTES / size).max(1).next_multiple_of(run) * size];
     let frames: Vec<IoSlice> = source.chunks(size).map(IoSlice::new).collect();
     let (mut sent, mut came, mut lost, mut at) = (0, 0, 0, 0);
     let (start, mut heard) = (Instant::now(), Instant::now());

@@ -6,7 +6,7 @@ use super::knobs::{KNOBS, Knob};
 use super::trial::Trials;
 use super::{tune, words};
 use crate::command::{INTERRUPTED, stopped_by_ctrl_c};
-use crate::{place, whole};
+use crate::{place, record, whole};
 use clap::Args;
 use hawser_node::profile;
 use std::path::{Path, PathBuf};
@@ -40,14 +40,14 @@ pub fn run(options: &Options) -> Result<u8, String> {
         |knob: &&'static Knob| options.parameters.is_empty() || options.parameters.iter().any(|n| n == knob.name);
     let knobs: Vec<&'static Knob> = KNOBS.iter().filter(chosen).collect();
     let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir().map_err(|error| error.to_string())?;
-    let mut trials = Trials {
+    let trials = Trials {
         prefix: place::own_prefix(),
         scratch: scratch.path(),
         rounds: options.rounds,
         play_s: f64::from(options.ms) * 1e-3,
         stop: &stop,
     };
-    let Some(outcome) = tune(&knobs, &found, &mut trials)? else {
+    let Some(outcome) = tune(&knobs, &found, &trials)? else {
         eprintln!("hawser-bench: tune: stopped; no profile was written, and what was there is as it was");
         return Ok(INTERRUPTED);
     };
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<u8, String> {
         println!("no profile is written (--dry-run)");
         return Ok(0);
     }
-    let head = format!("# Written by `{}`.\n", std::env::args().collect::<Vec<_>>().join(" "));
+    let head = format!("# Written by `{}`.\n", record::command());
     let text = head + &outcome.profile.text("\n", |name| words::evidence(&outcome.verdicts, name));
     put(&out, &text).map_err(|error| format!("the profile cannot be written to {}: {error}", out.display()))?;
     println!("profile written to {}", out.display());
@@ -65,9 +65,7 @@ pub fn run(options: &Options) -> Result<u8, String> {
 
 /// Where the profile goes: where it is asked for, else to the user's own place.
 fn out(options: &Options) -> Result<PathBuf, String> {
-    let named =
-        || Some(profile::PROFILE.text()).filter(|text| !text.is_empty() && text != profile::NONE).map(PathBuf::from);
-    let asked = options.out.clone().or_else(named);
+    let asked = options.out.clone().or_else(profile::named);
     let own =
         || profile::own_place().ok_or_else(|| "neither HOME nor XDG_CONFIG_HOME is set; say --out FILE".to_string());
     asked.map_or_else(own, Ok)

@@ -4,7 +4,7 @@
 //! written for one lucky size. Before it: `tune`; after it: the record.
 
 use super::knobs::Bound;
-use crate::record::{Curve, Record};
+use crate::record::{Point, Record};
 
 /// Gains below this, over all sizes, are taken for noise (the rounds of one system in one run differ by 2 to 5 %).
 pub const GAIN_MIN: f64 = 1.03;
@@ -36,22 +36,16 @@ pub struct Comparison {
 impl Comparison {
     /// Of two systems of a record.
     pub fn of(record: &Record, system: &str, default: &str) -> Comparison {
-        let curves = |name: &'_ str| -> Vec<&Curve> { record.curves.iter().filter(|c| c.system == name).collect() };
-        let mut pairs = Vec::new();
-        for curve in curves(system) {
-            let Some(other) = curves(default).into_iter().find(|other| other.pattern == curve.pattern) else {
-                continue;
-            };
-            for point in &curve.points {
-                let found = other.points.iter().find(|other| other.bytes == point.bytes);
-                pairs.extend(found.map(|default| Pair {
-                    pattern: curve.pattern.clone(),
-                    bytes: point.bytes,
-                    us: point.median_us,
-                    default_us: default.median_us,
-                }));
-            }
-        }
+        let both = |pattern: &str| Some((record.curve(system, pattern)?, record.curve(default, pattern)?));
+        let both = record.patterns().into_iter().filter_map(both);
+        let pair = |pattern: &str, (point, default): (Point, Point)| Pair {
+            pattern: pattern.into(),
+            bytes: point.bytes,
+            us: point.median_us,
+            default_us: default.median_us,
+        };
+        let pairs = both.flat_map(|(curve, other)| curve.beside(other).map(|points| pair(&curve.pattern, points)));
+        let pairs = pairs.collect();
         Comparison { pairs }
     }
 
@@ -107,28 +101,11 @@ pub fn crossing(record: &Record, short: &str, long: &str, bound: Bound) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FORMAT, Floor, Machine, Point};
+    use crate::record::Curve;
+    use crate::record::made::{self, record};
 
     fn curve(system: &str, us: impl Fn(f64) -> f64) -> Curve {
-        let point = |bytes: u64| Point {
-            bytes,
-            min_us: us(bytes as f64),
-            median_us: us(bytes as f64),
-            spread: 0.0,
-            cpu_us: None,
-            hidden: None,
-            count: 1,
-            rounds: 1,
-            noisy: false,
-        };
-        let points = (10..20).map(|power| point(1 << power)).collect();
-        let (version, pattern) = (String::new(), "pingpong".into());
-        Curve { system: system.into(), floor: Floor::Library, version, pattern, ranks: 2, points }
-    }
-
-    fn record(curves: Vec<Curve>) -> Record {
-        let (command, date, machine) = (String::new(), String::new(), Machine::default());
-        Record { format: FORMAT, command, date, machine, complete: true, notes: Vec::new(), curves }
+        made::curve(system, (10..20).map(|power| 1 << power), us)
     }
 
     #[test]

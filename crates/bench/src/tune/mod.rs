@@ -11,6 +11,7 @@ mod knobs;
 mod trial;
 mod words;
 
+use crate::record;
 use hawser_node::profile::{Found, Machine, Profile};
 use judge::Comparison;
 use knobs::{Knob, Search};
@@ -21,7 +22,7 @@ use trial::{DEFAULT, NOW, Setting, Trials};
 pub struct Verdict {
     pub knob: &'static Knob,
     /// The value that was best, and how it compares with the default.
-    pub best: Option<(String, Comparison)>,
+    pub best: (String, Comparison),
     /// Whether it stood when it was measured again: it is in the profile.
     pub is_kept: bool,
     /// What the profile in force has, and how that compares.
@@ -38,7 +39,7 @@ pub struct Outcome {
 }
 
 /// Tunes these parameters; nothing where it was stopped.
-fn tune(knobs: &[&'static Knob], found: &Found, trials: &mut Trials) -> Result<Option<Outcome>, String> {
+fn tune(knobs: &[&'static Knob], found: &Found, trials: &Trials) -> Result<Option<Outcome>, String> {
     let in_force: &[(String, String)] = match found {
         Found::Used { profile, .. } => &profile.values,
         _ => &[],
@@ -48,13 +49,12 @@ fn tune(knobs: &[&'static Knob], found: &Found, trials: &mut Trials) -> Result<O
         let now = in_force.iter().find(|(name, _)| name == knob.name).map(|(_, value)| value.as_str());
         let Some(verdict) = of_knob(knob, now, &values, trials)? else { return Ok(None) };
         println!("{}", words::verdict(&verdict));
-        if let Some((value, _)) = verdict.best.as_ref().filter(|_| verdict.is_kept) {
-            values.push((knob.name.to_string(), value.clone()));
+        if verdict.is_kept {
+            values.push((knob.name.to_string(), verdict.best.0.clone()));
         }
         verdicts.push(verdict);
     }
-    let date = crate::record::date(jiff::Timestamp::now());
-    let profile = Profile { date, machine: Machine::here(), values };
+    let profile = Profile { date: record::now(), machine: Machine::here(), values };
     let path = match found {
         Found::Used { path, .. } => Some(path.clone()),
         _ => None,
@@ -70,7 +70,7 @@ fn of_knob(
     knob: &'static Knob,
     now: Option<&str>,
     decided: &[(String, String)],
-    trials: &mut Trials,
+    trials: &Trials,
 ) -> Result<Option<Verdict>, String> {
     let with = |name: &str, value: &str| Setting::of(name, decided, Some((knob.name, value)));
     let default = || Setting::of(DEFAULT, decided, None);
@@ -80,29 +80,20 @@ fn of_knob(
     let Some(record) = trials.play(knob, &settings)? else { return Ok(None) };
     let compared = |value: &str| (value.to_string(), Comparison::of(&record, value, DEFAULT));
     let now = now.map(|value| (value.to_string(), Comparison::of(&record, NOW, DEFAULT)));
-    let best = match knob.search {
-        Search::Values(_) => {
+    let against_default = |value: &str| trials.against(knob, default(), with("best", value));
+    let crossing = match knob.search {
+        Search::Values(_) => None,
+        Search::Crossing { all_short, all_long, bound } => judge::crossing(&record, all_short, all_long, bound),
+    };
+    let (value, first) = match crossing.map(|bytes| bytes.to_string()) {
+        Some(value) => (value.clone(), against_default(&value)?),
+        // Of ways that do not cross one is best for all.
+        None => {
             let all = knob.candidates().into_iter().map(compared);
-            all.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain()))
-        }
-        Search::Crossing { all_short, all_long, bound } => {
-            let crossing = judge::crossing(&record, all_short, all_long, bound);
-            Some(match crossing {
-                Some(bytes) => {
-                    (bytes.to_string(), trials.against(knob, &default(), &with("best", &bytes.to_string()))?)
-                }
-                None => {
-                    let (short, long) = (compared(all_short), compared(all_long));
-                    if short.1.gain() >= long.1.gain() { short } else { long }
-                }
-            })
+            all.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain())).expect("a knob has values")
         }
     };
-    let Some((value, first)) = best else { return Ok(Some(Verdict { knob, best: None, is_kept: false, now })) };
-    let again = match first.is_better() {
-        true => Some(trials.against(knob, &default(), &with("best", &value))?),
-        false => None,
-    };
+    let again = if first.is_better() { Some(against_default(&value)?) } else { None };
     let is_kept = again.as_ref().is_some_and(Comparison::is_better);
-    Ok((!trials.is_stopped()).then(|| Verdict { knob, best: Some((value, again.unwrap_or(first))), is_kept, now }))
+    Ok((!trials.is_stopped()).then(|| Verdict { knob, best: (value, again.unwrap_or(first)), is_kept, now }))
 }

@@ -7,8 +7,8 @@ use super::judge::Comparison;
 use super::knobs::Knob;
 use crate::library::{Library, Named};
 use crate::place::{self, Place};
-use crate::record::{self, FORMAT, Record};
-use crate::run::{Method, Run};
+use crate::record::Record;
+use crate::run::{self, Method};
 use crate::sizes::sizes;
 use crate::system::System;
 use crate::task::Pattern;
@@ -60,20 +60,20 @@ impl Trials<'_> {
     }
 
     /// All settings by a knob's patterns and sizes; nothing where it was stopped.
-    pub fn play(&mut self, knob: &Knob, settings: &[Setting]) -> Result<Option<Record>, String> {
+    pub fn play(&self, knob: &Knob, settings: &[Setting]) -> Result<Option<Record>, String> {
         self.run(knob.name, settings, knob.patterns, knob.sizes(), self.rounds)
     }
 
-    /// One setting against the default, with twice the rounds.
-    pub fn against(&mut self, knob: &Knob, default: &Setting, setting: &Setting) -> Result<Comparison, String> {
-        let settings = [default, setting].map(|s| Setting { name: s.name.clone(), variables: s.variables.clone() });
+    /// One setting against the default, with twice the rounds; of no points where it was stopped.
+    pub fn against(&self, knob: &Knob, default: Setting, setting: Setting) -> Result<Comparison, String> {
+        let settings = [default, setting];
         let record = self.run(knob.name, &settings, knob.patterns, knob.sizes(), 2 * self.rounds)?;
-        Ok(record
-            .map_or(Comparison { pairs: Vec::new() }, |record| Comparison::of(&record, &setting.name, &default.name)))
+        let compared = record.map(|record| Comparison::of(&record, &settings[1].name, &settings[0].name));
+        Ok(compared.unwrap_or(Comparison { pairs: Vec::new() }))
     }
 
     /// The whole curves of the defaults, of a profile, as the library loads it, and of the one in force.
-    pub fn whole(&mut self, profile: &Profile, now: Option<&Path>) -> Result<Option<Record>, String> {
+    pub fn whole(&self, profile: &Profile, now: Option<&Path>) -> Result<Option<Record>, String> {
         let path = self.scratch.join("profile");
         std::fs::write(&path, profile.text("\n", |_| String::new())).map_err(|e| format!("{}: {e}", path.display()))?;
         let by = |name, path: &Path| Setting::with(name, path.display().to_string(), [].into_iter());
@@ -91,24 +91,10 @@ impl Trials<'_> {
         rounds: u32,
     ) -> Result<Option<Record>, String> {
         let systems = settings.iter().map(|setting| self.start(setting)).collect::<Result<Vec<_>, _>>()?;
-        let place = Place::Here;
-        let mut record = Record {
-            format: FORMAT,
-            command: std::env::args().collect::<Vec<_>>().join(" "),
-            date: record::date(jiff::Timestamp::now()),
-            machine: place::machine(&place),
-            complete: true,
-            notes: Vec::new(),
-            curves: Vec::new(),
-        };
+        let mut record = Record::begun(place::machine(&Place::Here));
         let method =
             Method { patterns: patterns.to_vec(), sizes, pairs: 1, rounds, play_s: self.play_s, verify: false };
-        let progress = crate::command::progress(method.plays(&systems));
-        progress.set_prefix(what.to_string());
-        let mut run = Run { method, systems, record: &mut record, progress: progress.clone(), stop: self.stop };
-        run.play();
-        drop(run);
-        progress.finish_and_clear();
+        run::play(what, method, systems, &mut record, self.stop);
         if self.is_stopped() {
             return Ok(None);
         }

@@ -32,10 +32,10 @@ fn compared(comparison: &Comparison) -> String {
 /// A line or two.
 pub fn verdict(verdict: &Verdict) -> String {
     let name = verdict.knob.name;
-    let mut text = match &verdict.best {
-        Some((value, by)) if verdict.is_kept => format!("{name} = {value}: {}", compared(by)),
-        Some((value, by)) => format!("{name}: the default stays; the best other, {value}, is {}", compared(by)),
-        None => format!("{name}: nothing was measured"),
+    let (value, by) = &verdict.best;
+    let mut text = match verdict.is_kept {
+        true => format!("{name} = {value}: {}", compared(by)),
+        false => format!("{name}: the default stays; the best other, {value}, is {}", compared(by)),
     };
     if let Some((value, by)) = &verdict.now {
         let word = if by.is_worse() { "hurts" } else { "does no harm" };
@@ -46,8 +46,8 @@ pub fn verdict(verdict: &Verdict) -> String {
 
 /// Comments that go before a parameter's line.
 pub fn evidence(verdicts: &[Verdict], name: &str) -> String {
-    let found = verdicts.iter().find(|verdict| verdict.knob.name == name).and_then(|verdict| verdict.best.as_ref());
-    found.map_or_else(String::new, |(_, by)| format!("# {}\n", compared(by)))
+    let found = verdicts.iter().find(|verdict| verdict.knob.name == name);
+    found.map_or_else(String::new, |verdict| format!("# {}\n", compared(&verdict.best.1)))
 }
 
 /// The whole curves, and what follows from them.

@@ -1,0 +1,39 @@
+//! The cgroups that bind this process for a controller: its own and all above it, of version 2 and of version 1.
+//!
+//! It reads no limits: what a file says is its reader's. Before it: `cpus` (quotas) and `hawser-bench` (memory); after it: the kernel.
+
+use std::path::{Path, PathBuf};
+
+/// Where the kernel shows them.
+const ROOT: &str = "/sys/fs/cgroup";
+
+/// Whose files a group has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    One,
+    Two,
+}
+
+/// This process's.
+pub fn groups(controller: &str) -> Vec<(Version, PathBuf)> {
+    let membership = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    groups_of(&membership, controller, Path::new(ROOT))
+}
+
+/// `membership` is /proc/self/cgroup: lines `0::/path` (version 2) and `N:controllers:/path` (version 1).
+pub(crate) fn groups_of(membership: &str, controller: &str, root: &Path) -> Vec<(Version, PathBuf)> {
+    let mut groups = Vec::new();
+    for line in membership.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (version, base) = match controllers {
+            "" => (Version::Two, root.to_owned()),
+            list if list.split(',').any(|name| name == controller) => (Version::One, root.join(controller)),
+            _ => continue,
+        };
+        let group = base.join(path.trim_start_matches('/'));
+        let above = group.ancestors().take_while(|group| group.starts_with(&base));
+        groups.extend(above.map(|group| (version, group.to_owned())));
+    }
+    groups
+}
