@@ -32,7 +32,7 @@ def test_the_library_and_every_raw_layer_of_a_machine_are_measured_at_every_size
     assert ran.returncode == 0, ran.stderr
     assert record(tmp_path / "report")["complete"] and not record(tmp_path / "report")["notes"]
     got = curves(tmp_path / "report")
-    assert set(got) == {(name, "pingpong") for name in ("line", "memcpy", "ring", "hawser")}
+    assert set(got) == {(name, "pingpong") for name in ("line", "memcpy", "ring", "transport", "hawser")}
     sizes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
     for (name, _), curve in got.items():
         assert [point["bytes"] for point in curve["points"]] == [size for size in sizes if name != "line" or size <= 64]
@@ -62,7 +62,7 @@ def test_over_a_cable_ports_and_the_library_are_measured(session, tmp_path):
     if "ermission" in ran.stderr:
         pytest.skip(f"no network namespaces here: {ran.stderr}")
     assert ran.returncode == 0, ran.stderr
-    assert {name for name, _ in curves(tmp_path)} == {"tcp", "packet", "udp", "stream", "hawser"}
+    assert {name for name, _ in curves(tmp_path)} == {"tcp", "packet", "udp", "stream", "link", "transport", "hawser"}
     assert "MTU 1500" in record(tmp_path)["machine"]["between"]
 
 

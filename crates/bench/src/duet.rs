@@ -18,6 +18,9 @@ pub trait End {
     /// Before a play.
     fn begin(&mut self) {}
 
+    /// After a play; nobody works for this end until the next one.
+    fn rest(&mut self) {}
+
     /// Sends `out` and receives all of `into`, both at once; either may be empty. What was sent may be used again afterwards.
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()>;
 
@@ -77,6 +80,7 @@ pub fn play(end: &mut dyn End, role: Role, task: &Task) -> io::Result<f64> {
         }
     }
     let seconds = start.elapsed().as_secs_f64();
+    end.rest();
     right.map(|()| seconds)
 }
 

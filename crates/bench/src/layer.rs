@@ -3,12 +3,18 @@
 //! A new one is a module and a row of `LAYERS`. Before it: `worker`, the process in which a layer lives; after it: the modules.
 
 mod apart;
+mod cards;
+mod inbox;
 mod line;
+mod link;
 mod memcpy;
+mod packets;
 mod port;
 mod ring;
 mod tcp;
 mod together;
+mod transport;
+mod watch;
 
 use crate::duet;
 use crate::place::Place;
@@ -29,6 +35,8 @@ pub trait Layer {
 pub enum Between {
     Cores,
     Hosts,
+    /// Wherever a library can be.
+    Ranks,
     /// Frame ports take the cable's interface.
     Cable,
     /// And change it for everybody while they stand: a program in front of the kernel's stack. Only by name.
@@ -100,6 +108,28 @@ pub static LAYERS: &[Row] = &[
     Row { between: Between::CableAlone, ..port("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)") },
     port("udp", "UDP datagrams, with segmentation offload for what is longer"),
     port("stream", "Hawser's TCP port"),
+    Row {
+        name: "link",
+        about: "Hawser's protocol of Ethernet over a rank's ports, without packets above it",
+        floor: Floor::Layer,
+        between: Between::Hosts,
+        limit: None,
+        carries: true,
+        patterns: duet::PATTERNS,
+        open: link::near,
+        far: link::far,
+    },
+    Row {
+        name: "transport",
+        about: "Hawser's packets by the best device, without MPI above them",
+        floor: Floor::Layer,
+        between: Between::Ranks,
+        limit: None,
+        carries: true,
+        patterns: duet::PATTERNS,
+        open: transport::near,
+        far: transport::far,
+    },
 ];
 
 const fn port(name: &'static str, about: &'static str) -> Row {
@@ -131,6 +161,7 @@ impl Row {
         match self.between {
             Between::Cores => place.is_one_host(),
             Between::Hosts => !place.is_one_host(),
+            Between::Ranks => true,
             Between::Cable => matches!(place, Place::Cable { .. }),
             Between::CableAlone => false,
         }

@@ -12,6 +12,7 @@ mod doctor;
 mod duet;
 mod explain;
 mod far;
+mod hex;
 mod import;
 mod layer;
 mod library;

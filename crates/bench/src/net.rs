@@ -12,6 +12,7 @@ mod pingpong;
 pub use far::run as far;
 pub use near::run as near;
 
+use crate::hex;
 use hawser_dev_ether::port::{
     Address, FramePort, Member, PacketPort, PacketUdpPort, PortRange, Queues, StreamPort, UdpPort, XdpPort, XdpUdpPort,
 };
@@ -153,11 +154,9 @@ impl Sleep {
 pub fn written(address: &Address) -> String {
     let mut bytes = Vec::new();
     address.encode(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::written(&bytes)
 }
 
 pub fn read(text: &str) -> Option<Address> {
-    let bytes: Option<Vec<u8>> =
-        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
-    Address::decode(&bytes?).ok().map(|(address, _)| address)
+    Address::decode(&hex::read(text)?).ok().map(|(address, _)| address)
 }

@@ -6,18 +6,18 @@
 use crate::answers::{self, Answers};
 use crate::counters::Page;
 use crate::direct::{self, Direct, Lent};
+use crate::endpoint::{self, Rank};
 use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
-use crate::port::FramePort;
 use crate::unanswered::{Openings, Tell};
 use hawser_base::{LANES, Lane, Peer, UserMem};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal, Source};
 use hawser_job::counters::Counters;
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
-use hawser_link::{Class, Config, Endpoint, Message, Rail, Refused};
+use hawser_link::{Class, Endpoint, Message, Refused};
 use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -31,11 +31,6 @@ const EAGER: usize = 64 << 10;
 /// Pieces of streams that leave at once, in bytes: as many frames as one call of UDP takes (65507 bytes). Of 16, 32, 60 and
 /// 120 KiB it measured best (1 MiB: 616, 461, 380, 422 us).
 const RUN_BYTES: usize = 60 << 10;
-
-/// Frames for all peers together, to be sent and to be kept in order (P21: what is granted fits the kernel's buffers, which
-/// hold some hundred of these).
-const SENDING: usize = 1024;
-const HOLDING: usize = 1024;
 
 /// Turns after which the page of counters is written anew: some milliseconds.
 const PAGE_TURNS: u32 = 4096;
@@ -97,20 +92,12 @@ impl EtherDevice {
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
         let Setup { me, ranks, key, seed, ports, cards, looked, tell, answers, counters, serves } = setup;
-        let traits: Vec<Rail> = ports.iter().map(|opened| opened.traits).collect();
-        let split = |opened: Opened| ((opened.rail, opened.interface), opened.port);
-        let (places, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(split).unzip();
-        let most = ports.iter().map(|port| port.frame_max()).max().expect("a port");
-        let short = short(&ports, &traits);
-        let config = Config { me, ranks, key, frame_max: most, sending: SENDING, holding: HOLDING, rails: traits };
-        let direct = Direct::new(config.key.clone(), me);
-        let mut endpoint = Endpoint::new(config, seed);
-        for (rail, port) in ports.iter().enumerate() {
-            endpoint.set_room(rail, (port.room() / port.frame_max()) as u32);
-        }
+        let short = short(&ports);
+        let direct = Direct::new(key.clone(), me);
+        let (endpoint, ends) = endpoint::over(ports, cards, Rank { me, ranks, key, seed });
         let state = State {
             endpoint,
-            ends: Ends::new(ports, places, cards),
+            ends,
             direct,
             openings: Openings::new(tell),
             looked,
@@ -146,9 +133,9 @@ impl EtherDevice {
 }
 
 /// The longest payload of a frame of the grade that short messages take.
-fn short(ports: &[Box<dyn FramePort>], traits: &[Rail]) -> usize {
-    let first = traits.iter().map(|rail| rail.grade).min().expect("a port");
-    let frames = ports.iter().zip(traits).filter(|(_, rail)| rail.grade == first).map(|(port, _)| port.frame_max());
+fn short(ports: &[Opened]) -> usize {
+    let first = ports.iter().map(|opened| opened.traits.grade).min().expect("a port");
+    let frames = ports.iter().filter(|opened| opened.traits.grade == first).map(|opened| opened.port.frame_max());
     room_in(frames.max().expect("a port").min(PACKET))
 }
 

@@ -12,6 +12,7 @@ pub mod card;
 pub mod counters;
 mod device;
 mod direct;
+pub mod endpoint;
 mod ends;
 mod inbox;
 mod info;
@@ -24,7 +25,7 @@ mod unanswered;
 mod wishes;
 
 pub use device::{EtherDevice, Setup};
-pub use ends::{Cards, meet};
+pub use ends::{Cards, Ends, meet};
 pub use info::{describe, found};
 pub use open::{Opened, Who, ports};
 pub use survey::{Attempt, Found};

@@ -1,7 +1,7 @@
 //! A layer whose far end is a process of its own, on the other host.
 //!
 //! The near process starts it, and they agree by lines over its standard input and output: the far one's address, the near one's,
-//! then the tasks. Before it: `tcp` and `port`, whose ends these are; after it: `far` and `duet`.
+//! then the tasks. Before it: `tcp`, `port`, `link` and `transport`, whose ends these are; after it: `far` and `duet`.
 
 use super::{Layer, Row};
 use crate::duet::{self, End, Role};
@@ -16,6 +16,11 @@ use std::process::Command;
 pub const FAR: &str = "HAWSER_BENCH_FAR";
 /// By which the near end reaches the far one.
 pub const FAR_ADDRESS: &str = "HAWSER_BENCH_FAR_ADDRESS";
+
+/// Whether there is another host.
+pub fn has_far() -> bool {
+    env::var(FAR).is_ok_and(|words| !words.is_empty())
+}
 
 /// The far process of this layer.
 pub fn start(row: &Row) -> io::Result<Far> {

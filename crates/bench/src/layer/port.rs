@@ -4,14 +4,15 @@
 //! Before it: `Apart`; after it: `hawser-dev-ether`'s ports.
 
 use super::apart::{Apart, follow, start};
+use super::inbox::Inbox;
+use super::watch::Watch;
 use super::{Layer, Row};
 use crate::duet::End;
 use crate::net;
 use crate::worker::say;
 use hawser_dev_ether::port::{Address, FramePort, Refused};
-use std::collections::VecDeque;
 use std::io::{self, BufRead, IoSlice};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Play, message, offset, and what it is.
 const HEADER_BYTES: usize = 16;
@@ -21,8 +22,6 @@ const FRAME_BYTES_MIN: usize = 64;
 const RUN: usize = 64;
 /// After so long without a frame one was lost. Longer than any scheduler's slice.
 const LOST: Duration = Duration::from_millis(500);
-/// Looks in vain between two at the clock.
-const TURNS: u32 = 4096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -71,15 +70,13 @@ struct PortEnd {
 struct State {
     play: u16,
     sends: u32,
-    receives: u32,
     /// Bytes of frames that were sent, and of which the other end has said that they came.
     sent: u64,
     came_there: u64,
     /// And that came here, and of which it was told.
     came: u64,
     told: u64,
-    /// Data of messages that are not being received yet.
-    early: VecDeque<(u32, u64, Vec<u8>)>,
+    inbox: Inbox,
 }
 
 pub fn near(row: &Row) -> io::Result<Box<dyn Layer>> {
@@ -145,10 +142,9 @@ impl PortEnd {
     }
 
     /// Takes what came; how many bytes of the message that is received.
-    fn pull(&mut self, into: &mut [u8], message: u32) -> usize {
-        let mut got = self.state.take_early(into, message);
-        let state = &mut self.state;
-        self.port.receive(&mut |frame| got += state.take(frame, into, message));
+    fn pull(&mut self, into: &mut [u8]) -> usize {
+        let (mut got, state) = (0, &mut self.state);
+        self.port.receive(&mut |frame| got += state.take(frame, into));
         let step = (self.port.room() / 8) as u64;
         if self.state.came - self.state.told >= step {
             let mut word = [0; FRAME_BYTES_MIN];
@@ -162,7 +158,7 @@ impl PortEnd {
 }
 
 impl State {
-    fn take(&mut self, frame: &[u8], into: &mut [u8], message: u32) -> usize {
+    fn take(&mut self, frame: &[u8], into: &mut [u8]) -> usize {
         let Some(head) = Head::read(frame).filter(|head| head.play == self.play) else { return 0 };
         if head.kind == Kind::Word as u8 {
             self.came_there = self.came_there.max(head.at);
@@ -170,29 +166,9 @@ impl State {
         }
         self.came += frame.len() as u64;
         let data = &frame[HEADER_BYTES..];
-        if into.is_empty() || head.message != message {
-            self.early.push_back((head.message, head.at, data.to_vec()));
-            return 0;
-        }
-        place(into, head.at, data)
+        let copy = |room: &mut [u8]| room.copy_from_slice(&data[..room.len()]);
+        self.inbox.take(into, (head.message, head.at), data.len(), copy)
     }
-
-    fn take_early(&mut self, into: &mut [u8], message: u32) -> usize {
-        let mut got = 0;
-        while !into.is_empty() && self.early.front().is_some_and(|early| early.0 == message) {
-            let (_, at, data) = self.early.pop_front().expect("one that was just seen");
-            got += place(into, at, &data);
-        }
-        got
-    }
-}
-
-/// What is beyond the message filled up a frame.
-fn place(into: &mut [u8], at: u64, data: &[u8]) -> usize {
-    let Some(room) = into.get_mut(at as usize..) else { return 0 };
-    let len = room.len().min(data.len());
-    room[..len].copy_from_slice(&data[..len]);
-    len
 }
 
 impl End for PortEnd {
@@ -201,10 +177,8 @@ impl End for PortEnd {
     }
 
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
-        let (mut at, mut got) = (0, 0);
-        let message = self.state.receives;
-        // The clock is read only where nothing comes.
-        let (mut turns, mut since) = (0_u32, None);
+        let (mut at, mut got) = (0, self.state.inbox.take_early(into));
+        let mut watch = Watch::new(LOST, "a frame was lost");
         while at < out.len() || got < into.len() {
             let before = (at, got, self.state.came_there);
             if at < out.len() {
@@ -212,17 +186,12 @@ impl End for PortEnd {
             }
             // What is sent in full needs no look at what comes back, unless something is waited for.
             if at < out.len() || got < into.len() {
-                got += self.pull(into, message);
+                got += self.pull(into);
             }
-            turns = if before == (at, got, self.state.came_there) { turns + 1 } else { 0 };
-            if turns == 0 {
-                since = None;
-            } else if turns.is_multiple_of(TURNS) && since.get_or_insert_with(Instant::now).elapsed() > LOST {
-                return Err(io::Error::other("a frame was lost"));
-            }
+            watch.turn(before != (at, got, self.state.came_there))?;
         }
         self.state.sends += u32::from(!out.is_empty());
-        self.state.receives += u32::from(!into.is_empty());
+        self.state.inbox.message += u32::from(!into.is_empty());
         Ok(())
     }
 }

@@ -3,50 +3,36 @@
 //! Before it: `Together`; after it: `hawser-dev-shm`.
 
 use super::Layer;
+use super::inbox::Inbox;
+use super::packets::{Packets, header};
 use super::together::Together;
 use crate::duet::End;
 use crate::sample;
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Delivery, Device, Header, Limits, Payload, Port, Source};
+use hawser_device::{Device, Limits, Port, Source};
 use hawser_job::{Facts, Segment, Spec};
 use std::io;
-
-/// Receives one message into a buffer.
-struct Sink {
-    buffer: UserMem,
-    left: usize,
-    lost: bool,
-}
-
-impl Delivery for Sink {
-    fn deliver(&mut self, _from: Peer, header: Header, payload: &mut dyn Payload) {
-        let len = payload.len();
-        self.lost |= !payload.copy_to(self.buffer.slice(header.a as usize, len));
-        self.left -= len;
-    }
-
-    fn expects(&self, _from: Peer) -> bool {
-        self.left > 0
-    }
-
-    fn lost(&mut self, _peer: Peer) {
-        self.lost = true;
-    }
-}
 
 struct RingEnd {
     peer: Peer,
     port: Box<dyn Port>,
     limits: Limits,
+    sends: u32,
+    inbox: Inbox,
 }
 
 pub fn open() -> io::Result<Box<dyn Layer>> {
-    let facts = Facts { cores: sample::cores().len() as u32, ..Facts::default() };
-    let spec = Spec { job_id: "bench".into(), host: "here".into(), world: 2, world_ranks: vec![0, 1], facts };
-    let segment = Segment::create(&spec).map_err(io::Error::other)?;
+    let segment = segment()?;
     let [near, far] = [0, 1].map(|me| RingEnd::new(&segment, me));
     Ok(Box::new(Together::new(near, far)))
+}
+
+/// A host's part of a job of two ranks.
+pub fn segment() -> io::Result<Segment> {
+    let facts = Facts { cores: sample::cores().len() as u32, ..Facts::default() };
+    let spec = Spec { job_id: "bench".into(), host: "here".into(), world: 2, world_ranks: vec![0, 1], facts };
+    Segment::create(&spec).map_err(io::Error::other)
 }
 
 impl RingEnd {
@@ -54,42 +40,42 @@ impl RingEnd {
         let device = ShmDevice::new(segment.clone(), me as usize);
         let peer = Peer(1 - me);
         let limits = device.limits(peer).expect("two ranks of one host reach each other");
-        RingEnd { peer, port: device.port(Lane(0)), limits }
+        RingEnd { peer, port: device.port(Lane(0)), limits, sends: 0, inbox: Inbox::default() }
     }
+}
 
-    /// Sends the next piece of `from`, if there is room; how many bytes.
-    fn push(&mut self, from: UserMem, at: usize) -> usize {
-        if from.len() <= self.limits.short {
-            return if self.port.send_short(self.peer, Header::default(), from).is_ok() { from.len() } else { 0 };
-        }
-        let part = from.slice(at, self.limits.pieces.best(from.len()).min(from.len() - at));
-        let header = Header { a: at as u32, ..Header::default() };
-        if self.port.send(self.peer, header, &[], Source::Mem(part)).is_ok() { part.len() } else { 0 }
+/// Sends the next piece of `from`, if there is room; how many bytes.
+fn push(port: &mut dyn Port, limits: &Limits, to: Peer, message: u32, from: UserMem, at: usize) -> usize {
+    if from.len() <= limits.short {
+        return if port.send_short(to, header(message, 0), from).is_ok() { from.len() } else { 0 };
     }
+    let part = from.slice(at, limits.pieces.best(from.len()).min(from.len() - at));
+    if port.send(to, header(message, at), &[], Source::Mem(part)).is_ok() { part.len() } else { 0 }
 }
 
 impl End for RingEnd {
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
-        let (out, buffer) = (UserMem::of_slice(out), UserMem::of_slice(into));
-        let mut sink = Sink { buffer, left: buffer.len(), lost: false };
-        let mut sent = 0;
-        while sent < out.len() || sink.left > 0 {
+        let RingEnd { peer, port, limits, sends, inbox } = self;
+        let (is_sent, is_received) = (u32::from(!out.is_empty()), u32::from(!into.is_empty()));
+        let (out, mut sent) = (UserMem::of_slice(out), 0);
+        let mut packets = Packets::new(inbox, into);
+        while sent < out.len() || !packets.is_whole() {
             let mut moved = false;
             if sent < out.len() {
-                let bytes = self.push(out, sent);
+                let bytes = push(&mut **port, limits, *peer, *sends, out, sent);
                 sent += bytes;
                 moved = bytes > 0;
             }
-            if sink.left > 0 {
-                moved |= self.port.poll_from(self.peer, &mut sink);
+            if !packets.is_whole() {
+                moved |= port.poll_from(*peer, &mut packets);
             }
             if !moved {
                 std::hint::spin_loop();
             }
-            if sink.lost {
-                return Err(io::Error::other("the other end of the ring is lost"));
-            }
+            packets.check()?;
         }
+        *sends = sends.wrapping_add(is_sent);
+        inbox.message = inbox.message.wrapping_add(is_received);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! A layer both ends of which are in one process, the far one in a thread of its own.
 //!
-//! Before it: `line` and `ring`, whose ends these are; after it: `duet`.
+//! Before it: `line`, `ring` and `transport`, whose ends these are; after it: `duet`.
 
 use super::Layer;
 use crate::duet::{self, End, Role};

@@ -1,0 +1,65 @@
+//! How both ends of a layer over a rank's own ports come to know each other: the near one makes a secret, and each tells the other
+//! its card (`hawser_dev_ether::card`) over the far process's standard input and output.
+//!
+//! Before it: `link` and `transport`; after it: `apart`, and `hawser-dev-ether`, which opens the ports as for a rank.
+
+use super::Row;
+use super::apart::{Apart, follow, start};
+use crate::duet::End;
+use crate::hex;
+use crate::worker::say;
+use hawser_dev_ether::endpoint::Rank;
+use hawser_dev_ether::{Cards, Opened, Who, ports};
+use hawser_link::frame::Key;
+use hawser_os::host;
+use std::io::{self, BufRead};
+use std::sync::{Arc, OnceLock};
+
+/// What an end is made of: who it is, its ports, and where it finds the other's card.
+pub struct Parts {
+    pub rank: Rank,
+    pub ports: Vec<Opened>,
+    pub cards: Cards,
+}
+
+/// An end, and its card.
+pub type Made<E> = io::Result<(E, Vec<u8>)>;
+
+type Secret = [u8; 16];
+type Theirs = Arc<OnceLock<Vec<u8>>>;
+
+fn parts(me: u32, secret: Secret, theirs: &Theirs) -> io::Result<Parts> {
+    let key = Key::new(secret);
+    let who = Who { job: key.derive(b"job") as u32, local_rank: 0, local_ranks: 1, pass: secret };
+    let ports = ports(&who).map_err(|error| io::Error::other(error.cause().to_string()))?;
+    let theirs = theirs.clone();
+    let seed = u64::from_le_bytes(host::random()?);
+    Ok(Parts { rank: Rank { me, ranks: 2, key, seed }, ports, cards: Box::new(move |_| theirs.get().cloned()) })
+}
+
+/// The near end, with the far one's process.
+pub fn near<E: End>(row: &Row, make: fn(Parts) -> Made<E>) -> io::Result<Apart<E>> {
+    let mut far = start(row)?;
+    let (secret, theirs) = (host::random()?, Theirs::default());
+    let (near, card) = make(parts(0, secret, &theirs)?)?;
+    far.tell(&format!("{} {}", hex::written(&secret), hex::written(&card)))?;
+    let said = far.hear()?;
+    let card = hex::read(&said).ok_or_else(|| io::Error::other(format!("the far end says: {said}")))?;
+    theirs.get_or_init(|| card);
+    Ok(Apart { near, far })
+}
+
+/// The far one's life.
+pub fn far<E: End>(make: fn(Parts) -> Made<E>) -> io::Result<()> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let (secret, card) = read(line.trim()).ok_or_else(|| io::Error::other("the near end said no card"))?;
+    let (mut end, own) = make(parts(1, secret, &Theirs::from(OnceLock::from(card)))?)?;
+    say(&hex::written(&own))?;
+    follow(&mut end)
+}
+
+fn read(line: &str) -> Option<(Secret, Vec<u8>)> {
+    let (secret, card) = line.split_once(' ')?;
+    Some((hex::read(secret)?.try_into().ok()?, hex::read(card)?))
+}

@@ -1,0 +1,82 @@
+//! Pieces of messages, wherever they belong: into the message that is being received, or kept until it is their message's turn.
+//!
+//! Before it: the layers whose far end may be ahead; after it: nothing.
+
+/// See the module.
+#[derive(Default)]
+pub struct Inbox {
+    /// The number of the message that is received next, or now.
+    pub message: u32,
+    early: Vec<Piece>,
+}
+
+struct Piece {
+    message: u32,
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Inbox {
+    /// A piece of `len` bytes of a message has come, from byte `at` of it on; `copy` lays down its front. How many bytes of `into`,
+    /// the message that is being received, are there with it.
+    pub fn take(
+        &mut self,
+        into: &mut [u8],
+        (message, at): (u32, u64),
+        len: usize,
+        copy: impl FnOnce(&mut [u8]),
+    ) -> usize {
+        if into.is_empty() || message != self.message {
+            let mut bytes = vec![0; len];
+            copy(&mut bytes);
+            self.early.push(Piece { message, at, bytes });
+            return 0;
+        }
+        // What is beyond the message filled up a frame.
+        let Some(room) = into.get_mut(at as usize..) else { return 0 };
+        let len = room.len().min(len);
+        copy(&mut room[..len]);
+        len
+    }
+
+    /// What was kept of the message that is received from now on.
+    pub fn take_early(&mut self, into: &mut [u8]) -> usize {
+        if self.early.is_empty() || into.is_empty() {
+            return 0;
+        }
+        let (now, later) = std::mem::take(&mut self.early).into_iter().partition(|piece| piece.message == self.message);
+        self.early = later;
+        let now: Vec<Piece> = now;
+        now.iter().map(|piece| self.take_kept(into, piece)).sum()
+    }
+
+    fn take_kept(&mut self, into: &mut [u8], piece: &Piece) -> usize {
+        let copy = |room: &mut [u8]| room.copy_from_slice(&piece.bytes[..room.len()]);
+        self.take(into, (piece.message, piece.at), piece.bytes.len(), copy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_come_to_their_places_in_any_order_and_before_their_turn() {
+        let (mut inbox, mut into) = (Inbox::default(), [0; 6]);
+        let piece = |inbox: &mut Inbox, into: &mut [u8], place, bytes: &[u8]| {
+            inbox.take(into, place, bytes.len(), |room| room.copy_from_slice(&bytes[..room.len()]))
+        };
+        assert_eq!(
+            piece(&mut inbox, &mut [], (0, 4), b"efgh"),
+            0,
+            "nothing is received yet, and the frame is filled up"
+        );
+        assert_eq!(piece(&mut inbox, &mut into, (1, 0), b"later"), 0);
+        assert_eq!(inbox.take_early(&mut into), 2);
+        assert_eq!(piece(&mut inbox, &mut into, (0, 0), b"abcd"), 4);
+        assert_eq!(&into, b"abcdef");
+        inbox.message = 1;
+        assert_eq!((inbox.take_early(&mut into[..5]), &into[..5]), (5, &b"later"[..]));
+        assert_eq!(inbox.take_early(&mut into), 0);
+    }
+}

@@ -1,0 +1,37 @@
+//! A rank's end of `link` over the ports that were opened for it.
+//!
+//! Before it: `device`, and the benchmark, which measures link alone; after it: `link::Endpoint`, `ends`.
+
+use crate::ends::{Cards, Ends};
+use crate::open::Opened;
+use hawser_link::frame::Key;
+use hawser_link::{Config, Endpoint, Rail};
+
+/// Frames for all peers together, to be sent and to be kept in order (P21: what is granted fits the kernel's buffers, which
+/// hold some hundred of these).
+const SENDING: usize = 1024;
+const HOLDING: usize = 1024;
+
+/// Whose end it is.
+pub struct Rank {
+    pub me: u32,
+    pub ranks: u32,
+    pub key: Key,
+    /// For numbers that others shall not guess.
+    pub seed: u64,
+}
+
+/// With at least one port.
+pub fn over(ports: Vec<Opened>, cards: Cards, rank: Rank) -> (Endpoint, Ends) {
+    let Rank { me, ranks, key, seed } = rank;
+    let rails: Vec<Rail> = ports.iter().map(|opened| opened.traits).collect();
+    let split = |opened: Opened| ((opened.rail, opened.interface), opened.port);
+    let (places, ports): (Vec<_>, Vec<_>) = ports.into_iter().map(split).unzip();
+    let frame_max = ports.iter().map(|port| port.frame_max()).max().expect("a port");
+    let config = Config { me, ranks, key, frame_max, sending: SENDING, holding: HOLDING, rails };
+    let mut endpoint = Endpoint::new(config, seed);
+    for (rail, port) in ports.iter().enumerate() {
+        endpoint.set_room(rail, (port.room() / port.frame_max()) as u32);
+    }
+    (endpoint, Ends::new(ports, places, cards))
+}
