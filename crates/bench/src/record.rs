@@ -4,6 +4,7 @@
 //! Times are in microseconds, sizes in bytes. Before it: `run`, which measures, and `import`; after it: `report`.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The format's number; a file with another one is refused.
 pub const FORMAT: u32 = 1;
@@ -21,6 +22,9 @@ pub struct Record {
     pub complete: bool,
     /// What the reader should know: systems that were left out, or ended on the way, and why.
     pub notes: Vec<String>,
+    /// By library: parameters that may divide short messages from long ones, as it told them (MPI_T), in bytes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, BTreeMap<String, u64>>,
     pub curves: Vec<Curve>,
 }
 
@@ -123,6 +127,7 @@ impl Record {
             machine,
             complete: true,
             notes: Vec::new(),
+            thresholds: BTreeMap::new(),
             curves: Vec::new(),
         }
     }

@@ -73,6 +73,8 @@ struct Run<'a> {
 
 /// Plays all there is to play, or until `stop` is set, into the record; `what` it is for stands in front of the progress bar.
 pub fn play(what: &str, method: Method, systems: Vec<System>, record: &mut Record, stop: &AtomicBool) {
+    let told = systems.iter().filter(|system| !system.thresholds.is_empty());
+    record.thresholds.extend(told.map(|system| (system.name.clone(), system.thresholds.clone())));
     let progress = progress(method.plays(&systems)).with_prefix(what.to_string());
     Run { method, systems, record, progress: progress.clone(), stop }.play();
     progress.finish_and_clear();

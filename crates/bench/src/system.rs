@@ -7,7 +7,7 @@
 use crate::record::Floor;
 use crate::task::{Answer, Pattern, Played, Task};
 use hawser_os::signals;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -43,6 +43,8 @@ pub struct System {
     pub floor: Floor,
     pub version: String,
     pub ranks: usize,
+    /// Its parameters that may divide short messages from long ones, in bytes.
+    pub thresholds: BTreeMap<String, u64>,
     pub carries: bool,
     /// Plays that failed, since the last that did not.
     pub failures: u32,
@@ -104,6 +106,7 @@ impl System {
             floor,
             version,
             ranks: 0,
+            thresholds: BTreeMap::new(),
             carries,
             failures: 0,
             limit,
@@ -113,12 +116,17 @@ impl System {
             answers,
             last_words,
         };
-        match system.answer(READY_WITHIN)? {
-            Answer::Ready { ranks, version } => (system.ranks, system.version) = (ranks, version),
-            Answer::Failed(cause) => return Err(Trouble::Failed(cause)),
-            other => return Err(Trouble::Failed(format!("it began with: {other}"))),
+        loop {
+            match system.answer(READY_WITHIN)? {
+                Answer::Threshold { name, bytes } => drop(system.thresholds.insert(name, bytes)),
+                Answer::Ready { ranks, version } => {
+                    (system.ranks, system.version) = (ranks, version);
+                    return Ok(system);
+                }
+                Answer::Failed(cause) => return Err(Trouble::Failed(cause)),
+                other => return Err(Trouble::Failed(format!("it began with: {other}"))),
+            }
         }
-        Ok(system)
     }
 
     /// Whether it has such a pattern, and takes messages of so many bytes.
@@ -134,7 +142,7 @@ impl System {
         match self.answer(PLAYED_WITHIN)? {
             Answer::Played(played) => Ok(played),
             Answer::Failed(cause) => Err(Trouble::Failed(cause)),
-            Answer::Ready { .. } => Err(Trouble::Failed("it began anew".into())),
+            Answer::Ready { .. } | Answer::Threshold { .. } => Err(Trouble::Failed("it began anew".into())),
         }
     }
 
@@ -199,8 +207,7 @@ impl Drop for System {
     }
 }
 
-/// The lines of `from`, by a thread that ends with it.
-/// What a process says, line by line, as it comes.
+/// What a process says, line by line, as it comes; by a thread that ends with it.
 pub fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

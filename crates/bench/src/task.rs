@@ -125,6 +125,11 @@ pub struct Played {
 /// A line from a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
+    /// Before it stands: a parameter that may divide short messages from long ones, and its value, in bytes.
+    Threshold {
+        name: String,
+        bytes: u64,
+    },
     /// It stands, has so many ranks, and calls itself so.
     Ready {
         ranks: usize,
@@ -138,6 +143,7 @@ pub enum Answer {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
+            Answer::Threshold { name, bytes } => write!(f, "threshold {name} {bytes}"),
             Answer::Ready { ranks, version } => write!(f, "ready {ranks} {version}"),
             Answer::Played(Played { seconds, cpu_s, hidden }) => {
                 write!(f, "played {seconds:.9} {cpu_s:.6} {hidden:.4}")
@@ -155,6 +161,10 @@ impl FromStr for Answer {
         let (word, rest) = line.split_once(' ').ok_or_else(unread)?;
         let numbers = || rest.split(' ').map(|text| text.parse().ok()).collect::<Option<Vec<f64>>>();
         match word {
+            "threshold" => {
+                let (name, bytes) = rest.split_once(' ').ok_or_else(unread)?;
+                Ok(Answer::Threshold { name: name.into(), bytes: bytes.parse().map_err(|_| unread())? })
+            }
             "ready" => {
                 let (ranks, version) = rest.split_once(' ').ok_or_else(unread)?;
                 let ranks = ranks.parse().map_err(|_| unread())?;
@@ -180,6 +190,7 @@ mod tests {
         assert_eq!(task.to_string(), "pingpong 4096 77 1 check");
         assert_eq!(task.to_string().parse(), Ok(task));
         let answers = [
+            Answer::Threshold { name: "btl_sm_eager_limit".into(), bytes: 4096 },
             Answer::Ready { ranks: 2, version: "MPICH Version: 5.0.2".into() },
             Answer::Played(Played { seconds: 0.25, cpu_s: 0.5, hidden: 1.0 }),
             Answer::Failed("rank 1: byte 7 of message 0 of rank 0 is 3, not 4".into()),
@@ -191,7 +202,17 @@ mod tests {
 
     #[test]
     fn a_line_of_somebody_else_is_no_answer() {
-        for line in ["", "played", "played 1 2", "played 1 x 2", "ready", "ready 2", "WARNING: no network"] {
+        for line in [
+            "",
+            "played",
+            "played 1 2",
+            "played 1 x 2",
+            "ready",
+            "ready 2",
+            "threshold x",
+            "threshold x y",
+            "WARNING: no network",
+        ] {
             assert!(line.parse::<Answer>().is_err(), "{line}");
         }
     }

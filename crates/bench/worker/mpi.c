@@ -2,7 +2,7 @@
  *
  *   PATTERN BYTES COUNT PAIRS check|time      ->  played SECONDS CPU_SECONDS EXTRA | failed TEXT
  *
- * and at the start `ready RANKS LIBRARY`. One source for every library: it is compiled once for each ABI and, for Open
+ * and at the start `threshold NAME BYTES` for each parameter of the library that may be a threshold, and `ready RANKS LIBRARY`. One source for every library: it is compiled once for each ABI and, for Open
  * MPI, by its mpicc. Between tasks no rank uses a core: rank 0 waits for the line, the others look for a task and sleep,
  * so that several libraries' jobs stand side by side and take turns. `check` fills and compares every byte and is not
  * to be timed. Before it: crates/bench/src/system.rs, which starts it; after it: the library that is measured. */
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -304,11 +305,53 @@ static int read_task(const char *line, struct task *task) {
     return 1;
 }
 
+/* Libraries call what divides short messages from long ones by such names. */
+static int may_be_a_threshold(const char *name) {
+    static const char *const words[] = { "eager", "thresh", "limit", "rndv", "max_send", "cell", "packet", "piece", "first", "_from", "msg_size" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(name, words[i])) return 1;
+    return 0;
+}
+
+/* A control variable's value, where it is one whole number; else nothing (0). */
+static long long whole_number(int index, MPI_Datatype datatype) {
+    union { int i; unsigned u; unsigned long ul; unsigned long long ull; MPI_Count count; } value = { 0 };
+    MPI_T_cvar_handle handle;
+    int count;
+    if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return 0;
+    int is_read = count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS;
+    MPI_T_cvar_handle_free(&handle);
+    if (!is_read) return 0;
+    if (datatype == MPI_INT) return value.i;
+    if (datatype == MPI_UNSIGNED) return value.u;
+    if (datatype == MPI_UNSIGNED_LONG) return (long long)value.ul;
+    return datatype == MPI_COUNT ? (long long)value.count : (long long)value.ull;
+}
+
+/* What divides short messages from long ones, as far as the library tells it by MPI_T (MPI-5.0 section 15.3). */
+static void tell_thresholds(void) {
+    int provided, all = 0;
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return;
+    if (MPI_T_cvar_get_num(&all) != MPI_SUCCESS) all = 0;
+    for (int i = 0; i < all; i++) {
+        char name[256];
+        int name_len = sizeof name, about_len = 0, verbosity, bind, scope;
+        MPI_Datatype datatype;
+        if (MPI_T_cvar_get_info(i, name, &name_len, &verbosity, &datatype, NULL, NULL, &about_len, &bind, &scope) != MPI_SUCCESS) continue;
+        int is_number = datatype == MPI_INT || datatype == MPI_UNSIGNED || datatype == MPI_UNSIGNED_LONG || datatype == MPI_UNSIGNED_LONG_LONG || datatype == MPI_COUNT;
+        if (bind != MPI_T_BIND_NO_OBJECT || !is_number || !may_be_a_threshold(name) || strpbrk(name, " \r\n")) continue;
+        long long value = whole_number(i, datatype);
+        if (value >= LINE && value <= 1 << 30) printf("threshold %s %lld\n", name, value);
+    }
+    MPI_T_finalize();
+}
+
 static void lead(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING], line[256];
     int length;
     MPI_Get_library_version(version, &length);
     version[strcspn(version, "\r\n")] = 0;
+    tell_thresholds();
     printf("ready %d %s\n", ranks, version);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {

@@ -10,6 +10,7 @@ pub use words::{size, us};
 
 use crate::record::{Curve, Point, Record};
 use fit::{Loss, Piece};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A curve is rough by so much of its time, whatever its rounds say: alignment, and sizes that divide better than others.
@@ -29,6 +30,8 @@ struct Pair<'a> {
 /// What lies between them.
 struct Finding<'a> {
     pair: Pair<'a>,
+    /// The upper system's parameters that may be thresholds, in bytes.
+    thresholds: Option<&'a BTreeMap<String, u64>>,
     pieces: Vec<Piece>,
     losses: Vec<Loss>,
 }
@@ -59,7 +62,8 @@ impl fmt::Display for Missing {
 /// What `above` takes more than `below`, a paragraph each pattern.
 pub fn explain(record: &Record, above: &str, below: &str) -> Result<String, Missing> {
     let pairs = pairs(record, above, below)?;
-    let paragraphs = pairs.into_iter().map(|pair| words::paragraph(&Finding::of(pair)));
+    let thresholds = record.thresholds.get(above);
+    let paragraphs = pairs.into_iter().map(|pair| words::paragraph(&Finding::of(pair, thresholds)));
     Ok(paragraphs.collect::<Vec<_>>().join("\n"))
 }
 
@@ -92,9 +96,9 @@ impl<'a> Pair<'a> {
 }
 
 impl<'a> Finding<'a> {
-    fn of(pair: Pair<'a>) -> Finding<'a> {
+    fn of(pair: Pair<'a>, thresholds: Option<&'a BTreeMap<String, u64>>) -> Finding<'a> {
         let losses: Vec<Loss> = pair.points.iter().map(|(above, below)| loss(above, below)).collect();
-        Finding { pieces: fit::pieces(&losses), pair, losses }
+        Finding { pieces: fit::pieces(&losses), pair, thresholds, losses }
     }
 }
 

@@ -10,6 +10,12 @@ use std::fmt::Write;
 /// A loss of less than so many times its noise does not stand out.
 const STANDS_OUT: f64 = 2.0;
 const KIB: f64 = 1024.0;
+/// A threshold may count a header with the message.
+const HEADERS: f64 = 1.05;
+/// Parameters that are named at a step at most.
+const NAMES_MAX: usize = 3;
+/// In names of parameters that have no part in messages between two ranks.
+const COLLECTIVE: [&str; 7] = ["COLL", "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER"];
 
 pub fn paragraph(finding: &Finding) -> String {
     let (above, below) = (&finding.pair.above.system, &finding.pair.below.system);
@@ -51,7 +57,7 @@ fn of_a_piece(finding: &Finding, piece: &Piece) -> String {
     format!("{range}: {above} takes {} us{slope} more than {below}", us(piece.each_us))
 }
 
-/// What comes at once between two pieces, and where the way that begins there would begin to pay.
+/// What comes at once between two pieces, and where the threshold that is there had better be.
 fn step(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
     let (last, first) = (&finding.losses[low.last], &finding.losses[high.first]);
     let jump = high.at(first.bytes) - low.at(first.bytes);
@@ -67,14 +73,52 @@ fn step(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
         us(jump.abs()),
         finding.pair.below.system
     );
-    if let Some(even) = even(finding, low, high).filter(|_| jump > 0.0) {
-        let _ = write!(text, "; by both curves what begins there pays from {even} on");
+    if jump > 0.0 {
+        text += &threshold(finding, low, high);
     }
     Some(text)
 }
 
-/// Where the lines through the upper system's times, below and above a step, meet; beyond the step, else nothing is to be said.
-fn even(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
+/// Where the threshold at a step lies, by whose name, and where it had better be.
+fn threshold(finding: &Finding, low: &Piece, high: &Piece) -> String {
+    let (last, first) = (finding.losses[low.last].bytes, finding.losses[high.first].bytes);
+    let named = named(finding, last, first);
+    let now = match named.as_slice() {
+        [] => format!("between {} and {}", size(last), size(first)),
+        [(_, bytes), ..] => {
+            let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+            format!("{} ({})", size(*bytes as f64), names.join(", "))
+        }
+    };
+    match best(finding, low, high) {
+        Best::From(bytes) => format!("; threshold now {now}, best by both curves {}", size(bytes)),
+        // A step that no threshold explains may be one of the machine's: what it caches.
+        Best::NoSize if !named.is_empty() => {
+            format!("; threshold now {now}, what begins there pays at no size measured")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The upper system's parameters whose values lie between these sizes, in bytes.
+fn named<'a>(finding: &Finding<'a>, last: f64, first: f64) -> Vec<(&'a str, u64)> {
+    let is_there = |bytes: u64| bytes as f64 >= last && bytes as f64 <= first * HEADERS;
+    let is_of_others = |name: &str| COLLECTIVE.iter().any(|word| name.to_uppercase().contains(word));
+    let all = finding.thresholds.into_iter().flatten().map(|(name, bytes)| (name.as_str(), *bytes));
+    all.filter(|(name, bytes)| is_there(*bytes) && !is_of_others(name)).take(NAMES_MAX).collect()
+}
+
+/// What a step costs against not taking it.
+enum Best {
+    /// The way that begins at the step is the better one from there on.
+    There,
+    /// From so many bytes on.
+    From(f64),
+    NoSize,
+}
+
+/// Where the lines through the upper system's times, below and above a step, meet.
+fn best(finding: &Finding, low: &Piece, high: &Piece) -> Best {
     let times = |piece: &Piece| -> Vec<Loss> {
         let points = finding.pair.points[piece.first..=piece.last].iter();
         let noise = |point: &Point| (point.spread.max(super::ROUGH) * point.median_us).max(NOISE_MIN_US);
@@ -83,10 +127,10 @@ fn even(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
     let (low_line, high_line) = (fit::through(&times(low), low.first), fit::through(&times(high), high.first));
     let gain = low_line.per_byte_us - high_line.per_byte_us;
     if gain <= 0.0 {
-        return Some("no size".into());
+        return Best::NoSize;
     }
     let bytes = (high_line.each_us - low_line.each_us) / gain;
-    (bytes > finding.losses[high.first].bytes).then(|| size(bytes))
+    if bytes > finding.losses[high.first].bytes { Best::From(bytes) } else { Best::There }
 }
 
 /// Three digits that count.
@@ -139,8 +183,12 @@ mod tests {
     fn a_threshold_that_comes_too_early_is_told_with_a_better_one() {
         let ring = |bytes: f64| 0.07 + bytes * 2.5e-5;
         let mpi = |bytes: f64| if bytes >= 8192.0 { 2.0 + bytes * 3e-5 } else { 0.1 + bytes * 8e-5 };
-        let text = explain(&record(vec![curve("ring", ring), curve("mpi", mpi)]), "mpi", "ring").unwrap();
-        assert!(text.contains("what begins there pays from 37.1 KiB on"), "{text}");
+        let mut record = record(vec![curve("ring", ring), curve("mpi", mpi)]);
+        let limits = [("EAGER", 8192), ("BCAST_SHORT", 8192), ("PACKET", 16384)];
+        record.thresholds.insert("mpi".into(), limits.map(|(name, bytes)| (name.into(), bytes)).into());
+        let text = explain(&record, "mpi", "ring").unwrap();
+        let told = "; threshold now 8 KiB (EAGER), best by both curves 37.1 KiB";
+        assert!(text.contains(told), "{text}");
     }
 
     #[test]

@@ -78,6 +78,7 @@ fn record(options: &Options) -> Result<Record, Trouble> {
         date: String::new(),
         machine: Machine { host: "unknown".into(), ..Machine::default() },
         complete: true,
+        thresholds: Default::default(),
         notes: Vec::new(),
         curves: Vec::new(),
     };

@@ -26,6 +26,7 @@ pub fn record(systems: &[&str]) -> Record {
         date: "2026-11-24T11:00:00Z".to_owned(),
         machine,
         complete: true,
+        thresholds: Default::default(),
         notes: Vec::new(),
         curves,
     }
