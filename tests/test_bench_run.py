@@ -5,7 +5,9 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from harness import GRACE_OF_LABS_S, prefix
@@ -66,17 +68,81 @@ def test_over_a_cable_ports_and_the_library_are_measured(session, tmp_path):
     assert "MTU 1500" in record(tmp_path)["machine"]["between"]
 
 
+def test_between_two_hosts_layers_and_the_library_are_measured(make, tmp_path):
+    lab = make(hosts=2)
+    done = lab.hosts[0].run([BENCH, "run", "--max", "2000", *QUICK, "--verify", "--hosts", "node0,node1", "--launcher-exec", "lab-rsh",
+                             "--out", tmp_path])
+    assert done.returncode == 0, done.stderr
+    assert {name for name, _ in curves(tmp_path)} == {"tcp", "link", "transport", "hawser"}
+    assert record(tmp_path)["machine"]["between"] == "the network between node0 and node1"
+
+
+def test_a_pair_is_on_both_hosts_whatever_ranks_there_are_beside_it(session, tmp_path):
+    """Four ranks for the barrier, of which two play ping-pong."""
+    witness, said = session.build("witness.c", "mpich", "-shared", "-fPIC", name="witness.so"), tmp_path / "said"
+    library = f"hawser={prefix()},LD_PRELOAD={witness},WITNESS={said}"
+    ran = bench(session, "run", "--max", "8", *QUICK, "--cable", "--layers", "none", "--lib", library, "--pattern", "pingpong,barrier",
+                "-n", "4", "--out", tmp_path / "report")
+    if "ermission" in ran.stderr:
+        pytest.skip(f"no network namespaces here: {ran.stderr}")
+    assert ran.returncode == 0, ran.stderr
+    assert set(said.read_text().split()) == {"0-2", "2-0"}, "ranks 0 and 1 are on one host, 2 and 3 on the other"
+
+
+def test_a_user_without_privilege_measures_over_a_cable(session):
+    if os.geteuid() != 0:
+        pytest.skip("not tested, only root can become somebody else")
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*user, BENCH, "--version"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip(f"not tested, other users cannot reach {prefix()}")
+    with tempfile.TemporaryDirectory() as own:
+        os.chown(own, 65534, 65534)
+        ran = session.call([*user, BENCH, "run", "--max", "8", *QUICK, "--cable", "--layers", "tcp", "--lib", f"hawser={prefix()}",
+                            "--out", f"{own}/report"], {"TMPDIR": own, "HOME": own})
+        if "user namespace" in ran.err and "permitted" in ran.err:
+            pytest.skip(f"no user namespaces here: {ran.err}")
+        assert ran.code == 0, ran
+        assert {name for name, _ in curves(Path(own, "report"))} == {"tcp", "hawser"}
+
+
+@pytest.mark.parametrize("fault, least", [("drop", 12282), ("swap", 200000)])
+def test_a_library_that_loses_or_mixes_up_data_is_found_by_verify(session, tmp_path, fault, least):
+    """Also where sizes before it have left the right bytes in the buffer."""
+    witness = session.build("witness.c", "mpich", "-shared", "-fPIC", name="witness.so")
+    library = f"hawser={prefix()},LD_PRELOAD={witness},WITNESS_FAULT={fault}"
+    ran = bench(session, "run", "--min", least, "--max", least + 100000, "--rounds", "2", "--ms", "1", "--verify", "--layers", "none",
+                "--lib", library, "--out", tmp_path)
+    assert ran.returncode == 1, ran.stdout
+    assert any("hawser, pingpong of" in note and "byte" in note for note in record(tmp_path)["notes"]), record(tmp_path)["notes"]
+
+
+def test_several_pairs_have_a_rate(session, tmp_path):
+    ran = bench(session, "run", "--max", "64", *QUICK, "--verify", "--pattern", "rate", "--pairs", "2", "--layers", "none", "--out", tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    curve = curves(tmp_path)["hawser", "rate"]
+    assert curve["ranks"] == 4
+    # What all ranks use cannot be more than each of them has.
+    assert all(point["cpu_us"] <= 1.5 * 2 * point["median_us"] * 4 for point in curve["points"]), curve
+
+
 def begun(session, tmp_path):
     """A long run of which some sizes are done."""
     job = bench(session, "run", "--rounds", "50", "--ms", "5", "--layers", "memcpy", "--out", tmp_path, start=subprocess.Popen)
     worker = None
     deadline = time.monotonic() + GRACE_OF_LABS_S
     while worker is None and time.monotonic() < deadline:
-        found = subprocess.run(["pgrep", "-f", "-n", str(prefix() / "libexec/hawser/bench-mpich") + "$"], text=True, stdout=subprocess.PIPE)
-        worker = int(found.stdout) if found.stdout else None
+        ranks = [pid for pid in session.processes() if program(pid) == "bench-mpich"]
+        worker = ranks[0] if ranks else None
         time.sleep(0.1)
     time.sleep(2)  # the first sizes take half a second each
     return job, worker
+
+
+def program(pid):
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return None
 
 
 def test_of_a_run_that_is_interrupted_what_there_is_is_kept(session, tmp_path):
@@ -106,6 +172,10 @@ def test_when_a_rank_dies_the_others_go_on_and_it_is_noted(session, tmp_path):
     (["--lib", "mpich"], 2, "it is NAME=PREFIX"),
     (["--lib", "x=/nowhere", "--layers", "none"], 1, "there is no /nowhere/bin/mpiexec"),
     (["--min", "10", "--max", "5"], 1, "--min 10 is more than --max 5"),
+    (["--lib", f"a={prefix()}", "--lib", f"a={prefix()},HAWSER_SPIN=1"], 1, "two systems would be called a"),
+    (["--lib", f"tcp={prefix()}"], 1, "two systems would be called tcp"),
+    (["--pattern", "rate,barrier", "--pairs", "3"], 1, "3 pairs are more than 2 ranks have; say -n 6"),
+    (["--launcher-exec", "rsh"], 2, "--hosts"),
     (["--hosts", "here,no-such-host.invalid", "--layers", "tcp", *SHORT], 1, "no-such-host.invalid"),
     (["--layers", "memcpy", "--lib", "x=/nowhere", *SHORT, "--out", "/proc/report"], 1, "/proc/report"),
 ])
@@ -113,6 +183,7 @@ def test_bad_input_is_named(session, tmp_path, options, code, cause):
     out = [] if "--out" in options else ["--out", tmp_path]
     ran = bench(session, "run", *options, *out, timeout=60)
     assert ran.returncode == code and cause in ran.stderr, ran.stderr
+    assert "Usage" in ran.stderr or ran.stdout == "" or "--hosts" in options, "nothing is measured in vain"
 
 
 def test_a_library_without_an_abi_that_it_has_a_program_for_is_left_out(session, tmp_path):

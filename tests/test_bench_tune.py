@@ -113,6 +113,22 @@ def test_tune_finds_a_bad_profile_and_writes_a_better_one(session, profile, tune
     assert (ran.code, ran.err) == (0, "") and "0" not in ran.out.split(), ran
 
 
+def test_what_is_not_tuned_stays_in_the_profile(session, profile):
+    path = profile("HAWSER_EAGER = 48k")
+    ran = bench(session, "tune", "HAWSER_YIELD", *QUICK, env={"HAWSER_PROFILE": str(path)})
+    assert ran.code == 0, ran
+    # It may be found to be no better than the default today, but then that is said.
+    assert "HAWSER_EAGER = 48k" in path.read_text() or "does not stand together" in ran.out, ran
+
+
+def test_defaults_are_the_librarys_whatever_the_environment_sets(session, tmp_path):
+    """Or the best value would seem to be far better than the default."""
+    ran = bench(session, "tune", "HAWSER_SPIN", *QUICK, "--dry-run", env={"HAWSER_SPIN": "0"})
+    assert ran.code == 0, ran
+    gains = [int(gain) for gain in re.findall(r"(\d+) % faster than the default over", ran.out)]
+    assert all(gain < 50 for gain in gains), ran
+
+
 def test_a_run_that_is_cut_off_leaves_the_old_profile(session, profile):
     path = profile("HAWSER_SPIN = 77")
     before = path.read_text()

@@ -9,7 +9,8 @@ const PLACES_MAX: usize = 64;
 const LINE: usize = 64;
 const PAGE: usize = 4096;
 
-/// One side of a pair of pools.
+/// One side of a pair of pools, which lives through all plays.
+#[derive(Default)]
 pub struct Pool {
     memory: Vec<u8>,
     bytes: usize,
@@ -18,11 +19,20 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// For messages of so many bytes.
-    pub fn new(bytes: usize) -> Pool {
-        let step = bytes.next_multiple_of(LINE) + LINE;
-        let places = (POOL_BYTES / step).clamp(2, PLACES_MAX);
-        Pool { memory: vec![1; step * places], bytes, step, places }
+    /// Of messages of so many bytes from now on.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes = bytes;
+        self.step = bytes.next_multiple_of(LINE) + LINE;
+        self.places = (POOL_BYTES / self.step).clamp(2, PLACES_MAX);
+        let needed = self.step * self.places;
+        if needed > self.memory.len() {
+            self.memory.resize(needed, 1);
+        }
+    }
+
+    /// What an earlier play left there must not pass for what the next one brings.
+    pub fn clear(&mut self) {
+        self.memory.fill(0xa5);
     }
 
     /// Where the message of this number lies.
@@ -38,7 +48,7 @@ pub fn dirty(message: &mut [u8], number: u64) {
 }
 
 fn expected(number: u64, at: usize) -> u8 {
-    (number as usize).wrapping_mul(7).wrapping_add(at.wrapping_mul(13)).wrapping_add(at >> 8) as u8
+    (number as usize * 7).wrapping_add(at * 13 + (at >> 8) + (at >> 16) * 5) as u8
 }
 
 pub fn fill(message: &mut [u8], number: u64) {
@@ -59,10 +69,12 @@ mod tests {
 
     #[test]
     fn places_follow_each_other_and_come_again() {
-        let mut pool = Pool::new(1 << 20);
+        let mut pool = Pool::default();
+        pool.reserve(1 << 20);
         let [first, second, third] = [0, 1, 2].map(|number| pool.place(number).as_ptr() as usize);
         assert!(first != second && first == third);
-        assert_eq!(Pool::new(1).places, PLACES_MAX);
+        pool.reserve(1);
+        assert_eq!((pool.places, pool.place(7).len()), (PLACES_MAX, 1));
     }
 
     #[test]
@@ -73,5 +85,16 @@ mod tests {
         assert!(compare(&message, 4).is_err());
         message[4097] ^= 1;
         assert!(compare(&message, 3).unwrap_err().starts_with("byte 4097 of message 3"));
+    }
+
+    /// Pieces of as many bytes as anybody cuts messages into.
+    #[test]
+    fn pieces_that_took_each_others_place_are_found() {
+        let mut message = vec![0; 1 << 20];
+        for piece in (8..20).map(|power| 1 << power) {
+            fill(&mut message, 0);
+            message.rotate_left(piece);
+            assert!(compare(&message, 0).is_err(), "{piece}");
+        }
     }
 }

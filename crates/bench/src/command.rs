@@ -35,6 +35,9 @@ pub struct Options {
     /// Between this machine and another, HERE,THERE, reached by ssh
     #[arg(long, value_delimiter = ',', value_name = "HERE,THERE")]
     hosts: Vec<String>,
+    /// A remote shell instead of ssh, for --hosts: it takes a host and a command
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    launcher_exec: Option<PathBuf>,
     /// Ranks of collective patterns
     #[arg(short = 'n', long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
     ranks: u32,
@@ -95,8 +98,17 @@ impl Options {
 
 /// Measures and reports, also what there is of a run that was cut off. The record, and the exit code.
 pub fn run(options: &Options) -> Result<(Record, u8), String> {
+    check(options)?;
+    let told = |error: io::Error| error.to_string();
+    let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir().map_err(told)?;
+    // A namespace of a user's own is made by a process of one thread, so before Ctrl-C is waited for.
+    let place = place_of(options, scratch.path()).map_err(told)?;
     let stop = stopped_by_ctrl_c()?;
-    let record = measured(options, &stop).map_err(|error| error.to_string())?;
+    let record = measured(options, &place, scratch.path(), &stop).map_err(told)?;
+    if record.curves.is_empty() && stop.load(Relaxed) {
+        eprintln!("hawser-bench: run: stopped before anything was measured");
+        return Ok((record, INTERRUPTED));
+    }
     report::publish(&record, &options.out).map_err(|error| error.to_string())?;
     let code = if stop.load(Relaxed) { INTERRUPTED } else { u8::from(!record.complete) };
     Ok((record, code))
@@ -110,15 +122,29 @@ pub fn stopped_by_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     Ok(stop)
 }
 
-fn measured(options: &Options, stop: &AtomicBool) -> io::Result<Record> {
-    if options.min > options.max {
-        return Err(io::Error::other(format!("--min {} is more than --max {}", options.min, options.max)));
+/// What is to be said before anything is measured.
+fn check(options: &Options) -> Result<(), String> {
+    let Options { min, max, pairs, ranks, patterns, out, .. } = options;
+    if min > max {
+        return Err(format!("--min {min} is more than --max {max}"));
     }
-    let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir()?;
-    let place = place_of(options, scratch.path())?;
-    let mut record = Record::begun(place::machine(&place));
-    let systems = systems(options, &place, scratch.path(), &mut record, stop);
-    if systems.is_empty() {
+    let mut names: Vec<String> = libraries(options).into_iter().map(|named| named.name).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| &pair[0]);
+    if let Some(name) = twice.or_else(|| names.iter().find(|name| Row::named(name).is_some())) {
+        return Err(format!("two systems would be called {name}; give each --lib a name of its own"));
+    }
+    let has_collective = patterns.iter().any(|pattern| pattern.is_collective());
+    if has_collective && patterns.contains(&Pattern::Rate) && *ranks < 2 * pairs {
+        return Err(format!("{pairs} pairs are more than {ranks} ranks have; say -n {}", 2 * pairs));
+    }
+    std::fs::create_dir_all(out).map_err(|error| format!("cannot make the folder {}: {error}", out.display()))
+}
+
+fn measured(options: &Options, place: &Place, scratch: &Path, stop: &AtomicBool) -> io::Result<Record> {
+    let mut record = Record::begun(place::machine(place));
+    let systems = systems(options, place, scratch, &mut record, stop);
+    if systems.is_empty() && !stop.load(Relaxed) {
         return Err(io::Error::other("there is nothing left to measure"));
     }
     let method = Method {
@@ -137,7 +163,9 @@ fn place_of(options: &Options, scratch: &Path) -> io::Result<Place> {
     match (options.cable, options.hosts.as_slice()) {
         (Some(mtu), _) => Place::cable(usize::from(mtu), scratch),
         (None, []) => Ok(Place::Here),
-        (None, hosts @ [_, _]) => Ok(Place::Hosts(hosts.to_vec())),
+        (None, hosts @ [_, _]) => {
+            Ok(Place::Hosts { hosts: hosts.to_vec(), remote_shell: options.launcher_exec.clone() })
+        }
         _ => Err(io::Error::other("--hosts names two hosts, HERE,THERE")),
     }
 }
@@ -149,7 +177,7 @@ fn systems(options: &Options, place: &Place, scratch: &Path, record: &mut Record
         if stop.load(Relaxed) {
             return;
         }
-        match plan.and_then(|plan| System::start(plan).map_err(|trouble| trouble.to_string())) {
+        match plan.and_then(|plan| System::start(plan, stop).map_err(|trouble| trouble.to_string())) {
             Ok(system) => systems.push(system),
             Err(cause) => {
                 let note = format!("{name} is left out: {cause}");

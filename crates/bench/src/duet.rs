@@ -3,11 +3,12 @@
 //! Before it: `worker`; after it: the `End`s in `layer`.
 
 use crate::buffers::{self, Pool};
-use crate::task::{Pattern, Task};
+use crate::task::{Pattern, Played, Task};
+use hawser_os::usage;
 use std::io;
 use std::time::Instant;
 
-/// Patterns that `play` has.
+/// Patterns that a player has.
 pub const PATTERNS: &[Pattern] = &[Pattern::PingPong, Pattern::Stream, Pattern::Bidirectional];
 
 /// After so many messages one way the receiver answers, as in worker/mpi.c.
@@ -39,53 +40,78 @@ pub enum Role {
     Far,
 }
 
-/// Plays its part; the seconds that it took. A byte that is wrong is told at the end: the other end goes on until then.
-pub fn play(end: &mut dyn End, role: Role, task: &Task) -> io::Result<f64> {
-    let bytes = task.bytes as usize;
-    let (mut out, mut into) = (Pool::new(bytes), Pool::new(bytes));
-    let mut right = Ok(());
-    end.begin();
-    let start = Instant::now();
-    for number in 0..task.count {
-        let (out, into) = (out.place(number), into.place(number));
-        match (task.pattern, role) {
-            (Pattern::PingPong, Role::Near) => {
-                prepare(task, out, number);
-                end.send(out)?;
-                end.receive(into)?;
-                right = right.and(look(task, into, number));
-            }
-            (Pattern::PingPong, Role::Far) => {
-                end.receive(into)?;
-                right = right.and(look(task, into, number));
-                prepare(task, out, number);
-                end.send(out)?;
-            }
-            (Pattern::Stream, Role::Near) => {
-                prepare(task, out, number);
-                end.send(out)?;
-            }
-            (Pattern::Stream, Role::Far) => {
-                end.receive(into)?;
-                right = right.and(look(task, into, number));
-            }
-            _ => {
-                prepare(task, out, number);
-                end.exchange(out, into)?;
-                right = right.and(look(task, into, number));
-            }
-        }
-        if task.pattern == Pattern::Stream && (number + 1 == task.count || (number + 1) % WINDOW == 0) {
-            answer(end, role)?;
-        }
+/// An end, with the memory that it plays from.
+pub struct Player<E> {
+    end: E,
+    out: Pool,
+    into: Pool,
+}
+
+impl<E: End> Player<E> {
+    pub fn new(end: E) -> Player<E> {
+        Player { end, out: Pool::default(), into: Pool::default() }
     }
-    let seconds = start.elapsed().as_secs_f64();
-    end.rest();
-    right.map(|()| seconds)
+
+    /// Plays its part; the time and the CPU time of this end. A byte that is wrong is told at the end: the other end goes on until then.
+    pub fn play(&mut self, role: Role, task: &Task) -> io::Result<Played> {
+        let bytes = task.bytes as usize;
+        [&mut self.out, &mut self.into].into_iter().for_each(|pool| pool.reserve(bytes));
+        if task.check {
+            self.into.clear();
+        }
+        self.end.begin();
+        // Both are there, with their memory, before the clock starts.
+        self.end.exchange(&mut [0], &mut [0])?;
+        let (before, start) = (usage::thread_cpu_s(), Instant::now());
+        let right = self.messages(role, task)?;
+        let played =
+            Played { seconds: start.elapsed().as_secs_f64(), cpu_s: usage::thread_cpu_s() - before, hidden: 0.0 };
+        self.end.rest();
+        right.map(|()| played)
+    }
+
+    /// Whether all bytes were right.
+    fn messages(&mut self, role: Role, task: &Task) -> io::Result<io::Result<()>> {
+        let (end, mut right) = (&mut self.end, Ok(()));
+        for number in 0..task.count {
+            let (out, into) = (self.out.place(number), self.into.place(number));
+            match (task.pattern, role) {
+                (Pattern::PingPong, Role::Near) => {
+                    prepare(task, out, number);
+                    end.send(out)?;
+                    end.receive(into)?;
+                    right = right.and(look(task, into, number));
+                }
+                (Pattern::PingPong, Role::Far) => {
+                    end.receive(into)?;
+                    right = right.and(look(task, into, number));
+                    prepare(task, out, number);
+                    end.send(out)?;
+                }
+                (Pattern::Stream, Role::Near) => {
+                    prepare(task, out, number);
+                    end.send(out)?;
+                }
+                (Pattern::Stream, Role::Far) => {
+                    end.receive(into)?;
+                    right = right.and(look(task, into, number));
+                }
+                _ => {
+                    prepare(task, out, number);
+                    end.exchange(out, into)?;
+                    right = right.and(look(task, into, number));
+                }
+            }
+            if task.pattern == Pattern::Stream && (number + 1 == task.count || (number + 1) % WINDOW == 0) {
+                answer(end, role)?;
+            }
+        }
+        Ok(right)
+    }
 }
 
 /// Nobody can only note what is to be sent.
-fn answer(end: &mut dyn End, role: Role) -> io::Result<()> {
+fn answer(end: &mut impl End, role: Role) -> io::Result<()> {
     match role {
         Role::Near => end.receive(&mut [0]),
         Role::Far => end.send(&mut [0]),

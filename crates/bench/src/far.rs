@@ -5,8 +5,13 @@
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// See the module. It ends with its standard input.
+/// After its input has ended it is given so long to end.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
+
+/// See the module. It ends with its standard input, or is ended.
 pub struct Far {
     process: Child,
     orders: Option<ChildStdin>,
@@ -37,6 +42,12 @@ impl Far {
 impl Drop for Far {
     fn drop(&mut self) {
         self.orders = None;
-        let _ = self.process.wait();
+        let since = Instant::now();
+        while matches!(self.process.try_wait(), Ok(None)) {
+            if since.elapsed() > ENDS_WITHIN {
+                let _ = self.process.kill();
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }

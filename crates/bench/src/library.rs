@@ -123,7 +123,7 @@ impl Library {
         command.args(self.options(ranks, place)).arg(program);
         let library_path = joined(&named.prefix.join("lib"), "LD_LIBRARY_PATH");
         command.env("LD_LIBRARY_PATH", library_path).env("PATH", joined(&named.prefix.join("bin"), "PATH"));
-        command.env("HAWSER_BENCH_CORES", place.cores());
+        command.env("HAWSER_BENCH_CORES", place.cores()).env("HAWSER_BENCH_RANKS", ranks.to_string());
         command.envs(self.variables(place).iter().copied()).envs(named.variables.iter().cloned());
         Ok(Plan {
             name: named.name.clone(),
@@ -159,12 +159,10 @@ impl Library {
 
     /// What a user would set who wants it to run there at all.
     fn variables(&self, place: &Place) -> &'static [(&'static str, &'static str)] {
-        match (self.family, place.is_one_host()) {
-            (Family::IntelMpi, true) => &[("I_MPI_PIN", "0")],
-            (Family::IntelMpi, false) => &[("I_MPI_PIN", "0"), ("I_MPI_FABRICS", "ofi"), ("FI_PROVIDER", "tcp")],
-            (Family::Mpich, false) => {
-                &[("FI_PROVIDER", "tcp"), ("MPIR_CVAR_CH4_NETMOD", "ofi"), ("MPIR_CVAR_NOLOCAL", "1")]
-            }
+        match (self.family, place) {
+            (Family::IntelMpi, Place::Cable { .. }) => &[("I_MPI_PIN", "0"), ("FI_PROVIDER", "tcp")],
+            (Family::IntelMpi, _) => &[("I_MPI_PIN", "0")],
+            (Family::Mpich, Place::Cable { .. }) => &[("FI_PROVIDER", "tcp"), ("MPIR_CVAR_CH4_NETMOD", "ofi")],
             _ => &[],
         }
     }

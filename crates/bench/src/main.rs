@@ -1,8 +1,8 @@
 //! `hawser-bench`: what the machine and the network can do, what each library delivers over them, and why (NetPIPE's method: measure
 //! each layer, and each library against the layer under it).
 //!
-//! The command line; the work is in the modules: `command` (run), `net` (the frame ports in detail), `import`
-//! (other tools' results).
+//! The command line; the work is in the modules: `command` (run), `explain`, `report`, `import` (other tools' results), `tune`,
+//! `doctor`, and `net` (the frame ports in detail).
 
 #![forbid(unsafe_code)]
 

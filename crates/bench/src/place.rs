@@ -2,7 +2,7 @@
 //! this machine and others.
 //!
 //! It says how a program is started at either end; it starts none. The namespaces vanish with the value. Before it: `command`; after
-//! it: `library` and `raw`, whose commands it makes.
+//! it: `library` and `layer`, whose commands it makes.
 
 use hawser_os::cable::{ADDRESSES, Cable};
 use hawser_os::{cpus, host, netns};
@@ -29,8 +29,16 @@ exec nsenter --net="$net" unshare -u sh -c "hostname $name; $*"
 /// See the module.
 pub enum Place {
     Here,
-    Cable { cable: Cable, mtu: usize, remote_shell: PathBuf },
-    Hosts(Vec<String>),
+    Cable {
+        cable: Cable,
+        mtu: usize,
+        remote_shell: PathBuf,
+    },
+    /// `remote_shell`: another one than ssh.
+    Hosts {
+        hosts: Vec<String>,
+        remote_shell: Option<PathBuf>,
+    },
 }
 
 /// A job over several hosts.
@@ -64,7 +72,7 @@ impl Place {
         match self {
             Place::Here => "this machine's memory".into(),
             Place::Cable { mtu, .. } => format!("a cable (veth) between two network namespaces, MTU {mtu}"),
-            Place::Hosts(hosts) => format!("the network between {}", hosts.join(" and ")),
+            Place::Hosts { hosts, .. } => format!("the network between {}", hosts.join(" and ")),
         }
     }
 
@@ -85,8 +93,13 @@ impl Place {
         match self {
             Place::Here => Vec::new(),
             Place::Cable { cable, .. } => vec!["nsenter".into(), format!("--net={}", cable.b.path().display())],
-            Place::Hosts(hosts) => {
-                ["ssh", "-o", "BatchMode=yes"].map(String::from).into_iter().chain([hosts[1].clone()]).collect()
+            Place::Hosts { hosts, remote_shell } => {
+                let ssh = || ["ssh", "-o", "BatchMode=yes"].map(String::from).into();
+                let shell: Vec<String> =
+                    remote_shell.as_ref().map_or_else(ssh, |shell| vec![shell.display().to_string()]);
+                // Nobody is pinned there, as libraries' ranks are not.
+                let words = [hosts[1].as_str(), "env", "HAWSER_BENCH_CORES="].map(String::from);
+                shell.into_iter().chain(words).collect()
             }
         }
     }
@@ -96,7 +109,7 @@ impl Place {
         match self {
             Place::Here => "127.0.0.1",
             Place::Cable { .. } => ADDRESSES[1],
-            Place::Hosts(hosts) => &hosts[1],
+            Place::Hosts { hosts, .. } => &hosts[1],
         }
     }
 
@@ -107,16 +120,17 @@ impl Place {
             Place::Cable { remote_shell, .. } => {
                 Some(Across { hosts: ADDRESSES.to_vec(), remote_shell: Some(remote_shell) })
             }
-            Place::Hosts(hosts) => {
-                Some(Across { hosts: hosts.iter().map(String::as_str).collect(), remote_shell: None })
-            }
+            Place::Hosts { hosts, remote_shell } => Some(Across {
+                hosts: hosts.iter().map(String::as_str).collect(),
+                remote_shell: remote_shell.as_deref(),
+            }),
         }
     }
 
-    /// The cores of the ranks, a core a rank; none where there are fewer cores than ranks may be, or on several machines.
+    /// The cores of the ranks, a core a rank; none on several machines.
     pub fn cores(&self) -> String {
         match self {
-            Place::Hosts(_) => String::new(),
+            Place::Hosts { .. } => String::new(),
             _ => cpus::allowed().unwrap_or_default().iter().map(usize::to_string).collect::<Vec<_>>().join(","),
         }
     }

@@ -18,6 +18,8 @@ const CHECKED: u64 = 16;
 /// A system that fails so often in a row is left out.
 const FAILURES_MAX: u32 = 3;
 const COUNT_MAX: u64 = 1 << 22;
+/// Plays until a size's time has settled, at most.
+const BEGINNINGS_MAX: u32 = 8;
 /// Collective patterns and those of several pairs have no half of a smallest play.
 const COUNT_MIN: u64 = 2;
 
@@ -91,12 +93,15 @@ impl Run<'_> {
             let mut us = vec![None; self.systems.len()];
             for bytes in self.method.sizes(pattern) {
                 if self.stop.load(Relaxed) {
-                    self.record.complete = false;
-                    return;
+                    break;
                 }
                 self.progress.set_message(format!("{} {bytes}", pattern.name()));
                 self.point(pattern, bytes, &mut us);
             }
+        }
+        if self.stop.load(Relaxed) {
+            self.record.complete = false;
+            self.record.notes.push("it was stopped before its end: points and rounds are missing".into());
         }
     }
 
@@ -105,8 +110,7 @@ impl Run<'_> {
         let mut parts = Vec::new();
         for system in 0..self.systems.len() {
             if self.systems[system].takes(pattern, bytes) {
-                let count = us[system].map_or(COUNT_MIN, |us| self.count(pattern, us));
-                parts.extend(self.begin(system, pattern, bytes, count));
+                parts.extend(self.begin(system, pattern, bytes, us[system]));
             }
         }
         self.rounds(pattern, bytes, &mut parts);
@@ -129,25 +133,32 @@ impl Run<'_> {
         ((messages / per_count as f64) as u64).clamp(COUNT_MIN, COUNT_MAX)
     }
 
-    /// The first play of a size, which is not counted: it warms up and tells how many messages a round is to have.
-    fn begin(&mut self, system: usize, pattern: Pattern, bytes: u64, count: u64) -> Option<Part> {
+    /// The first plays of a size, which are not counted: they warm up and tell how many messages a round is to have. `expected`: what a
+    /// message of the size before took, in microseconds.
+    fn begin(&mut self, system: usize, pattern: Pattern, bytes: u64, expected: Option<f64>) -> Option<Part> {
+        let mut count = expected.map_or(COUNT_MIN, |us| self.count(pattern, us));
         if self.method.verify && self.systems[system].carries {
             let task = Task { check: true, ..self.method.task(pattern, bytes, count.min(CHECKED)) };
             self.turn(system, &task)?;
         }
-        let mut count = count;
-        // From nothing the count grows until a play is long enough to judge by.
-        loop {
+        let mut before = expected;
+        for _ in 0..BEGINNINGS_MAX {
             let task = self.method.task(pattern, bytes, count);
             let played = self.turn(system, &task)?;
             let us = played.seconds * 1e6 / task.messages() as f64;
             let wanted = self.count(pattern, us);
-            if played.seconds > self.method.play_s / 10.0 || wanted <= 2 * count {
-                self.progress.inc(1);
-                return Some(Part { system, count: wanted, plays: Vec::new() });
+            let is_long = wanted == count || played.seconds > self.method.play_s / 4.0;
+            // What a first use or a slice of the scheduler took is not there again.
+            let is_settled = before.is_some_and(|before| us < 2.0 * before && before < 2.0 * us);
+            // From nothing the count grows until a play is long enough to judge by.
+            count = wanted.min(count.saturating_mul(100));
+            before = Some(us);
+            if is_long && is_settled {
+                break;
             }
-            count = wanted.min(count * 100);
         }
+        self.progress.inc(1);
+        Some(Part { system, count, plays: Vec::new() })
     }
 
     fn rounds(&mut self, pattern: Pattern, bytes: u64, parts: &mut [Part]) {
@@ -171,11 +182,13 @@ impl Run<'_> {
         if system.is_gone() || self.stop.load(Relaxed) {
             return None;
         }
-        let trouble = match system.play(task) {
+        let trouble = match system.play(task, self.stop) {
             Ok(played) => {
                 system.failures = 0;
                 return Some(played);
             }
+            // What was being played may still go on: it ends with the process.
+            Err(Trouble::Stopped) => return None,
             Err(trouble) => trouble,
         };
         system.failures += 1;

@@ -3,11 +3,12 @@
 use std::env;
 use std::time::Instant;
 
-/// The cores of the ranks, a core a rank: what HAWSER_BENCH_CORES lists, or all that this process may use.
+/// The cores of the ranks, a core a rank: what HAWSER_BENCH_CORES lists, and where it is not set all that this process may use.
 pub fn cores() -> Vec<usize> {
-    let listed = env::var("HAWSER_BENCH_CORES").unwrap_or_default();
-    let listed: Vec<usize> = listed.split(',').filter_map(|core| core.parse().ok()).collect();
-    if listed.is_empty() { hawser_os::cpus::allowed().unwrap_or_default() } else { listed }
+    env::var("HAWSER_BENCH_CORES").map_or_else(
+        |_| hawser_os::cpus::allowed().unwrap_or_default(),
+        |listed| listed.split(',').filter_map(|core| core.parse().ok()).collect(),
+    )
 }
 
 /// Times `f`, which does `count` of something, `repetitions` times; microseconds for one.

@@ -12,14 +12,17 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A library's job over several hosts takes some seconds to begin.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// The longest play that is asked for takes a second or two.
+/// The longest play that is asked for takes ten seconds, by `--ms`.
 const PLAYED_WITHIN: Duration = Duration::from_secs(60);
+/// Between two looks at whether Ctrl-C was pressed.
+const LOOK: Duration = Duration::from_millis(50);
 /// After its input has ended a job is given so long to end.
 const ENDED_WITHIN: Duration = Duration::from_secs(10);
 /// Lines of its errors that are kept.
@@ -51,7 +54,10 @@ pub struct System {
     limit: Option<u64>,
     patterns: &'static [Pattern],
     child: Child,
+    /// None where it has ended, or was left out.
     orders: Option<ChildStdin>,
+    /// It said so.
+    stands: bool,
     answers: Receiver<String>,
     last_words: LastWords,
 }
@@ -73,6 +79,8 @@ pub enum Trouble {
     },
     /// It stands, but has not played this.
     Failed(String),
+    /// By Ctrl-C, while it was waited for.
+    Stopped,
 }
 
 impl fmt::Display for Trouble {
@@ -85,13 +93,14 @@ impl fmt::Display for Trouble {
             }
             Trouble::Silent { after_s, last_words } => write!(f, "it said nothing for {after_s} s{last_words}"),
             Trouble::Failed(cause) => write!(f, "{cause}"),
+            Trouble::Stopped => write!(f, "it was stopped"),
         }
     }
 }
 
 impl System {
     /// Starts it and waits until it stands.
-    pub fn start(plan: Plan) -> Result<System, Trouble> {
+    pub fn start(plan: Plan, stop: &AtomicBool) -> Result<System, Trouble> {
         let Plan { name, floor, mut command, limit, carries, patterns } = plan;
         // In a group of its own: Ctrl-C is for the benchmark, which ends it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -113,14 +122,15 @@ impl System {
             patterns,
             child,
             orders,
+            stands: false,
             answers,
             last_words,
         };
         loop {
-            match system.answer(READY_WITHIN)? {
+            match system.answer(READY_WITHIN, stop)? {
                 Answer::Threshold { name, bytes } => drop(system.thresholds.insert(name, bytes)),
                 Answer::Ready { ranks, version } => {
-                    (system.ranks, system.version) = (ranks, version);
+                    (system.ranks, system.version, system.stands) = (ranks, version, true);
                     return Ok(system);
                 }
                 Answer::Failed(cause) => return Err(Trouble::Failed(cause)),
@@ -134,12 +144,12 @@ impl System {
         self.patterns.contains(&pattern) && self.limit.is_none_or(|limit| bytes <= limit)
     }
 
-    pub fn play(&mut self, task: &Task) -> Result<Played, Trouble> {
+    pub fn play(&mut self, task: &Task, stop: &AtomicBool) -> Result<Played, Trouble> {
         let told = self.orders.as_mut().is_some_and(|orders| writeln!(orders, "{task}").is_ok());
         if !told {
             return Err(self.ended());
         }
-        match self.answer(PLAYED_WITHIN)? {
+        match self.answer(PLAYED_WITHIN, stop)? {
             Answer::Played(played) => Ok(played),
             Answer::Failed(cause) => Err(Trouble::Failed(cause)),
             Answer::Ready { .. } | Answer::Threshold { .. } => Err(Trouble::Failed("it began anew".into())),
@@ -157,10 +167,10 @@ impl System {
     }
 
     /// The next answer; other lines, of the library, are passed over.
-    fn answer(&mut self, within: Duration) -> Result<Answer, Trouble> {
+    fn answer(&mut self, within: Duration, stop: &AtomicBool) -> Result<Answer, Trouble> {
         let deadline = Instant::now() + within;
         loop {
-            match self.answers.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self.answers.recv_timeout(LOOK) {
                 Ok(line) => {
                     if let Ok(answer) = line.parse() {
                         return Ok(answer);
@@ -168,6 +178,8 @@ impl System {
                     self.last_words.add(line);
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) if stop.load(Relaxed) => return Err(Trouble::Stopped),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let last_words = self.last_words.text();
                     return Err(Trouble::Silent { after_s: within.as_secs(), last_words });
@@ -184,7 +196,9 @@ impl System {
     /// Its input ends, and with it the process; else it is ended.
     fn end(&mut self) -> Option<ExitStatus> {
         self.orders = None;
-        for signal in [None, Some(signals::SIGTERM), Some(signals::SIGKILL)] {
+        let ways = [None, Some(signals::SIGTERM), Some(signals::SIGKILL)];
+        // Who does not stand may not look at its input.
+        for signal in ways.into_iter().skip(usize::from(!self.stands)) {
             if let Some(signal) = signal {
                 // Its whole group: a launcher that hangs leaves its ranks otherwise.
                 let _ = signals::send(-(self.child.id() as i32), signal);
@@ -270,15 +284,21 @@ mod tests {
         }
     }
 
+    static GOES_ON: AtomicBool = AtomicBool::new(false);
+
+    fn start(plan: Plan) -> Result<System, Trouble> {
+        System::start(plan, &GOES_ON)
+    }
+
     const TASK: Task = Task { pattern: Pattern::PingPong, bytes: 8, count: 1, pairs: 1, check: false };
 
     #[test]
     fn it_plays_line_by_line_and_other_lines_are_passed_over() {
         let script = "echo noise; echo ready 2 Test 1.0; while read task; do echo noise; echo played 1 2 0; done";
-        let mut system = System::start(plan(script)).unwrap();
+        let mut system = start(plan(script)).unwrap();
         assert_eq!((system.ranks, system.version.as_str()), (2, "Test 1.0"));
         for _ in 0..3 {
-            assert_eq!(system.play(&TASK).unwrap(), Played { seconds: 1.0, cpu_s: 2.0, hidden: 0.0 });
+            assert_eq!(system.play(&TASK, &GOES_ON).unwrap(), Played { seconds: 1.0, cpu_s: 2.0, hidden: 0.0 });
         }
         assert!(system.takes(Pattern::PingPong, 64));
         assert!(!system.takes(Pattern::PingPong, 65) && !system.takes(Pattern::Stream, 8));
@@ -286,26 +306,34 @@ mod tests {
 
     #[test]
     fn one_that_ends_says_with_what_and_its_last_words() {
-        let mut system = System::start(plan("echo ready 2 Test; read task; echo no network >&2; exit 3")).unwrap();
-        let said = system.play(&TASK).unwrap_err().to_string();
+        let mut system = start(plan("echo ready 2 Test; read task; echo no network >&2; exit 3")).unwrap();
+        let said = system.play(&TASK, &GOES_ON).unwrap_err().to_string();
         assert!(said.contains("exit status: 3") && said.contains("no network"), "{said}");
-        assert!(system.play(&TASK).is_err());
+        assert!(system.play(&TASK, &GOES_ON).is_err());
     }
 
     #[test]
     fn one_that_does_not_stand_says_why() {
-        let failed = System::start(plan("echo failed no such core")).err().unwrap().to_string();
+        let failed = start(plan("echo failed no such core")).err().unwrap().to_string();
         assert_eq!(failed, "no such core");
         let mut missing = plan("");
         missing.command = Command::new("/no/such/mpiexec");
-        assert!(System::start(missing).err().unwrap().to_string().starts_with("/no/such/mpiexec cannot be started"));
+        assert!(start(missing).err().unwrap().to_string().starts_with("/no/such/mpiexec cannot be started"));
     }
 
     #[test]
     fn a_failed_task_leaves_it_standing() {
         let script = "echo ready 2 Test; read task; echo failed byte 3; while read task; do echo played 1 1 0; done";
-        let mut system = System::start(plan(script)).unwrap();
-        assert!(matches!(system.play(&TASK), Err(Trouble::Failed(cause)) if cause == "byte 3"));
-        assert!(system.play(&TASK).is_ok());
+        let mut system = start(plan(script)).unwrap();
+        assert!(matches!(system.play(&TASK, &GOES_ON), Err(Trouble::Failed(cause)) if cause == "byte 3"));
+        assert!(system.play(&TASK, &GOES_ON).is_ok());
+    }
+
+    #[test]
+    fn one_that_never_stands_is_ended_when_everything_stops() {
+        let begun = Instant::now();
+        let stopped = System::start(plan("sleep 1000"), &AtomicBool::new(true)).err().unwrap();
+        assert!(matches!(stopped, Trouble::Stopped), "{stopped}");
+        assert!(begun.elapsed() < READY_WITHIN, "it was not waited for");
     }
 }

@@ -122,6 +122,13 @@ pub struct Played {
     pub hidden: f64,
 }
 
+impl Played {
+    /// Of this end, with the CPU time of the other one.
+    pub fn with(self, other: &Played) -> Played {
+        Played { cpu_s: self.cpu_s + other.cpu_s, ..self }
+    }
+}
+
 /// A line from a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { TASK_TAG = 1, DATA_TAG = 2 };
+enum { TASK_TAG = 1, DATA_TAG = 2, READY_TAG = 3, OVER_TAG = 4 };
 /* Messages under way at once in a stream; NetPIPE and OSU use the same. */
 enum { WINDOW = 64 };
 /* Buffers are used in turn over at least so many bytes, as a program's are, and at most so many places. */
@@ -42,8 +42,8 @@ static int rank, ranks;
 static struct memory memory;
 /* The first byte that was not as it was sent, or nothing. */
 static char wrong[160];
-/* Seconds that a pattern measured by itself, where its whole time says nothing. */
-static double own_s;
+/* Seconds that a pattern measured by itself, where its whole time says nothing, and the CPU time of them. */
+static double own_s, own_cpu_s;
 
 static void die(const char *text) {
     fprintf(stderr, "hawser-bench: MPI worker, rank %d: %s\n", rank, text);
@@ -78,7 +78,7 @@ static void dirty(char *message, int64_t bytes, int64_t number) {
 }
 
 static char expected(int64_t from, int64_t number, int64_t at) {
-    return (char)(from * 31 + number * 7 + at * 13 + (at >> 8));
+    return (char)(from * 31 + number * 7 + at * 13 + (at >> 8) + (at >> 16) * 5);
 }
 
 static void fill(char *message, int64_t bytes, int64_t number) {
@@ -101,15 +101,16 @@ static void look(const struct task *task, const char *message, int64_t from, int
     if (task->check) compare(message, task->bytes, from, number);
 }
 
-/* Whom this rank plays with, of `pairs` pairs; none without a part. */
+/* Whom this rank plays with, of `pairs` pairs; none without a part. Over two hosts the first half is here and the second there. */
 static int partner(const struct task *task) {
-    if (rank < task->pairs) return rank + (int)task->pairs;
-    return rank < 2 * task->pairs ? rank - (int)task->pairs : MPI_PROC_NULL;
+    int half = (ranks + 1) / 2, is_far = rank >= half;
+    if (rank - is_far * half >= task->pairs) return MPI_PROC_NULL;
+    return is_far ? rank - half : rank + half;
 }
 
 static double pingpong(const struct task *task) {
     int other = partner(task), bytes = (int)task->bytes;
-    for (int64_t i = 0; i < task->count && other != MPI_PROC_NULL; i++) {
+    for (int64_t i = 0; i < task->count; i++) {
         char *out = place(memory.out, i), *in = place(memory.in, i);
         if (rank > other) MPI_Recv(in, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         prepare(task, out, i);
@@ -124,7 +125,7 @@ static double pingpong(const struct task *task) {
 static double stream(const struct task *task) {
     MPI_Request requests[WINDOW];
     int other = partner(task), bytes = (int)task->bytes, sends = rank < other;
-    for (int64_t done = 0; done < task->count && other != MPI_PROC_NULL; done += WINDOW) {
+    for (int64_t done = 0; done < task->count; done += WINDOW) {
         int window = task->count - done < WINDOW ? (int)(task->count - done) : WINDOW;
         for (int i = 0; i < window; i++) {
             char *at = place(sends ? memory.out : memory.in, done + i);
@@ -147,7 +148,7 @@ static double stream(const struct task *task) {
 static double bidirectional(const struct task *task) {
     MPI_Request requests[2];
     int other = partner(task), bytes = (int)task->bytes;
-    for (int64_t i = 0; i < task->count && other != MPI_PROC_NULL; i++) {
+    for (int64_t i = 0; i < task->count; i++) {
         char *out = place(memory.out, i), *in = place(memory.in, i);
         prepare(task, out, i);
         MPI_Irecv(in, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &requests[0]);
@@ -158,35 +159,44 @@ static double bidirectional(const struct task *task) {
     return 0;
 }
 
+static double cpu_s(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 static void compute(double seconds) {
     for (double end = MPI_Wtime() + seconds; MPI_Wtime() < end;) {}
 }
 
-/* One way, with a computation between the beginning and the wait; which part of the transfer it hid. */
-static double overlap(const struct task *task) {
+/* One way, each transfer with a computation of so many seconds between its beginning and the wait; the seconds of all. */
+static double transfers(const struct task *task, int64_t first, double compute_s) {
     int other = partner(task), bytes = (int)task->bytes, sends = rank < other;
-    double bare = 0, whole = 0, computed = 0, plays[2];
-    for (int part = 0; part < 2; part++) {
-        double each = part ? COMPUTE * bare / (double)task->count : 0;
-        plays[part] = 0;
-        for (int64_t i = 0; i < task->count && other != MPI_PROC_NULL; i++) {
-            MPI_Request request;
-            char *at = place(sends ? memory.out : memory.in, i);
-            if (sends) prepare(task, at, i);
-            /* Both are there when it begins. */
-            MPI_Sendrecv(NULL, 0, MPI_BYTE, other, TASK_TAG + 2, NULL, 0, MPI_BYTE, other, TASK_TAG + 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            double start = MPI_Wtime();
-            if (sends) MPI_Isend(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &request);
-            else MPI_Irecv(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &request);
-            if (part) compute(each);
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
-            plays[part] += MPI_Wtime() - start;
-            if (!sends) look(task, at, other, i);
-        }
-        if (!part) bare = plays[0];
-        else { whole = plays[1]; computed = each * (double)task->count; }
+    double all = 0;
+    for (int64_t i = first; i < first + task->count; i++) {
+        MPI_Request request;
+        char *at = place(sends ? memory.out : memory.in, i);
+        if (sends) prepare(task, at, i);
+        /* Both are there when it begins. */
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, other, READY_TAG, NULL, 0, MPI_BYTE, other, READY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        double start = MPI_Wtime();
+        if (sends) MPI_Isend(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &request);
+        else MPI_Irecv(at, bytes, MPI_BYTE, other, DATA_TAG, MPI_COMM_WORLD, &request);
+        if (compute_s > 0) compute(compute_s);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        all += MPI_Wtime() - start;
+        if (!sends) look(task, at, other, i);
     }
+    return all;
+}
+
+/* Which part of a transfer a computation hid at this end. */
+static double overlap(const struct task *task) {
+    double start = MPI_Wtime(), cpu = cpu_s(), bare = transfers(task, 0, 0);
+    /* Of the time between transfers as much is used as of theirs: all of it. */
+    own_cpu_s = (cpu_s() - cpu) * bare / (MPI_Wtime() - start);
     own_s = bare;
+    double computed = COMPUTE * bare, whole = transfers(task, task->count, computed / (double)task->count);
     double hidden = bare > 0 ? (bare + computed - whole) / bare : 0;
     return hidden < 0 ? 0 : hidden > 1 ? 1 : hidden;
 }
@@ -249,39 +259,62 @@ static double alltoall(const struct task *task) {
     return 0;
 }
 
-/* `of_all`: every rank takes part, and the slowest one's time counts. */
-static const struct { const char *name; double (*play)(const struct task *); int of_all; } patterns[] = {
-    { "pingpong", pingpong, 0 },   { "stream", stream, 0 }, { "bidirectional", bidirectional, 0 },
-    { "overlap", overlap, 0 },     { "barrier", barrier, 1 },   { "bcast", bcast, 1 },
-    { "reduce", reduce, 1 },       { "allreduce", allreduce, 1 }, { "allgather", allgather, 1 },
-    { "alltoall", alltoall, 1 },
+/* `of_all`: every rank takes part, and the slowest one's time counts. `for_all`: a buffer has a message for each rank. */
+static const struct { const char *name; double (*play)(const struct task *); int of_all, for_all; } patterns[] = {
+    { "pingpong", pingpong, 0, 0 }, { "stream", stream, 0, 0 },       { "bidirectional", bidirectional, 0, 0 },
+    { "overlap", overlap, 0, 0 },   { "barrier", barrier, 1, 0 },     { "bcast", bcast, 1, 0 },
+    { "reduce", reduce, 1, 0 },     { "allreduce", allreduce, 1, 0 }, { "allgather", allgather, 1, 1 },
+    { "alltoall", alltoall, 1, 1 },
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
-static double cpu_s(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+/* Looks for a message of rank 0 and sleeps meanwhile. */
+static void nap_until(int tag) {
+    int is_there = 0;
+    while (MPI_Iprobe(0, tag, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE), !is_there)
+        nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+}
+
+/* Ranks without a part use no core meanwhile: rank 0, which has one, ends their wait. */
+static void wait_for_others(void) {
+    nap_until(OVER_TAG);
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, OVER_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void tell_those_without_part(const struct task *task) {
+    int half = (ranks + 1) / 2;
+    for (int to = 1; to < ranks; to++)
+        if (to % half >= task->pairs) MPI_Send(NULL, 0, MPI_BYTE, to, OVER_TAG, MPI_COMM_WORLD);
 }
 
 static void play(const struct task *task) {
-    reserve(task->bytes, patterns[task->pattern].of_all ? ranks : 1);
+    int of_all = patterns[task->pattern].of_all, has_part = of_all || partner(task) != MPI_PROC_NULL;
+    reserve(task->bytes, patterns[task->pattern].for_all ? ranks : 1);
+    /* What an earlier play left there must not pass for what this one brings. */
+    if (task->check) memset(memory.in, 0xa5, memory.step * (size_t)memory.places);
     wrong[0] = 0;
     own_s = 0;
     MPI_Barrier(MPI_COMM_WORLD);
-    double cpu = cpu_s(), start = MPI_Wtime();
-    double extra = patterns[task->pattern].play(task);
-    double mine[2] = { MPI_Wtime() - start, cpu_s() - cpu }, longest, all;
-    if (own_s > 0) mine[0] = own_s;
+    double mine[2] = { 0, 0 }, extra = 1, longest, all, least;
+    if (has_part) {
+        double cpu = cpu_s(), start = MPI_Wtime();
+        extra = patterns[task->pattern].play(task);
+        mine[0] = own_s > 0 ? own_s : MPI_Wtime() - start;
+        mine[1] = own_s > 0 ? own_cpu_s : cpu_s() - cpu;
+        if (!rank && !of_all) tell_those_without_part(task);
+    } else {
+        wait_for_others();
+    }
     MPI_Reduce(&mine[0], &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Reduce(&mine[1], &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&extra, &least, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
     char (*texts)[sizeof wrong] = rank ? NULL : malloc((size_t)ranks * sizeof wrong);
     MPI_Gather(wrong, sizeof wrong, MPI_CHAR, texts, sizeof wrong, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (rank) return;
     int bad = 0;
     while (bad < ranks && !texts[bad][0]) bad++;
     if (bad < ranks) printf("failed %s\n", texts[bad]);
-    else printf("played %.9f %.6f %.4f\n", patterns[task->pattern].of_all || task->pairs > 1 ? longest : mine[0], all, extra);
+    else printf("played %.9f %.6f %.4f\n", of_all || task->pairs > 1 ? longest : mine[0], all, least);
     fflush(stdout);
     free(texts);
 }
@@ -370,21 +403,21 @@ static void lead(void) {
 static void follow(void) {
     for (;;) {
         struct task task;
-        int is_there = 0;
-        while (MPI_Iprobe(0, TASK_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE), !is_there)
-            nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+        nap_until(TASK_TAG);
         MPI_Recv(&task, sizeof task, MPI_BYTE, 0, TASK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (task.pattern < 0) return;
         play(&task);
     }
 }
 
-/* Every system's ranks on the same cores, whatever its launcher would do: HAWSER_BENCH_CORES is a list, a core a rank. */
+/* Every system's ranks on the same cores, whatever its launcher would do: HAWSER_BENCH_CORES is a list, a core a rank, the two of a pair
+ * beside each other, of HAWSER_BENCH_RANKS. */
 static void pin(void) {
-    const char *cores = getenv("HAWSER_BENCH_CORES"), *names[] = { "HAWSER_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK" }, *mine = NULL;
+    const char *cores = getenv("HAWSER_BENCH_CORES"), *all = getenv("HAWSER_BENCH_RANKS"), *names[] = { "HAWSER_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK" }, *mine = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !mine; i++) mine = getenv(names[i]);
-    if (!cores || !*cores || !mine) return;
-    for (int left = atoi(mine); left > 0 && cores; left--) cores = strchr(cores, ',') ? strchr(cores, ',') + 1 : NULL;
+    if (!cores || !*cores || !mine || !all) return;
+    int me = atoi(mine), half = (atoi(all) + 1) / 2;
+    for (int left = me < half ? 2 * me : 2 * (me - half) + 1; left > 0 && cores; left--) cores = strchr(cores, ',') ? strchr(cores, ',') + 1 : NULL;
     if (!cores) return;
     cpu_set_t set;
     CPU_ZERO(&set);

@@ -125,7 +125,7 @@ impl Machine {
         let of =
             |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
         let names = ["model name", "CPU implementer", "CPU part"].into_iter().filter_map(of);
-        let processor = names.map(str::trim).collect::<Vec<_>>().join(" ").replace(';', ",");
+        let processor = names.map(str::trim).collect::<Vec<_>>().join(" ").replace([';', '#'], ",");
         Machine {
             hawser: env!("CARGO_PKG_VERSION").into(),
             processor,

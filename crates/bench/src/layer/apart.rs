@@ -4,7 +4,7 @@
 //! then the tasks. Before it: `tcp`, `port`, `link` and `transport`, whose ends these are; after it: `far` and `duet`.
 
 use super::{Layer, Row};
-use crate::duet::{self, End, Role};
+use crate::duet::{End, Player, Role};
 use crate::far::Far;
 use crate::task::{Answer, Played, Task};
 use crate::worker::say;
@@ -34,8 +34,14 @@ pub fn start(row: &Row) -> io::Result<Far> {
 
 /// See the module.
 pub struct Apart<E> {
-    pub near: E,
-    pub far: Far,
+    near: Player<E>,
+    far: Far,
+}
+
+impl<E: End> Apart<E> {
+    pub fn new(near: E, far: Far) -> Apart<E> {
+        Apart { near: Player::new(near), far }
+    }
 }
 
 impl<E: End> Layer for Apart<E> {
@@ -44,28 +50,21 @@ impl<E: End> Layer for Apart<E> {
         if self.far.hear()? != "go" {
             return Err(io::Error::other("the far end does not begin"));
         }
-        let before = hawser_os::usage::cpu_s();
-        let near = duet::play(&mut self.near, Role::Near, task);
-        let cpu_s = hawser_os::usage::cpu_s() - before;
+        let near = self.near.play(Role::Near, task);
         match self.far.hear()?.parse().map_err(io::Error::other)? {
-            Answer::Played(far) => Ok(Played { seconds: near?, cpu_s: cpu_s + far.cpu_s, hidden: 0.0 }),
+            Answer::Played(far) => near.map(|near| near.with(&far)),
             other => Err(io::Error::other(format!("the far end: {other}"))),
         }
     }
 }
 
 /// The far process's life, once its end stands.
-pub fn follow(end: &mut dyn End) -> io::Result<()> {
+pub fn follow(end: impl End) -> io::Result<()> {
+    let mut player = Player::new(end);
     for line in io::stdin().lock().lines() {
         let task: Task = line?.parse().map_err(io::Error::other)?;
         say(&"go")?;
-        let before = hawser_os::usage::cpu_s();
-        let played = duet::play(end, Role::Far, &task);
-        let cpu_s = hawser_os::usage::cpu_s() - before;
-        say(&match played {
-            Ok(seconds) => Answer::Played(Played { seconds, cpu_s, hidden: 0.0 }),
-            Err(error) => Answer::Failed(error.to_string()),
-        })?;
+        say(&player.play(Role::Far, &task).map_or_else(|error| Answer::Failed(error.to_string()), Answer::Played))?;
     }
     Ok(())
 }

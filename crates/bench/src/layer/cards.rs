@@ -46,7 +46,7 @@ pub fn near<E: End>(row: &Row, make: fn(Parts) -> Made<E>) -> io::Result<Apart<E
     let said = far.hear()?;
     let card = hex::read(&said).ok_or_else(|| io::Error::other(format!("the far end says: {said}")))?;
     theirs.get_or_init(|| card);
-    Ok(Apart { near, far })
+    Ok(Apart::new(near, far))
 }
 
 /// The far one's life.
@@ -54,9 +54,9 @@ pub fn far<E: End>(make: fn(Parts) -> Made<E>) -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let (secret, card) = read(line.trim()).ok_or_else(|| io::Error::other("the near end said no card"))?;
-    let (mut end, own) = make(parts(1, secret, &Theirs::from(OnceLock::from(card)))?)?;
+    let (end, own) = make(parts(1, secret, &Theirs::from(OnceLock::from(card)))?)?;
     say(&hex::written(&own))?;
-    follow(&mut end)
+    follow(end)
 }
 
 fn read(line: &str) -> Option<(Secret, Vec<u8>)> {

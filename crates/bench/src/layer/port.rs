@@ -85,7 +85,7 @@ pub fn near(row: &Row) -> io::Result<Box<dyn Layer>> {
     far.tell(&net::written(&port.address()))?;
     let address = far.hear()?;
     let address = net::read(&address).ok_or_else(|| io::Error::other(format!("the far end says: {address}")))?;
-    Ok(Box::new(Apart { near: PortEnd::new(port, address), far }))
+    Ok(Box::new(Apart::new(PortEnd::new(port, address), far)))
 }
 
 pub fn far(row: &Row) -> io::Result<()> {
@@ -94,7 +94,7 @@ pub fn far(row: &Row) -> io::Result<()> {
     io::stdin().lock().read_line(&mut line)?;
     let near = net::read(line.trim()).ok_or_else(|| io::Error::other("the near end said no address"))?;
     say(&net::written(&port.address()))?;
-    follow(&mut PortEnd::new(port, near))
+    follow(PortEnd::new(port, near))
 }
 
 fn opened(row: &Row, near: bool) -> io::Result<Box<dyn FramePort>> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 const ROUNDS: u32 = 2000;
 const BULK_TIME: Duration = Duration::from_millis(400);
 
-/// Measures over a cable of this MTU the rows whose names are given, or the first five.
+/// Measures over a cable of this MTU the rows whose names are given, or those of one rank each.
 pub fn run(mtu: usize, names: &[String], repetitions: usize) -> io::Result<()> {
     hawser_os::netns::become_root()?;
     let cable = Cable::new(mtu)?;

@@ -4,7 +4,7 @@
 //! written for one lucky size. Before it: `tune`; after it: the record.
 
 use super::knobs::Bound;
-use crate::record::{Point, Record};
+use crate::record::{Curve, Point, Record};
 
 /// Gains below this, over all sizes, are taken for noise (the rounds of one system in one run differ by 2 to 5 %).
 pub const GAIN_MIN: f64 = 1.03;
@@ -21,13 +21,18 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// Of the same size and pattern.
+    pub fn is_beside(&self, other: &Pair) -> bool {
+        self.bytes == other.bytes && self.pattern == other.pattern
+    }
+
     /// How many times as long as the default it takes.
     pub fn ratio(&self) -> f64 {
         self.us / self.default_us
     }
 }
 
-/// A value against the default, at every size that both have.
+/// A value against the default, at every size that both have and at which neither was noisy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     pub pairs: Vec<Pair>,
@@ -38,13 +43,17 @@ impl Comparison {
     pub fn of(record: &Record, system: &str, default: &str) -> Comparison {
         let both = |pattern: &str| Some((record.curve(system, pattern)?, record.curve(default, pattern)?));
         let both = record.patterns().into_iter().filter_map(both);
+        let is_sure = |(point, default): &(Point, Point)| !point.noisy && !default.noisy;
         let pair = |pattern: &str, (point, default): (Point, Point)| Pair {
             pattern: pattern.into(),
             bytes: point.bytes,
             us: point.median_us,
             default_us: default.median_us,
         };
-        let pairs = both.flat_map(|(curve, other)| curve.beside(other).map(|points| pair(&curve.pattern, points)));
+        let of_curves = |(curve, other): (&Curve, &Curve)| -> Vec<Pair> {
+            curve.beside(other).filter(is_sure).map(|points| pair(&curve.pattern, points)).collect()
+        };
+        let pairs = both.flat_map(of_curves);
         let pairs = pairs.collect();
         Comparison { pairs }
     }
@@ -68,6 +77,11 @@ impl Comparison {
     /// Whether a profile should have it.
     pub fn is_better(&self) -> bool {
         self.gain() >= GAIN_MIN && self.worst().is_some_and(|pair| pair.ratio() <= LOSS_MAX)
+    }
+
+    /// Whether it may stand in a profile whose parts were found better one by one.
+    pub fn is_no_worse(&self) -> bool {
+        self.gain() >= 1.0 && self.worst().is_some_and(|pair| pair.ratio() <= LOSS_MAX)
     }
 
     /// Whether a profile that has it should lose it.
@@ -101,7 +115,6 @@ pub fn crossing(record: &Record, short: &str, long: &str, bound: Bound) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Curve;
     use crate::record::made::{self, record};
 
     fn curve(system: &str, us: impl Fn(f64) -> f64) -> Curve {
@@ -123,6 +136,18 @@ mod tests {
             record(vec![curve("short", |n| n * 2e-3), curve("long", |n| n * 1e-3), curve("slow", |n| n * 4e-3)]);
         assert_eq!(crossing(&record, "short", "long", Bound::ShortestLong), None);
         assert_eq!(crossing(&record, "short", "slow", Bound::ShortestLong), None);
+    }
+
+    #[test]
+    fn a_point_that_is_noisy_says_nothing() {
+        let mut record =
+            record(vec![curve("default", |n| n), curve("other", |n| n * if n == 65536.0 { 3.0 } else { 0.9 })]);
+        assert!(!Comparison::of(&record, "other", "default").is_no_worse());
+        let point = record.curves[0].points.iter_mut().find(|point| point.bytes == 65536).unwrap();
+        point.noisy = true;
+        let without = Comparison::of(&record, "other", "default");
+        assert!(without.is_better() && without.is_no_worse() && without.pairs.len() == 9);
+        assert!(!Comparison { pairs: Vec::new() }.is_no_worse());
     }
 
     #[test]

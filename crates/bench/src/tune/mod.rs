@@ -33,8 +33,8 @@ pub struct Verdict {
 pub struct Outcome {
     pub verdicts: Vec<Verdict>,
     pub profile: Profile,
-    /// The new profile and the one in force, against the defaults.
-    pub tuned: Comparison,
+    /// The new profile, if it had any values, and the one in force, against the defaults.
+    pub tuned: Option<Comparison>,
     pub now: Option<(PathBuf, Comparison)>,
 }
 
@@ -44,7 +44,10 @@ fn tune(knobs: &[&'static Knob], found: &Found, trials: &Trials) -> Result<Optio
         Found::Used { profile, .. } => &profile.values,
         _ => &[],
     };
-    let (mut values, mut verdicts) = (Vec::new(), Vec::new());
+    // What is not tuned now stays as it is.
+    let is_tuned = |name: &str| knobs.iter().any(|knob| knob.name == name);
+    let mut values: Vec<_> = in_force.iter().filter(|(name, _)| !is_tuned(name)).cloned().collect();
+    let mut verdicts = Vec::new();
     for knob in knobs {
         let now = in_force.iter().find(|(name, _)| name == knob.name).map(|(_, value)| value.as_str());
         let Some(verdict) = of_knob(knob, now, &values, trials)? else { return Ok(None) };
@@ -54,13 +57,19 @@ fn tune(knobs: &[&'static Knob], found: &Found, trials: &Trials) -> Result<Optio
         }
         verdicts.push(verdict);
     }
-    let profile = Profile { date: record::now(), machine: Machine::here(), values };
+    let mut profile = Profile { date: record::now(), machine: Machine::here(), values };
     let path = match found {
         Found::Used { path, .. } => Some(path.clone()),
         _ => None,
     };
+    if profile.values.is_empty() && path.is_none() {
+        return Ok((!trials.is_stopped()).then(|| Outcome { verdicts, profile, tuned: None, now: None }));
+    }
     let Some(record) = trials.whole(&profile, path.as_deref())? else { return Ok(None) };
-    let tuned = Comparison::of(&record, trial::TUNED, DEFAULT);
+    let tuned = (!profile.values.is_empty()).then(|| Comparison::of(&record, trial::TUNED, DEFAULT));
+    if tuned.as_ref().is_some_and(|tuned| !tuned.is_no_worse()) {
+        profile.values.clear();
+    }
     let now = path.map(|path| (path, Comparison::of(&record, NOW, DEFAULT)));
     Ok(Some(Outcome { verdicts, profile, tuned, now }))
 }

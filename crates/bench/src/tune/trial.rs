@@ -4,7 +4,7 @@
 //! it: `library`, `system` and `run`.
 
 use super::judge::Comparison;
-use super::knobs::Knob;
+use super::knobs::{KNOBS, Knob};
 use crate::library::{Library, Named};
 use crate::place::{self, Place};
 use crate::record::Record;
@@ -72,12 +72,13 @@ impl Trials<'_> {
         Ok(compared.unwrap_or(Comparison { pairs: Vec::new() }))
     }
 
-    /// The whole curves of the defaults, of a profile, as the library loads it, and of the one in force.
+    /// The whole curves of the defaults, of a profile that has any values, as the library loads it, and of the one in force.
     pub fn whole(&self, profile: &Profile, now: Option<&Path>) -> Result<Option<Record>, String> {
         let path = self.scratch.join("profile");
         std::fs::write(&path, profile.text("\n", |_| String::new())).map_err(|e| format!("{}: {e}", path.display()))?;
         let by = |name, path: &Path| Setting::with(name, path.display().to_string(), [].into_iter());
-        let mut settings = vec![Setting::of(DEFAULT, &[], None), by(TUNED, &path)];
+        let mut settings = vec![Setting::of(DEFAULT, &[], None)];
+        settings.extend((!profile.values.is_empty()).then(|| by(TUNED, &path)));
         settings.extend(now.map(|path| by(NOW, path)));
         self.run("all sizes", &settings, WHOLE, sizes(1, LONGEST, 0), self.rounds)
     }
@@ -108,7 +109,10 @@ impl Trials<'_> {
         let Setting { name, variables } = setting;
         let named = Named { name: name.clone(), prefix: self.prefix.clone(), variables: variables.clone() };
         let library = Library::find(named, self.scratch).map_err(|unusable| unusable.to_string())?;
-        let plan = library.plan(2, &Place::Here).map_err(|unusable| unusable.to_string())?;
-        System::start(plan).map_err(|trouble| trouble.to_string())
+        let mut plan = library.plan(2, &Place::Here).map_err(|unusable| unusable.to_string())?;
+        // What the user's environment sets would stand in place of the defaults.
+        let is_set = |knob: &&Knob| variables.iter().any(|(name, _)| name == knob.name);
+        KNOBS.iter().filter(|knob| !is_set(knob)).for_each(|knob| _ = plan.command.env_remove(knob.name));
+        System::start(plan, self.stop).map_err(|trouble| trouble.to_string())
     }
 }

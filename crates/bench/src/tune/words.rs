@@ -53,38 +53,51 @@ pub fn evidence(verdicts: &[Verdict], name: &str) -> String {
 /// The whole curves, and what follows from them.
 pub fn outcome(outcome: &Outcome) -> String {
     let mut text = String::from("\n");
-    let now = outcome.now.as_ref().map(|(_, by)| by);
-    let _ = writeln!(
-        text,
-        "{:>14} {:>9} {:>11} {:>11} {:>6}{}",
-        "pattern",
-        "bytes",
-        "default us",
-        "tuned us",
-        "ratio",
-        head(now)
-    );
-    for pair in &outcome.tuned.pairs {
-        let other = now.and_then(|by| by.pairs.iter().find(|o| o.pattern == pair.pattern && o.bytes == pair.bytes));
-        let other = other.map_or_else(String::new, |other| format!(" {:>11} {:>6.2}", us(other.us), other.ratio()));
-        let (default, tuned) = (us(pair.default_us), us(pair.us));
-        let _ = writeln!(
-            text,
-            "{:>14} {:>9} {default:>11} {tuned:>11} {:>6.2}{other}",
-            pair.pattern,
-            pair.bytes,
-            pair.ratio()
-        );
+    let tuned = outcome.tuned.as_ref().map(|by| ("tuned", by));
+    let now = outcome.now.as_ref().map(|(_, by)| ("now", by));
+    let columns: Vec<(&str, &Comparison)> = tuned.into_iter().chain(now).collect();
+    if !columns.is_empty() {
+        text += &table(&columns);
+        text += "\n";
     }
-    let _ = writeln!(text, "\n{}", defaults(&outcome.tuned));
+    text += &match &outcome.tuned {
+        None => "no value was found that is better than the default".into(),
+        Some(tuned) if outcome.profile.values.is_empty() => {
+            format!("what was found does not stand together: {}; the profile has no values", compared(tuned))
+        }
+        Some(tuned) => defaults(tuned),
+    };
+    text += "\n";
     if let Some((path, by)) = &outcome.now {
         let _ = writeln!(text, "the profile in force, {}: {}", path.display(), compared(by));
     }
     text
 }
 
-fn head(now: Option<&Comparison>) -> String {
-    now.map_or_else(String::new, |_| format!(" {:>11} {:>6}", "now us", "ratio"))
+/// A line each point that any of them has.
+fn table(columns: &[(&str, &Comparison)]) -> String {
+    let mut text = format!("{:>14} {:>9} {:>11}", "pattern", "bytes", "default us");
+    for (name, _) in columns {
+        let _ = write!(text, " {:>11} {:>6}", format!("{name} us"), "ratio");
+    }
+    text += "\n";
+    let mut points: Vec<&Pair> = Vec::new();
+    for pair in columns.iter().flat_map(|(_, by)| &by.pairs) {
+        if !points.iter().any(|other| other.is_beside(pair)) {
+            points.push(pair);
+        }
+    }
+    for point in points {
+        let _ = write!(text, "{:>14} {:>9} {:>11}", point.pattern, point.bytes, us(point.default_us));
+        for (_, by) in columns {
+            let _ = match by.pairs.iter().find(|pair| pair.is_beside(point)) {
+                Some(pair) => write!(text, " {:>11} {:>6.2}", us(pair.us), pair.ratio()),
+                None => write!(text, " {:>11} {:>6}", "noisy", ""),
+            };
+        }
+        text += "\n";
+    }
+    text
 }
 
 /// How near the defaults are to what was found.
