@@ -108,9 +108,9 @@ impl Run<'_> {
     /// `us`: what a message of the size before took each system.
     fn point(&mut self, pattern: Pattern, bytes: u64, us: &mut [Option<f64>]) {
         let mut parts = Vec::new();
-        for system in 0..self.systems.len() {
+        for (system, &us) in us.iter().enumerate() {
             if self.systems[system].takes(pattern, bytes) {
-                parts.extend(self.begin(system, pattern, bytes, us[system]));
+                parts.extend(self.begin(system, pattern, bytes, us));
             }
         }
         self.rounds(pattern, bytes, &mut parts);

@@ -63,7 +63,7 @@ fn tune(knobs: &[&'static Knob], found: &Found, trials: &Trials) -> Result<Optio
         _ => None,
     };
     if profile.values.is_empty() && path.is_none() {
-        return Ok((!trials.is_stopped()).then(|| Outcome { verdicts, profile, tuned: None, now: None }));
+        return Ok((!trials.is_stopped()).then_some(Outcome { verdicts, profile, tuned: None, now: None }));
     }
     let Some(record) = trials.whole(&profile, path.as_deref())? else { return Ok(None) };
     let tuned = (!profile.values.is_empty()).then(|| Comparison::of(&record, trial::TUNED, DEFAULT));
