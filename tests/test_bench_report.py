@@ -327,3 +327,24 @@ def test_output_that_is_no_file_is_written_into(session, tmp_path):
     assert said.returncode == 1, said
     assert said.stderr.startswith("hawser-bench: import: standard output cannot be written: No space left"), said
     assert said.stderr.count("\n") == 1, said
+
+
+def test_a_run_whose_command_is_no_utf8_is_kept_as_it_was_typed(session, tmp_path):
+    out = tmp_path / os.fsdecode(b"a\xff b")
+    options = ["--layers", "memcpy", "--max", "1", "--ms", "1", "--rounds", "1"]
+    result = session.call([session.prefix / "bin/hawser-bench", "run", *options, "--out", out])
+    assert result.code == 0, result
+    command = json.loads((out / "report.json").read_text())["command"]
+    assert command.endswith(f" --rounds 1 --out '{tmp_path}/a\ufffd b'"), command
+
+
+def test_a_lone_graph_does_not_fill_the_page_and_its_captions_have_one_line(report, browser):
+    of = record()
+    of["curves"] = [one for one in of["curves"] if one["pattern"] == "barrier"]
+    out, _ = report(of)
+    page = browser.new_page(viewport={"width": 1700, "height": 1200})
+    page.goto((out / "report.html").as_uri())
+    body, graph = (page.query_selector(part).bounding_box() for part in ("body", "figure[data-graph]"))
+    assert graph["width"] < 0.6 * body["width"], (graph, body)
+    caption, row = (page.query_selector(part).bounding_box() for part in ("caption", "thead tr"))
+    assert caption["height"] < 1.5 * row["height"], (caption, row)

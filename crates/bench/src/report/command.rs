@@ -13,7 +13,7 @@ use crate::record::Record;
 
 #[derive(clap::Args, Clone)]
 pub struct Arguments {
-    /// Files that `hawser-bench run` wrote; of several, one report with the curves of all is made
+    /// Files that `hawser-bench run` or `import` wrote; of several, one report with the curves of all is made
     #[arg(required = true, value_name = "FILE.json")]
     files: Vec<PathBuf>,
     /// The folder for report.html, report.csv, report.json and the graphs

@@ -8,6 +8,8 @@ use crate::record::{self, Curve, Floor, Point, Record};
 pub const OURS: &str = "hawser";
 /// So many letters of a pattern are in its files' names: a name of 255 is the longest that file systems take.
 const LONGEST_NAME: usize = 60;
+/// A pattern without a name.
+const UNNAMED: &str = "unnamed";
 
 pub struct Group<'a> {
     pub pattern: &'a str,
@@ -38,7 +40,8 @@ pub fn all(record: &Record) -> Vec<Group<'_>> {
 impl Group<'_> {
     /// As a person reads it.
     pub fn title(&self) -> String {
-        format!("{}, {}", self.pattern, record::ranks(self.ranks))
+        let pattern = if self.pattern.is_empty() { UNNAMED } else { self.pattern };
+        format!("{pattern}, {}", record::ranks(self.ranks))
     }
 
     /// As a file is named: letters, digits and `-` alone, for a pattern's name may come from somebody else's file.
@@ -46,7 +49,7 @@ impl Group<'_> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let mut name: String = self.pattern.chars().map(plain).take(LONGEST_NAME).collect();
         if name.is_empty() {
-            name.push_str("unnamed");
+            name.push_str(UNNAMED);
         }
         if self.by_ranks && self.ranks > 0 { format!("{name}-{}", self.ranks) } else { name }
     }
@@ -107,7 +110,7 @@ mod tests {
         let groups = all(&record);
         let names: Vec<String> = groups.iter().map(Group::name).collect();
         assert_eq!(names, ["unnamed".to_owned(), "unnamed-2".to_owned(), "x".repeat(60)]);
-        assert_eq!(groups[0].title(), ", ranks not said");
+        assert_eq!(groups[0].title(), "unnamed, ranks not said");
     }
 
     #[test]
