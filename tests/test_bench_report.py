@@ -3,13 +3,17 @@
 import csv
 import io
 import json
+import os
 import re
 import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+SAMPLES = Path(__file__).parent.parent / "crates/bench/src/import/samples"
 POINT_TO_POINT = ["throughput", "signature", "latency", "ratio"]
 RAW = {"memcpy": 14000.0, "tcp": 900.0}  # MB/s
 LIBRARIES = {"hawser": 9000.0, "mpich": 6000.0, "openmpi": 4000.0}
@@ -180,7 +184,7 @@ def test_page_fits_a_phone(report, browser, scheme):
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     page.goto((out / "report.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390, "wide parts scroll by themselves"
-    assert page.get_by_text("The run was cut off").is_visible()
+    assert page.get_by_text("The run is not complete").is_visible()
     paper, ink = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
     assert paper != ink
 
@@ -197,7 +201,7 @@ def test_images_tables_and_data_are_beside_the_page(report):
             image.load()
     assert json.loads((out / "report.json").read_text()) == of
     lines = (out / "report.csv").read_text().splitlines()
-    assert "# processor: Some CPU, 2 cores" in lines
+    assert {"# processor: Some CPU", "# cores: 2", "# memory: 16.0 GiB"} < set(lines)
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert len(rows) == sum(len(one["points"]) for one in of["curves"])
     first = of["curves"][0]["points"][0]
@@ -221,9 +225,10 @@ def test_several_files_make_one_report(report):
 def test_refusals_are_one_line(report, session, tmp_path):
     bench = session.prefix / "bin/hawser-bench"
     for records, cause in [
-        ([record(), record()], "memcpy has pingpong with 2 ranks in"),
+        ([record(), record()], "memcpy has pingpong (2 ranks) in"),
         ([record() | {"format": 7}], "has format 7, this hawser-bench reads 1"),
         (["{"], "is not JSON"),
+        ([record() | {"curves": []}], "cannot be used: it has no curve"),
     ]:
         out, result = report(*records)
         assert result.code == 1 and result.out == "" and not out.exists(), result
@@ -236,3 +241,110 @@ def test_refusals_are_one_line(report, session, tmp_path):
     assert missing.code == 1 and "none.json: No such file or directory" in missing.err, missing
     assert session.call([bench, "report", tmp_path / "run-0.json"]).code == 2
     assert session.call([bench, "report", "--out", tmp_path / "out"]).code == 2
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.iterdir()), ids=lambda path: path.name)
+def test_what_other_tools_wrote_is_imported_and_drawn(session, tmp_path, sample):
+    bench, record, out = session.prefix / "bin/hawser-bench", tmp_path / "record.json", tmp_path / "report"
+    imported = session.call([bench, "import", sample, "--name", "theirs", "--out", record])
+    assert imported.code == 0 and imported.err == "", imported
+    result = session.call([bench, "report", record, "--out", out])
+    assert result.code == 0 and result.err == "", result
+    page = (out / "report.html").read_text()
+    assert "imported ones are the averages of their tool" in page and "<dt>host" not in page
+    for one in json.loads(record.read_text())["curves"]:
+        drawn = [path.read_text() for path in out.glob("*.svg") if path.name.startswith(one["pattern"].replace("_", "-"))]
+        points = len(one["points"])
+        assert any(f'data-curve="theirs" data-points="{points}"' in svg for svg in drawn), (one["pattern"], one["ranks"])
+
+
+def test_a_second_curve_of_the_same_is_refused_when_it_is_imported(session, tmp_path):
+    bench, samples = session.prefix / "bin/hawser-bench", ["osu-format-latency.txt", "imb-2021.11-p2p.txt"]
+    files, out = [SAMPLES / sample for sample in samples], tmp_path / "record.json"
+    result = session.call([bench, "import", *files, "--name", "theirs", "--out", out])
+    assert result.code == 1 and not out.exists(), result
+    assert f"{files[1]}: PingPong would be the pingpong (2 ranks) of theirs" in result.err, result
+    assert f"which latency of {files[0]} is already" in result.err and result.err.count("\n") == 1, result
+
+
+def test_names_of_others_cannot_colour_a_terminal(report):
+    of = record()
+    of["curves"][0]["system"] = "\x1b[31mred\r"
+    of["notes"] = ["\x1b]0;title\x07"]
+    out, result = report(of)
+    assert result.code == 0 and "\x1b" not in result.out and "\ufffd[31mred\ufffd" in result.out, result
+    assert not any(b"\x1b" in path.read_bytes() for path in out.iterdir() if path.suffix != ".png")
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """A folder on a disk of its own that has room for the first files of a report, not for all."""
+    if os.geteuid() != 0:
+        pytest.skip("a full disk is a small tmpfs, and to mount it one must be root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], check=True)
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_a_full_disk_is_told_in_a_line_and_leaves_nothing_half(session, tmp_path, full_disk):
+    bench, run = session.prefix / "bin/hawser-bench", tmp_path / "run.json"
+    run.write_text(json.dumps(record()))
+    out = full_disk / "report"
+    result = session.call([bench, "report", run, "--out", out])
+    assert result.code == 1 and result.out == "", result
+    assert result.err.startswith(f"hawser-bench: report: cannot write {out}/"), result
+    assert "No space left on device" in result.err and result.err.count("\n") == 1, result
+    written = {path.name: path for path in out.iterdir()}
+    assert written and not any(name.startswith(".") for name in written), written
+    assert json.loads(written["report.json"].read_text()) == record()
+    for name, path in written.items():
+        if path.suffix == ".svg":
+            assert path.read_text().rstrip().endswith("</svg>"), name
+        elif path.suffix == ".png":
+            with Image.open(path) as image:
+                image.load()
+    left = os.statvfs(full_disk).f_bavail * os.statvfs(full_disk).f_frsize
+    (full_disk / "filler").write_bytes(b"x" * left)
+    sample, record_file = SAMPLES / "imb-2021.11-mpi1-2.txt", full_disk / "record.json"
+    before = set(full_disk.iterdir())
+    result = session.call([bench, "import", sample, "--out", record_file])
+    assert result.code == 1 and result.err.count("\n") == 1, result
+    assert f"{record_file}: cannot be written: No space left on device" in result.err, result
+    assert set(full_disk.iterdir()) == before
+
+
+def test_output_that_is_no_file_is_written_into(session, tmp_path):
+    bench, sample = session.prefix / "bin/hawser-bench", SAMPLES / "imb-2021.11-p2p.txt"
+    piped = session.call([bench, "import", sample, "--out", "/dev/stdout"])
+    assert piped.code == 0 and json.loads(piped.out)["format"] == 1, piped
+    (tmp_path / "link.json").symlink_to("there.json")
+    assert session.call([bench, "import", sample, "--out", tmp_path / "link.json"]).code == 0
+    assert (tmp_path / "link.json").is_symlink() and (tmp_path / "there.json").read_text() == piped.out
+    with open("/dev/full", "w") as full:
+        said = subprocess.run([bench, "import", sample], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert said.returncode == 1, said
+    assert said.stderr.startswith("hawser-bench: import: standard output cannot be written: No space left"), said
+    assert said.stderr.count("\n") == 1, said
+
+
+def test_a_run_whose_command_is_no_utf8_is_kept_as_it_was_typed(session, tmp_path):
+    out = tmp_path / os.fsdecode(b"a\xff b")
+    options = ["--layers", "memcpy", "--max", "1", "--ms", "1", "--rounds", "1"]
+    result = session.call([session.prefix / "bin/hawser-bench", "run", *options, "--out", out])
+    assert result.code == 0, result
+    command = json.loads((out / "report.json").read_text())["command"]
+    assert command.endswith(f" --rounds 1 --out '{tmp_path}/a\ufffd b'"), command
+
+
+def test_a_lone_graph_does_not_fill_the_page_and_its_captions_have_one_line(report, browser):
+    of = record()
+    of["curves"] = [one for one in of["curves"] if one["pattern"] == "barrier"]
+    out, _ = report(of)
+    page = browser.new_page(viewport={"width": 1700, "height": 1200})
+    page.goto((out / "report.html").as_uri())
+    body, graph = (page.query_selector(part).bounding_box() for part in ("body", "figure[data-graph]"))
+    assert graph["width"] < 0.6 * body["width"], (graph, body)
+    caption, row = (page.query_selector(part).bounding_box() for part in ("caption", "thead tr"))
+    assert caption["height"] < 1.5 * row["height"], (caption, row)

@@ -5,6 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// What a record that is not complete lacks: it was cut off, a system was left out, or a play was not right.
+pub const INCOMPLETE: &str = "points are missing, as the notes say";
 
 /// The format's number; a file with another one is refused.
 pub const FORMAT: u32 = 1;
@@ -18,7 +22,7 @@ pub struct Record {
     /// When it began, RFC 3339, UTC.
     pub date: String,
     pub machine: Machine,
-    /// False: the run was cut off, and points are missing.
+    /// False: points are missing (`INCOMPLETE`).
     pub complete: bool,
     /// What the reader should know: systems that were left out, or ended on the way, and why.
     pub notes: Vec<String>,
@@ -41,7 +45,7 @@ pub struct Machine {
 }
 
 /// Where a system stands: raw layers are what libraries are compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Floor {
     /// Memory, a socket, a frame port: no protocol of a message-passing library.
@@ -60,8 +64,10 @@ pub struct Curve {
     pub floor: Floor,
     /// Its version, as it says it.
     pub version: String,
-    /// What was played: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective operation's name.
+    /// What was played: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective operation's name;
+    /// imports have names of their own for what we do not play.
     pub pattern: String,
+    /// 0: another tool did not say.
     pub ranks: usize,
     /// In ascending order of size.
     pub points: Vec<Point>,
@@ -80,7 +86,7 @@ pub struct Point {
     pub cpu_us: Option<f64>,
     /// Part of the transfer that a computation hid, 0 to 1, median; only in `overlap`.
     pub hidden: Option<f64>,
-    /// Messages in a round, and rounds.
+    /// Messages in a round, and rounds; 0: another tool did not say, and of no rounds there is no spread.
     pub count: u64,
     pub rounds: u32,
     /// The rounds still differed after they were repeated.
@@ -99,7 +105,21 @@ pub fn now() -> String {
 
 /// What this process was told, as one would type it again.
 pub fn command() -> String {
-    std::env::args().collect::<Vec<_>>().join(" ")
+    typed(std::env::args_os())
+}
+
+fn typed(words: impl Iterator<Item = OsString>) -> String {
+    let word = |word: OsString| {
+        let word = word.to_string_lossy().into_owned();
+        let bare = |letter: char| letter.is_alphanumeric() || "-_=+,.:/@%^~\u{FFFD}".contains(letter);
+        if !word.is_empty() && word.chars().all(bare) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    words.map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// A letter of a text that somebody else wrote: none that moves a terminal's cursor.
+pub fn plain(letter: char) -> char {
+    if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter }
 }
 
 impl Point {
@@ -109,7 +129,21 @@ impl Point {
     }
 }
 
+/// As a person reads it.
+pub fn ranks(ranks: usize) -> String {
+    match ranks {
+        0 => "ranks not said".into(),
+        1 => "1 rank".into(),
+        _ => format!("{ranks} ranks"),
+    }
+}
+
 impl Curve {
+    /// The other is of the same system in the same pattern on as many ranks: in one record they are one too many.
+    pub fn is_like(&self, other: &Curve) -> bool {
+        (&self.system, &self.pattern, self.ranks) == (&other.system, &other.pattern, other.ranks)
+    }
+
     /// The points at sizes that another curve has too, each with the other's.
     pub fn beside<'a>(&'a self, other: &'a Curve) -> impl Iterator<Item = (Point, Point)> + 'a {
         let partner = |point: &Point| other.points.iter().find(|other| other.bytes == point.bytes).copied();
@@ -153,30 +187,33 @@ impl Record {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn what_was_typed_is_told_as_one_would_type_it_again() {
+        let words = ["hawser-bench", "--out", "a b", "", "it's", "$(x)", "--lib", "hawser=/opt/h"].map(OsString::from);
+        assert_eq!(typed(words.into_iter()), r"hawser-bench --out 'a b' '' 'it'\''s' '$(x)' --lib hawser=/opt/h");
+        assert_eq!(typed([OsString::from_vec(b"a\xff".to_vec())].into_iter()), "a\u{FFFD}");
+    }
+}
+
 /// For tests.
 #[cfg(test)]
 pub mod made {
     use super::*;
 
+    pub fn point(bytes: u64, median_us: f64) -> Point {
+        let (min_us, spread, cpu_us, hidden) = (median_us, 0.02, None, None);
+        Point { bytes, min_us, median_us, spread, cpu_us, hidden, count: 100, rounds: 7, noisy: false }
+    }
+
     /// A library's ping-pong that takes as long as `us` says.
     pub fn curve(system: &str, sizes: impl IntoIterator<Item = u64>, us: impl Fn(f64) -> f64) -> Curve {
-        let point = |bytes: u64| {
-            let median_us = us(bytes as f64);
-            let (cpu_us, hidden) = (None, None);
-            Point {
-                bytes,
-                min_us: median_us,
-                median_us,
-                spread: 0.02,
-                cpu_us,
-                hidden,
-                count: 100,
-                rounds: 7,
-                noisy: false,
-            }
-        };
         let (version, pattern) = ("1".into(), "pingpong".into());
-        let points = sizes.into_iter().map(point).collect();
+        let points = sizes.into_iter().map(|bytes| point(bytes, us(bytes as f64))).collect();
         Curve { system: system.into(), floor: Floor::Library, version, pattern, ranks: 2, points }
     }
 

@@ -14,7 +14,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A library's job over several hosts takes some seconds to begin.
@@ -145,6 +144,7 @@ impl System {
     }
 
     pub fn play(&mut self, task: &Task, stop: &AtomicBool) -> Result<Played, Trouble> {
+        self.last_words.keep_up();
         let told = self.orders.as_mut().is_some_and(|orders| writeln!(orders, "{task}").is_ok());
         if !told {
             return Err(self.ended());
@@ -231,34 +231,38 @@ pub fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
 }
 
 /// The last lines of a process that are no answers.
-#[derive(Clone, Default)]
-struct LastWords(Arc<Mutex<VecDeque<String>>>);
+struct LastWords {
+    lines: VecDeque<String>,
+    errors: Receiver<String>,
+}
 
 impl LastWords {
     fn of(errors: impl Read + Send + 'static) -> LastWords {
-        let words = LastWords::default();
-        let kept = words.clone();
-        std::thread::spawn(move || {
-            for line in BufReader::new(errors).lines().map_while(Result::ok) {
-                kept.add(line);
-            }
-        });
-        words
+        LastWords { lines: VecDeque::new(), errors: lines(errors) }
     }
 
-    fn add(&self, line: String) {
-        let mut lines = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    fn add(&mut self, line: String) {
         if !line.trim().is_empty() {
-            lines.push_back(line.trim().into());
+            self.lines.push_back(line.trim().into());
         }
-        if lines.len() > LAST_WORDS {
-            lines.pop_front();
+        if self.lines.len() > LAST_WORDS {
+            self.lines.pop_front();
         }
     }
 
-    /// Behind a cause, or nothing.
-    fn text(&self) -> String {
-        let lines = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    /// What was said by now is kept, as far as it may be the last.
+    fn keep_up(&mut self) {
+        while let Ok(line) = self.errors.try_recv() {
+            self.add(line);
+        }
+    }
+
+    /// Behind a cause, or nothing. What the process has said by now is waited for, but not those who hold its streams after its end.
+    fn text(&mut self) -> String {
+        while let Ok(line) = self.errors.recv_timeout(LOOK) {
+            self.add(line);
+        }
+        let lines = &self.lines;
         if lines.is_empty() {
             String::new()
         } else {

@@ -1,20 +1,79 @@
 //! Files that appear whole or not at all: written under a name of their own beside their place, and then renamed.
 //!
-//! It must not touch what else lies there. Before it: `report` and `import`; after it: the disk.
+//! It must not touch what else lies there, nor put a file in the place of a device, a pipe or a link: it writes into the first two, and
+//! into the file that a link leads to. Before it: `report` and `import`; after it: the disk.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Lets `fill` write a file under another name and gives it its own when all of it is on the disk.
 pub fn put(path: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return fill(path);
+    }
+    let path = followed(path);
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
-    // The ending stays: the bitmap's writer chooses the format by it.
     let beside = path.with_file_name(format!(".{}-{}", std::process::id(), name.to_string_lossy()));
-    let written = fill(&beside).and_then(|()| File::open(&beside)?.sync_all()).and_then(|()| fs::rename(&beside, path));
+    let written =
+        fill(&beside).and_then(|()| File::open(&beside)?.sync_all()).and_then(|()| fs::rename(&beside, &path));
     written.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-pub fn text(path: &Path, text: &str) -> io::Result<()> {
-    File::create(path)?.write_all(text.as_bytes())
+/// Where a link leads, also if nothing is there yet.
+fn followed(path: &Path) -> PathBuf {
+    match (fs::canonicalize(path), fs::read_link(path)) {
+        (Ok(there), _) => there,
+        (Err(error), Ok(next)) if error.kind() == io::ErrorKind::NotFound => followed(&path.with_file_name(next)),
+        _ => path.to_owned(),
+    }
+}
+
+pub fn text(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
+    File::create(path)?.write_all(text.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn write(path: &Path, what: &str) -> io::Result<()> {
+        put(path, |beside| text(beside, what))
+    }
+
+    #[test]
+    fn a_file_is_written_as_a_whole_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write(&path, "{}\n").unwrap();
+        write(&path, "{}").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        assert!(write(&folder.path().join("none/a.json"), "").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_stays_and_its_file_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, further] = ["file", "link", "further"].map(|name| folder.path().join(name));
+        symlink("file", &link).unwrap();
+        symlink(&link, &further).unwrap();
+        for what in ["there is none yet", "there is one"] {
+            write(&further, what).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), what);
+        }
+        assert!(link.is_symlink() && further.is_symlink() && !file.is_symlink());
+        symlink("round", folder.path().join("round")).unwrap();
+        write(&folder.path().join("round"), "").unwrap();
+    }
+
+    #[test]
+    fn a_device_stays_one() {
+        let is_file = |path: &str| fs::metadata(path).unwrap().is_file();
+        write(Path::new("/dev/null"), "much").unwrap();
+        assert!(!is_file("/dev/null"));
+        assert_eq!(write(Path::new("/dev/full"), "much").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert!(!is_file("/dev/full"));
+    }
 }

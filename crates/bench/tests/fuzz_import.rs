@@ -59,8 +59,8 @@ impl Piece {
 fn check_text(text: &str) {
     match import::import(text, "theirs", record::Floor::Library) {
         Ok(imported) => {
-            assert!(!imported.curves.is_empty());
-            for point in imported.curves.iter().flat_map(|curve| &curve.points) {
+            assert!(!imported.benchmarks.is_empty());
+            for point in imported.benchmarks.iter().flat_map(|benchmark| &benchmark.curve.points) {
                 let fits = point.min_us > 0.0 && point.min_us <= point.median_us && point.median_us.is_finite();
                 assert!(fits && point.hidden.is_none_or(|hidden| (0.0..=1.0).contains(&hidden)), "{point:?}");
             }

@@ -3,8 +3,8 @@
 //! What is written is there as a whole or not at all. Nothing of the machine is put into the record: the figures may be from
 //! another one. Before it: `main`; after it: `import` and whoever reads the record.
 
-use crate::import::{Unread, import};
-use crate::record::{self, FORMAT, Floor, Machine, Record};
+use crate::import::{Benchmark, Unread, import};
+use crate::record::{self, Curve, FORMAT, Floor, Machine, Record};
 use crate::whole;
 use clap::Args;
 use jiff::Timestamp;
@@ -27,8 +27,8 @@ pub struct Options {
     #[arg(long)]
     name: Option<String>,
     /// Where that system stands
-    #[arg(long, default_value = "library", value_parser = ["raw", "layer", "library"])]
-    floor: String,
+    #[arg(long, value_enum, default_value_t = Floor::Library)]
+    floor: Floor,
     /// How many ranks there were, where the tool's output does not say it
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
@@ -43,7 +43,21 @@ enum Trouble {
     File(String, io::Error),
     Long(String),
     Unread(String, Unread),
+    /// The curve of one benchmark would be like that of an earlier one.
+    Twice {
+        source: Source,
+        first: Source,
+        curve: Box<Curve>,
+    },
     Out(String, io::Error),
+    Stdout(io::Error),
+}
+
+/// What a curve came of.
+#[derive(Clone, Debug)]
+struct Source {
+    file: String,
+    benchmark: String,
 }
 
 impl fmt::Display for Trouble {
@@ -52,7 +66,22 @@ impl fmt::Display for Trouble {
             Trouble::File(file, error) => write!(out, "{file}: {error}"),
             Trouble::Long(file) => write!(out, "{file}: more than {} MiB; give one run's output", MOST_BYTES >> 20),
             Trouble::Unread(file, unread) => write!(out, "{}", unread.of(file)),
+            Trouble::Twice { source, first, curve } => {
+                let Curve { system, pattern, ranks, .. } = &**curve;
+                let (one, other) = (&source.benchmark, &first.benchmark);
+                write!(
+                    out,
+                    "{}: {one} would be the {pattern} ({}) of {system}, which {other} of {} is already; \
+                     leave one out, or import it under another --name",
+                    source.file,
+                    record::ranks(*ranks),
+                    first.file
+                )
+            }
             Trouble::Out(file, error) => write!(out, "{file}: cannot be written: {error}; what was there is as it was"),
+            Trouble::Stdout(error) => {
+                write!(out, "standard output cannot be written: {error}; name a file by --out")
+            }
         }
     }
 }
@@ -66,7 +95,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     match &options.out {
         Some(path) => whole::put(path, |beside| whole::text(beside, &text))
             .map_err(|error| io::Error::other(Trouble::Out(path.display().to_string(), error))),
-        None => io::stdout().write_all(text.as_bytes()),
+        None => io::stdout().write_all(text.as_bytes()).map_err(|error| io::Error::other(Trouble::Stdout(error))),
     }
 }
 
@@ -76,51 +105,60 @@ fn record(options: &Options) -> Result<Record, Trouble> {
         format: FORMAT,
         command: format!("imported from {}", names.join(" ")),
         date: String::new(),
-        machine: Machine { host: "unknown".into(), ..Machine::default() },
+        machine: Machine::default(),
         complete: true,
         thresholds: Default::default(),
         notes: Vec::new(),
         curves: Vec::new(),
     };
-    let mut newest = None;
+    let (mut newest, mut sources) = (None, Vec::new());
     for (path, file) in options.files.iter().zip(&names) {
         let (text, time) = text(path).map_err(|error| Trouble::File(file.clone(), error))?;
         newest = newest.max(Some(time));
-        add(&mut record, options, path, file, text.ok_or_else(|| Trouble::Long(file.clone()))?)?;
+        let text = text.ok_or_else(|| Trouble::Long(file.clone()))?;
+        for benchmark in imported(&mut record, options, path, file, &text)? {
+            add(&mut record, &mut sources, file, benchmark)?;
+        }
     }
     record.date = newest.map(date).unwrap_or_default();
     Ok(record)
 }
 
-fn add(record: &mut Record, options: &Options, path: &Path, file: &str, text: String) -> Result<(), Trouble> {
+/// A file's benchmarks; what is to be known of them is noted.
+fn imported(
+    record: &mut Record,
+    options: &Options,
+    path: &Path,
+    file: &str,
+    text: &str,
+) -> Result<Vec<Benchmark>, Trouble> {
     let system = options.name.clone().unwrap_or_else(|| stem(path));
-    let imported =
-        import(&text, &system, floor(&options.floor)).map_err(|unread| Trouble::Unread(file.into(), unread))?;
-    record.notes.push(format!("{system}: figures of {}, as it measured them, from {file}", imported.tool));
-    if imported.tool == "NetPIPE"
-        && imported.curves.iter().all(|curve| curve.points.iter().all(|point| point.count == 0))
-    {
-        record
-            .notes
-            .push(format!("{file}: np.out does not say whether it was run with -s or -2; it is taken for a ping-pong"));
-    }
+    let mut imported = import(text, &system, options.floor).map_err(|unread| Trouble::Unread(file.into(), unread))?;
+    let tool = &imported.tool;
+    record.notes.push(format!("{system}: figures of {tool}, as it measured them, from {file}"));
     record.notes.extend(imported.notes.iter().map(|note| format!("{file}: {note}")));
-    record.complete &= imported.complete;
-    for mut curve in imported.curves {
-        if curve.ranks == 0 {
-            curve.ranks = options.ranks.unwrap_or(0) as usize;
+    let untold =
+        imported.benchmarks.iter_mut().map(|benchmark| &mut benchmark.curve.ranks).filter(|ranks| **ranks == 0);
+    match options.ranks {
+        Some(ranks) => untold.for_each(|untold| *untold = ranks as usize),
+        None if untold.count() > 0 => {
+            record.notes.push(format!("{file}: {tool} does not say how many ranks there were; name them by --ranks"));
         }
-        record.curves.push(curve);
+        None => {}
     }
-    Ok(())
+    record.complete &= imported.complete;
+    Ok(imported.benchmarks)
 }
 
-fn floor(name: &str) -> Floor {
-    match name {
-        "raw" => Floor::Raw,
-        "layer" => Floor::Layer,
-        _ => Floor::Library,
+/// Sources are of the record's curves, in their order.
+fn add(record: &mut Record, sources: &mut Vec<Source>, file: &str, one: Benchmark) -> Result<(), Trouble> {
+    let source = Source { file: file.into(), benchmark: one.name };
+    if let Some(at) = record.curves.iter().position(|earlier| earlier.is_like(&one.curve)) {
+        return Err(Trouble::Twice { source, first: sources[at].clone(), curve: Box::new(one.curve) });
     }
+    sources.push(source);
+    record.curves.push(one.curve);
+    Ok(())
 }
 
 fn stem(path: &Path) -> String {
@@ -162,15 +200,36 @@ mod tests {
         );
     }
 
+    fn options(files: &[&Path], ranks: Option<u32>) -> Options {
+        let files = files.iter().map(|path| path.to_path_buf()).collect();
+        Options { files, name: Some("theirs".into()), floor: Floor::Library, ranks, out: None }
+    }
+
     #[test]
-    fn a_file_is_written_as_a_whole_or_not() {
+    fn the_same_curve_twice_is_refused_with_its_files_and_benchmarks() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
-        let write = |path: &Path, text: &str| whole::put(path, |beside| whole::text(beside, text));
-        write(&path, "{}\n").unwrap();
-        write(&path, "{}").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
-        assert!(write(&folder.path().join("none/a.json"), "").is_err());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let [latency, imb] = ["osu.txt", "imb.txt"].map(|name| folder.path().join(name));
+        std::fs::write(&latency, "# OSU MPI Latency Test v7.5\n# Size  Latency (us)\n1 2.0\n").unwrap();
+        std::fs::write(&imb, "# Benchmarking PingPong\n# #processes = 2\n#bytes #repetitions t[usec]\n1 10 2.0\n")
+            .unwrap();
+        let said = record(&options(&[&latency, &imb], None)).unwrap_err().to_string();
+        let (latency, imb) = (latency.display(), imb.display());
+        let want = format!(
+            "{imb}: PingPong would be the pingpong (2 ranks) of theirs, which latency of {latency} is already; \
+             leave one out, or import it under another --name"
+        );
+        assert_eq!(said, want);
+    }
+
+    #[test]
+    fn ranks_that_the_tool_does_not_say_are_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("osu.txt");
+        std::fs::write(&path, "# OSU MPI Barrier Latency Test v7.3\n# Latency(us)\n1.41\n").unwrap();
+        let untold = record(&options(&[&path], None)).unwrap();
+        let note = "OSU micro-benchmarks v7.3 does not say how many ranks there were; name them by --ranks";
+        assert!(untold.notes.contains(&format!("{}: {note}", path.display())), "{:?}", untold.notes);
+        let told = record(&options(&[&path], Some(4))).unwrap();
+        assert_eq!((told.curves[0].ranks, told.notes.len()), (4, 1));
     }
 }

@@ -18,6 +18,8 @@ pub enum Wrong {
     TooLarge(String),
     /// The row ends before a column of the table's head: so many cells.
     Short(usize),
+    /// A size that the table had before.
+    Again(u64),
     /// A form of output that has no fixed columns.
     Form(&'static str),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for Wrong {
             Wrong::Negative(cell) => write!(out, "`{cell}` is negative"),
             Wrong::TooLarge(cell) => write!(out, "`{cell}` is too large for a figure"),
             Wrong::Short(cells) => write!(out, "the row has only {cells} cells"),
+            Wrong::Again(bytes) => write!(out, "the size {bytes} is in this table already"),
             Wrong::Form(form) => write!(out, "{form}"),
         }
     }

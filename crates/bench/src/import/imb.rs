@@ -1,7 +1,7 @@
 //! The output of the Intel MPI Benchmarks (MPI-1, P2P, NBC, RMA): for each benchmark and number of processes a section with a table.
 //!
-//! `t_avg` is an average over the ranks, and so is what becomes the median here; `t_min` is the fastest rank's. Rates count the messages
-//! of all pairs, in Biband of both directions. Before it: `import`; after it: `table` and `section`.
+//! What becomes the median here is `t_max`, the slowest rank's average over the repetitions, as the slowest rank counts in our patterns
+//! too; `t_min` is the fastest one's. Rates count the messages of all pairs, in Biband of both directions. Before it: `import`; after it: `table` and `section`.
 
 use crate::import::Unread;
 use crate::import::section::Section;
@@ -9,8 +9,8 @@ use crate::import::table::{Column, Table};
 use crate::import::text::{Line, Text};
 
 const SECTION: &str = "Benchmarking ";
-/// What stands in a row's second cell, instead of figures, where IMB had no room for a size.
-const NO_FIGURES: [&str; 2] = ["out-of-mem.", "int-overflow."];
+/// What stands in a row's second cell, instead of figures, where IMB had no room or no time for a size.
+const NO_FIGURES: [&str; 3] = ["out-of-mem.", "int-overflow.", "time-out."];
 
 pub fn is_mine(text: &Text) -> bool {
     text.lines.iter().any(|line| line.remark().is_some_and(|remark| remark.starts_with(SECTION) || is_title(remark)))
@@ -28,13 +28,13 @@ pub fn name(text: &Text) -> String {
     format!("IMB {version}").trim().into()
 }
 
-/// How a benchmark is called here, and what its rate counts in a play. Of more than one pair a stream is a rate.
+/// How a benchmark is called here, and what its rate counts in a play. Of more than one pair a stream is a rate. Only Sendrecv is our
+/// `bidirectional`, a message each way and nothing else under way; Biband keeps a window under way both ways.
 fn pattern(name: &str, ranks: usize) -> (String, u32) {
     let pair = ranks == 2;
     match name.to_ascii_lowercase().as_str() {
-        "pingping" => ("bidirectional".into(), 1),
         "sendrecv" if pair => ("bidirectional".into(), 1),
-        "biband" if pair => ("bidirectional".into(), 2),
+        "biband" if pair => ("bistream".into(), 2),
         "uniband" if pair => ("stream".into(), 1),
         "uniband" => ("rate".into(), 1),
         other => (other.into(), 1),
@@ -49,8 +49,10 @@ fn column(name: &str) -> Column {
     match name {
         "#bytes" => Column::Bytes,
         "#repetitions" => Column::Count,
-        "t[usec]" | "t_avg[usec]" | "t_pure[usec]" => Column::Time,
+        "t[usec]" | "t_pure[usec]" => Column::Time,
+        "t_avg[usec]" => Column::Mean,
         "t_min[usec]" => Column::Least,
+        "t_max[usec]" => Column::Most,
         "Mbytes/sec" => Column::Mbyte,
         "Msg/sec" => Column::Rate,
         "overlap[%]" => Column::Hidden,
@@ -71,7 +73,9 @@ impl Begun {
     /// What a remark beneath the name says of it.
     fn remark(&mut self, remark: &str) {
         if let Some(ranks) = remark.strip_prefix("#processes =") {
-            self.ranks = ranks.trim().parse().unwrap_or(0);
+            // `2`, `2 (threads: 4)` or `4; rank order (rowwise):`.
+            let first = ranks.trim_start().split(|letter: char| !letter.is_ascii_digit()).next();
+            self.ranks = first.and_then(|ranks| ranks.parse().ok()).unwrap_or(0);
         } else if let Some(groups) = remark.strip_prefix("( ").filter(|text| text.contains(" groups of ")) {
             // `( 2 groups of 2 processes each running simultaneous )`
             let numbers: Vec<usize> = groups.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -84,7 +88,7 @@ impl Begun {
     fn head(&mut self, columns: Vec<Column>) -> Section {
         let (pattern, messages) = pattern(&self.name, self.ranks);
         self.table = Table { columns, messages };
-        Section::new(pattern + &self.mode, self.ranks)
+        Section::new(&self.name, pattern + &self.mode, self.ranks)
     }
 }
 
@@ -117,6 +121,6 @@ fn row(section: &mut Section, table: &Table, line: Line) -> Result<(), Unread> {
         section.left_out += 1;
         return Ok(());
     }
-    section.push(table.row(line).map_err(|wrong| Unread::Line { number: line.number, wrong })?);
-    Ok(())
+    let pushed = table.row(line).and_then(|point| section.push(point));
+    pushed.map_err(|wrong| Unread::Line { number: line.number, wrong })
 }

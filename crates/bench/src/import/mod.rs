@@ -15,7 +15,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use crate::record::{Curve, Floor};
+use crate::record::{self, Curve, Floor};
 use figure::Wrong;
 use section::Section;
 use std::fmt;
@@ -26,12 +26,19 @@ use text::Text;
 pub struct Imported {
     /// As the tool calls itself, with its version where it says it.
     pub tool: String,
-    /// One for each benchmark, in the order of the text.
-    pub curves: Vec<Curve>,
+    /// In the order of the text.
+    pub benchmarks: Vec<Benchmark>,
     /// False: the text ends in the middle of a line.
     pub complete: bool,
     /// What was left out, and why.
     pub notes: Vec<String>,
+}
+
+/// One benchmark of the tool's, as it calls it, and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Benchmark {
+    pub name: String,
+    pub curve: Curve,
 }
 
 /// Why a text gives no curves.
@@ -88,29 +95,41 @@ const TOOLS: [Tool; 3] = [
 
 /// The curves of a tool's output, as those of the system `name`. Ranks are 0, and a point's count, where the tool does not say them.
 pub fn import(text: &str, name: &str, floor: Floor) -> Result<Imported, Unread> {
-    let text = Text::new(text);
+    // What a tool calls its benchmarks comes to a terminal and into other files.
+    let text: String = text.chars().map(plain).collect();
+    let text = Text::new(&text);
     let tool = TOOLS.iter().find(|tool| (tool.is_mine)(&text)).ok_or(Unread::Foreign)?;
     let sections = (tool.read)(&text)?;
     let notes = notes(&sections, &text);
     let with_points = sections.into_iter().filter(|section| !section.points.is_empty());
-    let curves: Vec<Curve> = with_points.map(|section| curve(section, name, floor)).collect();
+    let benchmarks: Vec<Benchmark> = with_points.map(|section| benchmark(section, name, floor)).collect();
     let tool = (tool.name)(&text);
-    if curves.is_empty() {
+    if benchmarks.is_empty() {
         return Err(Unread::Empty(tool));
     }
-    Ok(Imported { tool, curves, complete: !text.cut, notes })
+    Ok(Imported { tool, benchmarks, complete: !text.cut, notes })
 }
 
-fn curve(mut section: Section, name: &str, floor: Floor) -> Curve {
+/// Lines and columns keep their ends.
+fn plain(letter: char) -> char {
+    match letter {
+        '\n' | '\t' => letter,
+        '\r' => ' ',
+        _ => record::plain(letter),
+    }
+}
+
+fn benchmark(mut section: Section, system: &str, floor: Floor) -> Benchmark {
     section.points.sort_by_key(|point| point.bytes);
-    Curve {
-        system: name.into(),
+    let curve = Curve {
+        system: system.into(),
         floor,
         version: String::new(),
         pattern: section.pattern,
         ranks: section.ranks,
         points: section.points,
-    }
+    };
+    Benchmark { name: section.benchmark, curve }
 }
 
 fn notes(sections: &[Section], text: &Text) -> Vec<String> {
@@ -120,6 +139,16 @@ fn notes(sections: &[Section], text: &Text) -> Vec<String> {
             format!("{}: {} rows whose figure the tool gave as nothing are left out", section.pattern, section.left_out)
         })
         .collect();
+    let mut said: Vec<&str> = sections.iter().filter_map(|section| section.note).collect();
+    said.dedup();
+    for note in said {
+        let of: Vec<&str> = sections
+            .iter()
+            .filter(|section| section.note == Some(note))
+            .map(|section| section.pattern.as_str())
+            .collect();
+        notes.push(format!("{}: {note}", of.join(", ")));
+    }
     if text.cut {
         notes.push("the last line has no end and may be cut off; it is left out".into());
     }

@@ -16,6 +16,7 @@ const MEGABIT_3: f64 = 1.048_576;
 const FINE_GBIT: f64 = 0.1;
 const ARROW: &str = " times -->";
 const RANKS: usize = 2;
+const UNTOLD: &str = "np.out does not say whether it was run with -s or -2; it is taken for a ping-pong";
 
 fn decimals(cell: &str) -> usize {
     cell.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len())
@@ -63,10 +64,12 @@ pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
             let point = point.map_err(|wrong| Unread::Line { number: line.number, wrong })?;
             // Sizes only grow in a run: where they do not, another run's output follows.
             if last.is_none_or(|last| point.bytes <= last) {
-                sections.push(Section::new(pattern, RANKS));
+                let note = (!printed).then_some(UNTOLD);
+                sections.push(Section { note, ..Section::new("NetPIPE's", pattern, RANKS) });
             }
             last = Some(point.bytes);
-            sections.last_mut().expect("the first row begins a section").push(point);
+            let section = sections.last_mut().expect("the first row begins a section");
+            section.push(point).map_err(|wrong| Unread::Line { number: line.number, wrong })?;
         } else if line.text.starts_with("Sending output to") && last.take().is_some() {
             pattern = "pingpong";
         }

@@ -1,7 +1,7 @@
 //! The output of OSU's micro-benchmarks: a title (`# OSU MPI Latency Test v7.5`), a head of columns and its rows, for each program.
 //!
-//! Times are averages over iterations and, in collective operations, over the ranks. How many ranks there were it says only in
-//! `osu_mbw_mr`. Before it: `import`; after it: `table` and `section`.
+//! Times are averages over iterations and, in collective operations, over the ranks, unless it was told to print the slowest rank's too
+//! (`-f`): then that one's is taken. How many ranks there were it says only in `osu_mbw_mr`. Before it: `import`; after it: `table` and `section`.
 
 use crate::import::Unread;
 use crate::import::section::Section;
@@ -9,19 +9,18 @@ use crate::import::table::{Column, Table};
 use crate::import::text::{Line, Text};
 
 /// What stands between `OSU MPI` and `Test`: our pattern, its ranks and what its rate counts in a play.
-const TESTS: [(&str, &str, usize, u32); 10] = [
-    ("latency", "pingpong", 2, 1),
-    ("bandwidth", "stream", 2, 1),
-    ("bi-directional bandwidth", "bidirectional", 2, 2),
+const TESTS: [(&str, &str, usize, u32); 6] = [
+    ("latency", "pingpong", PAIR, 1),
+    ("bandwidth", "stream", PAIR, 1),
+    ("bi-directional bandwidth", "bistream", PAIR, 2),
     ("multiple bandwidth / message rate", "rate", 0, 1),
     ("multi latency", "multi-pingpong", 0, 1),
     ("broadcast latency", "bcast", 0, 1),
-    ("all-to-all latency", "alltoall", 0, 1),
-    ("all-to-allv latency", "alltoallv", 0, 1),
-    ("all-to-all personalized exchange latency", "alltoall", 0, 1),
-    ("all-to-allv personalized exchange latency", "alltoallv", 0, 1),
 ];
 const NONBLOCKING: &str = "non-blocking ";
+const BOTH_WAYS: &str = "bi-directional ";
+const PAIR: usize = 2;
+const MEAN: &str = "the mean over the ranks, where ours is the slowest rank's; osu's -f prints that too";
 
 /// The test and the version of a title.
 fn title(line: Line<'_>) -> Option<(String, &'_ str)> {
@@ -48,10 +47,17 @@ fn begun(test: &str) -> (Section, Table) {
     let (blocking, mark) = test.strip_prefix(NONBLOCKING).map_or((test, ""), |blocking| (blocking, "i"));
     let known = TESTS.iter().find(|(name, ..)| *name == blocking);
     let (pattern, ranks, messages) = known.map_or_else(
-        || (blocking.strip_suffix(" latency").unwrap_or(blocking).replace(' ', "-"), 0, 1),
+        || (other(blocking), 0, if blocking.contains(BOTH_WAYS) { 2 } else { 1 }),
         |&(_, pattern, ranks, messages)| (pattern.into(), ranks, messages),
     );
-    (Section::new(format!("{mark}{pattern}"), ranks), Table { columns: Vec::new(), messages })
+    (Section::new(test, format!("{mark}{pattern}"), ranks), Table { columns: Vec::new(), messages })
+}
+
+/// `alltoallw` of `all-to-allw personalized exchange latency`; collective operations have the names of MPI's functions.
+fn other(test: &str) -> String {
+    let test = test.strip_suffix(" latency").unwrap_or(test);
+    let test = test.strip_suffix(" personalized exchange").unwrap_or(test);
+    test.replace("all-to-all", "alltoall").replace(' ', "-")
 }
 
 /// The columns of a head. Names have single blanks in them, and at least two between them.
@@ -68,8 +74,10 @@ fn column(name: &str) -> Column {
     match name {
         "size" => Column::Bytes,
         "iterations" => Column::Count,
-        "latency(us)" | "avglatency(us)" | "avglat(us)" | "purecomm.(us)" => Column::Time,
-        "minlatency(us)" | "minlat(us)" => Column::Least,
+        "latency(us)" => Column::Time,
+        "avglatency(us)" | "avglat(us)" | "purecomm.(us)" => Column::Mean,
+        "minlatency(us)" | "minlat(us)" | "mincomm.(us)" => Column::Least,
+        "maxlatency(us)" | "maxlat(us)" | "maxcomm.(us)" => Column::Most,
         "mb/s" | "bandwidth(mb/s)" | "avgbandwidth(mb/s)" => Column::Mbyte,
         "messages/s" => Column::Rate,
         "overlap(%)" => Column::Hidden,
@@ -96,8 +104,11 @@ pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
             section.ranks = pairs.saturating_mul(2);
         } else if !line.is_row() && Table::is_one(&head) {
             table.columns = head;
+            // Between two ranks it is the mean over the iterations alone.
+            section.note = (section.ranks != PAIR && table.is_mean()).then_some(MEAN);
         } else if line.is_row() && !table.columns.is_empty() {
-            section.push(table.row(line).map_err(|wrong| Unread::Line { number: line.number, wrong })?);
+            let pushed = table.row(line).and_then(|point| section.push(point));
+            pushed.map_err(|wrong| Unread::Line { number: line.number, wrong })?;
         }
     }
     Ok(sections.into_iter().map(|(section, _)| section).collect())

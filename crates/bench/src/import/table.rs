@@ -11,9 +11,12 @@ use crate::record::Point;
 pub enum Column {
     Bytes,
     Count,
-    /// Microseconds of a message or an operation, as the tool averages them.
+    /// Microseconds of a message or an operation, as the tool averages them; `Mean` is over the ranks too.
     Time,
+    Mean,
+    /// The fastest and the slowest rank's.
     Least,
+    Most,
     /// Megabytes (10^6) a second, and messages a second.
     Mbyte,
     Rate,
@@ -32,7 +35,12 @@ pub struct Table {
 impl Table {
     /// A head tells of a time, or of what a time can be reckoned from.
     pub fn is_one(columns: &[Column]) -> bool {
-        columns.iter().any(|column| matches!(column, Column::Time | Column::Mbyte | Column::Rate))
+        columns.iter().any(|column| matches!(column, Column::Time | Column::Mean | Column::Mbyte | Column::Rate))
+    }
+
+    /// It has no time but the mean over the ranks, where ours is the slowest one's.
+    pub fn is_mean(&self) -> bool {
+        self.columns.contains(&Column::Mean) && !self.columns.contains(&Column::Most)
     }
 
     fn cell<'a>(&self, cells: &[&'a str], column: Column) -> Result<Option<&'a str>, Wrong> {
@@ -48,11 +56,13 @@ impl Table {
         Ok(self.cell(cells, column)?.map(whole).transpose()?.unwrap_or(0))
     }
 
-    /// The time of one play: as it stands there, else from the rate, which is exact also for no bytes, else from the bandwidth.
+    /// The time of one play: as it stands there, the slowest rank's before the mean, else from the rate, which is exact also for no bytes, else from the bandwidth.
     fn time_us(&self, cells: &[&str], bytes: u64) -> Result<f64, Wrong> {
         let (rate, mbyte_s) = (self.real(cells, Column::Rate)?, self.real(cells, Column::Mbyte)?);
-        if let Some(time_us) = self.real(cells, Column::Time)? {
-            return Ok(time_us);
+        for column in [Column::Most, Column::Time, Column::Mean] {
+            if let Some(time_us) = self.real(cells, column)? {
+                return Ok(time_us);
+            }
         }
         let messages = f64::from(self.messages);
         let time_us = match (rate, mbyte_s) {

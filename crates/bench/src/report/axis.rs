@@ -63,8 +63,8 @@ impl Axis {
         let (first, last) = widened(if has_zero { zero } else { least }, most, LEAST_POWERS);
         let step = [(6.0, 1), (13.0, 2), (f64::INFINITY, 4)].iter().find(|(span, _)| most - least <= *span);
         let step: i32 = step.map_or(4, |(_, step)| *step);
-        let from = if has_zero { least } else { first };
-        let mut ticks: Vec<(f64, String)> = ((from.ceil() as i32).max(0)..=last.floor() as i32)
+        let from = if has_zero { least.floor() } else { first.ceil() };
+        let mut ticks: Vec<(f64, String)> = ((from as i32).max(0)..=last.floor() as i32)
             .filter(|power| power % step == 0)
             .map(|power| (f64::from(power), size(2_f64.powi(power))))
             .collect();
@@ -160,6 +160,10 @@ mod tests {
         let axis = Axis::over(Scale::Bytes, &[0.0, 1.0, 1024.0]);
         assert_eq!(axis.label(axis.place(0.0)), "0");
         assert!(axis.low < axis.place(0.0) && axis.place(0.0) < axis.place(1.0));
+        for one in [1.0, 3.0, 5.0, 1000.0] {
+            let two = Axis::over(Scale::Bytes, &[0.0, one]);
+            assert!(labels(&two).len() >= 2 && labels(&two).contains(&"0"), "{one}: {:?}", labels(&two));
+        }
         let alone = Axis::over(Scale::Bytes, &[0.0]);
         assert_eq!(labels(&alone), ["0"]);
         assert!(alone.low < alone.place(0.0) && alone.place(0.0) < alone.high);

@@ -5,7 +5,6 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Once;
 
 use plotters::coord::Shift;
@@ -52,9 +51,16 @@ pub fn svg(graph: &Graph) -> io::Result<String> {
     Ok(svg::named(&drawing, &graph.lines))
 }
 
-/// Writes the graph as a PNG file; the path must end in `.png`.
-pub fn png(graph: &Graph, path: &Path) -> io::Result<()> {
-    render(graph, BitMapBackend::new(path, SIZE))
+/// The graph as a whole PNG file.
+pub fn png(graph: &Graph) -> io::Result<Vec<u8>> {
+    let (width, height) = SIZE;
+    let mut pixels = vec![0; (width * height * 3) as usize];
+    render(graph, BitMapBackend::with_buffer(&mut pixels, SIZE))?;
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header()?.write_image_data(&pixels)?;
+    Ok(file)
 }
 
 fn render<B: DrawingBackend>(graph: &Graph, backend: B) -> io::Result<()> {
@@ -265,10 +271,8 @@ mod tests {
     }
 
     fn check_png(graph: &Graph) {
-        let dir = example::scratch();
-        let path = dir.path().join("graph.png");
-        png(graph, &path).unwrap();
-        let mut reader = png::Decoder::new(std::fs::File::open(path).unwrap()).read_info().unwrap();
+        let file = png(graph).unwrap();
+        let mut reader = png::Decoder::new(file.as_slice()).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size()];
         let info = reader.next_frame(&mut pixels).unwrap();
         assert_eq!((info.width, info.height), SIZE);

@@ -13,7 +13,7 @@ use crate::record::Record;
 
 #[derive(clap::Args, Clone)]
 pub struct Arguments {
-    /// Files that `hawser-bench run` wrote; of several, one report with the curves of all is made
+    /// Files that `hawser-bench run` or `import` wrote; of several, one report with the curves of all is made
     #[arg(required = true, value_name = "FILE.json")]
     files: Vec<PathBuf>,
     /// The folder for report.html, report.csv, report.json and the graphs
@@ -48,10 +48,9 @@ pub fn command(arguments: Arguments) -> Result<(), Error> {
 
 /// Writes all files of a record to the folder `dir`, and says the table and where they are. `run` ends with it too.
 pub fn publish(record: &Record, dir: &Path) -> Result<(), Error> {
+    // What was found is seen also where it cannot be kept.
+    let seen = io::stdout().write_all(table::text(record).as_bytes());
     let paths = write::write_all(record, dir).map_err(Error::Write)?;
-    let mut out = table::text(record);
-    for path in paths {
-        out.push_str(&format!("wrote {}\n", path.display()));
-    }
-    io::stdout().write_all(out.as_bytes()).map_err(Error::Say)
+    let wrote: String = paths.iter().map(|path| format!("wrote {}\n", path.display())).collect();
+    seen.and_then(|()| io::stdout().write_all(wrote.as_bytes())).map_err(Error::Say)
 }

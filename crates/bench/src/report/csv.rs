@@ -6,7 +6,11 @@ use std::io;
 
 use ::csv::WriterBuilder;
 
-use crate::record::{Curve, Floor, Point, Record};
+use clap::ValueEnum;
+
+use crate::record::{Curve, INCOMPLETE, Point, Record};
+
+use super::machine;
 
 const HEADS: [&str; 14] = [
     "system",
@@ -39,50 +43,34 @@ pub fn text(record: &Record) -> io::Result<String> {
 }
 
 fn comments(record: &Record) -> String {
-    let machine = &record.machine;
-    let mut lines = vec![
-        format!("command: {}", record.command),
-        format!("date: {}", record.date),
-        format!("host: {}", machine.host),
-        format!("processor: {}, {} cores", machine.processor, machine.cores),
-        format!("memory_bytes: {}", machine.memory_bytes),
-        format!("kernel: {}", machine.kernel),
-        format!("between: {}", machine.between),
-    ];
+    let mut lines = vec![format!("command: {}", record.command), format!("date: {}", record.date)];
+    lines.extend(machine::known(&record.machine).iter().map(|(name, value)| format!("{name}: {value}")));
     if !record.complete {
-        lines.push("incomplete: the run was cut off, points are missing".to_owned());
+        lines.push(format!("not complete: {INCOMPLETE}"));
     }
     lines.extend(record.notes.iter().map(|note| format!("note: {note}")));
     lines.iter().map(|line| format!("# {}\n", line.replace(['\n', '\r'], " "))).collect()
 }
 
+/// What another tool did not say is empty.
 fn row(curve: &Curve, point: &Point) -> [String; 14] {
     let or_empty = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     [
         curve.system.clone(),
-        floor(curve.floor).to_owned(),
+        curve.floor.to_possible_value().map(|floor| floor.get_name().to_owned()).unwrap_or_default(),
         curve.version.clone(),
         curve.pattern.clone(),
-        curve.ranks.to_string(),
+        or_empty((curve.ranks > 0).then_some(curve.ranks as f64)),
         point.bytes.to_string(),
         point.min_us.to_string(),
         point.median_us.to_string(),
-        point.spread.to_string(),
+        or_empty((point.rounds > 0).then_some(point.spread)),
         or_empty(point.cpu_us),
         or_empty(point.hidden),
-        point.count.to_string(),
-        point.rounds.to_string(),
+        or_empty((point.count > 0).then_some(point.count as f64)),
+        or_empty((point.rounds > 0).then_some(f64::from(point.rounds))),
         point.noisy.to_string(),
     ]
-}
-
-/// As JSON has it.
-pub fn floor(floor: Floor) -> &'static str {
-    match floor {
-        Floor::Raw => "raw",
-        Floor::Layer => "layer",
-        Floor::Library => "library",
-    }
 }
 
 #[cfg(test)]
@@ -110,5 +98,17 @@ mod tests {
         }
         assert_eq!(&rows[0][1], "raw");
         assert_eq!(&rows[0][10], "");
+    }
+
+    #[test]
+    fn what_nobody_said_is_empty() {
+        let mut record = example::record(&["mpich"]);
+        record.machine = crate::record::Machine { cores: 4, ..Default::default() };
+        record.curves[0].ranks = 0;
+        record.curves[0].points = vec![Point { spread: 0.0, count: 0, rounds: 0, ..example::point(1, 2.0) }];
+        let text = text(&record).unwrap();
+        let want = "# command: hawser-bench run --with mpich\n# date: 2026-11-24T11:00:00Z\n# cores: 4\n";
+        assert!(text.starts_with(&format!("{want}system,")), "{text}");
+        assert!(text.ends_with("\nmpich,library,1,pingpong,,1,2,2,,,,,,false\n"), "{text}");
     }
 }

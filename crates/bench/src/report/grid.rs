@@ -87,12 +87,21 @@ fn grid(group: &Group, measure: Measure) -> Grid {
     }
 }
 
-/// A figure in four digits or so: 0.213, 1.71, 43.9, 1043.
+/// A figure by three digits that count, whatever it measures: 0.00213, 1.71, 43.9, 1043.
 pub fn figure(value: f64) -> String {
-    match value.abs() {
-        big if big >= 99.95 => format!("{value:.0}"),
-        middle if middle >= 9.995 => format!("{value:.1}"),
-        small if small >= 0.9995 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+    // What is rounded up to the next power of ten, as 9.996, has its digits.
+    let decade = (value.abs() * 1.0005).log10().floor();
+    if value == 0.0 { "0".to_owned() } else { format!("{value:.*}", (2.0 - decade).clamp(0.0, 12.0) as usize) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figure;
+
+    #[test]
+    fn three_digits_of_a_figure_count() {
+        let figures = [0.0, 0.000_042_345, 0.0021, 0.213, 0.9996, 1.714, 9.994, 9.996, 43.94, 99.96, 104_377.4];
+        let want = ["0", "0.0000423", "0.00210", "0.213", "1.00", "1.71", "9.99", "10.0", "43.9", "100", "104377"];
+        assert_eq!(figures.map(figure), want);
     }
 }

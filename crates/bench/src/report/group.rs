@@ -2,10 +2,14 @@
 //!
 //! It must not draw or print. Before it: the record; after it: `graph`, `grid`, `page`.
 
-use crate::record::{Curve, Floor, Point, Record};
+use crate::record::{self, Curve, Floor, Point, Record};
 
 /// The system whose figures the tables compare with the others'.
 pub const OURS: &str = "hawser";
+/// So many letters of a pattern are in its files' names: a name of 255 is the longest that file systems take.
+const LONGEST_NAME: usize = 60;
+/// A pattern without a name.
+const UNNAMED: &str = "unnamed";
 
 pub struct Group<'a> {
     pub pattern: &'a str,
@@ -36,15 +40,18 @@ pub fn all(record: &Record) -> Vec<Group<'_>> {
 impl Group<'_> {
     /// As a person reads it.
     pub fn title(&self) -> String {
-        let s = if self.ranks == 1 { "" } else { "s" };
-        format!("{}, {} rank{s}", self.pattern, self.ranks)
+        let pattern = if self.pattern.is_empty() { UNNAMED } else { self.pattern };
+        format!("{pattern}, {}", record::ranks(self.ranks))
     }
 
     /// As a file is named: letters, digits and `-` alone, for a pattern's name may come from somebody else's file.
     pub fn name(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let name: String = self.pattern.chars().map(plain).collect();
-        if self.by_ranks { format!("{name}-{}", self.ranks) } else { name }
+        let mut name: String = self.pattern.chars().map(plain).take(LONGEST_NAME).collect();
+        if name.is_empty() {
+            name.push_str(UNNAMED);
+        }
+        if self.by_ranks && self.ranks > 0 { format!("{name}-{}", self.ranks) } else { name }
     }
 
     /// Every size that any curve has, ascending.
@@ -60,7 +67,7 @@ impl Group<'_> {
         let own = at(curve, bytes)?.median_us;
         let others = self.curves.iter().filter(|other| other.floor == Floor::Library && other.system != curve.system);
         let best = others.filter_map(|other| at(other, bytes)).map(|point| point.median_us).min_by(f64::total_cmp)?;
-        (curve.floor == Floor::Library && own > 0.0 && best > 0.0).then_some(own / best)
+        (curve.floor == Floor::Library).then_some(own / best)
     }
 }
 
@@ -69,9 +76,10 @@ pub fn at(curve: &Curve, bytes: u64) -> Option<&Point> {
     curve.points.iter().find(|point| point.bytes == bytes)
 }
 
-/// Patterns in which one message goes from one rank to another, so that payload over time is a throughput.
+/// Patterns in which one message goes from one rank to another, or one each way, so that payload over time is a throughput (of one
+/// direction). `pingping` and `bistream` are IMB's and OSU's.
 pub fn is_point_to_point(pattern: &str) -> bool {
-    matches!(pattern, "pingpong" | "stream" | "bidirectional")
+    matches!(pattern, "pingpong" | "stream" | "bidirectional" | "pingping" | "bistream")
 }
 
 #[cfg(test)]
@@ -92,6 +100,17 @@ mod tests {
         let systems: Vec<&str> = groups[0].curves.iter().map(|curve| curve.system.as_str()).collect();
         assert_eq!(systems, ["tcp", "hawser", "mpich"]);
         assert_eq!(groups[2].title(), "../bcast, 16 ranks");
+    }
+
+    #[test]
+    fn names_of_files_are_short_and_never_empty_and_ranks_may_be_unknown() {
+        let mut record = example::record(&[]);
+        record.curves = ["", &"x".repeat(300)].map(|pattern| example::curve("hawser", pattern, &[1])).to_vec();
+        record.curves.push(crate::record::Curve { ranks: 0, ..record.curves[0].clone() });
+        let groups = all(&record);
+        let names: Vec<String> = groups.iter().map(Group::name).collect();
+        assert_eq!(names, ["unnamed".to_owned(), "unnamed-2".to_owned(), "x".repeat(60)]);
+        assert_eq!(groups[0].title(), "unnamed, ranks not said");
     }
 
     #[test]

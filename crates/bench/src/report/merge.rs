@@ -1,16 +1,16 @@
-//! Makes one record of several: the curves of all, the machine of the first, a note wherever another file differs.
+//! Makes one record of several: the curves of all, the machine of the first that knows its own, a note wherever another file differs.
 //!
 //! It must not choose between two curves of the same system: it refuses them. Before it: `read`; after it: `write`, `table`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::record::{Curve, Machine, Record};
+use crate::record::{self, Curve, Machine, Record};
+
+use super::machine::known;
 
 #[derive(Debug)]
 pub enum MergeError {
-    /// No file was named.
-    Nothing,
     /// The same system, pattern and ranks, in these files or twice in one.
     Twice { curve: Box<Curve>, first: PathBuf, second: PathBuf },
 }
@@ -18,10 +18,9 @@ pub enum MergeError {
 impl fmt::Display for MergeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nothing => write!(f, "no file to report on; name one that `hawser-bench run` wrote"),
             Self::Twice { curve, first, second } => {
                 let Curve { system, pattern, ranks, .. } = &**curve;
-                let what = format!("{system} has {pattern} with {ranks} ranks");
+                let what = format!("{system} has {pattern} ({})", record::ranks(*ranks));
                 if first == second {
                     write!(f, "{what} twice in {}; take one of them out of the file", first.display())
                 } else {
@@ -33,18 +32,21 @@ impl fmt::Display for MergeError {
     }
 }
 
-/// The files in the order in which they were named.
+/// The files in the order in which they were named, one at least.
 pub fn merge(files: Vec<(PathBuf, Record)>) -> Result<Record, MergeError> {
     refuse_twice(&files)?;
+    let machine = files.iter().map(|(_, record)| &record.machine).find(|machine| !known(machine).is_empty()).cloned();
     let mut files = files.into_iter();
-    let (first_path, mut merged) = files.next().ok_or(MergeError::Nothing)?;
+    let (first_path, mut merged) = files.next().expect("the command line asks for a file");
+    merged.machine = machine.unwrap_or_default();
     if !merged.complete && files.len() > 0 {
-        merged.notes.push(cut_off(&first_path));
+        merged.notes.push(incomplete(&first_path));
     }
     for (path, record) in files {
         merged.notes.extend(differences(&path, &merged, &record));
         merged.notes.extend(record.notes);
         merged.complete &= record.complete;
+        merged.thresholds.extend(record.thresholds);
         merged.curves.extend(record.curves);
     }
     Ok(merged)
@@ -54,8 +56,7 @@ fn refuse_twice(files: &[(PathBuf, Record)]) -> Result<(), MergeError> {
     let mut seen: Vec<(&Path, &Curve)> = Vec::new();
     for (path, record) in files {
         for curve in &record.curves {
-            let key = |curve: &Curve| (curve.system.clone(), curve.pattern.clone(), curve.ranks);
-            if let Some((first, _)) = seen.iter().find(|(_, earlier)| key(earlier) == key(curve)) {
+            if let Some((first, _)) = seen.iter().find(|(_, earlier)| earlier.is_like(curve)) {
                 let (first, second) = (first.to_path_buf(), path.clone());
                 return Err(MergeError::Twice { curve: Box::new(curve.clone()), first, second });
             }
@@ -65,13 +66,13 @@ fn refuse_twice(files: &[(PathBuf, Record)]) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn cut_off(path: &Path) -> String {
-    format!("{}: the run was cut off", path.display())
+fn incomplete(path: &Path) -> String {
+    format!("{}: the run is not complete", path.display())
 }
 
 /// What the reader must know of a further file.
 fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
-    let cut = (!other.complete).then(|| cut_off(path));
+    let cut = (!other.complete).then(|| incomplete(path));
     let path = path.display();
     let mut notes = vec![format!("{path}: by `{}`, {}", other.command, other.date)];
     notes.extend(cut);
@@ -82,20 +83,14 @@ fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
     notes
 }
 
+/// In what both know.
 fn differing(first: &Machine, other: &Machine) -> Vec<String> {
-    let fields = |machine: &Machine| {
-        [
-            ("host", machine.host.clone()),
-            ("processor", machine.processor.clone()),
-            ("cores", machine.cores.to_string()),
-            ("memory_bytes", machine.memory_bytes.to_string()),
-            ("kernel", machine.kernel.clone()),
-            ("between", machine.between.clone()),
-        ]
+    let of_first = known(first);
+    let differing = |(name, value): (&str, String)| {
+        let (_, own) = of_first.iter().find(|(own, _)| *own == name)?;
+        (*own != value).then(|| format!("{name} {value}, not {own}"))
     };
-    let pairs = fields(first).into_iter().zip(fields(other));
-    let differing = pairs.filter(|(first, other)| first != other);
-    differing.map(|((name, first), (_, other))| format!("{name} {other}, not {first}")).collect()
+    known(other).into_iter().filter_map(differing).collect()
 }
 
 #[cfg(test)]
@@ -119,10 +114,21 @@ mod tests {
         assert!(!merged.complete);
         let want = [
             "b.json: by `hawser-bench run --with mpich`, 2026-11-24T11:00:00Z",
-            "b.json: the run was cut off",
+            "b.json: the run is not complete",
             "b.json: measured elsewhere: host other, not box, cores 4, not 8",
         ];
         assert_eq!(merged.notes, want);
+    }
+
+    #[test]
+    fn what_a_file_does_not_know_of_its_machine_is_no_difference() {
+        for unknown in 0..2 {
+            let mut files = files(&["hawser"], &["mpich"]);
+            files[unknown].1.machine = Machine::default();
+            let merged = merge(files).unwrap();
+            assert_eq!(merged.machine, example::record(&[]).machine);
+            assert_eq!(merged.notes, ["b.json: by `hawser-bench run --with mpich`, 2026-11-24T11:00:00Z"]);
+        }
     }
 
     #[test]
@@ -135,10 +141,10 @@ mod tests {
     fn the_same_curve_twice_is_refused() {
         let said = merge(files(&["tcp", "hawser"], &["mpich", "hawser"])).unwrap_err().to_string();
         let want =
-            "hawser has pingpong with 2 ranks in a.json and in b.json; leave out one file, or rename the system in it";
+            "hawser has pingpong (2 ranks) in a.json and in b.json; leave out one file, or rename the system in it";
         assert_eq!(said, want);
         let said = merge(files(&["hawser", "hawser"], &[])).unwrap_err().to_string();
-        assert_eq!(said, "hawser has pingpong with 2 ranks twice in a.json; take one of them out of the file");
+        assert_eq!(said, "hawser has pingpong (2 ranks) twice in a.json; take one of them out of the file");
         let mut files = files(&["hawser"], &["hawser"]);
         files[1].1.curves[0].ranks = 4;
         assert_eq!(merge(files).unwrap().curves.len(), 2);

@@ -12,6 +12,7 @@ mod example;
 mod graph;
 mod grid;
 mod group;
+mod machine;
 mod merge;
 mod page;
 mod palette;

@@ -4,18 +4,21 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::record::{Machine, Record};
+use crate::record::{Floor, INCOMPLETE, Record};
 
 use super::axis::size;
 use super::graph::{Graph, Kind};
-use super::grid::{self, Cell, Grid};
+use super::grid::{self, Cell, Grid, Row};
 use super::group::{self, Group, OURS};
+use super::machine;
 
 const STYLE: &str = include_str!("page.css");
+/// Of a table with no more rows all are in view.
+const FEW_ROWS: usize = 15;
 
 /// The page; each graph with its drawing as SVG.
 pub fn text(record: &Record, drawn: &[(Graph, String)]) -> String {
-    let title = format!("Benchmark of {}, {}", record.machine.host, record.date);
+    let title = title(record);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -28,11 +31,11 @@ pub fn text(record: &Record, drawn: &[(Graph, String)]) -> String {
             body {
                 h1 { (title) }
                 @if !record.complete {
-                    p.warning role="alert" { "The run was cut off: points are missing." }
+                    p.warning role="alert" { "The run is not complete: " (INCOMPLETE) "." }
                 }
                 (about(record))
                 (notes(&record.notes))
-                (how_to_read(drawn))
+                (how_to_read(record, drawn))
                 @for group in group::all(record) { (section(&group, drawn)) }
             }
         }
@@ -40,25 +43,25 @@ pub fn text(record: &Record, drawn: &[(Graph, String)]) -> String {
     .into_string()
 }
 
+fn title(record: &Record) -> String {
+    let host = &record.machine.host;
+    let of = if host.is_empty() { String::new() } else { format!(" of {host}") };
+    format!("Benchmark{of}, {}", record.date)
+}
+
 fn about(record: &Record) -> Markup {
-    let Machine { host, processor, cores, memory_bytes, kernel, between } = &record.machine;
     let mut versions: Vec<String> = Vec::new();
     for curve in &record.curves {
-        let version = format!("{} {}", curve.system, curve.version);
+        let version = format!("{} {}", curve.system, curve.version).trim_end().to_owned();
         if !versions.contains(&version) {
             versions.push(version);
         }
     }
-    let memory_gib = *memory_bytes as f64 / f64::from(1 << 30);
     html! {
         dl {
             dt { "command" } dd { code { (record.command) } }
             dt { "date" } dd { (record.date) }
-            dt { "host" } dd { (host) }
-            dt { "processor" } dd { (processor) ", " (cores) " cores" }
-            dt { "memory" } dd { (format!("{memory_gib:.1} GiB")) }
-            dt { "kernel" } dd { (kernel) }
-            dt { "between the ends" } dd { (between) }
+            @for (name, value) in machine::known(&record.machine) { dt { (name) } dd { (value) } }
             dt { "systems" } dd { (versions.join("; ")) }
         }
     }
@@ -73,7 +76,7 @@ fn notes(notes: &[String]) -> Markup {
     }
 }
 
-fn how_to_read(drawn: &[(Graph, String)]) -> Markup {
+fn how_to_read(record: &Record, drawn: &[(Graph, String)]) -> Markup {
     let has = |kind: Kind| drawn.iter().any(|(graph, _)| graph.kind == kind);
     html! {
         details.how open {
@@ -98,11 +101,28 @@ fn how_to_read(drawn: &[(Graph, String)]) -> Markup {
                     " libraries at that size. Below the line at 1 it is the fastest of all."
                 }
             }
-            p {
+            (how_to_read_lines(record))
+        }
+    }
+}
+
+fn how_to_read_lines(record: &Record) -> Markup {
+    let has = |floor: Floor| record.curves.iter().any(|curve| curve.floor == floor);
+    let imported = record.curves.iter().flat_map(|curve| &curve.points).any(|point| point.rounds == 0);
+    html! {
+        p {
+            @if has(Floor::Raw) {
                 "Grey dashed lines are raw layers: memory, sockets, frame ports, without a library. A library cannot be faster for long;"
-                " the distance is what it costs. Open markers, and " span.noisy { "~" } " in tables, are points whose rounds still"
-                " differed after they were repeated. All times are medians; 1 MB is 10" sup { "6" } " bytes, 1 Ki is 1024."
+                " the distance is what it costs. "
             }
+            @if has(Floor::Layer) {
+                "Coloured dashed lines are layers: parts of a library beneath its interface, measured alone; the distance to the library"
+                " is what it costs above them. "
+            }
+            "Open markers, and " span.noisy { "~" } " in tables, are points whose rounds still differed after they were repeated."
+            " Times are medians of the rounds"
+            @if imported { "; imported ones are the averages of their tool" }
+            ". 1 MB is 10" sup { "6" } " bytes, 1 Ki is 1024; where messages go both ways, MB/s are those of one direction."
         }
     }
 }
@@ -118,22 +138,28 @@ fn section(group: &Group, drawn: &[(Graph, String)]) -> Markup {
                     figure role="img" aria-label=(graph.title) data-graph=(graph.name) { (PreEscaped(drawing)) }
                 }
             }
-            @for grid in &grids { (table(grid, is_round)) }
+            @for grid in &grids { (table(grid, &in_view(&grid.rows))) }
             details {
                 summary { "All sizes and points" }
-                @for grid in &grids { (table(grid, |_| true)) }
+                @for grid in &grids { (table(grid, &all(&grid.rows))) }
                 (points(group))
             }
         }
     }
 }
 
-/// The sizes that stand in view: 0 and powers of 4.
-fn is_round(bytes: u64) -> bool {
-    bytes == 0 || bytes.is_power_of_two() && bytes.trailing_zeros().is_multiple_of(2)
+/// The rows that stand in view: of many those of 0 and powers of 4, if there are such.
+fn in_view(rows: &[Row]) -> Vec<&Row> {
+    let is_round = |bytes: u64| bytes == 0 || bytes.is_power_of_two() && bytes.trailing_zeros().is_multiple_of(2);
+    let round: Vec<&Row> = rows.iter().filter(|row| is_round(row.bytes)).collect();
+    if rows.len() <= FEW_ROWS || round.is_empty() { all(rows) } else { round }
 }
 
-fn table(grid: &Grid, shown: impl Fn(u64) -> bool) -> Markup {
+fn all(rows: &[Row]) -> Vec<&Row> {
+    rows.iter().collect()
+}
+
+fn table(grid: &Grid, rows: &[&Row]) -> Markup {
     html! {
         div.wide {
             table {
@@ -146,7 +172,7 @@ fn table(grid: &Grid, shown: impl Fn(u64) -> bool) -> Markup {
                     }
                 }
                 tbody {
-                    @for row in grid.rows.iter().filter(|row| shown(row.bytes)) {
+                    @for row in rows {
                         tr {
                             th { (size(row.bytes as f64)) }
                             @for cell in &row.cells { (figure(cell)) }
@@ -171,7 +197,7 @@ fn figure(cell: &Option<Cell>) -> Markup {
     }
 }
 
-/// Everything that is known of each point.
+/// Everything that is known of each point; what another tool did not say is empty.
 fn points(group: &Group) -> Markup {
     let or_nothing = |value: Option<f64>| value.map(grid::figure).unwrap_or_default();
     html! {
@@ -194,11 +220,11 @@ fn points(group: &Group) -> Markup {
                             td { (point.bytes) }
                             td { (grid::figure(point.min_us)) }
                             td { (grid::figure(point.median_us)) }
-                            td { (format!("{:.1}", point.spread * 100.0)) }
+                            td { @if point.rounds > 0 { (format!("{:.1}", point.spread * 100.0)) } }
                             td { (or_nothing(point.cpu_us)) }
                             td { (or_nothing(point.hidden.map(|part| part * 100.0))) }
-                            td { (point.count) }
-                            td { (point.rounds) }
+                            td { @if point.count > 0 { (point.count) } }
+                            td { @if point.rounds > 0 { (point.rounds) } }
                             td.text { @if point.noisy { "noisy" } }
                         }
                     } }
@@ -226,24 +252,60 @@ mod tests {
         let mut record = example::record(&["tcp", "mpich", "hawser"]);
         record.notes = vec!["intel: <not> installed".to_owned()];
         let page = page(&record);
-        for part in
-            ["Some CPU, 3 GHz", "16.0 GiB", "intel: &lt;not&gt; installed", "All sizes and points", "hawser 1.2"]
+        for part in ["Some CPU, 3 GHz", "16.0 GiB", "intel: &lt;not&gt; installed", "All sizes and points", "hawser 1"]
         {
             assert!(page.contains(part), "{part}");
         }
         assert_eq!(page.matches("<svg ").count(), 4);
         assert_eq!(page.matches("data-curve=\"hawser\"").count(), 4);
         assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("href="));
-        assert!(!page.contains("cut off"));
+        assert!(!page.contains("not complete"));
         let round = page.split("<details>").nth(1).unwrap();
         assert!(round.contains("<th>2</th>"), "all sizes are in the details");
         assert!(!page.split("<details>").next().unwrap().contains("<th>2</th>"), "round sizes alone are in view");
     }
 
     #[test]
+    fn few_sizes_are_all_in_view_and_some_of_many() {
+        for (sizes, shown) in [(vec![3, 5, 7], 3), ((1..=100).map(|i| 3 * i).collect(), 100), ((1..=64).collect(), 4)] {
+            let mut record = example::record(&[]);
+            record.curves = vec![example::curve("hawser", "bcast", &sizes)];
+            let page = page(&record);
+            let view = page.split("<section>").nth(1).unwrap().split("<details>").next().unwrap();
+            assert_eq!(view.matches("<tr>").count(), 1 + shown, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_said_is_not_shown() {
+        let mut record = example::record(&["mpich"]);
+        record.machine = crate::record::Machine::default();
+        record.curves[0].version.clear();
+        record.curves[0].points[0].rounds = 0;
+        record.curves[0].points[0].count = 0;
+        let page = page(&record);
+        assert!(page.contains("<h1>Benchmark, 2026-11-24T11:00:00Z</h1>"));
+        assert!(page.contains("</dd><dt>systems</dt><dd>mpich</dd></dl>"), "{page}");
+        assert!(!page.contains("<dt>memory") && !page.contains("<dt>host") && !page.contains("<dt>cores"));
+        let points = page.rsplit("<tbody>").next().unwrap();
+        let row: Vec<&str> = points.split("<tr>").nth(1).unwrap().split("<td").collect();
+        assert_eq!([row[5], row[8], row[9]], ["></td>"; 3], "spread, messages, rounds");
+        assert!(page.contains("imported ones are the averages"));
+        assert!(!self::page(&example::record(&["mpich"])).contains("imported"));
+    }
+
+    #[test]
+    fn floors_that_are_drawn_are_explained() {
+        let mut record = example::record(&["tcp", "link", "hawser"]);
+        record.curves[1].floor = Floor::Layer;
+        let page = |record: &Record| page(record).contains("Coloured dashed lines are layers");
+        assert!(page(&record) && !page(&example::record(&["tcp", "hawser"])));
+    }
+
+    #[test]
     fn page_of_a_cut_run_warns() {
         let record = Record { complete: false, ..example::record(&["hawser"]) };
-        assert!(page(&record).contains("The run was cut off"));
+        assert!(page(&record).contains("The run is not complete: points are missing"));
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! Reads a record from a file.
 //!
-//! It must not guess: a file of another format is refused. Before it: `run` or `import`, which wrote the file; after it: `merge`.
+//! It must not guess: a file of another format is refused, and one with figures that no graph can show. Who reads on can rely on it: times
+//! are positive, sizes ascend, nothing is empty, and no text moves a terminal's cursor. Before it: `run` or `import`, which wrote the file; after it: `merge`.
 
 use std::fmt;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::record::{FORMAT, Record};
+use crate::record::{Curve, FORMAT, Record, plain};
+
+/// From a picosecond to thirty years: nothing else was measured.
+const TIMES_US: RangeInclusive<f64> = 1e-6..=1e15;
 
 #[derive(Debug)]
 pub enum ReadError {
@@ -19,6 +24,8 @@ pub enum ReadError {
     Format(PathBuf, Value),
     /// The right format, and yet a field is missing or of another kind.
     Damaged(PathBuf, serde_json::Error),
+    /// A record, and nothing that could be drawn: why.
+    Unusable(PathBuf, String),
 }
 
 impl fmt::Display for ReadError {
@@ -41,19 +48,57 @@ impl fmt::Display for ReadError {
             Self::Damaged(path, error) => {
                 write!(f, "{} is a damaged record: {error}; measure again", path.display())
             }
+            Self::Unusable(path, cause) => write!(f, "{} cannot be used: {cause}; measure again", path.display()),
         }
     }
 }
 
 pub fn read(path: &Path) -> Result<Record, ReadError> {
     let text = std::fs::read(path).map_err(|error| ReadError::Io(path.to_owned(), error))?;
-    let value: Value = serde_json::from_slice(&text).map_err(|error| ReadError::NotJson(path.to_owned(), error))?;
+    let mut value: Value = serde_json::from_slice(&text).map_err(|error| ReadError::NotJson(path.to_owned(), error))?;
+    tame(&mut value);
     match value.get("format") {
         None => return Err(ReadError::NoRecord(path.to_owned())),
         Some(format) if *format != FORMAT => return Err(ReadError::Format(path.to_owned(), format.clone())),
         Some(_) => {}
     }
-    serde_json::from_value(value).map_err(|error| ReadError::Damaged(path.to_owned(), error))
+    let record: Record = serde_json::from_value(value).map_err(|error| ReadError::Damaged(path.to_owned(), error))?;
+    match unusable(&record) {
+        Some(cause) => Err(ReadError::Unusable(path.to_owned(), cause)),
+        None => Ok(record),
+    }
+}
+
+/// Names and notes may be somebody else's, and come to terminals, graphs and error lines.
+fn tame(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = text.chars().map(plain).collect(),
+        Value::Array(values) => values.iter_mut().for_each(tame),
+        Value::Object(fields) => fields.values_mut().for_each(tame),
+        _ => {}
+    }
+}
+
+fn unusable(record: &Record) -> Option<String> {
+    if record.curves.is_empty() {
+        return Some("it has no curve".to_owned());
+    }
+    let of = |curve: &Curve| Some(format!("{}'s {} {}", curve.system, curve.pattern, flaw(curve)?));
+    record.curves.iter().find_map(of)
+}
+
+fn flaw(curve: &Curve) -> Option<String> {
+    if curve.points.is_empty() {
+        return Some("has no point".to_owned());
+    }
+    if !curve.points.is_sorted_by(|one, next| one.bytes < next.bytes) {
+        return Some("has its sizes out of order, or one of them twice".to_owned());
+    }
+    let wrong = |time_us: &f64| !TIMES_US.contains(time_us);
+    curve.points.iter().find_map(|point| {
+        let time_us = [point.min_us, point.median_us].into_iter().find(wrong)?;
+        Some(format!("takes {time_us} us for {} bytes", point.bytes))
+    })
 }
 
 #[cfg(test)]
@@ -62,7 +107,7 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> String {
-        let dir = example::scratch();
+        let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("some.json");
         std::fs::write(&path, text).unwrap();
         let said = read(&path).unwrap_err().to_string();
@@ -73,7 +118,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         let record = example::record(&["tcp", "hawser"]);
-        let dir = example::scratch();
+        let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("some.json");
         std::fs::write(&path, serde_json::to_string(&record).unwrap()).unwrap();
         assert_eq!(read(&path).unwrap(), record, "to the last digit");
@@ -93,5 +138,41 @@ mod tests {
         assert!(refusal("{\"format\": 1,").contains("is not JSON"));
         let missing = read(Path::new("/nowhere/some.json")).unwrap_err().to_string();
         assert_eq!(missing, "cannot read /nowhere/some.json: No such file or directory (os error 2)");
+    }
+
+    #[test]
+    fn figures_that_no_graph_can_show_are_refused() {
+        let unusable = |change: fn(&mut Record)| {
+            let mut record = example::record(&["tcp", "hawser"]);
+            change(&mut record);
+            refusal(&serde_json::to_string(&record).unwrap())
+        };
+        type Case = (fn(&mut Record), &'static str);
+        let cases: [Case; 6] = [
+            (|record| record.curves.clear(), "it has no curve"),
+            (|record| record.curves[1].points.clear(), "hawser's pingpong has no point"),
+            (|record| record.curves[1].points[2].median_us = 0.0, "hawser's pingpong takes 0 us for 4 bytes"),
+            (|record| record.curves[0].points[0].min_us = -1.5, "tcp's pingpong takes -1.5 us for 1 bytes"),
+            (|record| record.curves[0].points[1].bytes = 1, "tcp's pingpong has its sizes out of order, or one"),
+            (|record| record.curves[0].points.reverse(), "tcp's pingpong has its sizes out of order, or one"),
+        ];
+        for (change, cause) in cases {
+            let said = unusable(change);
+            assert!(said.contains(&format!("some.json cannot be used: {cause}")), "{said}");
+        }
+    }
+
+    #[test]
+    fn no_text_moves_a_terminals_cursor() {
+        let mut record = example::record(&["a\u{1b}[31mb\r\n"]);
+        record.notes = vec!["one\ttwo\u{9b}".to_owned()];
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("some.json");
+        std::fs::write(&path, serde_json::to_string(&record).unwrap()).unwrap();
+        let read = read(&path).unwrap();
+        let plain = ["a\u{fffd}[31mb\u{fffd}\u{fffd}", "one\u{fffd}two\u{fffd}"];
+        assert_eq!([&read.curves[0].system, &read.notes[0]], plain);
+        let floor = serde_json::to_string(&record).unwrap().replace("library", "\\u001b[31m");
+        assert!(!refusal(&floor).contains('\u{1b}'));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crate::record::Record;
+use crate::record::{INCOMPLETE, Record};
 
 use super::axis;
 use super::grid::{self, Cell, Grid, Row};
@@ -29,7 +29,7 @@ pub fn text(record: &Record) -> String {
         let _ = writeln!(out, "note: {note}");
     }
     if !record.complete {
-        out.push_str("note: the run was cut off, points are missing\n");
+        let _ = writeln!(out, "note: the run is not complete: {INCOMPLETE}");
     }
     out
 }
@@ -108,7 +108,9 @@ bytes   tcp   hawser   mpich
         let text = text(&record);
         assert!(!text.contains("best other"), "{text}");
         assert!(
-            text.ends_with("note: mpich: not installed\nnote: the run was cut off, points are missing\n"),
+            text.ends_with(
+                "note: mpich: not installed\nnote: the run is not complete: points are missing, as the notes say\n"
+            ),
             "{text}"
         );
     }
