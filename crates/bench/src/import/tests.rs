@@ -1,6 +1,6 @@
 //! Samples of each tool's output give exactly their curves; what is cut off, foreign or wrong is refused or said.
 //!
-//! The files `imb-*` and `netpipe-3.7-*` are what the tools wrote here; `osu-format-*` and `netpipe-5-format*` were written by hand after
+//! The files `imb-*`, `netpipe-3.7-*` and `osu-5.3-*` are what the tools wrote here; `osu-format-*` and `netpipe-5-format*` were written by hand after
 //! what those tools print, with figures of our own. Before it: the readers.
 
 use super::*;
@@ -23,7 +23,15 @@ const OSU_BW: &str = include_str!("samples/osu-format-bw.txt");
 const OSU_BIBW: &str = include_str!("samples/osu-format-bibw.txt");
 const OSU_MBW_MR: &str = include_str!("samples/osu-format-mbw-mr.txt");
 const OSU_COLLECTIVES: &str = include_str!("samples/osu-format-collectives.txt");
-const SAMPLES: [&str; 16] = [
+const OSU_5_LATENCY: &str = include_str!("samples/osu-5.3-latency.txt");
+const OSU_5_BIBW: &str = include_str!("samples/osu-5.3-bibw.txt");
+const OSU_5_MBW_MR: &str = include_str!("samples/osu-5.3-mbw-mr.txt");
+const OSU_5_COLLECTIVES: &str = include_str!("samples/osu-5.3-collectives.txt");
+const SAMPLES: [&str; 20] = [
+    OSU_5_LATENCY,
+    OSU_5_BIBW,
+    OSU_5_MBW_MR,
+    OSU_5_COLLECTIVES,
     NP_MPICH2,
     NP_MPICH2_PRINTED,
     NP_STREAM,
@@ -121,6 +129,20 @@ fn osu() {
     assert_eq!(at(OSU_COLLECTIVES, 4, 4).median_us, 4.93);
     near(at(OSU_COLLECTIVES, 4, 4).hidden.unwrap(), 0.1662);
     assert_eq!(read(OSU_BW).tool, "OSU micro-benchmarks v7.5");
+}
+
+/// Run here, on Hawser.
+#[test]
+fn osu_of_an_earlier_version() {
+    are(OSU_5_LATENCY, &[("pingpong", 2, 24)]);
+    assert_eq!(at(OSU_5_LATENCY, 0, 1024).median_us, 1.97);
+    are(OSU_5_BIBW, &[("bistream", 2, 23)]);
+    near(at(OSU_5_BIBW, 0, 1024).mbyte_s(), 12990.47 / 2.0);
+    are(OSU_5_MBW_MR, &[("rate", 2, 23)]);
+    near(at(OSU_5_MBW_MR, 0, 1024).mbyte_s(), 10031.30);
+    are(OSU_5_COLLECTIVES, &[("allreduce", 0, 19), ("barrier", 0, 1)]);
+    assert_eq!(at(OSU_5_COLLECTIVES, 0, 1024).median_us, 2.94);
+    assert_eq!(at(OSU_5_COLLECTIVES, 1, 0).median_us, 2.98);
 }
 
 #[test]
