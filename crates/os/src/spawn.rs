@@ -27,6 +27,8 @@ pub struct Terms {
     pub at_terminal: bool,
     /// Kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
+    /// Ask the child to end (SIGTERM) when the thread that starts it ends: for one that has others to end first.
+    pub end_with_parent: bool,
 }
 
 /// Starts `command` on `terms`. The calling thread must live as long as the child may.
@@ -75,9 +77,10 @@ fn prepare(terms: &Terms, parent: i32, shield: Shield) -> io::Result<()> {
         checked(unsafe { libc::setpgid(0, 0) })?;
     }
     shield.lower();
-    if terms.die_with_parent {
+    if terms.die_with_parent || terms.end_with_parent {
+        let signal = if terms.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
         // SAFETY: a setting of this process.
-        checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+        checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })?;
         // SAFETY: cannot fail. The parent may have died before the setting.
         if unsafe { libc::getppid() } != parent {
             host::exit_now(1);
