@@ -8,6 +8,7 @@
 mod answer;
 mod beside;
 mod call;
+mod cgroup;
 mod choice;
 pub mod command;
 mod facts;
