@@ -21,7 +21,9 @@ mod measure;
 mod network;
 mod orders;
 mod pair;
+mod ports;
 mod record;
+mod said;
 mod serve;
 mod text;
 
