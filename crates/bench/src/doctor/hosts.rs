@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -190,6 +190,8 @@ impl Host {
         self.orders = None;
         if self.ends_by.is_none() && matches!(self.mpiexec.try_wait(), Ok(None)) {
             let _ = signals::send(self.mpiexec.id() as i32, SIGTERM);
+            // It may wait until somebody reads what it has to say.
+            self.replies = sync_channel(0).1;
             self.ends_by = Some(Instant::now() + ENDS_WITHIN);
         }
     }

@@ -335,7 +335,7 @@ fn narrowest(pair: &Pair, rails: &[String; 2]) -> Option<usize> {
     let of_rails = pair.ways.iter().filter(|way| way.rails == *rails && way.method != "stream");
     let passed = of_rails.flat_map(|way| {
         let figures = way.directions.iter().filter_map(|direction| direction.figures);
-        figures.filter_map(|figures| figures.largest).map(|largest| largest + overhead(way))
+        figures.filter_map(|figures| figures.largest).map(|largest| largest.saturating_add(overhead(way)))
     });
     passed.min()
 }
