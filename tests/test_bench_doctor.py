@@ -233,6 +233,8 @@ def test_an_end_in_the_middle_leaves_no_process_on_any_host_and_keeps_what_was_f
     lab, file = make(hosts=2, nics=2), tmp_path / "doctor.json"
     with begun(lab, "--json", file) as job:
         assert job.stdout.readline().startswith("host node0")
+        if end == signal.SIGKILL:  # a process that does not see the end of its input hinders nothing
+            os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGSTOP)
         if end == signal.SIGINT:  # as the terminal sends it: to all of the group
             os.killpg(job.pid, end)
         else:
@@ -257,6 +259,20 @@ def in_place_of_hawser_bench(tmp_path, script):
     program = tmp_path / "bin/hawser-bench"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
+
+
+def test_what_was_found_of_a_host_stays_when_it_is_lost_and_the_others_go_on(make, tmp_path):
+    # node1's part ends in the middle of the second way.
+    ends = 'while read -r line; do case $line in *Answer*) n=$((n + 1)); [ $n = 2 ] && exit;; esac; printf "%s\\n" "$line"; done'
+    real = prefix() / "bin/hawser-bench"
+    in_place_of_hawser_bench(tmp_path, f'if [ $(uname -n) != node1 ]; then exec {real} "$@"; fi\nn=0\n{ends} | {real} "$@"')
+    done, record = visit(make(hosts=3), tmp_path, "--prefix", tmp_path, hosts="node0,node1,node2", env={"HAWSER_PORT": "udp,stream"})
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "host node1" in done.stderr, done.stderr
+    lost, whole, left = record["pairs"]
+    assert "host node1" in lost["cut_off"] and all(direction["figures"] for direction in lost["ways"][0]["directions"]), lost
+    assert whole["cut_off"] is None and whole["choice"] and not lost["choice"]
+    assert left["hosts"] == ["node1", "node2"] and left["cut_off"] == "host node1 is lost"
+    assert [bool(host["lost"]) for host in record["hosts"]] == [False, True, False] and record["complete"] is False
 
 
 def test_a_host_that_talks_without_end_is_one_plain_line(make, tmp_path):

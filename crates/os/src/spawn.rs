@@ -198,6 +198,14 @@ mod tests {
     }
 
     #[test]
+    fn a_child_is_asked_to_end_when_the_thread_that_started_it_ends() {
+        let terms = Terms { end_with_parent: true, ..Terms::default() };
+        let started = std::thread::spawn(|| spawn(Command::new("sleep").arg("60"), terms));
+        let status = started.join().unwrap().unwrap().wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
+    }
+
+    #[test]
     fn wait_statuses_are_told_apart() {
         assert_eq!(End::from_status(3 << 8), End::Exited(3));
         assert_eq!(End::from_status(0x8b), End::Killed { signal: 11, core_dumped: true });
