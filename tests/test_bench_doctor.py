@@ -55,6 +55,14 @@ def test_this_machine_alone_is_looked_at(session, tmp_path):
     assert "what to change for more" in ran.stdout
 
 
+@pytest.mark.parametrize("limit, code, told", [("-f", 1, "memory to share cannot be made"), ("-Sf", 0, "memfd works")])
+def test_limited_files_are_told_and_no_death(session, limit, code, told):
+    env = dict(os.environ, TMPDIR=str(session.tmp), **{MARK: session.mark})
+    command = ["bash", "-c", f'ulimit {limit} 1000; exec "$0" doctor', str(BENCH)]
+    ran = subprocess.run(command, env=env, text=True, capture_output=True, timeout=60)
+    assert ran.returncode == code and told in ran.stdout, (ran.returncode, ran.stdout, ran.stderr)
+
+
 def test_two_hosts_with_two_rails_are_measured_both_ways_by_each_port(make, tmp_path):
     done, record = visit(make(hosts=2, nics=2), tmp_path)
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -67,6 +75,7 @@ def test_two_hosts_with_two_rails_are_measured_both_ways_by_each_port(make, tmp_
             assert figures["largest"] == figures["frame"] == min(way["frames"]), way
             assert 0 < figures["paced"] - 3 < answered["paced"] <= figures["paced"], way
     assert all(abs(way["directions"][0]["figures"]["ahead_s"][0]) < 0.1 for way in got.values()), "one machine has one clock"
+    assert record["complete"] and record["format"] == 1
     assert [found(record, name) for name in ("one way only", "filtered", "loss", "path MTU", "MTU", "stalled")] == [[]] * 6, done.stdout
     assert record["pairs"][0]["choice"][0].startswith("short messages by packet over eth"), record["pairs"][0]["choice"]
     assert "bulk over 2 ways at once" in record["pairs"][0]["choice"][1]
@@ -106,6 +115,15 @@ def test_a_rail_that_loses_is_named_with_the_direction_in_which_it_does(make, tm
     (told,) = found(record, "loss")
     assert told.startswith("from eth1 of node0 to eth1 of node1 short frames are lost"), told
     assert all(f"by {method}" in told for method in ("packet", "packet-udp", "udp")), told
+
+
+def test_a_way_that_takes_long_works(make, tmp_path):
+    lab = make(hosts=2, delay_s=0.03)
+    done, record = visit(lab, tmp_path, env={"HAWSER_PORT": "udp,stream"})
+    assert done.returncode == 0 and not found(record, "stalled") and not found(record, "reached"), done.stdout
+    for way in ways(record).values():
+        for direction in way["directions"]:
+            assert direction["figures"]["half_us"] > 25_000 and direction["figures"]["gbyte_s"] > 0, way
 
 
 def test_a_path_that_is_narrower_than_the_interfaces_say_is_found(make, tmp_path):
@@ -203,22 +221,72 @@ def test_a_host_without_hawser_bench_is_one_line(make, tmp_path):
 
 
 def begun(lab, *words):
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # A group of its own, as a shell gives it.
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     job = lab.hosts[0].start([*DOCTOR, *words, "node0,node1"], **streams)
     eventually(lambda: sum("doctor-worker" in words for words in programs(lab).values()) >= 2)
     return job
 
 
-@pytest.mark.parametrize("end, code", [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
-def test_an_end_in_the_middle_leaves_no_process_on_any_host(make, end, code):
-    lab = make(hosts=2, nics=2)
-    with begun(lab) as job:
+@pytest.mark.parametrize("end, code", [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_an_end_in_the_middle_leaves_no_process_on_any_host_and_keeps_what_was_found(make, tmp_path, end, code):
+    lab, file = make(hosts=2, nics=2), tmp_path / "doctor.json"
+    with begun(lab, "--json", file) as job:
         assert job.stdout.readline().startswith("host node0")
-        os.kill(part(lab.hosts[0], "hawser-bench doctor --launcher"), end)
+        if end == signal.SIGKILL:  # a process that does not see the end of its input hinders nothing
+            os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGSTOP)
+        if end == signal.SIGINT:  # as the terminal sends it: to all of the group
+            os.killpg(job.pid, end)
+        else:
+            os.kill(part(lab.hosts[0], "hawser-bench doctor --launcher"), end)
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
-        assert job.returncode == code and err == "", err
-        assert ("what to change for more" in out) == (end == signal.SIGINT)
+        assert job.returncode == code, err
         eventually(lambda: programs(lab) == {})
+    if end == signal.SIGKILL:
+        assert err == "" and "what to change for more" not in out and not file.exists(), err
+        return
+    assert err == "hawser-bench: doctor: interrupted: 0 of 1 pairs tested\n" and "what to change for more" in out, err
+    record = json.loads(file.read_text())
+    assert record["complete"] is False and record["hosts"][0]["facts"] and all(host["lost"] is None for host in record["hosts"])
+    assert all(pair["cut_off"] == "interrupted" for pair in record["pairs"])
+
+
+def in_place_of_hawser_bench(tmp_path, script):
+    """A prefix whose hawser-bench is this."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/mpiexec").symlink_to(prefix() / "bin/mpiexec")
+    (tmp_path / "lib").symlink_to(prefix() / "lib")
+    program = tmp_path / "bin/hawser-bench"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def test_what_was_found_of_a_host_stays_when_it_is_lost_and_the_others_go_on(make, tmp_path):
+    # node1's part ends in the middle of the second way.
+    ends = 'while read -r line; do case $line in *Answer*) n=$((n + 1)); [ $n = 2 ] && exit;; esac; printf "%s\\n" "$line"; done'
+    real = prefix() / "bin/hawser-bench"
+    in_place_of_hawser_bench(tmp_path, f'if [ $(uname -n) != node1 ]; then exec {real} "$@"; fi\nn=0\n{ends} | {real} "$@"')
+    done, record = visit(make(hosts=3), tmp_path, "--prefix", tmp_path, hosts="node0,node1,node2", env={"HAWSER_PORT": "udp,stream"})
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "host node1" in done.stderr, done.stderr
+    lost, whole, left = record["pairs"]
+    assert "host node1" in lost["cut_off"] and all(direction["figures"] for direction in lost["ways"][0]["directions"]), lost
+    assert whole["cut_off"] is None and whole["choice"] and not lost["choice"]
+    assert left["hosts"] == ["node1", "node2"] and left["cut_off"] == "host node1 is lost"
+    assert [bool(host["lost"]) for host in record["hosts"]] == [False, True, False] and record["complete"] is False
+
+
+def test_a_host_that_talks_without_end_is_one_plain_line(make, tmp_path):
+    in_place_of_hawser_bench(tmp_path, r"exec yes $(printf '\033[2J')" + "x" * 200)
+    done, _ = visit(make(hosts=2), tmp_path, "--prefix", tmp_path, hosts="node1")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "\033" not in done.stderr, done.stderr
+    assert "host node1 answers in another form" in done.stderr and len(done.stderr) < 300, done.stderr
+
+
+def test_the_cause_is_told_when_the_part_of_a_host_fails(make, tmp_path):
+    in_place_of_hawser_bench(tmp_path, r"printf 'caf\351\nno ports today\n' >&2; exit 3")
+    done, _ = visit(make(hosts=2), tmp_path, "--prefix", tmp_path, hosts="node1")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "host node1: no ports today; rank 0" in done.stderr and "exited with code 3" in done.stderr, done.stderr
 
 
 def test_a_process_that_dies_is_one_line_with_its_host(make):
@@ -249,6 +317,7 @@ def test_a_process_that_hangs_is_one_line_after_its_time(make):
     (["-f", "/nowhere"], "the file of hosts /nowhere cannot be read"),
     (["-f", "/dev/null"], "names none"),
     (["a,b", "-f", "x"], "cannot be used with"),
+    (["--json", "/nowhere/found.json", "a"], "/nowhere/found.json cannot be written"),
 ])
 def test_a_wrong_command_line_is_named(session, words, cause):
     ran = alone(session, *words)

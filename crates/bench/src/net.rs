@@ -4,17 +4,18 @@
 //! The near process, in one network namespace, measures; the far one (`far`), in the other, answers. They agree by lines over a
 //! pipe; the namespaces vanish with them, however they end.
 
+mod addresses;
 pub mod bulk;
 mod far;
 mod near;
 mod pingpong;
 
+pub use addresses::{read, written};
 pub use far::run as far;
 pub use near::run as near;
 
-use crate::hex;
 use hawser_dev_ether::port::{
-    Address, FramePort, Member, PacketPort, PacketUdpPort, PortRange, Queues, StreamPort, UdpPort, XdpPort, XdpUdpPort,
+    FramePort, Member, PacketPort, PacketUdpPort, PortRange, Queues, StreamPort, UdpPort, XdpPort, XdpUdpPort,
 };
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{self, Interface, Network};
@@ -149,14 +150,4 @@ impl Sleep {
     fn until_something_comes(&mut self) {
         let _ = self.epoll.wait(&mut self.events, Some(20));
     }
-}
-
-pub fn written(address: &Address) -> String {
-    let mut bytes = Vec::new();
-    address.encode(&mut bytes);
-    hex::written(&bytes)
-}
-
-pub fn read(text: &str) -> Option<Address> {
-    Address::decode(&hex::read(text)?).ok().map(|(address, _)| address)
 }

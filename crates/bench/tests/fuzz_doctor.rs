@@ -1,15 +1,37 @@
-//! Whatever comes to a port while the doctor listens on it.
+//! Whatever comes to a port while the doctor listens on it, and whatever line a process on another host answers with.
 //!
-//! What has its head is read as it was written, whatever stands behind; all else has none; never a panic. The program has no library,
-//! so the frames are compiled here once more. Before it: bytes of any kind, also behind the magic word; after it: `doctor::frame`.
+//! A frame that has its head is read as it was written, whatever stands behind; all else has none. Ports that are believed are those
+//! of a card, one for one. Whatever facts say, examinations say something. Never a panic. The program has no library, so its files
+//! are compiled here once more. Before it: bytes of any kind, also behind the magic word; after it: `doctor::frame`, `orders`,
+//! `ports` and `machine`.
 
 use bolero::check;
 
 #[allow(dead_code)]
+#[path = "../src/doctor/facts.rs"]
+mod facts;
+#[allow(dead_code)]
+#[path = "../src/doctor/finding.rs"]
+mod finding;
+#[allow(dead_code)]
 #[path = "../src/doctor/frame.rs"]
 mod frame;
+#[allow(dead_code)]
+#[path = "../src/hex.rs"]
+mod hex;
+#[path = "../src/doctor/machine.rs"]
+mod machine;
+#[allow(dead_code)]
+#[path = "../src/net/addresses.rs"]
+mod net;
+#[allow(dead_code)]
+#[path = "../src/doctor/orders.rs"]
+mod orders;
+#[path = "../src/doctor/ports.rs"]
+mod ports;
 
 use frame::Head;
+use orders::Reply;
 
 #[test]
 fn any_frame_has_a_head_that_is_written_as_it_was_or_none() {
@@ -20,5 +42,23 @@ fn any_frame_has_a_head_that_is_written_as_it_was_or_none() {
         assert_eq!((Head::of(&again), &again[..11]), (Some(head), &bytes[..11]));
         // A byte between kind and number is nobody's.
         assert_eq!(&again[12..24], &bytes[12..24]);
+    });
+}
+
+#[test]
+fn any_answer_is_understood_or_refused() {
+    check!().for_each(|line: &[u8]| match serde_json::from_slice(line) {
+        Ok(Reply::Ports(ends)) => {
+            let Some(ports) = ports::Ports::of(ends) else { return };
+            let own = ports.card.ends();
+            assert_eq!(own.len(), ports.ends.len());
+            for (own, told) in own.iter().zip(&ports.ends) {
+                assert_eq!((usize::from(own.frame_max), own.rail), (told.frame_max, told.rail));
+            }
+        }
+        Ok(Reply::Facts(facts)) => {
+            assert!(!finding::examine(machine::EXAMINATIONS, &facts).is_empty());
+        }
+        _ => {}
     });
 }

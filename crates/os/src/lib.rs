@@ -14,6 +14,7 @@ pub mod cpus;
 pub mod ebpf;
 pub mod epoll;
 pub mod errno;
+pub mod filesystem;
 pub mod fork;
 pub mod futex;
 pub mod host;

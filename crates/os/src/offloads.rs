@@ -1,7 +1,8 @@
-//! What a network interface does of the kernel's work, by its names in `ethtool -k`: the features that are switched on
-//! (linux/ethtool.h, the queries of strings and features).
+//! What a network interface does of the kernel's work, by its names in `ethtool -k`: the features that it has, which of them are
+//! switched on, and which can be switched (linux/ethtool.h, the queries of strings and features).
 //!
-//! For people: nothing is chosen by it, and nothing is switched. Before it: `dev-ether`, for `mpiexec --info`; after it: `interfaces`.
+//! For people: nothing is chosen by it, and nothing is switched. Before it: `dev-ether`, for `mpiexec --info`, and `hawser-bench`;
+//! after it: `interfaces`.
 
 use crate::interfaces::{ask, asker};
 use std::os::fd::OwnedFd;
@@ -20,10 +21,25 @@ const BEFORE_FEATURES: usize = 2;
 /// Bytes of a string; and words for each 32 features: available, requested, active, never changed.
 const STRING: usize = 32;
 const BLOCK: usize = 4;
+const AVAILABLE: usize = 0;
 const ACTIVE: usize = 2;
+const NEVER_CHANGED: usize = 3;
+
+/// One of the features that the kernel knows.
+pub struct Feature {
+    pub name: String,
+    pub is_on: bool,
+    /// `ethtool -K` can switch it.
+    pub is_changeable: bool,
+}
 
 /// The features that are on. None: the kernel does not say.
 pub fn active(interface: &str) -> Option<Vec<String>> {
+    Some(all(interface)?.into_iter().filter(|feature| feature.is_on).map(|feature| feature.name).collect())
+}
+
+/// All features. None: the kernel does not say.
+pub fn all(interface: &str) -> Option<Vec<Feature>> {
     let asker = asker().ok()?;
     let count = query(&asker, interface, &[GET_COUNT, 0, 1 << FEATURES, 0], 1)?[BEFORE_COUNT] as usize;
     if count == 0 {
@@ -32,12 +48,14 @@ pub fn active(interface: &str) -> Option<Vec<String>> {
     let strings = query(&asker, interface, &[GET_STRINGS, FEATURES, 0], count * STRING / 4)?;
     let blocks = count.div_ceil(32);
     let features = query(&asker, interface, &[GET_FEATURES, blocks as u32], blocks * BLOCK)?;
-    let is_on = |nth: usize| features[BEFORE_FEATURES + nth / 32 * BLOCK + ACTIVE] >> (nth % 32) & 1 == 1;
+    let is = |word: usize, nth: usize| features[BEFORE_FEATURES + nth / 32 * BLOCK + word] >> (nth % 32) & 1 == 1;
     let bytes: Vec<u8> = strings[BEFORE_STRINGS..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let name = |string: &[u8]| String::from_utf8_lossy(string).trim_end_matches('\0').to_owned();
-    Some(
-        bytes.chunks_exact(STRING).map(name).enumerate().filter(|(nth, _)| is_on(*nth)).map(|(_, name)| name).collect(),
-    )
+    let feature = |(nth, string): (usize, &[u8])| Feature {
+        name: String::from_utf8_lossy(string).trim_end_matches('\0').to_owned(),
+        is_on: is(ACTIVE, nth),
+        is_changeable: is(AVAILABLE, nth) && !is(NEVER_CHANGED, nth),
+    };
+    Some(bytes.chunks_exact(STRING).enumerate().map(feature).collect())
 }
 
 /// Puts a query that begins with these words, and to which the kernel's answer is no more than `room` words behind them.
@@ -60,5 +78,10 @@ mod tests {
             assert!(on.iter().any(|feature| feature == name), "{name} in {on:?}");
         }
         assert_eq!(active("nosuch0"), None);
+        let all = all("lo").expect("the kernel says");
+        let is_changeable = |name| all.iter().find(|feature| feature.name == name).expect("it is known").is_changeable;
+        assert!(
+            is_changeable("tx-tcp-segmentation") && !is_changeable("loopback") && !is_changeable("tx-checksum-sctp")
+        );
     }
 }

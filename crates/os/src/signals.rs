@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 pub use libc::{
     SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
-    SIGUSR2, SIGWINCH,
+    SIGUSR2, SIGWINCH, SIGXFSZ,
 };
 
 /// A signal mask as it was, to be given back to a program that is started.
@@ -125,6 +125,12 @@ pub fn restore_default(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
+/// Has this process go on whatever comes of `signal`: a file beyond RLIMIT_FSIZE (SIGXFSZ) is an error then, and no death.
+pub fn ignore(signal: i32) {
+    // SAFETY: SIG_IGN is a valid disposition.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
 /// What people call the signal, as `strsignal` says it.
 pub fn description(signal: i32) -> String {
     // SAFETY: strsignal gives a C string or null; it is copied before another call.
@@ -155,9 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn signals_have_names() {
+    fn signals_have_names_and_can_be_ignored() {
         assert_eq!(description(SIGKILL), "Killed");
         // Rust programs ignore it from their start.
         assert!(is_ignored(SIGPIPE) && !is_ignored(SIGUSR1));
+        ignore(SIGXFSZ);
+        assert!(is_ignored(SIGXFSZ));
     }
 }

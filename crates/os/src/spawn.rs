@@ -27,6 +27,8 @@ pub struct Terms {
     pub at_terminal: bool,
     /// Kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
+    /// Ask the child to end (SIGTERM) when the thread that starts it ends: for one that has others to end first.
+    pub end_with_parent: bool,
 }
 
 /// Starts `command` on `terms`. The calling thread must live as long as the child may.
@@ -75,9 +77,10 @@ fn prepare(terms: &Terms, parent: i32, shield: Shield) -> io::Result<()> {
         checked(unsafe { libc::setpgid(0, 0) })?;
     }
     shield.lower();
-    if terms.die_with_parent {
+    if terms.die_with_parent || terms.end_with_parent {
+        let signal = if terms.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
         // SAFETY: a setting of this process.
-        checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+        checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })?;
         // SAFETY: cannot fail. The parent may have died before the setting.
         if unsafe { libc::getppid() } != parent {
             host::exit_now(1);
@@ -192,6 +195,14 @@ mod tests {
         let ignored = u64::from_str_radix(text.split_whitespace().last().unwrap(), 16).unwrap();
         assert!(Shield::SIGNALS.iter().all(|signal| ignored >> (signal - 1) & 1 == 0), "{text}");
         assert!(Shield::SIGNALS.iter().all(|&signal| !crate::signals::is_ignored(signal)));
+    }
+
+    #[test]
+    fn a_child_is_asked_to_end_when_the_thread_that_started_it_ends() {
+        let terms = Terms { end_with_parent: true, ..Terms::default() };
+        let started = std::thread::spawn(|| spawn(Command::new("sleep").arg("60"), terms));
+        let status = started.join().unwrap().unwrap().wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub fn run(
     port.receive(&mut |_| ());
     let before = port.missed().frames;
     let (mut paced, mut idle) = (0, 0_u32);
+    // What was dropped when the first frame came that was not short.
+    let (mut is_long, mut dropped_first) = (false, None);
     let mut counter = bulk::Counter::default();
     // A frame takes a place in the ring, or most of it, however short it is.
     let places = port.room() / port.frame_max().max(1);
@@ -30,14 +32,21 @@ pub fn run(
     loop {
         let came = port.receive(&mut |frame| match Head::of(frame) {
             Some(head) if head.token != token || head.way != way.way => {}
-            Some(head) if head.kind == Kind::Ping => echoes.push(head.number),
+            Some(head) if head.kind == Kind::Ping => {
+                is_long |= frame.len() > SHORT;
+                echoes.push(head.number);
+            }
             Some(head) if head.kind == Kind::Paced => paced += 1,
             None if frame.first() == Some(&bulk::FILL) => {
+                is_long = true;
                 room = places * frame.len();
                 counter.count(frame);
             }
             _ => {}
         });
+        if is_long && dropped_first.is_none() {
+            dropped_first = Some(port.missed().frames - before);
+        }
         for number in echoes.drain(..) {
             let head = Head { token, way: way.way, kind: Kind::Echo, number, time_ns: now_ns() };
             // No room is a loss like others.
@@ -48,7 +57,9 @@ pub fn run(
             let _ = port.send(to, &word);
         }
         if idle > 0 && idle.is_multiple_of(TURNS) && is_over() {
-            return Answered { paced, dropped: port.missed().frames - before };
+            let all = port.missed().frames - before;
+            let dropped = dropped_first.unwrap_or(all);
+            return Answered { paced, dropped, dropped_in_bulk: all - dropped };
         }
     }
 }

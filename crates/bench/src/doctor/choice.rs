@@ -8,8 +8,11 @@ use hawser_dev_ether::Method;
 /// Where nothing carries more raw frames carry bulk too (`link`, pace).
 const SLOW_GBYTE_S: f64 = 0.15;
 
-/// Lines for people; none where nothing passes.
+/// Lines for people; none where nothing passes, or not all is known.
 pub fn of(pair: &Pair) -> Vec<String> {
+    if pair.cut_off.is_some() {
+        return Vec::new();
+    }
     let passing: Vec<&Way> = pair.ways.iter().filter(|way| way.carries()).collect();
     let Some(quickest) = short(&passing) else { return Vec::new() };
     let mut lines = vec![format!(
@@ -19,14 +22,14 @@ pub fn of(pair: &Pair) -> Vec<String> {
     )];
     let rails = joined(&passing);
     let bulk: Vec<(&Way, f64)> = rails.iter().filter_map(|rails| bulk(&passing, rails)).collect();
-    let told = bulk.iter().map(|(way, rate)| format!("{} ({rate:.2} GB/s)", place(way)));
+    let told = bulk.iter().map(|(way, rate)| format!("{} ({})", place(way), rate_text(*rate)));
     match bulk.len() {
         0 => lines.push("bulk by whatever carries it: none was measured".into()),
         1 => lines.extend(told.map(|told| format!("bulk by {told}"))),
         count => {
             let sum: f64 = bulk.iter().map(|(_, rate)| rate).sum();
             let told = told.collect::<Vec<_>>().join(" and ");
-            lines.push(format!("bulk over {count} ways at once: {told}; {sum:.2} GB/s if the hosts keep up"));
+            lines.push(format!("bulk over {count} ways at once: {told}; {} if the hosts keep up", rate_text(sum)));
         }
     }
     lines
@@ -62,6 +65,15 @@ fn bulk<'a>(passing: &[&'a Way], rails: &[String; 2]) -> Option<(&'a Way, f64)> 
         Some((_, rate)) if rate < SLOW_GBYTE_S => raw().or(best),
         Some(_) => best,
         None => rates().max_by(|a, b| a.1.total_cmp(&b.1)),
+    }
+}
+
+/// With three digits or so.
+pub fn rate_text(gbyte_s: f64) -> String {
+    match gbyte_s * 1e3 {
+        mbyte_s @ 1000.0.. => format!("{:.2} GB/s", mbyte_s / 1e3),
+        mbyte_s @ 10.0.. => format!("{mbyte_s:.0} MB/s"),
+        mbyte_s => format!("{mbyte_s:.2} MB/s"),
     }
 }
 
@@ -131,7 +143,14 @@ mod tests {
     #[test]
     fn on_a_slow_network_raw_frames_carry_bulk() {
         let told = chosen(vec![way("packet", "eth0", 30.0, 0.11), way("udp", "eth0", 35.0, 0.12)]);
-        assert!(told.ends_with("bulk by packet over eth0 (0.11 GB/s)"), "{told}");
+        assert!(told.ends_with("bulk by packet over eth0 (110 MB/s)"), "{told}");
+    }
+
+    #[test]
+    fn slow_rates_are_told_in_units_that_show_them() {
+        assert_eq!([7.52, 1.0, 0.35, 0.00125].map(rate_text), ["7.52 GB/s", "1.00 GB/s", "350 MB/s", "1.25 MB/s"]);
+        let cut_off = Some(crate::doctor::hosts::Lost::Interrupted);
+        assert!(of(&Pair { ways: vec![way("udp", "eth0", 2.0, 1.0)], cut_off, ..Pair::default() }).is_empty());
     }
 
     #[test]

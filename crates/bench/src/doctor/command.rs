@@ -3,8 +3,9 @@
 //! Before it: `main`; after it: `hosts`, `pair`, `record`, `text`.
 
 use super::hosts::{Host, Launch, Lost, STARTS_WITHIN, STEP};
-use super::orders::{End, Order, Reply};
+use super::orders::{Order, Reply};
 use super::pair::{self, Pair};
+use super::ports::Ports;
 use super::record::{self, Between, Record};
 use super::{look, text};
 use crate::command::{INTERRUPTED, stopped_by_ctrl_c};
@@ -43,7 +44,8 @@ const BROKEN: u8 = 1;
 const USAGE: u8 = 2;
 
 pub fn run(options: &Options) -> Result<u8, String> {
-    let hosts = match named(options) {
+    let possible = options.json.as_deref().map_or(Ok(()), Record::try_place);
+    let hosts = match possible.and_then(|()| named(options)) {
         Ok(hosts) => hosts,
         Err(wrong) => {
             eprintln!("hawser-bench: doctor: {wrong}");
@@ -51,24 +53,24 @@ pub fn run(options: &Options) -> Result<u8, String> {
         }
     };
     let stop = if hosts.is_empty() { Arc::default() } else { stopped_by_ctrl_c()? };
-    let mut record =
-        Record { command: crate::record::command(), date: crate::record::now(), hosts: Vec::new(), pairs: Vec::new() };
-    if hosts.is_empty() {
+    let mut record = Record::begun();
+    let expected = if hosts.is_empty() {
         let facts = look::here();
         add(&mut record, record::Host::found(&facts.name.clone(), facts));
+        0
     } else {
-        let launch = Launch {
-            launcher: options.launcher.clone(),
-            launcher_exec: options.launcher_exec.clone(),
-            prefix: options.prefix.clone(),
-        };
-        visit(&hosts, &launch, &mut record, &stop)?;
+        visit(&hosts, options, &mut record, &stop)?
+    };
+    let is_interrupted = stop.load(Relaxed);
+    record.complete = record.is_whole() && !is_interrupted;
+    if is_interrupted {
+        eprintln!("hawser-bench: doctor: interrupted: {} of {expected} pairs tested", record.tested());
     }
     say(&format!("\n{}", text::changes(&record)));
     if let Some(path) = &options.json {
         record.write(path)?;
     }
-    Ok(match (stop.load(Relaxed), record.is_well()) {
+    Ok(match (is_interrupted, record.is_well()) {
         (true, _) => INTERRUPTED,
         (false, true) => 0,
         (false, false) => BROKEN,
@@ -92,46 +94,82 @@ fn named(options: &Options) -> Result<Vec<String>, String> {
 }
 
 /// A host that is there, and the ports of a rank on it.
-struct Present {
-    host: Host,
-    ends: Vec<End>,
+struct Present<'a> {
+    host: &'a mut Host,
+    ports: Ports,
 }
 
-fn visit(hosts: &[String], launch: &Launch, record: &mut Record, stop: &AtomicBool) -> Result<(), String> {
-    // All at once: each may take its time to log in.
-    let started: Vec<_> = hosts.iter().map(|name| Host::start(name, launch)).collect();
+/// How many pairs there are to test.
+fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &AtomicBool) -> Result<usize, String> {
+    let launch = Launch {
+        launcher: options.launcher.clone(),
+        launcher_exec: options.launcher_exec.clone(),
+        prefix: options.prefix.clone(),
+    };
+    let is_elsewhere = options.launcher.as_deref() != Some("fork");
     let (job, pass) = (hawser_os::host::random().map(u32::from_le_bytes), hawser_os::host::random());
     let open =
         Order::Open { job: job.map_err(|error| error.to_string())?, pass: pass.map_err(|error| error.to_string())? };
+    // All at once: each may take its time to log in, and to end.
+    let mut started: Vec<_> = hosts.iter().map(|name| (name, Host::start(name, &launch))).collect();
+    let present = present(&mut started, is_elsewhere, record, stop);
+    let mut with_ports = Vec::new();
+    let mut count = present.len();
+    for host in present {
+        // One alone has no ways to be tested.
+        match if count < 2 { break } else { ports_of(host, &open, stop) } {
+            Ok(ports) => with_ports.push(Present { host, ports }),
+            Err(Lost::Interrupted) => break,
+            Err(Lost::Cause(cause)) => {
+                count -= 1;
+                lost(record, &host.name, cause);
+            }
+        }
+    }
+    if !stop.load(Relaxed) {
+        pairs(&mut with_ports, record, stop);
+    }
+    drop(with_ports);
+    started.iter_mut().filter_map(|(_, host)| host.as_mut().ok()).for_each(Host::dismiss);
+    Ok(count * count.saturating_sub(1) / 2)
+}
+
+/// Those that could be looked at, and those at which it was not looked because of Ctrl-C.
+fn present<'a>(
+    started: &'a mut [(&String, Result<Host, Lost>)],
+    is_elsewhere: bool,
+    record: &mut Record,
+    stop: &AtomicBool,
+) -> Vec<&'a mut Host> {
     let mut present = Vec::new();
-    for (name, started) in hosts.iter().zip(started) {
-        let looked = started.and_then(|mut host| look_at(&mut host, stop).map(|found| (host, found)));
-        match looked {
-            Ok((_, found)) if launch.launcher.as_deref() != Some("fork") && is_known(record, &found) => {
+    for (name, host) in started {
+        let host = match host {
+            Ok(host) => host,
+            Err(why) => {
+                lost(record, name, why.to_string());
+                continue;
+            }
+        };
+        match look_at(host, stop) {
+            Ok(found) if is_elsewhere && is_known(record, &found) => {
                 say(&format!("host {name} is one of these by another name\n"));
             }
-            Ok((host, found)) => {
+            Ok(found) => {
                 add(record, found);
                 present.push(host);
             }
-            Err(Lost::Interrupted) => return Ok(()),
+            Err(Lost::Interrupted) => present.push(host),
             Err(Lost::Cause(cause)) => lost(record, name, cause),
         }
     }
-    if present.len() < 2 {
-        return Ok(());
+    present
+}
+
+fn ports_of(host: &mut Host, open: &Order, stop: &AtomicBool) -> Result<Ports, Lost> {
+    match host.ask(open, STEP, stop)? {
+        Reply::Ports(ends) => Ports::of(ends).ok_or_else(|| host.strange()),
+        _ => Err(host.strange()),
     }
-    let mut with_ports = Vec::new();
-    for mut host in present {
-        match host.ask(&open, STEP, stop) {
-            Ok(Reply::Ports(ends)) => with_ports.push(Present { host, ends }),
-            Err(Lost::Interrupted) => return Ok(()),
-            Ok(_) => lost(record, &host.name, format!("host {} answers what was not asked", host.name)),
-            Err(Lost::Cause(cause)) => lost(record, &host.name, cause),
-        }
-    }
-    pairs(&mut with_ports, record, stop);
-    Ok(())
 }
 
 /// Whether a host that was looked at has another name beside this one.
@@ -144,39 +182,62 @@ fn is_known(record: &Record, found: &record::Host) -> bool {
 fn look_at(host: &mut Host, stop: &AtomicBool) -> Result<record::Host, Lost> {
     match host.ask(&Order::Look, STARTS_WITHIN, stop)? {
         Reply::Facts(facts) => Ok(record::Host::found(&host.name, *facts)),
-        _ => Err(Lost::Cause(format!("host {} answers what was not asked; install the same version there", host.name))),
+        _ => Err(host.strange()),
     }
 }
 
 /// Each pair in turn: they would share the wires.
-fn pairs(present: &mut [Present], record: &mut Record, stop: &AtomicBool) {
+fn pairs(present: &mut [Present<'_>], record: &mut Record, stop: &AtomicBool) {
     let mut token = 0;
-    let mut gone = vec![false; present.len()];
     for first in 0..present.len() {
         for second in first + 1..present.len() {
-            if gone[first] || gone[second] {
-                continue;
-            }
             let (before, behind) = present.split_at_mut(second);
-            let (one, other) = (&mut before[first], &mut behind[0]);
-            let hosts = [one.host.name.clone(), other.host.name.clone()];
-            if io::stderr().is_terminal() {
-                eprintln!("hawser-bench: doctor: testing {}", hosts.join(" - "));
+            let both = [&mut before[first], &mut behind[0]];
+            let hosts = [0, 1].map(|side| both[side].host.name.clone());
+            let versions = [0, 1].map(|side| version_of(record, &hosts[side]));
+            let mut pair = Pair { hosts, versions, ..Pair::default() };
+            pair.cut_off = pair
+                .hosts
+                .iter()
+                .find(|name| is_lost(record, name))
+                .map(|name| Lost::Cause(format!("host {name} is lost")));
+            if pair.cut_off.is_none() {
+                test(&mut pair, both, record, &mut token, stop);
             }
-            let measured = pair::measure([&mut one.host, &mut other.host], [&one.ends, &other.ends], &mut token, stop);
-            match measured {
-                Ok(pair) => add_pair(record, Between::found(pair)),
-                Err(Lost::Interrupted) => return,
-                Err(Lost::Cause(cause)) => {
-                    token += 1;
-                    gone[first] = !one.host.comes_to_rest(token, stop);
-                    gone[second] = !other.host.comes_to_rest(token, stop);
-                    eprintln!("hawser-bench: doctor: {cause}");
-                    add_pair(record, Between::found(Pair { hosts, cut_off: Some(cause), ..Pair::default() }));
-                }
+            add_pair(record, Between::found(pair));
+            if stop.load(Relaxed) {
+                return;
             }
         }
     }
+}
+
+fn test(pair: &mut Pair, both: [&mut Present<'_>; 2], record: &mut Record, token: &mut u32, stop: &AtomicBool) {
+    if io::stderr().is_terminal() {
+        eprintln!("hawser-bench: doctor: testing {}", pair.hosts.join(" - "));
+    }
+    let [one, other] = both;
+    let ports = [&one.ports, &other.ports];
+    let Err(why) = pair::measure(pair, [&mut *one.host, &mut *other.host], ports, token, stop) else { return };
+    pair.cut_off = Some(why.clone());
+    let Lost::Cause(cause) = why else { return };
+    eprintln!("hawser-bench: doctor: {cause}");
+    *token += 1;
+    for host in [&mut *one.host, &mut *other.host] {
+        if !host.comes_to_rest(*token, stop) && !stop.load(Relaxed) {
+            mark_lost(record, &host.name, cause.clone());
+        }
+    }
+}
+
+fn is_lost(record: &Record, name: &str) -> bool {
+    record.hosts.iter().any(|host| host.name == name && host.lost.is_some())
+}
+
+/// Of Hawser on a host that was looked at.
+fn version_of(record: &Record, name: &str) -> String {
+    let facts = record.hosts.iter().find(|host| host.name == name).and_then(|host| host.facts.as_ref());
+    facts.map_or_else(String::new, |facts| facts.version.clone())
 }
 
 fn add(record: &mut Record, host: record::Host) {
@@ -197,6 +258,10 @@ fn say(text: &str) {
 
 fn lost(record: &mut Record, name: &str, cause: String) {
     eprintln!("hawser-bench: doctor: {cause}");
+    mark_lost(record, name, cause);
+}
+
+fn mark_lost(record: &mut Record, name: &str, cause: String) {
     match record.hosts.iter_mut().find(|host| host.name == name) {
         Some(host) => host.lost = Some(cause),
         None => record.hosts.push(record::Host::lost(name, cause)),

@@ -26,6 +26,8 @@ pub struct Facts {
     pub clock: Clock,
     /// Bytes that a socket may have buffered, received and to be sent; not told in every network namespace.
     pub socket_buffers: Option<[u64; 2]>,
+    /// Names of devices.
+    pub rdma: Vec<String>,
     pub rails: Vec<Rail>,
     /// Why the rails could not be looked at.
     pub rails_error: Option<String>,
@@ -38,8 +40,9 @@ pub struct Cores {
     /// Cores' worth of time that the cgroup allows.
     pub quota: Option<f64>,
     pub usable: usize,
-    /// How the kernel chooses the frequency.
+    /// How the kernel chooses the frequency of one that is allowed, and by which driver.
     pub governor: Option<String>,
+    pub frequency_driver: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,11 +51,16 @@ pub struct Memory {
     /// What programs can still get, by the kernel's reckoning.
     pub available: u64,
     pub cgroup_limit: Option<u64>,
+    /// Without what the kernel gives back first.
     pub cgroup_used: Option<u64>,
     /// Whether memory without a name can be made, and why not.
     pub memfd_error: Option<String>,
     /// Huge pages of files in memory, as in `never`.
     pub huge_pages: Option<String>,
+    /// Those that are set aside: how many, how many of them are free, and bytes of one.
+    pub reserved: [u64; 3],
+    /// Bytes of /dev/shm, and those that are free.
+    pub dev_shm: Option<[u64; 2]>,
 }
 
 /// None: no limit.
@@ -61,7 +69,10 @@ pub struct Limits {
     /// Up to the ceiling mpiexec raises these itself.
     pub descriptors_ceiling: Option<u64>,
     pub file_size_ceiling: Option<u64>,
+    /// The kernel holds root to none.
     pub processes: Option<u64>,
+    /// Of the cgroup, and how many there are.
+    pub cgroup_processes: Option<(u64, u64)>,
     pub address_space: Option<u64>,
     pub locked: Option<u64>,
 }
@@ -103,6 +114,8 @@ pub struct Rail {
     pub networks: Vec<Network>,
     /// Those that are on.
     pub offloads: Option<Vec<String>>,
+    /// Those that can be switched.
+    pub switchable: Vec<String>,
     pub ports: Vec<Port>,
 }
 

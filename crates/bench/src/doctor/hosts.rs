@@ -5,16 +5,19 @@
 //! Before it: `command` and `pair`; after it: mpiexec, and `serve` at the other end.
 
 use super::orders::{Order, Reply};
+use super::said::{self, LastWords};
+use super::text::brief;
 use crate::place;
-use crate::system::lines;
 use hawser_os::signals::{self, SIGTERM};
+use hawser_os::spawn::{self, Terms};
+use serde::Serialize;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than mpiexec waits for a remote shell (30 s), so that its line is the one that is told.
@@ -27,6 +30,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const ENDS_WITHIN: Duration = Duration::from_secs(12);
 /// What its process does when its input ends takes less.
 const LEAVES_WITHIN: Duration = Duration::from_secs(3);
+/// Of a line of another host's what is told.
+const QUOTED: usize = 80;
+const TOLD: usize = 400;
 /// As shells have it, and mpiexec after them: a program that is not there, or cannot be executed.
 const NO_PROGRAM: [i32; 2] = [127, 126];
 
@@ -39,7 +45,8 @@ pub struct Launch {
 }
 
 /// Why a host says nothing more.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
 pub enum Lost {
     /// One line, which names the host.
     Cause(String),
@@ -55,44 +62,42 @@ impl fmt::Display for Lost {
     }
 }
 
+impl From<Lost> for String {
+    fn from(lost: Lost) -> String {
+        lost.to_string()
+    }
+}
+
 pub struct Host {
     /// As the user has written it.
     pub name: String,
     mpiexec: Child,
-    orders: Option<ChildStdin>,
+    /// To a thread that writes them: who reads them may stop to.
+    orders: Option<Sender<String>>,
     replies: Receiver<String>,
-    errors: Option<JoinHandle<Vec<String>>>,
+    errors: Option<LastWords>,
     program: PathBuf,
+    /// Since it was told to end.
+    ends_by: Option<Instant>,
 }
 
 impl Host {
-    /// Does not wait for it.
+    /// Does not wait for it. To be called by the thread that lives longest.
     pub fn start(name: &str, launch: &Launch) -> Result<Host, Lost> {
         let own = place::own_prefix();
         let program = launch.prefix.as_ref().unwrap_or(&own).join("bin/hawser-bench");
-        let mut command = Command::new(own.join("bin/mpiexec"));
-        // Any directory that all hosts have.
-        command.args(["-n", "1", "-wdir", "/", "-hosts", name]);
-        if let Some(launcher) = &launch.launcher {
-            command.args(["-launcher", launcher]);
-        }
-        if let Some(exec) = &launch.launcher_exec {
-            command.args(["-launcher-exec", exec]);
-        }
-        if let Some(prefix) = &launch.prefix {
-            command.arg("-prefix").arg(prefix);
-        }
-        command.arg(&program).arg("doctor-worker");
-        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut mpiexec = started.map_err(|error| {
+        let mut command = command(name, launch, &own, &program);
+        // A group of its own: the terminal's Ctrl-C is for us, who then end it.
+        let terms = Terms { own_group: true, end_with_parent: true, ..Terms::default() };
+        let mut mpiexec = spawn::spawn(&mut command, terms).map_err(|error| {
             Lost::Cause(format!("{}: {error}; install Hawser whole", own.join("bin/mpiexec").display()))
         })?;
-        let replies = lines(mpiexec.stdout.take().expect("a pipe"));
-        let errors = mpiexec
-            .stderr
-            .take()
-            .map(|errors| thread::spawn(move || BufReader::new(errors).lines().map_while(Result::ok).collect()));
-        Ok(Host { name: name.into(), orders: mpiexec.stdin.take(), mpiexec, replies, errors, program })
+        let (orders, to_write) = channel::<String>();
+        let mut input = mpiexec.stdin.take().expect("a pipe");
+        thread::spawn(move || to_write.iter().all(|line| writeln!(input, "{line}").is_ok()));
+        let replies = said::answers(mpiexec.stdout.take().expect("a pipe"));
+        let errors = mpiexec.stderr.take().map(LastWords::of);
+        Ok(Host { name: name.into(), mpiexec, orders: Some(orders), replies, errors, program, ends_by: None })
     }
 
     /// The answer to an order.
@@ -101,96 +106,108 @@ impl Host {
         self.hear(within, stop)
     }
 
+    /// If it has ended meanwhile, who hears it will know.
     pub fn tell(&mut self, order: &Order) -> Result<(), Lost> {
         let line = serde_json::to_string(order).map_err(|error| Lost::Cause(error.to_string()))?;
-        let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe);
-        let told = orders.map_err(io::Error::from).and_then(|orders| writeln!(orders, "{line}"));
-        told.map_err(|_| self.end())
+        let _ = self.orders.as_ref().map(|orders| orders.send(line));
+        Ok(())
     }
 
     pub fn hear(&mut self, within: Duration, stop: &AtomicBool) -> Result<Reply, Lost> {
         let begin = Instant::now();
         loop {
-            match self.replies.recv_timeout(LOOK) {
+            let said = self.replies.recv_timeout(LOOK);
+            // Whatever it says: with Ctrl-C others may end it before we do.
+            if stop.load(Relaxed) {
+                return Err(Lost::Interrupted);
+            }
+            match said {
                 Ok(line) => return self.understand(&line),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.end()),
-                Err(RecvTimeoutError::Timeout) if stop.load(Relaxed) => return Err(Lost::Interrupted),
-                Err(RecvTimeoutError::Timeout) if begin.elapsed() > within => {
-                    let cause =
-                        format!("host {} has not answered for {} s; its part is ended", self.name, within.as_secs());
-                    self.leave();
-                    return Err(Lost::Cause(cause));
-                }
+                Err(RecvTimeoutError::Timeout) if begin.elapsed() > within => return Err(self.is_silent(within)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
+    fn is_silent(&mut self, within: Duration) -> Lost {
+        self.leave();
+        Lost::Cause(format!("host {} has not answered for {} s; its part is ended", self.name, within.as_secs()))
+    }
+
     fn understand(&self, line: &str) -> Result<Reply, Lost> {
-        let cause = |why: &str| Lost::Cause(format!("host {}: {why}", self.name));
         match serde_json::from_str(line) {
-            Ok(Reply::Failed(why)) => Err(cause(&why)),
+            Ok(Reply::Failed(why)) => Err(Lost::Cause(format!("host {}: {}", self.name, brief(&why, TOLD)))),
             Ok(reply) => Ok(reply),
-            Err(_) => Err(cause(&format!(
-                "{} says {line:?} instead of an answer; install the same version there",
-                self.program.display()
+            Err(_) => Err(Lost::Cause(format!(
+                "host {} answers in another form: \"{}\"; install the same version there as here",
+                self.name,
+                brief(line, QUOTED)
             ))),
         }
+    }
+
+    /// For an answer that is none to what was asked.
+    pub fn strange(&self) -> Lost {
+        Lost::Cause(format!("host {} answers what was not asked; install the same version there as here", self.name))
     }
 
     /// Why it has ended, in one line.
     fn end(&mut self) -> Lost {
         self.leave();
         let code = self.mpiexec.try_wait().ok().flatten().and_then(|status| status.code());
-        let said = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
-        let last = said.iter().rev().find(|line| !line.trim().is_empty());
-        let last = last.map(|line| line.trim_start_matches("mpiexec: ").trim().to_owned());
-        let name = &self.name;
-        Lost::Cause(match (code, last) {
-            // mpiexec's own words for a host without mpiexec begin with the host.
-            (Some(code), last)
-                if NO_PROGRAM.contains(&code) && !last.as_ref().is_some_and(|last| last.starts_with("host ")) =>
-            {
-                format!(
-                    "host {name} has no hawser-bench that can be started ({}); install Hawser there as here, or say where it is (--prefix DIR)",
-                    self.program.display()
-                )
-            }
-            (_, Some(last)) if last.contains(name.as_str()) => last,
-            (_, Some(last)) => format!("host {name}: {last}"),
-            (_, None) => format!("host {name}: its part has ended without a word"),
-        })
+        let said = self.errors.take().map(LastWords::take).unwrap_or_default();
+        Lost::Cause(brief(&cause(&self.name, &self.program, code, &said), TOLD))
     }
 
-    /// After something went wrong: ends what it does and passes over what it still says. Whether it can be asked more.
+    /// After something went wrong: ends what it does and passes over what it still says. Whether it can be asked more; if not it is
+    /// told to end, for it would use cores and wires that others are tested by.
     pub fn comes_to_rest(&mut self, number: u32, stop: &AtomicBool) -> bool {
         let told = self.tell(&Order::Rest).and_then(|()| self.tell(&Order::Sync(number)));
-        let mut said = told.and_then(|()| self.hear(STEP, stop));
-        while said.as_ref().is_ok_and(|reply| !matches!(reply, Reply::Synced(it) if *it == number)) {
-            said = self.hear(STEP, stop);
+        let by = Instant::now() + STEP;
+        let mut is_heard = told.is_ok();
+        while is_heard && Instant::now() < by {
+            match self.hear(by.saturating_duration_since(Instant::now()), stop) {
+                Ok(Reply::Synced(it)) if it == number => return true,
+                heard => is_heard = heard.is_ok(),
+            }
         }
-        said.is_ok()
+        self.dismiss();
+        false
     }
 
     /// It is told to end by the end of its input, and mpiexec by a signal if it does not.
     fn leave(&mut self) {
         self.orders = None;
-        let pid = self.mpiexec.id() as i32;
-        if self.is_gone_within(LEAVES_WITHIN) {
-            return;
+        if !self.is_gone_by(Instant::now() + LEAVES_WITHIN) {
+            self.dismiss();
+            self.wait();
         }
-        let _ = signals::send(pid, SIGTERM);
-        if !self.is_gone_within(ENDS_WITHIN) {
+    }
+
+    /// Tells it and mpiexec to end, and does not wait for that.
+    pub fn dismiss(&mut self) {
+        self.orders = None;
+        if self.ends_by.is_none() && matches!(self.mpiexec.try_wait(), Ok(None)) {
+            let _ = signals::send(self.mpiexec.id() as i32, SIGTERM);
+            // It may wait until somebody reads what it has to say.
+            self.replies = sync_channel(0).1;
+            self.ends_by = Some(Instant::now() + ENDS_WITHIN);
+        }
+    }
+
+    /// Until it has ended, which it was told to.
+    fn wait(&mut self) {
+        if !self.is_gone_by(self.ends_by.unwrap_or_else(Instant::now)) {
             let _ = self.mpiexec.kill();
             let _ = self.mpiexec.wait();
         }
     }
 
-    fn is_gone_within(&mut self, patience: Duration) -> bool {
-        let begin = Instant::now();
+    fn is_gone_by(&mut self, by: Instant) -> bool {
         loop {
             match self.mpiexec.try_wait() {
-                Ok(None) if begin.elapsed() < patience => thread::sleep(Duration::from_millis(5)),
+                Ok(None) if Instant::now() < by => thread::sleep(Duration::from_millis(5)),
                 ended => return !matches!(ended, Ok(None)),
             }
         }
@@ -199,6 +216,70 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        self.leave();
+        self.dismiss();
+        self.wait();
+    }
+}
+
+fn command(name: &str, launch: &Launch, own: &Path, program: &Path) -> Command {
+    let mut command = Command::new(own.join("bin/mpiexec"));
+    // Any directory that all hosts have.
+    command.args(["-n", "1", "-wdir", "/", "-hosts", name]);
+    if let Some(launcher) = &launch.launcher {
+        command.args(["-launcher", launcher]);
+    }
+    if let Some(exec) = &launch.launcher_exec {
+        command.args(["-launcher-exec", exec]);
+    }
+    if let Some(prefix) = &launch.prefix {
+        command.arg("-prefix").arg(prefix);
+    }
+    command.arg(program).arg("doctor-worker");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What is told of a host whose part has ended with this code and these lines, the latest first.
+fn cause(name: &str, program: &Path, code: Option<i32>, said: &[String]) -> String {
+    let mut said = said.iter().map(|line| line.trim_start_matches("mpiexec: ").trim());
+    let last = said.next();
+    // mpiexec's own words for a host without mpiexec begin with the host.
+    let is_missing = code.is_some_and(|code| NO_PROGRAM.contains(&code));
+    match (last, said.next()) {
+        (last, _) if is_missing && !last.is_some_and(|last| last.starts_with("host ")) => format!(
+            "host {name} has no hawser-bench that can be started ({}); install Hawser there as here, or say where it is (--prefix DIR)",
+            program.display()
+        ),
+        // Why it did stands before.
+        (Some(last), Some(before)) if last.starts_with("rank 0 ") && last.contains(" exited ") => {
+            format!("host {name}: {before}; {last}")
+        }
+        (Some(last), _) if last.contains(name) => last.into(),
+        (Some(last), _) => format!("host {name}: {last}"),
+        (None, _) => format!("host {name}: its part has ended without a word"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_stands_before_what_mpiexec_says_of_it() {
+        let of = |code, said: &[&str]| {
+            let said: Vec<String> = said.iter().rev().map(|line| (*line).into()).collect();
+            cause("b", Path::new("/p/bin/hawser-bench"), Some(code), &said)
+        };
+        let exited = "mpiexec: rank 0 on host b (pid 7) exited with code 1";
+        assert_eq!(
+            of(1, &["hawser-bench: Too many open files", exited]),
+            "host b: hawser-bench: Too many open files; rank 0 on host b (pid 7) exited with code 1"
+        );
+        assert_eq!(of(1, &[exited]), "rank 0 on host b (pid 7) exited with code 1");
+        let killed = "mpiexec: rank 0 on host b (pid 7) was killed by signal 9 (Killed)";
+        assert_eq!(of(137, &["noise", killed]), killed.trim_start_matches("mpiexec: "));
+        assert!(of(127, &["sh: not found"]).starts_with("host b has no hawser-bench that can be started (/p/bin/"));
+        assert_eq!(of(127, &["mpiexec: host b has no mpiexec"]), "host b has no mpiexec");
+        assert_eq!(of(0, &[]), "host b: its part has ended without a word");
     }
 }

@@ -3,15 +3,17 @@
 //! It changes nothing. It forks (for process_vm_readv), so it must run before the process has threads. Before it: `serve` and
 //! `command`; after it: `os`, and `dev-ether`, which opens each port that a rank would.
 
+use super::cgroup;
 use super::facts::{Clock, Copying, Cores, Facts, Limits, Memory, Network, Port, Rail};
 use hawser_dev_ether::rails::Verdict;
 use hawser_dev_ether::{Attempt, Found, PARAMS, Wishes};
-use hawser_os::cgroup::{self, Version};
-use hawser_os::limits::{self, Resource};
-use hawser_os::{clock, cpus, host, membarrier, memfd, offloads, process_vm};
+use hawser_os::limits::{self, Limit, Resource};
+use hawser_os::offloads::Feature;
+use hawser_os::signals::{self, SIGXFSZ};
+use hawser_os::{clock, cpus, filesystem, host, membarrier, memfd, offloads, process_vm};
 use std::fs;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 /// Of linux/capability.h, by their bits.
@@ -19,9 +21,6 @@ const CAPABILITIES: [(&str, u32); 5] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_IPC_LOCK", 14), ("CAP_SYS_PTRACE", 19), ("CAP_BPF", 39)];
 /// Enough readings of the clock that one more or less shows nowhere.
 const READINGS: u32 = 100_000;
-/// Beyond all memory there is: no limit (cgroup v1 says so with the largest number of pages).
-const UNLIMITED: u64 = 1 << 60;
-
 pub fn here() -> Facts {
     let (rails, rails_error) = match rails() {
         Ok(rails) => (rails, None),
@@ -40,6 +39,7 @@ pub fn here() -> Facts {
         capabilities: capabilities(),
         clock: clock(),
         socket_buffers: socket_buffers(),
+        rdma: rdma(),
         rails,
         rails_error,
     }
@@ -58,42 +58,48 @@ fn settings() -> Vec<String> {
 }
 
 fn cores() -> Cores {
+    let allowed = cpus::allowed().unwrap_or_default();
+    let core = allowed.first().copied().unwrap_or(0);
+    let frequency = |file: &str| word(format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_{file}"));
     Cores {
-        allowed: cpus::allowed().map_or(0, |cores| cores.len()),
+        allowed: allowed.len(),
         quota: cpus::quota(),
         usable: cpus::available(),
-        governor: word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        governor: frequency("governor"),
+        frequency_driver: frequency("driver"),
     }
 }
 
 fn memory() -> Memory {
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = |name: &str| {
+    let number = |name: &str| {
         meminfo.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok())
     };
-    let (cgroup_limit, cgroup_used) = cgroup_memory().unzip();
-    let made = memfd::create(c"hawser-doctor", 1 << 30).and_then(|fd| memfd::allocate(fd.as_fd(), 0, 1 << 20));
+    let (cgroup_limit, cgroup_used) = cgroup::memory().unzip();
     Memory {
-        total: kib("MemTotal:").unwrap_or(0) << 10,
-        available: kib("MemAvailable:").unwrap_or(0) << 10,
+        total: number("MemTotal:").unwrap_or(0) << 10,
+        available: number("MemAvailable:").unwrap_or(0) << 10,
         cgroup_limit,
         cgroup_used,
-        memfd_error: made.err().map(|error| error.to_string()),
+        memfd_error: try_memfd().err().map(|error| error.to_string()),
         huge_pages: chosen("/sys/kernel/mm/transparent_hugepage/shmem_enabled"),
+        reserved: [
+            number("HugePages_Total:"),
+            number("HugePages_Free:"),
+            number("Hugepagesize:").map(|size| size << 10),
+        ]
+        .map(Option::unwrap_or_default),
+        dev_shm: filesystem::size_and_free(c"/dev/shm").ok(),
     }
 }
 
-/// The tightest limit of this process's groups, and what is used of it.
-fn cgroup_memory() -> Option<(u64, u64)> {
-    let of_group = |(version, group): (Version, PathBuf)| {
-        let (limit, used) = match version {
-            Version::Two => ("memory.max", "memory.current"),
-            Version::One => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
-        };
-        Some((parsed(group.join(limit))?, parsed(group.join(used))?))
-    };
-    let limits = cgroup::groups("memory").into_iter().filter_map(of_group);
-    limits.filter(|&(limit, _)| limit < UNLIMITED).min()
+/// What a segment needs, within the ceiling of file sizes, up to which mpiexec raises the limit.
+fn try_memfd() -> std::io::Result<()> {
+    let ceiling = limits::get(Resource::FileSize).hard;
+    limits::set(Resource::FileSize, Limit { soft: ceiling, hard: ceiling })?;
+    // Beyond it the kernel would end this process before it could say so.
+    signals::ignore(SIGXFSZ);
+    memfd::create(c"hawser-doctor", 1 << 30).and_then(|fd| memfd::allocate(fd.as_fd(), 0, 1 << 20))
 }
 
 fn limits() -> Limits {
@@ -101,7 +107,8 @@ fn limits() -> Limits {
     Limits {
         descriptors_ceiling: finite(limits::get(Resource::Descriptors).hard),
         file_size_ceiling: finite(limits::get(Resource::FileSize).hard),
-        processes: finite(limits::get(Resource::Processes).soft),
+        processes: finite(limits::get(Resource::Processes).soft).filter(|_| host::user() != 0),
+        cgroup_processes: cgroup::processes(),
         address_space: finite(limits::get(Resource::AddressSpace).soft),
         locked: finite(limits::get(Resource::Locked).soft),
     }
@@ -135,6 +142,13 @@ fn socket_buffers() -> Option<[u64; 2]> {
     Some([parsed("/proc/sys/net/core/rmem_max")?, parsed("/proc/sys/net/core/wmem_max")?])
 }
 
+fn rdma() -> Vec<String> {
+    let devices = fs::read_dir("/sys/class/infiniband").into_iter().flatten().flatten();
+    let mut names: Vec<String> = devices.map(|device| device.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 fn rails() -> hawser_base::Result<Vec<Rail>> {
     let wishes = Wishes::from_environment()?;
     Ok(hawser_dev_ether::found(&wishes)?.iter().map(|found| rail(found, &wishes)).collect())
@@ -142,6 +156,11 @@ fn rails() -> hawser_base::Result<Vec<Rail>> {
 
 fn rail(Found { rail, attempts }: &Found, wishes: &Wishes) -> Rail {
     let interface = &rail.interface;
+    let features = if rail.verdict.serves() { offloads::all(&interface.name) } else { None };
+    let those = |is: fn(&Feature) -> bool| -> Option<Vec<String>> {
+        let features = features.as_ref()?.iter();
+        Some(features.filter(|feature| is(feature)).map(|feature| feature.name.clone()).collect())
+    };
     Rail {
         name: interface.name.clone(),
         serves: rail.verdict.serves(),
@@ -153,7 +172,8 @@ fn rail(Found { rail, attempts }: &Found, wishes: &Wishes) -> Rail {
         speed_mbit: interface.speed_mbit,
         mac: interface.mac.map(|mac| mac.map(|byte| format!("{byte:02x}")).join(":")),
         networks: interface.addresses.iter().map(Network::of).collect(),
-        offloads: if rail.verdict.serves() { offloads::active(&interface.name) } else { None },
+        offloads: those(|feature| feature.is_on),
+        switchable: those(|feature| feature.is_changeable).unwrap_or_default(),
         ports: attempts.iter().map(|attempt| port(attempt, wishes)).collect(),
     }
 }

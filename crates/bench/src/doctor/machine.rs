@@ -12,6 +12,7 @@ pub static EXAMINATIONS: &[Row<Facts>] = &[
     Row { name: "memory", say: memory },
     Row { name: "shared memory", say: shared_memory },
     Row { name: "limits", say: limits },
+    Row { name: "processes", say: processes },
     Row { name: "copying", say: copying },
     Row { name: "doorbells", say: doorbells },
     Row { name: "clock", say: clock },
@@ -21,6 +22,11 @@ pub static EXAMINATIONS: &[Row<Facts>] = &[
     Row { name: "rails", say: rails },
     Row { name: "offloads", say: offloads },
     Row { name: "speed", say: speed },
+    // Nothing of Hawser's: for who compares it with other libraries.
+    Row { name: "/dev/shm", say: dev_shm },
+    Row { name: "huge pages", say: huge_pages },
+    Row { name: "locked memory", say: locked_memory },
+    Row { name: "RDMA", say: rdma },
 ];
 
 /// A rank of few peers and short messages has room in this.
@@ -28,8 +34,9 @@ const LITTLE_MEMORY: u64 = 256 << 20;
 /// Descriptors of an agent for each rank and beside (`launch::agent::run`).
 const DESCRIPTORS_A_RANK: u64 = 4;
 const DESCRIPTORS_BESIDE: u64 = 64;
-/// A rank, its helper, and what the agent has.
+/// A rank, its helper, and what the agent has; and beside.
 const PROCESSES_A_RANK: u64 = 4;
+const PROCESSES_BESIDE: u64 = 64;
 /// Through the vDSO it takes 20 to 50 ns, by a system call ten times that.
 const SLOW_CLOCK_NS: f64 = 200.0;
 const QUICK_CLOCKS: [&str; 6] =
@@ -56,15 +63,23 @@ fn cores(facts: &Facts) -> Vec<Said> {
     }
 }
 
+/// Drivers whose `powersave` leaves the choice to the processor, as other drivers' `schedutil` leaves it to the kernel.
+const CHOOSING: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
+
 fn frequency(facts: &Facts) -> Vec<Said> {
-    match facts.cores.governor.as_deref() {
-        Some("powersave" | "conservative" | "ondemand") => vec![advice(
-            format!("the frequency governor is {}", facts.cores.governor.as_deref().unwrap_or_default()),
+    let Some(governor) = facts.cores.governor.as_deref() else { return Vec::new() };
+    let driver = facts.cores.frequency_driver.as_deref();
+    let told =
+        driver.map_or_else(|| format!("governor {governor}"), |driver| format!("governor {governor} of {driver}"));
+    let chooses = driver.is_some_and(|driver| CHOOSING.contains(&driver));
+    match governor {
+        "powersave" if chooses => vec![well(format!("{told}: the processor chooses"))],
+        "powersave" | "conservative" | "ondemand" => vec![advice(
+            format!("the frequency may be low when a rank begins to work ({told})"),
             "cpupower frequency-set -g performance",
-            "a rank that has slept answers sooner; not measured, and with intel_pstate powersave may be quick enough",
+            "a rank that has slept answers sooner; not measured",
         )],
-        Some(other) => vec![well(format!("governor {other}"))],
-        None => Vec::new(),
+        _ => vec![well(told)],
     }
 }
 
@@ -104,7 +119,7 @@ fn limits(facts: &Facts) -> Vec<Said> {
     let (limits, ranks) = (&facts.limits, facts.cores.allowed.max(1) as u64);
     let below = |limit: Option<u64>, needed: u64| limit.filter(|&limit| limit < needed);
     let mut said = Vec::new();
-    let needed = ranks * DESCRIPTORS_A_RANK + DESCRIPTORS_BESIDE;
+    let needed = ranks.saturating_mul(DESCRIPTORS_A_RANK).saturating_add(DESCRIPTORS_BESIDE);
     if let Some(limit) = below(limits.descriptors_ceiling, needed) {
         said.push(advice(
             format!("at most {limit} descriptors may be open (RLIMIT_NOFILE), and {needed} are needed for a rank on each core"),
@@ -112,11 +127,11 @@ fn limits(facts: &Facts) -> Vec<Said> {
             "a job with a rank on each core can start",
         ));
     }
-    let needed = ranks * PROCESSES_A_RANK + DESCRIPTORS_BESIDE;
+    let needed = processes_needed(facts);
     if let Some(limit) = below(limits.processes, needed) {
         said.push(advice(
             format!("this user may have {limit} processes and threads (RLIMIT_NPROC), and {needed} are needed for a rank on each core"),
-            format!("ulimit -u {needed}, or nproc in /etc/security/limits.conf, or pids.max of the cgroup"),
+            format!("ulimit -u {needed}, or nproc in /etc/security/limits.conf"),
             "a job with a rank on each core can start",
         ));
     }
@@ -142,6 +157,26 @@ fn limits(facts: &Facts) -> Vec<Said> {
     said
 }
 
+fn processes_needed(facts: &Facts) -> u64 {
+    (facts.cores.allowed.max(1) as u64).saturating_mul(PROCESSES_A_RANK).saturating_add(PROCESSES_BESIDE)
+}
+
+fn processes(facts: &Facts) -> Vec<Said> {
+    let Some((limit, used)) = facts.limits.cgroup_processes else { return Vec::new() };
+    let (told, needed) = (
+        format!("the cgroup allows {limit} processes and threads, of which {used} are there"),
+        processes_needed(facts),
+    );
+    if limit.saturating_sub(used) >= needed {
+        return vec![well(told)];
+    }
+    vec![advice(
+        format!("{told}, and {needed} more are needed for a rank on each core"),
+        "raise pids.max of the cgroup (docker run --pids-limit, TasksMax= of systemd, podPidsLimit of Kubernetes)",
+        "a job with a rank on each core can start",
+    )]
+}
+
 /// Only XDP's memory counts as locked.
 fn locked(facts: &Facts) -> Option<Said> {
     let asks = facts.serving().flat_map(|rail| &rail.ports).any(|port| port.method.starts_with("xdp"));
@@ -160,7 +195,12 @@ fn copying(facts: &Facts) -> Vec<Said> {
         return vec![well(format!("process_vm_readv between ranks is permitted ({scope})"))];
     }
     let (why, how) = match copying.ptrace_scope {
-        Some(scope @ 2..) => (format!("Yama's ptrace_scope is {scope}"), "sysctl kernel.yama.ptrace_scope=1"),
+        Some(2) => ("Yama's ptrace_scope is 2".into(), "sysctl kernel.yama.ptrace_scope=1"),
+        // The kernel lowers it no more.
+        Some(scope @ 3..) => (
+            format!("Yama's ptrace_scope is {scope}"),
+            "kernel.yama.ptrace_scope=1 in a file of /etc/sysctl.d, and a reboot: 3 cannot be lowered before",
+        ),
         _ if copying.seccomp => (
             "a filter of system calls (seccomp) is in force".into(),
             "docker run --cap-add SYS_PTRACE, or a seccomp profile that allows process_vm_readv",
@@ -233,16 +273,21 @@ fn raw_frames(facts: &Facts) -> Vec<Said> {
 fn socket_buffers(facts: &Facts) -> Vec<Said> {
     let Some([receive, send]) = facts.socket_buffers else { return Vec::new() };
     let told = format!("net.core.rmem_max {receive}, wmem_max {send}");
-    if facts.serving().next().is_none() || receive.min(send) >= SOCKET_BUFFER {
+    let mut udp = facts.serving().flat_map(|rail| &rail.ports).filter(|port| port.method == "udp");
+    // By a privilege its socket has more than the setting says.
+    let goes_beyond = facts.has("CAP_NET_ADMIN") && udp.any(|port| port.room as u64 > receive);
+    let below = |(_, has): &(&str, u64)| *has < SOCKET_BUFFER;
+    let short: Vec<_> = [("rmem_max", receive), ("wmem_max", send)].into_iter().filter(below).collect();
+    if facts.serving().next().is_none() || short.is_empty() {
         return vec![well(told)];
     }
-    if facts.has("CAP_NET_ADMIN") && facts.serving().flat_map(|rail| &rail.ports).any(|port| port.room as u64 > receive)
-    {
+    if goes_beyond {
         return vec![well(format!("{told}; CAP_NET_ADMIN goes beyond"))];
     }
+    let raised: Vec<_> = short.iter().map(|(name, _)| format!("net.core.{name}={SOCKET_BUFFER}")).collect();
     vec![advice(
         format!("sockets have less room than udp asks for ({told}; {SOCKET_BUFFER} is asked)"),
-        format!("sysctl net.core.rmem_max={SOCKET_BUFFER} net.core.wmem_max={SOCKET_BUFFER}"),
+        format!("sysctl {}", raised.join(" ")),
         "more under way before a receiver that computes drops frames or a sender waits; not measured",
     )]
 }
@@ -299,7 +344,9 @@ fn about(rail: &Rail) -> String {
 }
 
 /// What is missed, by its name in `ethtool -k`, what switches it on, and what it is for.
-const OFFLOADS: [(&str, &str, &str); 3] = [
+type Offload = (&'static str, &'static str, &'static str);
+
+const OFFLOADS: [Offload; 3] = [
     (
         "tx-generic-segmentation",
         "gso",
@@ -310,7 +357,7 @@ const OFFLOADS: [(&str, &str, &str); 3] = [
 ];
 
 fn offloads(facts: &Facts) -> Vec<Said> {
-    facts.serving().flat_map(offloads_of).collect()
+    facts.serving().filter(|rail| rail.is_wire()).flat_map(offloads_of).collect()
 }
 
 fn offloads_of(rail: &Rail) -> Vec<Said> {
@@ -318,20 +365,24 @@ fn offloads_of(rail: &Rail) -> Vec<Said> {
     let is_on = |name: &str| on.iter().any(|other| other == name);
     // Over a cable between namespaces runs of frames pass whole: nothing is to be joined.
     let is_cable = rail.driver.as_deref() == Some("veth");
-    let missed = OFFLOADS.iter().filter(|(name, ..)| !(is_on(name) || is_cable && *name == "rx-gro"));
-    let said: Vec<Said> = missed
-        .map(|(name, key, gives)| {
-            advice(
-                format!("{name} of {} is off", rail.name),
-                format!("ethtool -K {} {key} on", rail.name),
-                format!("{gives}; not measured here"),
-            )
-        })
-        .collect();
-    if said.is_empty() {
-        return vec![well(format!("{}: segmentation and joining are on", rail.name))];
+    let missed = OFFLOADS.into_iter().filter(|(name, ..)| !(is_on(name) || is_cable && *name == "rx-gro"));
+    let (missed, lacking): (Vec<Offload>, Vec<Offload>) =
+        missed.partition(|(name, ..)| rail.switchable.iter().any(|it| it == name));
+    if missed.is_empty() {
+        let lacking: Vec<_> = lacking.iter().map(|(name, ..)| *name).collect();
+        return vec![well(match lacking.is_empty() {
+            true => format!("{}: segmentation and joining are on", rail.name),
+            false => format!("{}: {} cannot be had of its driver", rail.name, lacking.join(", ")),
+        })];
     }
-    said
+    let told = missed.iter().map(|(name, key, gives)| {
+        advice(
+            format!("{name} of {} is off", rail.name),
+            format!("ethtool -K {} {key} on", rail.name),
+            format!("{gives}; not measured here"),
+        )
+    });
+    told.collect()
 }
 
 fn speed(facts: &Facts) -> Vec<Said> {
@@ -356,6 +407,29 @@ fn speed_of(rail: &Rail) -> Option<Said> {
             "a sixth of the frames: 1 MiB over veth took 273 us instead of 380; not measured here",
         )
     })
+}
+
+fn dev_shm(facts: &Facts) -> Vec<Said> {
+    let told = facts.memory.dev_shm.map_or_else(
+        || "not there".into(),
+        |[all, free]| format!("{} of {} free; Hawser does not use it", size(free), size(all)),
+    );
+    vec![well(told)]
+}
+
+fn huge_pages(facts: &Facts) -> Vec<Said> {
+    let [pages, free, bytes] = facts.memory.reserved;
+    vec![well(format!("{pages} of {} set aside, {free} of them free", size(bytes)))]
+}
+
+fn locked_memory(facts: &Facts) -> Vec<Said> {
+    let told = facts.limits.locked.map_or_else(|| "no limit".into(), |limit| format!("{} at most", size(limit)));
+    vec![well(format!("{told} (RLIMIT_MEMLOCK)"))]
+}
+
+fn rdma(facts: &Facts) -> Vec<Said> {
+    let names = if facts.rdma.is_empty() { "no devices".into() } else { facts.rdma.join(", ") };
+    vec![well(format!("{names} (/sys/class/infiniband)"))]
 }
 
 fn size(bytes: u64) -> String {
@@ -384,12 +458,13 @@ mod tests {
             mtu: 1500,
             mac: Some("02:00:00:00:00:01".into()),
             networks: vec![Network { ip: "10.0.0.1".parse().unwrap(), prefix: 24 }],
-            offloads: Some(offloads),
+            offloads: Some(offloads.clone()),
+            switchable: offloads,
             ports: vec![packet],
             ..Rail::default()
         };
         Facts {
-            cores: Cores { allowed: 4, quota: None, usable: 4, governor: None },
+            cores: Cores { allowed: 4, quota: None, usable: 4, ..Cores::default() },
             memory: Memory { total: 8 << 30, available: 7 << 30, ..Memory::default() },
             limits: Limits { descriptors_ceiling: Some(4096), ..Limits::default() },
             copying: Copying { process_vm: true, membarrier: true, ..Copying::default() },
@@ -426,7 +501,7 @@ mod tests {
     #[test]
     fn each_fact_that_costs_something_is_told_with_what_changes_it() {
         type Case = (&'static str, fn(&mut Facts), &'static str, &'static str);
-        let cases: [Case; 14] = [
+        let cases: [Case; 16] = [
             ("cores", |facts| facts.cores.quota = Some(1.5), "quota is 1.50 cores of 4", "cpu.max"),
             ("frequency", |facts| facts.cores.governor = Some("powersave".into()), "powersave", "cpupower"),
             (
@@ -436,13 +511,30 @@ mod tests {
                 "memory.max",
             ),
             ("limits", |facts| facts.limits.descriptors_ceiling = Some(64), "at most 64 descriptors", "ulimit -Hn 80"),
-            ("limits", |facts| facts.limits.processes = Some(20), "20 processes", "ulimit -u"),
+            (
+                "limits",
+                |facts| facts.limits.processes = Some(20),
+                "20 processes",
+                "ulimit -u 80, or nproc in /etc/security/limits.conf",
+            ),
+            (
+                "processes",
+                |facts| facts.limits.cgroup_processes = Some((100, 30)),
+                "allows 100 processes and threads, of which 30 are there, and 80 more are needed",
+                "pids.max",
+            ),
             ("limits", |facts| facts.limits.file_size_ceiling = Some(1 << 20), "1 MiB", "ulimit -Hf"),
             ("limits", |facts| facts.limits.address_space = Some(1 << 30), "1.0 GiB", "ulimit -v"),
             (
                 "copying",
                 |facts| (facts.copying.process_vm, facts.copying.ptrace_scope) = (false, Some(3)),
                 "ptrace_scope is 3",
+                "sysctl.d, and a reboot",
+            ),
+            (
+                "copying",
+                |facts| (facts.copying.process_vm, facts.copying.ptrace_scope) = (false, Some(2)),
+                "ptrace_scope is 2",
                 "sysctl kernel.yama",
             ),
             (
@@ -510,6 +602,54 @@ mod tests {
             no_gro(facts);
         };
         assert_eq!(told(cable), [], "the speed of a veth is no speed");
+    }
+
+    #[test]
+    fn what_is_enough_is_no_alarm() {
+        let enough: [fn(&mut Facts); 4] = [
+            |facts| {
+                facts.cores.governor = Some("powersave".into());
+                facts.cores.frequency_driver = Some("intel_pstate".into());
+            },
+            |facts| facts.limits.cgroup_processes = Some((200, 30)),
+            |facts| (facts.memory.cgroup_limit, facts.memory.cgroup_used) = (Some(1 << 30), Some(1 << 20)),
+            |facts| (facts.rdma, facts.limits.locked) = (vec!["mlx5_0".into()], Some(64 << 10)),
+        ];
+        enough.into_iter().for_each(|change| assert_eq!(told(change), []));
+    }
+
+    #[test]
+    fn a_buffer_is_never_lowered_and_the_ring_of_packet_is_no_socket_buffer() {
+        let (_, how) =
+            only("socket buffers", Verdict::Advice, |facts| facts.socket_buffers = Some([64 << 20, 212_992]));
+        assert_eq!(how, "sysctl net.core.wmem_max=4194304");
+        let privileged = |facts: &mut Facts| {
+            facts.socket_buffers = Some([212_992; 2]);
+            facts.capabilities.push("CAP_NET_ADMIN".into());
+        };
+        only("socket buffers", Verdict::Advice, privileged);
+        let udp = Port { method: "udp".into(), wanted: true, frame_max: 1472, room: 4 << 20, ..Port::default() };
+        let beyond = |facts: &mut Facts| {
+            privileged(facts);
+            facts.rails[0].ports.push(udp);
+        };
+        assert_eq!(told(beyond), []);
+    }
+
+    #[test]
+    fn what_cannot_be_switched_is_not_asked_for() {
+        let off = |facts: &mut Facts| facts.rails[0].offloads = Some(Vec::new());
+        assert_eq!(told(off).len(), 3);
+        let fixed = |facts: &mut Facts| {
+            off(facts);
+            facts.rails[0].switchable = vec!["rx-gro".into()];
+        };
+        assert_eq!(only("offloads", Verdict::Advice, fixed).1, "ethtool -K eth0 gro on");
+        let bridge = |facts: &mut Facts| {
+            off(facts);
+            facts.rails[0].driver = Some("bridge".into());
+        };
+        assert_eq!(told(bridge), []);
     }
 
     #[test]

@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 /// Round trips, or as many as go into the time.
 const PINGS: u32 = 2000;
 const PING_TIME: Duration = Duration::from_millis(400);
-/// After so long an echo was lost; longer than a scheduler's slice.
+/// After so long, and some round trips, an echo was lost; longer than a scheduler's slice.
 const LOST: Duration = Duration::from_millis(50);
+const TRIPS: u32 = 4;
+/// Pings until a way is given up, one at each LOST: a second, longer than a round trip around the world or over a satellite.
+const FIRST_TRIES: u32 = 20;
 /// Frames at a steady pace: of 1 % that are lost ten are missing. The pace is below 3 Mbit/s.
 const PACED: u32 = 1000;
 const PACE: Duration = Duration::from_micros(250);
@@ -32,6 +35,8 @@ struct Probe<'a> {
     token: u32,
     way: u16,
     number: u32,
+    /// The least that was seen of it, or what a longer frame takes.
+    round_trip: Duration,
 }
 
 /// A ping that came back.
@@ -42,14 +47,16 @@ struct Turn {
 
 pub fn run(port: &mut dyn FramePort, to: &Address, token: u32, way: &WayTo) -> Figures {
     let is_stream = port.name() == "stream";
-    let mut probe = Probe { port, to, token, way: way.way, number: 0 };
-    let mut turns = probe.turns();
+    let mut probe = Probe { port, to, token, way: way.way, number: 0, round_trip: Duration::ZERO };
+    let first = probe.ask(SHORT, FIRST_TRIES, LOST);
+    probe.round_trip = first.unwrap_or_default();
+    let mut turns = if first.is_some() { probe.turns() } else { Vec::new() };
     turns.sort_unstable_by_key(|turn| turn.rtt_ns);
     let paced = probe.paced();
-    let largest = probe.largest(way.frame, is_stream);
+    let largest = if first.is_some() { probe.largest(way.frame, is_stream) } else { None };
     // What cannot be sent whole says nothing of the rate.
     let flow = largest.filter(|&size| size == way.frame || !is_stream);
-    let flow = flow.and_then(|size| bulk::run(probe.port, to, size, way.room, BULK_TIME).ok());
+    let flow = flow.and_then(|size| bulk::run(probe.port, to, size, way.room, BULK_TIME, probe.round_trip).ok());
     Figures {
         half_us: turns.get(turns.len() / 2).map(|turn| turn.rtt_ns as f64 / 2000.0),
         ahead_s: ahead(&turns),
@@ -76,20 +83,39 @@ impl Probe<'_> {
         self.port.send(self.to, &head.frame(len))
     }
 
-    /// When the other end answered one of the numbers from `first` on, by its clock, if that comes within `patience`.
-    fn echo(&mut self, first: u32, patience: Duration) -> Option<u64> {
+    fn patience(&self) -> Duration {
+        LOST + TRIPS * self.round_trip
+    }
+
+    /// The other end's answer to one of the numbers from `first` on, if that comes within `patience`.
+    fn echo(&mut self, first: u32, patience: Duration) -> Option<Head> {
         let begin = Instant::now();
-        let (token, way) = (self.token, self.way);
+        let (token, way, last) = (self.token, self.way, self.number);
         let mut answered = None;
         while answered.is_none() && begin.elapsed() < patience {
             self.port.receive(&mut |frame| {
-                let is_ours = |head: &Head| head.token == token && head.way == way && head.number >= first;
-                if let Some(head) = Head::of(frame).filter(|head| head.kind == Kind::Echo && is_ours(head)) {
-                    answered = Some(head.time_ns);
-                }
+                let is_ours =
+                    |head: &Head| head.token == token && head.way == way && (first..=last).contains(&head.number);
+                answered = answered.or(Head::of(frame).filter(|head| head.kind == Kind::Echo && is_ours(head)));
             });
         }
         answered
+    }
+
+    /// Pings of this length until one is answered, one at each LOST and the last for so long; the time that it took.
+    fn ask(&mut self, len: usize, tries: u32, patience: Duration) -> Option<Duration> {
+        let (first, mut sent) = (self.number + 1, Vec::new());
+        for left in (0..tries).rev() {
+            sent.push(Instant::now());
+            // What is refused for its length is refused always.
+            if self.send(Kind::Ping, len) == Err(Refused::TooLong) {
+                return None;
+            }
+            if let Some(head) = self.echo(first, if left > 0 { LOST } else { patience }) {
+                return Some(sent[(head.number - first) as usize].elapsed());
+            }
+        }
+        None
     }
 
     fn turns(&mut self) -> Vec<Turn> {
@@ -98,10 +124,12 @@ impl Probe<'_> {
         for _ in 0..PINGS {
             let (sent_ns, sent) = (now_ns(), Instant::now());
             if self.send(Kind::Ping, SHORT).is_ok()
-                && let Some(answered_ns) = self.echo(self.number, LOST)
+                && let Some(answered) = self.echo(self.number, self.patience())
             {
-                let rtt_ns = sent.elapsed().as_nanos() as u64;
-                turns.push(Turn { rtt_ns, ahead_ns: answered_ns as i64 - (sent_ns + rtt_ns / 2) as i64 });
+                let round_trip = sent.elapsed();
+                self.round_trip = self.round_trip.min(round_trip);
+                let rtt_ns = round_trip.as_nanos() as u64;
+                turns.push(Turn { rtt_ns, ahead_ns: answered.time_ns.wrapping_sub(sent_ns + rtt_ns / 2) as i64 });
             }
             if begin.elapsed() > PING_TIME {
                 break;
@@ -118,7 +146,7 @@ impl Probe<'_> {
         });
         let sent = sent.count() as u32;
         // The last ones arrive.
-        thread::sleep(LOST);
+        thread::sleep(self.patience());
         sent
     }
 
@@ -139,11 +167,88 @@ impl Probe<'_> {
     }
 
     fn passes(&mut self, len: usize) -> bool {
-        let first = self.number + 1;
-        (0..TRIES).any(|_| {
-            let sent = self.send(Kind::Ping, len);
-            // What is refused for its length is refused always.
-            sent != Err(Refused::TooLong) && self.echo(first, LOST).is_some()
-        })
+        let took = self.ask(len, TRIES, self.patience());
+        self.round_trip = self.round_trip.max(took.unwrap_or_default());
+        took.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_dev_ether::port::Missed;
+    use std::collections::VecDeque;
+    use std::io::IoSlice;
+    use std::os::fd::BorrowedFd;
+
+    /// A port to who answers well, and far away.
+    #[derive(Default)]
+    struct FarAway {
+        coming: VecDeque<(Instant, Vec<u8>)>,
+        counter: bulk::Counter,
+    }
+
+    const ROUND_TRIP: Duration = Duration::from_millis(120);
+
+    impl FramePort for FarAway {
+        fn name(&self) -> &'static str {
+            "udp"
+        }
+
+        fn frame_max(&self) -> usize {
+            1472
+        }
+
+        fn room(&self) -> usize {
+            1 << 20
+        }
+
+        fn address(&self) -> Address {
+            Address::Udp(([10, 0, 0, 1], 1).into())
+        }
+
+        fn send(&mut self, _: &Address, frame: &[u8]) -> Result<(), Refused> {
+            let answer = match Head::of(frame) {
+                Some(head) if head.kind == Kind::Ping => {
+                    Some(Head { kind: Kind::Echo, time_ns: now_ns(), ..head }.frame(SHORT))
+                }
+                Some(_) => None,
+                None => {
+                    self.counter.count(frame);
+                    self.counter.word(0, true).map(Vec::from)
+                }
+            };
+            self.coming.extend(answer.map(|answer| (Instant::now() + ROUND_TRIP, answer)));
+            Ok(())
+        }
+
+        fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+            frames.iter().try_for_each(|frame| self.send(to, frame)).map(|()| frames.len())
+        }
+
+        fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+            let come = self.coming.iter().take_while(|(due, _)| *due <= Instant::now()).count();
+            self.coming.drain(..come).for_each(|(_, frame)| take(&frame));
+            come
+        }
+
+        fn descriptors(&self, _: &mut dyn FnMut(BorrowedFd<'_>)) {}
+
+        fn missed(&mut self) -> Missed {
+            Missed::default()
+        }
+
+        fn take_error(&mut self) {}
+    }
+
+    #[test]
+    fn a_way_to_the_other_side_of_the_world_is_measured_and_nothing_is_lost() {
+        let mut port = FarAway::default();
+        let to = port.address();
+        let way = WayTo { way: 1, port: 0, address: String::new(), frame: 1472, room: 100 };
+        let figures = run(&mut port, &to, 7, &way);
+        assert!(figures.half_us.is_some_and(|half_us| half_us >= 60_000.0), "{figures:?}");
+        assert_eq!((figures.largest, figures.bulk_lost), (Some(1472), 0), "{figures:?}");
+        assert!(figures.gbyte_s.is_some_and(|rate| rate > 0.0), "{figures:?}");
     }
 }

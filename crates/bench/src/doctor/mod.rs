@@ -8,6 +8,7 @@
 mod answer;
 mod beside;
 mod call;
+mod cgroup;
 mod choice;
 pub mod command;
 mod facts;
@@ -20,7 +21,9 @@ mod measure;
 mod network;
 mod orders;
 mod pair;
+mod ports;
 mod record;
+mod said;
 mod serve;
 mod text;
 

@@ -3,10 +3,13 @@
 //! No I/O. Before it: `command`; after it: `finding`.
 
 use super::finding::{Row, Said, advice, broken, well};
+use super::hosts::Lost;
+use super::orders::Answered;
 use super::pair::{Pair, Way};
 use std::io;
 
 pub static EXAMINATIONS: &[Row<Pair>] = &[
+    Row { name: "versions", say: versions },
     Row { name: "reached", say: reached },
     Row { name: "one way only", say: one_way },
     Row { name: "filtered", say: filtered },
@@ -24,17 +27,39 @@ const LOST_TOO_MANY: u64 = 3;
 /// More than NTP leaves between hosts.
 const APART_S: f64 = 0.1;
 
-fn reached(pair: &Pair) -> Vec<Said> {
-    if let Some(cause) = &pair.cut_off {
-        return vec![broken(
-            format!("not tested to the end: {cause}"),
-            "see to that host, then ask again",
-            "its ways are known",
-        )];
+fn versions(pair: &Pair) -> Vec<Said> {
+    let ([one, other], [its, others]) = (&pair.hosts, &pair.versions);
+    if its == others {
+        return Vec::new();
     }
-    let ways = pair.ways.iter().filter(|way| way.carries()).count();
-    if ways > 0 {
-        return vec![well(format!("{ways} ways carry in both directions"))];
+    vec![advice(
+        format!("{one} has Hawser {its}, {other} has {others}"),
+        "install the same version on both",
+        "only ranks of one version are sure to understand each other",
+    )]
+}
+
+fn reached(pair: &Pair) -> Vec<Said> {
+    let carrying = pair.ways.iter().filter(|way| way.carries()).count();
+    match &pair.cut_off {
+        Some(Lost::Interrupted) => {
+            return vec![advice(
+                format!("not tested to the end: interrupted ({carrying} ways were found to carry)"),
+                "ask again",
+                "its ways are known",
+            )];
+        }
+        Some(Lost::Cause(cause)) => {
+            return vec![broken(
+                format!("not tested to the end: {cause}"),
+                "see to that host, then ask again",
+                "its ways are known",
+            )];
+        }
+        None => {}
+    }
+    if carrying > 0 {
+        return vec![well(format!("{carrying} ways carry in both directions"))];
     }
     if pair.ways.is_empty() {
         return vec![broken(
@@ -43,8 +68,18 @@ fn reached(pair: &Pair) -> Vec<Said> {
             "a job over both hosts can start",
         )];
     }
+    if pair.ways.iter().any(Way::passes) {
+        return vec![broken(
+            format!(
+                "calls pass in both directions, and nothing comes back of what follows: {}",
+                tried(pair, Way::passes)
+            ),
+            "see whether a link comes and goes, and who limits how much passes (policers, firewalls that count)",
+            "a job over both hosts can start",
+        )];
+    }
     vec![broken(
-        format!("nothing passes in both directions: {}", tried(pair)),
+        format!("nothing passes in both directions: {}", tried(pair, |_| true)),
         "let UDP and TCP through between them, on the ports of HAWSER_PORT_RANGE, in the firewalls of both hosts and between; if they \
          share no network, add a route",
         "a job over both hosts can start",
@@ -52,10 +87,10 @@ fn reached(pair: &Pair) -> Vec<Said> {
 }
 
 /// Between neighbours, or between all where there are none.
-fn tried(pair: &Pair) -> String {
-    let mut tried: Vec<&Way> = pair.ways.iter().filter(|way| way.neighbours).collect();
-    if tried.is_empty() {
-        tried = pair.ways.iter().collect();
+fn tried(pair: &Pair, is_meant: impl Fn(&Way) -> bool) -> String {
+    let mut tried: Vec<&Way> = pair.ways.iter().filter(|way| is_meant(way)).collect();
+    if tried.iter().any(|way| way.neighbours) {
+        tried.retain(|way| way.neighbours);
     }
     let told = tried.iter().map(|way| {
         let [there, back] = &way.directions;
@@ -78,27 +113,29 @@ fn one_way(pair: &Pair) -> Vec<Said> {
         let why = refused.map_or_else(String::new, |number| format!(" ({})", io::Error::from_raw_os_error(number)));
         Some(advice(
             format!("{} passes one way only: from {} to {} nothing comes{why}", way.method, at(from), at(to)),
-            opened_by(way, &pair.hosts[to]),
+            opened_by(pair, way, &[to]),
             "a way is used only if it passes both ways",
         ))
     };
     pair.ways.iter().filter_map(told).collect()
 }
 
-/// What lets a kind of port through.
-fn opened_by(way: &Way, host: &str) -> String {
+/// What lets a kind of port through to the hosts of these sides.
+fn opened_by(pair: &Pair, way: &Way, sides: &[usize]) -> String {
+    let named = |name: &dyn Fn(usize) -> String| sides.iter().map(|&side| name(side)).collect::<Vec<_>>().join(" and ");
     let protocol = match way.method.as_str() {
         _ if way.is_raw_ethernet() => {
+            let ends = named(&|side| format!("{} of {}", way.rails[side], pair.hosts[side]));
             return format!(
-                "let frames of EtherType 0x88B5 pass the switches and bridges between them, and nft or tc at the interface {} of {host}",
-                way.rails[1]
+                "let frames of EtherType 0x88B5 pass the switches and bridges between them, and nft or tc at {ends}"
             );
         }
         "stream" => "tcp",
         _ => "udp",
     };
+    let hosts = named(&|side| pair.hosts[side].clone());
     format!(
-        "let {protocol} into {host}: nft add rule inet filter input {protocol} dport 40000-40999 accept, with HAWSER_PORT_RANGE=40000-40999 for jobs \
+        "let {protocol} into {hosts}: nft add rule inet filter input {protocol} dport 40000-40999 accept, with HAWSER_PORT_RANGE=40000-40999 for jobs \
          (or firewall-cmd --add-port=40000-40999/{protocol}, or the cloud's security group)"
     )
 }
@@ -108,12 +145,11 @@ fn filtered(pair: &Pair) -> Vec<Said> {
     let is_joined = |way: &Way| pair.ways.iter().any(|other| other.rails == way.rails && other.passes());
     let is_deaf = |way: &&Way| way.directions.iter().all(|direction| direction.heard.frames == 0);
     let told = |way: &Way| {
-        let [one, other] = &pair.hosts;
         let instead =
             pair.ways.iter().filter(|other| other.rails == way.rails && other.passes()).map(|way| way.method.as_str());
         advice(
             format!("{} does not pass {}", what(way), between(way)),
-            opened_by(way, &format!("{one} and {other}")),
+            opened_by(pair, way, &[0, 1]),
             format!("{}; until then there is {}", gives(way), instead.collect::<Vec<_>>().join(", ")),
         )
     };
@@ -146,28 +182,40 @@ fn rails(pair: &Pair) -> Vec<Said> {
     [0, 1].into_iter().flat_map(|side| unused_rails(pair, side)).collect()
 }
 
+fn is_reaching(pair: &Pair, side: usize, rail: &str) -> bool {
+    pair.ways.iter().any(|way| pair.is_of_use(way) && way.rails[side] == rail)
+}
+
+/// Rails of a side that should reach something, each with a way by which it should.
+fn dead_rails(pair: &Pair, side: usize) -> Vec<(&String, &Way)> {
+    let neighbour = |rail: &String| pair.ways.iter().find(|way| way.neighbours && way.rails[side] == *rail);
+    let unused = pair.rails[side].iter().filter(|rail| !is_reaching(pair, side, rail));
+    unused.filter_map(|rail| Some((rail, neighbour(rail)?))).collect()
+}
+
 fn unused_rails(pair: &Pair, side: usize) -> Vec<Said> {
     let (host, other) = (&pair.hosts[side], &pair.hosts[1 - side]);
-    let reaches = |rail: &str| pair.ways.iter().any(|way| pair.is_of_use(way) && way.rails[side] == rail);
-    let unused = pair.rails[side].iter().filter(|rail| !reaches(rail));
-    let neighbour = |rail: &str| pair.ways.iter().find(|way| way.neighbours && way.rails[side] == rail);
-    let (joined, apart): (Vec<&String>, Vec<&String>) = unused.partition(|rail| neighbour(rail).is_some());
+    let dead = dead_rails(pair, side);
+    let is_dead = |rail: &String| dead.iter().any(|(name, _)| *name == rail);
+    let apart = pair.rails[side].iter().filter(|rail| !is_reaching(pair, side, rail) && !is_dead(rail));
+    let apart: Vec<_> = apart.map(String::as_str).collect();
+    // What both sides have to say the first has said.
+    let is_told = |rail: &String| side == 1 && dead_rails(pair, 0).iter().any(|(_, way)| way.rails[1] == *rail);
     let mut said = Vec::new();
-    // Told once: the other side has the same to say.
-    for (rail, way) in joined.into_iter().filter_map(|rail| Some((rail, neighbour(rail)?))).filter(|_| side == 0) {
+    for (rail, way) in dead.iter().filter(|(rail, _)| !is_told(rail)) {
         said.push(advice(
             format!(
                 "{rail} of {host} and {} of {other} have addresses of one network, and nothing passes between them",
-                way.rails[1]
+                way.rails[1 - side]
             ),
             format!("see the cable and the switch (ip link, ethtool {rail}), VLANs, and the firewalls of both"),
             "one rail more: the rates of rails add up",
         ));
     }
     if !apart.is_empty() {
-        let names = apart.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         said.push(well(format!(
-            "{names} of {host}: nothing of {other} is reached over that; it costs a HELLO a second, and HAWSER_RAILS leaves it out"
+            "{} of {host}: nothing of {other} is reached over that; it costs a HELLO a second, and HAWSER_RAILS leaves it out",
+            apart.join(", ")
         )));
     }
     said
@@ -269,7 +317,7 @@ fn stalled(pair: &Pair) -> Vec<Said> {
         figures.half_us.is_none().then(|| way.method.clone())
     };
     by_direction(pair, found, |toward, found| {
-        let how = if found.contains("stream") {
+        let how = if found == "stream" {
             "TCP hangs where long frames are lost (see path MTU): sysctl net.ipv4.tcp_mtu_probing=1"
         } else {
             "see who drops such frames after the first ones (raw ones do not reach the own host), or a link that comes and goes"
@@ -287,7 +335,7 @@ fn narrowest(pair: &Pair, rails: &[String; 2]) -> Option<usize> {
     let of_rails = pair.ways.iter().filter(|way| way.rails == *rails && way.method != "stream");
     let passed = of_rails.flat_map(|way| {
         let figures = way.directions.iter().filter_map(|direction| direction.figures);
-        figures.filter_map(|figures| figures.largest).map(|largest| largest + overhead(way))
+        figures.filter_map(|figures| figures.largest).map(|largest| largest.saturating_add(overhead(way)))
     });
     passed.min()
 }
@@ -326,14 +374,25 @@ fn loss(pair: &Pair) -> Vec<Said> {
 
 fn drops(pair: &Pair) -> Vec<Said> {
     let found = |way: &Way, from: usize| {
-        let answered = way.directions[from].answered.filter(|answered| answered.dropped > 0)?;
-        Some(format!("{} by {}", answered.dropped, way.method))
+        let Answered { dropped, dropped_in_bulk, .. } = way.directions[from].answered?;
+        match (dropped, dropped_in_bulk) {
+            (0, 0) => None,
+            (0, bulk) => Some(format!("{bulk} in bulk by {}", way.method)),
+            (short, 0) => Some(format!("{short} by {}", way.method)),
+            (short, bulk) => Some(format!("{short} and {bulk} in bulk by {}", way.method)),
+        }
     };
     by_direction(pair, found, |toward, found| {
         let (rail, host) = toward.far();
+        // By its name, with "packet-udp" beside.
+        let socket = if found.split(", ").any(|told| told.ends_with(" by udp")) {
+            "; for udp a net.core.rmem_max of 4194304 or more (`socket buffers` of that host)"
+        } else {
+            ""
+        };
         advice(
             format!("the kernel of {host} dropped frames that had come over {rail}, for want of room: {found}"),
-            "a core that is free for each rank; for udp sysctl net.core.rmem_max=4194304",
+            format!("a core that is free for each rank{socket}"),
             "the port's buffer was full while its process was not run; a job gives credits by that room, so it overruns it less",
         )
     })
@@ -371,7 +430,7 @@ fn between(way: &Way) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::finding::{Finding, Verdict, examine};
-    use super::super::orders::{Answered, Figures, Heard};
+    use super::super::orders::{Figures, Heard};
     use super::super::pair::Direction;
     use super::*;
 
@@ -385,7 +444,7 @@ mod tests {
             gbyte_s: Some(1.0),
             bulk_lost: 0,
         };
-        let answered = Answered { paced: 1000, dropped: 0 };
+        let answered = Answered { paced: 1000, ..Answered::default() };
         Direction { heard: Heard { frames: 9, refused: None }, figures: Some(figures), answered: Some(answered) }
     }
 
@@ -409,13 +468,17 @@ mod tests {
             hosts: ["a".into(), "b".into()],
             rails: [vec!["eth0".into(), "eth1".into()], vec!["eth0".into(), "eth1".into()]],
             ways: of("eth0").into_iter().chain(of("eth1")).collect(),
-            cut_off: None,
+            ..Pair::default()
         }
     }
 
     /// What is not well.
     fn told(pair: &Pair) -> Vec<Finding> {
         examine(EXAMINATIONS, pair).into_iter().filter(|finding| finding.verdict != Verdict::Well).collect()
+    }
+
+    fn told_names(pair: &Pair) -> Vec<&'static str> {
+        told(pair).iter().map(|finding| finding.name).collect()
     }
 
     fn only(pair: &Pair, name: &str, verdict: Verdict) -> Finding {
@@ -444,9 +507,9 @@ mod tests {
     fn loss_is_told_once_for_a_rail_with_its_direction() {
         let mut pair = pair();
         for at in [3, 4] {
-            pair.ways[at].directions[1].answered = Some(Answered { paced: 950, dropped: 0 });
+            pair.ways[at].directions[1].answered = Some(Answered { paced: 950, ..Answered::default() });
         }
-        pair.ways[0].directions[0].answered = Some(Answered { paced: 998, dropped: 0 });
+        pair.ways[0].directions[0].answered = Some(Answered { paced: 998, ..Answered::default() });
         let found = only(&pair, "loss", Verdict::Advice).found;
         assert!(found.starts_with("from eth1 of b to eth1 of a short frames are lost"), "{found}");
         assert!(found.ends_with(": 50 of 1000 by packet, 50 of 1000 by udp"), "{found}");
@@ -455,9 +518,14 @@ mod tests {
     #[test]
     fn what_the_host_itself_dropped_is_not_the_networks_loss() {
         let mut pair = pair();
-        pair.ways[1].directions[0].answered = Some(Answered { paced: 950, dropped: 50 });
-        let found = only(&pair, "drops", Verdict::Advice).found;
-        assert_eq!(found, "the kernel of b dropped frames that had come over eth0, for want of room: 50 by udp");
+        pair.ways[1].directions[0].answered = Some(Answered { paced: 950, dropped: 50, dropped_in_bulk: 7 });
+        let found = only(&pair, "drops", Verdict::Advice);
+        let told = "the kernel of b dropped frames that had come over eth0, for want of room: 50 and 7 in bulk by udp";
+        assert_eq!(found.found, told);
+        assert!(found.change.unwrap().how.contains("rmem_max"));
+        // Of the network's loss nothing is hidden by what was dropped later, in bulk.
+        pair.ways[1].directions[0].answered = Some(Answered { paced: 950, dropped: 0, dropped_in_bulk: 50 });
+        assert_eq!(told_names(&pair), ["loss", "drops"]);
     }
 
     #[test]
@@ -523,9 +591,62 @@ mod tests {
         silence(&mut pair, |_| true, &[0, 1]);
         let found = only(&pair, "reached", Verdict::Broken).found;
         assert!(found.contains("stream between eth1 and eth1"), "{found}");
-        let cut_off = Pair { cut_off: Some("host b is lost".into()), ..Pair::default() };
+        let cut_off = Pair { cut_off: Some(Lost::Cause("host b is lost".into())), ..Pair::default() };
         assert!(only(&cut_off, "reached", Verdict::Broken).found.contains("host b is lost"));
+        let interrupted = Pair { cut_off: Some(Lost::Interrupted), ..Pair::default() };
+        assert_eq!(only(&interrupted, "reached", Verdict::Advice).change.unwrap().how, "ask again");
         assert!(only(&Pair::default(), "reached", Verdict::Broken).found.contains("no two ports"));
+    }
+
+    #[test]
+    fn what_passed_and_then_fell_silent_is_no_firewalls_and_no_long_frames_doing() {
+        let mut pair = pair();
+        for figures in pair.ways.iter_mut().flat_map(|way| &mut way.directions).filter_map(|it| it.figures.as_mut()) {
+            (figures.half_us, figures.largest) = (None, None);
+        }
+        let told = told(&pair);
+        let reached = told.iter().find(|finding| finding.name == "reached").unwrap();
+        assert_eq!(reached.verdict, Verdict::Broken);
+        assert!(reached.found.starts_with("calls pass in both directions"), "{}", reached.found);
+        assert!(!reached.change.as_ref().unwrap().how.contains("let UDP"));
+        let stalled: Vec<_> = told.iter().filter(|finding| finding.name == "stalled").collect();
+        assert!(
+            stalled.len() == 4 && stalled.iter().all(|it| !it.change.as_ref().unwrap().how.contains("mtu_probing"))
+        );
+    }
+
+    #[test]
+    fn interfaces_are_named_on_the_hosts_that_have_them() {
+        let mut pair = pair();
+        pair.ways.iter_mut().filter(|way| way.rails[0] == "eth1").for_each(|way| way.rails[1] = "ens3".into());
+        pair.rails[1][1] = "ens3".into();
+        let is_raw = |way: &Way| way.method == "packet" && way.rails[0] == "eth1";
+        silence(&mut pair, is_raw, &[0]);
+        assert!(only(&pair, "one way only", Verdict::Advice).change.unwrap().how.ends_with("at ens3 of b"));
+        pair.ways[3]
+            .directions
+            .iter_mut()
+            .for_each(|direction| direction.heard.frames = 1 - direction.heard.frames.min(1));
+        assert!(only(&pair, "one way only", Verdict::Advice).change.unwrap().how.ends_with("at eth1 of a"));
+        silence(&mut pair, is_raw, &[0, 1]);
+        assert!(only(&pair, "filtered", Verdict::Advice).change.unwrap().how.ends_with("at eth1 of a and ens3 of b"));
+    }
+
+    /// Both of b's NICs lie on the network of a's one.
+    #[test]
+    fn a_dead_rail_of_the_second_host_is_named_too() {
+        let mut pair = pair();
+        pair.ways.iter_mut().filter(|way| way.rails[1] == "eth1").for_each(|way| way.rails[0] = "eth0".into());
+        pair.rails[0].pop();
+        silence(&mut pair, |way| way.rails[1] == "eth1", &[0, 1]);
+        let found = only(&pair, "rails", Verdict::Advice).found;
+        assert!(found.starts_with("eth1 of b and eth0 of a have addresses of one network"), "{found}");
+    }
+
+    #[test]
+    fn unlike_versions_are_told() {
+        let pair = Pair { versions: ["0.1.0".into(), "0.2.0".into()], ..pair() };
+        assert_eq!(only(&pair, "versions", Verdict::Advice).found, "a has Hawser 0.1.0, b has 0.2.0");
     }
 
     #[test]

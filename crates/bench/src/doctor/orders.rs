@@ -77,8 +77,9 @@ pub struct Heard {
 pub struct Answered {
     /// Of those that come at a steady pace.
     pub paced: u32,
-    /// That the host's own kernel dropped.
+    /// That the host's own kernel dropped, while frames were short and after.
     pub dropped: u64,
+    pub dropped_in_bulk: u64,
 }
 
 /// What was measured of a way in one direction.

@@ -6,8 +6,8 @@
 use super::facts::Network;
 use super::hosts::{Host, Lost, STEP};
 use super::orders::{Answered, End, Figures, Heard, Order, Reply, WayTo};
+use super::ports::Ports;
 use crate::net;
-use hawser_dev_ether::card::{self, Card};
 use hawser_dev_ether::{Method, meet};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
@@ -17,11 +17,13 @@ use std::sync::atomic::AtomicBool;
 pub struct Pair {
     /// As the user has written them.
     pub hosts: [String; 2],
+    /// Of Hawser there.
+    pub versions: [String; 2],
     /// The rails of each that have ports.
     pub rails: [Vec<String>; 2],
     pub ways: Vec<Way>,
-    /// Why it is known no further.
-    pub cut_off: Option<String>,
+    /// Why no more is known.
+    pub cut_off: Option<Lost>,
 }
 
 /// A way between a port of each.
@@ -89,12 +91,18 @@ impl Direction {
     }
 }
 
-/// Measures all that passes between two hosts, whose processes have opened these ports.
-pub fn measure(hosts: [&mut Host; 2], ends: [&[End]; 2], token: &mut u32, stop: &AtomicBool) -> Result<Pair, Lost> {
-    let [one, other] = hosts;
-    let mut pair = Pair { hosts: [one.name.clone(), other.name.clone()], rails: ends.map(rails_of), ..Pair::default() };
-    let ways = ways(ends);
-    pair.ways = ways.iter().map(|ways| way(ends, ways)).collect();
+/// Measures all that passes between two hosts, whose processes have opened these ports. What was found until something went wrong
+/// stays in the pair.
+pub fn measure(
+    pair: &mut Pair,
+    hosts: [&mut Host; 2],
+    ports: [&Ports; 2],
+    token: &mut u32,
+    stop: &AtomicBool,
+) -> Result<(), Lost> {
+    let ([one, other], ends) = (hosts, ports.map(|ports| ports.ends.as_slice()));
+    pair.rails = ends.map(rails_of);
+    let ways = ways(ports);
     *token += 1;
     let there: Vec<WayTo> = ways.iter().map(|[there, _]| there.clone()).collect();
     let back: Vec<WayTo> = ways.iter().map(|[_, back]| back.clone()).collect();
@@ -102,6 +110,7 @@ pub fn measure(hosts: [&mut Host; 2], ends: [&[End]; 2], token: &mut u32, stop: 
     other.tell(&Order::Call { token: *token, ways: back })?;
     // What came to one is what left the other; what was refused is told by who sent.
     let (came_back, came_there) = (heard(one, stop)?, heard(other, stop)?);
+    pair.ways = ways.iter().map(|ways| way(ends, ways)).collect();
     for ((way, back), there) in pair.ways.iter_mut().zip(came_back).zip(came_there) {
         way.directions[0].heard = Heard { frames: there.frames, refused: back.refused };
         way.directions[1].heard = Heard { frames: back.frames, refused: there.refused };
@@ -114,13 +123,13 @@ pub fn measure(hosts: [&mut Host; 2], ends: [&[End]; 2], token: &mut u32, stop: 
         *token += 1;
         direction(&mut way.directions[1], [&mut *other, &mut *one], [back, there], *token, stop)?;
     }
-    Ok(pair)
+    Ok(())
 }
 
 fn heard(host: &mut Host, stop: &AtomicBool) -> Result<Vec<Heard>, Lost> {
     match host.hear(STEP, stop)? {
         Reply::Heard(heard) => Ok(heard),
-        _ => Err(out_of_step(host)),
+        _ => Err(host.strange()),
     }
 }
 
@@ -133,7 +142,7 @@ fn direction(
     stop: &AtomicBool,
 ) -> Result<(), Lost> {
     let Reply::Ready = far.ask(&Order::Answer { token, way: back.clone() }, STEP, stop)? else {
-        return Err(out_of_step(far));
+        return Err(far.strange());
     };
     let measured = near.ask(&Order::Measure { token, way: there.clone() }, STEP, stop);
     // It spins until it is told, whatever became of the other.
@@ -143,18 +152,14 @@ fn direction(
             (found.figures, found.answered) = (Some(figures), Some(answered));
             Ok(())
         }
-        _ => Err(out_of_step(near)),
+        _ => Err(near.strange()),
     }
 }
 
-fn out_of_step(host: &Host) -> Lost {
-    Lost::Cause(format!("host {} answers what was not asked; install the same version there", host.name))
-}
-
 /// Each way, as it is told to either host: rail by rail, the kinds of ports in the order in which they are best for short messages.
-fn ways(ends: [&[End]; 2]) -> Vec<[WayTo; 2]> {
-    let [own, others] = ends.map(card);
-    let mut met = meet(&own, &others);
+fn ways(ports: [&Ports; 2]) -> Vec<[WayTo; 2]> {
+    let ends = ports.map(|ports| &ports.ends);
+    let mut met = meet(&ports[0].card, &ports[1].card);
     // The shortest way first.
     let place = |end: &End| Method::ALL.iter().position(|method| method.name() == end.method);
     met.sort_by_key(|&(ours, theirs, _)| (ends[0][ours].rail, ends[1][theirs].rail, place(&ends[0][ours])));
@@ -163,14 +168,6 @@ fn ways(ends: [&[End]; 2]) -> Vec<[WayTo; 2]> {
         [to(way, ours, &ends[1][theirs], frame), to(way, theirs, &ends[0][ours], frame)]
     };
     met.into_iter().zip(0_u16..).map(both).collect()
-}
-
-/// As a rank would publish it.
-fn card(ends: &[End]) -> Card {
-    let end = |end: &End| {
-        Some(card::End { rail: end.rail, address: net::read(&end.address)?, frame_max: end.frame_max as u16 })
-    };
-    Card::new(ends.iter().filter_map(end).collect())
 }
 
 fn way(ends: [&[End]; 2], [there, back]: &[WayTo; 2]) -> Way {

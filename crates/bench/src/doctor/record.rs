@@ -8,12 +8,19 @@ use super::pair::Pair;
 use super::{choice, machine, network};
 use crate::whole;
 use serde::Serialize;
+use std::io;
 use std::path::Path;
+
+/// Of the file; it grows by one when what a reader knows changes its meaning.
+const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
 pub struct Record {
+    pub format: u32,
     pub command: String,
     pub date: String,
+    /// All hosts and pairs were examined to the end.
+    pub complete: bool,
     pub hosts: Vec<Host>,
     pub pairs: Vec<Between>,
 }
@@ -54,6 +61,21 @@ impl Between {
 }
 
 impl Record {
+    pub fn begun() -> Record {
+        let (command, date) = (crate::record::command(), crate::record::now());
+        Record { format: FORMAT, command, date, complete: false, hosts: Vec::new(), pairs: Vec::new() }
+    }
+
+    /// Whether nothing that was begun was cut off.
+    pub fn is_whole(&self) -> bool {
+        self.hosts.iter().all(|host| host.lost.is_none()) && self.tested() == self.pairs.len()
+    }
+
+    /// Pairs that were tested to the end.
+    pub fn tested(&self) -> usize {
+        self.pairs.iter().filter(|between| between.pair.cut_off.is_none()).count()
+    }
+
     /// What is to be changed, and where.
     pub fn changes(&self) -> impl Iterator<Item = (String, &Finding)> {
         let hosts = self.hosts.iter().flat_map(|host| host.findings.iter().map(|finding| (host.name.clone(), finding)));
@@ -72,7 +94,50 @@ impl Record {
 
     pub fn write(&self, path: &Path) -> Result<(), String> {
         let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())? + "\n";
-        whole::put(path, |path| whole::text(path, &text))
-            .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        whole::put(path, |path| whole::text(path, &text)).map_err(|error| unwritable(path, error))
+    }
+
+    /// Whether it could be written there, before there is anything to write. What lies there stays.
+    pub fn try_place(path: &Path) -> Result<(), String> {
+        if path.is_dir() {
+            return Err(unwritable(path, io::ErrorKind::IsADirectory.into()));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let tried = tempfile::Builder::new().prefix(".hawser-bench-").tempfile_in(folder);
+        tried.map(drop).map_err(|error| unwritable(path, error))
+    }
+}
+
+fn unwritable(path: &Path, error: io::Error) -> String {
+    format!("{} cannot be written: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::hosts::Lost;
+
+    #[test]
+    fn a_place_is_tried_and_what_lies_there_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("found.json");
+        std::fs::write(&file, "before").unwrap();
+        Record::try_place(&file).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "before");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+        for wrong in [place.path(), &place.path().join("nowhere/found.json")] {
+            assert!(Record::try_place(wrong).unwrap_err().contains("cannot be written"));
+        }
+    }
+
+    #[test]
+    fn a_pair_that_was_cut_off_is_kept_and_makes_the_record_no_whole() {
+        let mut record = Record::begun();
+        record.pairs.push(Between::found(Pair::default()));
+        assert!(record.is_whole());
+        record.pairs.push(Between::found(Pair { cut_off: Some(Lost::Interrupted), ..Pair::default() }));
+        assert!(!record.is_whole() && record.tested() == 1);
+        let written = serde_json::to_value(&record).unwrap();
+        assert_eq!((&written["pairs"][1]["cut_off"], &written["format"]), (&"interrupted".into(), &1.into()));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! No I/O. Before it: `command`; after it: nothing.
 
+use super::choice::rate_text;
 use super::finding::{Finding, Verdict};
 use super::pair::{Pair, Way};
 use super::record::{Between, Host, Record};
@@ -12,12 +13,23 @@ pub fn host(host: &Host) -> String {
         return format!("host {}: not looked at\n", host.name);
     };
     let own = if facts.name == host.name { String::new() } else { format!(" ({})", facts.name) };
-    let heading = format!("host {}{own}: Linux {}, Hawser {}\n", host.name, facts.kernel, facts.version);
-    host.findings.iter().fold(heading, |text, finding| text + &line(finding))
+    let heading = format!("host {}{own}: Linux {}, Hawser {}", host.name, facts.kernel, facts.version);
+    host.findings.iter().fold(plain(&heading) + "\n", |text, finding| text + &line(finding))
 }
 
 fn line(finding: &Finding) -> String {
-    format!("  {} {:<15} {}\n", mark(finding.verdict), finding.name, finding.found)
+    plain(&format!("  {} {:<15} {}", mark(finding.verdict), finding.name, finding.found)) + "\n"
+}
+
+/// Without what would change a terminal, or look like another line: it may be another host's.
+fn plain(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect()
+}
+
+/// The first of its characters, plainly.
+pub fn brief(text: &str, characters: usize) -> String {
+    let end = text.char_indices().nth(characters).map(|(end, _)| end);
+    end.map_or_else(|| plain(text), |end| plain(&text[..end]) + "...")
 }
 
 fn mark(verdict: Verdict) -> &'static str {
@@ -59,8 +71,12 @@ fn direction(pair: &Pair, way: &Way, from: usize) -> String {
     let rails = format!("{} - {}", way.rails[from], way.rails[to]);
     let begin = format!("  {:<11} {rails:<15} {names:<17}", way.method);
     let Some(figures) = found.figures else {
-        let word = if found.heard.frames > 0 { "passes, and nothing comes back" } else { "nothing comes" };
-        return format!("{begin} {word}\n");
+        let word = match found.heard.frames {
+            0 => "nothing comes",
+            _ if pair.cut_off.is_some() => "passes, not measured",
+            _ => "passes, and nothing comes back",
+        };
+        return plain(&format!("{begin} {word}")) + "\n";
     };
     let half = figures.half_us.map_or_else(|| "-".into(), |half_us| format!("{half_us:.1} us"));
     let frame = match figures.largest {
@@ -69,8 +85,9 @@ fn direction(pair: &Pair, way: &Way, from: usize) -> String {
         None => format!("not {}", figures.frame),
     };
     let lost = found.lost().map_or_else(|| "-".into(), |(lost, of)| format!("{lost} of {of}"));
-    let bulk = figures.gbyte_s.map_or_else(|| "-".into(), |rate| format!("{rate:.2} GB/s"));
-    format!("{begin} {half:>11} {frame:>13} {lost:>12} {bulk:>10}\n")
+    let bulk = figures.gbyte_s.map_or_else(|| "-".into(), rate_text);
+    let bulk_lost = if figures.bulk_lost > 0 { format!(", {} lost", figures.bulk_lost) } else { String::new() };
+    plain(&format!("{begin} {half:>11} {frame:>13} {lost:>12} {bulk:>10}{bulk_lost}")) + "\n"
 }
 
 /// What to change, of all hosts and pairs; what is the same for several is told once.
@@ -83,15 +100,56 @@ pub fn changes(record: &Record) -> String {
         }
     }
     if told.is_empty() {
-        return "what to change for more: nothing that is known here\n".into();
+        let nothing =
+            if record.complete { "nothing that is known here" } else { "nothing so far, and not all was examined" };
+        return format!("what to change for more: {nothing}\n");
     }
     told.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.verdict));
     let lines = told.iter().enumerate().map(|(at, (places, finding))| {
+        let found = format!("  {}. {}: {}", at + 1, places.join(", "), finding.found);
         let change = finding
             .change
             .as_ref()
-            .map(|change| format!("     change: {}\n     gives: {}\n", change.how, change.gives));
-        format!("  {}. {}: {}\n{}", at + 1, places.join(", "), finding.found, change.unwrap_or_default())
+            .map(|change| [format!("     change: {}", change.how), format!("     gives: {}", change.gives)]);
+        std::iter::once(found).chain(change.into_iter().flatten()).map(|line| plain(&line) + "\n").collect::<String>()
     });
     lines.fold("what to change for more\n".into(), |text, line| text + &line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::facts::Facts;
+    use super::super::orders::{Figures, Heard};
+    use super::super::pair::Direction;
+    use super::*;
+
+    #[test]
+    fn what_another_host_says_is_one_plain_line_and_not_too_long() {
+        assert_eq!(brief("caf\u{e9}\u{1b}[2J\nroot", 80), "caf\u{e9}\u{fffd}[2J\u{fffd}root");
+        assert_eq!(brief(&"\u{e9}".repeat(100), 80), "\u{e9}".repeat(80) + "...");
+        let facts = Facts { name: "b".into(), kernel: "6\u{1b}c\nBROKEN".into(), ..Facts::default() };
+        let told = host(&Host::found("b", facts));
+        let is_plain = |line: &str| line.starts_with("  ") && !line.contains(char::is_control);
+        assert!(told.starts_with("host b: Linux 6\u{fffd}c\u{fffd}BROKEN, Hawser"), "{told}");
+        assert!(told.lines().skip(1).all(is_plain), "{told}");
+    }
+
+    #[test]
+    fn what_was_lost_in_bulk_and_what_was_not_measured_is_shown() {
+        let figures = Figures { gbyte_s: Some(0.00125), bulk_lost: 18, ..Figures::default() };
+        let measured = Direction { heard: Heard { frames: 3, refused: None }, figures: Some(figures), answered: None };
+        let left = Direction { figures: None, ..measured };
+        let way = Way { neighbours: true, directions: [measured, left], ..Way::default() };
+        let cut_off = Some(super::super::hosts::Lost::Interrupted);
+        let told = between(&Between::found(Pair { ways: vec![way], cut_off, ..Pair::default() }));
+        assert!(told.contains("1.25 MB/s, 18 lost\n") && told.contains("passes, not measured\n"), "{told}");
+    }
+
+    #[test]
+    fn nothing_is_to_be_changed_only_if_all_was_examined() {
+        let mut record = Record::begun();
+        assert!(changes(&record).contains("not all was examined"));
+        record.complete = true;
+        assert!(changes(&record).contains("nothing that is known here"));
+    }
 }

@@ -8,8 +8,12 @@ use std::time::{Duration, Instant};
 const SOURCE_BYTES: usize = 1 << 20;
 /// Frames that are handed over at once.
 const RUN: usize = 264;
-/// After so long without a word what is open was lost.
+/// After so long without a word, and some round trips, what is open was lost.
 const LOST: Duration = Duration::from_millis(20);
+const TRIPS: u32 = 4;
+/// What comes slowly is told before anybody takes it for lost.
+const TOLD_AFTER: Duration = Duration::from_millis(2);
+const _: () = assert!(TOLD_AFTER.as_nanos() * 4 < LOST.as_nanos());
 /// Each byte of a frame.
 pub const FILL: u8 = 0xa5;
 /// First byte of a word about what came.
@@ -21,20 +25,24 @@ pub struct Counter {
     frames: u64,
     /// Bytes of which it has said nothing.
     silent: usize,
+    since: Option<Instant>,
 }
 
 impl Counter {
     pub fn count(&mut self, frame: &[u8]) {
         self.frames += 1;
         self.silent += frame.len();
+        self.since.get_or_insert_with(Instant::now);
     }
 
-    /// What is to be said now: after an eighth of the room, or when nothing comes any more.
+    /// What is to be said now: after an eighth of the room, when nothing comes any more, or some time after the first of which nothing
+    /// was said.
     pub fn word(&mut self, room: usize, idle: bool) -> Option<[u8; 64]> {
-        if self.silent < room / 8 && !(idle && self.silent > 0) {
+        let since = self.since?;
+        if self.silent < room / 8 && !idle && since.elapsed() < TOLD_AFTER {
             return None;
         }
-        self.silent = 0;
+        (self.silent, self.since) = (0, None);
         let mut word = [WORD; 64];
         word[8..16].copy_from_slice(&self.frames.to_le_bytes());
         Some(word)
@@ -49,8 +57,17 @@ pub struct Flow {
     pub lost_frames: u64,
 }
 
-/// Sends frames of `size` bytes for `time` to who has room for `room` of them; the rate of what came, until the last word about it.
-pub fn run(port: &mut dyn FramePort, far: &Address, size: usize, room: usize, time: Duration) -> Result<Flow, Refused> {
+/// Sends frames of `size` bytes for `time` to who has room for `room` of them, so far away; the rate of what came, until the last
+/// word about it.
+pub fn run(
+    port: &mut dyn FramePort,
+    far: &Address,
+    size: usize,
+    room: usize,
+    time: Duration,
+    round_trip: Duration,
+) -> Result<Flow, Refused> {
+    let patience = LOST + TRIPS * round_trip;
     let window = (room / 2).max(2) as u64;
     let run = (window as usize / 4).clamp(1, RUN);
     let source = vec![FILL; (SOURCE_BYTES / size).max(1).next_multiple_of(run) * size];
@@ -67,8 +84,9 @@ pub fn run(port: &mut dyn FramePort, far: &Address, size: usize, room: usize, ti
             at = (at + run) % frames.len();
         }
         if let Some(frames) = hear(port) {
-            (came, heard) = (frames, Instant::now());
-        } else if heard.elapsed() > LOST {
+            // No more than was sent, whoever says it.
+            (came, heard) = (frames.min(sent), Instant::now());
+        } else if heard.elapsed() > patience {
             (lost, heard) = (sent - came, Instant::now());
         }
     }
@@ -85,4 +103,23 @@ fn hear(port: &mut dyn FramePort) -> Option<u64> {
         }
     });
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_comes_slowly_something_is_said_long_before_there_is_an_eighth_of_the_room() {
+        let mut counter = Counter::default();
+        assert_eq!(counter.word(0, true), None);
+        counter.count(&[FILL; 1472]);
+        assert_eq!(counter.word(1 << 20, false), None);
+        std::thread::sleep(TOLD_AFTER);
+        let word = counter.word(1 << 20, false).unwrap();
+        assert_eq!((word[0], word[8]), (WORD, 1));
+        assert_eq!(counter.word(1 << 20, true), None);
+        counter.count(&[FILL; 1472]);
+        assert_eq!(counter.word(8 * 1472, false).unwrap()[8], 2);
+    }
 }

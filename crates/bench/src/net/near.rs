@@ -45,8 +45,8 @@ fn measure(row: &Row, far: &mut Far, repetitions: usize) -> io::Result<()> {
     far.tell(&"spin")?;
     let before = cpu(far)?;
     let (size, room) = (port.frame_max(), port.room() / port.frame_max());
-    let flow =
-        bulk::run(port, &address, size, room, BULK_TIME).map_err(|refused| io::Error::other(format!("{refused:?}")))?;
+    let flow = bulk::run(port, &address, size, room, BULK_TIME, Duration::ZERO)
+        .map_err(|refused| io::Error::other(format!("{refused:?}")))?;
     let flowed = since(far, before)?;
     far.tell(&"end")?;
     println!(

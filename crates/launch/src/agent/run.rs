@@ -117,6 +117,7 @@ impl Run {
                 own_group: true,
                 at_terminal: false,
                 die_with_parent: true,
+                ..Terms::default()
             };
             let place =
                 Place { job: &self.job, local, socket: &self.door.name, libraries: self.libraries.as_deref(), terms };

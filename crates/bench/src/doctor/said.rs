@@ -1,0 +1,84 @@
+//! What a process on another host says, line by line: of any length, bytes and amount.
+//!
+//! No more is kept than is of use, and nothing waits for who says it. Before it: `hosts`; after it: a pipe.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::iter;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// More than any answer has. What is longer are several lines, and no answers.
+const LONGEST: u64 = 1 << 20;
+/// Lines that may wait to be read: there is one answer to an order.
+const WAITING: usize = 16;
+/// Lines of its errors that are kept.
+const LAST: usize = 8;
+/// What a process has left in the pipe is read at once; one of its children may hold it open.
+const READ_WITHIN: Duration = Duration::from_secs(1);
+
+/// Lines as they come, by a thread that ends with them.
+pub fn answers(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = sync_channel(WAITING);
+    thread::spawn(move || lines(from).all(|line| sender.send(line).is_ok()));
+    receiver
+}
+
+/// The last lines.
+pub struct LastWords(JoinHandle<VecDeque<String>>);
+
+impl LastWords {
+    pub fn of(errors: impl Read + Send + 'static) -> LastWords {
+        LastWords(thread::spawn(move || {
+            let mut last = VecDeque::new();
+            for line in lines(errors).filter(|line| !line.trim().is_empty()) {
+                last.truncate(LAST - 1);
+                last.push_front(line);
+            }
+            last
+        }))
+    }
+
+    /// The latest first. To be asked when who said it has ended.
+    pub fn take(self) -> Vec<String> {
+        let begin = Instant::now();
+        while !self.0.is_finished() {
+            if begin.elapsed() > READ_WITHIN {
+                return Vec::new();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.0.join().map(Vec::from).unwrap_or_default()
+    }
+}
+
+fn lines(from: impl Read) -> impl Iterator<Item = String> {
+    let mut from = BufReader::new(from);
+    iter::from_fn(move || {
+        let mut line = Vec::new();
+        let read = from.by_ref().take(LONGEST).read_until(b'\n', &mut line).ok()?;
+        (read > 0).then(|| String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_end_nothing_and_a_line_without_end_is_cut() {
+        let said: Vec<String> = lines(&b"caf\xe9\r\n\nlast"[..]).collect();
+        assert_eq!(said, ["caf\u{fffd}", "", "last"]);
+        let cut: Vec<usize> =
+            lines(iter::repeat_n(b'x', 3 << 19).collect::<VecDeque<u8>>()).map(|it| it.len()).collect();
+        assert_eq!(cut, [1 << 20, 1 << 19]);
+    }
+
+    #[test]
+    fn of_many_lines_the_last_are_kept() {
+        let all = (0..100).map(|number| format!("{number}\n\n")).collect::<String>();
+        let last = LastWords::of(std::io::Cursor::new(all)).take();
+        assert_eq!((last.len(), last[0].as_str(), last[7].as_str()), (LAST, "99", "92"));
+    }
+}

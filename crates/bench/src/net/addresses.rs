@@ -1,0 +1,16 @@
+//! Addresses of ports in lines between processes.
+//!
+//! Whatever stands in a line may be no address. Before it: `near`, `far` and `doctor`; after it: `dev-ether`, which has their bytes.
+
+use crate::hex;
+use hawser_dev_ether::port::Address;
+
+pub fn written(address: &Address) -> String {
+    let mut bytes = Vec::new();
+    address.encode(&mut bytes);
+    hex::written(&bytes)
+}
+
+pub fn read(text: &str) -> Option<Address> {
+    Address::decode(&hex::read(text)?).ok().map(|(address, _)| address)
+}
