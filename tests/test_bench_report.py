@@ -243,6 +243,15 @@ def test_refusals_are_one_line(report, session, tmp_path):
     assert session.call([bench, "report", "--out", tmp_path / "out"]).code == 2
 
 
+def test_a_file_beyond_the_limit_is_one_line_and_no_death(session, tmp_path):
+    """RLIMIT_FSIZE: 2 blocks of 512 or 1024 bytes."""
+    (tmp_path / "run.json").write_text(json.dumps(record()))
+    limited = ["sh", "-c", 'ulimit -f 2; exec "$@"', "sh", session.prefix / "bin/hawser-bench"]
+    result = session.call([*limited, "report", tmp_path / "run.json", "--out", tmp_path / "out"])
+    assert result.code == 1 and "File too large" in result.err and result.err.count("\n") == 1, result
+    assert "median time, us" in result.out and list((tmp_path / "out").iterdir()) == []
+
+
 @pytest.mark.parametrize("sample", sorted(SAMPLES.iterdir()), ids=lambda path: path.name)
 def test_what_other_tools_wrote_is_imported_and_drawn(session, tmp_path, sample):
     bench, record, out = session.prefix / "bin/hawser-bench", tmp_path / "record.json", tmp_path / "report"
@@ -293,7 +302,7 @@ def test_a_full_disk_is_told_in_a_line_and_leaves_nothing_half(session, tmp_path
     run.write_text(json.dumps(record()))
     out = full_disk / "report"
     result = session.call([bench, "report", run, "--out", out])
-    assert result.code == 1 and result.out == "", result
+    assert result.code == 1 and "median time, us" in result.out and "wrote" not in result.out, result
     assert result.err.startswith(f"hawser-bench: report: cannot write {out}/"), result
     assert "No space left on device" in result.err and result.err.count("\n") == 1, result
     written = {path.name: path for path in out.iterdir()}

@@ -125,9 +125,9 @@ def test_several_pairs_have_a_rate(session, tmp_path):
     assert all(point["cpu_us"] <= 1.5 * 2 * point["median_us"] * 4 for point in curve["points"]), curve
 
 
-def begun(session, tmp_path):
+def begun(session, tmp_path, start=subprocess.Popen):
     """A long run of which some sizes are done."""
-    job = bench(session, "run", "--rounds", "50", "--ms", "5", "--layers", "memcpy", "--out", tmp_path, start=subprocess.Popen)
+    job = bench(session, "run", "--rounds", "50", "--ms", "5", "--layers", "memcpy", "--out", tmp_path, start=start)
     worker = None
     deadline = time.monotonic() + GRACE_OF_LABS_S
     while worker is None and time.monotonic() < deadline:
@@ -153,6 +153,16 @@ def test_of_a_run_that_is_interrupted_what_there_is_is_kept(session, tmp_path):
     assert not record(tmp_path)["complete"]
     assert len(curves(tmp_path)["hawser", "pingpong"]["points"]) >= 1
     assert "hawser" in out
+
+
+def test_a_run_that_was_started_by_nohup_goes_on_after_a_hangup(session, tmp_path):
+    job, _ = begun(session, tmp_path, lambda command, **more: subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *command], **more))
+    job.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert job.poll() is None
+    job.send_signal(signal.SIGINT)
+    _, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    assert job.returncode == 130, err
 
 
 def test_when_a_rank_dies_the_others_go_on_and_it_is_noted(session, tmp_path):

@@ -12,6 +12,7 @@ use crate::sizes::{PERTURBATION, sizes};
 use crate::system::{Plan, System};
 use crate::task::Pattern;
 use clap::Args;
+use hawser_os::signals::{self, SIGHUP, SIGINT, SIGTERM};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -114,11 +115,14 @@ pub fn run(options: &Options) -> Result<(Record, u8), String> {
     Ok((record, code))
 }
 
-/// A word that Ctrl-C sets, instead of ending the process.
+/// A word that Ctrl-C sets, a hangup or SIGTERM, instead of ending the process. What it was started to ignore, as by nohup, it ignores.
 pub fn stopped_by_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let told = stop.clone();
+    let ignored = [SIGINT, SIGHUP, SIGTERM].into_iter().filter(|&signal| signals::is_ignored(signal));
+    let ignored: Vec<i32> = ignored.collect();
     ctrlc::set_handler(move || told.store(true, Relaxed)).map_err(|error| error.to_string())?;
+    ignored.into_iter().for_each(signals::ignore);
     Ok(stop)
 }
 

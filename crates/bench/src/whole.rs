@@ -3,20 +3,25 @@
 //! It must not touch what else lies there, nor put a file in the place of a device, a pipe or a link: it writes into the first two, and
 //! into the file that a link leads to. Before it: `report` and `import`; after it: the disk.
 
+use hawser_os::signals::{self, SIGXFSZ};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Lets `fill` write a file under another name and gives it its own when all of it is on the disk.
-pub fn put(path: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+/// Writes a file under another name and gives it its own when all of it is on the disk.
+pub fn put(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return fill(path);
+        return File::create(path)?.write_all(content.as_ref());
     }
+    signals::ignore(SIGXFSZ);
     let path = followed(path);
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
     let beside = path.with_file_name(format!(".{}-{}", std::process::id(), name.to_string_lossy()));
-    let written =
-        fill(&beside).and_then(|()| File::open(&beside)?.sync_all()).and_then(|()| fs::rename(&beside, &path));
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(content.as_ref())?;
+        file.sync_all()?;
+        fs::rename(&beside, &path)
+    });
     written.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
@@ -29,17 +34,13 @@ fn followed(path: &Path) -> PathBuf {
     }
 }
 
-pub fn text(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
-    File::create(path)?.write_all(text.as_ref())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
     fn write(path: &Path, what: &str) -> io::Result<()> {
-        put(path, |beside| text(beside, what))
+        put(path, what)
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Record {
 
     pub fn write(&self, path: &Path) -> Result<(), String> {
         let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())? + "\n";
-        whole::put(path, |path| whole::text(path, &text)).map_err(|error| unwritable(path, error))
+        whole::put(path, &text).map_err(|error| unwritable(path, error))
     }
 
     /// Whether it could be written there, before there is anything to write. What lies there stays.

@@ -93,8 +93,9 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(&record).map_err(io::Error::other)?;
     text.push('\n');
     match &options.out {
-        Some(path) => whole::put(path, |beside| whole::text(beside, &text))
-            .map_err(|error| io::Error::other(Trouble::Out(path.display().to_string(), error))),
+        Some(path) => {
+            whole::put(path, &text).map_err(|error| io::Error::other(Trouble::Out(path.display().to_string(), error)))
+        }
         None => io::stdout().write_all(text.as_bytes()).map_err(|error| io::Error::other(Trouble::Stdout(error))),
     }
 }

@@ -33,7 +33,7 @@ pub fn write_all(record: &Record, dir: &Path) -> io::Result<Vec<PathBuf>> {
 /// A file of the folder, and its path.
 fn put(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> io::Result<PathBuf> {
     let path = dir.join(name);
-    whole::put(&path, |beside| whole::text(beside, content)).map_err(|error| named("cannot write", &path, &error))?;
+    whole::put(&path, content).map_err(|error| named("cannot write", &path, &error))?;
     Ok(path)
 }
 

@@ -75,5 +75,5 @@ fn put(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }
-    whole::put(path, |beside| whole::text(beside, text))
+    whole::put(path, text)
 }
