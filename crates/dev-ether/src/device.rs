@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Longest packet, prefix included, in bytes: with the shortest frames (548 bytes) still within link's fragments.
 const PACKET: usize = (16 << 10) + PREFIX_MAX;
 
-/// Longest message worth pushing without asking, in bytes: what shared memory takes too, so that one figure suits all.
+/// Longest message worth pushing without asking, in bytes.
 const EAGER: usize = 64 << 10;
 
 /// Pieces of streams that leave at once, in bytes: as many frames as one call of UDP takes (65507 bytes). Of 16, 32, 60 and

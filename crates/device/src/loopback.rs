@@ -37,7 +37,8 @@ impl Device for Loopback {
             short: PACKET,
             packet: PACKET,
             pieces: Pieces::Pages(|_| PACKET),
-            eager: PACKET,
+            // As shared memory has it: one figure has to suit all devices of a rank.
+            eager: 2 * PACKET,
             read_from: None,
         })
     }

@@ -155,7 +155,7 @@ fn limits(fabric: &Fabric) -> Result<Limits> {
     };
     let packet = least(|limits| limits.packet - PREFIX_MAX).min(params::PACKET.number()?);
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
-    let window = params::WINDOW.number_or(4 * eager)?.max(eager);
+    let window = params::WINDOW.number_or(params::WINDOW_EAGERS * eager)?.max(eager);
     Ok(Limits { packet, eager, first: packet.min(params::FIRST.number()?), offer: eager + 1, window })
 }
 
@@ -182,7 +182,7 @@ fn agree(segment: &Segment, limits: &Limits) -> Result<()> {
         return Ok(());
     }
     let text = format!(
-        "this rank's HAWSER_WINDOW is {} bytes and another rank's is {first} (4 x HAWSER_EAGER where it is not set); set \
+        "this rank's HAWSER_WINDOW is {} bytes and another rank's is {first} (8 x HAWSER_EAGER where it is not set); set \
          both alike for all ranks",
         limits.window
     );

@@ -19,15 +19,19 @@ pub static EAGER: Param = Param {
     read: Read::AtStart,
 };
 
+/// By default (`WINDOW_EAGERS`) 64 messages of a packet each are under way before anybody asks, as many as windows of programs have.
 pub static WINDOW: Param = Param {
     name: "HAWSER_WINDOW",
     kind: Kind::Bytes { min: 0, max: 1 << 40 },
     default: "",
-    help: "bytes of unexpected messages that a rank keeps for each peer before senders must ask; empty: 4 x HAWSER_EAGER",
+    help: "bytes of unexpected messages that a rank keeps for each peer before senders must ask; empty: 8 x HAWSER_EAGER",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_BASIC,
     read: Read::AtStart,
 };
+
+/// Of so many messages of HAWSER_EAGER bytes.
+pub const WINDOW_EAGERS: u64 = 8;
 
 /// Both ends copy a message of one packet in turn, not at once, but a second packet and its way through the queues cost more up to
 /// the default (docs/performance.md).
