@@ -21,6 +21,7 @@ mod place;
 mod record;
 mod report;
 mod run;
+mod said;
 mod sample;
 mod sizes;
 mod system;

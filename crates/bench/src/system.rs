@@ -5,11 +5,12 @@
 //! the process, `worker` here or worker/mpi.c under a library's launcher.
 
 use crate::record::Floor;
+use crate::said;
 use crate::task::{Answer, Pattern, Played, Task};
 use hawser_os::signals;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -222,11 +223,9 @@ impl Drop for System {
 }
 
 /// What a process says, line by line, as it comes; by a thread that ends with it.
-pub fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        BufReader::new(from).lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
-    });
+    std::thread::spawn(move || said::lines(from).all(|line| sender.send(line).is_ok()));
     receiver
 }
 
@@ -306,6 +305,12 @@ mod tests {
         }
         assert!(system.takes(Pattern::PingPong, 64));
         assert!(!system.takes(Pattern::PingPong, 65) && !system.takes(Pattern::Stream, 8));
+    }
+
+    #[test]
+    fn what_is_no_text_ends_nothing() {
+        let script = r"printf 'Br\374cke\n'; echo ready 2 Test; read task; echo played 1 2 0";
+        assert!(start(plan(script)).unwrap().play(&TASK, &GOES_ON).is_ok());
     }
 
     #[test]

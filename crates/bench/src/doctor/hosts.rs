@@ -5,9 +5,9 @@
 //! Before it: `command` and `pair`; after it: mpiexec, and `serve` at the other end.
 
 use super::orders::{Order, Reply};
-use super::said::{self, LastWords};
 use super::text::brief;
 use crate::place;
+use crate::said::{self, LastWords};
 use hawser_os::signals::{self, SIGTERM};
 use hawser_os::spawn::{self, Terms};
 use serde::Serialize;

@@ -23,7 +23,6 @@ mod orders;
 mod pair;
 mod ports;
 mod record;
-mod said;
 mod serve;
 mod text;
 

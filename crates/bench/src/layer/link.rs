@@ -5,7 +5,7 @@
 
 use super::cards::{self, Made, Parts};
 use super::inbox::Inbox;
-use super::watch::Watch;
+use super::watch::{SETTLED_WITHIN, SILENCE, Watch};
 use super::{Layer, Row};
 use crate::duet::End;
 use hawser_dev_ether::{Ends, endpoint};
@@ -14,16 +14,12 @@ use hawser_link::record::RECORD;
 use hawser_link::{Class, Endpoint, Message};
 use hawser_os::clock;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Message and offset, in front of each piece.
 const HEAD: usize = 12;
 /// Pieces that leave at once, in bytes, as in `hawser-dev-ether`'s device.
 const RUN_BYTES: usize = 60 << 10;
-/// The protocol sends again what is lost.
-const SILENCE: Duration = Duration::from_secs(5);
-/// What is not acknowledged at the end of a play is waited for no longer than this.
-const SETTLED_WITHIN: Duration = Duration::from_secs(1);
 
 struct LinkEnd {
     endpoint: Endpoint,

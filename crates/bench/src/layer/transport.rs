@@ -8,7 +8,7 @@ use super::cards::{self, Made, Parts};
 use super::inbox::Inbox;
 use super::packets::{Packets, header};
 use super::together::Together;
-use super::watch::Watch;
+use super::watch::{SETTLED_WITHIN, SILENCE, Watch};
 use super::{Layer, Row, ring};
 use crate::duet::End;
 use hawser_base::{Lane, Peer, UserMem};
@@ -19,12 +19,7 @@ use hawser_device::{Device, Limits, Loopback, Source};
 use hawser_job::counters::Counters;
 use hawser_transport::{Channel, Fabric};
 use std::io;
-use std::time::{Duration, Instant};
-
-/// Devices send again what is lost.
-const SILENCE: Duration = Duration::from_secs(5);
-/// What has not reached the other end after a play is waited for no longer than this.
-const SETTLED_WITHIN: Duration = Duration::from_secs(1);
+use std::time::Instant;
 
 struct TransportEnd {
     fabric: Fabric,

@@ -5,6 +5,11 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+/// For layers that send again what is lost.
+pub const SILENCE: Duration = Duration::from_secs(5);
+/// And for what has not reached their other end after a play.
+pub const SETTLED_WITHIN: Duration = Duration::from_secs(1);
+
 /// Looks in vain between two at the clock: it is read only where nothing comes.
 const TURNS: u32 = 4096;
 

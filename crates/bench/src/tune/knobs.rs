@@ -71,6 +71,12 @@ pub static KNOBS: &[Knob] = &[
         sizes: (16 * K, M),
     },
     Knob {
+        name: "HAWSER_WINDOW",
+        search: Search::Values(&["256k", "4m", "16m"]),
+        patterns: &[Pattern::Stream],
+        sizes: (4 * K, 256 * K),
+    },
+    Knob {
         name: "HAWSER_SPIN",
         search: Search::Values(&["100", "300", "3000", "10000"]),
         patterns: &[Pattern::PingPong, Pattern::Allreduce],

@@ -1,6 +1,6 @@
-//! What a process on another host says, line by line: of any length, bytes and amount.
+//! What a process says, line by line: of any length, bytes and amount.
 //!
-//! No more is kept than is of use, and nothing waits for who says it. Before it: `hosts`; after it: a pipe.
+//! No more is kept than is of use, and nothing waits for who says it. Before it: `system` and `doctor`; after it: a pipe.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -53,7 +53,8 @@ impl LastWords {
     }
 }
 
-fn lines(from: impl Read) -> impl Iterator<Item = String> {
+/// What is no text is replaced.
+pub fn lines(from: impl Read) -> impl Iterator<Item = String> {
     let mut from = BufReader::new(from);
     iter::from_fn(move || {
         let mut line = Vec::new();
