@@ -64,7 +64,7 @@ def test_over_a_cable_ports_and_the_library_are_measured(session, tmp_path):
     if "ermission" in ran.stderr:
         pytest.skip(f"no network namespaces here: {ran.stderr}")
     assert ran.returncode == 0, ran.stderr
-    assert {name for name, _ in curves(tmp_path)} == {"tcp", "packet", "udp", "stream", "link", "transport", "hawser"}
+    assert {name for name, _ in curves(tmp_path)} == {"tcp", "packet", "udp", "udp-plain", "stream", "link", "transport", "hawser"}
     assert "MTU 1500" in record(tmp_path)["machine"]["between"]
 
 

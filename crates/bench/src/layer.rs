@@ -106,7 +106,8 @@ pub static LAYERS: &[Row] = &[
     },
     port("packet", "raw Ethernet frames (AF_PACKET)"),
     Row { between: Between::CableAlone, ..port("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)") },
-    port("udp", "UDP datagrams, with segmentation offload for what is longer"),
+    port("udp", "UDP datagrams, many by one call, which the NIC cuts (segmentation offload)"),
+    Row { open: port::near_plain, far: port::far_plain, ..port("udp-plain", "UDP datagrams, a call each") },
     port("stream", "Hawser's TCP port"),
     Row {
         name: "link",

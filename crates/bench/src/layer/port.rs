@@ -1,5 +1,6 @@
 //! A frame port between two hosts, without a protocol: messages in frames, their bytes copied out of and into the program's memory, and
-//! never more under way than the receiver's port keeps. A frame that is lost fails the play.
+//! never more under way than the receiver's port keeps. A frame that is lost fails the play. Frames leave in runs, or, of a plain port,
+//! by a call each.
 //!
 //! Before it: `Apart`; after it: `hawser-dev-ether`'s ports.
 
@@ -60,8 +61,9 @@ impl Head {
 struct PortEnd {
     port: Box<dyn FramePort>,
     far: Address,
-    /// What is to be sent at once.
+    /// What is to be sent at once, and how many frames that are.
     staged: Vec<u8>,
+    run: usize,
     state: State,
 }
 
@@ -80,32 +82,53 @@ struct State {
 }
 
 pub fn near(row: &Row) -> io::Result<Box<dyn Layer>> {
-    let mut far = start(row)?;
-    let port = opened(row, true)?;
-    far.tell(&net::written(&port.address()))?;
-    let address = far.hear()?;
-    let address = net::read(&address).ok_or_else(|| io::Error::other(format!("the far end says: {address}")))?;
-    Ok(Box::new(Apart::new(PortEnd::new(port, address), far)))
+    near_of(row, row.name, RUN)
 }
 
 pub fn far(row: &Row) -> io::Result<()> {
-    let port = opened(row, false)?;
+    far_of(row.name, RUN)
+}
+
+pub fn near_plain(row: &Row) -> io::Result<Box<dyn Layer>> {
+    near_of(row, plain(row), 1)
+}
+
+pub fn far_plain(row: &Row) -> io::Result<()> {
+    far_of(plain(row), 1)
+}
+
+/// The port of a plain one's row.
+fn plain(row: &Row) -> &'static str {
+    row.name.trim_end_matches("-plain")
+}
+
+fn near_of(row: &Row, name: &str, run: usize) -> io::Result<Box<dyn Layer>> {
+    let mut far = start(row)?;
+    let port = opened(name, true)?;
+    far.tell(&net::written(&port.address()))?;
+    let address = far.hear()?;
+    let address = net::read(&address).ok_or_else(|| io::Error::other(format!("the far end says: {address}")))?;
+    Ok(Box::new(Apart::new(PortEnd::new(port, address, run), far)))
+}
+
+fn far_of(name: &str, run: usize) -> io::Result<()> {
+    let port = opened(name, false)?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let near = net::read(line.trim()).ok_or_else(|| io::Error::other("the near end said no address"))?;
     say(&net::written(&port.address()))?;
-    follow(PortEnd::new(port, near))
+    follow(PortEnd::new(port, near, run))
 }
 
-fn opened(row: &Row, near: bool) -> io::Result<Box<dyn FramePort>> {
-    let row = net::ROWS.iter().find(|port| port.name == row.name).ok_or_else(|| io::Error::other("no such port"))?;
+fn opened(name: &str, near: bool) -> io::Result<Box<dyn FramePort>> {
+    let row = net::ROWS.iter().find(|row| row.name == name).ok_or_else(|| io::Error::other("no such port"))?;
     row.open(near)?.pop().ok_or_else(|| io::Error::other("no port"))
 }
 
 impl PortEnd {
-    fn new(port: Box<dyn FramePort>, far: Address) -> PortEnd {
-        let staged = vec![0; RUN * port.frame_max()];
-        PortEnd { port, far, staged, state: State::default() }
+    fn new(port: Box<dyn FramePort>, far: Address, run: usize) -> PortEnd {
+        let staged = vec![0; run * port.frame_max()];
+        PortEnd { port, far, staged, run, state: State::default() }
     }
 
     /// Sends frames of `out` from byte `at` on, as far as there is room; where the next begins.
@@ -113,7 +136,7 @@ impl PortEnd {
         let frame_max = self.port.frame_max();
         let window = (self.port.room() / 2).max(2 * frame_max) as u64;
         let open = window.saturating_sub(self.state.sent - self.state.came_there) as usize;
-        let runs = (open / frame_max).min(RUN).min((out.len() - at).div_ceil(frame_max - HEADER_BYTES));
+        let runs = (open / frame_max).min(self.run).min((out.len() - at).div_ceil(frame_max - HEADER_BYTES));
         if runs == 0 {
             return Ok(at);
         }
