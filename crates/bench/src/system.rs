@@ -25,6 +25,8 @@ const PLAYED_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 /// After its input has ended a job is given so long to end.
 const ENDED_WITHIN: Duration = Duration::from_secs(10);
+/// What a process has said by its end is read within this; one that holds its streams may say more for ever.
+const SAID_WITHIN: Duration = Duration::from_millis(500);
 /// Lines of its errors that are kept.
 const LAST_WORDS: usize = 4;
 
@@ -258,8 +260,13 @@ impl LastWords {
 
     /// Behind a cause, or nothing. What the process has said by now is waited for, but not those who hold its streams after its end.
     fn text(&mut self) -> String {
-        while let Ok(line) = self.errors.recv_timeout(LOOK) {
+        let by = Instant::now() + SAID_WITHIN;
+        while let Ok(line) = self.errors.recv_timeout(by.saturating_duration_since(Instant::now())) {
             self.add(line);
+            // Who goes on talking is not heard out.
+            if Instant::now() > by {
+                break;
+            }
         }
         let lines = &self.lines;
         if lines.is_empty() {
@@ -319,6 +326,19 @@ mod tests {
         let said = system.play(&TASK, &GOES_ON).unwrap_err().to_string();
         assert!(said.contains("exit status: 3") && said.contains("no network"), "{said}");
         assert!(system.play(&TASK, &GOES_ON).is_err());
+    }
+
+    #[test]
+    fn one_that_talks_without_end_is_not_heard_out() {
+        struct Talker;
+        impl Read for Talker {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                std::thread::sleep(Duration::from_millis(1));
+                into[..2].copy_from_slice(b"x\n");
+                Ok(2)
+            }
+        }
+        assert_eq!(LastWords::of(Talker).text(), "; its last words: x | x | x | x");
     }
 
     #[test]
