@@ -6,7 +6,7 @@
 use crate::answers::{self, Answers};
 use crate::counters::Page;
 use crate::direct::{self, Direct, Lent};
-use crate::endpoint::{self, Rank};
+use crate::endpoint::{self, RUN_BYTES, Rank};
 use crate::ends::{Cards, Ends};
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
@@ -27,10 +27,6 @@ const PACKET: usize = (16 << 10) + PREFIX_MAX;
 
 /// Longest message worth pushing without asking, in bytes.
 const EAGER: usize = 64 << 10;
-
-/// Pieces of streams that leave at once, in bytes: as many frames as one call of UDP takes (65507 bytes). Of 16, 32, 60 and
-/// 120 KiB it measured best (1 MiB: 616, 461, 380, 422 us).
-const RUN_BYTES: usize = 60 << 10;
 
 /// Turns after which the page of counters is written anew: some milliseconds.
 const PAGE_TURNS: u32 = 4096;

@@ -12,6 +12,10 @@ use hawser_link::{Config, Endpoint, Rail};
 const SENDING: usize = 1024;
 const HOLDING: usize = 1024;
 
+/// Pieces of streams that leave at once, in bytes: as many frames as one call of UDP takes (65507 bytes). Of 16, 32, 60 and
+/// 120 KiB it measured best (1 MiB: 616, 461, 380, 422 us).
+pub const RUN_BYTES: usize = 60 << 10;
+
 /// Whose end it is.
 pub struct Rank {
     pub me: u32,

@@ -8,7 +8,8 @@ use super::inbox::Inbox;
 use super::watch::{SETTLED_WITHIN, SILENCE, Watch};
 use super::{Layer, Row};
 use crate::duet::End;
-use hawser_dev_ether::{Ends, endpoint};
+use hawser_dev_ether::Ends;
+use hawser_dev_ether::endpoint::{self, RUN_BYTES};
 use hawser_link::frame::HEADER;
 use hawser_link::record::RECORD;
 use hawser_link::{Class, Endpoint, Message};
@@ -18,8 +19,6 @@ use std::time::Instant;
 
 /// Message and offset, in front of each piece.
 const HEAD: usize = 12;
-/// Pieces that leave at once, in bytes, as in `hawser-dev-ether`'s device.
-const RUN_BYTES: usize = 60 << 10;
 
 struct LinkEnd {
     endpoint: Endpoint,
