@@ -23,7 +23,7 @@ pub struct Terms {
     /// Make the child the leader of a process group of its own.
     pub own_group: bool,
     /// The caller is in a terminal's foreground: what its keys send (^C, ^Z) must not hit the child before it has a
-    /// group of its own. The caller must have these signals blocked.
+    /// group of its own. The caller must have these signals blocked; those that come for the caller stay pending.
     pub at_terminal: bool,
     /// Kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
@@ -34,49 +34,34 @@ pub struct Terms {
 /// Starts `command` on `terms`. The calling thread must live as long as the child may.
 pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
     let parent = host::pid();
-    let shield = if terms.at_terminal { Shield::raise() } else { Shield::default() };
     // SAFETY: `prepare` makes system calls only: no allocation, no locks.
-    unsafe { command.pre_exec(move || prepare(&terms, parent, shield)) };
-    let child = command.spawn();
-    shield.lower();
-    child
+    unsafe { command.pre_exec(move || prepare(&terms, parent)) };
+    command.spawn()
 }
 
-/// Signals of the terminal that are ignored for a moment. Blocked ones reach the parent's signalfd all the same.
-#[derive(Clone, Copy, Default)]
-struct Shield {
-    raised: [bool; Shield::SIGNALS.len()],
-}
+/// The signals that a terminal sends to its foreground group.
+const TERMINAL_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGHUP];
 
-impl Shield {
-    const SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGHUP];
-
-    fn raise() -> Shield {
-        let mut shield = Shield::default();
-        for (raised, signal) in shield.raised.iter_mut().zip(Shield::SIGNALS) {
-            // SAFETY: SIG_IGN is a valid disposition; this process handles none of these.
-            *raised = unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_DFL;
-        }
-        shield
-    }
-
-    /// Allocates nothing: may run between fork and exec.
-    fn lower(self) {
-        for (raised, signal) in self.raised.into_iter().zip(Shield::SIGNALS) {
-            if raised {
-                // SAFETY: as it was.
-                unsafe { libc::signal(signal, libc::SIG_DFL) };
-            }
+/// Discards the terminal's signals that wait for this process. It runs between fork and exec: the parent's own are
+/// neither discarded nor ignored at any moment.
+fn discard_terminal_signals() {
+    for signal in TERMINAL_SIGNALS {
+        // SAFETY: SIG_IGN is a valid disposition, and discards what is pending (POSIX, sigaction).
+        if unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_DFL {
+            // SAFETY: the disposition as it was. What was ignored before stays ignored.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
     }
 }
 
-fn prepare(terms: &Terms, parent: i32, shield: Shield) -> io::Result<()> {
+fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
     if terms.own_group {
         // SAFETY: plain numbers.
         checked(unsafe { libc::setpgid(0, 0) })?;
     }
-    shield.lower();
+    if terms.at_terminal {
+        discard_terminal_signals();
+    }
     if terms.die_with_parent || terms.end_with_parent {
         let signal = if terms.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
         // SAFETY: a setting of this process.
@@ -183,18 +168,38 @@ mod tests {
         assert!(words[4].parse::<u32>().unwrap() <= 4, "{text}");
     }
 
-    #[test]
-    fn a_shielded_child_starts_with_its_signals_as_they_were() {
-        // Under nohup and in a shell's background they were ignored.
-        Shield::SIGNALS.into_iter().for_each(crate::signals::restore_default);
+    /// The signals of a list in /proc/self/status of a child that is started at a terminal.
+    fn childs_signals(list: &str) -> u64 {
         let mut command = Command::new("grep");
-        command.args(["SigIgn", "/proc/self/status"]).stdout(std::process::Stdio::piped());
+        command.args([list, "/proc/self/status"]).stdout(std::process::Stdio::piped());
         let terms = Terms { own_group: true, at_terminal: true, ..Terms::default() };
         let output = spawn(&mut command, terms).unwrap().wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let ignored = u64::from_str_radix(text.split_whitespace().last().unwrap(), 16).unwrap();
-        assert!(Shield::SIGNALS.iter().all(|signal| ignored >> (signal - 1) & 1 == 0), "{text}");
-        assert!(Shield::SIGNALS.iter().all(|&signal| !crate::signals::is_ignored(signal)));
+        u64::from_str_radix(text.split_whitespace().last().unwrap(), 16).unwrap()
+    }
+
+    #[test]
+    fn a_child_at_a_terminal_starts_with_its_signals_as_they_were() {
+        // Under nohup and in a shell's background they were ignored.
+        TERMINAL_SIGNALS.into_iter().for_each(crate::signals::restore_default);
+        let ignored = childs_signals("SigIgn");
+        assert!(TERMINAL_SIGNALS.iter().all(|signal| ignored >> (signal - 1) & 1 == 0), "{ignored:x}");
+        assert!(TERMINAL_SIGNALS.iter().all(|&signal| !crate::signals::is_ignored(signal)));
+    }
+
+    #[test]
+    fn signals_that_wait_for_the_parent_outlast_a_spawn() {
+        TERMINAL_SIGNALS.into_iter().for_each(crate::signals::restore_default);
+        let parent = std::thread::spawn(|| {
+            let signals = crate::signals::Signals::take(&TERMINAL_SIGNALS).unwrap();
+            for signal in TERMINAL_SIGNALS {
+                // SAFETY: to this thread alone, which blocks it.
+                unsafe { libc::pthread_kill(libc::pthread_self(), signal) };
+                assert_eq!(childs_signals("SigPnd"), 0);
+                assert_eq!(signals.next(), Some(signal));
+            }
+        });
+        parent.join().unwrap();
     }
 
     #[test]
