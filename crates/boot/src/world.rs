@@ -70,11 +70,17 @@ fn attach_by(environment: impl Fn(&str) -> Option<String>) -> Result<World> {
 
 fn join(address: &Address) -> Result<World> {
     let lifeline = Packets::connect(&address.socket).map_err(|error| lost(&address.socket, &error))?;
-    lifeline
-        .send(&Message::Hello { version: VERSION, rank: address.rank }.encode(), None)
-        .map_err(|error| lost(&address.socket, &error))?;
+    // The kernel vouches for it. The memory that the agent hands over is mapped, so it must come from no stranger.
+    let agent = lifeline.peer().map_err(|error| lost(&address.socket, &error))?.user;
+    refuse_stranger(agent, host::user())?;
+    // An agent lets in its own user and root, and hangs up on others without a word.
+    let gone = |error: io::Error| match host::user() {
+        user if user != agent && user != 0 => other_user(agent, user),
+        _ => lost(&address.socket, &error),
+    };
+    lifeline.send(&Message::Hello { version: VERSION, rank: address.rank }.encode(), None).map_err(gone)?;
     let mut bytes = vec![0; MESSAGE_MAX];
-    let (len, segment) = lifeline.receive(&mut bytes).map_err(|error| lost(&address.socket, &error))?;
+    let (len, segment) = lifeline.receive(&mut bytes).map_err(gone)?;
     match Message::decode(&bytes[..len]) {
         Some(Message::Welcome(facts)) if segment.is_some() => {
             accept(&facts)?;
@@ -85,8 +91,22 @@ fn join(address: &Address) -> Result<World> {
             "the job's shared segment did not arrive: no descriptor is free (`ulimit -n`); raise the limit or close some files",
         )),
         Some(Message::Refused(text)) => Err(Error::new(Class::Other, text)),
-        _ => Err(lost(&address.socket, &io::Error::other("it closed the connection"))),
+        _ => Err(gone(io::Error::other("it closed the connection"))),
     }
+}
+
+/// Refuses an agent that is neither this user's nor root's.
+fn refuse_stranger(agent: u32, user: u32) -> Result<()> {
+    if agent == user || agent == 0 { Ok(()) } else { Err(other_user(agent, user)) }
+}
+
+#[cold]
+fn other_user(agent: u32, user: u32) -> Error {
+    let text = format!(
+        "this program runs as user {user} and mpiexec as user {agent}, and the ranks of a job share memory: run both as one \
+         user (mpiexec under sudo or su, not the program), or unset {ADDRESS_VARIABLE} to run the program alone"
+    );
+    Error::new(Class::Other, text)
 }
 
 /// Does for the host's ranks what the agent promised them that each does.
@@ -318,6 +338,15 @@ mod tests {
         let agent = agent(&name, Message::Refused("taken by process 9".into()), false);
         assert_eq!(attach_by(environment(&name)).err().unwrap().cause(), "taken by process 9");
         agent.join().unwrap();
+    }
+
+    #[test]
+    fn an_agent_of_another_user_is_refused_and_roots_is_not() {
+        assert!(refuse_stranger(1000, 1000).is_ok() && refuse_stranger(0, 1000).is_ok());
+        for user in [0, 1001] {
+            let cause = refuse_stranger(1000, user).err().unwrap().cause().to_owned();
+            assert!(cause.contains(&format!("as user {user} and mpiexec as user 1000")), "{cause}");
+        }
     }
 
     #[test]

@@ -112,9 +112,13 @@ impl Segment {
         Segment::create(&Spec::alone(&host, &job_id)).map_err(|e| Error::new(Class::NoMem, e.to_string()))
     }
 
-    /// Maps the segment that the agent handed over.
+    /// Maps the segment that the agent handed over. Its size must be one that nobody can change under the mapping, unless it
+    /// is a file that cannot be sealed: the system had no memfd for the agent.
     pub fn open(fd: OwnedFd) -> Result<Segment> {
         let no_mem = |e: io::Error| Error::new(Class::NoMem, e.to_string());
+        if memfd::is_sealed(fd.as_fd()) == Some(false) {
+            return Err(foreign(0));
+        }
         let len = memfd::len(fd.as_fd()).map_err(no_mem)?;
         let plan = if len >= PAGE as u64 {
             check(&map::shared(fd.as_fd(), 0, PAGE).map_err(no_mem)?)?
@@ -251,10 +255,15 @@ impl Segment {
     /// Says that the process of local rank `local` is gone, and wakes those who may wait for it. For the agent,
     /// once the kernel has said so: what the rank had written is then seen by whoever sees its phase.
     pub fn set_ended(&self, local: usize) {
+        self.note_ended(local);
+        self.ring_all();
+    }
+
+    /// The same for one of several ranks that have ended together: the caller rings (`ring_all`) once after the last.
+    pub fn note_ended(&self, local: usize) {
         self.rank(local).set_phase(Phase::Ended);
         // Pairs with the Acquire of those who poll the word: who sees the count sees the phase.
         self.ended_word().fetch_add(1, Release);
-        self.ring_all();
     }
 
     /// Wakes every rank of the host. For the agent, after it has written what they are to see.
@@ -409,6 +418,7 @@ mod tests {
         let refused = |fd: OwnedFd| Segment::open(fd).err().unwrap().to_string();
         assert!(refused(memfd::create(c"test", 100).unwrap()).contains("segment of layout 0"));
         assert!(refused(memfd::create(c"test", 1 << 20).unwrap()).contains("installed with the library"));
+        assert!(refused(unsealed(&spec())).contains("segment of layout 0"), "it could be cut under the mapping");
         let made = Segment::create(&spec()).unwrap();
         made.region.u32(VERSION).store(99, Relaxed);
         assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains("segment of layout 99"));
@@ -421,6 +431,17 @@ mod tests {
             refused(made.fd().try_clone_to_owned().unwrap()).contains(&format!("layout {LAYOUT_VERSION}")),
             "there is no rank 5"
         );
+    }
+
+    /// A copy of a segment that differs from it in nothing but that its size can be changed.
+    fn unsealed(spec: &Spec) -> OwnedFd {
+        let made = Segment::create(spec).unwrap();
+        let fd = memfd::create_unsealed(c"test", made.plan.file_bytes()).unwrap();
+        let copy = map::shared(fd.as_fd(), 0, made.plan.device()).unwrap();
+        let mut bytes = vec![0; made.plan.device()];
+        made.region.bytes(0, bytes.len()).read(&mut bytes);
+        copy.bytes(0, bytes.len()).write(&bytes);
+        fd
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Mappings of shared memory as regions (mmap(2)).
 //!
-//! A region unmaps itself with its last clone. Whoever shrinks the file under a mapping makes touching it
-//! fatal (SIGBUS): segments of Hawser only grow holes, never shrink.
+//! A region unmaps itself with its last clone. A process that shrinks the file under a mapping makes touching it
+//! fatal (SIGBUS): segments of Hawser only grow holes, and their size is sealed (`memfd`).
 
 use crate::During;
 use hawser_base::Region;

@@ -6,19 +6,45 @@ use crate::During;
 use crate::errno::{checked, restarted};
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps.
+/// A sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps. The file is sealed: nobody who has the
+/// descriptor can shrink it under a mapping (SIGBUS) or grow it.
 pub fn create(label: &CStr, len: u64) -> io::Result<OwnedFd> {
+    let fd = create_unsealed(label, len)?;
+    seal(fd.as_fd());
+    Ok(fd)
+}
+
+/// The same, whose size can be changed and sealed still.
+pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     let doing = || format!("making a shared segment of {len} bytes (memfd_create)");
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: `label` is a C string; the call gives a new descriptor or -1.
-    let fd = checked(unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) }).during(doing)?;
+    let fd = checked(unsafe { libc::memfd_create(label.as_ptr(), flags) }).during(doing)?;
     // SAFETY: the descriptor is new and nobody else's.
     let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
     // SAFETY: plain numbers. RLIMIT_FSIZE holds for memfds too, hence the text.
     restarted(|| unsafe { libc::ftruncate(fd.as_raw_fd(), len as i64) })
         .during(|| format!("sizing a shared segment to {len} bytes (does `ulimit -f` limit file sizes?)"))?;
     Ok(fd)
+}
+
+/// The seals of a file whose size stays, itself sealed (linux/fcntl.h).
+const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+/// A file that cannot be sealed, which is no memfd, stays as it is.
+fn seal(fd: BorrowedFd) {
+    // SAFETY: a live descriptor and plain numbers.
+    unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SIZE_SEALS) };
+}
+
+/// Whether the size of the file behind `fd` is sealed. None: it is of a kind that cannot be sealed.
+pub fn is_sealed(fd: BorrowedFd) -> Option<bool> {
+    // SAFETY: a live descriptor; the call only asks.
+    let seals = checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) }).ok()? as i32;
+    // A file that was not made for sealing has this one from the start, and can get no other.
+    (seals != libc::F_SEAL_SEAL).then_some(seals & SIZE_SEALS == SIZE_SEALS)
 }
 
 /// The size of the file behind `fd`.
@@ -51,7 +77,6 @@ pub fn allocate(fd: BorrowedFd, at: u64, len: u64) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::map;
-    use std::os::fd::AsFd;
 
     #[test]
     fn a_punched_hole_reads_as_zeroes() {
@@ -64,5 +89,17 @@ mod tests {
         let mut out = [1; 4];
         region.bytes(4096, 4).read(&mut out);
         assert_eq!(out, [0; 4]);
+    }
+
+    #[test]
+    fn a_segments_size_is_sealed_and_other_files_are_told_apart() {
+        let fd = create(c"hawser-test", 1 << 20).unwrap();
+        assert_eq!(is_sealed(fd.as_fd()), Some(true));
+        let file = std::fs::File::from(fd);
+        assert!(file.set_len(1 << 19).is_err() && file.set_len(1 << 21).is_err());
+        let open = create_unsealed(c"hawser-test", 1 << 20).unwrap();
+        assert_eq!(is_sealed(open.as_fd()), Some(false));
+        let plain = std::fs::File::open("/proc/self/exe").unwrap();
+        assert_eq!(is_sealed(plain.as_fd()), None);
     }
 }
