@@ -1,8 +1,8 @@
 //! Finding the running jobs of this user and asking their agents: for `hawser-info`.
 
 use hawser_boot::protocol::{Inspect, MESSAGE_MAX, Message, SOCKET_PREFIX};
-use hawser_os::host;
 use hawser_os::unix::Packets;
+use hawser_os::{clock, host};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -48,9 +48,28 @@ pub fn select(agents: Vec<Agent>, wanted: Option<&str>) -> Vec<Agent> {
     agents.iter().filter(|agent| is_best(agent) && wanted.is_none_or(|name| named(agent, name))).cloned().collect()
 }
 
-/// What an agent answers. Its end of the connection must be this user's, so that nobody else can answer for it.
+/// From asking to the whole answer: an agent that is stopped gives none, and its job is no reason to keep others waiting.
+const ANSWER_NS: u64 = 5_000_000_000;
+
+/// What an agent answers, within a time. Its end of the connection must be this user's, so that nobody else can answer
+/// for it.
 pub fn ask(agent: &Agent, what: Inspect) -> io::Result<String> {
-    let line = Packets::connect(&agent.socket)?;
+    let deadline_ns = clock::now_ns() + ANSWER_NS;
+    ask_by(agent, what, deadline_ns).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::other(format!(
+            "no answer within {} s; is its mpiexec stopped (kill -CONT), or its host too busy?",
+            ANSWER_NS / 1_000_000_000
+        )),
+        _ => error,
+    })
+}
+
+fn ask_by(agent: &Agent, what: Inspect, deadline_ns: u64) -> io::Result<String> {
+    let left_ms = || match deadline_ns.saturating_sub(clock::now_ns()) / 1_000_000 {
+        0 => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        left_ms => Ok(left_ms),
+    };
+    let line = Packets::connect_within(&agent.socket, left_ms()?)?;
     if line.peer()?.user != host::user() {
         return Err(io::Error::other(format!("job {} belongs to somebody else", agent.job)));
     }
@@ -58,6 +77,7 @@ pub fn ask(agent: &Agent, what: Inspect) -> io::Result<String> {
     let mut text = String::new();
     let mut bytes = vec![0; MESSAGE_MAX];
     loop {
+        line.limit_waits(left_ms()?)?;
         match line.receive(&mut bytes)? {
             (0, _) => return Ok(text),
             (len, _) => match Message::decode(&bytes[..len]) {
@@ -66,6 +86,21 @@ pub fn ask(agent: &Agent, what: Inspect) -> io::Result<String> {
             },
         }
     }
+}
+
+/// How many agents are asked at once: a stranger may have made any number of sockets with names like theirs.
+const ASKED_AT_ONCE: usize = 256;
+
+/// What several agents answer, in their order; many are asked at once, so that those that do not answer cost one wait.
+pub fn ask_all(agents: &[Agent], wanted: &[Inspect]) -> Vec<Vec<io::Result<String>>> {
+    let ask_some = |some: &[Agent]| {
+        std::thread::scope(|scope| {
+            let ask_one = |agent| move || wanted.iter().map(|&what| ask(agent, what)).collect();
+            let asked: Vec<_> = some.iter().map(|agent| scope.spawn(ask_one(agent))).collect();
+            asked.into_iter().map(|answer| answer.join().unwrap_or_default()).collect::<Vec<_>>()
+        })
+    };
+    agents.chunks(ASKED_AT_ONCE).flat_map(ask_some).collect()
 }
 
 #[cfg(test)]

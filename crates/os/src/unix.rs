@@ -97,6 +97,14 @@ impl Listener {
     }
 }
 
+fn connect(fd: &OwnedFd, name: &str) -> io::Result<()> {
+    let (address, len) = address(name)?;
+    // SAFETY: a valid address of that length.
+    restarted(|| unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })
+        .map(drop)
+        .during(|| format!("connecting to the local socket '{name}'"))
+}
+
 /// Descriptors in flight beside one message: we send at most one.
 const CONTROL_LEN: usize = 64;
 #[repr(C, align(8))]
@@ -106,11 +114,31 @@ impl Packets {
     /// Connects to `name`; reads and writes block.
     pub fn connect(name: &str) -> io::Result<Packets> {
         let fd = socket(0)?;
-        let (address, len) = address(name)?;
-        // SAFETY: a valid address of that length.
-        restarted(|| unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })
-            .during(|| format!("connecting to the local socket '{name}'"))?;
+        connect(&fd, name)?;
         Ok(Packets(fd))
+    }
+
+    /// Connects to `name` as long as that takes no more than `limit_ms`; so long each read and write waits, too (WouldBlock
+    /// after that).
+    pub fn connect_within(name: &str, limit_ms: u64) -> io::Result<Packets> {
+        let line = Packets(socket(0)?);
+        // A connection waits for room in the listener's backlog, by the limit on sending (unix(7)).
+        line.limit_waits(limit_ms)?;
+        connect(&line.0, name)?;
+        Ok(line)
+    }
+
+    /// From now on each read and write waits no longer than `limit_ms` (WouldBlock after that).
+    pub fn limit_waits(&self, limit_ms: u64) -> io::Result<()> {
+        // Zero would be no limit.
+        let limit_us = limit_ms.max(1) as i64 * 1000;
+        let limit = libc::timeval { tv_sec: limit_us / 1_000_000, tv_usec: limit_us % 1_000_000 };
+        for option in [libc::SO_SNDTIMEO, libc::SO_RCVTIMEO] {
+            let (place, size) = ((&raw const limit).cast(), size_of::<libc::timeval>() as libc::socklen_t);
+            // SAFETY: a live descriptor and a value of that size.
+            checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), libc::SOL_SOCKET, option, place, size) })?;
+        }
+        Ok(())
     }
 
     /// Two connected sockets; reads and writes block.
@@ -225,6 +253,19 @@ mod tests {
         assert!(matches!(client.receive(&mut bytes), Ok((5, None))));
         drop(server);
         assert_eq!(client.receive(&mut bytes).unwrap().0, 0);
+    }
+
+    #[test]
+    fn neither_a_full_backlog_nor_silence_is_waited_for_beyond_the_limit() {
+        let name = format!("hawser-test-full-{}", host::pid());
+        let listener = Listener::bind(&name).unwrap();
+        // SAFETY: plain numbers; a listener may be told again how many may wait.
+        unsafe { libc::listen(listener.as_fd().as_raw_fd(), 0) };
+        let first = Packets::connect_within(&name, 50).unwrap();
+        assert_eq!(first.receive(&mut [0; 16]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let error = Packets::connect_within(&name, 50).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(listener.accept().unwrap().is_some() && Packets::connect_within(&name, 50).is_ok());
     }
 
     #[test]

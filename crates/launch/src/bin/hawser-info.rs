@@ -51,18 +51,23 @@ fn main() {
         eprintln!("hawser-info: {which} on this host");
         exit(1);
     }
-    for agent in &agents {
+    let mut wanted = Vec::new();
+    wanted.extend((options.report || !options.stats).then_some(Inspect::Report));
+    wanted.extend(options.stats.then_some(Inspect::Stats));
+    let mut answered = false;
+    for (agent, answers) in agents.iter().zip(inspect::ask_all(&agents, &wanted)) {
         print(&format!("job {}\n", agent.job));
-        let mut wanted = Vec::new();
-        wanted.extend((options.report || !options.stats).then_some(Inspect::Report));
-        wanted.extend(options.stats.then_some(Inspect::Stats));
-        for what in wanted {
-            match inspect::ask(agent, what) {
-                Ok(text) => print(&text),
+        for answer in answers {
+            match answer {
+                Ok(text) => {
+                    answered = true;
+                    print(&text);
+                }
                 Err(error) => eprintln!("hawser-info: job {} does not answer: {error}", agent.job),
             }
         }
     }
+    exit(i32::from(!answered));
 }
 
 fn fail(cause: &str) -> ! {
