@@ -1,34 +1,52 @@
 //! The processes below this one, and ending all of them. For the launcher alone, which is a subreaper: whatever
 //! its ranks start, double-forked daemons and new sessions included, stays below it.
 
+use crate::errno::checked;
 use crate::signals::{self, SIGCHLD, SIGKILL, SIGSTOP};
 use crate::spawn::{self, Reaped};
 use crate::{clock, host};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
-/// Every process that descends from `root`, which is not among them. Zombies are left out.
-pub fn descendants(root: i32) -> Vec<i32> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    let mut zombies = HashSet::new();
-    for pid in processes() {
-        let Some((parent, state)) = parent_and_state(pid) else { continue };
-        children.entry(parent).or_default().push(pid);
-        if state == 'Z' || state == 'X' {
-            zombies.insert(pid);
-        }
-    }
-    let mut found = Vec::new();
-    let mut open = vec![root];
-    while let Some(pid) = open.pop() {
-        for &child in children.get(&pid).into_iter().flatten() {
-            open.push(child);
-            if !zombies.contains(&child) {
-                found.push(child);
+/// All processes of one moment: /proc is walked once, for any number of questions.
+pub struct Tree {
+    children: HashMap<i32, Vec<i32>>,
+    zombies: HashSet<i32>,
+}
+
+impl Tree {
+    /// The processes of now. A walk takes some 20 us for each.
+    pub fn look() -> Tree {
+        let mut tree = Tree { children: HashMap::new(), zombies: HashSet::new() };
+        for pid in processes() {
+            let Some((parent, state)) = parent_and_state(pid) else { continue };
+            tree.children.entry(parent).or_default().push(pid);
+            if state == 'Z' || state == 'X' {
+                tree.zombies.insert(pid);
             }
         }
+        tree
     }
-    found
+
+    /// Every process that descends from `root`, which is not among them. Zombies are left out.
+    pub fn descendants(&self, root: i32) -> Vec<i32> {
+        let mut found = Vec::new();
+        let mut open = vec![root];
+        while let Some(pid) = open.pop() {
+            for &child in self.children.get(&pid).into_iter().flatten() {
+                open.push(child);
+                if !self.zombies.contains(&child) {
+                    found.push(child);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Every process that descends from `root` now. For several roots make one `Tree`.
+pub fn descendants(root: i32) -> Vec<i32> {
+    Tree::look().descendants(root)
 }
 
 fn processes() -> impl Iterator<Item = i32> {
@@ -42,6 +60,9 @@ fn parent_and_state(pid: i32) -> Option<(i32, char)> {
     let state = fields.next()?.chars().next()?;
     Some((fields.next()?.parse().ok()?, state))
 }
+
+/// How long killed processes are waited for until /proc is walked again.
+const SETTLE_MS: u64 = 10;
 
 /// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that
 /// none can start another; then all are killed. Gives up after `limit_ms` and says whether nothing is left.
@@ -61,7 +82,10 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) ->
             fresh.iter().for_each(|&pid| drop(signals::send(pid, SIGSTOP)));
         }
         stopped.iter().for_each(|&pid| drop(signals::send(pid, SIGKILL)));
-        wait_for_children(10);
+        // A walk for each of many children that end one after the other would cost the square of their number.
+        if reap_within(SETTLE_MS, &mut seen) {
+            return true;
+        }
         if clock::now_ns() > deadline_ns {
             return reap_all(&mut seen);
         }
@@ -70,8 +94,13 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) ->
 
 /// Waits until no child is left, at most `limit_ms`; whether none is.
 pub fn await_children(limit_ms: u64) -> bool {
+    reap_within(limit_ms, &mut |_, _| {})
+}
+
+/// Reaps children until none is left, at most for `limit_ms`; whether none is.
+fn reap_within(limit_ms: u64, seen: &mut impl FnMut(i32, spawn::End)) -> bool {
     let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
-    while !reap_all(&mut |_, _| {}) {
+    while !reap_all(seen) {
         let now_ns = clock::now_ns();
         if now_ns >= deadline_ns {
             return false;
@@ -118,6 +147,12 @@ pub fn mapped_files(pid: i32) -> Vec<std::path::PathBuf> {
     files
 }
 
+/// The process group that process `pid` is in.
+pub fn group(pid: i32) -> Option<i32> {
+    // SAFETY: a plain number.
+    checked(unsafe { libc::getpgid(pid) }).ok().map(|group| group as i32)
+}
+
 /// The program that process `pid` runs.
 pub fn program(pid: i32) -> Option<std::path::PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
@@ -136,9 +171,12 @@ mod tests {
         while !mine(host::pid()) {
             std::thread::yield_now();
         }
+        let tree = Tree::look();
+        assert_eq!(tree.descendants(child.id() as i32), descendants(child.id() as i32));
         descendants(child.id() as i32).into_iter().for_each(|pid| signals::send(pid, SIGKILL).unwrap());
         child.wait().unwrap();
         assert!(descendants(child.id() as i32).is_empty());
+        assert_eq!(tree.descendants(child.id() as i32).len(), 2, "it tells of its own moment");
     }
 
     #[test]
