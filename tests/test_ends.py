@@ -52,6 +52,11 @@ def inside(pid):
     return re.search(r"NSpid:.*\s(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1]
 
 
+def launchers(lab):
+    """mpiexec, its guards, agents and the processes that beat."""
+    return [pid for pid, words in lab.processes().items() if words and words[0].endswith("mpiexec")]
+
+
 def rank_of(pid):
     return re.search(r"HAWSER_RANK=(\d+)", Path(f"/proc/{pid}/environ").read_text())[1]
 
@@ -212,3 +217,21 @@ def test_who_ends_under_heavy_loss_is_never_taken_for_lost(make, build):
         with mpiexec(lab, "-ppn", "2", build("hello.c"), "hello") as job:
             out, err = job.communicate(timeout=GRACE_OF_LABS_S)
         assert (job.returncode, sorted(out.split("\n")), err) == (0, ["", *(f"{rank} of 4" for rank in range(4))], "")
+
+
+@pytest.mark.parametrize("how", ["recv", "barrier", "test", "compute"])
+def test_ranks_die_with_the_launcher_although_scripts_started_them_and_nobody_is_left_to_end_them(make, build, how):
+    """mpiexec, guards and agents are killed at one moment, with and without a stop before it."""
+    lab, program = make(hosts=2), build("waits.c")
+    before = left(lab)
+    for signals in [(signal.SIGKILL,), (signal.SIGSTOP, signal.SIGKILL)]:
+        with mpiexec(lab, "-ppn", "2", "sh", "-c", f"{program} {how}; true") as job:
+            assert job.stdout.readline() == "all are there\n", job.communicate()
+            victims = launchers(lab)
+            assert len(victims) >= 6, lab.processes()
+            for sent in signals:
+                for pid in victims:
+                    send(pid, sent)
+            job.communicate(timeout=GRACE_OF_LABS_S)
+        eventually(lambda: programs(lab) == {})
+        nothing_is_left(lab, before)

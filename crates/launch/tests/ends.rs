@@ -3,7 +3,7 @@
 mod harness;
 
 use harness::*;
-use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -192,6 +192,34 @@ fn an_agent_that_is_killed_is_named_and_nothing_is_left() {
     let outcome = job.finish();
     assert_eq!(outcome.code, 1);
     one_line(&outcome, "was killed by signal 9 (Killed); the job is ended");
+}
+
+/// The rank's process is no child of the agent's, and may have left the process group of what is.
+#[test]
+fn ranks_that_scripts_started_die_with_mpiexec_and_agent_at_once() {
+    let acts = ["ring 1; true", "compute; true"].map(|act| format!("{RANK} {act}"));
+    let hidden = ["setsid RANK ring 1; true", "(RANK ring 1 &); sleep 1007", "sleep 1008; true"];
+    let scripts = acts.into_iter().chain(hidden.map(|script| script.replace("RANK", RANK)));
+    for script in scripts {
+        for first in [SIGSTOP, SIGKILL] {
+            let job = script_job("-n 2", &script);
+            let waits = |pid: &&i32| {
+                let line = command_line(**pid);
+                line.starts_with("sleep ") || line.starts_with(&format!("{RANK} ")) && is_attached(**pid)
+            };
+            job.until("start", |processes| processes.iter().filter(waits).count() >= 2);
+            let victims = [job.pid(), agent_of(&job.processes()).unwrap()];
+            for signal in [first, SIGKILL] {
+                victims.iter().for_each(|&pid| drop(signals::send(pid, signal)));
+            }
+            assert_eq!(job.finish().code, -SIGKILL, "{script}");
+        }
+    }
+}
+
+/// Whether the process has mapped the job's segment.
+fn is_attached(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains("memfd:hawser"))
 }
 
 /// Files that could be ours: shared memory by name, and whatever is in the jobs' own directory for temporary files.

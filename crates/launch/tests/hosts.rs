@@ -4,7 +4,7 @@
 mod harness;
 
 use harness::*;
-use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGKILL, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1};
+use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -316,6 +316,44 @@ fn signals_reach_the_ranks_of_all_hosts() {
     job.until("continuation", |processes| stopped(processes) == 0);
     job.signal(SIGTERM);
     assert_eq!(job.finish().code, 128 + SIGTERM);
+}
+
+/// What is pending while a remote shell is being started is heard afterwards.
+#[test]
+fn no_signal_is_lost_while_forty_hosts_are_being_called() {
+    let shell = Shell::new("start", "");
+    let hosts: Vec<String> = (0..40).map(|host| format!("h{host}")).collect();
+    let (seed, mut dice) = Dice::seeded();
+    for turn in 0..12 {
+        let signal = [SIGINT, SIGHUP, SIGTSTP][turn % 3];
+        let job = shell.start(&format!("-hosts {} sleep 100", hosts.join(",")));
+        // It takes signals over before it calls anybody.
+        job.until("start", |processes| processes.len() > 1);
+        std::thread::sleep(Duration::from_micros(dice.roll(300_000)));
+        job.signal(signal);
+        let mut ends_by = signal;
+        if signal == SIGTSTP {
+            job.until("stop", |_| status(job.pid(), "State") == "T");
+            job.signal(SIGCONT);
+            job.signal(SIGTERM);
+            ends_by = SIGTERM;
+        }
+        assert_eq!(job.finish().code, 128 + ends_by, "signal {signal}, turn {turn}, seed {seed}");
+    }
+}
+
+/// Neither the guard nor the agent nor mpiexec is left to end the ranks: the kernel does.
+#[test]
+fn ranks_die_with_their_agent_when_nobody_is_left_to_end_them() {
+    let shell = Shell::new("all", "");
+    let job = shell.script("-hosts a,b -ppn 2", &format!("{RANK} ring 1; true"));
+    job.until("start", |processes| ranks(processes, "ring").len() == 4);
+    let processes = job.processes();
+    let ours: Vec<i32> = processes.iter().copied().filter(|pid| !programs(&[*pid]).contains(pid)).collect();
+    for signal in [SIGSTOP, SIGKILL] {
+        ours.iter().for_each(|&pid| drop(signals::send(pid, signal)));
+    }
+    assert_eq!(job.finish().code, -SIGKILL);
 }
 
 #[test]

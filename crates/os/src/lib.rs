@@ -1,7 +1,7 @@
 //! Floor 1: the only room with system calls, one concern a file. Linux, 64 bits.
 //!
 //! What the libraries use (maps, futexes, sockets, clocks, …) installs no signal handler, keeps no global
-//! state and stays usable after fork. `signals`, `spawn` and `tree` are for the launcher alone,
+//! state and stays usable after fork. `signals`, `spawn`, `tether` and `tree` are for the launcher alone,
 //! `netns` and `cable` for benchmarks and tests.
 //! Errors are `io::Error` whose text says what was being done. Before it: `base`; after it: everybody.
 
@@ -38,6 +38,7 @@ pub mod signals;
 mod sockopt;
 pub mod spawn;
 pub mod tcp;
+pub mod tether;
 pub mod thread;
 pub mod tree;
 pub mod tty;

@@ -1,19 +1,58 @@
 //! Where ranks and tools knock: the agent's local socket and the connections made to it.
 //!
-//! Only the job's own user (and root) is answered. Who is let in as which rank is decided in `run`.
+//! Only the job's own user (and root) is answered; which caller is let in as which rank is decided in `run`. Everybody on
+//! the machine can knock, without end, so each turn takes a bounded number of callers and of messages, and callers that
+//! say nothing are dropped when too many wait. The door is never shut for good: where the system gives no descriptor it
+//! rests for a moment.
 
 use hawser_boot::protocol::{MESSAGE_MAX, Message, SOCKET_PREFIX};
+use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::unix::{Credentials, Listener, Packets};
-use hawser_os::{During, host};
-use std::collections::HashMap;
+use hawser_os::{During, clock, host};
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+
+/// Callers taken in one turn: a stranger costs some 5 us, so other events wait for less than a millisecond.
+pub const CALLERS_PER_TURN: usize = 64;
+/// More callers than can wait at the door at one moment (the backlog that `Listener::bind` asks for).
+pub const ALL_CALLERS: usize = 4097;
+/// Messages heard from one caller in one turn: more than its socket holds (net.core.wmem_default is 208 KiB, and each
+/// message takes 768 bytes of it at least), so that all is heard of one that has ended.
+pub const MESSAGES_PER_TURN: usize = 300;
+/// Callers beside the ranks that may be silent at once: tools, and strangers to the job with its user's rights.
+const SILENT_CALLERS: usize = 32;
+/// Silent callers of one process: a rank or a tool makes one connection, and speaks at once.
+const SILENT_PER_PROCESS: usize = 4;
+/// Descriptors that a door takes beside those of the ranks' connections.
+pub const DESCRIPTORS: u64 = SILENT_CALLERS as u64 + 1;
+/// How long the door rests when a caller cannot be taken.
+const REST_NS: u64 = 100_000_000;
 
 pub struct Door {
     listener: Listener,
     pub name: String,
+    /// What epoll calls its events.
+    token: u64,
     lines: HashMap<u32, Packets>,
     next: u32,
+    /// Callers that have said nothing yet and their processes, the first comer first, and how many there may be.
+    silent: VecDeque<(u32, i32)>,
+    silent_max: usize,
+    /// The door is out of the epoll set until then.
+    rests_until_ns: Option<u64>,
+    /// That it cannot take callers has been told.
+    is_told: bool,
+}
+
+/// What is at the door.
+pub enum Knock {
+    Caller(u32),
+    /// Somebody of another user, who has been dropped.
+    Stranger,
+    Nobody,
+    /// The door rests, for this reason if that is news.
+    Rest(Option<io::Error>),
 }
 
 /// What a connection brought.
@@ -26,30 +65,94 @@ pub enum Heard {
 }
 
 impl Door {
-    /// Listens under a name that shows the user and the job, and cannot be foreseen.
-    pub fn open(job: &str) -> io::Result<Door> {
+    /// Listens under a name that shows the user and the job, and cannot be foreseen, for `ranks` ranks and tools.
+    pub fn open(job: &str, ranks: usize, epoll: &mut Epoll, token: u64) -> io::Result<Door> {
         let secret = u64::from_ne_bytes(host::random()?);
         let name = format!("{SOCKET_PREFIX}{}-{job}-{secret:016x}", host::user());
         let listener = Listener::bind(&name).during(|| "opening the socket that ranks connect to".into())?;
-        Ok(Door { listener, name, lines: HashMap::new(), next: 0 })
+        epoll.add(listener.as_fd(), token, Interest::Read)?;
+        Ok(Door {
+            listener,
+            name,
+            token,
+            lines: HashMap::new(),
+            next: 0,
+            silent: VecDeque::new(),
+            silent_max: ranks + SILENT_CALLERS,
+            rests_until_ns: None,
+            is_told: false,
+        })
     }
 
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
-    }
-
-    /// The next caller, by number. Strangers are dropped.
-    pub fn accept(&mut self) -> io::Result<Option<u32>> {
-        while let Some(line) = self.listener.accept()? {
-            let user = line.peer()?.user;
-            if user == host::user() || user == 0 {
-                let number = self.next;
-                self.next = self.next.wrapping_add(1);
-                self.lines.insert(number, line);
-                return Ok(Some(number));
+    /// Looks who is at the door. An error is given once: the door tries again after a rest. A turn takes no more than
+    /// `CALLERS_PER_TURN`; what is left at the door makes another event. A caller is to be heard before the next one is taken.
+    pub fn answer(&mut self, epoll: &mut Epoll) -> Knock {
+        match self.accept() {
+            Ok(Some(line)) => self.admit(line).map_or(Knock::Stranger, Knock::Caller),
+            Ok(None) => Knock::Nobody,
+            Err(error) => {
+                epoll.remove(self.listener.as_fd());
+                self.rests_until_ns = Some(clock::now_ns() + REST_NS);
+                let is_news = !std::mem::replace(&mut self.is_told, true);
+                Knock::Rest(is_news.then_some(error))
             }
         }
-        Ok(None)
+    }
+
+    /// The next connection. Where there is no descriptor for it, the caller that has been silent for longest makes room.
+    fn accept(&mut self) -> io::Result<Option<Packets>> {
+        match self.listener.accept() {
+            Err(error) => match self.silent.front().copied() {
+                Some((first, _)) => {
+                    self.hang_up(first);
+                    self.listener.accept()
+                }
+                None => Err(error),
+            },
+            result => result,
+        }
+    }
+
+    /// The number of a caller, if it is none of another user.
+    fn admit(&mut self, line: Packets) -> Option<u32> {
+        let Credentials { pid, user } = line.peer().ok()?;
+        if user != host::user() && user != 0 {
+            return None;
+        }
+        if let Some(first) = self.must_leave(pid) {
+            self.hang_up(first);
+        }
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.lines.insert(number, line);
+        self.silent.push_back((number, pid));
+        Some(number)
+    }
+
+    /// The silent caller that makes room for one more of process `pid`: of that process if it has many, so that it puts out
+    /// no other one. A process that this host cannot name has number 0.
+    fn must_leave(&self, pid: i32) -> Option<u32> {
+        let mut same = self.silent.iter().filter(|(_, other)| *other == pid && pid != 0);
+        let first_of_same = same.next().map(|(number, _)| *number);
+        if same.count() + 1 >= SILENT_PER_PROCESS {
+            return first_of_same;
+        }
+        let is_full = self.silent.len() >= self.silent_max;
+        self.silent.front().map(|(number, _)| *number).filter(|_| is_full)
+    }
+
+    /// When the door's rest is over.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        self.rests_until_ns
+    }
+
+    /// Takes callers again once the rest is over.
+    pub fn wake(&mut self, epoll: &mut Epoll) {
+        let now_ns = clock::now_ns();
+        if self.rests_until_ns.is_some_and(|at| at <= now_ns) {
+            let added = epoll.add(self.listener.as_fd(), self.token, Interest::Read);
+            self.rests_until_ns = added.is_err().then_some(now_ns + REST_NS);
+        }
     }
 
     pub fn line(&self, number: u32) -> Option<BorrowedFd<'_>> {
@@ -60,12 +163,16 @@ impl Door {
         self.lines.get(&number)?.peer().ok()
     }
 
+    /// The next thing that a caller has said. No more than `MESSAGES_PER_TURN` are to be heard in one turn.
     pub fn hear(&mut self, number: u32) -> Heard {
         let Some(line) = self.lines.get(&number) else { return Heard::Nothing };
         let mut bytes = [0; MESSAGE_MAX];
         match line.receive(&mut bytes) {
             Ok((len @ 1.., _)) => match Message::decode(&bytes[..len]) {
-                Some(message) => Heard::Message(message),
+                Some(message) => {
+                    self.no_longer_silent(number);
+                    Heard::Message(message)
+                }
                 None => self.hang_up(number),
             },
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Heard::Nothing,
@@ -96,6 +203,14 @@ impl Door {
     /// Ends the connection. Closing takes its descriptor out of every epoll set.
     pub fn hang_up(&mut self, number: u32) -> Heard {
         self.lines.remove(&number);
+        self.no_longer_silent(number);
         Heard::Closed
+    }
+
+    fn no_longer_silent(&mut self, number: u32) {
+        // The latest comers speak first: ranks do so at once.
+        if let Some(at) = self.silent.iter().rposition(|&(silent, _)| silent == number) {
+            self.silent.remove(at);
+        }
     }
 }

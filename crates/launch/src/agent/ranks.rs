@@ -7,6 +7,8 @@ use crate::frames::Doing;
 use crate::trouble::What;
 use hawser_job::{Phase, Waiting};
 use hawser_os::spawn::End;
+use hawser_os::tether::Tether;
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
 #[derive(Default)]
@@ -17,6 +19,8 @@ pub struct Rank {
     pub child: i32,
     pub child_end: Option<End>,
     pub attached: Option<Attached>,
+    /// What the program has started dies with the agent.
+    pub tether: Option<Tether>,
     /// The judgement has been passed, or put off until this time.
     pub judged: bool,
     pub judge_at_ns: Option<u64>,
@@ -29,10 +33,27 @@ pub struct Attached {
     pub line: u32,
     /// A hold on it where it is not the child.
     pub process: Option<OwnedFd>,
+    /// Where it has left the child's process group.
+    pub tether: Option<Tether>,
     pub finalized: bool,
     pub gone: bool,
     /// How it ended, where that is known.
     pub end: Option<End>,
+}
+
+/// Where ranks are found, by their local numbers, without a search among all.
+#[derive(Default)]
+pub struct Register {
+    /// By a process of the rank.
+    pub by_process: HashMap<i32, usize>,
+    /// By the number of its connection.
+    pub by_line: HashMap<u32, usize>,
+    /// Those whose judgement is put off.
+    pub unclear: Vec<usize>,
+    /// A rank has called MPI_Init.
+    pub somebody_attached: bool,
+    /// Those that have left without, as far as that has not been told.
+    pub absent: Vec<usize>,
 }
 
 /// Shells report a signal as 128 + its number; numbers end at 64.
@@ -132,8 +153,10 @@ mod tests {
     const SEGV: End = End::Killed { signal: 11, core_dumped: false };
 
     fn rank(child_end: Option<End>, attached: Option<(bool, bool, Option<End>)>) -> Rank {
-        let attached =
-            attached.map(|(finalized, gone, end)| Attached { pid: 8, line: 0, process: None, finalized, gone, end });
+        let attached = attached.map(|(finalized, gone, end)| {
+            let (process, tether) = (None, None);
+            Attached { pid: 8, line: 0, process, tether, finalized, gone, end }
+        });
         Rank { child: 7, child_end, attached, ..Rank::default() }
     }
 

@@ -3,9 +3,9 @@
 //! What happens is told to mpiexec, which decides; only how to end ranks is decided here: the asked signal first,
 //! then, after a grace, SIGKILL for everything below the agent.
 
-use super::door::{Door, Heard};
+use super::door::{self, Door, Heard, Knock};
 use super::needs::{self, Other};
-use super::ranks::{self, Attached, Rank};
+use super::ranks::{self, Attached, Rank, Register};
 use super::start::{self, Place};
 use super::streams::Streams;
 use super::{Desk, KILL_LIMIT_MS, Token, facts, gather};
@@ -21,7 +21,9 @@ use hawser_os::epoll::{Event, Interest};
 use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{self, SIGCONT, SIGKILL};
 use hawser_os::spawn::{self, End, Reaped, Terms};
-use hawser_os::{clock, host, pidfd, tree};
+use hawser_os::tether::{self, Tether};
+use hawser_os::tree::{self, Tree};
+use hawser_os::{clock, host, pidfd};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsFd;
@@ -37,6 +39,8 @@ const FIRST_LOOK_NS: u64 = 500_000_000;
 const DESCRIPTORS_PER_RANK: u64 = 4;
 /// Descriptors beside: what the agent itself and a program being started need.
 const DESCRIPTORS_BESIDE: u64 = 32;
+/// Tethers of a rank: of its program's process group, and of the process that calls MPI_Init if that left the group.
+const TETHERS_PER_RANK: u64 = 2;
 
 pub struct Run {
     job: HostJob,
@@ -46,6 +50,9 @@ pub struct Run {
     door: Door,
     libraries: Option<PathBuf>,
     ranks: Vec<Rank>,
+    register: Register,
+    /// There are descriptors for tethers.
+    has_tethers: bool,
     streams: Streams,
     /// How often ranks have left MPI.
     departures: u32,
@@ -77,32 +84,36 @@ impl Run {
     fn prepare(desk: &mut Desk, mut job: HostJob, host: String) -> io::Result<Run> {
         job.tuned = profile::of_host(&job.tuned);
         let before = limits::get(Resource::Descriptors);
-        raise_descriptors(job.ranks.len() as u64)?;
+        let has_tethers = raise_descriptors(job.ranks.len() as u64)?;
         let file_size = limits::get(Resource::FileSize);
         raise_file_size(Plan { local: job.ranks.len(), world: job.size as usize }.file_bytes())?;
         let facts = facts::measure(job.ranks.len(), job.membarrier);
-        let world_ranks = job.ranks.iter().map(|(world, _)| *world).collect();
-        let segment = Segment::create(&Spec {
-            job_id: job.id.clone(),
-            host: host.clone(),
-            world: job.size as usize,
-            world_ranks,
-            facts,
-        })?;
-        if job.hosts.len() == job.size as usize {
-            segment.set_hosts(&job.hosts);
-        }
+        let segment = segment(&job, &host, facts)?;
         // The ranks' limit stays the user's.
         let _ = limits::set(Resource::FileSize, file_size);
         // Where mpiexec answers for the whole.
         let is_part = job.ranks.len() < job.size as usize || desk.is_far();
-        let door = Door::open(&if is_part { inspect::part(&job.id, &host) } else { job.id.clone() })?;
-        desk.epoll.add(door.as_fd(), Token::Door.encode(), Interest::Read)?;
+        let name = if is_part { inspect::part(&job.id, &host) } else { job.id.clone() };
+        let door = Door::open(&name, job.ranks.len(), &mut desk.epoll, Token::Door.encode())?;
         let ranks = job.ranks.iter().map(|&(world, app)| Rank { world, app, ..Rank::default() }).collect();
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
         let libraries = facts::library_directory();
         let streams = Streams::new(before);
-        Ok(Run { job, host, facts, segment, door, libraries, ranks, streams, departures: 0, look, kill_at_ns: None })
+        Ok(Run {
+            job,
+            host,
+            facts,
+            segment,
+            door,
+            libraries,
+            ranks,
+            register: Register::default(),
+            has_tethers,
+            streams,
+            departures: 0,
+            look,
+            kill_at_ns: None,
+        })
     }
 
     fn start_ranks(&mut self, desk: &mut Desk) {
@@ -125,6 +136,8 @@ impl Run {
             match started {
                 Ok(started) => {
                     self.ranks[local].child = started.pid;
+                    self.ranks[local].tether = self.tie(-started.pid);
+                    self.register.by_process.insert(started.pid, local);
                     self.streams.add(desk, self.ranks[local].world, started);
                 }
                 Err(what) => {
@@ -139,6 +152,12 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// Ties a process, or a process group, to this agent, as far as there are descriptors for it. Where it cannot be tied, it
+    /// is left to PR_SET_PDEATHSIG and to `abandon`.
+    fn tie(&self, pid: i32) -> Option<Tether> {
+        self.has_tethers.then(|| Tether::tie(pid).ok())?
     }
 
     /// The cores of each rank, none where they are not bound.
@@ -157,7 +176,7 @@ impl Run {
     pub fn event(&mut self, desk: &mut Desk, token: Token, event: Event) {
         match token {
             Token::Signals => self.reap(desk),
-            Token::Door => self.answer_door(desk),
+            Token::Door => self.answer_door(desk, door::CALLERS_PER_TURN),
             Token::Line(number) => self.hear(desk, number),
             Token::Process(local) => self.process_ended(desk, local as usize),
             Token::Input(reader) => self.streams.input_event(desk, reader, event),
@@ -212,38 +231,56 @@ impl Run {
     }
 
     fn reap(&mut self, desk: &mut Desk) {
-        while let Reaped::Ended(pid, end) = spawn::reap() {
-            let Some(local) = self.ranks.iter().position(|rank| rank.child == pid || rank.pid() == pid) else {
-                continue;
-            };
-            // What the rank said before it ended comes first.
-            if let Some(attached) = &self.ranks[local].attached {
-                self.hear(desk, attached.line);
-            }
-            // One that connected and was not heard yet, likewise.
-            self.answer_door(desk);
-            // And the end of the rank's process, before that of the shell that reaped it.
-            if self.ranks[local].pid() != pid {
-                self.process_ended(desk, local);
-            }
-            if self.ranks[local].reaped(pid, end) {
-                self.streams.catch_up(desk, self.ranks[local].world);
-                self.judge(desk, local, false);
-                self.publish_end(local);
-                if self.ranks[local].is_gone() {
-                    desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: ranks::code(end) });
-                }
-            }
+        let ended = std::iter::from_fn(|| match spawn::reap() {
+            Reaped::Ended(pid, end) => Some((pid, end)),
+            Reaped::AllRunning | Reaped::NoChildren => None,
+        });
+        let ended: Vec<(i32, End)> = ended.collect();
+        if ended.is_empty() {
+            return;
         }
+        // What a rank said before it ended comes first: of one that has connected and was not heard yet too.
+        self.answer_door(desk, door::ALL_CALLERS);
+        let noted = ended.into_iter().filter(|&(pid, end)| self.reaped(desk, pid, end)).count();
+        if noted > 0 {
+            self.segment.ring_all();
+        }
+    }
+
+    /// Process `pid` has been reaped; whether the other ranks are to be rung for that.
+    fn reaped(&mut self, desk: &mut Desk, pid: i32, end: End) -> bool {
+        let Some(&local) = self.register.by_process.get(&pid) else { return false };
+        if let Some(attached) = &self.ranks[local].attached {
+            self.hear(desk, attached.line);
+        }
+        // The end of the rank's process comes before that of the shell that reaped it.
+        let before = self.ranks[local].pid() != pid && self.note_end(desk, local);
+        if !self.ranks[local].reaped(pid, end) {
+            return before;
+        }
+        self.streams.catch_up(desk, self.ranks[local].world);
+        self.judge(desk, local, false);
+        let noted = self.publish_end(local);
+        if self.ranks[local].is_gone() {
+            desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: ranks::code(end) });
+        }
+        before || noted
     }
 
     /// A rank's process that is no child of ours may have ended.
     fn process_ended(&mut self, desk: &mut Desk, local: usize) {
+        if self.note_end(desk, local) {
+            self.segment.ring_all();
+        }
+    }
+
+    /// The same; whether the other ranks are to be rung for that.
+    fn note_end(&mut self, desk: &mut Desk, local: usize) -> bool {
         let Some(Attached { process: Some(process), line, gone: false, .. }) = &self.ranks[local].attached else {
-            return;
+            return false;
         };
         if !pidfd::ended(process.as_fd()) {
-            return;
+            return false;
         }
         let line = *line;
         desk.epoll.remove(process.as_fd());
@@ -252,16 +289,18 @@ impl Run {
             attached.gone = true;
         }
         self.judge(desk, local, false);
-        self.publish_end(local);
+        self.publish_end(local)
     }
 
-    /// Lets the other ranks see that the rank's process is gone, once. After `judge`, which still wants to know
-    /// whether the page said Finalized.
-    fn publish_end(&self, local: usize) {
+    /// Lets the other ranks see that the rank's process is gone, once, and says whether they are to be rung. After
+    /// `judge`, which still wants to know whether the page said Finalized.
+    fn publish_end(&self, local: usize) -> bool {
         let gone = self.ranks[local].attached.as_ref().is_some_and(|attached| attached.gone);
-        if gone && self.segment.rank(local).phase() != Phase::Ended {
-            self.segment.set_ended(local);
+        let is_news = gone && self.segment.rank(local).phase() != Phase::Ended;
+        if is_news {
+            self.segment.note_ended(local);
         }
+        is_news
     }
 
     /// Says what was wrong with a rank's end, once.
@@ -283,6 +322,9 @@ impl Run {
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
         rank.judge_at_ns = (unclear && !final_word).then(|| clock::now_ns() + PATIENCE_NS);
         rank.judged = what.is_some() || rank.is_gone();
+        if rank.judge_at_ns.is_some() && !self.register.unclear.contains(&local) {
+            self.register.unclear.push(local);
+        }
         let rank = &self.ranks[local];
         if self.is_part() && rank.left_without_init() && rank.child > 0 {
             // Ranks of other hosts may wait for it: mpiexec knows.
@@ -291,65 +333,71 @@ impl Run {
         if let Some(what) = what {
             self.trouble(desk, local, what);
         }
+        if self.ranks[local].left_without_init() && self.ranks[local].child > 0 {
+            self.register.absent.push(local);
+        }
         self.judge_absent(desk);
     }
 
-    /// Ranks that left without MPI_Init although others wait for them there.
+    /// A rank that left without MPI_Init although others wait for it there.
     fn judge_absent(&mut self, desk: &mut Desk) {
-        let somebody_attached = self.ranks.iter().any(|rank| rank.attached.is_some());
-        if let Some(local) = self.ranks.iter().position(Rank::left_without_init).filter(|_| somebody_attached)
-            && self.ranks[local].child > 0
-            && self.kill_at_ns.is_none()
-        {
+        if !self.register.somebody_attached || self.kill_at_ns.is_some() {
+            return;
+        }
+        // What a program started may have become the rank after the program's end.
+        let absent = std::mem::take(&mut self.register.absent);
+        if let Some(local) = absent.into_iter().find(|&local| self.ranks[local].left_without_init()) {
             self.trouble(desk, local, What::NoInit);
         }
     }
 
-    fn answer_door(&mut self, desk: &mut Desk) {
-        loop {
-            match self.door.accept() {
-                Ok(Some(number)) => {
+    /// Hears callers, at most `limit`.
+    fn answer_door(&mut self, desk: &mut Desk, limit: usize) {
+        for _ in 0..limit {
+            match self.door.answer(&mut desk.epoll) {
+                Knock::Caller(number) => {
                     if let Some(line) = self.door.line(number) {
                         let _ = desk.epoll.add(line, Token::Line(number).encode(), Interest::Read);
                     }
                     self.hear(desk, number);
                 }
-                Ok(None) => return,
-                Err(error) => {
-                    desk.up(&Up::Note(format!("no further connections on host {}: {error}", self.host)));
-                    desk.epoll.remove(self.door.as_fd());
-                    return;
+                Knock::Stranger => {}
+                Knock::Rest(Some(error)) => {
+                    return desk.up(&Up::Note(format!("a connection on host {} has to wait: {error}", self.host)));
                 }
+                Knock::Rest(None) | Knock::Nobody => return,
             }
         }
     }
 
+    /// What a caller has said, as far as one turn goes: the rest makes another event.
     fn hear(&mut self, desk: &mut Desk, number: u32) {
-        while let Heard::Message(message) = self.door.hear(number) {
-            let local = self.ranks.iter().position(|rank| rank.attached.as_ref().is_some_and(|a| a.line == number));
-            match (message, local) {
-                (Message::Hello { version, rank }, None) => self.let_in(desk, number, version, rank),
-                (Message::Inspect(what), None) => self.tell(number, what),
-                (Message::Finalize, Some(local)) => self.finalized(desk, local, true),
-                (Message::Back, Some(local)) => self.finalized(desk, local, false),
-                (Message::Card(card), Some(local)) => {
-                    let world = self.ranks[local].world;
-                    match card.len() <= CARD_MAX {
-                        true => desk.up(&Up::Card((world, card))),
-                        false => drop(self.door.hang_up(number)),
-                    }
-                }
-                (Message::Unanswered(what), Some(local)) if what.peer < self.job.size => {
-                    desk.up(&Up::Unanswered { rank: self.ranks[local].world, what });
-                }
-                (Message::Abort { code, text }, Some(local)) => {
-                    self.ranks[local].judged = true;
-                    self.segment.rank(local).set_phase(Phase::Aborted);
-                    self.streams.catch_up(desk, self.ranks[local].world);
-                    self.trouble(desk, local, What::Aborted { code, text });
-                }
-                _ => drop(self.door.hang_up(number)),
+        for _ in 0..door::MESSAGES_PER_TURN {
+            let Heard::Message(message) = self.door.hear(number) else { return };
+            self.heard(desk, number, message);
+        }
+    }
+
+    fn heard(&mut self, desk: &mut Desk, number: u32, message: Message) {
+        let local = self.register.by_line.get(&number).copied();
+        match (message, local) {
+            (Message::Hello { version, rank }, None) => self.let_in(desk, number, version, rank),
+            (Message::Inspect(what), None) => self.tell(number, what),
+            (Message::Finalize, Some(local)) => self.finalized(desk, local, true),
+            (Message::Back, Some(local)) => self.finalized(desk, local, false),
+            (Message::Card(card), Some(local)) if card.len() <= CARD_MAX => {
+                desk.up(&Up::Card((self.ranks[local].world, card)));
             }
+            (Message::Unanswered(what), Some(local)) if what.peer < self.job.size => {
+                desk.up(&Up::Unanswered { rank: self.ranks[local].world, what });
+            }
+            (Message::Abort { code, text }, Some(local)) => {
+                self.ranks[local].judged = true;
+                self.segment.rank(local).set_phase(Phase::Aborted);
+                self.streams.catch_up(desk, self.ranks[local].world);
+                self.trouble(desk, local, What::Aborted { code, text });
+            }
+            _ => drop(self.door.hang_up(number)),
         }
     }
 
@@ -394,7 +442,7 @@ impl Run {
             process_vm: self.facts.process_vm == ProcessVm::Allowed,
             secret: self.job.secret,
         };
-        if self.is_part() && self.ranks.iter().all(|rank| rank.attached.is_none()) {
+        if !std::mem::replace(&mut self.register.somebody_attached, true) && self.is_part() {
             desk.up(&Up::Attached);
         }
         let process = if caller > 0 && caller != rank.child { pidfd::open(caller).ok() } else { None };
@@ -403,8 +451,12 @@ impl Run {
         }
         // Where neither the child's end nor a hold on the process will tell, the child stands for it.
         let pid = if process.is_some() { caller } else { rank.child };
+        let has_left = process.is_some() && tree::group(caller) != Some(rank.child);
+        let tether = if has_left { self.tie(caller) } else { None };
+        self.register.by_process.insert(pid, local);
+        self.register.by_line.insert(number, local);
         self.ranks[local].attached =
-            Some(Attached { pid, line: number, process, finalized: false, gone: false, end: None });
+            Some(Attached { pid, line: number, process, tether, finalized: false, gone: false, end: None });
         self.door.say(number, &Message::Welcome(welcome), Some(self.segment.fd()));
         self.judge_absent(desk);
     }
@@ -422,7 +474,7 @@ impl Run {
                  use the mpiexec that was installed with the library"
             ));
         }
-        let Some(local) = self.ranks.iter().position(|rank| rank.world == world) else {
+        let Some(local) = self.segment.local_index(world) else {
             return Err(format!(
                 "there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?",
                 self.host
@@ -458,17 +510,21 @@ impl Run {
 
     /// The next moment at which something is to be done.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let judgements = self.ranks.iter().filter_map(|rank| rank.judge_at_ns);
-        judgements.chain(self.kill_at_ns).chain(self.look.map(|look| look.0)).min()
+        let judgements = self.register.unclear.iter().filter_map(|&local| self.ranks[local].judge_at_ns);
+        let others = [self.kill_at_ns, self.look.map(|look| look.0), self.door.deadline_ns()];
+        judgements.chain(others.into_iter().flatten()).min()
     }
 
     pub fn timers(&mut self, desk: &mut Desk) {
         let now_ns = clock::now_ns();
-        for local in 0..self.ranks.len() {
-            if self.ranks[local].judge_at_ns.is_some_and(|at| at <= now_ns) {
-                self.judge(desk, local, true);
+        for local in std::mem::take(&mut self.register.unclear) {
+            match self.ranks[local].judge_at_ns {
+                Some(at_ns) if at_ns <= now_ns => self.judge(desk, local, true),
+                Some(_) => self.register.unclear.push(local),
+                None => {}
             }
         }
+        self.door.wake(&mut desk.epoll);
         if let Some((at_ns, step_ns)) = self.look
             && at_ns <= now_ns
         {
@@ -481,25 +537,29 @@ impl Run {
 
     /// Ranks that run without having called our MPI_Init: with another MPI they never will.
     fn look_for_other_mpi(&mut self, desk: &mut Desk) {
-        for local in 0..self.ranks.len() {
-            let rank = &self.ranks[local];
-            if rank.attached.is_some() || rank.child_end.is_some() {
-                continue;
-            }
-            let family = std::iter::once(rank.child).chain(tree::descendants(rank.child));
-            let other = |pid| mapped::others(pid, None).into_iter().find(|file| !self.is_ours(file));
-            if let Some((pid, file)) = family.into_iter().find_map(|pid| Some((pid, other(pid)?))) {
-                let program = tree::program(pid).unwrap_or_default();
-                let ours = self.libraries.as_deref();
-                let by_rpath = ours.and_then(|ours| needs::other_mpi(&program, ours));
-                let by_rpath = matches!(by_rpath, Some(Other::ByRpath(_)));
-                let program = program.display().to_string();
-                let what = What::other_mpi(&program, &file.display().to_string(), by_rpath, ours);
-                self.ranks[local].judged = true;
-                self.trouble(desk, local, what);
-                return;
-            }
-        }
+        // One walk of /proc for all of them.
+        let tree = Tree::look();
+        let found = self.ranks.iter().enumerate().find_map(|(local, rank)| {
+            let is_awaited = rank.attached.is_none() && rank.child_end.is_none();
+            let (pid, file) = is_awaited.then(|| self.other_mpi(&tree, rank.child))??;
+            Some((local, pid, file))
+        });
+        let Some((local, pid, file)) = found else { return };
+        let program = tree::program(pid).unwrap_or_default();
+        let ours = self.libraries.as_deref();
+        let by_rpath = ours.and_then(|ours| needs::other_mpi(&program, ours));
+        let by_rpath = matches!(by_rpath, Some(Other::ByRpath(_)));
+        let program = program.display().to_string();
+        let what = What::other_mpi(&program, &file.display().to_string(), by_rpath, ours);
+        self.ranks[local].judged = true;
+        self.trouble(desk, local, what);
+    }
+
+    /// The process, of `child` and those below it, that has loaded another MPI library, and that.
+    fn other_mpi(&self, tree: &Tree, child: i32) -> Option<(i32, PathBuf)> {
+        let other = |pid| mapped::others(pid, None).into_iter().find(|file| !self.is_ours(file));
+        let family = std::iter::once(child).chain(tree.descendants(child));
+        family.into_iter().find_map(|pid| Some((pid, other(pid)?)))
     }
 
     /// Whether an MPI library may be Hawser's: it lies where ours do, or, where that is not known (a build that is
@@ -533,6 +593,21 @@ impl Run {
     }
 }
 
+/// The segment of the ranks here.
+fn segment(job: &HostJob, host: &str, facts: Facts) -> io::Result<Segment> {
+    let segment = Segment::create(&Spec {
+        job_id: job.id.clone(),
+        host: host.into(),
+        world: job.size as usize,
+        world_ranks: job.ranks.iter().map(|(world, _)| *world).collect(),
+        facts,
+    })?;
+    if job.hosts.len() == job.size as usize {
+        segment.set_hosts(&job.hosts);
+    }
+    Ok(segment)
+}
+
 /// For the job's segment, which would be refused with a signal that kills.
 fn raise_file_size(needed: u64) -> io::Result<()> {
     let limit = limits::raise(Resource::FileSize, u64::MAX).soft;
@@ -545,11 +620,13 @@ fn raise_file_size(needed: u64) -> io::Result<()> {
     )))
 }
 
-fn raise_descriptors(ranks: u64) -> io::Result<()> {
+/// Sees that there are descriptors enough; whether there are some for tethers too.
+fn raise_descriptors(ranks: u64) -> io::Result<bool> {
     let needed = ranks * DESCRIPTORS_PER_RANK + DESCRIPTORS_BESIDE;
-    let limit = limits::raise(Resource::Descriptors, needed);
+    let wanted = needed + door::DESCRIPTORS + ranks * TETHERS_PER_RANK * tether::DESCRIPTORS;
+    let limit = limits::raise(Resource::Descriptors, wanted);
     if limit.soft >= needed {
-        return Ok(());
+        return Ok(limit.soft >= wanted);
     }
     Err(io::Error::other(format!(
         "{ranks} ranks need {needed} open files for their output, and the hard limit is {}; raise it (ulimit -Hn {needed})",

@@ -3,7 +3,8 @@
 
 use clap::Parser;
 use hawser_boot::protocol::Inspect;
-use hawser_launch::{algorithms, info, inspect};
+use hawser_launch::inspect::{self, Agent};
+use hawser_launch::{algorithms, info};
 use hawser_node::profile;
 use hawser_os::cpus;
 use std::io::{self, Write};
@@ -51,11 +52,16 @@ fn main() {
         eprintln!("hawser-info: {which} on this host");
         exit(1);
     }
+    exit(i32::from(!tell(&agents, &options)));
+}
+
+/// What the jobs answer; whether any does.
+fn tell(agents: &[Agent], options: &Options) -> bool {
     let mut wanted = Vec::new();
     wanted.extend((options.report || !options.stats).then_some(Inspect::Report));
     wanted.extend(options.stats.then_some(Inspect::Stats));
     let mut answered = false;
-    for (agent, answers) in agents.iter().zip(inspect::ask_all(&agents, &wanted)) {
+    for (agent, answers) in agents.iter().zip(inspect::ask_all(agents, &wanted)) {
         print(&format!("job {}\n", agent.job));
         for answer in answers {
             match answer {
@@ -67,7 +73,7 @@ fn main() {
             }
         }
     }
-    exit(i32::from(!answered));
+    answered
 }
 
 fn fail(cause: &str) -> ! {

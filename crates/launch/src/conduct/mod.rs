@@ -521,9 +521,10 @@ impl Conductor<'_> {
 
     /// Until the next thing that is to be done at its time.
     fn timeout_ms(&mut self) -> Option<u64> {
-        let hosts = self.hosts.iter().filter_map(Host::next_ns).min();
-        let hosts_ms = hosts.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
-        self.clockwork.timeout_ms().into_iter().chain(hosts_ms).min()
+        let door = self.visitors.as_ref().and_then(Visitors::deadline_ns);
+        let next = self.hosts.iter().filter_map(Host::next_ns).chain(door).min();
+        let next_ms = next.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
+        self.clockwork.timeout_ms().into_iter().chain(next_ms).min()
     }
 
     fn timers(&mut self) {
@@ -545,6 +546,9 @@ impl Conductor<'_> {
                 // is read on, to the end.
                 Due::Overdue => self.kill_all(),
             }
+        }
+        if let Some(visitors) = &mut self.visitors {
+            visitors.wake(&mut self.epoll);
         }
         let listens = self.has_room();
         for number in 0..self.hosts.len() {

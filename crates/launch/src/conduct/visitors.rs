@@ -2,7 +2,7 @@
 //!
 //! Under the job's own name; the hosts' agents answer for their parts (`inspect`).
 
-use crate::agent::door::{Door, Heard};
+use crate::agent::door::{CALLERS_PER_TURN, Door, Heard, Knock};
 use hawser_boot::protocol::{Inspect, Message};
 use hawser_os::epoll::{Epoll, Interest};
 use std::io;
@@ -17,23 +17,33 @@ const DOOR: u64 = 0;
 impl Visitors {
     /// Opens the door. Its events are those from `token` on.
     pub fn receive(job: &str, epoll: &mut Epoll, token: u64) -> io::Result<Visitors> {
-        let door = Door::open(job)?;
-        epoll.add(door.as_fd(), token + DOOR, Interest::Read)?;
-        Ok(Visitors { door })
+        Ok(Visitors { door: Door::open(job, 0, epoll, token + DOOR)? })
     }
 
     /// Something has happened at `event` past `token`: the visitor's number and what he wants, if he has said it.
     pub fn hear(&mut self, epoll: &mut Epoll, token: u64, event: u64) -> Option<(u32, Inspect)> {
-        if event == DOOR {
-            // One that cannot be let in asks again.
-            while let Ok(Some(number)) = self.door.accept() {
-                if let Some(line) = self.door.line(number) {
-                    let _ = epoll.add(line, token + 1 + u64::from(number), Interest::Read);
-                }
-            }
-            return None;
+        if event != DOOR {
+            return self.hear_one((event - 1) as u32);
         }
-        let number = (event - 1) as u32;
+        for _ in 0..CALLERS_PER_TURN {
+            match self.door.answer(epoll) {
+                Knock::Caller(number) => {
+                    if let Some(line) = self.door.line(number) {
+                        let _ = epoll.add(line, token + 1 + u64::from(number), Interest::Read);
+                    }
+                    if let Some(wish) = self.hear_one(number) {
+                        return Some(wish);
+                    }
+                }
+                Knock::Stranger => {}
+                // A visitor who cannot be let in now is let in later: there is nothing to say.
+                Knock::Nobody | Knock::Rest(_) => return None,
+            }
+        }
+        None
+    }
+
+    fn hear_one(&mut self, number: u32) -> Option<(u32, Inspect)> {
         match self.door.hear(number) {
             Heard::Message(Message::Inspect(what)) => Some((number, what)),
             Heard::Nothing => None,
@@ -43,6 +53,15 @@ impl Visitors {
                 None
             }
         }
+    }
+
+    /// When the door is to be opened again, should it rest.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        self.door.deadline_ns()
+    }
+
+    pub fn wake(&mut self, epoll: &mut Epoll) {
+        self.door.wake(epoll);
     }
 
     pub fn tell(&mut self, number: u32, text: &str) {

@@ -1,0 +1,76 @@
+//! A tether: the kernel kills a process group, or a process, when this process ends, however it ends. For the launcher
+//! alone.
+//!
+//! PR_SET_PDEATHSIG (`spawn`) reaches a child and not what the child has started. A tether does: it is a pair of
+//! connected sockets over which nothing ever goes, each armed to send SIGKILL when the other is closed (fcntl(2),
+//! F_SETOWN, F_SETSIG, O_ASYNC). Whichever the kernel closes first at the end of this process sets it off. Only a
+//! process that has left the group and is not tethered itself gets away.
+
+use crate::errno::checked;
+use crate::unix::Packets;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+/// What is tied dies when this value is dropped, too.
+pub struct Tether {
+    _ends: (Packets, Packets),
+}
+
+/// Descriptors that a tether takes.
+pub const DESCRIPTORS: u64 = 2;
+
+impl Tether {
+    /// Ties process `pid`, or process group `-pid`, to this process. It must exist.
+    pub fn tie(pid: i32) -> io::Result<Tether> {
+        let ends = Packets::pair()?;
+        arm(ends.0.as_fd(), pid)?;
+        arm(ends.1.as_fd(), pid)?;
+        Ok(Tether { _ends: ends })
+    }
+}
+
+fn arm(end: BorrowedFd, pid: i32) -> io::Result<()> {
+    let fd = end.as_raw_fd();
+    // SAFETY: a live descriptor and plain numbers; F_SETSIG takes any signal.
+    unsafe {
+        checked(libc::fcntl(fd, libc::F_SETOWN, pid))?;
+        checked(libc::fcntl(fd, F_SETSIG, libc::SIGKILL))?;
+        let flags = checked(libc::fcntl(fd, libc::F_GETFL))?;
+        checked(libc::fcntl(fd, libc::F_SETFL, flags as i32 | libc::O_ASYNC)).map(drop)
+    }
+}
+
+/// asm-generic/fcntl.h: the number is the same on all architectures.
+const F_SETSIG: i32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spawn::{self, Terms};
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_whole_group_dies_with_its_tether() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1003 & echo; wait"]).stdout(Stdio::piped());
+        let terms = Terms { own_group: true, ..Terms::default() };
+        let mut child = spawn::spawn(&mut command, terms).unwrap();
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut [0]).unwrap();
+        let tether = Tether::tie(-(child.id() as i32)).unwrap();
+        assert!(child.try_wait().unwrap().is_none());
+        drop(tether);
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+        // The sleeper has the output too: its end is the end of both.
+        assert_eq!(out.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn there_is_no_tether_to_nobody() {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert!(Tether::tie(child.id() as i32).is_err());
+    }
+}
