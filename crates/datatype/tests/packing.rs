@@ -36,6 +36,24 @@ fn packs_follow_each_other_in_one_buffer() {
     assert_eq!(shorts, [7, 8]);
 }
 
+/// Neighbouring blocks of one basic type and one length, which differ in nothing but their extents.
+#[test]
+fn each_block_of_a_struct_has_its_own_extent() {
+    let int = Datatype::basic(Basic::Int);
+    let [near, far] = [8, 12].map(|extent| Datatype::resized(0, extent, int, INT).unwrap());
+    let mut values: Vec<i32> = (0..32).collect();
+    let mut packed = |types: [&Arc<Datatype>; 2], form: [i64; 2]| {
+        let both = Datatype::structure(&form, &[0, 40], &types.map(Arc::clone), INT).unwrap();
+        let mut bytes = vec![0u8; both.size() as usize];
+        both.pack(ptr(&mut values), 1, 0, &mut bytes[..]);
+        bytes.chunks(4).map(|b| i32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect::<Vec<_>>()
+    };
+    assert_eq!(packed([&near, &far], [2, 2]), [0, 2, 10, 13]);
+    assert_eq!(packed([&far, &near], [2, 2]), [0, 3, 10, 12]);
+    assert_eq!(packed([&near, &far], [3, 2]), [0, 2, 4, 10, 13]);
+    assert_eq!(packed([&near, &near], [2, 2]), [0, 2, 10, 12]);
+}
+
 #[test]
 fn a_full_pack_buffer_is_an_error_and_stays_as_it_is() {
     let mut buffer = [9u8; 10];
