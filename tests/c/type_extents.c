@@ -98,7 +98,7 @@ static void pack(int count)
     OK(MPI_Pack_external_size("external32", count, type, &size));
     EQUAL(end, size);
     for (int i = 0; i < count * INTS; i++)
-        for (int byte = 0; byte < 4; byte++) EQUAL(external[4 * i + byte] & 0xff, value(me, i) >> (24 - 8 * byte) & 0xff);
+        for (int b = 0; b < 4; b++) EQUAL(external[4 * i + b] & 0xff, value(me, i) >> (24 - 8 * b) & 0xff);
 
     take(0, count, me);
     position = 0, end = 0;

@@ -138,8 +138,8 @@ impl Buffer {
         Buffer { bytes: (0..(last - first) as usize).map(fill).collect(), first }
     }
 
-    fn ptr(&mut self) -> UserPtr {
-        // SAFETY: `bytes` covers every place of the message that the buffer was made for.
+    fn ptr(&mut self) -> UserPtr<'static> {
+        // SAFETY: `bytes` covers every place of the message that the buffer was made for, and outlives its uses below.
         unsafe { UserPtr::new(self.bytes.as_mut_ptr().wrapping_offset(-self.first as isize)) }
     }
 

@@ -100,7 +100,7 @@ fn empty_types_have_no_bounds() {
 }
 
 /// Nothing is ever read through it.
-fn unsafe_null() -> hawser_datatype::UserPtr {
+fn unsafe_null() -> hawser_datatype::UserPtr<'static> {
     // SAFETY: used with types that have no data.
     unsafe { hawser_datatype::UserPtr::bottom() }
 }

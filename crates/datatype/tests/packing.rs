@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 const INT: Form = Form::Int;
 
-fn ptr<T>(values: &mut [T]) -> UserPtr {
-    // SAFETY: the tests use types that stay inside `values`.
+fn ptr<T>(values: &mut [T]) -> UserPtr<'static> {
+    // SAFETY: the tests use types that stay inside `values`, and `values` outlive the calls.
     unsafe { UserPtr::new(values.as_mut_ptr().cast()) }
 }
 
-fn view(bytes: &mut [u8]) -> UserMem {
+fn view(bytes: &mut [u8]) -> UserMem<'static> {
     // SAFETY: `bytes` outlives its use in a test.
     unsafe { UserMem::new(bytes.as_mut_ptr(), bytes.len()) }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A buffer of one block a rank, each of its own length and at its own place (in extents of the datatype).
 #[derive(Clone, Copy, Debug)]
 pub struct VectorBuf<'a> {
-    pub at: UserPtr,
+    pub at: UserPtr<'static>,
     pub counts: Ints<'a>,
     pub displs: Ints<'a>,
     pub datatype: Handle,
@@ -27,7 +27,7 @@ pub struct VectorBuf<'a> {
 /// The same with a datatype for each rank and places in bytes (MPI_Alltoallw).
 #[derive(Clone, Copy, Debug)]
 pub struct TypedBuf<'a> {
-    pub at: UserPtr,
+    pub at: UserPtr<'static>,
     pub counts: Ints<'a>,
     pub displs: Ints<'a>,
     pub datatypes: &'a [Handle],
@@ -40,7 +40,7 @@ pub(super) enum Many<'a> {
 }
 
 impl<'a> Many<'a> {
-    pub(super) fn at(&self) -> UserPtr {
+    pub(super) fn at(&self) -> UserPtr<'static> {
         match self {
             Many::Equal(buf) => buf.at,
             Many::Vector(buf) => buf.at,
@@ -65,7 +65,7 @@ impl<'a> Many<'a> {
     }
 
     /// Where the block of `rank` lies.
-    fn place(&self, side: &Side, blocks: &Blocks<'_>, rank: u32) -> UserPtr {
+    fn place(&self, side: &Side, blocks: &Blocks<'_>, rank: u32) -> UserPtr<'static> {
         let extent = match side {
             Side::One { datatype, .. } => datatype.extent(),
             _ => 0,
