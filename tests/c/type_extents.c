@@ -187,6 +187,55 @@ static void reduce(int count)
     OK(MPI_Op_free(&op));
 }
 
+enum { APART = 8 };
+
+/* Puts a pair of ints in front, of which each rank's are others, and clears the rest. */
+static void put_pair(void)
+{
+    clear();
+    for (int i = 0; i < 2; i++) first[i] = value(me, i);
+}
+
+/* The block of each rank lies APART ints on. */
+static void take_apart(int ints)
+{
+    for (int rank = 0; rank < size; rank++)
+        for (int i = 0; i < ints; i++) EQUAL(first[APART + ints * rank + i], value(rank, ints == 2 ? i : 0));
+}
+
+/* One buffer argument twice, with types or places that make different cells of it: nothing is given to itself. */
+static void one_buffer(void)
+{
+    MPI_Datatype block, apart;
+    OK(MPI_Type_create_hindexed_block(1, 2, (MPI_Aint[]){APART * sizeof(int)}, MPI_INT, &block));
+    OK(MPI_Type_create_resized(block, 0, 2 * sizeof(int), &apart));
+    OK(MPI_Type_commit(&apart));
+    put_pair();
+    OK(MPI_Allgather(first, 2, MPI_INT, first, 1, apart, MPI_COMM_WORLD));
+    take_apart(2);
+    put_pair();
+    OK(MPI_Gather(first, 2, MPI_INT, first, 1, apart, 0, MPI_COMM_WORLD));
+    if (me == 0) take_apart(2);
+    OK(MPI_Scatter(first, 1, apart, first, 2, MPI_INT, 0, MPI_COMM_WORLD));
+    for (int i = 0; i < 2; i++) EQUAL(first[i], value(me, i));
+
+    int counts[3] = {1, 1, 1}, from[3] = {0, 0, 0}, into[3], bytes[3];
+    MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT};
+    for (int rank = 0; rank < 3; rank++) into[rank] = APART + rank, bytes[rank] = into[rank] * (int)sizeof(int);
+    put_pair();
+    OK(MPI_Alltoallv(first, counts, from, MPI_INT, first, counts, into, MPI_INT, MPI_COMM_WORLD));
+    take_apart(1);
+    put_pair();
+    OK(MPI_Alltoallw(first, counts, from, ints, first, counts, bytes, ints, MPI_COMM_WORLD));
+    take_apart(1);
+    /* What is the same memory is told as before. */
+    FAILS(MPI_Allgather(first + APART + 2 * me, 2, MPI_INT, first, 1, apart, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Alltoallv(first, counts, into, MPI_INT, first, counts, into, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Alltoallw(first, counts, bytes, ints, first, counts, bytes, ints, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    OK(MPI_Type_free(&block));
+    OK(MPI_Type_free(&apart));
+}
+
 #ifdef MPI_LB
 /* The bounds of a struct of one marker at `place`, and of three of it: the marker is all that is there, so that both
  * bounds are where it was put (MPI-1.1 3.12.3). */
@@ -238,6 +287,7 @@ int main(int argc, char **argv)
     make();
     the_example();
     for (int count = 1; count <= ELEMENTS / 3; count += 5) pack(count), send(count), collect(count), reduce(count);
+    one_buffer();
     markers();
     OK(MPI_Type_free(&type));
     return finish();

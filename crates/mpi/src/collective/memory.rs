@@ -22,6 +22,20 @@ pub enum Side {
     Typed { at: UserPtr<'static>, datatypes: Arc<[Arc<Datatype>]> },
 }
 
+impl Side {
+    /// Where the data of the block for `rank` begins, which lies at `displ`: in extents, or in bytes where each rank has
+    /// a type of its own.
+    pub fn data_at(&self, rank: u32, displ: i64) -> UserPtr<'static> {
+        match self {
+            Side::None => unreachable!("a block of no buffer"),
+            Side::One { at, datatype, .. } => {
+                at.moved(displ.wrapping_mul(datatype.extent()).wrapping_add(datatype.true_lb()))
+            }
+            Side::Typed { at, datatypes } => at.moved(displ.wrapping_add(datatypes[rank as usize].true_lb())),
+        }
+    }
+}
+
 /// Scratch memory above this size is given back after the call, in bytes.
 const KEEP_BYTES: usize = 1 << 20;
 
