@@ -65,7 +65,8 @@ impl Pool {
     }
 }
 
-/// The same of memory that a device may keep after an error, too: it is never freed, and what is too short is left behind.
+/// The same of memory that a device may keep after an error too. It is never freed; what has become too short is left
+/// behind.
 #[derive(Default)]
 pub struct Lendable {
     memory: Option<UserMem<'static>>,
