@@ -8,6 +8,7 @@ use crate::callback::{DestructorFunction, ErrhandlerFunctionX, UserFunctionX};
 use crate::datatype::get;
 use crate::raise::{self, Result};
 use crate::{info, op};
+use hawser_datatype::UserPtr;
 use hawser_mpi::wait::{self, Then};
 use hawser_mpi::{errhandler, info as pairs, ops};
 use std::ffi::{c_char, c_int, c_void};
@@ -53,7 +54,7 @@ pub unsafe fn op_create<A: Abi>(
     let op = unsafe { Out::handle(op, "op") }?;
     let function = function.ok_or_else(|| null("user_fn_x"))?;
     let extra = Extra { state, destructor };
-    let closure = move |input, inout, count, datatype| {
+    let closure = move |input: UserPtr, inout: UserPtr, count, datatype| {
         let (input, inout, datatype) = (op::pointer(input), op::pointer(inout), A::Datatype::encode(datatype));
         // SAFETY: the application's function, with buffers of `count` elements.
         unsafe { function(input, inout, count, datatype, extra.state()) }

@@ -23,7 +23,7 @@ pub unsafe fn create<A: Abi>(function: UserFunction<A>, commute: c_int, op: *mut
     // SAFETY: the caller's argument.
     let op = unsafe { Out::handle(op, "op") }?;
     let function = function.ok_or_else(|| null("the operation's function"))?;
-    let closure = move |input, inout, count: i64, datatype| {
+    let closure = move |input: UserPtr, inout: UserPtr, count: i64, datatype| {
         // `mpi::ops` never gives more than an int holds to an operation of this form.
         let (mut count, mut datatype) = (count as c_int, A::Datatype::encode(datatype));
         // SAFETY: the application's function, with buffers of `count` elements; the rest is ours.
@@ -39,7 +39,7 @@ pub unsafe fn create_large<A: Abi>(function: UserFunctionC<A>, commute: c_int, o
     // SAFETY: the caller's argument.
     let op = unsafe { Out::handle(op, "op") }?;
     let function = function.ok_or_else(|| null("the operation's function"))?;
-    let closure = move |input, inout, mut count: i64, datatype| {
+    let closure = move |input: UserPtr, inout: UserPtr, mut count: i64, datatype| {
         let mut datatype = A::Datatype::encode(datatype);
         // SAFETY: the application's function, with buffers of `count` elements; the rest is ours.
         unsafe { function(pointer(input), pointer(inout), &mut count, &mut datatype) }

@@ -23,7 +23,7 @@ unsafe fn user<A: Abi>(
     at: *const c_void,
     count: impl Int,
     datatype: A::Datatype,
-) -> hawser_base::Result<(UserPtr, u64, Arc<Datatype>)> {
+) -> hawser_base::Result<(UserPtr<'static>, u64, Arc<Datatype>)> {
     // SAFETY: the caller's promise.
     let buf: Buf = unsafe { buf::<A>(at, count, datatype) }?;
     Buffer::new(process::get()?, &buf)?;
@@ -38,7 +38,7 @@ unsafe fn packed<A: Abi, N: Int>(
     at: *mut c_void,
     size: impl Int,
     position: *mut N,
-) -> hawser_base::Result<(UserMem, usize)> {
+) -> hawser_base::Result<(UserMem<'static>, usize)> {
     not_in_place::<A>(at)?;
     let size = entries(size, "the size of the pack buffer")?;
     if at.is_null() && size > 0 {

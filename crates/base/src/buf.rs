@@ -1,41 +1,53 @@
 //! Memory that somebody else may write: the application's buffers and memory shared with peers.
 //!
 //! Nothing here ever forms a Rust reference to such memory: it is copied in and out by value.
-//! Creating a view is `unsafe` (the ABI edge and `os` vouch for it); using one is not, because
-//! every access is checked against the view's length. Before it: `abi` (user buffers) and `os`
-//! (mappings); after it: devices and `datatype`.
+//! Creating a view from an address is `unsafe` (the ABI edge and `os` vouch for it). Using one is not, because every
+//! access is checked against the view's length, and a view's lifetime is that of the memory it was made of: what an
+//! operation keeps has to be `'static`, which only `new`, or memory that is never freed, can give. Before it: `abi`
+//! (user buffers) and `os` (mappings); after it: devices and `datatype`.
 
+use std::marker::PhantomData;
 use std::ptr;
 
 /// A contiguous piece of the application's memory, lent to an operation (MPI-5.0 §3.7.2): from the
 /// call that starts it until the call that completes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UserMem {
+pub struct UserMem<'a> {
     addr: *mut u8,
     len: usize,
+    memory: PhantomData<&'a [u8]>,
 }
 
 // SAFETY: a UserMem is an address and a length; MPI lends the memory to the library as a whole, not to
 // one thread, and all access goes through the copying functions below.
-unsafe impl Send for UserMem {}
+unsafe impl Send for UserMem<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for UserMem {}
+unsafe impl Sync for UserMem<'_> {}
 
-impl UserMem {
-    pub const EMPTY: UserMem = UserMem { addr: ptr::null_mut(), len: 0 };
+impl<'a> UserMem<'a> {
+    pub const EMPTY: UserMem<'a> = UserMem { addr: ptr::null_mut(), len: 0, memory: PhantomData };
 
+    /// The caller chooses the lifetime: `'static` for memory that is lent to an operation.
+    ///
     /// # Safety
     /// `len` bytes at `addr` stay valid for reads (and, where the operation receives, for writes)
     /// until the operation that takes this view has completed.
     #[inline(always)]
-    pub const unsafe fn new(addr: *mut u8, len: usize) -> UserMem {
-        UserMem { addr, len }
+    pub const unsafe fn new(addr: *mut u8, len: usize) -> UserMem<'a> {
+        UserMem { addr, len, memory: PhantomData }
     }
 
-    /// A view of our own memory, to be handed to code that works on the application's. It must not be kept
-    /// longer than the slice lives.
-    pub fn of_slice(slice: &mut [u8]) -> UserMem {
-        UserMem { addr: slice.as_mut_ptr(), len: slice.len() }
+    /// A view of our own memory, to be handed to code that works on the application's. The slice stays borrowed as
+    /// long as any copy of the view is used:
+    ///
+    /// ```compile_fail,E0505
+    /// let mut bytes = vec![0u8; 8];
+    /// let view = hawser_base::UserMem::of_slice(&mut bytes);
+    /// drop(bytes);
+    /// view.write(b"late");
+    /// ```
+    pub fn of_slice(slice: &'a mut [u8]) -> UserMem<'a> {
+        UserMem { addr: slice.as_mut_ptr(), len: slice.len(), memory: PhantomData }
     }
 
     #[inline(always)]
@@ -56,10 +68,10 @@ impl UserMem {
 
     /// `len` bytes from `at` on. Panics outside the view: an error of ours, never of the application.
     #[inline]
-    pub fn slice(self, at: usize, len: usize) -> UserMem {
+    pub fn slice(self, at: usize, len: usize) -> UserMem<'a> {
         assert!(at <= self.len && len <= self.len - at, "view of {} bytes sliced at {at}+{len}", self.len);
         // SAFETY: the slice lies inside this view (asserted above).
-        UserMem { addr: unsafe { self.addr.add(at) }, len }
+        UserMem { addr: unsafe { self.addr.add(at) }, len, memory: PhantomData }
     }
 
     /// Copies the front of this view out to `to`.
@@ -80,7 +92,7 @@ impl UserMem {
 
     /// Copies all of `from` to the front of this view; the two may overlap.
     #[inline]
-    pub fn copy_from(self, from: UserMem) {
+    pub fn copy_from(self, from: UserMem<'_>) {
         assert!(from.len <= self.len);
         // SAFETY: both views are valid for from.len bytes; ptr::copy allows overlap.
         unsafe { ptr::copy(from.addr, self.addr, from.len) }
@@ -89,28 +101,36 @@ impl UserMem {
 
 /// A piece of a mapping that other processes write at any moment: only copies, never references.
 #[derive(Clone, Copy, Debug)]
-pub struct SharedMem {
+pub struct SharedMem<'a> {
     addr: *mut u8,
     len: usize,
+    memory: PhantomData<&'a [u8]>,
 }
 
 // SAFETY: as for UserMem; races on the bytes are the protocol's business, which orders them with atomics.
-unsafe impl Send for SharedMem {}
+unsafe impl Send for SharedMem<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for SharedMem {}
+unsafe impl Sync for SharedMem<'_> {}
 
-impl SharedMem {
+impl<'a> SharedMem<'a> {
     /// # Safety
     /// `len` bytes at `addr` stay mapped, readable and writable, for as long as copies of this view are used.
     #[inline(always)]
-    pub const unsafe fn new(addr: *mut u8, len: usize) -> SharedMem {
-        SharedMem { addr, len }
+    pub const unsafe fn new(addr: *mut u8, len: usize) -> SharedMem<'a> {
+        SharedMem { addr, len, memory: PhantomData }
     }
 
-    /// A view of our own memory, to be handed to code that works on shared memory. It must not be kept
-    /// longer than the slice lives: devices use it inside one call.
-    pub fn of_slice(slice: &mut [u8]) -> SharedMem {
-        SharedMem { addr: slice.as_mut_ptr(), len: slice.len() }
+    /// A view of our own memory, to be handed to code that works on shared memory. The slice stays borrowed as long
+    /// as any copy of the view is used:
+    ///
+    /// ```compile_fail,E0505
+    /// let mut bytes = vec![0u8; 8];
+    /// let view = hawser_base::SharedMem::of_slice(&mut bytes);
+    /// drop(bytes);
+    /// view.write(b"late");
+    /// ```
+    pub fn of_slice(slice: &'a mut [u8]) -> SharedMem<'a> {
+        SharedMem { addr: slice.as_mut_ptr(), len: slice.len(), memory: PhantomData }
     }
 
     #[inline(always)]
@@ -130,10 +150,10 @@ impl SharedMem {
 
     /// `len` bytes from `at` on; panics outside the view.
     #[inline]
-    pub fn slice(self, at: usize, len: usize) -> SharedMem {
+    pub fn slice(self, at: usize, len: usize) -> SharedMem<'a> {
         assert!(at <= self.len && len <= self.len - at, "shared view of {} bytes sliced at {at}+{len}", self.len);
         // SAFETY: the slice lies inside this view (asserted above).
-        SharedMem { addr: unsafe { self.addr.add(at) }, len }
+        SharedMem { addr: unsafe { self.addr.add(at) }, len, memory: PhantomData }
     }
 
     /// Copies the front of this view out to `to`.
@@ -154,7 +174,7 @@ impl SharedMem {
 
     /// Copies all of `from` to the front of this view.
     #[inline]
-    pub fn write_user(self, from: UserMem) {
+    pub fn write_user(self, from: UserMem<'_>) {
         assert!(from.len <= self.len);
         // SAFETY: both views are valid for from.len bytes; an application may send from shared memory
         // (MPI_Alloc_mem), so overlap is allowed for.
@@ -163,7 +183,7 @@ impl SharedMem {
 
     /// Copies the front of this view to all of `to`.
     #[inline]
-    pub fn read_user(self, to: UserMem) {
+    pub fn read_user(self, to: UserMem<'_>) {
         assert!(to.len <= self.len);
         // SAFETY: as in `write_user`.
         unsafe { ptr::copy(self.addr, to.addr, to.len) }

@@ -59,7 +59,7 @@ impl Region {
     /// The atomic word at byte `at`, a multiple of four.
     #[inline]
     pub fn u32(&self, at: usize) -> &AtomicU32 {
-        assert!(at.is_multiple_of(4) && at + 4 <= self.len);
+        assert!(at.is_multiple_of(4) && at <= self.len && self.len - at >= 4, "word {at} of {} bytes", self.len);
         // SAFETY: in bounds and aligned (asserted); mapped while self lives; shared words are atomics.
         unsafe { &*self.addr.add(at).cast::<AtomicU32>() }
     }
@@ -67,16 +67,23 @@ impl Region {
     /// The atomic word at byte `at`, a multiple of eight.
     #[inline]
     pub fn u64(&self, at: usize) -> &AtomicU64 {
-        assert!(at.is_multiple_of(8) && at + 8 <= self.len);
+        assert!(at.is_multiple_of(8) && at <= self.len && self.len - at >= 8, "word {at} of {} bytes", self.len);
         // SAFETY: as in `u32`.
         unsafe { &*self.addr.add(at).cast::<AtomicU64>() }
     }
 
-    /// The bytes `at .. at + len`, to be copied.
+    /// The bytes `at .. at + len`, to be copied while this region is there:
+    ///
+    /// ```compile_fail,E0505
+    /// let region = hawser_base::Region::private(64);
+    /// let view = region.bytes(0, 8);
+    /// drop(region);
+    /// view.write(b"late");
+    /// ```
     #[inline]
-    pub fn bytes(&self, at: usize, len: usize) -> SharedMem {
+    pub fn bytes(&self, at: usize, len: usize) -> SharedMem<'_> {
         assert!(at <= self.len && len <= self.len - at);
-        // SAFETY: in bounds; whoever keeps the view keeps the region (devices hold one for life).
+        // SAFETY: in bounds (asserted); the view borrows this region, which keeps the memory mapped.
         unsafe { SharedMem::new(self.addr.add(at), len) }
     }
 
@@ -101,5 +108,35 @@ mod tests {
         let mut out = [0; 8];
         region.part(64, 64).bytes(0, 8).read(&mut out);
         assert_eq!(u64::from_ne_bytes(out), 0x0102_0304_0506_0708);
+    }
+
+    /// By the check of bounds, also where sums are not checked for overflow.
+    #[test]
+    #[should_panic(expected = "word 18446744073709551612 of 64 bytes")]
+    fn a_word_at_the_end_of_all_addresses_is_outside() {
+        Region::private(64).u32(usize::MAX - 3).load(Relaxed);
+    }
+
+    #[test]
+    #[should_panic(expected = "word 18446744073709551608 of 64 bytes")]
+    fn a_double_word_at_the_end_of_all_addresses_is_outside() {
+        Region::private(64).u64(usize::MAX - 7).load(Relaxed);
+    }
+
+    /// Whatever offset a peer's numbers lead to, a word or a piece outside the region is a panic, not an access.
+    #[test]
+    fn nothing_outside_is_reached_by_any_offset() {
+        let region = Region::private(256).part(64, 128);
+        let panics = |look: &dyn Fn() -> usize| std::panic::catch_unwind(std::panic::AssertUnwindSafe(look)).is_err();
+        for (at, inside) in [(0, true), (120, true), (128, false), (usize::MAX - 7, false), (1 << 63, false)] {
+            assert_eq!(panics(&|| region.u64(at).load(Relaxed) as usize), !inside, "u64 at {at}");
+            assert_eq!(panics(&|| region.u32(at).load(Relaxed) as usize), !inside, "u32 at {at}");
+            assert_eq!(panics(&|| region.bytes(at, 8).len()), !inside, "bytes at {at}");
+        }
+        assert!(!panics(&|| region.u32(124).load(Relaxed) as usize));
+        for (at, len) in [(64, 65), (128, 1), (192, 0), (usize::MAX - 63, 64), (64, usize::MAX)] {
+            assert!(panics(&|| region.part(at, len).len()), "part {at}+{len}");
+            assert!(panics(&|| region.bytes(at, len).len()), "bytes {at}+{len}");
+        }
     }
 }

@@ -3,30 +3,53 @@
 //!
 //! Before it: `duet` and `layer`; after it: nothing.
 
+use hawser_base::UserMem;
+
 /// As in worker/mpi.c.
 const POOL_BYTES: usize = 1 << 20;
 const PLACES_MAX: usize = 64;
 const LINE: usize = 64;
 const PAGE: usize = 4096;
 
+/// How a pool is divided.
+#[derive(Clone, Copy, Default)]
+struct Places {
+    bytes: usize,
+    step: usize,
+    count: usize,
+}
+
+impl Places {
+    /// For messages of so many bytes.
+    fn of(bytes: usize) -> Places {
+        let step = bytes.next_multiple_of(LINE) + LINE;
+        Places { bytes, step, count: (POOL_BYTES / step).clamp(2, PLACES_MAX) }
+    }
+
+    /// Bytes of all.
+    fn all(&self) -> usize {
+        self.step * self.count
+    }
+
+    /// Where the message of this number begins.
+    fn at(&self, number: u64) -> usize {
+        (number % self.count as u64) as usize * self.step
+    }
+}
+
 /// One side of a pair of pools, which lives through all plays.
 #[derive(Default)]
 pub struct Pool {
     memory: Vec<u8>,
-    bytes: usize,
-    step: usize,
-    places: usize,
+    places: Places,
 }
 
 impl Pool {
     /// Of messages of so many bytes from now on.
     pub fn reserve(&mut self, bytes: usize) {
-        self.bytes = bytes;
-        self.step = bytes.next_multiple_of(LINE) + LINE;
-        self.places = (POOL_BYTES / self.step).clamp(2, PLACES_MAX);
-        let needed = self.step * self.places;
-        if needed > self.memory.len() {
-            self.memory.resize(needed, 1);
+        self.places = Places::of(bytes);
+        if self.places.all() > self.memory.len() {
+            self.memory.resize(self.places.all(), 1);
         }
     }
 
@@ -37,8 +60,32 @@ impl Pool {
 
     /// Where the message of this number lies.
     pub fn place(&mut self, number: u64) -> &mut [u8] {
-        let at = (number % self.places as u64) as usize * self.step;
-        &mut self.memory[at..at + self.bytes]
+        let at = self.places.at(number);
+        &mut self.memory[at..at + self.places.bytes]
+    }
+}
+
+/// The same of memory that a device may keep after an error too. It is never freed; what has become too short is left
+/// behind.
+#[derive(Default)]
+pub struct Lendable {
+    memory: Option<UserMem<'static>>,
+    places: Places,
+}
+
+impl Lendable {
+    /// Of messages of so many bytes from now on.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.places = Places::of(bytes);
+        let all = self.places.all();
+        if self.memory.is_none_or(|memory| memory.len() < all) {
+            self.memory = Some(UserMem::of_slice(vec![1; all].leak()));
+        }
+    }
+
+    /// Where the message of this number lies.
+    pub fn place(&self, number: u64) -> UserMem<'static> {
+        self.memory.unwrap_or(UserMem::EMPTY).slice(self.places.at(number), self.places.bytes)
     }
 }
 
@@ -47,12 +94,24 @@ pub fn dirty(message: &mut [u8], number: u64) {
     message.iter_mut().step_by(PAGE).for_each(|byte| *byte = number as u8);
 }
 
+/// The same in memory that is lent.
+pub fn dirty_lent(message: UserMem, number: u64) {
+    (0..message.len()).step_by(PAGE).for_each(|at| message.slice(at, 1).write(&[number as u8]));
+}
+
 fn expected(number: u64, at: usize) -> u8 {
     (number as usize * 7).wrapping_add(at * 13 + (at >> 8) + (at >> 16) * 5) as u8
 }
 
 pub fn fill(message: &mut [u8], number: u64) {
     message.iter_mut().enumerate().for_each(|(at, byte)| *byte = expected(number, at));
+}
+
+/// The same in memory that is lent.
+pub fn fill_lent(message: UserMem, number: u64) {
+    let mut bytes = vec![0; message.len()];
+    fill(&mut bytes, number);
+    message.write(&bytes);
 }
 
 /// The first byte that is not as `fill` wrote it.
@@ -74,7 +133,29 @@ mod tests {
         let [first, second, third] = [0, 1, 2].map(|number| pool.place(number).as_ptr() as usize);
         assert!(first != second && first == third);
         pool.reserve(1);
-        assert_eq!((pool.places, pool.place(7).len()), (PLACES_MAX, 1));
+        assert_eq!((pool.places.count, pool.place(7).len()), (PLACES_MAX, 1));
+    }
+
+    #[test]
+    fn what_is_lent_looks_the_same_and_is_never_freed() {
+        let (mut pool, mut lendable) = (Pool::default(), Lendable::default());
+        lendable.reserve(10_000);
+        let early = lendable.place(1);
+        lendable.reserve(2 << 20);
+        pool.reserve(10_000);
+        for write in [true, false] {
+            let message = pool.place(1);
+            if write {
+                fill(message, 3);
+                fill_lent(early, 3);
+            } else {
+                dirty(message, 4);
+                dirty_lent(early, 4);
+            }
+            let mut there = vec![0; 10_000];
+            early.read(&mut there);
+            assert!(there == message, "the same bytes, in memory of before");
+        }
     }
 
     #[test]

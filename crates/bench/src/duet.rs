@@ -2,8 +2,9 @@
 //!
 //! Before it: `worker`; after it: the `End`s in `layer`.
 
-use crate::buffers::{self, Pool};
+use crate::buffers::{self, Lendable, Pool};
 use crate::task::{Pattern, Played, Task};
+use hawser_base::UserMem;
 use hawser_os::usage;
 use std::io;
 use std::time::Instant;
@@ -16,6 +17,9 @@ const WINDOW: u64 = 64;
 
 /// One end of a layer between two processes or threads.
 pub trait End {
+    /// Whether a device may keep what is sent beyond an exchange that fails: then messages are sent by `exchange_lent`.
+    const LENDS: bool = false;
+
     /// Before a play.
     fn begin(&mut self) {}
 
@@ -24,6 +28,11 @@ pub trait End {
 
     /// Sends `out` and receives all of `into`, both at once; either may be empty. What was sent may be used again afterwards.
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()>;
+
+    /// The same from memory that is never freed.
+    fn exchange_lent(&mut self, out: UserMem<'static>, into: &mut [u8]) -> io::Result<()> {
+        unreachable!("{} bytes are lent for {} by an end that lends nothing", out.len(), into.len())
+    }
 
     fn send(&mut self, message: &mut [u8]) -> io::Result<()> {
         self.exchange(message, &mut [])
@@ -43,19 +52,54 @@ pub enum Role {
 /// An end, with the memory that it plays from.
 pub struct Player<E> {
     end: E,
-    out: Pool,
+    out: Out,
     into: Pool,
+}
+
+/// What messages are sent from: one of the two, as the end has it.
+#[derive(Default)]
+struct Out {
+    pool: Pool,
+    lendable: Lendable,
+}
+
+impl Out {
+    /// For messages of so many bytes from now on.
+    fn reserve<E: End>(&mut self, bytes: usize) {
+        if E::LENDS { self.lendable.reserve(bytes) } else { self.pool.reserve(bytes) }
+    }
+
+    /// Sends the message of this number and receives all of `into`, which may be empty.
+    fn exchange<E: End>(&mut self, end: &mut E, task: &Task, number: u64, into: &mut [u8]) -> io::Result<()> {
+        if E::LENDS {
+            let message = self.lendable.place(number);
+            if task.check {
+                buffers::fill_lent(message, number)
+            } else {
+                buffers::dirty_lent(message, number)
+            }
+            return end.exchange_lent(message, into);
+        }
+        let message = self.pool.place(number);
+        if task.check {
+            buffers::fill(message, number)
+        } else {
+            buffers::dirty(message, number)
+        }
+        end.exchange(message, into)
+    }
 }
 
 impl<E: End> Player<E> {
     pub fn new(end: E) -> Player<E> {
-        Player { end, out: Pool::default(), into: Pool::default() }
+        Player { end, out: Out::default(), into: Pool::default() }
     }
 
     /// Plays its part; the time and the CPU time of this end. A byte that is wrong is told at the end: the other end goes on until then.
     pub fn play(&mut self, role: Role, task: &Task) -> io::Result<Played> {
         let bytes = task.bytes as usize;
-        [&mut self.out, &mut self.into].into_iter().for_each(|pool| pool.reserve(bytes));
+        self.out.reserve::<E>(bytes);
+        self.into.reserve(bytes);
         if task.check {
             self.into.clear();
         }
@@ -74,31 +118,25 @@ impl<E: End> Player<E> {
     fn messages(&mut self, role: Role, task: &Task) -> io::Result<io::Result<()>> {
         let (end, mut right) = (&mut self.end, Ok(()));
         for number in 0..task.count {
-            let (out, into) = (self.out.place(number), self.into.place(number));
+            let (out, into) = (&mut self.out, self.into.place(number));
             match (task.pattern, role) {
                 (Pattern::PingPong, Role::Near) => {
-                    prepare(task, out, number);
-                    end.send(out)?;
+                    out.exchange(end, task, number, &mut [])?;
                     end.receive(into)?;
                     right = right.and(look(task, into, number));
                 }
                 (Pattern::PingPong, Role::Far) => {
                     end.receive(into)?;
                     right = right.and(look(task, into, number));
-                    prepare(task, out, number);
-                    end.send(out)?;
+                    out.exchange(end, task, number, &mut [])?;
                 }
-                (Pattern::Stream, Role::Near) => {
-                    prepare(task, out, number);
-                    end.send(out)?;
-                }
+                (Pattern::Stream, Role::Near) => out.exchange(end, task, number, &mut [])?,
                 (Pattern::Stream, Role::Far) => {
                     end.receive(into)?;
                     right = right.and(look(task, into, number));
                 }
                 _ => {
-                    prepare(task, out, number);
-                    end.exchange(out, into)?;
+                    out.exchange(end, task, number, into)?;
                     right = right.and(look(task, into, number));
                 }
             }
@@ -116,10 +154,6 @@ fn answer(end: &mut impl End, role: Role) -> io::Result<()> {
         Role::Near => end.receive(&mut [0]),
         Role::Far => end.send(&mut [0]),
     }
-}
-
-fn prepare(task: &Task, message: &mut [u8], number: u64) {
-    if task.check { buffers::fill(message, number) } else { buffers::dirty(message, number) }
 }
 
 fn look(task: &Task, message: &[u8], number: u64) -> io::Result<()> {

@@ -30,7 +30,7 @@ fn gb_per_s(bytes: usize, ns: f64) -> f64 {
     bytes as f64 / ns
 }
 
-fn user(memory: &mut [u8]) -> UserPtr {
+fn user(memory: &mut [u8]) -> UserPtr<'_> {
     // SAFETY: the types below stay inside the buffers they are used with.
     unsafe { UserPtr::new(memory.as_mut_ptr()) }
 }

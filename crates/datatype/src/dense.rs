@@ -22,7 +22,7 @@ static DENSE: [u8; Basic::ALL.len()] = {
 impl Basic {
     /// The memory of `count` elements at `user` if they lie without gaps and fit memory at all.
     #[inline(always)]
-    pub fn memory(self, user: UserPtr, count: u64) -> Option<UserMem> {
+    pub fn memory<'a>(self, user: UserPtr<'a>, count: u64) -> Option<UserMem<'a>> {
         let len = u64::from(DENSE[self as usize]) * (count & u64::from(u32::MAX));
         if len == 0 || count > u64::from(u32::MAX) {
             return None;
@@ -35,7 +35,7 @@ impl Basic {
 impl Datatype {
     /// The memory of `count` elements at `user` if it is one run. Empty messages are one empty run.
     #[inline]
-    pub fn memory(&self, user: UserPtr, count: u64) -> Option<UserMem> {
+    pub fn memory<'a>(&self, user: UserPtr<'a>, count: u64) -> Option<UserMem<'a>> {
         let (disp, len) = self.is_contiguous(count)?;
         // SAFETY: all bytes of `count` elements were vouched for by whoever made the UserPtr.
         Some(unsafe { user.view(disp, len as usize) })

@@ -151,7 +151,16 @@ pub(crate) struct Joiner {
     pieces: Vec<Piece>,
     size: u64,
     /// The last repeated pattern: indexed types repeat few different ones.
-    last: Option<(Arc<Node>, u64, Layout)>,
+    last: Option<Repeated>,
+}
+
+/// A repetition with all that it was made from. The extent is no property of the node: types that were resized
+/// share the node of the type that they were made of.
+struct Repeated {
+    of: Arc<Node>,
+    count: u64,
+    extent: i64,
+    node: Arc<Node>,
 }
 
 impl Joiner {
@@ -184,14 +193,14 @@ impl Joiner {
         }
     }
 
+    /// `count` copies of `node`, `extent` apart. Equal ones are one node, by which `alike` knows them.
     fn repeated(&mut self, node: &Arc<Node>, count: u64, extent: i64) -> Result<Arc<Node>> {
-        let same = |(of, n, _): &&(Arc<Node>, u64, Layout)| Arc::ptr_eq(of, node) && *n == count;
-        let layout = match self.last.as_ref().filter(same) {
-            Some((_, _, layout)) => layout.clone(),
-            None => Layout(Some((0, node.clone()))).repeat(count, extent)?,
-        };
-        let (_, new) = layout.0.clone().ok_or_else(|| too_large("size"))?;
-        self.last = Some((node.clone(), count, layout));
+        let same = |last: &&Repeated| Arc::ptr_eq(&last.of, node) && (last.count, last.extent) == (count, extent);
+        if let Some(last) = self.last.as_ref().filter(same) {
+            return Ok(last.node.clone());
+        }
+        let (_, new) = Layout(Some((0, node.clone()))).repeat(count, extent)?.0.ok_or_else(|| too_large("size"))?;
+        self.last = Some(Repeated { of: node.clone(), count, extent, node: new.clone() });
         Ok(new)
     }
 

@@ -14,15 +14,15 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Copies runs between the user's memory and packed bytes, front to back.
-struct Copier<D> {
-    user: UserPtr,
+struct Copier<'a, D> {
+    user: UserPtr<'a>,
     packed: *mut u8,
     direction: PhantomData<D>,
 }
 
 // Every copy below is inside its buffers: `transfer` asks `walk` for exactly as many bytes as the packed
 // side holds, and the user's side was vouched for by whoever made the UserPtr.
-impl<D: Direction> Sink for Copier<D> {
+impl<D: Direction> Sink for Copier<'_, D> {
     #[inline(always)]
     fn run(&mut self, disp: i64, len: u64) {
         // SAFETY: see above.
@@ -124,7 +124,7 @@ impl Datatype {
 }
 
 /// What lies behind `position`.
-pub(crate) fn room(buffer: UserMem, position: usize) -> Result<UserMem> {
+pub(crate) fn room(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> {
     if position > buffer.len() {
         let text = format!("position {position} lies behind the end of the pack buffer of {} bytes", buffer.len());
         return Err(Error::new(Class::Arg, text));
@@ -136,15 +136,15 @@ pub(crate) fn room(buffer: UserMem, position: usize) -> Result<UserMem> {
 /// position is kept: finding its place in the layout again costs some 30 to 100 ns a fragment, where a
 /// place that is kept would have to be told of every fragment that goes another way.
 #[derive(Clone)]
-pub struct Cursor {
+pub struct Cursor<'a> {
     datatype: Arc<Datatype>,
-    user: UserPtr,
+    user: UserPtr<'a>,
     count: u64,
     position: u64,
 }
 
-impl Cursor {
-    pub fn new(datatype: Arc<Datatype>, user: UserPtr, count: u64) -> Cursor {
+impl<'a> Cursor<'a> {
+    pub fn new(datatype: Arc<Datatype>, user: UserPtr<'a>, count: u64) -> Cursor<'a> {
         Cursor { datatype, user, count, position: 0 }
     }
 

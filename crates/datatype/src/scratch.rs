@@ -1,8 +1,11 @@
 //! Temporary memory for typed data: what collectives need between a receive and a reduction.
 //!
 //! It belongs to the library, but is laid out and used like an application's buffer, gaps included, since
-//! the application's reduction functions work on it. Uninitialised until written. It only grows; views of it
-//! must not be used after it has grown or gone: its owner, `mpi`'s engine of collectives, sees to that.
+//! the application's reduction functions work on it. Uninitialised until written. It only grows.
+//!
+//! A view either borrows it ([`Scratch::bytes`]) or is lent to an operation that ends later ([`Scratch::lend`]). Memory
+//! that was lent is not freed until its owner, `mpi`, has said that all these operations are over
+//! ([`Scratch::returned`]): a scratch that grows or goes before is left to the operations for good.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
@@ -20,6 +23,14 @@ const LINE: usize = 64;
 #[derive(Default)]
 pub struct Scratch {
     lines: Vec<Line>,
+    /// Whether an operation may still use the lines.
+    lent: bool,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.replace(Vec::new());
+    }
 }
 
 impl Scratch {
@@ -27,8 +38,21 @@ impl Scratch {
     pub fn reserve(&mut self, bytes: usize) {
         let lines = bytes.div_ceil(LINE);
         if lines > self.lines.len() {
-            self.lines = vec![Line(MaybeUninit::uninit()); lines];
+            self.replace(vec![Line(MaybeUninit::uninit()); lines]);
         }
+    }
+
+    /// Takes other memory. What was lent is not freed: it is lost to us, and no operation writes to memory of others.
+    fn replace(&mut self, lines: Vec<Line>) {
+        let old = std::mem::replace(&mut self.lines, lines);
+        if std::mem::take(&mut self.lent) {
+            std::mem::forget(old);
+        }
+    }
+
+    /// All operations that memory was lent to are over.
+    pub fn returned(&mut self) {
+        self.lent = false;
     }
 
     /// Its length, in bytes.
@@ -41,11 +65,19 @@ impl Scratch {
     }
 
     /// The bytes `at .. at + len`.
-    pub fn bytes(&mut self, at: usize, len: usize) -> UserMem {
+    pub fn bytes(&mut self, at: usize, len: usize) -> UserMem<'_> {
         let all = self.len();
-        // SAFETY: the lines are ours and stay where they are until `reserve` or drop (see the module). Nobody
-        // reads them before they are written: a schedule writes its scratch memory first.
+        // SAFETY: the lines are ours and stay where they are as long as the view borrows this. Nobody reads them
+        // before they are written: a schedule writes its scratch memory first.
         unsafe { UserMem::new(self.lines.as_mut_ptr().cast(), all) }.slice(at, len)
+    }
+
+    /// The same for an operation that may end later.
+    pub fn lend(&mut self, at: usize, len: usize) -> UserMem<'static> {
+        self.lent = true;
+        let mem = self.bytes(at, len);
+        // SAFETY: as in `bytes`; lines that were lent are not freed before they are said to be returned.
+        unsafe { UserMem::new(mem.as_ptr(), mem.len()) }
     }
 
     /// How many bytes `elements` needs, and by how many bytes element 0 lies before their start, as a multiple
@@ -70,19 +102,27 @@ impl Scratch {
 
     /// The buffer of `count` elements that begins `at` bytes (a multiple of a line) from the start, where
     /// `bytes_for` bytes were set aside.
-    pub fn elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr {
+    pub fn elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'_> {
         let (bytes, front) = Self::room(datatype, count);
         let mem = self.bytes(at, bytes);
         // SAFETY: all data of the elements lies in the bytes that `room` counted, which are ours (see `bytes`).
         unsafe { UserPtr::new(mem.as_ptr()) }.moved(front.wrapping_neg())
     }
+
+    /// The same for an operation that may end later.
+    pub fn lend_elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'static> {
+        let (bytes, front) = Self::room(datatype, count);
+        let mem = self.lend(at, bytes);
+        // SAFETY: as in `elements`.
+        unsafe { UserPtr::new(mem.as_ptr()) }.moved(front.wrapping_neg())
+    }
 }
 
-impl UserPtr {
+impl<'a> UserPtr<'a> {
     /// The buffer of `count` elements whose data is `mem`: a piece of the job's segment on which a reduction works.
     /// Panics if their data is not one run that fits: an error of ours.
     #[inline]
-    pub fn over(mem: SharedMem, datatype: &Datatype, count: u64) -> UserPtr {
+    pub fn over(mem: SharedMem<'a>, datatype: &Datatype, count: u64) -> UserPtr<'a> {
         let run = datatype.is_contiguous(count).filter(|&(_, bytes)| bytes <= mem.len() as u64);
         let (disp, _) = run.unwrap_or_else(|| panic!("{count} elements over {} bytes", mem.len()));
         // SAFETY: `count` elements name only bytes of `mem` (checked), which the view's maker vouched for.
@@ -111,6 +151,29 @@ mod tests {
         let mut out = vec![0; packed.len()];
         other.bytes(0, packed.len()).read(&mut out);
         assert_eq!(out, packed);
+    }
+
+    /// Memory that an operation may still write to is given to nobody else.
+    #[test]
+    fn what_was_lent_is_kept_until_it_is_returned() {
+        let mut scratch = Scratch::default();
+        scratch.reserve(64);
+        let lent = scratch.lend(0, 8);
+        scratch.reserve(1 << 20);
+        lent.write(b"grown ok");
+        let again = scratch.lend_elements(0, Datatype::basic(Basic::Byte), 8);
+        drop(scratch);
+        let mut out = [0; 8];
+        assert_eq!(Datatype::basic(Basic::Byte).unpack(again, 8, 0, &b"gone too"[..]), 8);
+        lent.read(&mut out);
+        assert_eq!(&out, b"grown ok");
+        let mut scratch = Scratch::default();
+        scratch.reserve(64);
+        assert!(!scratch.lent, "memory of its own is freed");
+        scratch.lend(0, 8);
+        assert!(scratch.lent);
+        scratch.returned();
+        assert!(!scratch.lent);
     }
 
     #[test]

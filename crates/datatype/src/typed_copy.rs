@@ -19,7 +19,7 @@ pub struct Copied {
 }
 
 /// One side of a copy: `count` elements of a type at an address.
-pub type Side<'a> = (UserPtr, u64, &'a Datatype);
+pub type Side<'a> = (UserPtr<'a>, u64, &'a Datatype);
 
 /// Copies as many bytes as both sides have. The two must not overlap, unless both are one run.
 pub fn copy_typed(source: Side<'_>, target: Side<'_>) -> Copied {
@@ -35,7 +35,7 @@ pub fn copy_typed(source: Side<'_>, target: Side<'_>) -> Copied {
 }
 
 /// The first `bytes` of a side that is one run.
-fn one_run((user, count, datatype): Side<'_>, bytes: u64) -> Option<UserMem> {
+fn one_run((user, count, datatype): Side<'_>, bytes: u64) -> Option<UserMem<'_>> {
     let (disp, len) = datatype.is_contiguous(count)?;
     debug_assert!(bytes <= len);
     // SAFETY: the run of this very type and count, which the maker of `user` vouched for.

@@ -8,21 +8,23 @@
 //! checked. Before it: `abi`; after it: `pack`.
 
 use hawser_base::{SharedMem, UserMem};
+use std::marker::PhantomData;
 use std::ptr;
 
 /// The buffer argument of an MPI call: an address that displacements are added to, negative ones too
-/// (and all of them for MPI_BOTTOM, whose address is 0). [`UserMem`] is for data in one piece.
+/// (and all of them for MPI_BOTTOM, whose address is 0). [`UserMem`] is for data in one piece; the lifetime is that of
+/// the memory, as there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UserPtr(usize);
+pub struct UserPtr<'a>(usize, PhantomData<&'a [u8]>);
 
-impl UserPtr {
+impl<'a> UserPtr<'a> {
     /// MPI_BOTTOM: displacements are addresses (MPI-5.0 §5.1.5).
     ///
     /// # Safety
     /// As for [`UserPtr::new`].
     #[inline(always)]
-    pub const unsafe fn bottom() -> UserPtr {
-        UserPtr(0)
+    pub const unsafe fn bottom() -> UserPtr<'a> {
+        UserPtr(0, PhantomData)
     }
 
     /// # Safety
@@ -31,8 +33,8 @@ impl UserPtr {
     /// writes) until the operation has completed. Of the application's buffers MPI asks as much, for the call's
     /// arguments as a whole: every rank's block, wherever counts and displacements place it (MPI-5.0 §3.7.2, §6.2).
     #[inline(always)]
-    pub unsafe fn new(buffer: *const u8) -> UserPtr {
-        UserPtr(buffer.expose_provenance())
+    pub unsafe fn new(buffer: *const u8) -> UserPtr<'a> {
+        UserPtr(buffer.expose_provenance(), PhantomData)
     }
 
     #[inline(always)]
@@ -44,8 +46,8 @@ impl UserPtr {
     /// the count, displacements in extents, the bytes of MPI_Alltoallw): that is as far as `new` vouches, and nobody
     /// else knows where the buffer ends. An address that is only compared may be anything.
     #[inline(always)]
-    pub const fn moved(self, by: i64) -> UserPtr {
-        UserPtr(self.0.wrapping_add(by as usize))
+    pub const fn moved(self, by: i64) -> UserPtr<'a> {
+        UserPtr(self.0.wrapping_add(by as usize), PhantomData)
     }
 
     /// The memory of one run; wraps like addresses do.
@@ -60,7 +62,7 @@ impl UserPtr {
     /// # Safety
     /// `disp .. disp + len` is a part of the typemap that this address was vouched for.
     #[inline(always)]
-    pub unsafe fn view(self, disp: i64, len: usize) -> UserMem {
+    pub unsafe fn view(self, disp: i64, len: usize) -> UserMem<'a> {
         // SAFETY: the caller names bytes that `new` vouched for.
         unsafe { UserMem::new(self.at(disp), len) }
     }
@@ -144,5 +146,5 @@ macro_rules! view {
     };
 }
 
-view!(UserMem);
-view!(SharedMem);
+view!(UserMem<'_>);
+view!(SharedMem<'_>);

@@ -100,7 +100,7 @@ fn empty_types_have_no_bounds() {
 }
 
 /// Nothing is ever read through it.
-fn unsafe_null() -> hawser_datatype::UserPtr {
+fn unsafe_null() -> hawser_datatype::UserPtr<'static> {
     // SAFETY: used with types that have no data.
     unsafe { hawser_datatype::UserPtr::bottom() }
 }
@@ -118,6 +118,26 @@ fn structs_are_padded_like_c_and_markers_decide() {
     assert_eq!((marked.lb(), marked.ub(), marked.extent(), marked.size()), (-3, 6, 9, 4));
     let two = Datatype::contiguous(2, &marked, INT).unwrap();
     assert_eq!((two.lb(), two.extent(), two.true_lb(), two.true_extent()), (-3, 18, 0, 13));
+}
+
+/// MPI-1.1 §3.12.3: without a marker of its own kind a bound is the least displacement, or the greatest end, of all
+/// entries, and the other marker is such an entry, of size 0. (MPICH 5.0.2 and Intel MPI 2021 take 0 instead and give
+/// such types extents of -10 and 7; Open MPI 4.1.8 computes with the limits of its integers.)
+#[test]
+fn markers_alone_are_where_they_were_put() {
+    let alone = |marker, at| Datatype::structure(&[1], &[at], &[basic(marker).clone()], INT).unwrap();
+    for (marker, at) in [(Basic::Lb, 10), (Basic::Ub, 7), (Basic::Lb, -12), (Basic::Ub, -7)] {
+        let one = alone(marker, at);
+        for datatype in [&one, &Datatype::dup(&one).unwrap(), &Datatype::contiguous(3, &one, INT).unwrap()] {
+            assert_eq!((datatype.lb(), datatype.ub(), datatype.extent()), (at, at, 0), "{marker:?} at {at}");
+            assert_eq!((datatype.size(), datatype.true_lb(), datatype.true_extent()), (0, 0, 0));
+            assert_eq!((datatype.elements_of(0), datatype.is_contiguous(5)), (Some(0), Some((0, 0))));
+        }
+        let int = basic(Basic::Int);
+        let wrapped = Datatype::structure(&[1, 1], &[0, 0], &[one, int.clone()], INT).unwrap();
+        let (lb, ub) = if marker == Basic::Lb { (at, at.max(4)) } else { (at.min(0), at) };
+        assert_eq!((wrapped.lb(), wrapped.ub(), wrapped.true_extent()), (lb, ub, 4), "{marker:?} at {at} and an int");
+    }
 }
 
 #[test]

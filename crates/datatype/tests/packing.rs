@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 const INT: Form = Form::Int;
 
-fn ptr<T>(values: &mut [T]) -> UserPtr {
-    // SAFETY: the tests use types that stay inside `values`.
+fn ptr<T>(values: &mut [T]) -> UserPtr<'static> {
+    // SAFETY: the tests use types that stay inside `values`, and `values` outlive the calls.
     unsafe { UserPtr::new(values.as_mut_ptr().cast()) }
 }
 
-fn view(bytes: &mut [u8]) -> UserMem {
+fn view(bytes: &mut [u8]) -> UserMem<'static> {
     // SAFETY: `bytes` outlives its use in a test.
     unsafe { UserMem::new(bytes.as_mut_ptr(), bytes.len()) }
 }
@@ -34,6 +34,24 @@ fn packs_follow_each_other_in_one_buffer() {
     let mut shorts = [0i16; 2];
     assert_eq!(Datatype::basic(Basic::Short).unpack_at(out, at, ptr(&mut shorts), 2).unwrap(), 16);
     assert_eq!(shorts, [7, 8]);
+}
+
+/// Neighbouring blocks of one basic type and one length, which differ in nothing but their extents.
+#[test]
+fn each_block_of_a_struct_has_its_own_extent() {
+    let int = Datatype::basic(Basic::Int);
+    let [near, far] = [8, 12].map(|extent| Datatype::resized(0, extent, int, INT).unwrap());
+    let mut values: Vec<i32> = (0..32).collect();
+    let mut packed = |types: [&Arc<Datatype>; 2], form: [i64; 2]| {
+        let both = Datatype::structure(&form, &[0, 40], &types.map(Arc::clone), INT).unwrap();
+        let mut bytes = vec![0u8; both.size() as usize];
+        both.pack(ptr(&mut values), 1, 0, &mut bytes[..]);
+        bytes.chunks(4).map(|b| i32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect::<Vec<_>>()
+    };
+    assert_eq!(packed([&near, &far], [2, 2]), [0, 2, 10, 13]);
+    assert_eq!(packed([&far, &near], [2, 2]), [0, 3, 10, 12]);
+    assert_eq!(packed([&near, &far], [3, 2]), [0, 2, 4, 10, 13]);
+    assert_eq!(packed([&near, &near], [2, 2]), [0, 2, 10, 12]);
 }
 
 #[test]

@@ -429,7 +429,7 @@ impl Port for LanePort {
         lock(&self.state).push();
     }
 
-    fn lend(&mut self, to: Peer, header: Header, mem: UserMem, placed: bool, ticket: u32) -> bool {
+    fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let mut state = lock(&self.state);
         // What is shorter is pushed, and complete before it is received.
         if mem.len() <= EAGER || state.lost.contains(&to) {

@@ -82,7 +82,7 @@ impl Payload for Incoming<'_> {
         self.rest.len()
     }
 
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
+    fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
         let piece = self.rest.next(max)?;
         self.scratch.clear();
         self.scratch.extend_from_slice(piece);

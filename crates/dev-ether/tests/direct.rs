@@ -205,8 +205,9 @@ impl Rank {
     /// Begins to send a message; whether it was lent.
     fn send(&mut self, len: usize) -> bool {
         let message = self.sending.len();
-        let mut bytes = content(message, len);
-        let mem = UserMem::of_slice(&mut bytes);
+        let bytes = content(message, len);
+        // What is lent lives for ever.
+        let mem = UserMem::of_slice(bytes.clone().leak());
         let lent = self.port.lend(self.to, header(message, 0), mem, message.is_multiple_of(2), message as u32);
         self.sending.push(Sending { bytes, at: 0, lent });
         lent
@@ -397,6 +398,6 @@ fn a_peer_that_is_gone_takes_nothing_back() {
         port.poll(got);
     }
     assert!(ranks[0].got.returned.is_empty() && ranks[0].device.flush());
-    let mut bytes = content(0, LONG);
-    assert!(!ranks[0].port.lend(Peer(1), header(0, 0), UserMem::of_slice(&mut bytes), true, 0));
+    let bytes = UserMem::of_slice(content(0, LONG).leak());
+    assert!(!ranks[0].port.lend(Peer(1), header(0, 0), bytes, true, 0));
 }

@@ -35,12 +35,12 @@ const SIZES: &[usize] = &[
 ];
 
 /// Receives one message into a buffer.
-struct Sink {
-    buffer: UserMem,
+struct Sink<'a> {
+    buffer: UserMem<'a>,
     left: usize,
 }
 
-impl Delivery for Sink {
+impl Delivery for Sink<'_> {
     fn deliver(&mut self, _from: Peer, header: Header, payload: &mut dyn Payload) {
         let len = payload.len();
         assert!(payload.copy_to(self.buffer.slice(header.a as usize, len)));

@@ -112,7 +112,7 @@ impl Payload for InLines<'_> {
         self.left
     }
 
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
+    fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
         if self.left == 0 || max == 0 || !self.ready() {
             return None;
         }
@@ -136,8 +136,8 @@ impl Payload for InLines<'_> {
 }
 
 /// Payload with its prefix in a line and the rest in chunks.
-pub struct InChunks {
-    prefix: SharedMem,
+pub struct InChunks<'a> {
+    prefix: SharedMem<'a>,
     /// Room for all chunk numbers that a byte can name.
     pool: *mut u8,
     chunks: [u8; CHUNKS],
@@ -146,13 +146,13 @@ pub struct InChunks {
     end: usize,
 }
 
-impl InChunks {
+impl<'a> InChunks<'a> {
     /// `cursor` stands on the packet's line, whose first word is `word`; the pool that it names lies at `pool`.
     ///
     /// # Safety
     /// POOL_CHUNKS chunks are mapped at `pool`, as long as the value is used.
     #[inline]
-    pub unsafe fn new(cursor: Cursor<Memory>, word: u64, pool: *mut u8) -> InChunks {
+    pub unsafe fn new(cursor: Cursor<Memory>, word: u64, pool: *mut u8) -> InChunks<'a> {
         cursor.read(|body| {
             // SAFETY: prefix and numbers lie in the body: at most PREFIX_MAX bytes, then CHUNKS.
             unsafe {
@@ -175,7 +175,7 @@ impl InChunks {
 
     /// The next piece of at most `max` bytes that lies in one place: chunks that follow each other are one.
     #[inline]
-    fn piece(&mut self, max: usize) -> SharedMem {
+    fn piece(&mut self, max: usize) -> SharedMem<'_> {
         let left = (self.end - self.at).min(max);
         let (first, within) = (self.at / CHUNK, self.at % CHUNK);
         let number = usize::from(self.chunks[first]);
@@ -192,12 +192,12 @@ impl InChunks {
     }
 }
 
-impl Payload for InChunks {
+impl Payload for InChunks<'_> {
     fn len(&self) -> usize {
         self.prefix.len() + self.end - self.at
     }
 
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
+    fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
         if !self.prefix.is_empty() && max > 0 {
             let part = self.prefix.len().min(max);
             let piece = self.prefix.slice(0, part);

@@ -300,12 +300,21 @@ impl ShmPort {
         Ok(())
     }
 
-    /// Packs into private memory, for what goes in lines.
-    fn pack(&mut self, len: usize, pack: &mut dyn FnMut(SharedMem)) -> UserMem {
-        self.scratch.resize(LONGEST_IN_LINES, 0);
-        pack(SharedMem::of_slice(&mut self.scratch[..len]));
-        // SAFETY: the scratch has `len` bytes and is not touched before they are copied.
-        unsafe { UserMem::new(self.scratch.as_mut_ptr(), len) }
+    /// Packs into private memory first what goes in lines.
+    fn pack_in_lines(
+        &mut self,
+        to: usize,
+        header: &Header,
+        prefix: &[u8],
+        len: usize,
+        pack: &mut dyn FnMut(SharedMem),
+    ) -> Result<(), Refusal> {
+        let mut packed = std::mem::take(&mut self.scratch);
+        packed.resize(LONGEST_IN_LINES, 0);
+        pack(SharedMem::of_slice(&mut packed[..len]));
+        let sent = self.put_lines::<true>(to, header, prefix, UserMem::of_slice(&mut packed[..len]), PAYLOAD_LIMIT);
+        self.scratch = packed;
+        sent
     }
 }
 
@@ -347,12 +356,11 @@ impl Port for ShmPort {
         if !self.ends[to].tx.has_room(lines, PAYLOAD_LIMIT) {
             self.make_room(to, lines, PAYLOAD_LIMIT)?;
         }
-        let mem = match source {
-            Source::Mem(mem) => mem,
-            Source::Pack { len, pack } => self.pack(len, pack),
+        match source {
+            Source::Mem(mem) => self.put_lines::<true>(to, &header, prefix, mem, PAYLOAD_LIMIT),
+            Source::Pack { len, pack } => self.pack_in_lines(to, &header, prefix, len, pack),
             Source::None => unreachable!("handled above"),
-        };
-        self.put_lines::<true>(to, &header, prefix, mem, PAYLOAD_LIMIT)
+        }
     }
 
     #[inline]

@@ -47,7 +47,7 @@ pub const PREFIX_MAX: usize = 40;
 pub enum Source<'a> {
     None,
     /// Contiguous memory of the application, or of ours.
-    Mem(UserMem),
+    Mem(UserMem<'a>),
     /// `len` bytes that `pack` writes piece by piece, front to back, to where the device wants them.
     Pack {
         len: usize,
@@ -137,7 +137,7 @@ pub trait Payload {
     }
 
     /// The next contiguous piece, at most `max` bytes; `None` at the end, or if the peer died while it wrote.
-    fn next(&mut self, max: usize) -> Option<SharedMem>;
+    fn next(&mut self, max: usize) -> Option<SharedMem<'_>>;
 
     /// Copies the front to all of `to`. False if the peer died while it wrote.
     fn copy_to(&mut self, to: UserMem) -> bool {
@@ -218,7 +218,7 @@ pub trait Port: Send {
     /// Takes a stream of `mem` to be sent from where it lies, until `Delivery::returned` says `ticket`, or `lost` its peer. It comes as
     /// packets of any length, with `header` moved (`Header::moved`) to where each begins. `placed` as in `send_piece`. False: nothing
     /// was taken, and it is better sent in pieces.
-    fn lend(&mut self, to: Peer, header: Header, mem: UserMem, placed: bool, ticket: u32) -> bool {
+    fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let _ = (to, header, mem, placed, ticket);
         false
     }
@@ -279,7 +279,7 @@ pub trait Device: Send + Sync {
     }
 
     /// Names `mem` so that a peer may read it while the send is open; `None` if reading would not be better.
-    fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
+    fn expose(&self, mem: UserMem<'static>) -> Option<RemoteKey> {
         let _ = mem;
         None
     }
@@ -292,7 +292,7 @@ pub trait Device: Send + Sync {
     }
 
     /// Names `mem` so that a peer may write it while the receive is open; `None` if writing would not be better.
-    fn expose_to_write(&self, mem: UserMem) -> Option<RemoteKey> {
+    fn expose_to_write(&self, mem: UserMem<'static>) -> Option<RemoteKey> {
         let _ = mem;
         None
     }

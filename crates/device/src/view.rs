@@ -16,7 +16,7 @@ impl Payload for View<'_> {
         self.bytes.len() - self.at
     }
 
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
+    fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
         let len = self.len().min(max);
         let piece = SharedMem::of_slice(&mut self.bytes[self.at..self.at + len]);
         self.at += len;

@@ -88,7 +88,7 @@ impl FlagBlock {
 
     /// The bytes of line `line` of `member` behind its flag, for payloads that travel with their flag.
     #[inline]
-    pub fn line_payload(&self, member: usize, line: usize) -> SharedMem {
+    pub fn line_payload(&self, member: usize, line: usize) -> SharedMem<'_> {
         assert!(line < FLAG_LINES);
         self.region.bytes((member * FLAG_LINES + line) * LINE + 8, LINE - 8)
     }
@@ -101,7 +101,7 @@ impl FlagBlock {
 
     /// The payload room of `member`.
     #[inline]
-    pub fn payload(&self, member: usize) -> SharedMem {
+    pub fn payload(&self, member: usize) -> SharedMem<'_> {
         self.region.bytes(self.members * FLAG_LINES * LINE + member * self.room, self.room)
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The buffer arguments of a call, as they come from the ABI.
 #[derive(Clone, Copy, Debug)]
 pub struct Buf {
-    pub at: UserPtr,
+    pub at: UserPtr<'static>,
     pub count: i64,
     pub datatype: Handle,
 }
@@ -20,7 +20,7 @@ pub struct Buf {
 impl Buf {
     /// The memory of a buffer of a predefined type; `None` where there is more to be said or checked.
     #[inline(always)]
-    pub fn lean_memory(&self) -> Option<UserMem> {
+    pub fn lean_memory(&self) -> Option<UserMem<'static>> {
         if self.count <= 0 {
             return None;
         }
@@ -28,13 +28,13 @@ impl Buf {
     }
 }
 
-/// Where a message's bytes lie.
+/// Where a message's bytes lie: for as long as the operation needs them, which nobody's stack frame bounds.
 #[derive(Clone)]
 pub enum Buffer {
     /// In one run.
-    Dense(UserMem),
+    Dense(UserMem<'static>),
     /// In `count` elements of a type with gaps: `len` of their bytes, from their byte `from` on.
-    Spread { at: UserPtr, count: u64, datatype: Arc<Datatype>, from: u64, len: u64 },
+    Spread { at: UserPtr<'static>, count: u64, datatype: Arc<Datatype>, from: u64, len: u64 },
 }
 
 impl Buffer {
@@ -63,7 +63,7 @@ impl Buffer {
 
     /// The same of a datatype at hand.
     #[inline]
-    pub fn of(at: UserPtr, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
+    pub fn of(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         if !datatype.is_committed() {
             return Err(Error::new(Class::Type, "the datatype is not committed; call MPI_Type_commit first"));
         }
@@ -72,7 +72,7 @@ impl Buffer {
 
     /// As `of`, where MPI does not want a committed type (MPI-5.0 §5.1.9).
     #[inline]
-    pub fn uncommitted(at: UserPtr, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
+    pub fn uncommitted(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         match datatype.memory(at, count) {
             Some(mem) if mem.as_ptr().is_null() && !mem.is_empty() => Err(null_buffer(count)),
             Some(mem) => Ok(Buffer::Dense(mem)),
@@ -85,7 +85,7 @@ impl Buffer {
     }
 
     /// All of `count` elements of a type with gaps.
-    pub fn spread(at: UserPtr, count: u64, datatype: &Arc<Datatype>) -> Buffer {
+    pub fn spread(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Buffer {
         Buffer::Spread { at, count, datatype: datatype.clone(), from: 0, len: datatype.packed_size(count) }
     }
 

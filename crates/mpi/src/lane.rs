@@ -331,7 +331,7 @@ impl Core {
     }
 
     /// Names a send's memory for remote reading, if the device prefers that.
-    pub fn expose(&self, to: Peer, mem: UserMem) -> Option<[u64; 3]> {
+    pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<[u64; 3]> {
         self.fabric.expose(to, mem)
     }
 

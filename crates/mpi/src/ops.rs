@@ -117,7 +117,13 @@ pub fn commutative(handle: Handle) -> Result<bool> {
 }
 
 /// MPI_Reduce_local: `inout = in op inout`.
-pub fn reduce_local(input: UserPtr, inout: UserPtr, count: i64, datatype: Handle, op: Handle) -> Result<()> {
+pub fn reduce_local(
+    input: UserPtr<'static>,
+    inout: UserPtr<'static>,
+    count: i64,
+    datatype: Handle,
+    op: Handle,
+) -> Result<()> {
     let process = process::get()?;
     Buffer::new(process, &Buf { at: input, count, datatype })?;
     Buffer::new(process, &Buf { at: inout, count, datatype })?;

@@ -50,7 +50,7 @@ impl Lane {
     /// Pushes a message of several packets for which there seems to be room now: it ends here, without a request. What finds no room
     /// nevertheless is kept as a buffered send is, at most one message of all. False: nothing was sent.
     #[inline(never)]
-    pub(crate) fn push_whole(&mut self, to: Target, mem: UserMem) -> bool {
+    pub(crate) fn push_whole(&mut self, to: Target, mem: UserMem<'static>) -> bool {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
         let limits = *self.core.engine.limits();
         let is_free = bytes <= limits.eager && !self.core.has_streams() && self.channel.piece(peer, len).is_none();

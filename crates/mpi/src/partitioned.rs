@@ -182,7 +182,7 @@ pub fn recv_init(shape: &Shape, source: i32, tag: i32, comm: Handle, hints: Hand
             let want = Want { context: comm.context().partitioned(), ..want };
             let mut room = Scratch::default();
             room.reserve(Plan::BYTES);
-            let words = room.bytes(0, Plan::BYTES);
+            let words = room.lend(0, Plan::BYTES);
             (End::Receiver(None, want, room), Some((want, Buffer::Dense(words))))
         }
     };
@@ -293,6 +293,7 @@ impl Partitioned {
         {
             let mut words = [0; Plan::BYTES];
             room.bytes(0, Plan::BYTES).read(&mut words);
+            room.returned();
             *plan = Plan::decode(&words);
             if plan.is_none() {
                 self.error = Some(Class::Intern);

@@ -117,7 +117,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
 
 /// Where a lean send goes to, and what.
 #[inline(always)]
-fn lean_target(comm: &Comm, buf: &Buf, dest: i32, tag: i32) -> Option<(Target, UserMem)> {
+fn lean_target(comm: &Comm, buf: &Buf, dest: i32, tag: i32) -> Option<(Target, UserMem<'static>)> {
     let mem = buf.lean_memory().filter(|_| dest >= 0 && tag >= 0)?;
     let peer = comm.counterparts().peer(dest as u32)?;
     Some((Target { peer, context: comm.context(), tag }, mem))
@@ -161,7 +161,7 @@ fn begin_send(
 
 /// A send that ends at once: one packet, or pushed into room that there is, if nothing speaks against it now.
 #[inline(always)]
-pub(crate) fn send_at_once(lane: &mut Lane, target: &Target, mem: UserMem) -> bool {
+pub(crate) fn send_at_once(lane: &mut Lane, target: &Target, mem: UserMem<'static>) -> bool {
     let bytes = mem.len() as u64;
     if !lane.due.is_empty() {
         return false;
@@ -250,7 +250,7 @@ fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: 
 
 /// What a lean receive asks for, from whom, and where it goes.
 #[inline(always)]
-fn lean_want(comm: &Comm, buf: &Buf, source: i32, tag: i32) -> Option<(Want, Peer, UserMem)> {
+fn lean_want(comm: &Comm, buf: &Buf, source: i32, tag: i32) -> Option<(Want, Peer, UserMem<'static>)> {
     let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
     let peer = comm.counterparts().peer(source as u32)?;
     let want = Want { context: comm.context(), source: Some(peer), tag: (tag != ANY_TAG).then_some(tag) };
@@ -324,7 +324,7 @@ fn direct_status(source: i32, tag: i32, bytes: u64, room: u64) -> Status {
 struct Direct<'a> {
     core: &'a mut Core,
     want: &'a Want,
-    mem: UserMem,
+    mem: UserMem<'a>,
     got: Option<(i32, u64)>,
 }
 

@@ -167,7 +167,7 @@ mod tests {
         fn len(&self) -> usize {
             self.0.len() - self.1
         }
-        fn next(&mut self, max: usize) -> Option<SharedMem> {
+        fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
             let len = max.min(3).min(self.len()); // ragged pieces
             self.1 += len;
             (len > 0).then(|| SharedMem::of_slice(&mut self.0[self.1 - len..self.1]))

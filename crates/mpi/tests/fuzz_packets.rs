@@ -174,7 +174,7 @@ impl Payload for Bytes {
         self.0.len() - self.1
     }
 
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
+    fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
         let len = max.min(5).min(self.len());
         self.1 += len;
         (len > 0).then(|| SharedMem::of_slice(&mut self.0[self.1 - len..self.1]))
@@ -321,7 +321,9 @@ impl Rank {
 
     fn lend(&mut self, len: usize) -> Buffer {
         self.buffers.push(vec![7; len]);
-        Buffer::Dense(UserMem::of_slice(self.buffers.last_mut().expect("just pushed")))
+        let memory = self.buffers.last_mut().expect("just pushed");
+        // SAFETY: no buffer is freed or resized before the lane, which goes first.
+        Buffer::Dense(unsafe { UserMem::new(memory.as_mut_ptr(), len) })
     }
 
     fn new_recv(&mut self) -> u32 {

@@ -125,7 +125,7 @@ impl Channel {
     }
 
     /// Lends a stream to be sent from where it lies (`Port::lend`). False: it is to be sent in pieces.
-    pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem, placed: bool, ticket: u32) -> bool {
+    pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let way = &self.ways[to.index()];
         // What waits here must not be overtaken.
         !way.lost && way.backlog.is_empty() && self.ports[way.device as usize].lend(to, header, mem, placed, ticket)

@@ -109,7 +109,7 @@ impl Fabric {
     }
 
     /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
-    pub fn expose(&self, to: Peer, mem: UserMem) -> Option<RemoteKey> {
+    pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<RemoteKey> {
         let from = self.route(to).limits.read_from?;
         if mem.len() < from {
             return None;
@@ -123,7 +123,7 @@ impl Fabric {
     }
 
     /// Names a receive buffer for remote writing if the device prefers that.
-    pub fn expose_to_write(&self, to: Peer, mem: UserMem) -> Option<RemoteKey> {
+    pub fn expose_to_write(&self, to: Peer, mem: UserMem<'static>) -> Option<RemoteKey> {
         self.device(to).expose_to_write(mem)
     }
 

@@ -84,15 +84,17 @@ fn packet() -> io::Result<usize> {
 }
 
 /// A message on its way out.
-struct Sending {
-    mem: UserMem,
+struct Sending<'a> {
+    mem: UserMem<'a>,
+    /// The same, if it may be lent.
+    lendable: Option<UserMem<'static>>,
     message: u32,
     at: usize,
     /// The device has all of it, until it says how far the receiver is.
     lent: bool,
 }
 
-impl Sending {
+impl Sending<'_> {
     fn is_done(&self) -> bool {
         self.at == self.mem.len()
     }
@@ -108,7 +110,10 @@ impl Sending {
             self.at = len;
             return true;
         }
-        if self.at == 0 && channel.lend(to, first, mem, true, self.message) {
+        if self.at == 0
+            && let Some(mem) = self.lendable
+            && channel.lend(to, first, mem, true, self.message)
+        {
             self.lent = true;
             return true;
         }
@@ -126,11 +131,12 @@ impl Sending {
     }
 }
 
-impl End for TransportEnd {
-    fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
+impl TransportEnd {
+    /// Sends `out` and receives all of `into`.
+    fn play(&mut self, out: UserMem, lendable: Option<UserMem<'static>>, into: &mut [u8]) -> io::Result<()> {
         let TransportEnd { channel, peer, limits, whole, inbox, watch, .. } = self;
         let (is_sent, is_received) = (u32::from(!out.is_empty()), u32::from(!into.is_empty()));
-        let mut sending = Sending { mem: UserMem::of_slice(out), message: self.sends, at: 0, lent: false };
+        let mut sending = Sending { mem: out, lendable, message: self.sends, at: 0, lent: false };
         let mut packets = Packets::new(inbox, into);
         while !sending.is_done() || !packets.is_whole() {
             let mut moved = sending.push(channel, *peer, (limits, *whole));
@@ -149,6 +155,18 @@ impl End for TransportEnd {
         self.sends = self.sends.wrapping_add(is_sent);
         inbox.message = inbox.message.wrapping_add(is_received);
         Ok(())
+    }
+}
+
+impl End for TransportEnd {
+    const LENDS: bool = true;
+
+    fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
+        self.play(UserMem::of_slice(out), None, into)
+    }
+
+    fn exchange_lent(&mut self, out: UserMem<'static>, into: &mut [u8]) -> io::Result<()> {
+        self.play(out, Some(out), into)
     }
 
     /// Nobody waits for what a process that sleeps owes it.

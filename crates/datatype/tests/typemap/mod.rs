@@ -101,7 +101,7 @@ impl Typemap {
 }
 
 /// A constructor call; displacements of index kinds count extents, the others bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
     Basic(Basic),
     Dup(Box<Spec>),
@@ -119,42 +119,76 @@ pub enum Spec {
     Darray(Darray, Box<Spec>),
 }
 
-impl Spec {
-    pub fn build(&self) -> Arc<Datatype> {
-        self.try_build().unwrap_or_else(|e| panic!("{self:?}: {e}"))
+/// Builds types, equal ones once: programs make a type and then use it in many places.
+#[derive(Default)]
+struct Factory(Vec<(Spec, Arc<Datatype>)>);
+
+impl Factory {
+    fn build(&mut self, spec: &Spec) -> Arc<Datatype> {
+        if let Some((_, made)) = self.0.iter().find(|(other, _)| other == spec) {
+            return made.clone();
+        }
+        let made = self.construct(spec).unwrap_or_else(|e| panic!("{spec:?}: {e}"));
+        self.0.push((spec.clone(), made.clone()));
+        made
     }
 
-    fn try_build(&self) -> hawser_base::Result<Arc<Datatype>> {
+    fn construct(&mut self, spec: &Spec) -> hawser_base::Result<Arc<Datatype>> {
         let form = Form::Int;
         let split = |blocks: &[(i64, i64)]| -> (Vec<i64>, Vec<i64>) { blocks.iter().copied().unzip() };
-        match self {
+        match spec {
             Spec::Basic(basic) => Ok(Datatype::basic(*basic).clone()),
-            Spec::Dup(old) => Datatype::dup(&old.build()),
-            Spec::Contiguous(n, old) => Datatype::contiguous(*n, &old.build(), form),
-            Spec::Vector(n, b, s, old) => Datatype::vector(*n, *b, *s, &old.build(), form),
-            Spec::Hvector(n, b, s, old) => Datatype::hvector(*n, *b, *s, &old.build(), form),
+            Spec::Dup(old) => Datatype::dup(&self.build(old)),
+            Spec::Contiguous(n, old) => Datatype::contiguous(*n, &self.build(old), form),
+            Spec::Vector(n, b, s, old) => Datatype::vector(*n, *b, *s, &self.build(old), form),
+            Spec::Hvector(n, b, s, old) => Datatype::hvector(*n, *b, *s, &self.build(old), form),
             Spec::Indexed(blocks, old) => {
                 let (lengths, disps) = split(blocks);
-                Datatype::indexed(&lengths, &disps, &old.build(), form)
+                Datatype::indexed(&lengths, &disps, &self.build(old), form)
             }
             Spec::Hindexed(blocks, old) => {
                 let (lengths, disps) = split(blocks);
-                Datatype::hindexed(&lengths, &disps, &old.build(), form)
+                Datatype::hindexed(&lengths, &disps, &self.build(old), form)
             }
-            Spec::IndexedBlock(b, disps, old) => Datatype::indexed_block(*b, disps, &old.build(), form),
-            Spec::HindexedBlock(b, disps, old) => Datatype::hindexed_block(*b, disps, &old.build(), form),
+            Spec::IndexedBlock(b, disps, old) => Datatype::indexed_block(*b, disps, &self.build(old), form),
+            Spec::HindexedBlock(b, disps, old) => Datatype::hindexed_block(*b, disps, &self.build(old), form),
             Spec::Struct(members) => {
                 let (lengths, disps) = split(&members.iter().map(|m| (m.0, m.1)).collect::<Vec<_>>());
-                let types: Vec<_> = members.iter().map(|m| m.2.build()).collect();
+                let types: Vec<_> = members.iter().map(|m| self.build(&m.2)).collect();
                 Datatype::structure(&lengths, &disps, &types, form)
             }
-            Spec::Resized(lb, extent, old) => Datatype::resized(*lb, *extent, &old.build(), form),
+            Spec::Resized(lb, extent, old) => Datatype::resized(*lb, *extent, &self.build(old), form),
             Spec::Subarray(dims, order, old) => {
                 let column = |f: fn(&(i64, i64, i64)) -> i64| dims.iter().map(f).collect::<Vec<_>>();
                 let (sizes, parts, starts) = (column(|d| d.0), column(|d| d.1), column(|d| d.2));
-                Datatype::subarray(&sizes, &parts, &starts, *order, &old.build(), form)
+                Datatype::subarray(&sizes, &parts, &starts, *order, &self.build(old), form)
             }
-            Spec::Darray(grid, old) => Datatype::darray(grid.clone(), &old.build(), form),
+            Spec::Darray(grid, old) => Datatype::darray(grid.clone(), &self.build(old), form),
+        }
+    }
+}
+
+impl Spec {
+    pub fn build(&self) -> Arc<Datatype> {
+        Factory::default().build(self)
+    }
+
+    /// The predefined type that all of it is made of; none of a struct.
+    pub fn basic(&self) -> Option<Basic> {
+        match self {
+            Spec::Basic(basic) => Some(*basic),
+            Spec::Struct(_) => None,
+            Spec::Dup(old)
+            | Spec::Contiguous(_, old)
+            | Spec::Vector(.., old)
+            | Spec::Hvector(.., old)
+            | Spec::Indexed(_, old)
+            | Spec::Hindexed(_, old)
+            | Spec::IndexedBlock(.., old)
+            | Spec::HindexedBlock(.., old)
+            | Spec::Resized(.., old)
+            | Spec::Subarray(.., old)
+            | Spec::Darray(_, old) => old.basic(),
         }
     }
 

@@ -162,8 +162,10 @@ enum ToSender {
 #[test]
 fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_write() {
     let reached = AssertUnwindSafe(Cell::new(0));
+    // What is lent lives for ever.
+    let memory = UserMem::of_slice(vec![7; 255].leak());
     check!().with_type::<Vec<ToSender>>().with_iterations(30_000).for_each(|all| {
-        let (mut out, key, mut memory) = (Outbound::new(), Key::new([1; 16]), [7; 255]);
+        let (mut out, key) = (Outbound::new(), Key::new([1; 16]));
         let (mut now_ns, mut lent, mut back, mut written) = (0, Vec::new(), Vec::new(), 0);
         let mut here = 0; // of `written`, what stood before this connection
         for &what in all {
@@ -175,7 +177,7 @@ fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_
                     here = written;
                 }
                 ToSender::Lend { len } if out.is_open() && len > 0 => {
-                    let mem = UserMem::of_slice(&mut memory[..usize::from(len)]);
+                    let mem = memory.slice(0, usize::from(len));
                     let ticket = lent.len() as u32;
                     lent.push(u64::from(len));
                     out.lend(Lent { lane: Lane(0), ticket, mem }, Header::default(), None, (&key, ENDS), now_ns);

@@ -23,7 +23,7 @@ const PAUSE_DOUBLINGS: u32 = 6;
 pub struct Lent {
     pub lane: Lane,
     pub ticket: u32,
-    pub mem: UserMem,
+    pub mem: UserMem<'static>,
 }
 
 /// What was lent is given back: so many bytes from its front the receiver has.
@@ -162,7 +162,7 @@ impl Outbound {
     }
 
     /// The next bytes to write: of our memory, and of the program's behind them.
-    pub fn next(&self) -> Option<(&[u8], UserMem)> {
+    pub fn next(&self) -> Option<(&[u8], UserMem<'static>)> {
         if !self.wants_room() {
             return None;
         }

@@ -40,7 +40,7 @@ impl Payload for Arriving<'_> {
         self.left
     }
 
-    fn next(&mut self, max: usize) -> Option<SharedMem> {
+    fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
         let len = self.left.min(max).min(PIECE);
         self.scratch.resize(len, 0);
         let mut at = 0;

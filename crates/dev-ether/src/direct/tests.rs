@@ -126,7 +126,8 @@ impl World {
             return self.returned(Returned { lane: Lane(0), ticket: ticket as u32, taken: 0 });
         }
         let header = Header { kind: 1, aux: 0, a: ticket as u32, b: 0 };
-        let mem = UserMem::of_slice(&mut self.memory[ticket]);
+        // What is lent lives for ever.
+        let mem = UserMem::of_slice(self.memory[ticket].clone().leak());
         let lent = Lent { lane: Lane(0), ticket: ticket as u32, mem };
         let behind = ordered.then_some(Seq(self.sent));
         self.out.lend(lent, header, behind, (&self.key, ENDS), self.now_ns);
@@ -344,8 +345,7 @@ fn opened() -> (Outbound, Inbound, Key) {
 #[test]
 fn what_cannot_be_is_not_believed() {
     let (mut out, _, key) = opened();
-    let mut bytes = [1; 100];
-    let lent = Lent { lane: Lane(0), ticket: 5, mem: UserMem::of_slice(&mut bytes) };
+    let lent = Lent { lane: Lane(0), ticket: 5, mem: UserMem::of_slice(vec![1; 100].leak()) };
     out.lend(lent, Header::default(), None, (&key, ENDS), 0);
     out.wrote(100, 0);
     let mut none = |back: Returned| panic!("{back:?}");

@@ -33,9 +33,9 @@ pub struct OnBlock<'a, T> {
     pub block: &'a FlagBlock,
 }
 
-impl<T: Trade> OnBlock<'_, T> {
+impl<'a, T: Trade> OnBlock<'a, T> {
     #[inline]
-    fn room(&self, slot: Slot, bytes: u32) -> SharedMem {
+    fn room(&self, slot: Slot, bytes: u32) -> SharedMem<'a> {
         host::room(self.block, slot, bytes as usize, self.trade.is_short(bytes))
     }
 }
@@ -145,11 +145,11 @@ impl Trade for Round<'_> {
 pub struct Shares<'a> {
     pub place: Place,
     /// All blocks of this rank, and where its own one begins in bytes.
-    pub send: UserMem,
+    pub send: UserMem<'static>,
     pub at: usize,
     /// Where the result goes, as memory and as elements.
-    pub result: UserMem,
-    pub elements: UserPtr,
+    pub result: UserMem<'static>,
+    pub elements: UserPtr<'static>,
     pub folding: Folding<'a>,
 }
 
@@ -205,12 +205,12 @@ pub struct Even {
     /// Of a block.
     bytes: usize,
     /// All blocks, or the own one, as the pattern has it; `EMPTY` where the rank has none.
-    send: UserMem,
-    recv: UserMem,
+    send: UserMem<'static>,
+    recv: UserMem<'static>,
 }
 
 /// A block for each of `ranks` ranks.
-fn all_blocks(buf: &Buf, ranks: u32) -> Option<UserMem> {
+fn all_blocks(buf: &Buf, ranks: u32) -> Option<UserMem<'static>> {
     Buf { count: buf.count.checked_mul(ranks.into())?, ..*buf }.lean_memory()
 }
 
@@ -245,21 +245,21 @@ impl Even {
         !self.send.is_empty() && !self.recv.is_empty() && self.own_send().as_ptr() == self.own_recv().as_ptr()
     }
 
-    fn own_send(&self) -> UserMem {
+    fn own_send(&self) -> UserMem<'static> {
         match self.pattern {
             Pattern::Allgather | Pattern::Gather { .. } => self.send,
             Pattern::Alltoall | Pattern::Scatter { .. } => self.block(self.send, self.place.rank),
         }
     }
 
-    fn own_recv(&self) -> UserMem {
+    fn own_recv(&self) -> UserMem<'static> {
         match self.pattern {
             Pattern::Allgather | Pattern::Gather { .. } | Pattern::Alltoall => self.block(self.recv, self.place.rank),
             Pattern::Scatter { .. } => self.recv,
         }
     }
 
-    fn block(&self, all: UserMem, rank: u32) -> UserMem {
+    fn block(&self, all: UserMem<'static>, rank: u32) -> UserMem<'static> {
         all.slice(rank as usize * self.bytes, self.bytes)
     }
 

@@ -151,7 +151,7 @@ impl Parts<'_> {
 }
 
 /// The room of a slot for `bytes`, beside its flag or apart.
-pub fn room(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> SharedMem {
+pub fn room(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> SharedMem<'_> {
     if short {
         block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, bytes)
     } else {
@@ -168,11 +168,11 @@ struct Traffic<'a> {
 }
 
 impl Traffic<'_> {
-    fn room(&self, slot: Slot) -> SharedMem {
+    fn room(&self, slot: Slot) -> SharedMem<'_> {
         room(self.block, slot, self.bytes, self.short)
     }
 
-    fn published(&self) -> SharedMem {
+    fn published(&self) -> SharedMem<'_> {
         self.block.line_payload(1, GENERATION_LINE).slice(0, self.bytes)
     }
 

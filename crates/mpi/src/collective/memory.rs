@@ -17,9 +17,23 @@ pub enum Side {
     #[default]
     None,
     /// `count` is that of the whole buffer where the schedule names its bytes; else it does not matter.
-    One { at: UserPtr, count: u64, datatype: Arc<Datatype> },
+    One { at: UserPtr<'static>, count: u64, datatype: Arc<Datatype> },
     /// MPI_Alltoallw: a type for each rank.
-    Typed { at: UserPtr, datatypes: Arc<[Arc<Datatype>]> },
+    Typed { at: UserPtr<'static>, datatypes: Arc<[Arc<Datatype>]> },
+}
+
+impl Side {
+    /// Where the data of the block for `rank` begins, which lies at `displ`: in extents, or in bytes where each rank has
+    /// a type of its own.
+    pub fn data_at(&self, rank: u32, displ: i64) -> UserPtr<'static> {
+        match self {
+            Side::None => unreachable!("a block of no buffer"),
+            Side::One { at, datatype, .. } => {
+                at.moved(displ.wrapping_mul(datatype.extent()).wrapping_add(datatype.true_lb()))
+            }
+            Side::Typed { at, datatypes } => at.moved(displ.wrapping_add(datatypes[rank as usize].true_lb())),
+        }
+    }
 }
 
 /// Scratch memory above this size is given back after the call, in bytes.
@@ -55,8 +69,14 @@ impl Memory {
         Ok(())
     }
 
-    /// The call is over: its buffers are the application's again.
+    /// No operation uses the temporary memory any more.
+    pub fn scratch_is_free(&mut self) {
+        self.scratch.returned();
+    }
+
+    /// The call is over, and so are all its operations: its buffers are the application's again.
     pub fn release(&mut self) {
+        self.scratch_is_free();
         (self.send, self.recv, self.element) = (Side::None, Side::None, None);
         if self.scratch.len() > KEEP_BYTES {
             self.scratch = Scratch::default();
@@ -79,15 +99,15 @@ impl Memory {
     }
 
     /// The address of a span of elements, for a reduction.
-    pub fn elements(&mut self, span: &Span) -> UserPtr {
+    pub fn elements(&mut self, span: &Span) -> UserPtr<'static> {
         self.place(span).0
     }
 
     /// A span of bytes.
-    pub fn bytes(&mut self, span: &Span) -> UserMem {
+    pub fn bytes(&mut self, span: &Span) -> UserMem<'static> {
         let (at, len) = (span.at as usize, span.count as usize);
         let whole = match span.buffer {
-            Name::Scratch(i) => return self.scratch.bytes(self.places[i as usize].0 + at, len),
+            Name::Scratch(i) => return self.scratch.lend(self.places[i as usize].0 + at, len),
             Name::Send => &self.send,
             Name::Recv => &self.recv,
         };
@@ -98,14 +118,14 @@ impl Memory {
         mem.slice(at, len)
     }
 
-    fn place(&mut self, span: &Span) -> (UserPtr, &Arc<Datatype>) {
+    fn place(&mut self, span: &Span) -> (UserPtr<'static>, &Arc<Datatype>) {
         let side = match span.buffer {
             Name::Scratch(i) => {
                 let (start, wanted) = self.places[i as usize];
                 let inside = |at: u64| at.checked_add(span.count).is_some_and(|end| end <= wanted.count);
                 assert!(u64::try_from(span.at).is_ok_and(inside), "{span:?} of {} scratch elements", wanted.count);
                 let datatype = self.element.as_ref().expect("elements have a type");
-                let base = self.scratch.elements(start, datatype, wanted.count);
+                let base = self.scratch.lend_elements(start, datatype, wanted.count);
                 return (base.moved(span.at.wrapping_mul(datatype.extent())), datatype);
             }
             Name::Send => &self.send,
@@ -131,7 +151,7 @@ mod tests {
     use super::*;
     use hawser_datatype::Basic;
 
-    fn scratch_span(at: i64, count: u64) -> UserPtr {
+    fn scratch_span(at: i64, count: u64) -> UserPtr<'static> {
         let element = Some(Datatype::basic(Basic::Int).clone());
         let mut memory = Memory { element, ..Memory::default() };
         memory.prepare(&[Wanted { unit: Unit::Element, count: 10 }]).unwrap();

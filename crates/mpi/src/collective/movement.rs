@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A buffer of one block a rank, each of its own length and at its own place (in extents of the datatype).
 #[derive(Clone, Copy, Debug)]
 pub struct VectorBuf<'a> {
-    pub at: UserPtr,
+    pub at: UserPtr<'static>,
     pub counts: Ints<'a>,
     pub displs: Ints<'a>,
     pub datatype: Handle,
@@ -27,7 +27,7 @@ pub struct VectorBuf<'a> {
 /// The same with a datatype for each rank and places in bytes (MPI_Alltoallw).
 #[derive(Clone, Copy, Debug)]
 pub struct TypedBuf<'a> {
-    pub at: UserPtr,
+    pub at: UserPtr<'static>,
     pub counts: Ints<'a>,
     pub displs: Ints<'a>,
     pub datatypes: &'a [Handle],
@@ -40,7 +40,7 @@ pub(super) enum Many<'a> {
 }
 
 impl<'a> Many<'a> {
-    pub(super) fn at(&self) -> UserPtr {
+    pub(super) fn at(&self) -> UserPtr<'static> {
         match self {
             Many::Equal(buf) => buf.at,
             Many::Vector(buf) => buf.at,
@@ -63,15 +63,6 @@ impl<'a> Many<'a> {
             Many::Vector(buf) => buf.as_equal(ranks),
         }
     }
-
-    /// Where the block of `rank` lies.
-    fn place(&self, side: &Side, blocks: &Blocks<'_>, rank: u32) -> UserPtr {
-        let extent = match side {
-            Side::One { datatype, .. } => datatype.extent(),
-            _ => 0,
-        };
-        self.at().moved(blocks.displs.at(rank).wrapping_mul(extent))
-    }
 }
 
 impl VectorBuf<'_> {
@@ -92,6 +83,14 @@ const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
 pub(super) fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
     let (datatype, data): (Arc<Datatype>, Data) = check::data(process, buf)?;
     Ok((Side::One { at: buf.at, count: data.count, datatype }, data))
+}
+
+/// What a rank has for itself is as long as what it takes, and lies elsewhere. Buffers that begin at one address and
+/// whose types or places make different bytes of it are not the same memory.
+fn own_blocks(job: &Job, (give, take): (&Blocks<'_>, &Blocks<'_>), rank: u32) -> Result<()> {
+    own_block(give.bytes(rank), take.bytes(rank))?;
+    let (from, into) = (job.send.data_at(rank, give.displs.at(rank)), job.recv.data_at(rank, take.displs.at(rank)));
+    no_alias(from, into, take.bytes(rank))
 }
 
 /// MPI_Gather.
@@ -130,9 +129,9 @@ fn gather_any(
         }
         if is_root {
             (job.recv, all) = recv.find(process, comm.counterparts().size())?;
-            if let Some(buf) = send.filter(|_| has_own) {
+            if send.is_some() && has_own {
                 own_block(data.bytes(), all.bytes(root))?;
-                no_alias(buf.at, recv.place(&job.recv, &all, root), data.bytes())?;
+                no_alias(job.send.data_at(root, 0), job.recv.data_at(root, all.displs.at(root)), data.bytes())?;
             }
         }
         let in_place = send.is_none();
@@ -180,9 +179,9 @@ fn scatter_any(
         }
         if is_root {
             (job.send, all) = send.find(process, comm.counterparts().size())?;
-            if let Some(buf) = recv.filter(|_| has_own) {
+            if recv.is_some() && has_own {
                 own_block(all.bytes(root), data.bytes())?;
-                no_alias(send.place(&job.send, &all, root), buf.at, data.bytes())?;
+                no_alias(job.send.data_at(root, all.displs.at(root)), job.recv.data_at(root, 0), data.bytes())?;
             }
         }
         let in_place = recv.is_none();
@@ -222,9 +221,10 @@ fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_
             Some(buf) => (job.send, data) = one(process, buf)?,
             None => may_be_in_place(comm, name, "send buffer", true)?,
         }
-        if let Some(buf) = send.filter(|_| !comm.is_inter()) {
-            own_block(data.bytes(), all.bytes(comm.rank()))?;
-            no_alias(buf.at, recv.place(&job.recv, &all, comm.rank()), data.bytes())?;
+        if send.is_some() && !comm.is_inter() {
+            let rank = comm.rank();
+            own_block(data.bytes(), all.bytes(rank))?;
+            no_alias(job.send.data_at(rank, 0), job.recv.data_at(rank, all.displs.at(rank)), data.bytes())?;
         }
         let in_place = send.is_none();
         let call = match recv {
@@ -269,9 +269,8 @@ fn alltoall_any(way: Way, name: &'static str, send: Option<Many<'_>>, recv: Many
             Some(send) => (job.send, give) = send.find(process, ranks)?,
             None => may_be_in_place(comm, name, "send buffer", true)?,
         }
-        if let Some(send) = send.filter(|_| !comm.is_inter()) {
-            own_block(give.bytes(comm.rank()), take.bytes(comm.rank()))?;
-            no_alias(send.at(), recv.at(), take.bytes(comm.rank()))?;
+        if !in_place && !comm.is_inter() {
+            own_blocks(&job, (&give, &take), comm.rank())?;
         }
         let call = match recv {
             Many::Equal(_) => Call::Alltoall { send: give, recv: take, in_place },
@@ -308,9 +307,8 @@ fn typed_alltoall(
     } else {
         may_be_in_place(comm, name, "send buffer", true)?;
     }
-    if let Some(send) = send.filter(|_| !comm.is_inter()) {
-        own_block(give.bytes(comm.rank()), take.bytes(comm.rank()))?;
-        no_alias(send.at, recv.at, take.bytes(comm.rank()))?;
+    if send.is_some() && !comm.is_inter() {
+        own_blocks(&job, (&give, &take), comm.rank())?;
     }
     desk.perform(way, process, comm, name, &Call::Alltoallw { send: give, recv: take, in_place: send.is_none() }, job)
 }

@@ -34,13 +34,13 @@ struct Reducing<'a> {
 }
 
 impl Reducing<'_> {
-    fn side(&self, at: UserPtr, count: u64) -> Side {
+    fn side(&self, at: UserPtr<'static>, count: u64) -> Side {
         Side::One { at, count, datatype: self.datatype.clone() }
     }
 
     /// What the engine needs; each buffer with its count.
-    fn job(self, send: Option<(UserPtr, u64)>, recv: Option<(UserPtr, u64)>) -> Job {
-        let side = |end: Option<(UserPtr, u64)>| end.map_or(Side::None, |(at, count)| self.side(at, count));
+    fn job(self, send: Option<(UserPtr<'static>, u64)>, recv: Option<(UserPtr<'static>, u64)>) -> Job {
+        let side = |end: Option<(UserPtr<'static>, u64)>| end.map_or(Side::None, |(at, count)| self.side(at, count));
         Job { send: side(send), recv: side(recv), reduction: Some((self.reducer, self.datatype.clone())) }
     }
 }
@@ -51,8 +51,8 @@ const NOTHING: Reduction = Reduction { count: 0, type_size: 0, dense: true, comm
 /// The arguments that most reductions have: `send` and `recv` hold `count` elements each.
 #[derive(Clone, Copy, Debug)]
 pub struct Vectors {
-    pub send: Option<UserPtr>,
-    pub recv: UserPtr,
+    pub send: Option<UserPtr<'static>>,
+    pub recv: UserPtr<'static>,
     pub count: i64,
     pub datatype: Handle,
     pub op: Handle,

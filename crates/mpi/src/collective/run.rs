@@ -136,6 +136,8 @@ impl Run {
         sequel.plan(&words, &mut self.other);
         std::mem::swap(&mut self.schedule, &mut self.other);
         self.round = 0;
+        self.no_operation_is_open();
+        self.memory.scratch_is_free();
         if let Some(error) = self.misfit() {
             keep_first(&mut self.failure, error);
         }
@@ -187,8 +189,14 @@ impl Run {
         Progress::Ended
     }
 
+    /// Only then may its memory go: a step under way has a view of it.
+    fn no_operation_is_open(&self) {
+        assert!(self.open.is_empty(), "{} steps of a collective are under way at its end", self.open.len());
+    }
+
     /// The run is over: what the call returns. Its buffers are let go.
     pub fn finish(&mut self) -> Result<()> {
+        self.no_operation_is_open();
         self.memory.release();
         self.reducer = None;
         if self.other.sequel().is_some() {
@@ -433,7 +441,7 @@ struct Starting<'a> {
 struct Direct {
     rank: u32,
     peer: Peer,
-    into: UserMem,
+    into: UserMem<'static>,
 }
 
 impl Starting<'_> {

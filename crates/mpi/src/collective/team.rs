@@ -59,10 +59,16 @@ impl Words {
         }
     }
 
+    /// The collective on them is over.
+    pub fn returned(&mut self) {
+        self.scratch.returned();
+    }
+
+    /// What a collective works on, until they are said to be returned.
     pub fn side(&mut self) -> Side {
         let datatype = Datatype::basic(Basic::Uint64);
         Side::One {
-            at: self.scratch.elements(0, datatype, self.count as u64),
+            at: self.scratch.lend_elements(0, datatype, self.count as u64),
             count: self.count as u64,
             datatype: datatype.clone(),
         }
@@ -149,7 +155,9 @@ impl Venue<'_> {
 
     fn fold(&self, process: &'static Process, name: &'static str, op: Handle, words: &mut [u64]) -> Result<()> {
         let mut folding = OnWords::fold(process, op, words)?;
-        self.execute(process, name, &folding.call, folding.job)?;
+        let over = self.execute(process, name, &folding.call, folding.job);
+        folding.words.returned();
+        over?;
         folding.words.get(words);
         Ok(())
     }
@@ -162,7 +170,9 @@ impl Venue<'_> {
         let blocks = Blocks::regular(mine.len() as u64, WORD_BYTES as u64);
         let data = Data { count: 0, type_size: WORD_BYTES as u64, dense: true };
         let job = Job { recv: all.side(), ..Job::default() };
-        self.execute(process, name, &Call::Allgather { send: data, recv: blocks, in_place: true }, job)?;
+        let over = self.execute(process, name, &Call::Allgather { send: data, recv: blocks, in_place: true }, job);
+        all.returned();
+        over?;
         let mut words = vec![0; all.count];
         all.get(&mut words);
         Ok(words)
@@ -175,7 +185,10 @@ impl Venue<'_> {
         given.set(0, &out.iter().map(|words| words.len() as u64).collect::<Vec<u64>>());
         let one = Blocks::regular(1, WORD_BYTES as u64);
         let job = Job { send: given.side(), recv: taken.side(), ..Job::default() };
-        self.execute(process, name, &Call::Alltoall { send: one, recv: one, in_place: false }, job)?;
+        let over = self.execute(process, name, &Call::Alltoall { send: one, recv: one, in_place: false }, job);
+        given.returned();
+        taken.returned();
+        over?;
         let mut lengths = vec![0; ranks];
         taken.get(&mut lengths);
 
@@ -185,7 +198,10 @@ impl Venue<'_> {
         given.set(0, &out.concat());
         let job = Job { send: given.side(), recv: taken.side(), ..Job::default() };
         let call = Call::Alltoallv { send: sent.blocks(), recv: told.blocks(), in_place: false };
-        self.execute(process, name, &call, job)?;
+        let over = self.execute(process, name, &call, job);
+        given.returned();
+        taken.returned();
+        over?;
         let mut words = vec![0; told.total];
         taken.get(&mut words);
         let mut rest = words.into_iter();
@@ -208,7 +224,9 @@ impl Venue<'_> {
         words: &mut [u64],
     ) -> Result<()> {
         let mut spreading = OnWords::spread(root, words);
-        self.execute(process, name, &spreading.call, spreading.job)?;
+        let over = self.execute(process, name, &spreading.call, spreading.job);
+        spreading.words.returned();
+        over?;
         spreading.words.get(words);
         Ok(())
     }
@@ -300,7 +318,9 @@ impl Meeting {
         if self.run.advance(process, &self.team, &mut None, false) != Progress::Ended {
             return None;
         }
-        Some(self.run.finish().map(|()| {
+        let over = self.run.finish();
+        self.words.returned();
+        Some(over.map(|()| {
             let mut words = vec![0; self.words.count];
             self.words.get(&mut words);
             words

@@ -8,7 +8,7 @@ use super::memory::{Memory, Side};
 use crate::buffer::{Buf, Buffer};
 use crate::ops::{Operation, Reducer};
 use crate::types;
-use hawser_base::{Handle, Region, SharedMem, UserMem};
+use hawser_base::{Handle, SharedMem, UserMem};
 use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, Place, Schedule, Tuning, plan};
 use hawser_datatype::{Basic, Datatype, Op, UserPtr};
 use hawser_job::{Doorbell, FlagBlock};
@@ -50,8 +50,29 @@ fn values(bytes: &[u8]) -> Vec<i64> {
     bytes.chunks_exact(8).map(|b| i64::from_ne_bytes(b.try_into().unwrap())).collect()
 }
 
+/// Memory for calls, which lives for ever.
+fn lent(bytes: usize) -> UserMem<'static> {
+    UserMem::of_slice(vec![0; bytes].leak())
+}
+
+/// The front of `room` with these values in it.
+fn holding(room: UserMem<'static>, values: &mut [i64]) -> UserMem<'static> {
+    let mem = room.slice(0, 8 * values.len());
+    mem.write(&bytes(values));
+    mem
+}
+
+fn values_in(mem: UserMem) -> Vec<i64> {
+    let mut bytes = vec![0; mem.len()];
+    mem.read(&mut bytes);
+    values(&bytes)
+}
+
+/// The memory of a member in a mixture: to send from, to send from next and to receive into.
+type Rooms = [UserMem<'static>; 3];
+
 /// A member's step `n` of a mixture that all know; panics at a wrong value.
-fn mixed_step(host: &mut Host, reducer: &Reducer, me: usize, members: usize, n: usize, count: usize) {
+fn mixed_step(host: &mut Host, reducer: &Reducer, (me, members): (usize, usize), n: usize, count: usize, rooms: Rooms) {
     let datatype = Datatype::basic(Basic::Int64);
     let count_of = |n: usize| 1 + (n * 7 + count) % count;
     let of_step = |n: usize, member: usize| -> Vec<i64> {
@@ -60,20 +81,19 @@ fn mixed_step(host: &mut Host, reducer: &Reducer, me: usize, members: usize, n: 
     let kind_of = |n: usize| n * 2654435761 % 7;
     let (count, contribution) = (count_of(n), |member| of_step(n, member));
     let total: Vec<i64> = (0..count).map(|i| (0..members).map(|m| contribution(m)[i]).sum()).collect();
-    let mut send = bytes(&mut contribution(me));
-    let mut next = bytes(&mut of_step(n + 1, me));
-    let ahead = if kind_of(n + 1) >= 5 { Buffer::Dense(UserMem::of_slice(&mut next)) } else { Buffer::EMPTY };
-    let mut recv = vec![0; count * 8];
-    let from = Buffer::Dense(UserMem::of_slice(&mut send));
+    let send = holding(rooms[0], &mut contribution(me));
+    let next = holding(rooms[1], &mut of_step(n + 1, me));
+    let ahead = if kind_of(n + 1) >= 5 { Buffer::Dense(next) } else { Buffer::EMPTY };
+    let from = Buffer::Dense(send);
     let folding = Some(Folding { reducer, datatype, count: count as u64 });
     let root = n / 3 % members;
-    let whole = UserMem::of_slice(&mut recv);
+    let whole = holding(rooms[2], &mut vec![0; count]);
     match kind_of(n) {
         0 => assert_eq!(finish(host, Kind::Barrier, &Parts::NONE), Ended::Well),
         1 | 2 => {
             let parts = Parts { from: from.clone(), into: from, ..Parts::NONE };
             assert_eq!(finish(host, Kind::Bcast { root }, &parts), Ended::Well);
-            assert_eq!(values(&send), contribution(root), "broadcast {n}");
+            assert_eq!(values_in(send), contribution(root), "broadcast {n}");
         }
         3 | 4 => {
             let into = if me == root { Buffer::Dense(whole) } else { Buffer::EMPTY };
@@ -82,18 +102,18 @@ fn mixed_step(host: &mut Host, reducer: &Reducer, me: usize, members: usize, n: 
                 Ended::Well
             );
             if me == root {
-                assert_eq!(values(&recv), total, "reduction {n}");
+                assert_eq!(values_in(whole), total, "reduction {n}");
             }
         }
         5 => {
             let parts = Parts { from: from.clone(), into: from, folding, ahead };
             assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
-            assert_eq!(values(&send), total, "in place {n}");
+            assert_eq!(values_in(send), total, "in place {n}");
         }
         _ => {
             let parts = Parts { from, into: Buffer::Dense(whole), folding, ahead };
             assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
-            assert_eq!(values(&recv), total, "allreduce {n}");
+            assert_eq!(values_in(whole), total, "allreduce {n}");
         }
     }
 }
@@ -108,11 +128,12 @@ fn mixture_of(hosts: Vec<Host>, steps: usize, count: usize) {
         for (me, mut host) in hosts.into_iter().enumerate() {
             let reducer = &reducer;
             scope.spawn(move || {
+                let rooms = [(); 3].map(|()| lent(8 * count));
                 for n in 0..steps {
                     if (n + me * 3) % 50 == 0 {
                         thread::yield_now();
                     }
-                    mixed_step(&mut host, reducer, me, members, n, count);
+                    mixed_step(&mut host, reducer, (me, members), n, count, rooms);
                 }
             });
         }
@@ -176,13 +197,13 @@ fn the_fold_is_in_rank_order_and_the_same_for_all() {
             for (me, mut host) in hosts(members).into_iter().enumerate() {
                 let reducer = &reducer;
                 scope.spawn(move || {
+                    let value = lent(8);
                     for _ in 0..200 {
-                        let mut value = bytes(&mut [me as i64]);
-                        let buffer = Buffer::Dense(UserMem::of_slice(&mut value));
+                        let buffer = Buffer::Dense(holding(value, &mut [me as i64]));
                         let folding = Some(Folding { reducer, datatype: Datatype::basic(Basic::Int64), count: 1 });
                         let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
                         assert_eq!(finish(&mut host, Kind::Allreduce, &parts), Ended::Well);
-                        assert_eq!(values(&value), [expected]);
+                        assert_eq!(values_in(value), [expected]);
                     }
                 });
             }
@@ -202,8 +223,7 @@ fn calls_that_do_not_belong_together_are_found_out() {
                     let reducer = &reducer;
                     scope.spawn(move || {
                         let (kind, len) = step(me);
-                        let mut data = vec![0; len];
-                        let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
+                        let buffer = Buffer::Dense(lent(len));
                         let datatype = Datatype::basic(Basic::Int64);
                         let folding = Some(Folding { reducer, datatype, count: len as u64 / 8 });
                         finish(
@@ -228,8 +248,7 @@ fn calls_that_do_not_belong_together_are_found_out() {
 #[test]
 fn a_giver_runs_ahead_two_steps_and_no_further() {
     let mut members = hosts(2);
-    let mut data = [7u8; 4];
-    let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
+    let buffer = Buffer::Dense(lent(4));
     let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
     let kind = Kind::Bcast { root: 0 };
     let spec = Host::spec(kind, &parts);
@@ -265,8 +284,7 @@ fn a_member_that_died_within_a_step_is_lost_to_it_and_one_that_was_through_is_no
     }
     // Who only gives is through at once.
     let mut pair = hosts(2);
-    let mut data = [7u8; 4];
-    let buffer = Buffer::Dense(UserMem::of_slice(&mut data));
+    let buffer = Buffer::Dense(lent(4));
     let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
     let spec = Host::spec(Kind::Bcast { root: 0 }, &parts);
     assert_eq!(pair[0].poll(&mut Phase::Enter.clone(), &spec, &parts), Some(Ended::Well));
@@ -292,8 +310,7 @@ fn host_steps_take_microseconds() {
             for mut host in hosts(2) {
                 let reducer = &reducer;
                 scope.spawn(move || {
-                    let mut value = [1u8; 8];
-                    let buffer = Buffer::Dense(UserMem::of_slice(&mut value));
+                    let buffer = Buffer::Dense(lent(8));
                     let datatype = Datatype::basic(Basic::Int64);
                     let folding = Some(Folding { reducer, datatype, count: 1 });
                     let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
@@ -320,11 +337,10 @@ fn block(from: u32, to: u32) -> i64 {
 /// One call of `pattern` with blocks of one element: by `Even` where `plain`, else by its plan. What it leaves in the receive buffer.
 fn exchanged(host: &mut Host, pattern: Pattern, place: Place, plain: bool) -> Vec<i64> {
     let Place { rank, size } = place;
-    let rooms = [Region::private(4096), Region::private(4096)];
-    let [send, recv] = rooms.each_ref().map(|room| room.bytes(0, 8 * size as usize));
+    let [send, recv] = [(); 2].map(|()| SharedMem::of_slice(vec![0; 8 * size as usize].leak()));
     send.write(&bytes(&mut (0..size).map(|to| block(rank, to)).collect::<Vec<_>>()));
     let datatype = Datatype::basic(Basic::Int64);
-    let buf = |at: SharedMem| Buf {
+    let buf = |at: SharedMem<'static>| Buf {
         at: UserPtr::over(at, datatype, size.into()),
         count: 1,
         datatype: types::handle_of(Basic::Int64),

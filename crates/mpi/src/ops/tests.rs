@@ -10,7 +10,7 @@ fn int() -> &'static Arc<Datatype> {
     Datatype::basic(Basic::Int)
 }
 
-fn over(bytes: &mut [u8], datatype: &Datatype) -> UserPtr {
+fn over<'a>(bytes: &'a mut [u8], datatype: &Datatype) -> UserPtr<'a> {
     let count = bytes.len() as u64 / datatype.size();
     UserPtr::over(SharedMem::of_slice(bytes), datatype, count)
 }
@@ -81,7 +81,7 @@ fn more_elements_than_the_count_argument_says_are_several_calls() {
     });
     let calls = Arc::new(Mutex::new(Vec::new()));
     let (note, inner): (_, Function) = (calls.clone(), add);
-    let function = Box::new(move |from, into, count, handle| {
+    let function = Box::new(move |from: UserPtr, into: UserPtr, count, handle| {
         note.lock().unwrap().push(count);
         inner(from, into, count, handle);
     });

@@ -49,17 +49,27 @@ fn ended(lane: &mut Lane, request: u32) -> Option<Class> {
     status.error
 }
 
+/// Memory of a program, which lives for ever.
+fn lent(bytes: Vec<u8>) -> UserMem<'static> {
+    UserMem::of_slice(bytes.leak())
+}
+
+fn bytes_in(mem: UserMem) -> Vec<u8> {
+    let mut bytes = vec![0; mem.len()];
+    mem.read(&mut bytes);
+    bytes
+}
+
 /// Memory of message `i`, and how long it is: every third has no bytes, some are pushed in pieces.
-fn message(i: u32) -> Vec<u8> {
+fn message(i: u32) -> UserMem<'static> {
     let bytes = [0, 8, 64, 0, 200, 1][i as usize % 6];
-    vec![i as u8; bytes]
+    lent(vec![i as u8; bytes])
 }
 
 /// Sends all messages to ourselves without polling; their requests.
-fn send_all(lane: &mut Lane, comm: &CommRef, sent: &mut [Vec<u8>]) -> Vec<Option<u32>> {
+fn send_all(lane: &mut Lane, comm: &CommRef, sent: &[UserMem<'static>]) -> Vec<Option<u32>> {
     let to = target(ME);
-    let mut send = |memory: &mut Vec<u8>| {
-        let mem = UserMem::of_slice(memory);
+    let mut send = |&mem: &UserMem<'static>| {
         if send_at_once(lane, &to, mem) {
             return None;
         }
@@ -67,25 +77,25 @@ fn send_all(lane: &mut Lane, comm: &CommRef, sent: &mut [Vec<u8>]) -> Vec<Option
         lane.start(Outgoing { to, body: Body::Buffer(Buffer::Dense(mem)), sync: false, request });
         Some(request)
     };
-    sent.iter_mut().map(&mut send).collect()
+    sent.iter().map(&mut send).collect()
 }
 
 #[test]
 fn messages_that_wait_for_room_stay_eager_and_in_order() {
     let (mut lane, comm) = (lane(), comm());
-    let mut sent: Vec<_> = (0..MANY).map(message).collect();
-    let requests = send_all(&mut lane, &comm, &mut sent);
+    let sent: Vec<_> = (0..MANY).map(message).collect();
+    let requests = send_all(&mut lane, &comm, &sent);
     assert!(lane.due.has(ME) && !lane.is_quiet(), "the device took all of it");
-    let mut got: Vec<_> = (0..MANY).map(|_| vec![0; 200]).collect();
-    for (i, memory) in got.iter_mut().enumerate() {
+    for (i, sent) in sent.iter().enumerate() {
+        let memory = lent(vec![0; 200]);
         let request = insert(&mut lane, Kind::Recv, &comm, ME);
         let want = Want { context: Context(0), source: (i % 2 == 0).then_some(ME), tag: None };
-        post(&mut lane, want, Buffer::Dense(UserMem::of_slice(memory)), request);
+        post(&mut lane, want, Buffer::Dense(memory), request);
         while lane.core.requests.get(request).status().is_none() {
             assert!(lane.progress(), "message {i} does not come");
         }
         let status = lane.core.requests.remove(request).status().unwrap();
-        assert_eq!(memory[..status.bytes as usize], sent[i], "message {i}");
+        assert_eq!(bytes_in(memory.slice(0, status.bytes as usize)), bytes_in(*sent), "message {i}");
     }
     assert!(requests.iter().flatten().all(|&request| lane.core.requests.get(request).status().is_some()));
     assert!(lane.is_drained() && lane.core.engine.is_idle());
@@ -96,8 +106,8 @@ fn messages_that_wait_for_room_stay_eager_and_in_order() {
 #[test]
 fn a_send_that_waits_is_taken_back_at_once_and_the_others_go() {
     let (mut lane, comm) = (lane(), comm());
-    let mut sent: Vec<_> = (0..MANY).map(message).collect();
-    let requests = send_all(&mut lane, &comm, &mut sent);
+    let sent: Vec<_> = (0..MANY).map(message).collect();
+    let requests = send_all(&mut lane, &comm, &sent);
     let waiting = |lane: &mut Lane, r: &u32| lane.core.requests.get(*r).status().is_none();
     let last = requests.iter().flatten().rev().find(|r| waiting(&mut lane, r)).copied().expect("none waits");
     lane.take_back(last);
@@ -112,8 +122,8 @@ fn a_send_that_waits_is_taken_back_at_once_and_the_others_go() {
 #[test]
 fn sends_that_wait_end_when_their_peer_is_lost() {
     let (mut lane, comm) = (lane(), comm());
-    let mut sent: Vec<_> = (0..MANY).map(message).collect();
-    let requests = send_all(&mut lane, &comm, &mut sent);
+    let sent: Vec<_> = (0..MANY).map(message).collect();
+    let requests = send_all(&mut lane, &comm, &sent);
     lane.core.lost(ME);
     lane.settle();
     assert!(lane.due.is_empty() && lane.is_drained());
@@ -127,10 +137,9 @@ fn a_send_to_a_peer_that_is_gone_ends_by_its_request() {
     lane.core.lost(GONE);
     let to = target(GONE);
     for (bytes, sync) in [(0, false), (8, true), (100, false), (5000, false)] {
-        let mut memory = vec![7; bytes];
-        let mem = UserMem::of_slice(&mut memory);
+        let mem = lent(vec![7; bytes]);
         assert!(!send_at_once(&mut lane, &to, mem));
-        for body in [Body::Buffer(Buffer::Dense(mem)), Body::Held(memory)] {
+        for body in [Body::Buffer(Buffer::Dense(mem)), Body::Held(bytes_in(mem))] {
             let request = insert(&mut lane, Kind::Send, &comm, GONE);
             lane.start(Outgoing { to, body, sync, request });
             assert_eq!(ended(&mut lane, request), Some(Class::ProcAborted), "{bytes} bytes");
@@ -142,9 +151,8 @@ fn a_send_to_a_peer_that_is_gone_ends_by_its_request() {
 #[test]
 fn a_send_under_way_ends_when_its_peer_is_lost() {
     let (mut lane, comm) = (lane(), comm());
-    let mut memory = vec![7; 5000];
     let request = insert(&mut lane, Kind::Send, &comm, GONE);
-    let body = Body::Buffer(Buffer::Dense(UserMem::of_slice(&mut memory)));
+    let body = Body::Buffer(Buffer::Dense(lent(vec![7; 5000])));
     lane.start(Outgoing { to: target(GONE), body, sync: false, request });
     assert!(lane.core.requests.get(request).status().is_none());
     lane.core.lost(GONE);
@@ -155,25 +163,27 @@ fn a_send_under_way_ends_when_its_peer_is_lost() {
 fn a_push_that_finds_no_room_midway_ends_at_once_and_comes_whole() {
     let (mut lane, comm) = (lane(), comm());
     let to = target(ME);
-    let mut sent: Vec<Vec<u8>> = (0..MANY).map(|i| (0..200).map(|byte| (i * 7 + byte) as u8).collect()).collect();
-    sent[0].truncate(8); // one packet, so that the device is full after the front of a message
-    let ends = |bytes: &mut Vec<u8>| send_at_once(&mut lane, &to, UserMem::of_slice(bytes));
-    let taken = sent.iter_mut().map(ends).take_while(|&ends| ends).count();
+    // The first is one packet, so that the device is full after the front of a message.
+    let length = |i: u32| if i == 0 { 8 } else { 200 };
+    let sent = (0..MANY).map(|i| lent((0..length(i)).map(|byte| (i * 7 + byte) as u8).collect()));
+    let sent: Vec<_> = sent.collect();
+    let ends = |&mem: &UserMem<'static>| send_at_once(&mut lane, &to, mem);
+    let taken = sent.iter().map(ends).take_while(|&ends| ends).count();
     assert!(lane.core.has_streams(), "the device took whole messages only, {taken} of them");
     assert_eq!(count(&lane, Counter::Pushed), taken as u64 - 1);
-    let expected: Vec<_> = sent[..taken].to_vec();
+    let expected: Vec<_> = sent[..taken].iter().map(|&mem| bytes_in(mem)).collect();
     // The program may use its memory again.
-    sent.iter_mut().for_each(|bytes| bytes.fill(0));
+    sent.iter().for_each(|mem| mem.write(&vec![0; mem.len()]));
     for (i, expected) in expected.iter().enumerate() {
-        let mut memory = vec![0; expected.len()];
+        let memory = lent(vec![0; expected.len()]);
         let request = insert(&mut lane, Kind::Recv, &comm, ME);
         let want = Want { context: Context(0), source: Some(ME), tag: None };
-        post(&mut lane, want, Buffer::Dense(UserMem::of_slice(&mut memory)), request);
+        post(&mut lane, want, Buffer::Dense(memory), request);
         while lane.core.requests.get(request).status().is_none() {
             assert!(lane.progress(), "message {i} does not come");
         }
         lane.core.requests.remove(request);
-        assert_eq!(&memory, expected, "message {i}");
+        assert_eq!(&bytes_in(memory), expected, "message {i}");
     }
     assert!(lane.is_drained() && lane.core.engine.is_idle());
 }
