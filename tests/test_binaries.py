@@ -291,3 +291,33 @@ def test_hawser_info_and_mpiexec_say_what_they_are(session, prefix):
     told = session.call([prefix / "bin/mpiexec", "--info"])
     assert told.code == 0 and str(prefix / "lib") in told.out, told
     assert session.call([prefix / "bin/mpicc", "-show"]).out.split()[0] == os.environ.get("CC", "cc")
+
+
+def exported(library):
+    done = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)
+    return {line.split()[-1].split("@")[0] for line in done.stdout.splitlines()}
+
+
+def intel():
+    library = IMB.parent / "lib/libmpi.so.12"
+    if not library.exists():
+        pytest.skip(f"{library} is not there: scripts/e2e.sh installs it")
+    return library
+
+
+def test_the_list_of_what_intel_mpi_lacks_is_true(prefix):
+    """crates/abi/tests/intel_lacks.txt, by which headers.rs looks at what programs ask for."""
+    text = (ROOT / "crates/abi/tests/intel_lacks.txt").read_text()
+    lacks = {line for line in text.splitlines() if not line.startswith("#")}
+    ours = {name for name in exported(prefix / "lib/libmpi.so.12") if name.startswith("MPI")}
+    assert lacks == ours - exported(intel())
+
+
+@pytest.mark.parametrize("source", ["conversions.c", "hello.c"])
+def test_a_program_built_by_our_mpicc_runs_on_intel_mpi(session, build, source):
+    """Nothing but the library's name ties a program to Hawser."""
+    root, program = intel().parents[1], build(source, "mpich")
+    environment = {"LD_LIBRARY_PATH": str(root / "lib"), "I_MPI_ROOT": str(root), "I_MPI_FABRICS": "shm",
+                   "FI_PROVIDER_PATH": str(root / "lib"), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
+    done = session.call([root / "bin/mpiexec.hydra", "-n", "2", program], env=environment, timeout=60)
+    assert done.code == 0 and "rror" not in done.err, done

@@ -10,6 +10,7 @@ FATAL = {
     "pset": ("MPI_Group_from_session_pset", "MPI_ERR_ARG"),
     "group": ("MPI_Comm_create_from_group", "MPI_ERR_GROUP"),
     "world": ("MPI_Barrier", "MPI_ERR_COMM"),
+    "nobody": ("MPI_Barrier", "MPI_ERR_OTHER"),
     "twice": ("MPI_Session_finalize", "MPI_ERR_SESSION"),
     "after": ("MPI_Get_processor_name", "MPI_ERR_OTHER"),
 }
@@ -28,13 +29,13 @@ def test_a_rank_that_exits_with_a_session_open_is_told(run, build, abi):
 
 
 def test_sessions_without_mpiexec(session, build, abi):
-    for case in ("alone", "again", "threads", "errors"):
+    for case in ("alone", "again", "threads", "errors", "world"):
         result = session.call([build("sessions.c", abi), case])
         assert (result.code, result.out, result.err) == (0, "", ""), result
 
 
 @pytest.mark.parametrize("port", PORTS)
-@pytest.mark.parametrize("case", ["alone", "again", "beside", "threads", "subsets"])
+@pytest.mark.parametrize("case", ["alone", "again", "beside", "threads", "subsets", "world"])
 def test_sessions_between_hosts(make, build, port, case):
     lab = make(hosts=2)
     finished(lab, "-ppn", "2", build("sessions.c"), case, env={"HAWSER_PORT": port})

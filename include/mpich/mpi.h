@@ -568,7 +568,7 @@ extern int *const MPI_WEIGHTS_EMPTY;
 extern MPI_Fint *MPI_F_STATUS_IGNORE;
 extern MPI_Fint *MPI_F_STATUSES_IGNORE;
 extern struct MPIR_T_pvar_handle_s *const MPI_T_PVAR_ALL_HANDLES;
-/* These two are in the Fortran library. */
+/* A Fortran library may set these two, as those above it. */
 extern MPI_F08_status *MPI_F08_STATUS_IGNORE;
 extern MPI_F08_status *MPI_F08_STATUSES_IGNORE;
 
@@ -2849,6 +2849,49 @@ int PMPI_Win_unlock_all(MPI_Win win);
 int PMPI_Win_wait(MPI_Win win);
 double PMPI_Wtick(void);
 double PMPI_Wtime(void);
+
+/* Handles are integers, in C and in Fortran: programs need no function to convert them, and may run on a
+ * library of this ABI that has none (Intel MPI's). Without its parentheses a name is the function's. */
+#define MPI_Comm_c2f(handle)             ((MPI_Fint)(handle))
+#define MPI_Comm_f2c(integer)            ((MPI_Comm)(integer))
+#define MPI_Type_c2f(handle)             ((MPI_Fint)(handle))
+#define MPI_Type_f2c(integer)            ((MPI_Datatype)(integer))
+#define MPI_Group_c2f(handle)            ((MPI_Fint)(handle))
+#define MPI_Group_f2c(integer)           ((MPI_Group)(integer))
+#define MPI_Info_c2f(handle)             ((MPI_Fint)(handle))
+#define MPI_Info_f2c(integer)            ((MPI_Info)(integer))
+#define MPI_Request_c2f(handle)          ((MPI_Fint)(handle))
+#define MPI_Request_f2c(integer)         ((MPI_Request)(integer))
+#define MPI_Op_c2f(handle)               ((MPI_Fint)(handle))
+#define MPI_Op_f2c(integer)              ((MPI_Op)(integer))
+#define MPI_Errhandler_c2f(handle)       ((MPI_Fint)(handle))
+#define MPI_Errhandler_f2c(integer)      ((MPI_Errhandler)(integer))
+#define MPI_Win_c2f(handle)              ((MPI_Fint)(handle))
+#define MPI_Win_f2c(integer)             ((MPI_Win)(integer))
+#define MPI_Message_c2f(handle)          ((MPI_Fint)(handle))
+#define MPI_Message_f2c(integer)         ((MPI_Message)(integer))
+#define MPI_Session_c2f(handle)          ((MPI_Fint)(handle))
+#define MPI_Session_f2c(integer)         ((MPI_Session)(integer))
+#define PMPI_Comm_c2f(handle)            ((MPI_Fint)(handle))
+#define PMPI_Comm_f2c(integer)           ((MPI_Comm)(integer))
+#define PMPI_Type_c2f(handle)            ((MPI_Fint)(handle))
+#define PMPI_Type_f2c(integer)           ((MPI_Datatype)(integer))
+#define PMPI_Group_c2f(handle)           ((MPI_Fint)(handle))
+#define PMPI_Group_f2c(integer)          ((MPI_Group)(integer))
+#define PMPI_Info_c2f(handle)            ((MPI_Fint)(handle))
+#define PMPI_Info_f2c(integer)           ((MPI_Info)(integer))
+#define PMPI_Request_c2f(handle)         ((MPI_Fint)(handle))
+#define PMPI_Request_f2c(integer)        ((MPI_Request)(integer))
+#define PMPI_Op_c2f(handle)              ((MPI_Fint)(handle))
+#define PMPI_Op_f2c(integer)             ((MPI_Op)(integer))
+#define PMPI_Errhandler_c2f(handle)      ((MPI_Fint)(handle))
+#define PMPI_Errhandler_f2c(integer)     ((MPI_Errhandler)(integer))
+#define PMPI_Win_c2f(handle)             ((MPI_Fint)(handle))
+#define PMPI_Win_f2c(integer)            ((MPI_Win)(integer))
+#define PMPI_Message_c2f(handle)         ((MPI_Fint)(handle))
+#define PMPI_Message_f2c(integer)        ((MPI_Message)(integer))
+#define PMPI_Session_c2f(handle)         ((MPI_Fint)(handle))
+#define PMPI_Session_f2c(integer)        ((MPI_Session)(integer))
 
 #ifdef __cplusplus
 }

@@ -90,6 +90,49 @@ static void callbacks(void)
     OK(MPI_Comm_free_keyval(&key));
 }
 
+static int key_to_free, freed_in_delete;
+
+/* As PETSc's do: the delete function of an attribute frees its key, which the program may have freed before. */
+static int delete_with_key(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)value, (void)extra;
+    EQUAL(keyval, key_to_free);
+    OK(MPI_Comm_free_keyval(&keyval));
+    CHECK(keyval == MPI_KEYVAL_INVALID);
+    freed_in_delete++;
+    return MPI_SUCCESS;
+}
+
+/* A freed key may be named as long as attributes use it, and freed again. */
+static void freed_twice(void)
+{
+    MPI_Comm comms[2];
+    int value = 1, copy, flag;
+    void *found;
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    for (int before = 0; before < 3; before++) {
+        OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_key, &key_to_free, NULL));
+        for (int i = 0; i < 2; i++) {
+            OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[i]));
+            OK(MPI_Comm_set_attr(comms[i], key_to_free, &value));
+        }
+        for (int i = 0; i < before; i++) {
+            copy = key_to_free;
+            OK(MPI_Comm_free_keyval(&copy));
+            CHECK(copy == MPI_KEYVAL_INVALID);
+        }
+        OK(MPI_Comm_get_attr(comms[1], key_to_free, &found, &flag));
+        CHECK(flag && found == &value);
+        freed_in_delete = 0;
+        OK(MPI_Comm_delete_attr(comms[0], key_to_free));
+        for (int i = 0; i < 2; i++) OK(MPI_Comm_free(&comms[i]));
+        EQUAL(freed_in_delete, 2);
+        copy = key_to_free;
+        FAILS(MPI_Comm_free_keyval(&copy), MPI_ERR_KEYVAL);
+        FAILS(MPI_Comm_get_attr(MPI_COMM_SELF, key_to_free, &found, &flag), MPI_ERR_KEYVAL);
+    }
+}
+
 static void ready_made(void)
 {
     MPI_Comm comm, dup;
@@ -182,6 +225,7 @@ int main(int argc, char **argv)
 {
     start(&argc, &argv);
     callbacks();
+    freed_twice();
     ready_made();
     refused();
     predefined();

@@ -48,6 +48,17 @@ int main(int argc, char **argv)
         OK(MPI_Group_free(&remote));
         free_sides(&s);
     }
+    /* With an empty group there is nobody to talk to, and nobody to lead it. */
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm made = MPI_COMM_SELF;
+        MPI_Group local = i ? world : MPI_GROUP_EMPTY, remote = i == 1 ? MPI_GROUP_EMPTY : world;
+        if (i == 2) local = remote = MPI_GROUP_EMPTY;
+        OK(MPI_Intercomm_create_from_groups(local, 0, remote, i, "", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+        CHECK(made == MPI_COMM_NULL);
+        made = MPI_COMM_SELF;
+        OK(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+        CHECK(made == MPI_COMM_NULL);
+    }
     OK(MPI_Group_free(&world));
     return finish();
 }

@@ -1,6 +1,6 @@
 // ranks: 1 3
-/* Extensions of MPICH, in its ABI alone: functions with a state and its destructor, the runs of a datatype, hexadecimal
- * values of info objects. */
+/* Extensions of MPICH: functions with a state and its destructor, hexadecimal values of info objects and ways to split
+ * in its ABI alone; the runs of a datatype and classes of generalized requests in both. */
 #include "test.h"
 
 #ifdef MPIX_EQUAL
@@ -104,6 +104,83 @@ static void error_handlers(void)
     EQUAL(gone, 4);
 }
 
+static void values(void)
+{
+    const unsigned char raw[] = {0x00, 0x0a, 0xff, 0x7f};
+    char text[32];
+    int room = sizeof text, flag;
+    MPI_Info info;
+    OK(MPI_Info_create(&info));
+    OK(MPIX_Info_set_hex(info, "raw", raw, sizeof raw));
+    OK(MPI_Info_get_string(info, "raw", &room, text, &flag));
+    CHECK(flag);
+    SAME(text, "000aff7f");
+    static char much[MPI_MAX_INFO_VAL];
+    FAILS(MPIX_Info_set_hex(info, "raw", much, sizeof much), MPI_ERR_INFO_VALUE);
+    FAILS(MPIX_Info_set_hex(info, "raw", raw, -1), MPI_ERR_ARG);
+    FAILS(MPIX_Info_set_hex(info, "raw", NULL, 1), MPI_ERR_ARG);
+    OK(MPI_Info_free(&info));
+}
+
+static void completed(void)
+{
+    MPI_Request request;
+    int value = 3, got = 0;
+    CHECK(MPIX_Request_is_complete(MPI_REQUEST_NULL));
+    OK(MPI_Irecv(&got, 1, MPI_INT, PREV, 0, MPI_COMM_WORLD, &request));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK(!MPIX_Request_is_complete(request));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Send(&value, 1, MPI_INT, NEXT, 0, MPI_COMM_WORLD));
+    while (!MPIX_Request_is_complete(request)) {}
+    EQUAL(got, 3);
+    CHECK(request != MPI_REQUEST_NULL);
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* MPIX_COMM_TYPE_NEIGHBORHOOD: the processes that share the file system of a directory; without one that is named there
+ * is no neighbourhood. */
+static void neighbours(void)
+{
+    MPI_Info info;
+    MPI_Comm comm = MPI_COMM_SELF;
+    int result;
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, 0, MPI_INFO_NULL, &comm));
+    CHECK(comm == MPI_COMM_NULL);
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "nbhd_common_dirname", "/"));
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, me, info, &comm));
+    OK(MPI_Comm_compare(comm, MPI_COMM_WORLD, &result));
+    EQUAL(result, MPI_CONGRUENT);
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Info_set(info, "nbhd_common_dirname", me ? "/" : "/there is no such directory"));
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, -me, info, &comm));
+    CHECK((comm == MPI_COMM_NULL) == (me == 0));
+    if (comm != MPI_COMM_NULL) {
+        int rank;
+        OK(MPI_Comm_rank(comm, &rank));
+        EQUAL(rank, size - 1 - me);
+        OK(MPI_Comm_free(&comm));
+    }
+    OK(MPI_Info_free(&info));
+    FAILS(MPI_Comm_split_type(MPI_COMM_WORLD, 6, 0, MPI_INFO_NULL, &comm), MPI_ERR_ARG);
+}
+
+#else
+/* The standard ABI's library exports these too, and no header of it declares them. */
+typedef struct { void *iov_base; MPI_Aint iov_len; } MPIX_Iov;
+typedef int MPIX_Grequest_class;
+int MPIX_Type_iov_len(MPI_Datatype type, MPI_Count most, MPI_Count *runs, MPI_Count *bytes);
+int MPIX_Type_iov(MPI_Datatype type, MPI_Count first, MPIX_Iov *iov, MPI_Count most, MPI_Count *runs);
+int MPIX_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
+                        MPI_Grequest_cancel_function *cancel, int (*poll)(void *, MPI_Status *),
+                        int (*wait)(int, void **, double, MPI_Status *), void *state, MPI_Request *request);
+int MPIX_Grequest_class_create(MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
+                               MPI_Grequest_cancel_function *cancel, int (*poll)(void *, MPI_Status *),
+                               int (*wait)(int, void **, double, MPI_Status *), MPIX_Grequest_class *class);
+int MPIX_Grequest_class_allocate(MPIX_Grequest_class class, void *state, MPI_Request *request);
+#endif
+
 static void runs(void)
 {
     MPI_Datatype type;
@@ -140,41 +217,52 @@ static void runs(void)
     EQUAL(bytes, 8);
 }
 
-static void values(void)
+struct polled { int turns, queried, released; MPI_Request request; };
+
+static int query(void *state, MPI_Status *status)
 {
-    const unsigned char raw[] = {0x00, 0x0a, 0xff, 0x7f};
-    char text[32];
-    int room = sizeof text, flag;
-    MPI_Info info;
-    OK(MPI_Info_create(&info));
-    OK(MPIX_Info_set_hex(info, "raw", raw, sizeof raw));
-    OK(MPI_Info_get_string(info, "raw", &room, text, &flag));
-    CHECK(flag);
-    SAME(text, "000aff7f");
-    static char much[MPI_MAX_INFO_VAL];
-    FAILS(MPIX_Info_set_hex(info, "raw", much, sizeof much), MPI_ERR_INFO_VALUE);
-    FAILS(MPIX_Info_set_hex(info, "raw", raw, -1), MPI_ERR_ARG);
-    FAILS(MPIX_Info_set_hex(info, "raw", NULL, 1), MPI_ERR_ARG);
-    OK(MPI_Info_free(&info));
+    ((struct polled *)state)->queried++;
+    OK(MPI_Status_set_elements(status, MPI_INT, 3));
+    OK(MPI_Status_set_cancelled(status, 0));
+    status->MPI_SOURCE = 7, status->MPI_TAG = 8;
+    return MPI_SUCCESS;
 }
 
-static void completed(void)
+static int release(void *state)
 {
-    MPI_Request request;
-    int value = 3, got = 0;
-    CHECK(MPIX_Request_is_complete(MPI_REQUEST_NULL));
-    OK(MPI_Irecv(&got, 1, MPI_INT, PREV, 0, MPI_COMM_WORLD, &request));
-    OK(MPI_Barrier(MPI_COMM_WORLD));
-    CHECK(!MPIX_Request_is_complete(request));
-    OK(MPI_Barrier(MPI_COMM_WORLD));
-    OK(MPI_Send(&value, 1, MPI_INT, NEXT, 0, MPI_COMM_WORLD));
-    while (!MPIX_Request_is_complete(request)) {}
-    EQUAL(got, 3);
-    CHECK(request != MPI_REQUEST_NULL);
-    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    ((struct polled *)state)->released++;
+    return MPI_SUCCESS;
 }
 
-#endif
+static int cancel(void *state, int complete)
+{
+    (void)state, (void)complete;
+    return MPI_SUCCESS;
+}
+
+static int poll_it(void *state, MPI_Status *status)
+{
+    struct polled *polled = state;
+    (void)status;
+    if (++polled->turns == 5) OK(MPI_Grequest_complete(polled->request));
+    return MPI_SUCCESS;
+}
+
+static void polled_requests(void)
+{
+    MPIX_Grequest_class class;
+    OK(MPIX_Grequest_class_create(query, release, cancel, poll_it, NULL, &class));
+    for (int i = 0; i < 2; i++) {
+        struct polled polled = {0};
+        MPI_Status status;
+        if (i) OK(MPIX_Grequest_class_allocate(class, &polled, &polled.request));
+        else OK(MPIX_Grequest_start(query, release, cancel, poll_it, NULL, &polled, &polled.request));
+        MPI_Request waited = polled.request;
+        OK(MPI_Wait(&waited, &status));
+        STATUS(status, 7, 8, 3 * (int)sizeof(int));
+        CHECK(polled.turns == 5 && polled.queried == 1 && polled.released == 1);
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -184,9 +272,11 @@ int main(int argc, char **argv)
 #ifdef MPIX_EQUAL
     operations();
     error_handlers();
-    runs();
     values();
     completed();
+    neighbours();
 #endif
+    runs();
+    polled_requests();
     return finish();
 }

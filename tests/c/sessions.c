@@ -1,5 +1,5 @@
 // ranks: 1 2 3 5
-// cases: alone again beside before several threads subsets levels errors
+// cases: alone again beside before several threads subsets levels errors world
 /* Sessions and communicators made of their groups: without MPI_Init, before it, beside it and after MPI_Finalize; several
  * at once, by threads and by subsets of the ranks; errors and whose handler is called.
  *
@@ -255,6 +255,47 @@ static void several(void)
     }
 }
 
+/* MPI_COMM_WORLD and MPI_COMM_SELF without MPI_Init, while there is a session. With MPI_Init they stay what they were;
+ * after MPI_Finalize there are none. */
+static void world(void)
+{
+    int rank = -1, n = -1, flag, value = 1;
+    void *found;
+    MPI_Comm twin;
+    MPI_Session session = MPI_SESSION_NULL;
+    for (int i = 0; i < 3; i++) {
+        session = open_session(MPI_INFO_NULL);
+        flags(0, 0);
+        OK(MPI_Comm_rank(MPI_COMM_WORLD, &me));
+        OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+        talk(MPI_COMM_WORLD, i);
+        talk(MPI_COMM_SELF, i);
+        OK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
+        talk(twin, 10 + i);
+        MPI_Comm comm = everybody(session, "world");
+        OK(MPI_Comm_rank(comm, &rank));
+        OK(MPI_Comm_size(comm, &n));
+        CHECK(rank == me && n == size);
+        OK(MPI_Comm_free(&comm));
+        OK(MPI_Comm_free(&twin));
+        if (i < 2) close_session(session);
+    }
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    FAILS(MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &found, &flag));
+    CHECK(flag);
+    FAILS(MPI_Finalize(), MPI_ERR_OTHER); /* not without MPI_Init */
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
+    OK(MPI_Init(NULL, NULL));
+    talk(MPI_COMM_WORLD, 20);
+    talk(twin, 21);
+    OK(MPI_Finalize());
+    talk(twin, 22);
+    OK(MPI_Comm_free(&twin));
+    close_session(session);
+    flags(1, 1);
+}
+
 enum { THREADS = 4, ROUNDS = 12 };
 
 /* Each thread has a session and, under strings of its own, communicators of all ranks and of those up to itself. */
@@ -455,7 +496,15 @@ static int fatal(const char *how)
     OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
     if (!strcmp(how, "pset")) MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group);
     if (!strcmp(how, "group")) MPI_Comm_create_from_group(MPI_GROUP_NULL, "tag", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
-    if (!strcmp(how, "world")) MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(how, "world")) {
+        OK(MPI_Init(NULL, NULL));
+        OK(MPI_Finalize());
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "nobody")) {
+        OK(MPI_Session_finalize(&session));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
     if (!strcmp(how, "twice")) {
         MPI_Session copy = session, other = open_session(MPI_INFO_NULL);
         OK(MPI_Session_finalize(&session));
@@ -475,7 +524,8 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "ended")) return ended();
     static const struct { const char *name; void (*test)(void); } all[] = {
         {"alone", alone}, {"again", again}, {"beside", beside}, {"before", before}, {"several", several},
-        {"threads", threads}, {"subsets", subsets}, {"levels", levels}, {"errors", errors}};
+        {"threads", threads}, {"subsets", subsets}, {"levels", levels}, {"errors", errors},
+        {"world", world}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(argv[1], all[i].name)) return all[i].test(), 0;
     return 2;

@@ -230,6 +230,32 @@ static void attributes(void)
     OK(MPI_Type_free_keyval(&keyval));
 }
 
+static int freed_in_delete;
+
+static int delete_with_key(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    (void)type, (void)value, (void)extra;
+    OK(MPI_Type_free_keyval(&keyval));
+    CHECK(keyval == MPI_KEYVAL_INVALID);
+    freed_in_delete++;
+    return MPI_SUCCESS;
+}
+
+/* A key that the program has freed is freed again by the delete function of its last attribute. */
+static void freed_twice(void)
+{
+    MPI_Datatype type;
+    int keyval, copy;
+    OK(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_with_key, &keyval, NULL));
+    OK(MPI_Type_contiguous(2, MPI_INT, &type));
+    OK(MPI_Type_set_attr(type, keyval, NULL));
+    copy = keyval;
+    OK(MPI_Type_free_keyval(&copy));
+    OK(MPI_Type_free(&type));
+    EQUAL(freed_in_delete, 1);
+    FAILS(MPI_Type_free_keyval(&keyval), MPI_ERR_KEYVAL);
+}
+
 /* Fortran's kinds: the same handle for the same wish, which nobody frees. */
 static void kinds(void)
 {
@@ -258,6 +284,7 @@ int main(int argc, char **argv)
     contents();
     names();
     attributes();
+    freed_twice();
     kinds();
     return finish();
 }

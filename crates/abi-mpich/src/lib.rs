@@ -87,15 +87,11 @@ mod exports {
     use super::Mpich;
     hawser_abi::types!(Mpich);
 
-    // Types of MPICH's extensions.
+    // Types of MPICH's extensions that this ABI alone has.
     pub type Stream = c_int;
-    pub type GrequestClass = c_int;
     pub type AsyncThing = *mut c_void;
-    pub type Iov = hawser_abi::mpix::Iov;
     pub type AsyncPollFunction = Unused;
     pub type DestructorFunction = hawser_abi::callback::DestructorFunction;
-    pub type GrequestPollFunction = hawser_abi::callback::GrequestPollFunction<Mpich>;
-    pub type GrequestWaitFunction = hawser_abi::callback::GrequestWaitFunction<Mpich>;
     pub type UserFunctionX = hawser_abi::callback::UserFunctionX<Mpich>;
     pub type CommErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Comm>;
     pub type FileErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<File>;

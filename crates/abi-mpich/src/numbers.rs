@@ -39,6 +39,7 @@ const VALUES: &[(&str, Set, c_int, c_int)] = &[
     ("MPI_COMM_TYPE_HW_UNGUIDED", Set::SplitType, 3, value::COMM_TYPE_HW_UNGUIDED),
     ("MPI_COMM_TYPE_HW_GUIDED", Set::SplitType, 2, value::COMM_TYPE_HW_GUIDED),
     ("MPI_COMM_TYPE_RESOURCE_GUIDED", Set::SplitType, 4, value::COMM_TYPE_RESOURCE_GUIDED),
+    ("MPIX_COMM_TYPE_NEIGHBORHOOD", Set::SplitType, 5, value::COMM_TYPE_NEIGHBORHOOD),
     ("MPI_CART", Set::Topology, 2, value::CART),
     ("MPI_GRAPH", Set::Topology, 1, value::GRAPH),
     ("MPI_DIST_GRAPH", Set::Topology, 3, value::DIST_GRAPH),

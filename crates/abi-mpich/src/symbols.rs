@@ -37,6 +37,12 @@ pub static mut MPI_F_STATUS_IGNORE: Pointer = number(SENTINELS.status_ignore);
 /// `MPI_Fint *MPI_F_STATUSES_IGNORE`.
 #[unsafe(no_mangle)]
 pub static mut MPI_F_STATUSES_IGNORE: Pointer = number(SENTINELS.statuses_ignore);
+/// `MPI_F08_status *MPI_F08_STATUS_IGNORE`: MPICH 5 and Intel MPI have the two of Fortran 2008 in this library.
+#[unsafe(no_mangle)]
+pub static mut MPI_F08_STATUS_IGNORE: Pointer = number(SENTINELS.status_ignore);
+/// `MPI_F08_status *MPI_F08_STATUSES_IGNORE`.
+#[unsafe(no_mangle)]
+pub static mut MPI_F08_STATUSES_IGNORE: Pointer = number(SENTINELS.statuses_ignore);
 
 /// MPI_DUP_FN, MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN: copies the attribute's value.
 ///

@@ -71,7 +71,7 @@ pub unsafe fn get_parent<A: Abi>(parent: *mut A::Comm) -> Result {
 pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
-    set_or_null::<A>(newcomm, comm_create::dup(handle(comm)?))
+    set_or_null::<A>(newcomm, || comm_create::dup(handle(comm)?))
 }
 
 /// # Safety
@@ -79,7 +79,7 @@ pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {
 pub unsafe fn dup_with_info<A: Abi>(comm: A::Comm, info: A::Info, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
-    set_or_null::<A>(newcomm, comm_create::dup_with_info(handle(comm)?, handle(info)?))
+    set_or_null::<A>(newcomm, || comm_create::dup_with_info(handle(comm)?, handle(info)?))
 }
 
 /// # Safety
@@ -112,14 +112,18 @@ unsafe fn begun<A: Abi>(
 ) -> Result {
     // SAFETY: the caller's promise.
     let (newcomm, request) = unsafe { (Out::handle(newcomm, "newcomm")?, Out::handle(request, "request")?) };
-    let (new, begun) = begin()?;
-    newcomm.set(new);
-    request.set(begun);
-    Ok(())
+    set_or_null::<A>(newcomm, || {
+        let (new, begun) = begin()?;
+        request.set(begun);
+        Ok(new)
+    })
 }
 
-/// MPI_COMM_NULL is what a duplication gives that a copy function refused (MPI-5.0 §7.7.2).
-fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, made: hawser_base::Result<Handle>) -> Result {
+/// The handle of a new communicator; MPI_COMM_NULL where the call fails. The standard asks that of duplications which a
+/// copy function refuses (MPI-5.0 §7.7.2). MPICH does it in MPI_Cart_create too, and programs that look at the result
+/// alone rely on it. No call that makes a communicator leaves an old handle in its place.
+pub(crate) fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, make: impl FnOnce() -> hawser_base::Result<Handle>) -> Result {
+    let made = make();
     newcomm.set(*made.as_ref().unwrap_or(&Handle::NULL));
     Ok(made.map(drop)?)
 }
@@ -129,8 +133,7 @@ fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, made: hawser_base::Result<Handle>)
 pub unsafe fn create<A: Abi>(comm: A::Comm, group: A::Group, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
-    newcomm.set(comm_create::create(handle(comm)?, handle(group)?)?);
-    Ok(())
+    set_or_null::<A>(newcomm, || comm_create::create(handle(comm)?, handle(group)?))
 }
 
 /// # Safety
@@ -138,8 +141,7 @@ pub unsafe fn create<A: Abi>(comm: A::Comm, group: A::Group, newcomm: *mut A::Co
 pub unsafe fn create_group<A: Abi>(comm: A::Comm, group: A::Group, tag: c_int, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
-    newcomm.set(comm_create::create_group(handle(comm)?, handle(group)?, A::tag_in(tag))?);
-    Ok(())
+    set_or_null::<A>(newcomm, || comm_create::create_group(handle(comm)?, handle(group)?, A::tag_in(tag)))
 }
 
 /// # Safety
@@ -147,8 +149,7 @@ pub unsafe fn create_group<A: Abi>(comm: A::Comm, group: A::Group, tag: c_int, n
 pub unsafe fn split<A: Abi>(comm: A::Comm, color: c_int, key: c_int, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
-    newcomm.set(comm_create::split(handle(comm)?, color, key)?);
-    Ok(())
+    set_or_null::<A>(newcomm, || comm_create::split(handle(comm)?, color, key))
 }
 
 /// # Safety
@@ -164,12 +165,13 @@ pub unsafe fn split_type<A: Abi>(
     let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
     let unknown =
         || Error::new(Class::Arg, format!("{split_type} is no split type; use MPI_COMM_TYPE_SHARED and its like"));
-    let kind = match split_type {
-        UNDEFINED => UNDEFINED,
-        _ => A::value_in(Set::SplitType, split_type).ok_or_else(unknown)?,
-    };
-    newcomm.set(comm_create::split_type(handle(comm)?, kind, key, handle(info)?)?);
-    Ok(())
+    set_or_null::<A>(newcomm, || {
+        let kind = match split_type {
+            UNDEFINED => UNDEFINED,
+            _ => A::value_in(Set::SplitType, split_type).ok_or_else(unknown)?,
+        };
+        comm_create::split_type(handle(comm)?, kind, key, handle(info)?)
+    })
 }
 
 /// # Safety

@@ -129,6 +129,12 @@ macro_rules! types {
         pub type DatarepConversionFunction = $crate::callback::DatarepConversionFunction<$A>;
         pub type DatarepConversionFunctionC = $crate::callback::DatarepConversionFunctionC<$A>;
 
+        // Types of those of MPICH's extensions that both ABIs have.
+        pub type GrequestClass = c_int;
+        pub type GrequestPollFunction = $crate::callback::GrequestPollFunction<$A>;
+        pub type GrequestWaitFunction = $crate::callback::GrequestWaitFunction<$A>;
+        pub type Iov = $crate::mpix::Iov;
+
         // The tool interface's handles are pointers and its enumerations ints in both ABIs.
         pub type TEnum = *mut c_void;
         pub type TCvarHandle = *mut c_void;

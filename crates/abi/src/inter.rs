@@ -4,6 +4,7 @@
 
 use crate::abi::Abi;
 use crate::arg::{Out, handle};
+use crate::comm::set_or_null;
 use crate::group;
 use crate::raise::{Fault, Object, Result};
 use crate::session::tag_in;
@@ -57,8 +58,7 @@ pub unsafe fn create<A: Abi>(
     let newintercomm = unsafe { Out::handle(newintercomm, "newintercomm") }?;
     let peers = handle(peer_comm).unwrap_or(Handle::NULL);
     let (leader, remote) = (A::rank_in(local_leader), A::rank_in(remote_leader));
-    newintercomm.set(inter::create(handle(local_comm)?, leader, peers, remote, A::tag_in(tag))?);
-    Ok(())
+    set_or_null::<A>(newintercomm, || inter::create(handle(local_comm)?, leader, peers, remote, A::tag_in(tag)))
 }
 
 /// # Safety
@@ -77,14 +77,16 @@ pub unsafe fn create_from_groups<A: Abi>(
 ) -> Result {
     let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Comm)?;
     let create = || {
-        // SAFETY: the caller's arguments.
-        let (newintercomm, tag) = unsafe { (Out::handle(newintercomm, "newintercomm")?, tag_in::<A>(stringtag)?) };
+        // SAFETY: the caller's argument.
+        let tag = unsafe { tag_in::<A>(stringtag) }?;
         let local = (handle(local_group)?, A::rank_in(local_leader));
         let remote = (handle(remote_group)?, A::rank_in(remote_leader));
-        newintercomm.set(inter::create_from_groups(local, remote, &tag, handle(info)?, errhandler.clone())?);
-        Ok(())
+        inter::create_from_groups(local, remote, &tag, handle(info)?, errhandler.clone())
     };
-    create().map_err(|error| Fault::of(Object::Given(Kind::Comm, errhandler.clone()), error))
+    // SAFETY: the caller's argument.
+    let made = unsafe { Out::handle(newintercomm, "newintercomm") }.map_err(Fault::from);
+    made.and_then(|new| set_or_null::<A>(new, create))
+        .map_err(|fault| Fault::of(Object::Given(Kind::Comm, errhandler), fault.error))
 }
 
 /// # Safety
@@ -92,6 +94,5 @@ pub unsafe fn create_from_groups<A: Abi>(
 pub unsafe fn merge<A: Abi>(intercomm: A::Comm, high: c_int, newintracomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
     let newintracomm = unsafe { Out::handle(newintracomm, "newintracomm") }?;
-    newintracomm.set(inter::merge(handle(intercomm)?, high != 0)?);
-    Ok(())
+    set_or_null::<A>(newintracomm, || inter::merge(handle(intercomm)?, high != 0))
 }

@@ -4,6 +4,7 @@
 
 use crate::abi::Abi;
 use crate::arg::{self, InOut, Out, handle};
+use crate::comm::set_or_null;
 use crate::group;
 use crate::raise::{Fault, Object, Result};
 use hawser_base::handle::Kind;
@@ -118,7 +119,8 @@ pub(crate) unsafe fn tag_in<A: Abi>(stringtag: *const c_char) -> hawser_base::Re
 }
 
 /// # Safety
-/// The contract of MPI_Comm_create_from_group. What goes wrong is told to the error handler of the call (MPI-5.0 §7.4.2).
+/// The contract of MPI_Comm_create_from_group. What goes wrong is told to the error handler of the call (MPI-5.0
+/// §7.4.2).
 pub unsafe fn comm_create_from_group<A: Abi>(
     group: A::Group,
     stringtag: *const c_char,
@@ -128,11 +130,12 @@ pub unsafe fn comm_create_from_group<A: Abi>(
 ) -> Result {
     let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Comm)?;
     let create = || {
-        // SAFETY: the caller's arguments.
-        let (newcomm, tag) = unsafe { (Out::handle(newcomm, "newcomm")?, tag_in::<A>(stringtag)?) };
-        let new = meeting::create_from_group(handle(group)?, &tag, handle(info)?, errhandler.clone())?;
-        newcomm.set(new);
-        Ok(())
+        // SAFETY: the caller's argument.
+        let tag = unsafe { tag_in::<A>(stringtag) }?;
+        meeting::create_from_group(handle(group)?, &tag, handle(info)?, errhandler.clone())
     };
-    create().map_err(|error| Fault::of(Object::Given(Kind::Comm, errhandler.clone()), error))
+    // SAFETY: the caller's argument.
+    let made = unsafe { Out::handle(newcomm, "newcomm") }.map_err(Fault::from);
+    made.and_then(|new| set_or_null::<A>(new, create))
+        .map_err(|fault| Fault::of(Object::Given(Kind::Comm, errhandler), fault.error))
 }

@@ -4,7 +4,7 @@
 
 use crate::abi::Abi;
 use crate::arg::{Out, array, entries, handle, null};
-use crate::comm::comm;
+use crate::comm::{comm, set_or_null};
 use crate::raise::Result;
 use hawser_base::value::{Set, UNDEFINED};
 use hawser_base::{Class, Error};
@@ -89,10 +89,13 @@ pub unsafe fn cart_create<A: Abi>(
     reorder: c_int,
     new: *mut A::Comm,
 ) -> Result {
-    // SAFETY: the caller's arguments.
-    let (new, (dims, periods)) = unsafe { (Out::handle(new, "comm_cart")?, grid(ndims, dims, periods)?) };
-    new.set(cart::create(handle(on)?, dims, periods, reorder != 0)?);
-    Ok(())
+    // SAFETY: the caller's argument.
+    let new = unsafe { Out::handle(new, "comm_cart") }?;
+    set_or_null::<A>(new, || {
+        // SAFETY: the caller's arrays.
+        let (dims, periods) = unsafe { grid(ndims, dims, periods) }?;
+        cart::create(handle(on)?, dims, periods, reorder != 0)
+    })
 }
 
 /// # Safety
@@ -113,13 +116,15 @@ pub unsafe fn cart_map<A: Abi>(
 /// # Safety
 /// The contract of MPI_Cart_sub.
 pub unsafe fn cart_sub<A: Abi>(on: A::Comm, remain_dims: *const c_int, new: *mut A::Comm) -> Result {
-    let found = comm::<A>(on)?;
-    let ndims = cart::of(&found)?.dims().len();
-    // SAFETY: the caller's arguments; the array has an entry for each dimension.
-    let (new, keeps) = unsafe { (Out::handle(new, "newcomm")?, array(remain_dims, ndims, "remain_dims")?) };
-    let keeps: Vec<bool> = keeps.iter().map(|&keep| keep != 0).collect();
-    new.set(cart::sub(handle(on)?, &keeps)?);
-    Ok(())
+    // SAFETY: the caller's argument.
+    let new = unsafe { Out::handle(new, "newcomm") }?;
+    set_or_null::<A>(new, || {
+        let ndims = cart::of(&*comm::<A>(on)?)?.dims().len();
+        // SAFETY: the caller's array, with an entry for each dimension.
+        let keeps = unsafe { array(remain_dims, ndims, "remain_dims") }?;
+        let keeps: Vec<bool> = keeps.iter().map(|&keep| keep != 0).collect();
+        cart::sub(handle(on)?, &keeps)
+    })
 }
 
 /// # Safety
@@ -228,10 +233,13 @@ pub unsafe fn graph_create<A: Abi>(
     reorder: c_int,
     new: *mut A::Comm,
 ) -> Result {
-    // SAFETY: the caller's arguments.
-    let (new, graph) = unsafe { (Out::handle(new, "comm_graph")?, graph::<A>(on, nnodes, index, edges)?) };
-    new.set(graph::create(handle(on)?, graph, reorder != 0)?);
-    Ok(())
+    // SAFETY: the caller's argument.
+    let new = unsafe { Out::handle(new, "comm_graph") }?;
+    set_or_null::<A>(new, || {
+        // SAFETY: the caller's arrays.
+        let graph = unsafe { graph::<A>(on, nnodes, index, edges) }?;
+        graph::create(handle(on)?, graph, reorder != 0)
+    })
 }
 
 /// # Safety
@@ -350,11 +358,12 @@ pub unsafe fn dist_graph_create_adjacent<A: Abi>(
     reorder: c_int,
     new: *mut A::Comm,
 ) -> Result {
-    info::hints(handle(info)?)?;
-    let (into, out) = (entries(indegree, "indegree")?, entries(outdegree, "outdegree")?);
-    // SAFETY: the caller's arguments.
-    unsafe {
-        let new = Out::handle(new, "comm_dist_graph")?;
+    // SAFETY: the caller's argument.
+    let new = unsafe { Out::handle(new, "comm_dist_graph") }?;
+    // SAFETY: the caller's arrays.
+    set_or_null::<A>(new, || unsafe {
+        info::hints(handle(info)?)?;
+        let (into, out) = (entries(indegree, "indegree")?, entries(outdegree, "outdegree")?);
         let sources = Edges {
             name: "sources",
             ranks: &ranks::<A>(sources, into, "sources")?,
@@ -367,11 +376,10 @@ pub unsafe fn dist_graph_create_adjacent<A: Abi>(
         };
         if sources.weights.is_some() != destinations.weights.is_some() {
             let text = "one of sourceweights and destweights is MPI_UNWEIGHTED; pass it as both or as none";
-            return Err(Error::new(Class::Topology, text).into());
+            return Err(Error::new(Class::Topology, text));
         }
-        new.set(dist_graph::create_adjacent(handle(on)?, sources, destinations, reorder != 0)?);
-    }
-    Ok(())
+        dist_graph::create_adjacent(handle(on)?, sources, destinations, reorder != 0)
+    })
 }
 
 /// Ranks, MPI_PROC_NULL among them.
@@ -397,19 +405,19 @@ pub unsafe fn dist_graph_create<A: Abi>(
     reorder: c_int,
     new: *mut A::Comm,
 ) -> Result {
-    info::hints(handle(info)?)?;
-    let n = entries(n, "n")?;
-    // SAFETY: the caller's arguments.
-    unsafe {
-        let new = Out::handle(new, "comm_dist_graph")?;
+    // SAFETY: the caller's argument.
+    let new = unsafe { Out::handle(new, "comm_dist_graph") }?;
+    // SAFETY: the caller's arrays.
+    set_or_null::<A>(new, || unsafe {
+        info::hints(handle(info)?)?;
+        let n = entries(n, "n")?;
         let (sources, degrees) = (array(sources, n, "sources")?, array(degrees, n, "degrees")?);
         let edges = degrees.iter().try_fold(0, |sum, &degree| Ok::<_, Error>(sum + entries(degree, "a degree")?))?;
         let destinations = array(destinations, edges, "destinations")?;
         let weights = weights::<A>(edge_weights, edges, "weights")?;
         let leaving = Leaving { sources, degrees, destinations, weights };
-        new.set(dist_graph::create(handle(on)?, leaving, reorder != 0)?);
-    }
-    Ok(())
+        dist_graph::create(handle(on)?, leaving, reorder != 0)
+    })
 }
 
 /// # Safety

@@ -139,6 +139,69 @@ fn headers_compile_in_every_dialect() {
     }
 }
 
+/// A null for a parameter as the table has it: `const int dims[]` gives `(const int *)0`.
+fn null_for(parameter: &str) -> String {
+    let parameter = parameter.trim();
+    let (declared, arrays) = parameter.split_at(parameter.find('[').unwrap_or(parameter.len()));
+    let kind = declared.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').trim_end();
+    match arrays.matches('[').count() {
+        2 => format!("({kind} (*)[3])0"),
+        1 => format!("({kind} *)0"),
+        _ if kind.ends_with("_function") => format!("({kind} *)0"),
+        _ => format!("({kind})0"),
+    }
+}
+
+/// A program that calls every function of the header by both of its names, and names every variable.
+fn program_of_everything(functions: &[std::collections::HashMap<String, String>]) -> String {
+    let mut text = String::from("#include <mpi.h>\n#include <stddef.h>\nvoid *all[64];\nvoid everything(void)\n{\n");
+    for f in functions.iter().filter(|f| f[MPICH.column] == "Y") {
+        let parameters = f["c_params"].split(',').filter(|p| !["void", "...", ""].contains(&p.trim()));
+        let arguments: Vec<String> = parameters.map(null_for).collect();
+        for prefix in ["", "P"] {
+            text += &format!("(void){prefix}{}({});\n", f["name"], arguments.join(", "));
+        }
+    }
+    text += "all[0] = MPI_F_STATUS_IGNORE, all[1] = MPI_F_STATUSES_IGNORE, all[2] = MPI_F08_STATUS_IGNORE;\n\
+             all[3] = MPI_F08_STATUSES_IGNORE, all[4] = MPI_UNWEIGHTED, all[5] = MPI_WEIGHTS_EMPTY;\n\
+             all[6] = MPI_T_PVAR_ALL_HANDLES, all[7] = (void *)MPI_COMM_DUP_FN;\n}\n";
+    text
+}
+
+/// Extensions aside, a program that was compiled with our header starts on every library of this ABI: MPICH's has all of
+/// the header (`exports.rs` of abi-mpich: ours is the same), Intel's all but what the list says.
+#[test]
+fn a_program_built_with_the_mpich_header_asks_for_nothing_that_intel_mpi_lacks() {
+    let Some(functions) = table("functions.tsv") else { return };
+    let dir = Scratch::new("symbols");
+    let (source, object) = (dir.file("all.c", &program_of_everything(&functions)), dir.0.join("all.o"));
+    // Deprecated functions and null arguments that a compiler may warn of.
+    run(Command::new("cc").args(["-w", "-O0", "-c", "-I"]).arg(MPICH.dir()).arg(source).arg("-o").arg(&object));
+    let asked = run(Command::new("nm").arg("-u").arg(&object));
+    let asked: BTreeSet<&str> = asked.split_whitespace().filter(|word| word.contains("MPI")).collect();
+    assert!(asked.len() > 1400, "the program was not understood: {} symbols", asked.len());
+    let lacks: BTreeSet<&str> = include_str!("intel_lacks.txt").lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(lacks.contains("MPI_Comm_c2f") && lacks.len() > 50, "the list was not understood");
+    let lacked = |name: &&&str| lacks.contains(name.strip_prefix('P').unwrap_or(name)) || lacks.contains(**name);
+    let missing: Vec<&&str> = asked.iter().filter(lacked).filter(|name| !name.contains("MPIX_")).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// In an expression a conversion is no call, and its name alone is still the function's.
+#[test]
+fn handles_of_the_mpich_abi_are_converted_without_a_function() {
+    let dir = Scratch::new("conversions");
+    let text = "#include <mpi.h>\nint check[MPI_Type_f2c(MPI_Type_c2f(MPI_INT)) == MPI_INT ? 1 : -1];\n\
+                MPI_Fint (*const function)(MPI_Comm) = MPI_Comm_c2f;\n\
+                MPI_Comm other(MPI_Comm comm) { return MPI_Comm_f2c(PMPI_Comm_c2f(comm) + 1); }\n";
+    for (cc, suffix) in COMPILERS {
+        let (source, object) = (dir.file(&format!("use.{suffix}"), text), dir.0.join("use.o"));
+        run(MPICH.compiler(cc).args(["-Wno-missing-declarations", "-c"]).arg(source).arg("-o").arg(&object));
+        let asked = run(Command::new("nm").arg("-u").arg(&object));
+        assert_eq!(asked.split_whitespace().filter(|word| word.contains("MPI")).collect::<Vec<_>>(), ["MPI_Comm_c2f"]);
+    }
+}
+
 #[test]
 fn a_program_can_ask_whose_header_it_is() {
     let dir = Scratch::new("identity");

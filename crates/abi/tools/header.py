@@ -217,7 +217,7 @@ extern int *const MPI_WEIGHTS_EMPTY;
 extern MPI_Fint *MPI_F_STATUS_IGNORE;
 extern MPI_Fint *MPI_F_STATUSES_IGNORE;
 extern struct MPIR_T_pvar_handle_s *const MPI_T_PVAR_ALL_HANDLES;
-/* These two are in the Fortran library. */
+/* A Fortran library may set these two, as those above it. */
 extern MPI_F08_status *MPI_F08_STATUS_IGNORE;
 extern MPI_F08_status *MPI_F08_STATUSES_IGNORE;
 
@@ -227,6 +227,22 @@ int MPIR_Dup_fn(MPI_Comm comm, int keyval, void *extra_state, void *value_in, vo
 #define MPI_TYPE_DUP_FN                  ((MPI_Type_copy_attr_function *)MPIR_Dup_fn)
 #define MPI_WIN_DUP_FN                   ((MPI_Win_copy_attr_function *)MPIR_Dup_fn)
 """
+
+# Handles that are integers. The functions are there too, for Fortran and other languages, but Intel MPI has none of
+# them: a program that asked for one would not start on it.
+CONVERTED = {"Comm": "Comm", "Type": "Datatype", "Group": "Group", "Info": "Info", "Request": "Request", "Op": "Op",
+             "Errhandler": "Errhandler", "Win": "Win", "Message": "Message", "Session": "Session"}
+
+
+def conversions():
+    out = ["/* Handles are integers, in C and in Fortran: programs need no function to convert them, and may run on a",
+           " * library of this ABI that has none (Intel MPI's). Without its parentheses a name is the function's. */"]
+    for prefix in ("", "P"):
+        for short, handle in CONVERTED.items():
+            out.append(f"#define {prefix}MPI_{short}_c2f(handle)".ljust(41) + "((MPI_Fint)(handle))")
+            out.append(f"#define {prefix}MPI_{short}_f2c(integer)".ljust(41) + f"((MPI_{handle})(integer))")
+    return "\n".join(out) + "\n"
+
 
 MPICH_IDENTITY = """\
 /* Which MPICH this header stands in for; MPICH_NUMVERSION says the same as a number (below). */
@@ -244,7 +260,7 @@ def write(path, about, guard, includes, types, table, mpich, extra_types="", sym
         includes + '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         version(), identity, types, enums(table), constants(table, mpich),
         "/* Functions of the application that MPI calls */", callbacks() + "\n", extra_types, symbols,
-        prototypes("mpich" if mpich else "std"),
+        prototypes("mpich" if mpich else "std"), conversions() if mpich else "",
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */",
     ]
     with open(os.path.join(ROOT, "include", path), "w", encoding="utf-8") as out:

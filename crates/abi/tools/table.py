@@ -33,6 +33,10 @@ PLAIN = {
     "MPI_Offset": "Offset", "MPI_Fint": "Fint", "MPI_F08_status": "F08Status", "MPIX_Iov": "Iov",
 }
 
+# Exported by both libraries, declared by MPICH's header alone (`UNDECLARED_IN_STD` in src/table/mod.rs).
+MOD = open(os.path.join(DIR, "mod.rs"), encoding="utf-8").read()
+UNDECLARED_IN_STD = set(re.findall(r'^    "(MPIX?_\w+)",$', MOD, re.M))
+
 # A space at which no line breaks.
 GLUE = "\N{NO-BREAK SPACE}"
 
@@ -84,7 +88,9 @@ def handler(f):
 def row(f, mark):
     args = [f"{'r#' + n if n in ('type', 'in', 'ref', 'fn', 'mod') else n}: {rust_type(t, s)}" for t, n, s in f.params if t != "..."]
     tail = f"[{handler(f)}]" if is_error_code(f) else f"-> {rust_type(f.returns, '')}"
-    words = [f"{f.abis} {f.name}(" + ", ".join(a.replace(" ", GLUE) for a in args) + ")", f"{tail} => {mark};".replace(" ", GLUE)]
+    abis = "both" if f.name in UNDECLARED_IN_STD else f.abis
+    signature = f"{abis} {f.name}(" + ", ".join(a.replace(" ", GLUE) for a in args) + ")"
+    words = [signature, f"{tail} => {mark};".replace(" ", GLUE)]
     text = textwrap.fill(" ".join(words), 120, initial_indent="    ", subsequent_indent="        ", break_long_words=False, break_on_hyphens=False)
     return text.replace(GLUE, " ")
 

@@ -44,12 +44,12 @@ impl Lane {
 
 impl Context {
     const KIND_BITS: u32 = 2;
-    const NUMBER_BITS: u32 = 12;
+    const NUMBER_BITS: u32 = 16;
 
     /// Contexts that each communicator has.
     pub const KINDS: u32 = 1 << Context::KIND_BITS;
 
-    /// Communicators that a process can be a member of at the same time.
+    /// Communicators that a process can be a member of at the same time: as many as Open MPI has.
     pub const NUMBERS: u32 = 1 << Context::NUMBER_BITS;
     /// Communicators that get the same number, one after the other.
     pub const GENERATIONS: u32 = 1 << (u32::BITS - Context::KIND_BITS - Context::NUMBER_BITS);

@@ -203,6 +203,9 @@ values! {
     }
 }
 
+/// MPIX_COMM_TYPE_NEIGHBORHOOD, of the MPICH ABI alone: a number that the standard ABI leaves free.
+pub const COMM_TYPE_NEIGHBORHOOD: i32 = 230;
+
 #[cfg(test)]
 mod tests {
     use super::*;

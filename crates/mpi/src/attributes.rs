@@ -73,13 +73,11 @@ pub(crate) fn new_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handl
     KEYVALS.insert(Arc::new(Keyval { kind, copy, delete, held }))
 }
 
-/// MPI_Comm_free_keyval and its like.
+/// MPI_Comm_free_keyval and its like. While attributes use a freed key it exists and may be named, also here once more:
+/// delete functions free the key of their own attribute (PETSc's do), as MPICH and Open MPI let them.
 pub fn free_keyval(kind: Kind, handle: Handle) -> Result<()> {
     let keyval = find(kind, handle)?;
     let mut held = keyval.held();
-    if held.freed {
-        return Err(no_keyval(handle));
-    }
     held.freed = true;
     let removed = (held.attributes == 0).then(|| KEYVALS.remove(handle));
     drop(held);

@@ -291,8 +291,7 @@ impl Process {
             "the communicator is MPI_COMM_NULL".to_owned()
         } else if let Some(name) = handle::comm::name(handle) {
             format!(
-                "{name} is there between MPI_Init and MPI_Finalize alone; sessions make theirs by \
-                 MPI_Comm_create_from_group"
+                "{name} ended with MPI_Finalize; sessions make their own communicators (MPI_Comm_create_from_group)"
             )
         } else if self.comms().get_coming(handle).is_some() {
             "the communicator is not ready; complete the request of its MPI_Comm_idup first".to_owned()

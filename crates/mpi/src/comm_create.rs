@@ -11,14 +11,14 @@ use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef, Flags};
 use crate::context_ids::{self, Rounds, Seeker};
 use crate::group::Group;
-use crate::hardware::{self, HOST};
+use crate::hardware::{self, DIRECTORY, HOST};
 use crate::inter;
 use crate::process::{self, Process};
 use crate::{bsend, info};
 use hawser_base::handle::{comm, group};
 use hawser_base::value::{
-    COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, IDENT, SIMILAR,
-    UNDEFINED, UNEQUAL,
+    COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_NEIGHBORHOOD, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED,
+    CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL,
 };
 use hawser_base::{Class, Context, Error, Handle, Result, threads};
 use hawser_job::flags::WORLD_BLOCK;
@@ -180,15 +180,22 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     let process = process::get()?;
     let old = process.comm(comm)?;
     let hints = info::hints(info)?;
-    let kind = match split_type {
+    let piece = |kind: &[u8]| hardware::piece(process, kind);
+    let color = match split_type {
         UNDEFINED => None,
-        COMM_TYPE_SHARED => Some(HOST),
+        COMM_TYPE_SHARED => piece(HOST),
         // The next level below several hosts is the host; below a host no level is told apart (§7.4.2).
-        COMM_TYPE_HW_UNGUIDED => (!old.is_on_one_host(process)).then_some(HOST),
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(hardware::TYPE),
+        COMM_TYPE_HW_UNGUIDED => {
+            if old.is_on_one_host(process) {
+                None
+            } else {
+                piece(HOST)
+            }
+        }
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(hardware::TYPE).and_then(piece),
+        COMM_TYPE_NEIGHBORHOOD => hints.get(DIRECTORY).and_then(|path| hardware::file_system(process, path)),
         _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is none of MPI_COMM_TYPE_*"))),
     };
-    let color = kind.and_then(|kind| hardware::piece(process, kind));
     let new = split_by(process, "MPI_Comm_split_type", &old, color, key)?;
     if split_type == COMM_TYPE_HW_UNGUIDED && !new.is_null() {
         info::answer(info, hardware::TYPE, HOST)?;

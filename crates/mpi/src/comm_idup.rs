@@ -9,7 +9,7 @@
 use crate::collective::team::Meeting;
 use crate::comm::{Comm, CommRef, Flags};
 use crate::comm_create::{block_of, depart, reap, salt, word_of};
-use crate::context_ids::{self, Choice, Seeker};
+use crate::context_ids::{self, Choice, Search, Seeker};
 use crate::info::{self, Info};
 use crate::process::{self, Process};
 use crate::request::Kind;
@@ -35,7 +35,7 @@ struct Idup {
     refused: Option<Error>,
     meeting: Meeting,
     seeker: Seeker<'static>,
-    attempt: u32,
+    search: Search,
     stage: Stage,
 }
 
@@ -60,7 +60,8 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
     // Several may be under way at once, also on one communicator and beside a blocking one: each searches in an order of its own.
     let salt = salt(&old, meeting.number().wrapping_add(1));
     let seeker = Seeker { numbers: context_ids::shared(), member: true, threads: true, salt };
-    meeting.and(process, &seeker.offer())?;
+    let search = Search::default();
+    meeting.and(process, &seeker.offer(search))?;
     new.errhandler.inherit(&old.errhandler);
     new.inherit_topology(&old);
     if let Some(hints) = hints {
@@ -68,7 +69,7 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
     }
     let refused = new.attributes.copy_from(&old.attributes, comm).err();
     let idup =
-        Idup { name, old: old.clone(), new: Some(new), refused, meeting, seeker, attempt: 0, stage: Stage::Offering };
+        Idup { name, old: old.clone(), new: Some(new), refused, meeting, seeker, search, stage: Stage::Offering };
     Ok((handle, task::request(process, old, Kind::Collective, Box::new(idup))?))
 }
 
@@ -98,15 +99,17 @@ impl Idup {
         match self.stage {
             Stage::Offering => {
                 let all = words.try_into().expect("as many words as were offered");
-                let choice = self.seeker.choose(all, self.attempt)?;
+                let Some(choice) = self.seeker.choose(all, &mut self.search)? else {
+                    self.meeting.and(process, &self.seeker.offer(self.search))?;
+                    return Ok(false);
+                };
                 self.stage = Stage::Choosing(choice);
                 self.meeting.max(process, choice.generation).inspect_err(|_| self.seeker.give_up(choice))?;
             }
-            Stage::Choosing(choice) => match self.seeker.settle(choice, words[0]) {
+            Stage::Choosing(choice) => match self.seeker.settle(choice, words[0], &mut self.search) {
                 None => {
-                    self.attempt += 1;
                     self.stage = Stage::Offering;
-                    self.meeting.and(process, &self.seeker.offer())?;
+                    self.meeting.and(process, &self.seeker.offer(self.search))?;
                 }
                 Some(context) => {
                     self.coming().agreed(context);

@@ -9,24 +9,30 @@
 //! sits out every other attempt, chosen by its salt: else two agreements that two processes are through with in opposite
 //! orders could take the last number from each other for ever.
 //!
+//! An offer is of one window of the numbers: few programs need a second one. With it goes a word that says in which
+//! windows there is anything free: if the members have no number in common in one, they go on to the next of those.
+//!
 //! Before it: `comm_create`; after it: nobody. The rounds themselves are the caller's.
 
 use hawser_base::{Class, Context, Error, LANES, Result};
 use std::sync::{Mutex, MutexGuard};
 
 pub const NUMBERS: usize = Context::NUMBERS as usize;
-pub const WORDS: usize = NUMBERS / 64;
+/// Numbers that are offered at once, 512 bytes of them: so much goes around in the time of any short message.
+const WINDOW: usize = 4096;
+const WINDOWS: usize = NUMBERS / WINDOW;
+pub const WORDS: usize = WINDOW / 64;
 
 /// MPI_COMM_WORLD's number, MPI_COMM_SELF's and that of meetings (`meeting`).
 const PREDEFINED: usize = 3;
 
-const _: () = assert!(NUMBERS.is_multiple_of(64 * LANES) && LANES <= 64);
+const _: () = assert!(NUMBERS.is_multiple_of(WINDOW) && WINDOW.is_multiple_of(64 * LANES) && LANES <= 64);
 
 /// The numbers of one process.
 pub struct Numbers {
-    free: [u64; WORDS],
-    /// For each the least generation that is new here.
-    next: [u32; NUMBERS],
+    free: [u64; NUMBERS / 64],
+    /// For each the least generation that is new here; beyond the end it is the first.
+    next: Vec<u32>,
     /// Contexts whose communicator is gone, but whose lane may still hold messages for them.
     retired: Vec<Context>,
 }
@@ -45,9 +51,30 @@ pub fn here() -> MutexGuard<'static, Numbers> {
 
 impl Numbers {
     pub const fn new() -> Numbers {
-        let mut free = [u64::MAX; WORDS];
+        let mut free = [u64::MAX; NUMBERS / 64];
         free[0] = !((1 << PREDEFINED) - 1);
-        Numbers { free, next: [0; NUMBERS], retired: Vec::new() }
+        Numbers { free, next: Vec::new(), retired: Vec::new() }
+    }
+
+    fn window(&self, window: usize) -> &[u64] {
+        &self.free[window * WORDS..][..WORDS]
+    }
+
+    /// A bit for each window that has a free number.
+    fn windows(&self) -> u64 {
+        let has_any = |&window: &usize| self.window(window).iter().any(|&word| word != 0);
+        (0..WINDOWS).filter(has_any).fold(0, |bits, window| bits | 1 << window)
+    }
+
+    fn next(&self, number: usize) -> u32 {
+        self.next.get(number).copied().unwrap_or(0)
+    }
+
+    fn set_next(&mut self, number: usize, generation: u32) {
+        if number >= self.next.len() {
+            self.next.resize(number + 1, 0);
+        }
+        self.next[number] = generation;
     }
 
     fn reserve(&mut self, number: usize) -> bool {
@@ -61,7 +88,7 @@ impl Numbers {
     pub fn release(&mut self, number: u32) {
         let number = number as usize;
         debug_assert!(number >= PREDEFINED && self.free[number / 64] >> (number % 64) & 1 == 0);
-        if self.next[number] < Context::GENERATIONS {
+        if self.next(number) < Context::GENERATIONS {
             self.free[number / 64] |= 1 << (number % 64);
         }
     }
@@ -95,8 +122,20 @@ pub trait Rounds {
 /// What a member says instead of a generation that another thread has taken the number from.
 const TAKEN: u64 = Context::GENERATIONS as u64;
 
-/// What a member says in the first round: its free numbers, and whether it has one thread.
+/// What a member says in the first round: its free numbers of a window; the windows that have any, and `ALONE`.
 pub type Offer = [u64; WORDS + 1];
+
+/// The member has one thread.
+const ALONE: u64 = 1 << 63;
+const _: () = assert!(WINDOWS < 63);
+
+/// How far a search has come, the same on all members.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Search {
+    /// How many numbers were chosen and lost.
+    attempt: u32,
+    window: usize,
+}
 
 /// The number that all have picked.
 #[derive(Clone, Copy, Debug)]
@@ -125,13 +164,14 @@ impl Seeker<'_> {
 
     /// The context that all agree on, its number reserved on the members. MPI_ERR_OTHER if all are in use.
     pub fn agree(&self, rounds: &mut impl Rounds) -> Result<Context> {
-        for attempt in 0u32.. {
-            let mut words = self.offer();
+        let mut search = Search::default();
+        loop {
+            let mut words = self.offer(search);
             rounds.and(&mut words)?;
-            let choice = self.choose(&words, attempt)?;
+            let Some(choice) = self.choose(&words, &mut search)? else { continue };
             match rounds.max(choice.generation) {
                 Ok(generation) => {
-                    if let Some(context) = self.settle(choice, generation) {
+                    if let Some(context) = self.settle(choice, generation, &mut search) {
                         return Ok(context);
                     }
                 }
@@ -141,36 +181,46 @@ impl Seeker<'_> {
                 }
             }
         }
-        Err(exhausted())
     }
 
     /// What this process says in the first round, of which all make the bitwise and.
-    pub fn offer(&self) -> Offer {
+    pub fn offer(&self, search: Search) -> Offer {
         let mut words = [u64::MAX; WORDS + 1];
         if self.member {
-            words[..WORDS].copy_from_slice(&self.numbers().free);
+            let numbers = self.numbers();
+            words[..WORDS].copy_from_slice(numbers.window(search.window));
+            words[WORDS] = ALONE | numbers.windows();
         }
-        words[WORDS] = if self.threads { 0 } else { u64::MAX };
+        if self.threads {
+            words[WORDS] &= !ALONE;
+        }
         words
     }
 
-    /// Picks from what all have free, and reserves it. MPI_ERR_OTHER if that is nothing.
-    pub fn choose(&self, all: &Offer, attempt: u32) -> Result<Choice> {
-        let (common, alone) = (&all[..WORDS], all[WORDS] != 0);
-        let start = if alone { 0 } else { self.salt.wrapping_add(attempt.wrapping_mul(17)) };
-        let number = pick(common, start).ok_or_else(exhausted)?;
-        let reserved = self.member && !self.sits_out(attempt) && self.numbers().reserve(number);
-        Ok(Choice { number, reserved, generation: self.generation(number, reserved) })
+    /// Picks from what all have free, and reserves it. None: all have nothing in this window and go on to another one.
+    /// MPI_ERR_OTHER if there is none.
+    pub fn choose(&self, all: &Offer, search: &mut Search) -> Result<Option<Choice>> {
+        let (common, alone) = (&all[..WORDS], all[WORDS] & ALONE != 0);
+        let start = if alone { 0 } else { self.salt.wrapping_add(search.attempt.wrapping_mul(17)) };
+        let Some(at) = pick(common, start) else {
+            let next = (search.window + 1..WINDOWS).find(|window| all[WORDS] >> window & 1 == 1);
+            search.window = next.ok_or_else(exhausted)?;
+            return Ok(None);
+        };
+        let number = search.window * WINDOW + at;
+        let reserved = self.member && !self.sits_out(search.attempt) && self.numbers().reserve(number);
+        Ok(Some(Choice { number, reserved, generation: self.generation(number, reserved) }))
     }
 
     /// The context, if the largest of all generations says that all have it; else the search goes on.
-    pub fn settle(&self, choice: Choice, generation: u64) -> Option<Context> {
+    pub fn settle(&self, choice: Choice, generation: u64, search: &mut Search) -> Option<Context> {
         if generation >= TAKEN {
             self.give_up(choice);
+            search.attempt = search.attempt.wrapping_add(1);
             return None;
         }
         if choice.reserved {
-            self.numbers().next[choice.number] = generation as u32 + 1;
+            self.numbers().set_next(choice.number, generation as u32 + 1);
         }
         Some(Context::new(choice.number as u32, generation as u32))
     }
@@ -192,14 +242,18 @@ impl Seeker<'_> {
         match (self.member, reserved) {
             (false, _) => 0,
             (true, false) => TAKEN,
-            (true, true) => self.numbers().next[number].into(),
+            (true, true) => self.numbers().next(number).into(),
         }
     }
 }
 
 #[cold]
 fn exhausted() -> Error {
-    let text = format!("all {NUMBERS} communicators of some member are in use; free communicators that are not needed");
+    let most = NUMBERS - PREDEFINED;
+    let text = format!(
+        "all {most} communicators that a process can have are in use on some member; free those that are not needed \
+         (MPI_Comm_free)"
+    );
     Error::new(Class::Other, text)
 }
 
@@ -363,7 +417,7 @@ mod tests {
         for salt in 0..100 {
             let numbers = [(); 2].map(|()| {
                 let mut numbers = Numbers::new();
-                numbers.free = [0; WORDS];
+                numbers.free.fill(0);
                 numbers.free[0] = 1 << PREDEFINED;
                 Mutex::new(numbers)
             });
@@ -377,16 +431,17 @@ mod tests {
             let mut given = 0;
             for attempt in 0.. {
                 assert!(attempt < 64, "no end with salt {salt}");
+                let mut search = Search { attempt, window: 0 };
                 let offers = [0, 1].map(|agreement| {
-                    let (mut all, other) = (seeker(0, agreement).offer(), seeker(1, agreement).offer());
+                    let (mut all, other) = (seeker(0, agreement).offer(search), seeker(1, agreement).offer(search));
                     all.iter_mut().zip(other).for_each(|(word, other)| *word &= other);
                     all
                 });
                 let mut choices = [[None; 2]; 2];
                 for (process, order) in ORDERS.iter().enumerate() {
                     for &agreement in order.iter().filter(|agreement| under_way.contains(agreement)) {
-                        let choice = seeker(process, agreement).choose(&offers[agreement], attempt);
-                        choices[process][agreement] = choice.ok();
+                        let choice = seeker(process, agreement).choose(&offers[agreement], &mut search);
+                        choices[process][agreement] = choice.ok().flatten();
                     }
                 }
                 let both = |agreement: usize| choices[0][agreement].zip(choices[1][agreement]);
@@ -394,8 +449,8 @@ mod tests {
                     // Else there was nothing to choose from, and that is an end too.
                     let Some((one, other)) = both(agreement) else { return false };
                     let generation = one.generation.max(other.generation);
-                    let settled =
-                        [(0, one), (1, other)].map(|(at, choice)| seeker(at, agreement).settle(choice, generation));
+                    let mut settle = |at: usize, choice| seeker(at, agreement).settle(choice, generation, &mut search);
+                    let settled = [settle(0, one), settle(1, other)];
                     assert_eq!(settled[0], settled[1]);
                     given += usize::from(settled[0].is_some());
                     settled[0].is_none()
@@ -418,6 +473,43 @@ mod tests {
         assert!(seeker.agree(&mut Member(&meeting)).unwrap_err().cause().contains("in use"));
         numbers.lock().unwrap().release(100);
         assert_eq!(seeker.agree(&mut Member(&meeting)).unwrap(), Context::new(100, 1));
+    }
+
+    #[test]
+    fn members_whose_free_numbers_lie_apart_find_the_window_that_they_have_in_common() {
+        let numbers = [(); 3].map(|()| Mutex::new(Numbers::new()));
+        // Window 0 is full on one, in window 1 no two have the same, window 2 is full on another one, 3 has one number.
+        for (process, numbers) in numbers.iter().enumerate() {
+            let mut numbers = numbers.lock().unwrap();
+            numbers.free.fill(0);
+            if process != 0 {
+                numbers.free[5] = 1;
+            }
+            numbers.free[WORDS + process] = u64::MAX;
+            if process != 1 {
+                numbers.free[2 * WORDS + 7] = u64::MAX;
+            }
+            numbers.free[3 * WORDS + 9] = 1 << 11;
+        }
+        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(3) };
+        let agree = |process: usize, threads: bool| {
+            let seeker = Seeker { numbers: &numbers[process], member: true, threads, salt: 77 };
+            let found = seeker.agree(&mut Member(&meeting)).map_err(|error| error.cause().to_owned());
+            meeting.barrier.wait();
+            (found, seeker.agree(&mut Member(&meeting)).map_err(|error| error.cause().to_owned()))
+        };
+        for threads in [false, true] {
+            let all: Vec<_> = std::thread::scope(|scope| {
+                let members: Vec<_> = (0..3).map(|process| scope.spawn(move || agree(process, threads))).collect();
+                members.into_iter().map(|member| member.join().unwrap()).collect()
+            });
+            let number = (3 * WINDOW + 9 * 64 + 11) as u32;
+            for (first, second) in all {
+                assert_eq!(first.unwrap().number(), number);
+                assert!(second.unwrap_err().contains("are in use on some member"));
+            }
+            numbers.iter().for_each(|numbers| numbers.lock().unwrap().release(number));
+        }
     }
 
     #[test]
@@ -458,7 +550,7 @@ mod tests {
             context
         };
         let first = create();
-        numbers.lock().unwrap().next[first.number() as usize] = Context::GENERATIONS - 1;
+        numbers.lock().unwrap().set_next(first.number() as usize, Context::GENERATIONS - 1);
         assert_eq!(create(), Context::new(first.number(), Context::GENERATIONS - 1));
         assert_ne!(create().number(), first.number());
     }

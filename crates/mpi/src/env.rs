@@ -89,7 +89,7 @@ pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
 pub fn finalize() -> Result<Option<Error>> {
     const NAME: &str = "MPI_Finalize";
     let process = process::get()?;
-    if !process.has_world() {
+    if process.in_use() & WORLD == 0 {
         return Err(process::outside());
     }
     let refused = process.self_comm().attributes.delete_all(handle::comm::SELF).err();

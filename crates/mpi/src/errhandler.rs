@@ -227,6 +227,7 @@ fn stand_in() -> Result<&'static Comm> {
 #[cold]
 pub fn raise(object: &Object, function: &'static str, error: &Error) -> i32 {
     let (handler, told) = responsible(object);
+    errors::remember(function, error);
     run(&handler, told, object, function, error);
     error.code()
 }

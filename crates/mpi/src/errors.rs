@@ -8,6 +8,7 @@
 //! Before it: `abi::errors`, `errhandler`; after it: `base::error`.
 
 use hawser_base::{Class, Error, Result};
+use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard};
 
 /// MPI_ERR_LASTCODE of the standard ABI (abi_constants.tsv): no class of ours is above it.
@@ -80,10 +81,37 @@ pub fn class(code: i32) -> Result<i32> {
     added().class(code)
 }
 
-/// MPI_Error_string. Empty for a code of the application that has none.
+thread_local! {
+    /// The code and the cause of this thread's last error of those that `says_nothing`.
+    static UNTOLD: RefCell<Option<(i32, String)>> = const { RefCell::new(None) };
+}
+
+/// Classes of which the standard's text gives no cause: a program that is told nothing else could not say what to do.
+fn says_nothing(class: Class) -> bool {
+    matches!(class, Class::Other | Class::Intern | Class::Unknown)
+}
+
+/// A call of this thread fails with this error: `string` gives the cause if the class has none of its own.
+pub fn remember(function: &str, error: &Error) {
+    if Class::from_value(error.code()).is_some_and(says_nothing) {
+        let told = Some((error.code(), format!("{function}: {}", error.cause())));
+        // In a destructor of another thread-local value there may be none any more.
+        let _ = UNTOLD.try_with(|untold| untold.replace(told));
+    }
+}
+
+/// The cause of this thread's last error with this code.
+fn remembered(code: i32) -> Option<String> {
+    let last = UNTOLD.try_with(|untold| untold.borrow().clone()).ok().flatten();
+    last.filter(|(of, _)| *of == code).map(|(_, cause)| cause)
+}
+
+/// MPI_Error_string. Empty for a code of the application that has none. Where a class tells no cause, it is that of the
+/// last error of this code in the calling thread.
 pub fn string(code: i32) -> Result<Vec<u8>> {
     if let Some(class) = Class::from_value(code) {
-        return Ok(format!("{}: {}", class.name(), class.text()).into_bytes());
+        let cause = remembered(code).unwrap_or_else(|| class.text().to_owned());
+        return Ok(format!("{}: {cause}", class.name()).into_bytes());
     }
     Ok(added().entry(code)?.text.clone().unwrap_or_default())
 }
@@ -194,6 +222,20 @@ mod tests {
 
     fn refused<T>(result: Result<T>) -> Class {
         result.err().expect("it should have been refused").class()
+    }
+
+    #[test]
+    fn a_class_that_says_nothing_tells_the_cause_of_the_threads_last_error() {
+        let other = Class::Other as i32;
+        let text = |code| String::from_utf8(string(code).unwrap()).unwrap();
+        let before = text(other);
+        remember("MPI_Comm_dup", &Error::new(Class::Other, "all are in use; free some"));
+        assert_eq!(text(other), "MPI_ERR_OTHER: MPI_Comm_dup: all are in use; free some");
+        remember("MPI_Send", &Error::new(Class::Rank, "rank 7 is outside"));
+        assert!(text(Class::Rank as i32).ends_with(Class::Rank.text()), "this class has a text of its own");
+        assert_eq!(text(Class::Intern as i32), format!("MPI_ERR_INTERN: {}", Class::Intern.text()));
+        assert!(text(other).ends_with("free some"));
+        assert_eq!(std::thread::spawn(move || text(other)).join().unwrap(), before, "another thread's");
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Kinds of hardware that processes may share, and whether this one is restricted to one piece of such a kind
 //! (MPI-5.0 §9.1.3, §7.4.2).
 //!
-//! Kinds below the host have hwloc's names, as MPICH's have. Before it: `abi::env`, `comm_create`; after it: `os::cpus`.
+//! Kinds below the host have hwloc's names, as MPICH's have. Before it: `abi::env`, `comm_create`; after it: `os::cpus`,
+//! `os::filesystem`.
 
 use crate::info::Info;
 use crate::process::Process;
 use hawser_os::cpus::{self, Unit};
+use hawser_os::filesystem;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// The key for a kind of hardware.
 pub const TYPE: &[u8] = b"mpi_hw_resource_type";
@@ -33,12 +37,25 @@ pub fn info() -> Info {
     info
 }
 
+/// MPICH's hint of MPIX_COMM_TYPE_NEIGHBORHOOD: a directory, whose file system the processes of a piece share.
+pub const DIRECTORY: &[u8] = b"nbhd_common_dirname";
+
+/// A number that tells the file system with this directory from all others of the job; none where there is no such
+/// directory. File systems of different hosts count as different ones, a network's too: its device number does not tell.
+pub fn file_system(process: &Process, directory: &[u8]) -> Option<u64> {
+    filesystem::of_directory(OsStr::from_bytes(directory)).map(|number| host(process) | u64::from(number))
+}
+
+/// The host in the upper half, as a part of what tells pieces apart.
+fn host(process: &Process) -> u64 {
+    u64::from(process.segment().host_of(process.me().0)) << 32
+}
+
 /// What tells the piece of this kind that this process is restricted to from all others of the job.
 pub fn piece(process: &Process, kind: &[u8]) -> Option<u64> {
-    let host = u64::from(process.segment().host_of(process.me().0)) << 32;
     if kind == HOST {
-        return Some(host);
+        return Some(host(process));
     }
     let (_, unit) = UNITS.into_iter().find(|(name, _)| *name == kind)?;
-    cpus::only_unit(unit).map(|number| host | u64::from(number))
+    cpus::only_unit(unit).map(|number| host(process) | u64::from(number))
 }

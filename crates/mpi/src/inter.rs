@@ -185,7 +185,7 @@ impl Rounds for Bridge<'_> {
 }
 
 /// MPI_Intercomm_create_from_groups: all of both groups meet (`meeting`); the leaders have nothing to do that others have
-/// not.
+/// not. MPI_COMM_NULL where one of the groups is empty (MPI-5.0 §7.6.2); no leader is looked for there.
 pub fn create_from_groups(
     local: (Handle, i32),
     remote: (Handle, i32),
@@ -195,16 +195,15 @@ pub fn create_from_groups(
 ) -> Result<Handle> {
     const NAME: &str = "MPI_Intercomm_create_from_groups";
     let process = process::get()?;
-    let (group, other) = (led(process, local, "local")?, led(process, remote, "remote")?);
+    let (group, other) = (group_in(process, local.0, "local")?, group_in(process, remote.0, "remote")?);
     session::check_open(group.session())?;
     let hints = info::hints(info)?;
-    if group.rank().is_none() {
-        let text = "this process is not in local_group; only members of the two groups call this function";
-        return Err(Error::new(Class::Group, text));
+    if group.size() == 0 || other.size() == 0 {
+        return Ok(Handle::NULL);
     }
-    if let Some(peer) = other.peers().find(|&peer| group.rank_of(peer).is_some()) {
-        return Err(Error::new(Class::Comm, in_both(peer)));
-    }
+    check_leader(&group, local.1, "local")?;
+    check_leader(&other, remote.1, "remote")?;
+    check_apart(&group, &other)?;
     let new = Comm::between(Context(0), group, other);
     new.agreed(meeting::agree(process, NAME, new.everybody(), stringtag)?);
     let handle = make(process, NAME, &process.meeting(), new)?;
@@ -214,14 +213,29 @@ pub fn create_from_groups(
     Ok(handle)
 }
 
-/// A group and its leader's rank (MPI_ERR_RANK).
-fn led(process: &'static Process, (group, leader): (Handle, i32), which: &str) -> Result<Arc<Group>> {
-    let found = group_of(process, group).map_err(|error| in_argument(&format!("{which}_group"), &error))?;
-    if u32::try_from(leader).is_ok_and(|leader| leader < found.size()) {
-        return Ok(found);
+fn group_in(process: &'static Process, group: Handle, which: &str) -> Result<Arc<Group>> {
+    group_of(process, group).map_err(|error| in_argument(&format!("{which}_group"), &error))
+}
+
+/// The rank of a group's leader (MPI_ERR_RANK).
+fn check_leader(group: &Group, leader: i32, which: &str) -> Result<()> {
+    if u32::try_from(leader).is_ok_and(|leader| leader < group.size()) {
+        return Ok(());
     }
-    let text = format!("{which}_leader {leader} is not in {which}_group, which has {} processes", found.size());
+    let text = format!("{which}_leader {leader} is not in {which}_group, which has {} processes", group.size());
     Err(Error::new(Class::Rank, text))
+}
+
+/// This process is in its own group (MPI_ERR_GROUP), and no process is in both (MPI_ERR_COMM).
+fn check_apart(group: &Group, other: &Group) -> Result<()> {
+    if group.rank().is_none() {
+        let text = "this process is not in local_group; only members of the two groups call this function";
+        return Err(Error::new(Class::Group, text));
+    }
+    match other.peers().find(|&peer| group.rank_of(peer).is_some()) {
+        Some(peer) => Err(Error::new(Class::Comm, in_both(peer))),
+        None => Ok(()),
+    }
 }
 
 fn in_both(peer: Peer) -> String {

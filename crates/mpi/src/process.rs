@@ -67,6 +67,8 @@ const RUNNING: u8 = WORLD | SESSIONS;
 const WORLD_ENDED: u8 = 4;
 /// In a child of fork: a copy of the rank, which its peers know nothing of.
 const CHILD: u8 = 8;
+/// MPI_COMM_WORLD and MPI_COMM_SELF may be named: in the World Model, and before it while there are sessions.
+const NAMED: u8 = 16;
 
 /// Held while somebody begins or ends to use MPI.
 #[derive(Default)]
@@ -228,10 +230,12 @@ impl Process {
         self.stage.load(Relaxed) & CHILD != 0 // partner: `in_child`
     }
 
-    /// MPI_COMM_WORLD and MPI_COMM_SELF may be named.
+    /// MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone. Programs written
+    /// for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called that can mean
+    /// one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
     #[inline(always)]
     pub fn has_world(&self) -> bool {
-        self.stage.load(Relaxed) & (WORLD | CHILD) != 0 // partner: `set_stage`
+        self.stage.load(Relaxed) & (NAMED | CHILD) != 0 // partner: `set_stage`
     }
 
     /// `who` uses MPI from now on, or no longer. For one who holds `users`, and not in a child of fork.
@@ -239,7 +243,9 @@ impl Process {
         let stage = self.stage.load(Relaxed); // written under `users` alone
         let ended = if who == WORLD && !uses { WORLD_ENDED } else { 0 };
         let stage = if uses { stage | who } else { stage & !who | ended };
-        self.stage.store(stage, Release); // partners: `get`, `was_finalized`
+        let is_named = stage & WORLD != 0 || stage & SESSIONS != 0 && stage & WORLD_ENDED == 0;
+        let stage = if is_named { stage | NAMED } else { stage & !NAMED };
+        self.stage.store(stage, Release); // partners: `get`, `has_world`, `was_finalized`
     }
 
     /// Said once, by MPI_Init in its thread.

@@ -519,7 +519,9 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Request_free: the operation goes on, its handle is gone.
+/// MPI_Request_free: the operation goes on, its handle is gone. A collective operation and a partitioned one must not
+/// be active (MPI-5.0 §6.12, §4.2). One that has ended may be freed: MPI_Request_get_status leaves its request to be
+/// freed or completed (§3.7.6).
 pub fn request_free(handle: Handle) -> Result<()> {
     let process = process::get()?;
     if handle == SENT || handle == NOTHING_RECEIVED {
@@ -531,7 +533,7 @@ pub fn request_free(handle: Handle) -> Result<()> {
     let introducing = request.partitioned().map(|partitioned| partitioned.is_introducing());
     match (request.kind, &request.state) {
         (Kind::General, _) => return grequest::free(lane, index),
-        (Kind::Collective, State::Running(_) | State::Done(_)) => return Err(not_freed()),
+        (Kind::Collective, State::Running(_)) => return Err(not_freed()),
         (_, State::Active(_)) if introducing.is_some() => {
             return Err(not_to_be("freed while it is under way (MPI-5.0 §4.2); complete it first"));
         }

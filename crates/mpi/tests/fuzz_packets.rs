@@ -37,9 +37,9 @@ const LIMITS: Limits = Limits { packet: 8, eager: 40, first: 4, offer: 10, windo
 /// The longest message of our own.
 const LONGEST: usize = 100;
 
-/// Memory that one packet may ask for beside its message: the table of the lane's contexts, which grows to the
-/// highest one that a packet names, and queues that double.
-const ROOM_TO_GROW: u64 = 2 * 8 * (2 * Context::NUMBERS as u64 / LANES as u64) + (16 << 10);
+/// Memory that one packet may ask for beside its message: the table of the lane's contexts, 8 bytes each, which grows
+/// to the highest one that a packet names and doubles where that is little more, and queues that double.
+const ROOM_TO_GROW: u64 = 2 * 8 * (Context::KINDS as u64 * Context::NUMBERS as u64 / LANES as u64) + (16 << 10);
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {

@@ -5,7 +5,7 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! table_datatype { ($emit:ident $with:tt) => { $emit! { $with
-    mpich MPI_Address(location: *mut c_void, address: *mut Aint) [default] => memory::address;
+    both MPI_Address(location: *mut c_void, address: *mut Aint) [default] => memory::address;
     both MPI_Aint_add(base: Aint, disp: Aint) -> Aint => memory::aint_add;
     both MPI_Aint_diff(addr1: Aint, addr2: Aint) -> Aint => memory::aint_diff;
     both MPI_Get_address(location: *const c_void, address: *mut Aint) [default] => memory::get_address;
@@ -74,7 +74,7 @@ macro_rules! table_datatype { ($emit:ident $with:tt) => { $emit! { $with
         [default] => datatype::subarray;
     both MPI_Type_delete_attr(datatype: Datatype, type_keyval: c_int) [default] => attributes::type_delete;
     both MPI_Type_dup(oldtype: Datatype, newtype: *mut Datatype) [default] => datatype::dup;
-    mpich MPI_Type_extent(datatype: Datatype, extent: *mut Aint) [default] => layout::mpi1_extent;
+    both MPI_Type_extent(datatype: Datatype, extent: *mut Aint) [default] => layout::mpi1_extent;
     both MPI_Type_free(datatype: *mut Datatype) [default] => datatype::free;
     both MPI_Type_free_keyval(type_keyval: *mut c_int) [default] => attributes::type_free_keyval;
     both MPI_Type_get_attr(datatype: Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -103,15 +103,15 @@ macro_rules! table_datatype { ($emit:ident $with:tt) => { $emit! { $with
         [default] => layout::get_true_extent;
     both MPI_Type_get_value_index(value_type: Datatype, index_type: Datatype, pair_type: *mut Datatype)
         [default] => datatype::get_value_index;
-    mpich MPI_Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut Aint,
+    both MPI_Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut Aint,
         oldtype: Datatype, newtype: *mut Datatype) [default] => datatype::mpi1_hindexed;
-    mpich MPI_Type_hvector(count: c_int, blocklength: c_int, stride: Aint, oldtype: Datatype, newtype: *mut Datatype)
+    both MPI_Type_hvector(count: c_int, blocklength: c_int, stride: Aint, oldtype: Datatype, newtype: *mut Datatype)
         [default] => datatype::hvector;
     both MPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int,
         oldtype: Datatype, newtype: *mut Datatype) [default] => datatype::indexed;
     both MPI_Type_indexed_c(count: Count, array_of_blocklengths: *const Count, array_of_displacements: *const Count,
         oldtype: Datatype, newtype: *mut Datatype) [default] => datatype::indexed;
-    mpich MPI_Type_lb(datatype: Datatype, displacement: *mut Aint) [default] => layout::mpi1_lb;
+    both MPI_Type_lb(datatype: Datatype, displacement: *mut Aint) [default] => layout::mpi1_lb;
     both MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) [default] => datatype::match_size;
     both MPI_Type_set_attr(datatype: Datatype, type_keyval: c_int, attribute_val: *mut c_void)
         [default] => attributes::type_set;
@@ -119,9 +119,9 @@ macro_rules! table_datatype { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Type_size(datatype: Datatype, size: *mut c_int) [default] => layout::size;
     both MPI_Type_size_c(datatype: Datatype, size: *mut Count) [default] => layout::size;
     both MPI_Type_size_x(datatype: Datatype, size: *mut Count) [default] => layout::size;
-    mpich MPI_Type_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut Aint,
+    both MPI_Type_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut Aint,
         array_of_types: *mut Datatype, newtype: *mut Datatype) [default] => datatype::mpi1_struct;
-    mpich MPI_Type_ub(datatype: Datatype, displacement: *mut Aint) [default] => layout::mpi1_ub;
+    both MPI_Type_ub(datatype: Datatype, displacement: *mut Aint) [default] => layout::mpi1_ub;
     both MPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: Datatype, newtype: *mut Datatype)
         [default] => datatype::vector;
     both MPI_Type_vector_c(count: Count, blocklength: Count, stride: Count, oldtype: Datatype, newtype: *mut Datatype)

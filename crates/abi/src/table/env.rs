@@ -28,11 +28,11 @@ macro_rules! table_env { ($emit:ident $with:tt) => { $emit! { $with
     both MPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char,
         array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const Info, root: c_int,
         comm: Comm, intercomm: *mut Comm, array_of_errcodes: *mut c_int) [comm(comm)] => unsupported;
-    mpich MPI_Errhandler_create(comm_errhandler_fn: CommErrhandlerFunction, errhandler: *mut Errhandler)
+    both MPI_Errhandler_create(comm_errhandler_fn: CommErrhandlerFunction, errhandler: *mut Errhandler)
         [default] => errhandler::comm_create;
     both MPI_Errhandler_free(errhandler: *mut Errhandler) [default] => errhandler::free;
-    mpich MPI_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) [comm(comm)] => errhandler::comm_get;
-    mpich MPI_Errhandler_set(comm: Comm, errhandler: Errhandler) [comm(comm)] => errhandler::comm_set;
+    both MPI_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) [comm(comm)] => errhandler::comm_get;
+    both MPI_Errhandler_set(comm: Comm, errhandler: Errhandler) [comm(comm)] => errhandler::comm_set;
     both MPI_Error_class(errorcode: c_int, errorclass: *mut c_int) [default] => errors::error_class;
     both MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int)
         [default] => errors::error_string;

@@ -29,12 +29,12 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
         destructor_fn: DestructorFunction, extra_state: *mut c_void, errhandler: *mut Errhandler)
         [default] => mpix::file_create_errhandler;
     mpich MPIX_GPU_query_support(gpu_type: c_int, is_supported: *mut c_int) [default] => mpix::gpu_query_support;
-    mpich MPIX_Grequest_class_allocate(greq_class: GrequestClass, extra_state: *mut c_void, request: *mut Request)
+    both MPIX_Grequest_class_allocate(greq_class: GrequestClass, extra_state: *mut c_void, request: *mut Request)
         [default] => grequest::class_allocate;
-    mpich MPIX_Grequest_class_create(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
+    both MPIX_Grequest_class_create(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
         cancel_fn: GrequestCancelFunction, poll_fn: GrequestPollFunction, wait_fn: GrequestWaitFunction,
         greq_class: *mut GrequestClass) [default] => grequest::class_create;
-    mpich MPIX_Grequest_start(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
+    both MPIX_Grequest_start(query_fn: GrequestQueryFunction, free_fn: GrequestFreeFunction,
         cancel_fn: GrequestCancelFunction, poll_fn: GrequestPollFunction, wait_fn: GrequestWaitFunction,
         extra_state: *mut c_void, request: *mut Request) [default] => grequest::start_polled;
     mpich MPIX_Info_set_hex(info: Info, key: *const c_char, value: *const c_void, value_size: c_int)
@@ -92,9 +92,9 @@ macro_rules! table_mpix { ($emit:ident $with:tt) => { $emit! { $with
     mpich MPIX_Threadcomm_free(threadcomm: *mut Comm) [default] => unsupported;
     mpich MPIX_Threadcomm_init(comm: Comm, num_threads: c_int, newthreadcomm: *mut Comm) [comm(comm)] => unsupported;
     mpich MPIX_Threadcomm_start(threadcomm: Comm) [comm(threadcomm)] => unsupported;
-    mpich MPIX_Type_iov(datatype: Datatype, iov_offset: Count, iov: *mut Iov, max_iov_len: Count,
+    both MPIX_Type_iov(datatype: Datatype, iov_offset: Count, iov: *mut Iov, max_iov_len: Count,
         actual_iov_len: *mut Count) [default] => mpix::type_iov;
-    mpich MPIX_Type_iov_len(datatype: Datatype, max_iov_bytes: Count, iov_len: *mut Count, actual_iov_bytes: *mut Count)
+    both MPIX_Type_iov_len(datatype: Datatype, max_iov_bytes: Count, iov_len: *mut Count, actual_iov_bytes: *mut Count)
         [default] => mpix::type_iov_len;
     mpich MPIX_Wait_enqueue(request: *mut Request, status: *mut Status) [default] => unsupported;
     mpich MPIX_Waitall_enqueue(count: c_int, array_of_requests: *mut Request, array_of_statuses: *mut Status)

@@ -111,12 +111,13 @@ fn a_freed_key_lives_until_its_last_attribute_goes() {
     let key = plain(Copy::Dup);
     old.set(Kind::Comm, OLD, key, 7).unwrap();
     free_keyval(Kind::Comm, key).unwrap();
-    assert_eq!(class(free_keyval(Kind::Comm, key)), Class::Keyval);
+    free_keyval(Kind::Comm, key).unwrap(); // as delete functions do
     new.copy_from(&old, OLD).unwrap();
     old.delete(Kind::Comm, OLD, key).unwrap();
     assert_eq!(get(&new, key), Some(7));
     new.delete_all(NEW).unwrap();
     assert_eq!(class(new.get(Kind::Comm, key)), Class::Keyval);
+    assert_eq!(class(free_keyval(Kind::Comm, key)), Class::Keyval);
 }
 
 #[test]
