@@ -21,7 +21,7 @@ UDP_HEAD = 42
 HEADS = {"packet": HEAD, "packet-udp": UDP_HEAD, "udp": UDP_HEAD}
 # A DATA frame, docs/protocol.md: where its parts begin, and its first byte.
 FLAGS, LENGTH, PATH, TAG, PAYLOAD = 1, 2, 4, 24, 32
-DATA = 0x13
+DATA = 0x23
 UNCHECKED = 8
 TIMES = 3
 
@@ -73,8 +73,8 @@ def forgeries(frame):
     """Frames that are wrong in one way each, made of a right one, by the reason for which they are dropped."""
     return {
         "short of a header": frame[:PAYLOAD - 1],
-        "of another version": changed(frame, 0, 0x23),
-        "of unknown kind": changed(frame, 0, 0x1F),
+        "of another version": changed(frame, 0, 0x13),
+        "of unknown kind": changed(frame, 0, 0x2F),
         "with unknown flags": changed(frame, FLAGS, 0x80),
         "cut off": changed(frame, LENGTH, 0xFF, 0xFF),
         "with a wrong tag": changed(frame, TAG, frame[TAG] ^ 1),
@@ -107,7 +107,8 @@ def test_payloads_have_a_crc_by_wish(make, build, port, crc, checked):
     assert (flags & UNCHECKED == 0) == checked, frame[:80].hex()
 
 
-@pytest.mark.parametrize("way, ports", [("frames", "packet,udp"), ("datagrams", "packet,udp"), ("datagrams", "packet-udp")])
+@pytest.mark.parametrize("way, ports", [("frames", "packet,udp"), ("datagrams", "packet,udp"), ("datagrams", "packet-udp"),
+                                        ("datagrams", "udp")])
 def test_what_is_forged_is_dropped_and_counted_by_its_reason(make, build, way, ports):
     lab, counts, port = make(hosts=2), {}, ports.partition(",")[0]
     near, far = lab.hosts

@@ -155,6 +155,36 @@ def test_payload_is_checked_by_wish(make, build, crc, corrupt):
     finished(lab, "-ppn", "2", build("random.c"), "9", "30", env={"HAWSER_CRC": crc})
 
 
+# A share of frames with a changed bit that no checksum of the network's finds.
+REWRITTEN = 0.01
+
+
+@pytest.mark.parametrize("crc", ["auto", "on", "off"])
+@pytest.mark.parametrize("port", PORTS)
+def test_a_network_that_changes_what_no_checksum_finds(make, build, port, crc):
+    """By every port jobs end, and every message is the one that it says, as long as it was; where payload is checked it
+    is right."""
+    lab = make(hosts=2, rewrite=REWRITTEN)
+    is_checked = crc == "on" or crc == "auto" and port in ("packet", "packet-udp")
+    words = ["80"] if is_checked else ["80", "loose"]
+    finished(lab, "-ppn", "1", build("changed.c"), *words, env={"HAWSER_PORT": port, "HAWSER_CRC": crc})
+    assert sum(nic.fault_counts()["rewrite"] for nic in lab.nics()) > 10
+
+
+@pytest.mark.parametrize("port", ["packet", "packet-udp", "udp", "stream"])
+def test_what_a_network_changes_is_counted_and_told(make, build, port):
+    """By --stats, and by the report of what ranks do: here that of a job whose time is over."""
+    lab = make(hosts=2, rewrite=5 * REWRITTEN)
+    options = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-genv", "HAWSER_CRC", "on", "-timeout", "6", "-stats"]
+    with mpiexec(lab, *options, build("changed.c"), "1000000") as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    assert (job.returncode, out) == (124, ""), (out, err)
+    changed = "(connections with changed bytes|frames dropped with a wrong (tag|CRC)) [1-9]"
+    for told in ("by the network to rank [01] on .* had been changed on the way, or was forged: .*", "  all ranks: .*"):
+        assert re.search(told + changed, err), err
+    eventually(lambda: programs(lab) == {})
+
+
 @pytest.mark.parametrize("port", PORTS)
 def test_a_switch_that_is_slow_and_holds_little(make, build, port):
     """All hosts send to one: its port has room for some twenty frames, and drops the rest."""

@@ -402,6 +402,19 @@ def test_a_port_corrupts_duplicates_and_reorders_the_share_that_was_asked_for(ma
     assert report == {"intact": FRAMES, "wrong": 0, "late": 0, "again": 0, "bytes": 200 * FRAMES}
 
 
+def test_a_port_rewrites_what_no_checksum_finds(make, features):
+    needs(features, "packet")
+    lab = make()
+    nic = lab.hosts[1].nics[0]
+    udp(lab.hosts[0], nic, 1)
+    nic.faults(rewrite=0.05)
+    report = udp(lab.hosts[0], nic)
+    assert report["wrong"] > 0 and report["wrong"] + report["intact"] == FRAMES, report
+    assert report["wrong"] == nic.fault_counts()["rewrite"]
+    sent, received = tcp(lab.hosts[0], nic, 1 << 20)
+    assert sent["digest"] != received["digest"] and received["bytes"] == 1 << 20
+
+
 def test_a_port_holds_every_frame_for_as_long_as_was_asked_for(make, features):
     needs(features, "packet")
     delay_s, size = 0.1, 1000

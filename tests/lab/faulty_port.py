@@ -1,11 +1,13 @@
 """faulty_port.py INNER OUTER KEEPER: a switch port that does wrong, for as long as the process KEEPER lives.
 
 It carries frames between INNER (towards the bridge) and OUTER (towards the host); of those that leave for the host it loses,
-corrupts, duplicates and reorders a share, and delays all.
+corrupts, rewrites, duplicates and reorders a share, and delays all.
 
 nic.py starts it in the switch's namespace, in a kernel without netem, and speaks lines of JSON with it: a dictionary
 of shares (0 to 1) by the names of FAULTS, and of the seconds of DELAY; the answer is how many frames it carried and hit so far. It sees raw frames
-alone: TCP is hit like everything else. Each fault is drawn for each frame by itself.
+alone: TCP is hit like everything else. Each fault is drawn for each frame by itself. To rewrite is to change a bit that
+no checksum of the network's finds: of what UDP or TCP carries, whose checksums are made good, or of a frame that is not
+of IP.
 """
 
 import collections
@@ -14,15 +16,21 @@ import os
 import random
 import select
 import socket
+import struct
 import sys
 import time
 
-FAULTS = ("loss", "corrupt", "duplicate", "reorder")
+FAULTS = ("loss", "corrupt", "rewrite", "duplicate", "reorder")
 DELAY = "delay_s"  # for which every frame is held, in the order in which they came
 # include/uapi/linux/if_ether.h, if_packet.h, asm-generic/socket.h
 ETH_P_ALL, ETH_HLEN = 3, 14
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 SO_RCVBUFFORCE = 33
+# linux/if_ether.h, linux/in.h; bytes of an IPv6 header, of UDP's, and where a checksum stands in UDP's and TCP's.
+ETH_P_IP, ETH_P_ARP, ETH_P_IPV6 = 0x0800, 0x0806, 0x86DD
+TCP, UDP = 6, 17
+IPV6_BYTES, UDP_BYTES = 40, 8
+SUM_AT = {UDP: 6, TCP: 16}
 FRAME_MAX_BYTES = 1 << 16
 BURST = 64  # frames taken from one side before the other side is looked at
 BUFFER_BYTES = 8 << 20
@@ -63,6 +71,57 @@ def send(side, frame):
         pass  # no room, cable pulled or too long for this port: a switch drops it
 
 
+def flip(frame, begin, end):
+    bit = random.randrange(begin * 8, end * 8)
+    frame[bit // 8] ^= 1 << bit % 8
+
+
+def rewrite(frame):
+    """Changes a bit where no checksum of the network's finds it; whether there is such a bit."""
+    kind, segment = int.from_bytes(frame[12:14], "big"), transport(frame)
+    if segment is None:
+        if kind in (ETH_P_IP, ETH_P_ARP, ETH_P_IPV6):
+            return False
+        flip(frame, ETH_HLEN, len(frame))
+        return True
+    protocol, addresses, begin, end = segment
+    head = UDP_BYTES if protocol == UDP else (frame[begin + 12] >> 4) * 4
+    if begin + head >= end:
+        return False
+    flip(frame, begin + head, end)
+    at = begin + SUM_AT[protocol]
+    frame[at:at + 2] = bytes(2)
+    if protocol == TCP or kind == ETH_P_IPV6:
+        pseudo = addresses + bytes((0, protocol)) + (end - begin).to_bytes(2, "big")
+        frame[at:at + 2] = checksum(pseudo + bytes(frame[begin:end])).to_bytes(2, "big")
+    return True
+
+
+def transport(frame):
+    """Of a frame with a whole segment of UDP or TCP: which of the two, the addresses, where it begins and ends. None:
+    it has none."""
+    kind, ip = int.from_bytes(frame[12:14], "big"), frame[ETH_HLEN:]
+    if kind == ETH_P_IP:
+        head, end, protocol, addresses = (ip[0] & 15) * 4, int.from_bytes(ip[2:4], "big"), ip[9], ip[12:20]
+        if int.from_bytes(ip[6:8], "big") & 0x3FFF:
+            return None  # a fragment
+    elif kind == ETH_P_IPV6:
+        head, end, protocol, addresses = IPV6_BYTES, IPV6_BYTES + int.from_bytes(ip[4:6], "big"), ip[6], ip[8:40]
+    else:
+        return None
+    if protocol not in SUM_AT or end > len(ip):
+        return None
+    return protocol, bytes(addresses), ETH_HLEN + head, ETH_HLEN + end
+
+
+def checksum(data):
+    """The internet's (RFC 1071), as UDP and TCP write it."""
+    total = sum(struct.unpack(f"!{(len(data) + 1) // 2}H", data + bytes(len(data) % 2)))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF or 0xFFFF
+
+
 class Faults:
     def __init__(self, outer):
         self.outer = outer
@@ -87,8 +146,9 @@ class Faults:
         if self.hits("loss"):
             return
         if self.hits("corrupt"):
-            bit = random.randrange(ETH_HLEN * 8, len(frame) * 8)
-            frame[bit // 8] ^= 1 << bit % 8
+            flip(frame, ETH_HLEN, len(frame))
+        if self.share["rewrite"] and random.random() < self.share["rewrite"]:
+            self.counts["rewrite"] += rewrite(frame)
         if self.hits("duplicate"):
             send(self.outer, frame)
         if self.hits("reorder"):

@@ -113,8 +113,8 @@ class Nic:
         return max(2 * (self.mtu + ETHERNET_BYTES), int(rate_mbit * 1e6 / 8 * BURST_S))
 
     def faults(self, **shares):
-        """Sets the shares (0 to 1) of frames to this host that are lost, corrupted, duplicated, reordered, and for how many seconds
-        (0 to 1) all are held."""
+        """Sets the shares (0 to 1) of frames to this host that are lost, corrupted, rewritten, duplicated, reordered,
+        and for how many seconds (0 to 1) all are held."""
         self._needs_switch()
         unknown = shares.keys() - {*FAULTS, DELAY}
         if unknown or not all(0 <= share <= 1 for share in shares.values()):

@@ -3,6 +3,7 @@
 //! They count for themselves, and their totals are laid into the page now and then: no frame pays for it. Before it: `device`;
 //! after it: nothing.
 
+use crate::direct::Direct;
 use crate::ends::Ends;
 use crate::port::Missed;
 use hawser_job::counters::{Counters, Entry, Unit};
@@ -17,7 +18,7 @@ pub const RAILS: usize = 8;
 
 /// What the protocol did and what was missed, in the order of the slots; behind them the reasons for dropping a frame, then
 /// the bytes of each rail, and those by further flows.
-const FRONT: [(&str, &str); 9] = [
+const FRONT: [(&str, &str); 10] = [
     ("frames sent", "frames with payload, those that went again included"),
     ("frames lost and sent again", "lost, or so late that they counted as lost"),
     ("runs of frames sent", "frames that were handed to the kernel at once"),
@@ -26,8 +27,21 @@ const FRONT: [(&str, &str); 9] = [
     ("timeouts", "nothing was acknowledged for long: all that was under way went again (P16)"),
     ("frames dropped by the kernel", "for want of room in a socket's buffer or ring, or for a wrong checksum of UDP"),
     ("connections refused", "TCP callers that did not know the job's pass, or said what no rank of the job says"),
+    (
+        CHANGED_CONNECTIONS,
+        "TCP connections of peers that were ended, since a length or a front in them was changed on the way",
+    ),
     ("messages that are no packets", "from a rank of this job that keeps to other rules"),
 ];
+
+const CHANGED_CONNECTIONS: &str = "connections with changed bytes";
+
+/// The slots, among `entries`, of what is counted where a network changes what it carries, or somebody forges.
+pub fn changed() -> impl Iterator<Item = usize> {
+    let connections = FRONT.iter().position(|&(name, _)| name == CHANGED_CONNECTIONS);
+    let reasons = [Dropped::Tag, Dropped::Crc].map(|reason| FRONT.len() + reason as usize);
+    connections.into_iter().chain(reasons)
+}
 
 /// All of them for those who show them, in the order of their slots.
 pub fn entries() -> impl Iterator<Item = Entry> {
@@ -76,14 +90,15 @@ impl Page {
         now_ns >= self.written_ns + LATE_NS
     }
 
-    /// `refused`: connections that were ended past their port; `unread`: messages that were no packets.
-    pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, refused: u64, unread: u64) {
+    /// `unread`: messages that were no packets.
+    pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, direct: &Direct, unread: u64) {
         self.written_ns = now_ns;
-        let mut missed = Missed { frames: 0, connections: refused };
+        let mut missed = Missed { frames: 0, connections: direct.refused, changed: direct.changed };
         for port in &mut ends.ports {
-            let Missed { frames, connections } = port.missed();
+            let Missed { frames, connections, changed } = port.missed();
             missed.frames += frames;
             missed.connections += connections;
+            missed.changed += changed;
         }
         let counts = endpoint.counts();
         let front: [u64; FRONT.len()] = [
@@ -95,6 +110,7 @@ impl Page {
             counts.timeouts,
             missed.frames,
             missed.connections,
+            missed.changed,
             unread,
         ];
         let bytes = ends.bytes_sent.iter().chain(&ends.bytes_received);

@@ -264,7 +264,7 @@ impl State {
     }
 
     fn write_page(&mut self, now_ns: u64) {
-        self.page.write(now_ns, &self.endpoint, &mut self.ends, self.direct.refused, self.unread);
+        self.page.write(now_ns, &self.endpoint, &mut self.ends, &self.direct, self.unread);
         self.answers.look(now_ns, &self.endpoint, &self.ends);
     }
 

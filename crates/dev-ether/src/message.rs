@@ -4,10 +4,17 @@
 
 use hawser_base::{SharedMem, UserMem};
 use hawser_device::{Header, PREFIX_MAX, Payload, Source};
-use hawser_link::Message;
+use hawser_link::frame::{COVERED, HEADER as FRAME_HEADER};
+use hawser_link::record::RECORD;
+use hawser_link::{Message, SHORTEST};
 
 /// Bytes of a packet's header (P35).
 pub const HEADER: usize = 12;
+
+// All that is acted on of a packet stands at the front of its message's first fragment, which the CRC covers in every
+// frame, however short the way's frames are (P6).
+const _: () = assert!(RECORD + HEADER + PREFIX_MAX <= COVERED);
+const _: () = assert!(FRAME_HEADER + COVERED <= SHORTEST);
 
 /// A packet to be sent, written front to back.
 pub struct Outgoing<'a> {

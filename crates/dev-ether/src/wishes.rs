@@ -27,8 +27,8 @@ pub static CRC: Param = Param {
     name: "HAWSER_CRC",
     kind: Kind::Choice(&["auto", "on", "off"]),
     default: "auto",
-    help: "whether payload between hosts has a CRC32C: on, off, or auto: by raw frames, where nothing else checks it from end to end; \
-           UDP and TCP have checksums of their own",
+    help: "whether a program's bytes have a CRC32C between hosts: on, off, or auto: by raw frames, where nothing else \
+           checks them from end to end; UDP and TCP have checksums of their own. Headers have one in each case",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
     read: Read::AtStart,
@@ -90,7 +90,7 @@ impl Method {
         on_wire(self) == on_wire(other)
     }
 
-    /// Whether payloads get a CRC32C (docs/protocol.md, P6), by HAWSER_CRC.
+    /// Whether the CRC32C covers whole payloads, or their fronts alone (docs/protocol.md, P6), by HAWSER_CRC.
     fn is_checked(self) -> Result<bool> {
         Ok(match CRC.choice()? {
             "on" => true,

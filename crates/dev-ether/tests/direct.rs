@@ -1,5 +1,6 @@
-//! Direct connections between two devices by TCP over the loopback interface, with somebody between them who cuts, keeps or forges
-//! what passes: every byte of every message comes once, whatever becomes of them (P36, P37).
+//! Direct connections between two devices by TCP over the loopback interface, with somebody between them who cuts, keeps
+//! or forges what passes, of their connections for frames too: every byte of every message comes once, whatever becomes of
+//! them (P32, P36, P37).
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_ether::card::{Card, End};
@@ -10,8 +11,10 @@ use hawser_job::counters::Counters;
 use hawser_link::frame::Key;
 use hawser_link::{Grade, Rail};
 use hawser_os::interfaces;
+use hawser_sim::Dice;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -45,6 +48,10 @@ enum Fate {
 struct Between {
     fates: Mutex<Vec<Fate>>,
     met: Mutex<usize>,
+    /// One bit of so many bytes differs in what connections for frames carry; none if it is 0. And how many of them there
+    /// were.
+    spoils: AtomicU64,
+    called: AtomicUsize,
 }
 
 impl Between {
@@ -75,6 +82,8 @@ impl Between {
         }
         let is_direct = front[PASS.len()..] == DIRECT;
         let fate = if is_direct { self.fates.lock().unwrap().pop() } else { None };
+        let call = self.called.fetch_add(usize::from(!is_direct), Relaxed);
+        let mut dice = Dice::new(call as u64);
         let (mut at, mut bytes) = (0, vec![0; 30_000]);
         while let Ok(got) = caller.read(&mut bytes)
             && got > 0
@@ -83,6 +92,15 @@ impl Between {
             at = behind;
             let here = |place: usize| (GREETING + place).checked_sub(from).filter(|&place| place < got);
             let mut passed = got;
+            let spoils = self.spoils.load(Relaxed);
+            if !is_direct && spoils > 0 {
+                let whole = got as u64 / spoils;
+                let count = whole + u64::from(dice.below(spoils) < got as u64 % spoils);
+                for _ in 0..count {
+                    let bit = dice.index(8 * got);
+                    bytes[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
             match fate.unwrap_or(Fate::Passes) {
                 Fate::Passes => {}
                 Fate::Cut { after } | Fate::Kept { after } if GREETING + after < from => passed = 0,
@@ -109,8 +127,8 @@ impl Between {
     }
 }
 
-/// Two devices that reach each other past `between` alone.
-fn pair(between: &Arc<Between>) -> Vec<EtherDevice> {
+/// Two devices that reach each other past `between` alone. `checked`: all payload between them has a CRC.
+fn pair(between: &Arc<Between>, checked: bool) -> Vec<EtherDevice> {
     let all = interfaces::all().unwrap();
     let interface = all.into_iter().find(|interface| interface.flags.loopback).expect("there is a loopback interface");
     let local = *interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
@@ -118,7 +136,7 @@ fn pair(between: &Arc<Between>) -> Vec<EtherDevice> {
     let device = |rank: usize| {
         let port = StreamPort::open(&interface, &local, PortRange::ANY, rank, PASS).unwrap();
         let (theirs, key) = (cards.clone(), Key::new([5; 16]));
-        let traits = Rail { grade: Grade::BulkAlone, checked: false, lossless: true, ..Rail::default() };
+        let traits = Rail { grade: Grade::BulkAlone, checked, lossless: true, ..Rail::default() };
         let device = EtherDevice::new(Setup {
             me: rank as u32,
             ranks: 2,
@@ -259,7 +277,11 @@ impl Rank {
 
 /// Two ranks, on a lane.
 fn ranks(between: &Arc<Between>, lane: u8) -> [Rank; 2] {
-    let mut devices = pair(between).into_iter();
+    ranks_of(pair(between, false), lane)
+}
+
+fn ranks_of(devices: Vec<EtherDevice>, lane: u8) -> [Rank; 2] {
+    let mut devices = devices.into_iter();
     [0, 1].map(|rank| {
         let device = devices.next().unwrap();
         let port = device.port(Lane(lane));
@@ -352,12 +374,46 @@ fn a_forged_front_is_refused() {
     assert_eq!(*between.met.lock().unwrap(), 4);
 }
 
+/// P32, P6: a length that was changed ends its connection, and the next one carries on; all else that was changed is
+/// dropped and comes again.
+#[test]
+fn streams_of_frames_in_which_any_bit_may_differ_carry_all() {
+    let between = Arc::<Between>::default();
+    let mut ranks = ranks_of(pair(&between, true), 0);
+    ranks[0].send(LONG);
+    finish(&mut ranks);
+    let opened = between.called.load(Relaxed);
+    between.spoils.store(20_000, Relaxed);
+    let mut sent = 0;
+    // Short ones: of those lengths are a greater part.
+    while between.called.load(Relaxed) < opened + 3 {
+        for _ in 0..50 {
+            ranks[0].send(1 + sent % 300);
+            sent += 1;
+        }
+        finish(&mut ranks);
+    }
+    between.spoils.store(0, Relaxed);
+    ranks[1].send(LONG);
+    finish(&mut ranks);
+}
+
+/// P36: what has to have a CRC goes by link.
+#[test]
+fn payload_that_is_to_be_checked_goes_by_no_direct_connection() {
+    let mut ranks = ranks_of(pair(&Arc::default(), true), 0);
+    for _ in 0..60 {
+        assert!(!ranks[0].send(LONG), "it was lent");
+        finish(&mut ranks);
+    }
+}
+
 /// P36
 #[test]
 fn a_forged_greeting_is_refused() {
     let between = Arc::<Between>::default();
     let mut caller = {
-        let ranks = pair(&between);
+        let ranks = pair(&between, false);
         let card = Card::decode(&ranks[0].card()).unwrap();
         let Address::Tcp(to) = card.ends()[0].address else { unreachable!("there is TCP alone") };
         let mut caller = TcpStream::connect(to).unwrap();

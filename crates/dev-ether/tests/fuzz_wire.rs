@@ -14,10 +14,12 @@ use hawser_job::counters::Counters;
 use hawser_link::frame::Key;
 use hawser_link::{Class, Config, Endpoint, Far, Rail, Route, Wire};
 use hawser_os::clock;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 /// Frames as short as they may be, so that messages are cut.
@@ -248,15 +250,52 @@ fn cut(bytes: &[u8], part: usize) -> (Vec<Vec<u8>>, bool) {
     (frames, true)
 }
 
-/// P32
+/// What somebody who knows the pass writes to a stream.
+#[derive(Clone, Debug, TypeGenerator)]
+enum Written {
+    Frame(Vec<u8>),
+    /// One of which a bit was changed on the way, or any number of them.
+    Changed {
+        frame: Vec<u8>,
+        bit: u16,
+    },
+    Any(Vec<u8>),
+}
+
+impl Written {
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Written::Frame(frame) => framed(frame),
+            Written::Any(bytes) => bytes.clone(),
+            Written::Changed { frame, bit } => {
+                let mut bytes = framed(frame);
+                let bit = usize::from(*bit) % (8 * bytes.len());
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                bytes
+            }
+        }
+    }
+}
+
+/// A frame behind its length and that one's complement.
+fn framed(frame: &[u8]) -> Vec<u8> {
+    let length = frame.len() as u16;
+    [&length.to_le_bytes()[..], &(!length).to_le_bytes(), frame].concat()
+}
+
+/// P32: frames are cut where they begin, in whatever parts they come; behind the first length that is none nothing is
+/// read.
 #[test]
 fn frames_of_a_stream() {
-    check!().with_type::<(Vec<u8>, u8)>().with_iterations(5000).for_each(|(bytes, part)| {
-        let whole = cut(bytes, bytes.len().max(1));
-        assert_eq!(whole, cut(bytes, usize::from(*part) + 1));
+    let reached = AssertUnwindSafe(Cell::new(0));
+    check!().with_type::<(Vec<Written>, u8)>().with_iterations(5000).for_each(|(all, part)| {
+        let bytes: Vec<u8> = all.iter().flat_map(Written::bytes).collect();
+        let whole = cut(&bytes, bytes.len().max(1));
+        assert_eq!(whole, cut(&bytes, usize::from(*part) + 1));
         let (frames, _) = whole;
-        let written: Vec<u8> =
-            frames.iter().flat_map(|frame| [&(frame.len() as u16).to_le_bytes()[..], frame].concat()).collect();
+        let written: Vec<u8> = frames.iter().flat_map(|frame| framed(frame)).collect();
         assert!(bytes.starts_with(&written) && frames.iter().all(|frame| !frame.is_empty()));
+        reached.set(reached.get() + frames.len());
     });
+    assert!(reached.get() > 0, "no frame ever came");
 }

@@ -115,6 +115,8 @@ pub struct RankState {
     pub doing: Doing,
     /// How often it has looked at its network (`job::RankPage::looks`).
     pub looks: u64,
+    /// What it counted of what had been changed on its way: counters that are not 0.
+    pub changed: Vec<(String, u64)>,
 }
 
 /// The counters of a host's ranks.
@@ -400,6 +402,7 @@ fn get_facts(from: &mut Reader) -> Option<Facts> {
 
 fn put_state(to: &mut Writer, state: &RankState) {
     to.u32(state.rank).u32(state.pid as u32).u64(state.looks);
+    to.list(&state.changed, |to, (name, count)| to.text(name).u64(*count).done());
     match &state.doing {
         Doing::NotInit => to.u8(0).done(),
         Doing::Initializing => to.u8(1).done(),
@@ -412,6 +415,7 @@ fn put_state(to: &mut Writer, state: &RankState) {
 
 fn get_state(from: &mut Reader) -> Option<RankState> {
     let (rank, pid, looks) = (from.u32()?, from.u32()? as i32, from.u64()?);
+    let changed = from.list(|from| Some((from.text()?, from.u64()?)))?;
     let doing = match from.u8()? {
         0 => Doing::NotInit,
         1 => Doing::Initializing,
@@ -421,7 +425,7 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
         5 => Doing::Ended,
         _ => return None,
     };
-    Some(RankState { rank, pid, doing, looks })
+    Some(RankState { rank, pid, doing, looks, changed })
 }
 
 /// No rank of a remote group.
@@ -548,7 +552,12 @@ mod tests {
             Up::Output { rank: 1, stream: Stream::Err, bytes: vec![1, 2, 3] },
             Up::InputTaken(5),
             Up::RankEnded { rank: 1, pid: 2, code: 3 },
-            Up::Snapshot(doings.into_iter().map(|doing| RankState { rank: 4, pid: 5, doing, looks: 6 }).collect()),
+            Up::Snapshot(
+                doings
+                    .into_iter()
+                    .map(|doing| RankState { rank: 4, pid: 5, doing, looks: 6, changed: vec![("c".into(), 7)] })
+                    .collect(),
+            ),
             Up::Counts(Counts {
                 names: vec!["n".into()],
                 ranks: vec![Counted { rank: 3, values: vec![u64::MAX], answers: "eth0".into() }],

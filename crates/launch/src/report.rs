@@ -57,7 +57,26 @@ pub fn report(why: &str, states: &[Located]) -> String {
         let ranks: Vec<String> = cycle.iter().map(call).chain(cycle.first().map(u32::to_string)).collect();
         let _ = writeln!(text, "mpiexec: these ranks wait for each other in a cycle: {}", ranks.join(" -> "));
     }
-    text
+    text + &changes(states)
+}
+
+/// What ranks counted of what had been changed on its way to them, if anything: one line for all.
+fn changes(states: &[Located]) -> String {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut ranks: Vec<(u32, &str)> = Vec::new();
+    for (host, state) in states.iter().filter(|(_, state)| !state.changed.is_empty()) {
+        ranks.push((state.rank, host));
+        state.changed.iter().for_each(|(name, count)| *sums.entry(name).or_default() += count);
+    }
+    ranks.sort_unstable();
+    let Some((rank, host)) = ranks.first() else { return String::new() };
+    let others = if ranks.len() > 1 { format!(" and {} more", ranks.len() - 1) } else { String::new() };
+    let counts: Vec<String> = sums.iter().map(|(name, sum)| format!("{name} {sum}")).collect();
+    format!(
+        "mpiexec: what came by the network to rank {rank} on {host}{others} had been changed on the way, or was \
+         forged: {}; it was dropped and goes again (HAWSER_CRC=on has all payload checked as well)\n",
+        counts.join(", ")
+    )
 }
 
 fn doing(doing: &Doing, others: &BTreeMap<u32, &RankState>) -> String {
@@ -150,7 +169,7 @@ mod tests {
             tag: Tag::Is(7),
             ..Waiting::default()
         };
-        RankState { rank, pid: 100 + rank as i32, doing: Doing::Waiting(reason), looks: 0 }
+        RankState { rank, pid: 100 + rank as i32, doing: Doing::Waiting(reason), looks: 0, changed: vec![] }
     }
 
     fn polling(rank: u32, peer: u32, age_s: f64) -> RankState {
@@ -195,7 +214,7 @@ mod tests {
         let mut waitall = receiving(5, WaitPeer::None, 1.0);
         let Doing::Waiting(reason) = &mut waitall.doing else { unreachable!() };
         *reason = Waiting { since_ns: 1, call: "MPI_Waitall".into(), extra: 3, bytes: 4096, ..Waiting::default() };
-        let state = |rank, doing| RankState { rank, pid: 0, doing, looks: 0 };
+        let state = |rank, doing| RankState { rank, pid: 0, doing, looks: 0, changed: vec![] };
         let text = text(&[
             state(0, Doing::NotInit),
             state(1, Doing::Initializing),
@@ -226,13 +245,26 @@ mod tests {
     #[test]
     fn a_job_is_stuck_only_if_everybody_waits() {
         let waiting = |rank| receiving(rank, WaitPeer::Any, 5.0);
-        let other = |doing| RankState { rank: 9, pid: 1, doing, looks: 0 };
+        let other = |doing| RankState { rank: 9, pid: 1, doing, looks: 0, changed: vec![] };
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Computing)]), None);
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), Some(5_000_000_000));
         assert_eq!(stuck_ns(&[other(Doing::NotInit)]), None, "no programs of MPI");
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Finalized), other(Doing::Ended)]), Some(5_000_000_000));
         assert_eq!(stuck_ns(&[other(Doing::Ended)]), None);
         assert_eq!(stuck_ns(&[waiting(0), polling(1, 0, 4.0)]), Some(4_000_000_000));
+    }
+
+    #[test]
+    fn a_network_that_changes_what_it_carries_is_told_of() {
+        let mut states = [0, 1, 2].map(|rank| receiving(rank, WaitPeer::Any, 61.0));
+        assert!(!text(&states).contains("changed"));
+        states[1].changed = vec![("frames dropped with a wrong tag".into(), 7)];
+        states[2].changed = vec![("frames dropped with a wrong tag".into(), 5), ("connections".into(), 1)];
+        let (all, one) = (text(&states), text(&states[..2]));
+        let counts = "connections 1, frames dropped with a wrong tag 12;";
+        let told = format!("to rank 1 on vm and 1 more had been changed on the way, or was forged: {counts}");
+        assert!(all.contains(&told), "{all}");
+        assert!(one.contains("to rank 1 on vm had been changed"), "{one}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod ways;
 use crate::ack::{self, ACK_MAX};
 use crate::bulk::{Bulk, Way};
 use crate::endpoint::SPARE;
-use crate::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
+use crate::frame::{Cover, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
 use crate::meter::LONG_BYTES;
 use crate::pace::Arrival;
@@ -246,9 +246,8 @@ impl Connection {
             credit: hello.credit,
             open: 0,
         };
-        let crc = frame::crc(&bytes[HEADER..]);
-        let header = head.write(&shared.key, ends(shared.me, self.peer), len - HEADER, Some(crc));
-        bytes[..HEADER].copy_from_slice(&header);
+        let (front, payload) = bytes.split_at_mut(HEADER);
+        front.copy_from_slice(&head.write(&shared.key, ends(shared.me, self.peer), payload, Cover::All));
         let taken = wire.send(self.peer, strand.route, &[IoSlice::new(shared.sending.frame(slot))]);
         shared.sending.give(slot);
         taken > 0
@@ -434,7 +433,7 @@ impl Connection {
         let numbers = path.numbers(0);
         let credit = path.credit(shared.room(route), numbers.expected);
         let head = data(credit, theirs, &numbers, Flags::ASK | stop);
-        let header = head.write(&shared.key, ends(shared.me, peer), 0, Some(frame::crc(&[])));
+        let header = head.write(&shared.key, ends(shared.me, peer), &[], Cover::All);
         match wire.send(peer, route, &[IoSlice::new(&header)]) {
             0 => mark(Mark::QuestionRefused),
             _ => path.asked(&shared.sending, now_ns),
@@ -468,7 +467,7 @@ impl Connection {
         let spread = self.spread_of(at);
         let strand = &mut self.strands[at];
         let route = strand.route;
-        let checked = shared.rail(route).checked;
+        let cover = if shared.rail(route).checked { Cover::All } else { Cover::Front };
         let (theirs, path) = strand.open_mut().expect("it was picked");
         let credit = path.credit(shared.room(route), path.numbers(0).expected);
         let room = most.min(path.room() as usize);
@@ -483,7 +482,7 @@ impl Connection {
             let after = shared.sending.after(slot);
             let flags = if is_tried && after.is_none() { stop | Flags::ASK } else { stop };
             let head = data(credit, theirs, &path.numbers(count as u32), flags);
-            write_data(shared, slot, &head, ends(shared.me, peer), checked);
+            write_data(shared, slot, &head, ends(shared.me, peer), cover);
             run[count] = slot;
             count += 1;
             // Segmentation offload takes a shorter one at the end alone.
@@ -571,7 +570,7 @@ impl Connection {
             credit: path.credit(shared.room(route), reply.ack.end()),
             open: 0,
         };
-        let header = head.write(&shared.key, ends(shared.me, peer), len, Some(frame::crc(&payload[..len])));
+        let header = head.write(&shared.key, ends(shared.me, peer), &payload[..len], Cover::All);
         let mut bytes = [0; HEADER + ACK_MAX];
         bytes[..HEADER].copy_from_slice(&header);
         bytes[HEADER..HEADER + len].copy_from_slice(&payload[..len]);
@@ -626,9 +625,8 @@ fn data(credit: u16, path: u32, numbers: &Numbers, flags: Flags) -> Head {
 }
 
 /// Writes the header of a frame whose payload lies in its slot.
-fn write_data(shared: &mut Shared, slot: Slot, head: &Head, ends: Ends, checked: bool) {
+fn write_data(shared: &mut Shared, slot: Slot, head: &Head, ends: Ends, cover: Cover) {
     let bytes = shared.sending.frame_mut(slot);
     let (front, payload) = bytes.split_at_mut(HEADER);
-    let crc = checked.then(|| frame::crc(payload));
-    front.copy_from_slice(&head.write(&shared.key, ends, payload.len(), crc));
+    front.copy_from_slice(&head.write(&shared.key, ends, payload, cover));
 }

@@ -148,8 +148,9 @@ impl Endpoint {
         Some(self.peers[peer as usize].as_ref()?.frame(total))
     }
 
-    /// The way by which bulk to a peer goes best, if there is one alone and what it takes comes in the end (TCP); none while others
-    /// are tried. Bytes that go there past link are to be told (`count_direct`).
+    /// The way by which bulk to a peer goes best, if there is one alone, what it takes comes in the end (TCP), and
+    /// payload by it needs no CRC; none while others are tried. Bytes that go there past link are to be told
+    /// (`count_direct`).
     pub fn direct(&mut self, peer: u32) -> Option<Route> {
         self.peers[peer as usize].as_mut()?.direct(&mut self.shared.survey)
     }

@@ -16,7 +16,7 @@ macro_rules! bugs {
         }
 
         impl Bug {
-            pub const ALL: [Bug; 18] = [$(Bug::$name),*];
+            pub const ALL: [Bug; 19] = [$(Bug::$name),*];
         }
     };
 }
@@ -58,6 +58,8 @@ bugs! {
     OneWayAlive,
     /// Long frames are lost, and sent again as long as they were (P25).
     ShrunkUnnoticed,
+    /// The front of a payload that the medium checks is believed without its CRC (P6).
+    FrontUncovered,
 }
 
 #[cfg(feature = "planted")]

@@ -97,7 +97,7 @@ pub struct Rail {
     pub grade: Grade,
     /// The NIC that it is a way over, by our number: of the ways between two NICs the best carries all bulk.
     pub nic: u8,
-    /// Payloads have a CRC; not where the medium checks them (P6).
+    /// The CRC covers whole payloads; where the medium checks them their front alone (P6).
     pub checked: bool,
     /// What it takes comes in the end as long as the way stands (TCP): only a long silence is a loss (P16).
     pub lossless: bool,

@@ -1,7 +1,7 @@
 //! One endpoint against a peer that is written by hand, frame by frame: what seeds of the simulator come by too seldom, and
 //! what they have found.
 
-use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
+use hawser_link::frame::{Cover, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
 use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Refused, Route, Seq, Wire};
 use std::io::IoSlice;
@@ -69,7 +69,7 @@ impl Two {
     }
 
     fn receive(&mut self, head: Head, payload: &[u8]) -> Result<(), Dropped> {
-        let header = head.write(&key(), Ends { from: 1, to: 0 }, payload.len(), Some(frame::crc(payload)));
+        let header = head.write(&key(), Ends { from: 1, to: 0 }, payload, Cover::All);
         let came = &mut self.came;
         let mut deliver = |_: u32, _: u8, mut message: Message<'_>| {
             let mut whole = vec![];
@@ -170,7 +170,7 @@ fn a_way_for_single_frames_is_called_where_no_better_one_is_answered_though_the_
             // Route 1 of ours, 0 of theirs, as rank 1 sees it.
             let hello = [&77_u32.to_le_bytes()[..], &[0; 4], &[0, 1, 0, 0], &[0; FRAME - 44]].concat();
             let head = Head { kind: Kind::Welcome, path: 1, credit: 9, ..head };
-            let header = head.write(&key(), Ends { from: 1, to: 0 }, hello.len(), Some(frame::crc(&hello)));
+            let header = head.write(&key(), Ends { from: 1, to: 0 }, &hello, Cover::All);
             two.endpoint.handle_frame(1, &[&header[..], &hello].concat(), two.now_ns, &mut |_, _, _| {}).unwrap();
         }
         assert_eq!(called(&mut two, 5000), !answers);

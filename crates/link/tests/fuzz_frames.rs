@@ -9,7 +9,7 @@
 
 use allocation_counter::measure;
 use bolero::{TypeGenerator, check};
-use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
+use hawser_link::frame::{Cover, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
 use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Route, Seq, Wire};
 use std::collections::{BTreeMap, BTreeSet};
@@ -328,7 +328,8 @@ impl Test {
             open: u16::from(shaped.open) * if shaped.far { 8 } else { 1 },
         };
         let payload = self.payload(shaped, from, rail);
-        self.seal(&head, payload, shaped.wrong, from)
+        let cover = if shaped.flags & 8 != 0 { Cover::Front } else { Cover::All };
+        self.seal(&head, payload, cover, shaped.wrong, from)
     }
 
     fn payload(&self, shaped: &Shaped, from: u32, rail: u8) -> Vec<u8> {
@@ -355,19 +356,18 @@ impl Test {
         }
     }
 
-    fn seal(&self, head: &Head, payload: Vec<u8>, wrong: Option<Wrong>, from: u32) -> Vec<u8> {
+    fn seal(&self, head: &Head, payload: Vec<u8>, cover: Cover, wrong: Option<Wrong>, from: u32) -> Vec<u8> {
         let mut key = key();
         let mut ends = Ends { from, to: 0 };
-        let mut crc = Some(frame::crc(&payload));
-        let mut length = payload.len();
+        let mut said = payload.clone();
         match wrong {
             Some(Wrong::Key) => key = Key::new([9; 16]),
             Some(Wrong::Ends) => ends = Ends { from: 0, to: from },
-            Some(Wrong::Crc) => crc = crc.map(|crc| !crc),
-            Some(Wrong::Longer) => length += 1,
+            Some(Wrong::Crc) => said.iter_mut().for_each(|byte| *byte = !*byte),
+            Some(Wrong::Longer) => said.push(0),
             _ => {}
         }
-        let header = head.write(&key, ends, length, crc);
+        let header = head.write(&key, ends, &said, cover);
         let mut bytes = [&header[..], &payload].concat();
         if let Some(Wrong::Bit(bit)) = wrong {
             let bit = usize::from(bit) % (8 * bytes.len());

@@ -71,6 +71,7 @@ bugs! {
     what_is_lost_bound_to_its_path: BoundToPath in RAILS;
     one_way_taken_for_both: OneWayAlive in RAILS;
     shorter_frames_not_taken: ShrunkUnnoticed in RAILS;
+    the_front_of_a_payload_not_covered: FrontUncovered in FAULTS;
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use crate::matching::{Key, Packet};
 use hawser_base::{Context, Lane};
-use hawser_device::{Header, Payload};
+use hawser_device::{Header, PREFIX_MAX, Payload};
 use hawser_transport::Control;
 
 const EAGER: u8 = 1;
@@ -49,11 +49,12 @@ pub fn data(message: u32, at: u64) -> Header {
     Header { kind: DATA, aux: (at >> 32) as u16, a: message, b: at as u32 }
 }
 
-struct Words([u8; 40], usize);
+/// A prefix. It has no room for more than devices carry, and than frames have a CRC of in every mode.
+struct Words([u8; PREFIX_MAX], usize);
 
 impl Words {
     fn new() -> Words {
-        Words([0; 40], 0)
+        Words([0; PREFIX_MAX], 0)
     }
     fn u64(mut self, value: u64) -> Words {
         self.0[self.1..self.1 + 8].copy_from_slice(&value.to_le_bytes());

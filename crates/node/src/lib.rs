@@ -11,7 +11,7 @@ pub mod profile;
 mod tools;
 
 pub use params::{all as params, check as check_params};
-pub use tools::groups as tools;
+pub use tools::{changed as counters_of_changes, groups as tools};
 
 use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
@@ -201,6 +201,15 @@ mod tests {
         let unlike: HashSet<&String> = names.iter().collect();
         assert!(names.len() <= COUNTERS && unlike.len() == names.len(), "{names:?}");
         assert!(names.iter().all(|name| name.len() <= NAME_ROOM), "{names:?}");
+    }
+
+    #[test]
+    fn what_counts_changes_is_found_by_its_slot() {
+        let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
+        let found: Vec<&str> = counters_of_changes().map(|slot| &names[slot][..]).collect();
+        let expected =
+            ["connections with changed bytes", "frames dropped with a wrong tag", "frames dropped with a wrong CRC"];
+        assert_eq!(found, expected);
     }
 
     #[test]

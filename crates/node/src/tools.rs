@@ -22,6 +22,11 @@ pub fn entries() -> impl Iterator<Item = Entry> {
     counters::entries().chain(hawser_dev_ether::counters::entries())
 }
 
+/// Slots of what is counted where a network changes what it carries, or somebody forges.
+pub fn changed() -> impl Iterator<Item = usize> {
+    hawser_dev_ether::counters::changed().map(|nth| ETHERNET + nth)
+}
+
 /// All categories, parents first.
 pub fn groups() -> Vec<Group> {
     let mut all = entries().enumerate().map(|(slot, entry)| Variable::counter(slot, entry));

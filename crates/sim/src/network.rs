@@ -45,8 +45,6 @@ pub struct Network {
     dice: Dice,
     latency_ns: u64,
     faults: Faults,
-    /// To whom the wires have checksums of their own, over all but so many bytes in front: what is changed there is lost.
-    summed: BTreeMap<usize, usize>,
     /// Directions that carry nothing.
     severed: BTreeSet<(usize, usize)>,
     wires: BTreeMap<(usize, usize), Wire>,
@@ -63,7 +61,6 @@ impl Network {
             dice: Dice::new(seed),
             latency_ns,
             faults: Faults::default(),
-            summed: BTreeMap::new(),
             severed: BTreeSet::new(),
             wires: BTreeMap::new(),
             ports: Vec::new(),
@@ -80,11 +77,6 @@ impl Network {
     /// From now on, for all wires that have none of their own.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
-    }
-
-    /// What is sent to `to` has a checksum over all but `front` bytes in front.
-    pub fn sum(&mut self, to: usize, front: usize) {
-        self.summed.insert(to, front);
     }
 
     /// Cuts or joins one direction.
@@ -126,9 +118,7 @@ impl Network {
         let copies = 1 + u64::from(self.dice.per_mille(faults.double));
         for _ in 0..copies {
             let mut bytes = bytes.to_vec();
-            if !self.harm(&faults, to, &mut bytes) {
-                continue;
-            }
+            self.harm(&faults, &mut bytes);
             let late = faults.late_ns > 0 && self.dice.per_mille(faults.reorder);
             let late_ns = if late { self.dice.below(faults.late_ns) } else { 0 };
             let Some(leaves_ns) = self.queue(wire.port, bytes.len()) else { continue };
@@ -144,24 +134,20 @@ impl Network {
         self.ports[port].take(len, self.now_ns)
     }
 
-    /// Whether it is not lost by that.
-    fn harm(&mut self, faults: &Faults, to: usize, bytes: &mut Vec<u8>) -> bool {
+    fn harm(&mut self, faults: &Faults, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
-            return true;
+            return;
         }
-        let mut passes = true;
         if self.dice.per_mille(faults.corrupt) {
             for _ in 0..=self.dice.below(8) {
                 let bit = self.dice.index(8 * bytes.len());
                 bytes[bit / 8] ^= 1 << (bit % 8);
-                passes &= self.summed.get(&to).is_none_or(|&front| bit / 8 < front);
             }
         }
         if self.dice.per_mille(faults.cut) {
             let left = self.dice.index(bytes.len());
             bytes.truncate(left);
         }
-        passes
     }
 
     /// The next arrival no later than `until_ns`; the clock goes to it, or else to `until_ns`.
@@ -222,19 +208,6 @@ mod tests {
         let all = Faults { lose: 100, double: 100, reorder: 100, late_ns: 500, corrupt: 100, cut: 100 };
         assert_eq!(of(all), of(all));
         assert_ne!(of(all), run(8, all));
-    }
-
-    #[test]
-    fn a_wire_with_checksums_changes_nothing_but_the_front() {
-        let mut network = Network::new(3, 100);
-        network.set_faults(Faults { corrupt: 500, ..Faults::default() });
-        network.sum(1, 4);
-        (0..200u8).for_each(|n| network.send(0, 1, &[n; 8]));
-        let came: Vec<_> = std::iter::from_fn(|| network.next(1_000_000)).map(|arrival| arrival.bytes).collect();
-        let count = came.len();
-        assert!((80..150).contains(&count), "{count}");
-        assert!(came.iter().all(|bytes| bytes[4..].iter().all(|&byte| byte == bytes[7])));
-        assert!(came.iter().any(|bytes| bytes[..4] != bytes[4..]));
     }
 
     /// Who came to whom, when.

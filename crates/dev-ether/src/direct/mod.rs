@@ -81,8 +81,9 @@ pub struct Direct {
     active: Vec<u32>,
     /// What is given back.
     pub returned: Vec<Returned>,
-    /// Callers, and connections, that said what none of this job says.
+    /// Callers that said what none of this job says, and peers' connections in which a front was changed.
     pub refused: u64,
+    pub changed: u64,
     scratch: Vec<u8>,
 }
 
@@ -96,6 +97,7 @@ impl Direct {
             active: Vec::new(),
             returned: Vec::new(),
             refused: 0,
+            changed: 0,
             scratch: Vec::new(),
         }
     }
@@ -265,7 +267,7 @@ impl Direct {
         deliver: &mut Deliver<'_>,
     ) -> usize {
         let ranks = Ranks { from: peer, to: self.me };
-        let Direct { key, pairs, refused, scratch, .. } = self;
+        let Direct { key, pairs, changed, scratch, .. } = self;
         let Some(Pair { inward, in_at: Some((port, place)), .. }) = pairs.get_mut(&peer) else { return 0 };
         let (mut count, mut bytes, mut over) = (0, 0, false);
         // Who asked for the end gets all that has come.
@@ -278,7 +280,7 @@ impl Direct {
                         if inward.got_front(got, key, ranks).is_some() {
                             continue;
                         }
-                        *refused += 1;
+                        *changed += 1;
                         over = true;
                     }
                     Ok(None) => {}

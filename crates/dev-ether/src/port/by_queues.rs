@@ -98,8 +98,8 @@ impl<F: Framing> FramePort for ByQueues<F> {
     }
 
     fn missed(&mut self) -> Missed {
-        let Missed { frames, connections } = self.packet.missed();
-        Missed { frames: frames + self.seat.missed(), connections }
+        let missed = self.packet.missed();
+        Missed { frames: missed.frames + self.seat.missed(), ..missed }
     }
 
     fn take_error(&mut self) {

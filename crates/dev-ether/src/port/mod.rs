@@ -102,8 +102,10 @@ pub trait FramePort: Send {
 pub struct Missed {
     /// Frames that the kernel dropped: there was no room for them, or a checksum was wrong.
     pub frames: u64,
-    /// Connections that did not begin with the job's pass, or whose frames had a length that none has.
+    /// Connections that did not begin with the job's pass.
     pub connections: u64,
+    /// Connections of peers in which something stood where a frame's length belongs that is none.
+    pub changed: u64,
 }
 
 /// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.

@@ -19,11 +19,18 @@ fn aged(mut reason: Waiting, now_ns: u64) -> Option<Waiting> {
 
 /// What each rank does.
 pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
-    let now_ns = clock::now_ns();
+    let (now_ns, names) = (clock::now_ns(), segment.counter_names());
     let state = |(local, rank): (usize, &Rank)| {
         let page = segment.rank(local);
         let waiting = page.wait().read().and_then(|reason| aged(reason, now_ns));
-        RankState { rank: rank.world, pid: rank.pid(), doing: rank.doing(page.phase(), waiting), looks: page.looks() }
+        let counted = |slot: usize| Some((names.get(slot)?.clone(), page.counters().get(slot)));
+        RankState {
+            rank: rank.world,
+            pid: rank.pid(),
+            doing: rank.doing(page.phase(), waiting),
+            looks: page.looks(),
+            changed: hawser_node::counters_of_changes().filter_map(counted).filter(|&(_, count)| count > 0).collect(),
+        }
     };
     ranks.iter().enumerate().map(state).collect()
 }

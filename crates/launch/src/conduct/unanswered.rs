@@ -172,7 +172,13 @@ mod tests {
         let mut last = None;
         for _ in 0..times {
             (from[0], from[1]) = (from[0] + steps[0], from[1] + steps[1]);
-            let state = |rank: u32| RankState { rank, pid: 1, doing: Doing::Computing, looks: from[rank as usize] };
+            let state = |rank: u32| RankState {
+                rank,
+                pid: 1,
+                doing: Doing::Computing,
+                looks: from[rank as usize],
+                changed: vec![],
+            };
             last = reach.look(&[(0, state(0)), (1, state(1))], &hosts);
         }
         last

@@ -4,7 +4,7 @@
 
 use hawser_link::ack::{self, ACK_MAX};
 use hawser_link::endpoint::Drops;
-use hawser_link::frame::{self, Dropped, Ends, Flags, Frame, Head, Key, Kind};
+use hawser_link::frame::{Cover, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::path::{Due, Numbers, Path, Word};
 use hawser_link::pool::{Pool, Queue};
 use hawser_link::room::Room;
@@ -112,8 +112,7 @@ impl World {
         let Numbers { sequence, open, expected } = numbers;
         let head = Head { kind, flags, path: to as u32, sequence, expected, credit: ROOM, open };
         let ends = Ends { from: from as u32, to: to as u32 };
-        let crc = Some(frame::crc(payload));
-        let header = head.write(&key(), ends, payload.len(), crc);
+        let header = head.write(&key(), ends, payload, Cover::All);
         self.network.send(from, to, &[&header, payload].concat());
     }
 

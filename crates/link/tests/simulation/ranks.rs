@@ -7,6 +7,11 @@ use hawser_link::endpoint::Drops;
 use hawser_link::frame::{Dropped, Ends};
 use hawser_link::{Grade, Rail};
 use hawser_sim::{Arrival, Dice, Faults};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Messages of all seeds that came with other bytes where the medium was to check them: the network did change such
+/// frames.
+pub static CHANGED: AtomicU64 = AtomicU64::new(0);
 
 /// How long all that is left may take once the faults have ended: back-offs at their longest, and then all of it.
 const PATIENCE_NS: u64 = 60_000 * MS;
@@ -154,6 +159,7 @@ pub fn run(seed: u64) -> Drops {
     }
     world.run_for(CALM_NS);
     world.check();
+    CHANGED.fetch_add(world.changed, Relaxed);
     let mut drops = Drops::default();
     for node in &world.nodes {
         drops.iter_mut().zip(node.endpoint.drops()).for_each(|(all, one)| *all += one);

@@ -2,7 +2,7 @@
 //! of the same ranks, of another job, and those of a rank that does not keep to the protocol. None of them may do anything.
 
 use crate::monitor::{Monitor, Said};
-use hawser_link::frame::{self, Ends, Frame, Head, Key, Kind};
+use hawser_link::frame::{Cover, Ends, Frame, Head, Key, Kind};
 use hawser_sim::{Arrival, Dice};
 use std::collections::VecDeque;
 
@@ -70,7 +70,7 @@ fn lie(dice: &mut Dice, like: &Arrival, key: &Key, ends: Ends, monitor: &Monitor
     let (mut head, payload) = Frame::of(&like.bytes).ok()?.check(key, ends).ok()?;
     let mut payload = payload.to_vec();
     let write = |head: Head, payload: &[u8], key: &Key, ends: Ends| {
-        let header = head.write(key, ends, payload.len(), Some(frame::crc(payload)));
+        let header = head.write(key, ends, payload, Cover::All);
         [&header[..], payload].concat()
     };
     head.credit = u16::MAX;

@@ -24,8 +24,10 @@ enum State {
 pub(super) enum End {
     /// It ended or broke.
     Over,
-    /// It does not know the pass, or sends what cannot be a frame.
+    /// It does not know the pass, or says nothing that a caller says.
     Refused,
+    /// It knows the pass, and what stands where a frame's length belongs is none: it was changed on the way.
+    Changed,
 }
 
 impl Incoming {
@@ -79,7 +81,7 @@ impl Incoming {
             }
             return if got > 0 { Ok(0) } else { Err(End::Over) };
         }
-        let (count, used) = stream_frames(come, take).ok_or(End::Refused)?;
+        let (count, used) = stream_frames(come, take).ok_or(End::Changed)?;
         *fresh &= count == 0;
         rest.clear();
         rest.extend_from_slice(&come[used..]);
@@ -92,14 +94,20 @@ fn same(said: &Pass, pass: &Pass) -> bool {
     said.iter().zip(pass).fold(0, |difference, (a, b)| difference | a ^ b) == 0
 }
 
-/// Hands over the whole frames (P32) at the front of `come`: how many, and in how many bytes. `None` if a length is none.
+/// The length that stands in front of a frame. `None` if it was changed, or no frame is so long.
+fn length(prefix: [u8; PREFIX]) -> Option<usize> {
+    let [low, high, not_low, not_high] = prefix;
+    let length = u16::from_le_bytes([low, high]);
+    let is_whole = u16::from_le_bytes([not_low, not_high]) == !length;
+    Some(usize::from(length)).filter(|len| is_whole && (1..=FRAME_MAX).contains(len))
+}
+
+/// Hands over the whole frames (P32) at the front of `come`: how many, and in how many bytes. `None` if a length is
+/// none: then nobody knows where the next frame begins.
 pub fn stream_frames(come: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
     let (mut count, mut at) = (0, 0);
     while let Some((prefix, behind)) = come[at..].split_first_chunk::<PREFIX>() {
-        let len = usize::from(u16::from_le_bytes(*prefix));
-        if len == 0 || len > FRAME_MAX {
-            return None;
-        }
+        let len = length(*prefix)?;
         let Some(frame) = behind.get(..len) else { break };
         take(frame);
         count += 1;
@@ -122,16 +130,32 @@ mod tests {
     #[test]
     fn whole_frames_are_taken_and_a_part_is_left() {
         assert_eq!(parse(b""), Some((vec![], 0)));
-        assert_eq!(parse(b"\x03"), Some((vec![], 0)));
-        assert_eq!(parse(b"\x03\0ab"), Some((vec![], 0)));
-        let two = parse(b"\x03\0abc\x01\0x\x09\0part").unwrap();
-        assert_eq!(two, (vec![b"abc".to_vec(), b"x".to_vec()], 8));
+        assert_eq!(parse(b"\x03\0\xfc"), Some((vec![], 0)));
+        assert_eq!(parse(b"\x03\0\xfc\xffab"), Some((vec![], 0)));
+        let two = parse(b"\x03\0\xfc\xffabc\x01\0\xfe\xffx\x09\0\xf6\xffpart").unwrap();
+        assert_eq!(two, (vec![b"abc".to_vec(), b"x".to_vec()], 12));
     }
 
     /// P32
     #[test]
     fn a_length_that_no_frame_has_ends_it() {
-        assert_eq!(parse(b"\x01\0x\0\0"), None);
-        assert_eq!(parse(b"\xff\xff"), None);
+        assert_eq!(parse(b"\x01\0\xfe\xffx\0\0\xff\xff"), None);
+        assert_eq!(parse(b"\xfe\xff\x01\0"), None);
+        let over = FRAME_MAX as u16 + 1;
+        assert_eq!(parse(&[over.to_le_bytes(), (!over).to_le_bytes()].concat()), None);
+    }
+
+    /// P32: no bit of a length may differ, or where frames begin is lost; found before any byte of the frame has come.
+    #[test]
+    fn a_length_that_was_changed_ends_it() {
+        for len in [1_u16, 32, 1472, FRAME_MAX as u16] {
+            let prefix = [len.to_le_bytes(), (!len).to_le_bytes()].concat();
+            assert_eq!(parse(&prefix), Some((vec![], 0)));
+            for bit in 0..8 * PREFIX {
+                let mut changed = prefix.clone();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(parse(&changed), None, "bit {bit} of {len}");
+            }
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! The port `stream`: frames over TCP, where nothing else passes, and for bulk where it measures best.
 //!
 //! A connection carries frames one way, from who opened it: nobody can take a peer's place by claiming its address, and
-//! no two ends meet half-way. It begins with the job's pass, then each frame has its length in front, two bytes, little-endian. What was under
-//! way when a connection broke is lost; the next frame is refused, and the one after that opens a new connection.
+//! no two ends meet half-way. It begins with the job's pass, then each frame has its length in front, and that one's
+//! complement (P32): a connection whose bytes were changed on the way is ended before frames are cut where none begin.
+//! What was under way when a connection broke is lost; the next frame is refused, and the one after that opens a new
+//! connection.
 //!
 //! `outgoing` sends, `incoming` receives, this file knows which is which and sleeps on all of them.
 
@@ -85,8 +87,10 @@ pub struct StreamPort {
     /// Callers that want to carry messages, and what they said; places of such connections at which something happened.
     callers: Vec<(usize, [u8; GREETING])>,
     ready: Vec<usize>,
-    /// Connections that were ended for what they said, or for saying nothing for too long.
+    /// Connections that were ended for what they said, or for saying nothing for too long; and those of peers in
+    /// which a length was changed.
     refused: u64,
+    changed: u64,
     scratch: Box<[u8]>,
 }
 
@@ -117,6 +121,7 @@ impl StreamPort {
             callers: Vec::new(),
             ready: Vec::new(),
             refused: 0,
+            changed: 0,
             scratch: vec![0; SCRATCH_BYTES].into(),
         })
     }
@@ -219,6 +224,7 @@ impl StreamPort {
                 let served = incoming.serve(&self.pass, &mut self.scratch, take);
                 if let Err(end) = served {
                     self.refused += u64::from(end == End::Refused);
+                    self.changed += u64::from(end == End::Changed);
                     self.close(place, 0);
                 } else if incoming.greeted() {
                     self.strangers.retain(|&stranger| stranger != place);
@@ -385,7 +391,7 @@ impl FramePort for StreamPort {
 
     /// What TCP has acknowledged is not dropped.
     fn missed(&mut self) -> Missed {
-        Missed { frames: 0, connections: self.refused }
+        Missed { frames: 0, connections: self.refused, changed: self.changed }
     }
 
     /// Errors of connections are taken by `receive`.

@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 
 /// With more than this waiting no further frame is taken: enough for the pass and a first message before the connection stands.
 const WAITING_MAX: usize = 4 << 10;
-/// Bytes of a frame's length, in front of it.
-pub(super) const PREFIX: usize = 2;
+/// Bytes of a frame's length and the length's complement, in front of it (P32).
+pub(super) const PREFIX: usize = 4;
 /// A frame takes two pieces.
 const RUN_MAX: usize = PIECES_MAX / 2;
 /// ECONNRESET, for an end that came without an error number.
@@ -123,5 +123,6 @@ impl Outgoing {
 }
 
 fn prefix(frame: &[u8]) -> [u8; PREFIX] {
-    (frame.len() as u16).to_le_bytes()
+    let length = frame.len() as u16;
+    (u32::from(length) | u32::from(!length) << 16).to_le_bytes()
 }
