@@ -98,8 +98,8 @@ impl<F: Framing> FramePort for ByQueues<F> {
     }
 
     fn missed(&mut self) -> Missed {
-        let Missed { frames, connections } = self.packet.missed();
-        Missed { frames: frames + self.seat.missed(), connections }
+        let beside = self.packet.missed();
+        Missed { frames: beside.frames + self.seat.missed(), ..beside }
     }
 
     fn take_error(&mut self) {

@@ -174,7 +174,7 @@ impl FramePort for PacketPort {
 
     fn missed(&mut self) -> Missed {
         self.dropped += u64::from(self.ring.socket().statistics().drops);
-        Missed { frames: self.dropped, connections: 0 }
+        Missed { frames: self.dropped, ..Missed::default() }
     }
 
     fn take_error(&mut self) {

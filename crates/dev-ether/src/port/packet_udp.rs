@@ -192,10 +192,10 @@ impl FramePort for PacketUdpPort {
         let dropped = match &self.ears {
             Ears::Waiting(_) => 0,
             Ears::Ring(ring) => ring.socket().statistics().drops,
-            Ears::Udp => return Missed { frames: self.datagrams.socket.drops().into(), connections: 0 },
+            Ears::Udp => return Missed { frames: self.datagrams.socket.drops().into(), ..Missed::default() },
         };
         self.dropped += u64::from(dropped);
-        Missed { frames: self.dropped, connections: 0 }
+        Missed { frames: self.dropped, ..Missed::default() }
     }
 
     fn take_error(&mut self) {

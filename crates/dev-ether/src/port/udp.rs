@@ -174,7 +174,7 @@ impl FramePort for UdpPort {
     }
 
     fn missed(&mut self) -> Missed {
-        Missed { frames: self.socket.drops().into(), connections: 0 }
+        Missed { frames: self.socket.drops().into(), ..Missed::default() }
     }
 
     fn take_error(&mut self) {
