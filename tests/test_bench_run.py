@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -75,6 +76,54 @@ def test_between_two_hosts_layers_and_the_library_are_measured(make, tmp_path):
     assert done.returncode == 0, done.stderr
     assert {name for name, _ in curves(tmp_path)} == {"tcp", "link", "transport", "hawser"}
     assert record(tmp_path)["machine"]["between"] == "the network between node0 and node1"
+
+
+# In front of a far end: lets strangers call before the near end knows where that listens.
+STRANGERS = """
+import socket, subprocess, sys
+far = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
+port = far.stdout.readline()
+strangers = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(60)]
+for nth, stranger in enumerate(strangers):
+    try:
+        stranger.sendall([b"", b"not yet", b"the first caller wins"][nth % 3])
+    except ConnectionError:
+        pass
+print(port, end="", flush=True)
+for line in far.stdout:
+    print(line, end="", flush=True)
+"""
+
+
+def worker(session, *options, **variables):
+    environment = session.environment(variables)
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([str(BENCH), "worker", "tcp", *options], env=environment, text=True, **streams)
+
+
+def test_strangers_who_call_before_the_near_end_are_turned_away(session, tmp_path):
+    script = tmp_path / "strangers.py"
+    script.write_text(STRANGERS)
+    variables = {"HAWSER_BENCH_FAR": f"{sys.executable} -IS {script}", "HAWSER_BENCH_FAR_ADDRESS": "127.0.0.1"}
+    with worker(session, **variables) as near:
+        out, err = near.communicate("pingpong 1000 20 1 check\nbidirectional 70000 5 1 check\n", timeout=60)
+    assert [line.split()[0] for line in out.splitlines()] == ["ready", "played", "played"], (out, err)
+
+
+def test_a_far_end_listens_where_it_is_called_and_not_for_ever(session):
+    with worker(session, "--far") as far:
+        print("00112233445566778899aabbccddeeff 127.0.0.1", file=far.stdin, flush=True)
+        port = int(far.stdout.readline())
+        listening = Path("/proc/net/tcp").read_text()
+        assert re.findall(rf": (\w+):{port:04X} 00000000:0000 0A ", listening) == ["0100007F"]
+        assert far.wait(60) == 1
+        assert re.fullmatch(rf"hawser-bench: worker: the near end has not called 127.0.0.1:{port} within \d+ s\n", far.stderr.read())
+
+
+def test_an_address_that_the_far_end_does_not_have_is_named(session):
+    with worker(session, HAWSER_BENCH_FAR="env", HAWSER_BENCH_FAR_ADDRESS="192.0.2.1") as near:
+        out, err = near.communicate(timeout=60)
+    assert out.startswith("failed the far end says: listening at 192.0.2.1, where the near end calls: "), (out, err)
 
 
 def test_a_pair_is_on_both_hosts_whatever_ranks_there_are_beside_it(session, tmp_path):

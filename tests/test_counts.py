@@ -34,10 +34,10 @@ def counted(err):
 
 
 @contextmanager
-def waiting(lab, build, counts, port="", crc="auto"):
+def waiting(lab, build, counts, port="", crc="auto", hosts=None):
     """Two ranks on two hosts that wait: yields a function that lets them speak. `counts` gets what they counted at the end."""
     options = ["--stats", "-genv", "HAWSER_PORT", port, "-genv", "HAWSER_CRC", crc, "-timeout", "60"]
-    with mpiexec(lab, *options, build("outage.c"), stdin=subprocess.PIPE) as job:
+    with mpiexec(lab, *options, build("outage.c"), hosts=hosts, stdin=subprocess.PIPE) as job:
 
         def speak():
             print(file=job.stdin, flush=True)
@@ -140,7 +140,7 @@ def test_what_the_kernel_drops_is_counted(make, build):
     assert "frames dropped by the kernel" not in counts[0], counts
 
 
-def test_who_calls_without_the_pass_is_counted(make, build):
+def test_callers_without_a_greeting_of_the_job_are_counted(make, build):
     lab, counts = make(hosts=2), {}
     near, far = lab.hosts
     with waiting(lab, build, counts, port="stream"):
@@ -149,7 +149,7 @@ def test_who_calls_without_the_pass_is_counted(make, build):
         packed = "".join(f"{int(number):02X}" for number in reversed(address.split(".")))
         port, = re.findall(rf": {packed}:(\w{{4}}) 0{{8}}:0{{4}} 0A ", listening)
         call = ("import socket, sys; call = socket.create_connection((sys.argv[1], int(sys.argv[2], 16)));"
-                "call.sendall(b'no pass of this!'); assert call.recv(1) == b''")
+                "call.sendall(b'no greeting of this.'); assert call.recv(1) == b''")
         for _ in range(TIMES):
             near.run([sys.executable, "-IS", "-c", call, address, port], check=True)
     assert counts[1]["connections refused"] == TIMES and "connections refused" not in counts[0], counts

@@ -7,6 +7,7 @@ mod cards;
 mod inbox;
 mod line;
 mod link;
+mod meeting;
 mod memcpy;
 mod packets;
 mod port;

@@ -15,8 +15,10 @@ pub use far::run as far;
 pub use near::run as near;
 
 use hawser_dev_ether::port::{
-    FramePort, Member, PacketPort, PacketUdpPort, PortRange, Queues, StreamPort, UdpPort, XdpPort, XdpUdpPort,
+    FramePort, Member, PacketPort, PacketUdpPort, PortOf, PortRange, Queues, Seal, StreamPort, UdpPort, XdpPort,
+    XdpUdpPort,
 };
+use hawser_link::frame::Key;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
@@ -69,7 +71,9 @@ pub const ROWS: &[Row] = &[
 ];
 
 const JOBS: u32 = 0x6265_6e00;
-const PASS: [u8; 16] = *b"hawser-bench net";
+
+/// What both processes know and nobody else: the near one makes it, the far one is told over its pipe.
+pub type Secret = [u8; 16];
 
 impl Row {
     /// A number of its own: several rows may stand on one NIC.
@@ -78,7 +82,7 @@ impl Row {
     }
 
     /// The ports of the far host's ranks, or of the near host's one. The last one is used: whoever is looked at first, it is not.
-    pub fn open(&self, near: bool) -> io::Result<Vec<Box<dyn FramePort>>> {
+    pub fn open(&self, near: bool, secret: Secret) -> io::Result<Vec<Box<dyn FramePort>>> {
         let interface = end_of_cable()?;
         let ranks = if near { 1 } else { self.ranks };
         let job = self.job();
@@ -111,7 +115,10 @@ impl Row {
             }
             Way::Stream { v6 } => {
                 let local = local(&interface, v6)?;
-                Ok(vec![Box::new(StreamPort::open(&interface, &local, PortRange::ANY, 0, PASS)?)])
+                let seal = Seal { key: Key::new(secret), me: u32::from(!near), ranks: 2 };
+                let mut port = StreamPort::open(&interface, &local, PortRange::ANY, 0, seal)?;
+                port.turn_to(PortOf { rank: u32::from(near), place: 0 });
+                Ok(vec![Box::new(port)])
             }
         }
     }

@@ -27,6 +27,7 @@ mod net;
 #[allow(dead_code)]
 #[path = "../src/doctor/orders.rs"]
 mod orders;
+#[allow(dead_code)]
 #[path = "../src/doctor/ports.rs"]
 mod ports;
 
@@ -49,7 +50,7 @@ fn any_frame_has_a_head_that_is_written_as_it_was_or_none() {
 fn any_answer_is_understood_or_refused() {
     check!().for_each(|line: &[u8]| match serde_json::from_slice(line) {
         Ok(Reply::Ports(ends)) => {
-            let Some(ports) = ports::Ports::of(ends) else { return };
+            let Some(ports) = ports::Ports::of(0, ends) else { return };
             let own = ports.card.ends();
             assert_eq!(own.len(), ports.ends.len());
             for (own, told) in own.iter().zip(&ports.ends) {

@@ -18,7 +18,7 @@ pub const RAILS: usize = 8;
 
 /// What the protocol did and what was missed, in the order of the slots; behind them the reasons for dropping a frame, then
 /// the bytes of each rail, and those by further flows.
-const FRONT: [(&str, &str); 10] = [
+const FRONT: [(&str, &str); 11] = [
     ("frames sent", "frames with payload, those that went again included"),
     ("frames lost and sent again", "lost, or so late that they counted as lost"),
     ("runs of frames sent", "frames that were handed to the kernel at once"),
@@ -26,11 +26,15 @@ const FRONT: [(&str, &str); 10] = [
     ("questions after a silence", "for what was lost at the end of a message, or from a peer that computes (P17)"),
     ("timeouts", "nothing was acknowledged for long: all that was under way went again (P16)"),
     ("frames dropped by the kernel", "for want of room in a socket's buffer or ring, or for a wrong checksum of UDP"),
-    ("connections refused", "TCP callers that did not know the job's pass, or said what no rank of the job says"),
+    (
+        "connections refused",
+        "TCP callers that said what no rank of the job says, said again what one had said, or said nothing for 10 s",
+    ),
     (
         CHANGED_CONNECTIONS,
         "TCP connections of peers that were ended, since a length or a front in them was changed on the way",
     ),
+    ("connections put off", "TCP callers had to wait, since this process had no descriptors left (ulimit -n)"),
     ("messages that are no packets", "from a rank of this job that keeps to other rules"),
 ];
 
@@ -93,12 +97,13 @@ impl Page {
     /// `unread`: messages that were no packets.
     pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, direct: &Direct, unread: u64) {
         self.written_ns = now_ns;
-        let mut missed = Missed { frames: 0, connections: direct.refused, changed: direct.changed };
+        let mut missed = Missed { connections: direct.refused, changed: direct.changed, ..Missed::default() };
         for port in &mut ends.ports {
-            let Missed { frames, connections, changed } = port.missed();
+            let Missed { frames, connections, changed, put_off } = port.missed();
             missed.frames += frames;
             missed.connections += connections;
             missed.changed += changed;
+            missed.put_off += put_off;
         }
         let counts = endpoint.counts();
         let front: [u64; FRONT.len()] = [
@@ -111,6 +116,7 @@ impl Page {
             missed.frames,
             missed.connections,
             missed.changed,
+            missed.put_off,
             unread,
         ];
         let bytes = ends.bytes_sent.iter().chain(&ends.bytes_received);

@@ -179,7 +179,8 @@ impl Device for EtherDevice {
         if std::mem::take(&mut state.set_aside) {
             return Some(0);
         }
-        let deadline_ns = state.endpoint.deadline_ns().into_iter().chain(state.direct.deadline_ns()).min();
+        let ports = state.ends.ports.iter().filter_map(|port| port.deadline_ns());
+        let deadline_ns = ports.chain(state.endpoint.deadline_ns()).chain(state.direct.deadline_ns()).min();
         deadline_ns.map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 

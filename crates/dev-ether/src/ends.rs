@@ -4,7 +4,7 @@
 
 use crate::card::{Card, End};
 use crate::counters::RAILS;
-use crate::port::{Address, FramePort, Refused, TURNS_MAX};
+use crate::port::{Address, FramePort, PortOf, Refused, TURNS_MAX};
 use hawser_link::{Far, Route, SHORTEST, Wire};
 use std::collections::HashMap;
 use std::io::IoSlice;
@@ -227,6 +227,9 @@ impl Wire for Ends {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
         let Some(to) = self.address(peer, route) else { return 0 };
         let port = &mut self.ports[usize::from(route.ours)];
+        if let Address::Tcp(_) = to {
+            port.turn_to(PortOf { rank: peer, place: route.theirs });
+        }
         let sent = match (route.flow, frames) {
             (0, [frame]) => port.send(&to, frame).map(|()| 1),
             (0, frames) => port.send_run(&to, frames),

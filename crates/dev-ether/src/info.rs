@@ -27,7 +27,7 @@ const OFFLOADS: [&str; 10] = [
 
 /// The interfaces, and on each rail all ports that could be had, asked for or not; of xdp only if it is asked for.
 pub fn found(wishes: &Wishes) -> hawser_base::Result<Vec<Found>> {
-    let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
+    let who = Who::nobody();
     // A program on the NIC would be felt by all that goes by it.
     let asked = |method: &Method| method.stand_in().is_none() || wishes.methods.contains(method);
     let methods: Vec<_> = Method::ALL.into_iter().filter(asked).collect();

@@ -5,23 +5,24 @@
 //! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
 
 use crate::card::Card;
-use crate::port::FramePort;
+use crate::port::{FramePort, Seal};
 use crate::rails::Verdict;
 use crate::survey::{Attempt, Found, survey};
 use crate::wishes::{Method, Wishes};
 use hawser_base::{Class, Error, Result};
+use hawser_link::frame::Key;
 use std::io;
 
 /// Of which job and which rank of its host the ports are.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Who {
     /// What tells frames of this job from those of others on the same wire; no secret.
     pub job: u32,
     pub local_rank: u16,
     /// How many ranks its host has.
     pub local_ranks: u16,
-    /// What connections begin with, from the job's secret.
-    pub pass: [u8; 16],
+    /// Which rank it is, for those whom it calls.
+    pub seal: Seal,
 }
 
 /// A port, on which of its host's rails, how that is called, and what it is to `link`.
@@ -66,6 +67,14 @@ enum Need {
     Always,
     Reserve,
     Spare,
+}
+
+impl Who {
+    /// The only rank of a job that is none: to see what there is.
+    pub fn nobody() -> Who {
+        let seal = Seal { key: Key::new([0; 16]), me: 0, ranks: 1 };
+        Who { job: 0, local_rank: 0, local_ranks: 1, seal }
+    }
 }
 
 impl Need {
@@ -132,7 +141,14 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
         let traits = wishes.traits(method, rail);
         made.ok().map(|port| traits.map(|traits| Opened { port, rail, interface, traits }))
     });
-    opened.collect()
+    let mut ports: Vec<Opened> = opened.collect::<Result<_>>()?;
+    // As in the card, which has them in this order.
+    for (place, opened) in ports.iter_mut().enumerate() {
+        if let Some(stream) = opened.port.as_stream() {
+            stream.set_place(place as u8);
+        }
+    }
+    Ok(ports)
 }
 
 /// Each interface that is no rail and each port that could not be opened, with the reason.
@@ -172,7 +188,7 @@ mod tests {
 
     /// As many rails as that, each with the loopback interface's ports.
     fn rails(count: usize, wishes: &Wishes) -> Vec<Found> {
-        let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
+        let who = Who::nobody();
         let loopback =
             || survey(wishes, &wishes.methods, &who).unwrap().into_iter().find(|f| f.rail.interface.name == "lo");
         (0..count).filter_map(|_| loopback()).collect()

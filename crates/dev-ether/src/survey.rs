@@ -116,7 +116,7 @@ impl Trial<'_> {
         Ok(match method {
             Method::XdpUdp => Box::new(XdpUdpPort::open(self.queues()?, interface, local, behind()?, nth)?),
             Method::PacketUdp => Box::new(PacketUdpPort::open(interface, local, behind()?, nth)?),
-            Method::Stream => Box::new(StreamPort::open(interface, local, range, nth, who.pass)?),
+            Method::Stream => Box::new(StreamPort::open(interface, local, range, nth, who.seal.clone())?),
             _ => Box::new(UdpPort::open(interface, local, range, nth)?),
         })
     }
@@ -152,7 +152,7 @@ mod tests {
     fn an_interface_of_too_short_an_mtu_has_no_ports() {
         let all = interfaces::all().unwrap();
         let loopback = all.into_iter().find(|interface| interface.flags.loopback).unwrap();
-        let who = Who { job: 0, local_rank: 0, local_ranks: 1, pass: [0; 16] };
+        let who = Who::nobody();
         let told = |mtu| {
             let wishes = Wishes::parse("udp", "", "").unwrap();
             let interface = Interface { mtu, ..loopback.clone() };

@@ -4,7 +4,7 @@
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_ether::card::{Card, End};
-use hawser_dev_ether::port::{Address, PortRange, StreamPort};
+use hawser_dev_ether::port::{Address, Carries, GREETING, Greeting, PortOf, PortRange, Seal, StreamPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_device::{Delivery, Device, Header, Payload, Port, Source};
 use hawser_job::counters::Counters;
@@ -12,16 +12,14 @@ use hawser_link::frame::Key;
 use hawser_link::{Grade, Rail};
 use hawser_os::interfaces;
 use hawser_sim::Dice;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
-const PASS: [u8; 16] = *b"from the secret!";
-/// What a direct connection begins with behind the pass, and its greeting.
-const DIRECT: [u8; 2] = [0xff; 2];
-const GREETING: usize = 16;
+const SECRET: [u8; 16] = [5; 16];
 const DATA: u8 = 5;
 /// Longer than what is pushed.
 const LONG: usize = 200_001;
@@ -76,11 +74,11 @@ impl Between {
             let _ = back.read(&mut [0]);
             let _ = ended.shutdown(Shutdown::Both);
         });
-        let mut front = [0; PASS.len() + DIRECT.len()];
+        let mut front = [0; GREETING];
         if caller.read_exact(&mut front).is_err() || heard.write_all(&front).is_err() {
             return;
         }
-        let is_direct = front[PASS.len()..] == DIRECT;
+        let is_direct = front[0] == Carries::Messages as u8;
         let fate = if is_direct { self.fates.lock().unwrap().pop() } else { None };
         let call = self.called.fetch_add(usize::from(!is_direct), Relaxed);
         let mut dice = Dice::new(call as u64);
@@ -90,7 +88,7 @@ impl Between {
         {
             let (from, behind) = (at, at + got);
             at = behind;
-            let here = |place: usize| (GREETING + place).checked_sub(from).filter(|&place| place < got);
+            let here = |place: usize| place.checked_sub(from).filter(|&place| place < got);
             let mut passed = got;
             let spoils = self.spoils.load(Relaxed);
             if !is_direct && spoils > 0 {
@@ -103,7 +101,7 @@ impl Between {
             }
             match fate.unwrap_or(Fate::Passes) {
                 Fate::Passes => {}
-                Fate::Cut { after } | Fate::Kept { after } if GREETING + after < from => passed = 0,
+                Fate::Cut { after } | Fate::Kept { after } if after < from => passed = 0,
                 Fate::Cut { after } | Fate::Kept { after } => passed = here(after).unwrap_or(got),
                 Fate::Forged { at } => {
                     if let Some(place) = here(at) {
@@ -134,8 +132,9 @@ fn pair(between: &Arc<Between>, checked: bool) -> Vec<EtherDevice> {
     let local = *interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
     let cards = Arc::new(Mutex::new(vec![None; 2]));
     let device = |rank: usize| {
-        let port = StreamPort::open(&interface, &local, PortRange::ANY, rank, PASS).unwrap();
-        let (theirs, key) = (cards.clone(), Key::new([5; 16]));
+        let seal = Seal { key: Key::new(SECRET), me: rank as u32, ranks: 2 };
+        let port = StreamPort::open(&interface, &local, PortRange::ANY, rank, seal).unwrap();
+        let (theirs, key) = (cards.clone(), Key::new(SECRET));
         let traits = Rail { grade: Grade::BulkAlone, checked, lossless: true, ..Rail::default() };
         let device = EtherDevice::new(Setup {
             me: rank as u32,
@@ -408,22 +407,54 @@ fn payload_that_is_to_be_checked_goes_by_no_direct_connection() {
     }
 }
 
+/// The port of a rank itself, past those between.
+fn listener(rank: &EtherDevice) -> SocketAddr {
+    let card = Card::decode(&rank.card()).unwrap();
+    let Address::Tcp(to) = card.ends()[0].address else { unreachable!("there is TCP alone") };
+    to
+}
+
+/// What rank 0 says to rank 1 before its direct connection `number`.
+fn greeting(number: u32) -> [u8; GREETING] {
+    let from = PortOf { rank: 0, place: 0 };
+    Greeting { carries: Carries::Messages, from, number }.written(PortOf { rank: 1, place: 0 }, &Key::new(SECRET))
+}
+
 /// P36
 #[test]
 fn a_forged_greeting_is_refused() {
-    let between = Arc::<Between>::default();
-    let mut caller = {
-        let ranks = pair(&between, false);
-        let card = Card::decode(&ranks[0].card()).unwrap();
-        let Address::Tcp(to) = card.ends()[0].address else { unreachable!("there is TCP alone") };
-        let mut caller = TcpStream::connect(to).unwrap();
-        caller.write_all(&[&PASS[..], &DIRECT, &[1; GREETING]].concat()).unwrap();
-        for _ in 0..1_000 {
-            ranks[0].port(Lane(0)).poll(&mut Got::default());
-        }
-        caller
-    };
-    assert!(matches!(caller.read(&mut [0]), Ok(0) | Err(_)), "it was kept");
+    let ranks = pair(&Arc::default(), false);
+    let mut forged = greeting(1);
+    forged[GREETING - 1] ^= 1;
+    let mut caller = TcpStream::connect(listener(&ranks[1])).unwrap();
+    caller.write_all(&forged).unwrap();
+    for _ in 0..1_000 {
+        ranks[1].port(Lane(0)).poll(&mut Got::default());
+    }
+    caller.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let ended = caller.read(&mut [0]);
+    assert!(!ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "it was kept");
+    drop(ranks);
+}
+
+/// P36: the greeting of a connection that is open, said again by somebody who saw it, opens none and ends none.
+#[test]
+fn a_greeting_that_was_recorded_does_not_end_the_connection() {
+    let mut ranks = ranks(&Arc::default(), 0);
+    warm_up(&mut ranks, 0);
+    let to = listener(&ranks[1].device);
+    let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open_files();
+    let mut lent = 0;
+    for _ in 0..25 {
+        let mut again: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(to).unwrap()).collect();
+        again.iter_mut().for_each(|caller| caller.write_all(&greeting(1)).unwrap());
+        lent += lend(&mut ranks[0], [LONG].into_iter());
+        finish(&mut ranks);
+    }
+    assert_eq!(lent, 25, "the connection was ended by what was recorded");
+    // Other tests of this program have connections too.
+    assert!(open_files() < before + 200, "{} descriptors", open_files());
 }
 
 /// What comes for another lane waits there, and goes on when that lane is polled.

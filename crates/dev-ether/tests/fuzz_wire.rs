@@ -1,13 +1,15 @@
-//! Whatever a rank of our own job says, and whatever comes over a connection that knew the pass: cards, messages that ought to be
-//! packets, streams that ought to be frames.
+//! Whatever a rank of our own job says, and whatever comes over a connection: greetings, cards, messages that ought to be packets,
+//! streams that ought to be frames.
 //!
 //! What is a packet is delivered as it was sent, everything else is counted; a card decodes to what encodes to it, and leads to no
-//! harm; a stream is cut into the same frames wherever the kernel cuts it.
+//! harm; a stream is cut into the same frames wherever the kernel cuts it; a greeting is read by its hearer as it was written, or not at all.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::{LANES, Lane, Peer};
 use hawser_dev_ether::card::{CARD, Card, End, PORTS};
-use hawser_dev_ether::port::{Address, FramePort, Missed, Refused, stream_frames};
+use hawser_dev_ether::port::{
+    Address, Carries, FramePort, GREETING, Greeting, Missed, PortOf, Refused, Seal, stream_frames,
+};
 use hawser_dev_ether::{EtherDevice, Opened, Setup, counters};
 use hawser_device::{Delivery, Device, Header, Payload, Source};
 use hawser_job::counters::Counters;
@@ -298,4 +300,36 @@ fn frames_of_a_stream() {
         reached.set(reached.get() + frames.len());
     });
     assert!(reached.get() > 0, "no frame ever came");
+}
+
+/// What somebody says first on a connection: anything, or a greeting by who knows the secret, of which a bit may differ.
+#[derive(Clone, Copy, Debug, TypeGenerator)]
+enum First {
+    Anything([u8; GREETING]),
+    Greeting { messages: bool, rank: u8, place: u8, number: u32, to: (u8, u8), bit: Option<u8> },
+}
+
+/// P32, P36
+#[test]
+fn greetings() {
+    const RANKS: u32 = 4;
+    let seal = Seal { key: key(), me: 1, ranks: RANKS };
+    check!().with_type::<First>().with_iterations(20_000).for_each(|first| {
+        let (said, written) = match *first {
+            First::Anything(said) => (said, None),
+            First::Greeting { messages, rank, place, number, to, bit } => {
+                let carries = if messages { Carries::Messages } else { Carries::Frames };
+                let (rank, place) = (u32::from(rank % 6), place % 40);
+                let greeting = Greeting { carries, from: PortOf { rank, place }, number };
+                let to = PortOf { rank: u32::from(to.0 % 3), place: to.1 % 3 };
+                let mut said = greeting.written(to, &key());
+                let bit = bit.map(usize::from).filter(|bit| *bit < 8 * GREETING);
+                bit.into_iter().for_each(|bit| said[bit / 8] ^= 1 << (bit % 8));
+                let is_ours =
+                    to == PortOf { rank: 1, place: 2 } && rank < RANKS && rank != 1 && usize::from(place) < PORTS;
+                (said, (is_ours && bit.is_none()).then_some(greeting))
+            }
+        };
+        assert_eq!(Greeting::read(&said, &seal, 2), written);
+    });
 }

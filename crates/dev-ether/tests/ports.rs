@@ -4,28 +4,30 @@
 //! Without the privilege for either it says so and tests nothing. What hangs is a failure.
 
 use hawser_dev_ether::port::{
-    Address, FramePort, Member, Missed, PacketPort, PacketUdpPort, PortRange, Queues, Refused, StreamPort, UdpPort,
-    XdpPort, XdpUdpPort,
+    Address, Carries, FramePort, GREETING, Greeting, Member, Missed, PacketPort, PacketUdpPort, PortOf, PortRange,
+    Queues, Refused, Seal, StreamPort, UdpPort, XdpPort, XdpUdpPort,
 };
 use hawser_dev_ether::rails::{self, Verdict, Wanted};
+use hawser_link::frame::Key;
 use hawser_os::bpf::Field;
 use hawser_os::cable::{Cable, Host};
 use hawser_os::ebpf::{Pattern, redirect_if};
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::interfaces::Interface;
+use hawser_os::limits::{self, Limit, Resource};
 use hawser_os::packet::Socket;
 use hawser_os::xdp::{Program, Sockets};
 use hawser_os::xsk::{Shape, Socket as Queue};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{IoSlice, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 const JOB: u32 = 0x0bad_cafe;
-const PASS: [u8; 16] = *b"from the secret!";
+const SECRET: [u8; 16] = *b"the job's secret";
 /// The shortest frame of `link`: its header.
 const SHORTEST: usize = 32;
 
@@ -120,6 +122,11 @@ fn main() {
         ("many selectors share a nic", &[Packet, PacketGroup], many_selectors),
         ("a frame whose connection is not yet open waits", &[Stream4], first_frames_wait),
         ("strangers are bounded", &[Stream4], strangers_are_bounded),
+        ("a greeting opens one connection, whoever says it again", &[Stream4, Stream6], replays_are_refused),
+        ("a later connection of a caller takes the place of the earlier one", &[Stream4], a_later_one_takes_its_place),
+        ("a connection that is cut is called again, by a higher number", &[Stream4], a_cut_one_is_called_again),
+        ("peers pass strangers who call without end", &[Stream4], peers_pass_strangers),
+        ("callers wait where there are no descriptors", &[Stream4], without_descriptors),
         ("packet and xdp meet", BY_QUEUES, packet_meets_xdp),
         ("what the kernel's own udp sends comes by xdp", &[XdpUdp4, XdpUdp6, XdpUdpLinkLocal], kernel_meets_xdp),
         ("ports of xdp share a nic", &[Xdp], shared_queues),
@@ -191,7 +198,11 @@ fn at_address(kind: Kind, host: &Host, range: PortRange, nth: usize) -> Port {
     let local = interface.addresses.iter().find(|address| is_wanted(&address.ip)).unwrap();
     match kind {
         Udp4 | Udp6 | UdpLinkLocal => Box::new(UdpPort::open(&interface, local, range, nth).unwrap()),
-        Stream4 | Stream6 => resident(host, StreamPort::open(&interface, local, range, nth, PASS).unwrap()),
+        Stream4 | Stream6 => {
+            let mut port = StreamPort::open(&interface, local, range, nth, seal(host)).unwrap();
+            port.turn_to(PortOf { rank: 1 - rank(host), place: 0 });
+            resident(host, port)
+        }
         PacketUdp4 | PacketUdp6 | PacketUdpLinkLocal => {
             resident(host, PacketUdpPort::open(&interface, local, range, nth).unwrap())
         }
@@ -201,6 +212,21 @@ fn at_address(kind: Kind, host: &Host, range: PortRange, nth: usize) -> Port {
         }
         Packet | PacketGroup | Xdp => unreachable!("a port of raw Ethernet"),
     }
+}
+
+/// Which of the two ranks lives on a host of the cable.
+fn rank(host: &Host) -> u32 {
+    u32::from(host.interface().addresses.iter().all(|address| address.ip.to_string() != "10.77.0.1"))
+}
+
+fn seal(host: &Host) -> Seal {
+    Seal { key: Key::new(SECRET), me: rank(host), ranks: 2 }
+}
+
+/// What the port of rank 0 at `place` says first to the port of rank 1.
+fn greeting(place: u8, number: u32) -> [u8; GREETING] {
+    let from = PortOf { rank: 0, place };
+    Greeting { carries: Carries::Frames, from, number }.written(PortOf { rank: 1, place: 0 }, &Key::new(SECRET))
 }
 
 /// A port of raw Ethernet that has the NIC's queues for itself.
@@ -230,6 +256,15 @@ impl<P: FramePort> FramePort for Resident<P> {
     }
     fn address(&self) -> Address {
         self.port.address()
+    }
+    fn turn_to(&mut self, peer: PortOf) {
+        self.port.turn_to(peer);
+    }
+    fn as_stream(&mut self) -> Option<&mut StreamPort> {
+        self.port.as_stream()
+    }
+    fn deadline_ns(&self) -> Option<u64> {
+        self.port.deadline_ns()
     }
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
         self.host.within(|| self.port.send(to, frame))
@@ -551,7 +586,12 @@ fn rubbish(kind: Kind) {
             let call = || pair.cable.a.within(|| TcpStream::connect(to).unwrap());
             let front = |len: u16| [len.to_le_bytes(), (!len).to_le_bytes()].concat();
             let whole = |bytes: &[u8]| [&front(bytes.len() as u16)[..], bytes].concat();
-            let said = |rest: &[u8]| [&PASS[..], rest].concat();
+            // As another port of the peer's rank would.
+            let mut number = 0;
+            let mut said = |rest: &[u8]| {
+                number += 1;
+                [&greeting(7, number)[..], rest].concat()
+            };
             let hung_up = |mut stranger: TcpStream, port: &mut Port| {
                 stranger.set_nonblocking(true).unwrap();
                 let mut got = Vec::new();
@@ -565,17 +605,17 @@ fn rubbish(kind: Kind) {
                 (b"GET / HTTP/1.1\r\nHost: you\r\n\r\n".to_vec(), 0),
                 (said(&[0, 0, 0xff, 0xff, 3]), 0),
                 (said(&front(u16::MAX - 1)), 0),
-                // A greeting with something behind it (P36).
                 (said(&[0xff; 60]), 0),
+                ([&greeting(7, 1)[..], &whole(b"what was taken before")].concat(), 0),
                 (said(&[whole(b"a"), whole(b"frame"), vec![0xff; 70_000]].concat()), 2),
             ] {
                 let mut stranger = call();
                 let _ = stranger.write_all(&words);
                 assert_eq!(hung_up(stranger, &mut pair.b).len(), comes);
             }
-            assert_eq!(pair.b.missed(), Missed { frames: 0, connections: 2, changed: 3 });
-            // One that knows the pass and stops within a frame, one that says half the pass: they are kept, and leave again.
-            let stay: Vec<TcpStream> = [said(&[9, 0, 0xf6, 0xff, 1]), PASS[..9].to_vec()]
+            assert_eq!(pair.b.missed(), Missed { connections: 2, changed: 4, ..Missed::default() });
+            // One that greets rightly and stops within a frame, one that says half a greeting: they are kept, and leave again.
+            let stay: Vec<TcpStream> = [said(&[9, 0, 0xf6, 0xff, 1]), greeting(7, 99)[..9].to_vec()]
                 .map(|words| {
                     let mut stranger = call();
                     stranger.write_all(&words).unwrap();
@@ -790,14 +830,16 @@ fn a_peer_comes_again(kind: Kind) {
     };
     let there = b.address();
     let mut pair = Pair { cable, a, b };
-    for _ in 0..5 {
+    for life in 1..6 {
         works(&mut pair);
         drop(std::mem::replace(&mut pair.b, open(kind.without_xdp(), &pair.cable.a, 9)));
         for number in 0..3 {
             let _ = pair.a.send(&there, &frame(64, number));
             hush(&mut pair.a);
         }
-        pair.b = reopen(kind, &pair.cable.b, address.port());
+        pair.b = reopen(kind, &pair.cable.b, address.port(), life);
+        // No rank comes again to a job: here its port does, at another place of its card.
+        pair.a.turn_to(PortOf { rank: 1, place: life });
         assert_eq!(pair.b.address(), there);
         a = pair.a;
         let mut back = false;
@@ -812,9 +854,13 @@ fn a_peer_comes_again(kind: Kind) {
     }
 }
 
-/// A port of this kind at this very port number.
-fn reopen(kind: Kind, host: &Host, port: u16) -> Port {
-    host.within(|| at_address(kind, host, PortRange::between(port, port).unwrap(), 3))
+/// A port of this kind at this very port number, and at `place` of its rank's card.
+fn reopen(kind: Kind, host: &Host, port: u16, place: u8) -> Port {
+    let mut reopened = host.within(|| at_address(kind, host, PortRange::between(port, port).unwrap(), 3));
+    if let Some(stream) = reopened.as_stream() {
+        stream.set_place(place);
+    }
+    reopened
 }
 
 fn many_selectors(kind: Kind) {
@@ -1113,24 +1159,180 @@ fn first_frames_wait(kind: Kind) {
     works(&mut pair);
 }
 
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Calls the port of rank 1 from the host of rank 0.
+fn call(pair: &Pair) -> TcpStream {
+    let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
+    pair.cable.a.within(|| TcpStream::connect(to).unwrap())
+}
+
+/// P32
 fn strangers_are_bounded(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
-    let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
-    let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let before = open_files();
     let mut strangers = Vec::new();
     for _ in 0..200 {
-        strangers.push(pair.cable.a.within(|| TcpStream::connect(to).unwrap()));
+        strangers.push(call(&pair));
         hush(&mut pair.b);
     }
     let held = open_files() - before - strangers.len();
     assert!((1..=64).contains(&held), "{held} strangers are kept");
     assert_eq!(pair.b.missed().connections, 200 - held as u64);
     works(&mut pair);
-    drop(strangers);
-    hush(&mut pair.b);
+    // The others' time comes too, and a sleeper knows when.
+    while pair.b.missed().connections < 200 {
+        assert!(pair.b.deadline_ns().is_some());
+        std::thread::sleep(Duration::from_millis(20));
+        hush(&mut pair.b);
+        pair.b.receive(&mut |_| {});
+    }
+    assert_eq!((open_files() - before, pair.b.deadline_ns()), (strangers.len(), None));
+    works(&mut pair);
+}
+
+/// P32: all that rank 0 said was recorded, and somebody says it again, whole and in parts.
+fn replays_are_refused(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    works(&mut pair);
+    let before = open_files();
+    let recorded = [&greeting(0, 1)[..], &500_u16.to_le_bytes(), &frame(500, 1)].concat();
+    for time in 1..=1_000_u64 {
+        let mut replayed = call(&pair);
+        let said = if time % 3 == 0 { GREETING } else { recorded.len() };
+        let _ = replayed.write_all(&recorded[..said]);
+        while pair.b.missed().connections < time {
+            pair.b.receive(&mut |_| panic!("a frame that was recorded came"));
+        }
+        assert!(matches!(replayed.read(&mut [0]), Ok(0) | Err(_)), "it was kept");
+        // The peer's own connection is the first one still: nothing is refused.
+        if time % 50 == 0 {
+            works(&mut pair);
+        }
+    }
     assert_eq!(open_files(), before);
+    // It was for that port alone.
+    let Address::Tcp(to) = pair.a.address() else { panic!("an address of TCP") };
+    let mut elsewhere = pair.cable.b.within(|| TcpStream::connect(to).unwrap());
+    elsewhere.write_all(&recorded).unwrap();
+    while pair.a.missed().connections == 0 {
+        pair.a.receive(&mut |_| panic!("a frame that was recorded came"));
+    }
+    works(&mut pair);
+}
+
+/// P32
+fn a_later_one_takes_its_place(kind: Kind) {
+    let mut pair = pair(kind, 1500);
+    works(&mut pair);
+    let before = open_files();
+    let mut earlier: Option<TcpStream> = None;
+    for number in 1..100 {
+        let mut caller = call(&pair);
+        let said = [&greeting(9, number)[..], &64_u16.to_le_bytes(), &frame(64, number)].concat();
+        caller.write_all(&said).unwrap();
+        while pair.b.receive(&mut |bytes| assert_eq!(bytes, frame(64, number))) == 0 {}
+        let ended = earlier.replace(caller).map(|mut earlier| earlier.read(&mut [0]));
+        assert!(ended.is_none_or(|ended| matches!(ended, Ok(0) | Err(_))), "both were kept");
+        assert_eq!(open_files(), before + 2, "one of each side");
+    }
+    drop(earlier);
+    hush(&mut pair.b);
+    assert_eq!((open_files(), pair.b.missed().connections), (before, 0));
+    works(&mut pair);
+}
+
+/// P32: somebody between two ports cuts what goes through his hands; the caller's next greeting is taken.
+fn a_cut_one_is_called_again(kind: Kind) {
+    let mut pair = pair_apart(kind);
+    let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
+    let between = pair.cable.b.within(|| TcpListener::bind((to.ip(), 0)).unwrap());
+    between.set_nonblocking(true).unwrap();
+    let there = Address::Tcp(between.local_addr().unwrap());
+    for number in 0..10 {
+        let (mut ends, mut came) = (None, false);
+        while !came {
+            // The first may still be told how the last connection ended.
+            let _ = pair.a.send(&there, &frame(64, number));
+            pair.a.receive(&mut |_| {});
+            if let (None, Ok((caller, _))) = (&ends, between.accept()) {
+                caller.set_nonblocking(true).unwrap();
+                ends = Some((caller, pair.cable.a.within(|| TcpStream::connect(to).unwrap())));
+            }
+            if let Some((caller, heard)) = &mut ends {
+                let mut bytes = [0; 4096];
+                let got = caller.read(&mut bytes).unwrap_or(0);
+                heard.write_all(&bytes[..got]).unwrap();
+            }
+            pair.b.receive(&mut |bytes| came |= bytes == frame(64, number));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert_eq!(pair.b.missed().connections, 0);
+    works(&mut pair);
+}
+
+/// Silent ones, halves of greetings, foreign ones: a peer that calls meanwhile is heard.
+fn peers_pass_strangers(kind: Kind) {
+    let mut pair = pair_apart(kind);
+    let before = open_files();
+    let mut strangers = Vec::new();
+    let foreign = Greeting { carries: Carries::Frames, from: PortOf { rank: 0, place: 0 }, number: 77 };
+    let foreign = foreign.written(PortOf { rank: 1, place: 0 }, &Key::new(*b"of another job.."));
+    for round in 0..300 {
+        let mut stranger = call(&pair);
+        let words: [&[u8]; 4] = [&[], &greeting(0, 77)[..13], &foreign, &greeting(3, 1)[..1]];
+        stranger.write_all(words[round % 4]).unwrap();
+        strangers.push(stranger);
+        pair.b.receive(&mut |_| panic!("a stranger was heard"));
+        if round % 60 == 30 {
+            works(&mut pair);
+        }
+    }
+    // A connection each way has two ends.
+    let held = open_files() - before - strangers.len() - 4;
+    assert!(held <= 64, "{held} strangers are kept");
+    works(&mut pair);
+}
+
+/// The process has no descriptor left: a caller waits in the kernel, and nobody spins.
+fn without_descriptors(kind: Kind) {
+    let mut pair = pair_apart(kind);
+    let mut ears = Epoll::new().unwrap();
+    let mut events = Vec::new();
+    pair.b.descriptors(&mut |fd| ears.add(fd, 1, Interest::Read).unwrap());
+    let to = pair.b.address();
+    pair.a.send(&to, &frame(64, 1)).unwrap();
+    ears.wait(&mut events, Some(10_000)).unwrap();
+    assert!(!events.is_empty(), "nobody has called");
+    let usual = limits::get(Resource::Descriptors);
+    limits::set(Resource::Descriptors, Limit { soft: 3, ..usual }).unwrap();
+    assert_eq!(pair.b.receive(&mut |_| {}), 0);
+    ears.wait(&mut events, Some(0)).unwrap();
+    let (waits, is_awake) = (pair.b.missed().put_off, !events.is_empty());
+    let deadline_ns = pair.b.deadline_ns();
+    limits::set(Resource::Descriptors, usual).unwrap();
+    assert_eq!((waits, is_awake, deadline_ns.is_some()), (1, false, true));
+    let mut got = Vec::new();
+    while got.is_empty() {
+        receive(&mut pair.a, &mut pair.b, &mut got);
+    }
+    assert_eq!(got, [frame(64, 1)]);
+    // A stranger leaves its descriptor to whoever calls next.
+    let strangers = [call(&pair), call(&pair)];
+    hush(&mut pair.b);
+    let refused = pair.b.missed().connections;
+    let later = call(&pair);
+    limits::set(Resource::Descriptors, Limit { soft: 3, ..usual }).unwrap();
+    while pair.b.missed().connections == refused {
+        pair.b.receive(&mut |_| {});
+    }
+    limits::set(Resource::Descriptors, usual).unwrap();
+    drop((strangers, later));
+    works(&mut pair);
 }
 
 fn decoys(_: Kind) {

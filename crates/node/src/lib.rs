@@ -16,6 +16,7 @@ pub use tools::{changed as counters_of_changes, groups as tools};
 use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_boot::World;
+use hawser_dev_ether::port::Seal;
 use hawser_dev_ether::{EtherDevice, Setup, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
@@ -107,12 +108,9 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
     let secret = world.secret().0;
     // Who knows one of these knows none of the others, nor the secret.
     let derive = |purpose: &[u8]| Key::new(secret).derive(purpose);
-    let [job, low, high] = ["job", "low", "high"].map(|purpose| derive(purpose.as_bytes()));
-    let mut pass = [0; 16];
-    pass[..8].copy_from_slice(&low.to_le_bytes());
-    pass[8..].copy_from_slice(&high.to_le_bytes());
     let (local_rank, local_ranks) = (world.local_rank() as u16, world.local_size() as u16);
-    let ports = hawser_dev_ether::ports(&Who { job: job as u32, local_rank, local_ranks, pass })?;
+    let seal = Seal { key: Key::new(secret), me: world.rank(), ranks: world.size() };
+    let ports = hawser_dev_ether::ports(&Who { job: derive(b"job") as u32, local_rank, local_ranks, seal })?;
     let (cards, hosts) = (segment.clone(), segment.clone());
     let page = segment.rank(world.local_rank() as usize);
     let answers = page.clone();

@@ -53,7 +53,9 @@ fn way(to: &WayTo, ports: usize) -> Result<Way<'_>, String> {
 fn call(ports: &mut [Opened], token: u32, way: &mut Way<'_>) {
     let number = u32::from(way.heard.frames > 0);
     let head = Head { token, way: way.to.way, kind: Kind::Call, number, time_ns: 0 };
-    match ports[way.to.port].port.send(&way.address, &head.frame(SHORT)) {
+    let port = &mut ports[way.to.port].port;
+    port.turn_to(way.to.peer());
+    match port.send(&way.address, &head.frame(SHORT)) {
         Err(Refused::Unreachable(number)) => way.heard.refused = Some(number),
         Ok(()) => way.heard.refused = None,
         Err(_) => {}

@@ -99,6 +99,10 @@ struct Present<'a> {
     ports: Ports,
 }
 
+fn random<const N: usize>() -> Result<[u8; N], String> {
+    hawser_os::host::random().map_err(|error| error.to_string())
+}
+
 /// How many pairs there are to test.
 fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &AtomicBool) -> Result<usize, String> {
     let launch = Launch {
@@ -107,17 +111,18 @@ fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &Atomic
         prefix: options.prefix.clone(),
     };
     let is_elsewhere = options.launcher.as_deref() != Some("fork");
-    let (job, pass) = (hawser_os::host::random().map(u32::from_le_bytes), hawser_os::host::random());
-    let open =
-        Order::Open { job: job.map_err(|error| error.to_string())?, pass: pass.map_err(|error| error.to_string())? };
+
+    let (job, secret) = (u32::from_le_bytes(random()?), random()?);
     // All at once: each may take its time to log in, and to end.
     let mut started: Vec<_> = hosts.iter().map(|name| (name, Host::start(name, &launch))).collect();
     let present = present(&mut started, is_elsewhere, record, stop);
     let mut with_ports = Vec::new();
     let mut count = present.len();
-    for host in present {
+    let ranks = count as u32;
+    for (rank, host) in (0..ranks).zip(present) {
+        let open = Order::Open { job, secret, rank, ranks };
         // One alone has no ways to be tested.
-        match if count < 2 { break } else { ports_of(host, &open, stop) } {
+        match if count < 2 { break } else { ports_of(host, rank, &open, stop) } {
             Ok(ports) => with_ports.push(Present { host, ports }),
             Err(Lost::Interrupted) => break,
             Err(Lost::Cause(cause)) => {
@@ -127,7 +132,8 @@ fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &Atomic
         }
     }
     if !stop.load(Relaxed) {
-        pairs(&mut with_ports, record, stop);
+        // No stranger knows by which token frames are ours.
+        pairs(&mut with_ports, record, u32::from_le_bytes(random()?), stop);
     }
     drop(with_ports);
     started.iter_mut().filter_map(|(_, host)| host.as_mut().ok()).for_each(Host::dismiss);
@@ -165,9 +171,9 @@ fn present<'a>(
     present
 }
 
-fn ports_of(host: &mut Host, open: &Order, stop: &AtomicBool) -> Result<Ports, Lost> {
+fn ports_of(host: &mut Host, rank: u32, open: &Order, stop: &AtomicBool) -> Result<Ports, Lost> {
     match host.ask(open, STEP, stop)? {
-        Reply::Ports(ends) => Ports::of(ends).ok_or_else(|| host.strange()),
+        Reply::Ports(ends) => Ports::of(rank, ends).ok_or_else(|| host.strange()),
         _ => Err(host.strange()),
     }
 }
@@ -187,8 +193,7 @@ fn look_at(host: &mut Host, stop: &AtomicBool) -> Result<record::Host, Lost> {
 }
 
 /// Each pair in turn: they would share the wires.
-fn pairs(present: &mut [Present<'_>], record: &mut Record, stop: &AtomicBool) {
-    let mut token = 0;
+fn pairs(present: &mut [Present<'_>], record: &mut Record, mut token: u32, stop: &AtomicBool) {
     for first in 0..present.len() {
         for second in first + 1..present.len() {
             let (before, behind) = present.split_at_mut(second);
@@ -222,7 +227,7 @@ fn test(pair: &mut Pair, both: [&mut Present<'_>; 2], record: &mut Record, token
     pair.cut_off = Some(why.clone());
     let Lost::Cause(cause) = why else { return };
     eprintln!("hawser-bench: doctor: {cause}");
-    *token += 1;
+    *token = token.wrapping_add(1);
     for host in [&mut *one.host, &mut *other.host] {
         if !host.comes_to_rest(*token, stop) && !stop.load(Relaxed) {
             mark_lost(record, &host.name, cause.clone());

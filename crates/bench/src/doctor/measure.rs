@@ -245,7 +245,7 @@ mod tests {
     fn a_way_to_the_other_side_of_the_world_is_measured_and_nothing_is_lost() {
         let mut port = FarAway::default();
         let to = port.address();
-        let way = WayTo { way: 1, port: 0, address: String::new(), frame: 1472, room: 100 };
+        let way = WayTo { way: 1, port: 0, rank: 1, place: 0, address: String::new(), frame: 1472, room: 100 };
         let figures = run(&mut port, &to, 7, &way);
         assert!(figures.half_us.is_some_and(|half_us| half_us >= 60_000.0), "{figures:?}");
         assert_eq!((figures.largest, figures.bulk_lost), (Some(1472), 0), "{figures:?}");

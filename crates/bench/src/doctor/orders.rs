@@ -3,14 +3,15 @@
 //! Before it: `hosts` (who orders) and `serve` (who answers); after it: nothing.
 
 use super::facts::{Facts, Network};
+use hawser_dev_ether::port::PortOf;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Order {
     /// -> Facts
     Look,
-    /// Open the ports of a rank of this job. -> Ports
-    Open { job: u32, pass: [u8; 16] },
+    /// Open the ports of this rank of a job that has so many. -> Ports
+    Open { job: u32, secret: [u8; 16], rank: u32, ranks: u32 },
     /// Send short frames by all these ways and listen on them. -> Heard
     Call { token: u32, ways: Vec<WayTo> },
     /// Answer what comes to this port, until `Rest`. -> Ready
@@ -42,12 +43,21 @@ pub struct WayTo {
     /// Its number, the same at both ends.
     pub way: u16,
     pub port: usize,
+    /// Whose port it leads to, and the place of that in its owner's card.
+    pub rank: u32,
+    pub place: u8,
     /// As `net::written` has it.
     pub address: String,
     /// The longest frame that both ends take, by what their interfaces say.
     pub frame: usize,
     /// Frames of full length that the other end has room for.
     pub room: usize,
+}
+
+impl WayTo {
+    pub fn peer(&self) -> PortOf {
+        PortOf { rank: self.rank, place: self.place }
+    }
 }
 
 /// A port of a rank.

@@ -103,7 +103,7 @@ pub fn measure(
     let ([one, other], ends) = (hosts, ports.map(|ports| ports.ends.as_slice()));
     pair.rails = ends.map(rails_of);
     let ways = ways(ports);
-    *token += 1;
+    *token = token.wrapping_add(1);
     let there: Vec<WayTo> = ways.iter().map(|[there, _]| there.clone()).collect();
     let back: Vec<WayTo> = ways.iter().map(|[_, back]| back.clone()).collect();
     one.tell(&Order::Call { token: *token, ways: there })?;
@@ -118,9 +118,9 @@ pub fn measure(
     let measured: Vec<bool> = pair.ways.iter().map(|way| pair.is_of_use(way)).collect();
     let each = pair.ways.iter_mut().zip(&ways).zip(measured);
     for ((way, [there, back]), _) in each.filter(|&(_, is_of_use)| is_of_use) {
-        *token += 1;
+        *token = token.wrapping_add(1);
         direction(&mut way.directions[0], [&mut *one, &mut *other], [there, back], *token, stop)?;
-        *token += 1;
+        *token = token.wrapping_add(1);
         direction(&mut way.directions[1], [&mut *other, &mut *one], [back, there], *token, stop)?;
     }
     Ok(())
@@ -163,9 +163,12 @@ fn ways(ports: [&Ports; 2]) -> Vec<[WayTo; 2]> {
     // The shortest way first.
     let place = |end: &End| Method::ALL.iter().position(|method| method.name() == end.method);
     met.sort_by_key(|&(ours, theirs, _)| (ends[0][ours].rail, ends[1][theirs].rail, place(&ends[0][ours])));
-    let to = |way, port, far: &End, frame| WayTo { way, port, address: far.address.clone(), frame, room: far.room };
+    let to = |way, port, side: usize, place: usize, frame| {
+        let (rank, far) = (ports[side].rank, &ends[side][place]);
+        WayTo { way, port, rank, place: place as u8, address: far.address.clone(), frame, room: far.room }
+    };
     let both = |((ours, theirs, frame), way): ((usize, usize, usize), u16)| {
-        [to(way, ours, &ends[1][theirs], frame), to(way, theirs, &ends[0][ours], frame)]
+        [to(way, ours, 1, theirs, frame), to(way, theirs, 0, ours, frame)]
     };
     met.into_iter().zip(0_u16..).map(both).collect()
 }

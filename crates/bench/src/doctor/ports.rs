@@ -8,6 +8,8 @@ use hawser_dev_ether::card::{self, Card, PORTS};
 
 #[derive(Debug)]
 pub struct Ports {
+    /// Whose they are.
+    pub rank: u32,
     pub ends: Vec<End>,
     /// Its ends are those, one for one.
     pub card: Card,
@@ -15,14 +17,14 @@ pub struct Ports {
 
 impl Ports {
     /// None: no rank has such ports.
-    pub fn of(ends: Vec<End>) -> Option<Ports> {
+    pub fn of(rank: u32, ends: Vec<End>) -> Option<Ports> {
         let read = |end: &End| {
             let frame_max = u16::try_from(end.frame_max).ok()?;
             Some(card::End { rail: end.rail, address: net::read(&end.address)?, frame_max })
         };
         let own: Vec<card::End> = ends.iter().map(read).collect::<Option<_>>()?;
         let fits = own.len() <= PORTS && Card::room_for(own.iter().map(|end| end.address)) == own.len();
-        fits.then(|| Ports { ends, card: Card::new(own) })
+        fits.then(|| Ports { rank, ends, card: Card::new(own) })
     }
 }
 
@@ -39,9 +41,9 @@ mod tests {
 
     #[test]
     fn ports_that_a_rank_may_have_keep_their_places() {
-        let ports = Ports::of(vec![end(1), end(2)]).unwrap();
+        let ports = Ports::of(0, vec![end(1), end(2)]).unwrap();
         assert_eq!(ports.card.ends().len(), ports.ends.len());
-        assert!(Ports::of(Vec::new()).is_some());
+        assert!(Ports::of(0, Vec::new()).is_some());
     }
 
     #[test]
@@ -49,11 +51,11 @@ mod tests {
         let of = |change: fn(&mut End)| {
             let mut ends = vec![end(1), end(2)];
             change(&mut ends[0]);
-            Ports::of(ends)
+            Ports::of(0, ends)
         };
         assert!(of(|end| end.address = "zz".into()).is_none() && of(|end| end.address.clear()).is_none());
         assert!(of(|end| end.frame_max = 65_536).is_none());
-        assert!(Ports::of((0..26).map(end).collect()).is_none(), "a card has no room for them");
-        assert!(Ports::of((0..100).map(end).collect()).is_none());
+        assert!(Ports::of(0, (0..26).map(end).collect()).is_none(), "a card has no room for them");
+        assert!(Ports::of(0, (0..100).map(end).collect()).is_none());
     }
 }

@@ -8,8 +8,9 @@ use super::facts::Network;
 use super::orders::{End, Order, Reply, WayTo};
 use super::{answer, call, look, measure};
 use crate::net;
-use hawser_dev_ether::port::Address;
+use hawser_dev_ether::port::{Address, Seal};
 use hawser_dev_ether::{Opened, Who};
+use hawser_link::frame::Key;
 use std::io::{self, BufRead, Write};
 use std::process;
 use std::sync::mpsc::{Receiver, channel};
@@ -29,7 +30,10 @@ pub fn run() -> io::Result<()> {
             Order::Look => {
                 facts.take().map_or_else(|| Reply::Failed("it has told all".into()), |it| Reply::Facts(Box::new(it)))
             }
-            Order::Open { job, pass } => open(job, pass, &mut ports),
+            Order::Open { job, secret, rank, ranks } => {
+                let seal = Seal { key: Key::new(secret), me: rank, ranks };
+                open(Who { job, local_rank: 0, local_ranks: 1, seal }, &mut ports)
+            }
             Order::Call { token, ways } => call::run(&mut ports, token, &ways).map_or_else(Reply::Failed, Reply::Heard),
             Order::Answer { token, way } => match port_of(&mut ports, &way) {
                 Some((mut port, to)) => {
@@ -78,8 +82,8 @@ fn no_port() -> Reply {
     Reply::Failed("an order names no port".into())
 }
 
-fn open(job: u32, pass: [u8; 16], ports: &mut Vec<Opened>) -> Reply {
-    match hawser_dev_ether::ports(&Who { job, local_rank: 0, local_ranks: 1, pass }) {
+fn open(who: Who, ports: &mut Vec<Opened>) -> Reply {
+    match hawser_dev_ether::ports(&who) {
         Ok(opened) => *ports = opened,
         Err(error) => return Reply::Failed(error.cause().to_string()),
     }
@@ -103,5 +107,6 @@ fn open(job: u32, pass: [u8; 16], ports: &mut Vec<Opened>) -> Reply {
 
 fn port_of<'a>(ports: &'a mut [Opened], way: &WayTo) -> Option<(Beside<'a>, Address)> {
     let to = net::read(&way.address)?;
+    ports.get_mut(way.port)?.port.turn_to(way.peer());
     Some((Beside::of(ports, way.port)?, to))
 }

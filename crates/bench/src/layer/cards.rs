@@ -9,6 +9,7 @@ use crate::duet::End;
 use crate::hex;
 use crate::worker::say;
 use hawser_dev_ether::endpoint::Rank;
+use hawser_dev_ether::port::Seal;
 use hawser_dev_ether::{Cards, Opened, Who, ports};
 use hawser_link::frame::Key;
 use hawser_os::host;
@@ -30,7 +31,8 @@ type Theirs = Arc<OnceLock<Vec<u8>>>;
 
 fn parts(me: u32, secret: Secret, theirs: &Theirs) -> io::Result<Parts> {
     let key = Key::new(secret);
-    let who = Who { job: key.derive(b"job") as u32, local_rank: 0, local_ranks: 1, pass: secret };
+    let seal = Seal { key: key.clone(), me, ranks: 2 };
+    let who = Who { job: key.derive(b"job") as u32, local_rank: 0, local_ranks: 1, seal };
     let ports = ports(&who).map_err(|error| io::Error::other(error.cause().to_string()))?;
     let theirs = theirs.clone();
     let seed = u64::from_le_bytes(host::random()?);

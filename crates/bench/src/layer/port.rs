@@ -9,9 +9,10 @@ use super::inbox::Inbox;
 use super::watch::Watch;
 use super::{Layer, Row};
 use crate::duet::End;
-use crate::net;
 use crate::worker::say;
+use crate::{hex, net};
 use hawser_dev_ether::port::{Address, FramePort, Refused};
+use hawser_os::host;
 use std::io::{self, BufRead, IoSlice};
 use std::time::Duration;
 
@@ -104,25 +105,33 @@ fn plain(row: &Row) -> &'static str {
 
 fn near_of(row: &Row, name: &str, run: usize) -> io::Result<Box<dyn Layer>> {
     let mut far = start(row)?;
-    let port = opened(name, true)?;
-    far.tell(&net::written(&port.address()))?;
+    let secret = host::random()?;
+    let port = opened(name, true, secret)?;
+    far.tell(&format!("{} {}", hex::written(&secret), net::written(&port.address())))?;
     let address = far.hear()?;
     let address = net::read(&address).ok_or_else(|| io::Error::other(format!("the far end says: {address}")))?;
     Ok(Box::new(Apart::new(PortEnd::new(port, address, run), far)))
 }
 
 fn far_of(name: &str, run: usize) -> io::Result<()> {
-    let port = opened(name, false)?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
-    let near = net::read(line.trim()).ok_or_else(|| io::Error::other("the near end said no address"))?;
+    let (secret, near) =
+        said(line.trim()).ok_or_else(|| io::Error::other("the near end said no secret and address"))?;
+    let port = opened(name, false, secret)?;
     say(&net::written(&port.address()))?;
     follow(PortEnd::new(port, near, run))
 }
 
-fn opened(name: &str, near: bool) -> io::Result<Box<dyn FramePort>> {
+/// The near end's secret and address.
+fn said(line: &str) -> Option<(net::Secret, Address)> {
+    let (secret, address) = line.split_once(' ')?;
+    Some((hex::read(secret)?.try_into().ok()?, net::read(address)?))
+}
+
+fn opened(name: &str, near: bool, secret: net::Secret) -> io::Result<Box<dyn FramePort>> {
     let row = net::ROWS.iter().find(|row| row.name == name).ok_or_else(|| io::Error::other("no such port"))?;
-    row.open(near)?.pop().ok_or_else(|| io::Error::other("no port"))
+    row.open(near, secret)?.pop().ok_or_else(|| io::Error::other("no port"))
 }
 
 impl PortEnd {

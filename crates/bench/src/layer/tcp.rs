@@ -3,58 +3,69 @@
 //! Before it: `Apart`; after it: the kernel.
 
 use super::apart::{Apart, FAR_ADDRESS, follow, start};
+use super::meeting::{Door, MET_WITHIN, Secret, call};
+use super::watch::{SILENCE, Watch};
 use super::{Layer, Row};
 use crate::duet::End;
+use crate::hex;
 use crate::worker::say;
+use hawser_os::host;
 use std::env;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 
-/// Where nothing says that a network does not lead there it is waited for so long.
-const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
-
-struct TcpEnd(TcpStream);
+struct TcpEnd {
+    stream: TcpStream,
+    watch: Watch,
+}
 
 impl TcpEnd {
     fn over(stream: TcpStream) -> io::Result<TcpEnd> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        Ok(TcpEnd(stream))
+        let cause = "the other end of the TCP connection neither sends nor takes anything";
+        Ok(TcpEnd { stream, watch: Watch::new(SILENCE, cause) })
     }
 }
 
 pub fn near(row: &Row) -> io::Result<Box<dyn Layer>> {
-    let mut far = start(row)?;
-    let port: u16 = far.hear()?.parse().map_err(io::Error::other)?;
     let address = env::var(FAR_ADDRESS).unwrap_or_default();
-    let named = |error: io::Error| io::Error::other(format!("{address}, port {port}: {error}"));
-    let found = (address.as_str(), port).to_socket_addrs().map_err(named)?.find(|found| found.is_ipv4());
-    let there = found.ok_or_else(|| named(io::Error::other("no address of IPv4 has this name")))?;
-    let stream = TcpStream::connect_timeout(&there, CONNECTED_WITHIN).map_err(named)?;
+    let named = |error: io::Error| io::Error::other(format!("{address}: {error}"));
+    let ip = ip_of(&address).map_err(named)?;
+    let secret = host::random()?;
+    let mut far = start(row)?;
+    far.tell(&format!("{} {ip}", hex::written(&secret)))?;
+    let said = far.hear()?;
+    let port: u16 = said.parse().map_err(|_| io::Error::other(format!("the far end says: {said}")))?;
+    let there = SocketAddr::new(ip, port);
+    let stream =
+        call(there, secret, MET_WITHIN).map_err(|error| named(io::Error::other(format!("{there}: {error}"))))?;
     Ok(Box::new(Apart::new(TcpEnd::over(stream)?, far)))
 }
 
-pub fn far(_: &Row) -> io::Result<()> {
-    let listener = TcpListener::bind(("0.0.0.0", 0))?;
-    say(&listener.local_addr()?.port())?;
-    follow(TcpEnd::over(accepted(&listener)?)?)
+fn ip_of(name: &str) -> io::Result<IpAddr> {
+    let found = (name, 0).to_socket_addrs()?.find(|found| found.is_ipv4());
+    found.map(|found| found.ip()).ok_or_else(|| io::Error::other("no address of IPv4 has this name"))
 }
 
-/// The near end's connection; whoever does not come is not waited for.
-fn accepted(listener: &TcpListener) -> io::Result<TcpStream> {
-    listener.set_nonblocking(true)?;
-    let since = Instant::now();
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => return Ok(stream),
-            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
-            Err(_) if since.elapsed() > CONNECTED_WITHIN => {
-                return Err(io::Error::other("nobody has connected"));
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+pub fn far(_: &Row) -> io::Result<()> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let (secret, ip) = said(line.trim()).ok_or_else(|| io::Error::other("the near end said no secret and address"))?;
+    match Door::at(ip, secret) {
+        Ok(door) => {
+            say(&door.port())?;
+            follow(TcpEnd::over(door.wait(MET_WITHIN)?)?)
         }
+        // The near end tells it.
+        Err(error) => say(&error),
     }
+}
+
+/// The near end's secret, and the address that it calls.
+fn said(line: &str) -> Option<(Secret, IpAddr)> {
+    let (secret, ip) = line.split_once(' ')?;
+    Some((hex::read(secret)?.try_into().ok()?, ip.parse().ok()?))
 }
 
 /// How many bytes moved; none where the kernel has no room or no data.
@@ -70,12 +81,14 @@ impl End for TcpEnd {
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
         let (mut sent, mut received) = (0, 0);
         while sent < out.len() || received < into.len() {
+            let before = (sent, received);
             if sent < out.len() {
-                sent += moved(self.0.write(&out[sent..]))?;
+                sent += moved(self.stream.write(&out[sent..]))?;
             }
             if received < into.len() {
-                received += moved(self.0.read(&mut into[received..]))?;
+                received += moved(self.stream.read(&mut into[received..]))?;
             }
+            self.watch.turn(before != (sent, received))?;
         }
         Ok(())
     }

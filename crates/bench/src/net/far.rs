@@ -1,10 +1,10 @@
 //! The far process: echoes short frames, counts long ones and says how many came.
 //!
-//! It reads orders, a word a line: a row's name and the near address begin a row, `spin` and `sleep` say how to wait,
+//! It reads orders, a word a line: a row's name, a secret and the near address begin a row, `spin` and `sleep` say how to wait,
 //! `cpu` asks for the seconds that it has used, `end` ends the row.
 
 use super::{ROWS, Sleep, bulk, read, written};
-use crate::sample;
+use crate::{hex, sample};
 use hawser_dev_ether::port::FramePort;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -18,9 +18,11 @@ pub fn run() -> io::Result<()> {
     let (orders, from_orders) = channel();
     std::thread::spawn(move || io::stdin().lock().lines().map_while(Result::ok).all(|line| orders.send(line).is_ok()));
     while let Ok(line) = from_orders.recv() {
-        let (name, near) = line.split_once(' ').unwrap_or_default();
+        let (name, rest) = line.split_once(' ').unwrap_or_default();
+        let (secret, near) = rest.split_once(' ').unwrap_or_default();
         let row = ROWS.iter().find(|row| row.name == name).ok_or_else(|| io::Error::other("no such row"))?;
-        let mut ports = row.open(false)?;
+        let secret = hex::read(secret).and_then(|bytes| bytes.try_into().ok());
+        let mut ports = row.open(false, secret.ok_or_else(|| io::Error::other("no secret"))?)?;
         let mut port = ports.pop().ok_or_else(|| io::Error::other("no port"))?;
         println!("{}", written(&port.address()));
         let near = read(near).ok_or_else(|| io::Error::other("no such address"))?;

@@ -2,8 +2,9 @@
 
 use super::{ROWS, Row, bulk, pingpong, read, written};
 use crate::far::Far;
-use crate::sample;
+use crate::{hex, sample};
 use hawser_os::cable::{Cable, Host};
+use hawser_os::host;
 use std::io;
 use std::process::Command;
 use std::time::Duration;
@@ -31,9 +32,10 @@ pub fn run(mtu: usize, names: &[String], repetitions: usize) -> io::Result<()> {
 }
 
 fn measure(row: &Row, far: &mut Far, repetitions: usize) -> io::Result<()> {
-    let mut ports = row.open(true)?;
+    let secret = host::random()?;
+    let mut ports = row.open(true, secret)?;
     let port = ports.last_mut().ok_or_else(|| io::Error::other("no port"))?.as_mut();
-    let address = ask(far, &format!("{} {}", row.name, written(&port.address())))?;
+    let address = ask(far, &format!("{} {} {}", row.name, hex::written(&secret), written(&port.address())))?;
     let address = read(&address).ok_or_else(|| io::Error::other(format!("the far process says: {address}")))?;
     let median = |samples: Vec<f64>| samples[samples.len() / 2];
     let spinning = median(pingpong::run(port, &address, false, repetitions, ROUNDS)?);

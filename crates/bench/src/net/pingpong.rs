@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 const FRAME_BYTES: usize = 64;
 /// After so long it was lost. Longer than any scheduler's slice.
 const LOST: Duration = Duration::from_millis(200);
+/// After so many in succession nobody answers.
+const LOST_MAX: u32 = 25;
 
 /// Half round trips in microseconds, sorted: one for each repetition of `rounds`.
 pub fn run(
@@ -21,12 +23,13 @@ pub fn run(
 ) -> io::Result<Vec<f64>> {
     let mut sleep = Sleep::on(port)?;
     let mut frame = [b'?'; FRAME_BYTES];
-    let mut number = 0_u32;
+    let (mut number, mut lost) = (0_u32, 0);
     let mut turn = || {
         number += 1;
         frame[4..8].copy_from_slice(&number.to_le_bytes());
         let mut back = false;
-        while !back {
+        while !back && lost < LOST_MAX {
+            lost += 1;
             let _ = port.send(far, &frame);
             let sent = Instant::now();
             let mut turns = 0_u32;
@@ -37,7 +40,12 @@ pub fn run(
                 turns += 1;
             }
         }
+        if back {
+            lost = 0;
+        }
     };
     (0..rounds / 10).for_each(|_| turn());
-    Ok(sample::times(repetitions, 2 * rounds as usize, || (0..rounds).for_each(|_| turn())))
+    let times = sample::times(repetitions, 2 * rounds as usize, || (0..rounds).for_each(|_| turn()));
+    let silent = || format!("the far process has sent none of the last {LOST_MAX} frames back");
+    if lost < LOST_MAX { Ok(times) } else { Err(io::Error::other(silent())) }
 }

@@ -24,6 +24,7 @@ pub use wire::CHANNEL;
 
 use crate::ends::Ends;
 use crate::message::Outgoing;
+use crate::port::PortOf;
 use hawser_base::Peer;
 use hawser_device::{Header, Source};
 use hawser_link::frame::{Ends as Ranks, Key};
@@ -144,8 +145,8 @@ impl Direct {
                 && let Some(to) = ends.address(peer, route)
             {
                 let port = usize::from(route.ours);
-                let greeting = wire::greeting(pair.out.call(), seal);
-                match ends.ports[port].as_stream().map(|stream| stream.call(&to, &greeting)) {
+                let (number, theirs) = (pair.out.call(), PortOf { rank: peer, place: route.theirs });
+                match ends.ports[port].as_stream().map(|stream| stream.call(&to, theirs, number)) {
                     Some(Ok(place)) => {
                         (pair.out_at, pair.tuned) = (Some((port, place)), false);
                         self.lines.insert((port, place), Line::Out(peer));
@@ -215,8 +216,8 @@ impl Direct {
         (endpoint, ends): (&mut Endpoint, &mut Ends),
         deliver: &mut Deliver<'_>,
     ) -> usize {
-        while let Some((place, said)) = ends.ports[at].as_stream().and_then(|stream| stream.next_caller()) {
-            self.greet((at, place), &said, (&mut *endpoint, &mut *ends));
+        while let Some((place, peer, number)) = ends.ports[at].as_stream().and_then(|stream| stream.next_caller()) {
+            self.greet((at, place), peer, number, (&mut *endpoint, &mut *ends));
         }
         let mut count = 0;
         while let Some(place) = ends.ports[at].as_stream().and_then(|stream| stream.next_ready()) {
@@ -236,19 +237,13 @@ impl Direct {
         count
     }
 
-    fn greet(
-        &mut self,
-        at: (usize, usize),
-        said: &[u8; crate::port::GREETING],
-        (endpoint, ends): (&mut Endpoint, &mut Ends),
-    ) {
-        // Who calls speaks by link too; who is gone does no more.
-        let caller = wire::read_greeting(said, &self.key, self.me).filter(|&(peer, _)| endpoint.is_connected(peer));
-        let taken = caller.filter(|&(peer, number)| self.pair(peer).inward.greet(number));
-        let Some((peer, _)) = taken else {
-            self.refused += u64::from(caller.is_none());
+    /// A peer's greeting has come: the connection is kept if it is later than all before, or ended (P36).
+    fn greet(&mut self, at: (usize, usize), peer: u32, number: u32, (endpoint, ends): (&mut Endpoint, &mut Ends)) {
+        // A caller speaks by link too; one that is gone does no more.
+        if !endpoint.is_connected(peer) || !self.pair(peer).inward.greet(number) {
+            self.refused += 1;
             return end(ends, at);
-        };
+        }
         let before = self.pair(peer).in_at.replace(at);
         if let Some(before) = before {
             self.lines.remove(&before);

@@ -4,7 +4,6 @@
 
 use super::inbound::Reply;
 use super::outbound::Word;
-use crate::port::GREETING;
 use hawser_base::Lane;
 use hawser_device::Header;
 use hawser_link::Seq;
@@ -73,23 +72,6 @@ pub fn read_front(front: &[u8; FRONT], place: (u32, u64), seal: (&Key, Ends)) ->
     Some(Front { lane: front[1], header, behind: (front[24] == 1).then_some(Seq(word(12))), len })
 }
 
-/// What a caller says first, behind what the port says: who calls, and the number of the connection.
-pub fn greeting(number: u32, (key, ends): (&Key, Ends)) -> [u8; GREETING] {
-    let mut said = [0; GREETING];
-    said[..4].copy_from_slice(&number.to_le_bytes());
-    said[4..8].copy_from_slice(&ends.from.to_le_bytes());
-    let tag = key.tag_of(&said[..8], ends);
-    said[8..].copy_from_slice(&tag.to_le_bytes());
-    said
-}
-
-/// Who calls rank `me`, and the number. None: it is none of this job.
-pub fn read_greeting(said: &[u8; GREETING], key: &Key, me: u32) -> Option<(u32, u32)> {
-    let word = |at: usize| u32::from_le_bytes([said[at], said[at + 1], said[at + 2], said[at + 3]]);
-    let (number, from) = (word(0), word(4));
-    (*said == greeting(number, (key, Ends { from, to: me })) && from != me).then_some((from, number))
-}
-
 /// A word as a packet of link's: its header, and the count behind it.
 pub fn packet_of_word(word: Word) -> (Header, [u8; 8]) {
     let (kind, a) = match word {
@@ -150,21 +132,6 @@ mod tests {
         }
         let empty = front_of(Lane(3), header, None, 0, (4, 0), (&key, ENDS));
         assert_eq!(read_front(&empty, (4, 0), (&key, ENDS)), None, "no bytes");
-    }
-
-    /// P36
-    #[test]
-    fn a_greeting_says_who_calls_whom() {
-        let key = Key::new([7; 16]);
-        let said = greeting(4, (&key, ENDS));
-        assert_eq!(read_greeting(&said, &key, 2), Some((1, 4)));
-        assert_eq!(read_greeting(&said, &key, 3), None, "meant for another rank");
-        assert_eq!(read_greeting(&said, &Key::new([8; 16]), 2), None, "of another job");
-        for bit in 0..8 * GREETING {
-            let mut changed = said;
-            changed[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(read_greeting(&changed, &key, 2), None, "bit {bit}");
-        }
     }
 
     #[test]

@@ -98,8 +98,8 @@ impl<F: Framing> FramePort for ByQueues<F> {
     }
 
     fn missed(&mut self) -> Missed {
-        let missed = self.packet.missed();
-        Missed { frames: missed.frames + self.seat.missed(), ..missed }
+        let beside = self.packet.missed();
+        Missed { frames: beside.frames + self.seat.missed(), ..beside }
     }
 
     fn take_error(&mut self) {

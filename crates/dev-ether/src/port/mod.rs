@@ -25,7 +25,7 @@ pub use packet::{Member, PacketPort};
 pub use packet_udp::PacketUdpPort;
 pub use queues::Queues;
 pub use range::{PORT_RANGE, PortRange};
-pub use stream::{GREETING, Pass, StreamPort, stream_frames};
+pub use stream::{Carries, GREETING, Greeting, PortOf, Seal, StreamPort, stream_frames};
 pub use udp::UdpPort;
 pub use xdp::XdpPort;
 pub use xdp_udp::XdpUdpPort;
@@ -52,6 +52,9 @@ pub trait FramePort: Send {
 
     /// Where others reach it: goes into the rank's card.
     fn address(&self) -> Address;
+
+    /// Says whose the addresses are that frames are sent to from now on: a connection of TCP begins with it (P32).
+    fn turn_to(&mut self, _peer: PortOf) {}
 
     /// Sends one frame at once.
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused>;
@@ -89,6 +92,11 @@ pub trait FramePort: Send {
     /// twice.)
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>));
 
+    /// When `receive` has something to do, if nothing comes before.
+    fn deadline_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// What came and was never handed over, so far. A system call: to be asked now and then.
     fn missed(&mut self) -> Missed;
 
@@ -102,10 +110,12 @@ pub trait FramePort: Send {
 pub struct Missed {
     /// Frames that the kernel dropped: there was no room for them, or a checksum was wrong.
     pub frames: u64,
-    /// Connections that did not begin with the job's pass.
+    /// Connections that began with no greeting of this job's, or with one that had come before, or not in time.
     pub connections: u64,
     /// Connections of peers in which something stood where a frame's length belongs that is none.
     pub changed: u64,
+    /// How often callers had to wait, since the process had no descriptors left.
+    pub put_off: u64,
 }
 
 /// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.

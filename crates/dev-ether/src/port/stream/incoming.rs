@@ -1,8 +1,9 @@
-//! A connection that somebody opened to us. Until it has said the pass it is a stranger and has no buffer at all;
+//! A connection that somebody opened to us. Until it has said its greeting it is a stranger and has no buffer at all;
 //! then it keeps at most the part of one frame.
 
+use super::FRAME_MAX;
+use super::greeting::GREETING;
 use super::outgoing::PREFIX;
-use super::{DIRECT, FRAME_MAX, GREETING, Pass};
 use hawser_os::tcp::Stream;
 
 pub(super) struct Incoming {
@@ -11,12 +12,10 @@ pub(super) struct Incoming {
 }
 
 enum State {
-    /// What it said so far of the pass.
-    Stranger { said: Pass, len: usize },
-    /// The beginning of a frame whose rest has not come. `fresh`: no frame has come yet.
-    Friend { rest: Vec<u8>, fresh: bool },
-    /// It carries no frames, but messages (P36).
-    Direct { said: [u8; GREETING] },
+    /// What it said so far of its greeting.
+    Stranger { said: [u8; GREETING], len: usize },
+    /// The beginning of a frame whose rest has not come.
+    Friend { rest: Vec<u8> },
 }
 
 /// Why a connection is of no more use.
@@ -24,27 +23,32 @@ enum State {
 pub(super) enum End {
     /// It ended or broke.
     Over,
-    /// It does not know the pass, or says nothing that a caller says.
+    /// Its greeting is none, or was taken before.
     Refused,
-    /// It knows the pass, and what stands where a frame's length belongs is none: it was changed on the way.
+    /// It is a peer's, and what stands where a frame's length belongs is none: it was changed on the way.
     Changed,
 }
 
 impl Incoming {
     pub(super) fn new(stream: Stream) -> Incoming {
-        Incoming { stream, state: State::Stranger { said: Pass::default(), len: 0 } }
+        Incoming { stream, state: State::Stranger { said: [0; GREETING], len: 0 } }
     }
 
-    pub(super) fn greeted(&self) -> bool {
-        !matches!(self.state, State::Stranger { .. })
-    }
-
-    /// What it said that wants to carry messages and not frames.
-    pub(super) fn greeting(&self) -> Option<[u8; GREETING]> {
-        match self.state {
-            State::Direct { said } => Some(said),
-            _ => None,
+    /// Reads what a stranger says; its greeting, once that is whole.
+    pub(super) fn greeting(&mut self) -> Result<Option<[u8; GREETING]>, End> {
+        let State::Stranger { said, len } = &mut self.state else { return Ok(None) };
+        let Some(got) = self.stream.receive(&mut said[*len..]).map_err(|_| End::Over)? else { return Ok(None) };
+        *len += got;
+        match *len {
+            _ if got == 0 => Err(End::Over),
+            GREETING => Ok(Some(*said)),
+            _ => Ok(None),
         }
+    }
+
+    /// Its greeting is a peer's: frames follow.
+    pub(super) fn befriend(&mut self) {
+        self.state = State::Friend { rest: Vec::new() };
     }
 
     pub(super) fn into_stream(self) -> Stream {
@@ -52,46 +56,17 @@ impl Incoming {
     }
 
     /// Reads once and hands over the frames that are whole. How many.
-    pub(super) fn serve(&mut self, pass: &Pass, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Result<usize, End> {
-        let over = |_| End::Over;
-        if let State::Stranger { said, len } = &mut self.state {
-            let Some(got) = self.stream.receive(&mut said[*len..]).map_err(over)? else { return Ok(0) };
-            *len += got;
-            if got == 0 {
-                return Err(End::Over);
-            }
-            if *len < said.len() {
-                return Ok(0);
-            }
-            if !same(said, pass) {
-                return Err(End::Refused);
-            }
-            self.state = State::Friend { rest: Vec::new(), fresh: true };
-        }
-        let State::Friend { rest, fresh } = &mut self.state else { return Ok(0) };
+    pub(super) fn serve(&mut self, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Result<usize, End> {
+        let State::Friend { rest } = &mut self.state else { return Ok(0) };
         scratch[..rest.len()].copy_from_slice(rest);
-        let Some(got) = self.stream.receive(&mut scratch[rest.len()..]).map_err(over)? else { return Ok(0) };
+        let received = self.stream.receive(&mut scratch[rest.len()..]).map_err(|_| End::Over)?;
+        let Some(got) = received else { return Ok(0) };
         let come = &scratch[..rest.len() + got];
-        if *fresh && come.starts_with(&DIRECT) {
-            // Nothing comes behind its greeting before that was answered.
-            match come[DIRECT.len()..].try_into() {
-                Ok(said) => self.state = State::Direct { said },
-                Err(_) if come.len() > DIRECT.len() + GREETING => return Err(End::Refused),
-                Err(_) => *rest = come.to_vec(),
-            }
-            return if got > 0 { Ok(0) } else { Err(End::Over) };
-        }
         let (count, used) = stream_frames(come, take).ok_or(End::Changed)?;
-        *fresh &= count == 0;
         rest.clear();
         rest.extend_from_slice(&come[used..]);
         if got > 0 { Ok(count) } else { Err(End::Over) }
     }
-}
-
-/// Without saying by its time how much was right.
-fn same(said: &Pass, pass: &Pass) -> bool {
-    said.iter().zip(pass).fold(0, |difference, (a, b)| difference | a ^ b) == 0
 }
 
 /// The length that stands in front of a frame. `None` if it was changed, or no frame is so long.

@@ -1,19 +1,27 @@
 //! The port `stream`: frames over TCP, where nothing else passes, and for bulk where it measures best.
 //!
 //! A connection carries frames one way, from who opened it: nobody can take a peer's place by claiming its address, and
-//! no two ends meet half-way. It begins with the job's pass, then each frame has its length in front, and that one's
+//! no two ends meet half-way. It begins with a greeting, then each frame has its length in front, and that one's
 //! complement (P32): a connection whose bytes were changed on the way is ended before frames are cut where none begin.
 //! What was under way when a connection broke is lost; the next frame is refused, and the one after that opens a new
 //! connection.
 //!
-//! `outgoing` sends, `incoming` receives, this file knows which is which and sleeps on all of them.
+//! A hearer keeps one connection of each peer's port, and few strangers (P32): nobody takes its descriptors.
+//!
+//! `outgoing` sends, `incoming` receives, `greeting` is what a connection begins with, `callers` says which are kept; this
+//! file knows which is which and sleeps on all of them.
 
+mod callers;
+mod greeting;
 mod incoming;
 mod outgoing;
 
 use super::address::on_interface;
 use super::udp::socket_address;
 use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
+use callers::{Callers, STRANGERS_MAX};
+pub use greeting::{Carries, GREETING, Greeting, PortOf, Seal};
+use hawser_os::clock;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::tcp::{Listener, Stream};
@@ -31,19 +39,15 @@ const FRAME_MAX: usize = (16 << 10) + 256;
 const ROOM: usize = 6 << 20;
 /// What a read takes at most: several of the longest frames, which stay in the cache (docs/measuring.md: of 256 KiB, 5 to 8 % longer).
 const SCRATCH_BYTES: usize = 64 << 10;
-/// Callers that have not said the pass yet; of more, the one that waits longest goes.
-const STRANGERS_MAX: usize = 64;
+/// Without descriptors for callers they wait so long in the kernel, and then are looked at again: long enough to cost nothing,
+/// and shorter than any peer waits.
+const SHORT_OF_ROOM_NS: u64 = 100_000_000;
 /// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
 const UNUSED_TURNS: u32 = super::TURNS_MAX;
 const LISTENER: u64 = 0;
 
-/// What a caller says first: derived from the job's secret, and never part of what `link` computes with it.
-pub type Pass = [u8; 16];
-
-/// What stands for the length of the first frame of a connection that carries messages (P36): no frame is so long.
-const DIRECT: [u8; 2] = [0xff; 2];
-/// Bytes behind it.
-pub const GREETING: usize = 16;
+/// A port of a peer, and where it is.
+type Goal = (PortOf, SocketAddr);
 
 /// A connection, at a place that its events name.
 enum Connection {
@@ -77,20 +81,29 @@ pub struct StreamPort {
     /// Of peers' addresses that hold on one link: the interface.
     scope: u32,
     interface: String,
-    pass: Pass,
+    seal: Seal,
+    /// The place of this port in its rank's card.
+    place: u8,
+    /// Whose the addresses are that frames are sent to.
+    peer: PortOf,
+    /// Connections of frames that were called, each by its number.
+    called: u32,
     epoll: Epoll,
     events: Vec<Event>,
     connections: Vec<Option<Connection>>,
-    ways: HashMap<SocketAddr, Way>,
-    /// Places of callers that have not said the pass, in order of their coming.
-    strangers: Vec<usize>,
-    /// Callers that want to carry messages, and what they said; places of such connections at which something happened.
-    callers: Vec<(usize, [u8; GREETING])>,
+    ways: HashMap<Goal, Way>,
+    callers: Callers,
+    /// While there are no descriptors for callers: when they are looked at again.
+    again_ns: Option<u64>,
+    /// Places of connections that carry messages and have just come, each with its caller's rank and its number.
+    handed_over: Vec<(usize, u32, u32)>,
+    /// Places of such connections at which something happened.
     ready: Vec<usize>,
-    /// Connections that were ended for what they said, or for saying nothing for too long; and those of peers in
-    /// which a length was changed.
+    /// Connections that were ended for what they said, or for saying nothing for too long; those of peers in which a
+    /// length was changed; and how often callers had to wait for want of descriptors.
     refused: u64,
     changed: u64,
+    put_off: u64,
     scratch: Box<[u8]>,
 }
 
@@ -101,7 +114,7 @@ impl StreamPort {
         local: &Network,
         range: PortRange,
         nth: usize,
-        pass: Pass,
+        seal: Seal,
     ) -> io::Result<StreamPort> {
         let listener = range.bind(nth, |port| Listener::bind(&socket_address(local, port)))?;
         let mut epoll = Epoll::new()?;
@@ -112,28 +125,45 @@ impl StreamPort {
             from: socket_address(local, 0),
             scope: interface.index,
             interface: interface.name.clone(),
-            pass,
+            seal,
+            place: 0,
+            peer: PortOf { rank: u32::MAX, place: 0 },
+            called: 0,
             epoll,
             events: Vec::new(),
             connections: Vec::new(),
             ways: HashMap::new(),
-            strangers: Vec::new(),
-            callers: Vec::new(),
+            callers: Callers::default(),
+            again_ns: None,
+            handed_over: Vec::new(),
             ready: Vec::new(),
             refused: 0,
             changed: 0,
+            put_off: 0,
             scratch: vec![0; SCRATCH_BYTES].into(),
         })
+    }
+
+    /// Its place in its rank's card: callers name both. Before anything is sent.
+    pub fn set_place(&mut self, place: u8) {
+        self.place = place;
+    }
+
+    /// What a connection to that port begins with.
+    fn greeting(&self, carries: Carries, to: PortOf, number: u32) -> [u8; GREETING] {
+        let from = PortOf { rank: self.seal.me, place: self.place };
+        Greeting { carries, from, number }.written(to, &self.seal.key)
     }
 
     /// The place of the connection to `to`, which is opened if there is none.
     fn way_to(&mut self, to: &Address) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
-        match self.ways.get(&to) {
+        let goal = (self.peer, to);
+        match self.ways.get(&goal) {
             Some(Way::At(place)) => return Ok(*place),
             Some(&Way::Broken(number)) => {
-                self.ways.remove(&to);
+                self.ways.remove(&goal);
                 return Err(Refused::Unreachable(number));
             }
             None => {}
@@ -141,8 +171,10 @@ impl StreamPort {
         let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
         let place = self.free_place();
         self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
-        self.connections[place] = Some(Connection::Out(Outgoing::new(stream, to, &self.pass)));
-        self.ways.insert(to, Way::At(place));
+        self.called += 1;
+        let greeting = self.greeting(Carries::Frames, self.peer, self.called);
+        self.connections[place] = Some(Connection::Out(Outgoing::new(stream, goal, &greeting)));
+        self.ways.insert(goal, Way::At(place));
         Ok(place)
     }
 
@@ -184,30 +216,89 @@ impl StreamPort {
     }
 
     fn close(&mut self, place: usize, number: i32) {
-        if let Some(Connection::Out(outgoing)) = self.connections[place].take() {
-            self.ways.insert(outgoing.to(), Way::Broken(number));
+        match self.connections[place].take() {
+            Some(Connection::Out(outgoing)) => drop(self.ways.insert(outgoing.to(), Way::Broken(number))),
+            _ => self.callers.left(place),
         }
-        self.strangers.retain(|&stranger| stranger != place);
     }
 
-    /// Lets callers in, and hears at once what each has said: who knows the pass says it with the call, and is no stranger that
-    /// later ones push out. How many frames came.
+    /// Ends a connection that somebody opened to us for what he said, or did not say.
+    fn refuse(&mut self, place: usize) {
+        self.refused += 1;
+        self.close(place, 0);
+    }
+
+    /// Lets callers in, and hears at once what each has said: a peer says its greeting with the call, and is no stranger
+    /// that later ones push out. How many frames came.
     fn accept(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut count = 0;
         for _ in 0..STRANGERS_MAX {
-            let Ok(Some(stream)) = self.listener.accept() else { break };
-            if self.strangers.len() >= STRANGERS_MAX {
-                self.close(self.strangers[0], 0);
-                self.refused += 1;
+            let stream = match self.listener.accept() {
+                Ok(Some(stream)) => stream,
+                Err(error) if is_shortage(&error) && self.makes_room() => continue,
+                Ok(None) | Err(_) => break,
+            };
+            if let Some(oldest) = self.callers.is_too_many() {
+                self.refuse(oldest);
             }
             let place = self.free_place();
-            if self.epoll.add(stream.as_fd(), token(place), Interest::Read).is_ok() {
-                self.connections[place] = Some(Connection::In(Incoming::new(stream)));
-                self.strangers.push(place);
-                count += self.serve(place, false, take);
+            match self.epoll.add(stream.as_fd(), token(place), Interest::Read) {
+                Ok(()) => {
+                    self.connections[place] = Some(Connection::In(Incoming::new(stream)));
+                    self.callers.came(place, clock::now_ns());
+                    count += self.serve(place, false, take);
+                }
+                Err(_) => self.refused += 1,
             }
         }
         count
+    }
+
+    /// There is no descriptor for a caller. Whether a stranger has left one; else callers wait, and nobody looks in vain.
+    fn makes_room(&mut self) -> bool {
+        let stranger = self.callers.oldest();
+        if let Some(place) = stranger {
+            self.refuse(place);
+        } else {
+            self.put_off += 1;
+            self.again_ns = Some(clock::now_ns() + SHORT_OF_ROOM_NS);
+            let _ = self.epoll.change(self.listener.as_fd(), LISTENER, Interest::Nothing);
+        }
+        stranger.is_some()
+    }
+
+    /// Ends strangers that have been silent for too long, and looks at callers again that had to wait.
+    fn look_at_clock(&mut self) {
+        if self.deadline_ns().is_none() {
+            return;
+        }
+        let now_ns = clock::now_ns();
+        while let Some(place) = self.callers.late(now_ns) {
+            self.refuse(place);
+        }
+        if self.again_ns.is_some_and(|at_ns| at_ns <= now_ns) {
+            self.again_ns = None;
+            let _ = self.epoll.change(self.listener.as_fd(), LISTENER, Interest::Read);
+        }
+    }
+
+    /// Hears what came by a connection that somebody opened to us. How many frames; one where messages follow.
+    fn hear(&mut self, place: usize, take: &mut dyn FnMut(&[u8])) -> Result<usize, End> {
+        let Some(Connection::In(incoming)) = &mut self.connections[place] else { return Ok(0) };
+        if let Some(said) = incoming.greeting()? {
+            let greeting = Greeting::read(&said, &self.seal, self.place).ok_or(End::Refused)?;
+            if greeting.carries == Carries::Messages {
+                self.hand_over(place, &greeting);
+                return Ok(1);
+            }
+            let earlier = self.callers.take(greeting.from, greeting.number, place).map_err(|_| End::Refused)?;
+            incoming.befriend();
+            if let Some(earlier) = earlier {
+                self.connections[earlier] = None;
+            }
+        }
+        let Some(Connection::In(incoming)) = &mut self.connections[place] else { return Ok(0) };
+        incoming.serve(&mut self.scratch, take)
     }
 
     /// Does what an event at `place` asks for. How many frames came; one for what happened to a connection that carries messages.
@@ -220,21 +311,15 @@ impl StreamPort {
                 }
                 0
             }
-            Some(Some(Connection::In(incoming))) => {
-                let served = incoming.serve(&self.pass, &mut self.scratch, take);
-                if let Err(end) = served {
+            Some(Some(Connection::In(_))) => match self.hear(place, take) {
+                Ok(count) => count,
+                Err(end) => {
                     self.refused += u64::from(end == End::Refused);
                     self.changed += u64::from(end == End::Changed);
                     self.close(place, 0);
-                } else if incoming.greeted() {
-                    self.strangers.retain(|&stranger| stranger != place);
-                    if let Some(said) = incoming.greeting() {
-                        self.hand_over(place, said);
-                        return 1;
-                    }
+                    0
                 }
-                served.unwrap_or(0)
-            }
+            },
             Some(Some(Connection::Direct(direct))) => {
                 if !direct.waiting.is_empty() && direct.greet() {
                     let for_room = !direct.waiting.is_empty();
@@ -253,31 +338,32 @@ impl StreamPort {
 
 /// Connections that carry messages (`direct`). A place stays one until `end_direct`.
 impl StreamPort {
-    /// Calls somebody who is to hear `greeting`.
-    pub fn call(&mut self, to: &Address, greeting: &[u8; GREETING]) -> Result<usize, Refused> {
+    /// Calls that port for connection `number` to its rank.
+    pub fn call(&mut self, to: &Address, peer: PortOf, number: u32) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
         let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
         stream.forget_at_end();
         let place = self.free_place();
         self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
-        let waiting = [&self.pass[..], &DIRECT, greeting].concat();
+        let waiting = self.greeting(Carries::Messages, peer, number).to_vec();
         let direct = Direct { stream, waiting, watched_for: Interest::Write, ready: false };
         self.connections[place] = Some(Connection::Direct(direct));
         Ok(place)
     }
 
-    fn hand_over(&mut self, place: usize, said: [u8; GREETING]) {
+    fn hand_over(&mut self, place: usize, greeting: &Greeting) {
+        self.callers.left(place);
         let Some(Connection::In(incoming)) = self.connections[place].take() else { unreachable!("it has just spoken") };
         let stream = incoming.into_stream();
         let direct = Direct { stream, waiting: Vec::new(), watched_for: Interest::Read, ready: false };
         self.connections[place] = Some(Connection::Direct(direct));
-        self.callers.push((place, said));
+        self.handed_over.push((place, greeting.from.rank, greeting.number));
     }
 
-    /// The next caller whose place is to be kept or ended.
-    pub fn next_caller(&mut self) -> Option<(usize, [u8; GREETING])> {
-        self.callers.pop()
+    /// The next caller whose place is to be kept or ended: the place, its rank, and the number of the connection.
+    pub fn next_caller(&mut self) -> Option<(usize, u32, u32)> {
+        self.handed_over.pop()
     }
 
     /// A place at which something has come, ended, or found room.
@@ -328,6 +414,12 @@ impl Direct {
     }
 }
 
+/// Whether a call was not taken for want of descriptors or of memory. linux/errno-base.h, errno.h: ENOMEM 12, ENFILE 23,
+/// EMFILE 24, ENOBUFS 105.
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(12 | 23 | 24 | 105))
+}
+
 fn token(place: usize) -> u64 {
     LISTENER + 1 + place as u64
 }
@@ -349,6 +441,10 @@ impl FramePort for StreamPort {
         Address::Tcp(self.address)
     }
 
+    fn turn_to(&mut self, peer: PortOf) {
+        self.peer = peer;
+    }
+
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
         self.send_run(to, &[IoSlice::new(frame)]).map(drop)
     }
@@ -363,6 +459,7 @@ impl FramePort for StreamPort {
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        self.look_at_clock();
         let mut events = std::mem::take(&mut self.events);
         let mut count = 0;
         if self.epoll.wait(&mut events, Some(0)).is_ok() {
@@ -389,9 +486,13 @@ impl FramePort for StreamPort {
         each(self.epoll.as_fd());
     }
 
+    fn deadline_ns(&self) -> Option<u64> {
+        self.callers.deadline_ns().into_iter().chain(self.again_ns).min()
+    }
+
     /// What TCP has acknowledged is not dropped.
     fn missed(&mut self) -> Missed {
-        Missed { frames: 0, connections: self.refused, changed: self.changed }
+        Missed { frames: 0, connections: self.refused, changed: self.changed, put_off: self.put_off }
     }
 
     /// Errors of connections are taken by `receive`.

@@ -1,13 +1,13 @@
 //! A connection that carries our frames to one peer. What TCP does not take at once waits here, a bounded part of it.
 
-use super::{FRAME_MAX, Pass};
+use super::greeting::GREETING;
+use super::{FRAME_MAX, Goal};
 use crate::port::Refused;
 use hawser_os::epoll::Interest;
 use hawser_os::tcp::{PIECES_MAX, Stream};
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
 
-/// With more than this waiting no further frame is taken: enough for the pass and a first message before the connection stands.
+/// With more than this waiting no further frame is taken: enough for the greeting and a first message before the connection stands.
 const WAITING_MAX: usize = 4 << 10;
 /// Bytes of a frame's length and the length's complement, in front of it (P32).
 pub(super) const PREFIX: usize = 4;
@@ -18,7 +18,7 @@ const RESET: i32 = 104;
 
 pub(super) struct Outgoing {
     stream: Stream,
-    to: SocketAddr,
+    to: Goal,
     /// Bytes that TCP has not taken, from `taken` on: at most WAITING_MAX and one frame.
     waiting: Vec<u8>,
     taken: usize,
@@ -26,15 +26,15 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(stream: Stream, to: SocketAddr, pass: &Pass) -> Outgoing {
-        Outgoing { stream, to, waiting: pass.to_vec(), taken: 0, watched_for: Interest::Write }
+    pub(super) fn new(stream: Stream, to: Goal, greeting: &[u8; GREETING]) -> Outgoing {
+        Outgoing { stream, to, waiting: greeting.to_vec(), taken: 0, watched_for: Interest::Write }
     }
 
     pub(super) fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    pub(super) fn to(&self) -> SocketAddr {
+    pub(super) fn to(&self) -> Goal {
         self.to
     }
 
