@@ -70,7 +70,7 @@ def test_a_planted_fault_is_found(run, build, tester, abi, fault):
     library = build("random_planted.c", abi, "-shared", "-fPIC")
     options = ["-genv", "LD_PRELOAD", library, "-genv", "RANDOM_FAULT", fault]
     result = run(3, tester(abi), ["--seeds", 1, FAULT_SEEDS, "--patience", 8], options, timeout=100)
-    found = re.search(r"^seed (\d+), 3 ranks: operation \d+ (fails|has no end) at rank \d: ?", result.err, re.MULTILINE)
+    found = re.search(r"^seed (\d+), 3 ranks: operation \d+ (fails|has no end) at rank \d", result.err, re.MULTILINE)
     assert result.code != 0 and found and int(found[1]) <= FAULT_SEEDS, result
     print(f"{fault}: by seed {found[1]}: {result.err.splitlines()[0]}")
 
