@@ -2,7 +2,9 @@
  *
  * Neither deadlock nor chance decides what a receive may match:
  * - Messages have numbers. A rank sends and receives in their order, or starts all its sends, or all its receives, before
- *   anything that blocks. So the first message that is not complete yet has both ends there, or one that is on its way.
+ *   anything that blocks. So of all calls that block the one of the lowest number finds its other end there.
+ * - A send blocks only where no other source can take its receive: where that asks for one source, or all receives of that
+ *   rank have been started before. (A later message may take it otherwise, and the receiver wait for one behind this.)
  * - The receives of a rank that take any source do so for a tag, those that take any tag for a source, and either all
  *   messages of that tag (source) are received by such or none. So whichever message a receive takes, as many receives are
  *   left for the others as there are others. One that takes any tag is alone in its communicator.
@@ -43,6 +45,7 @@ struct exchange {
     struct dice dice; /* of this rank alone */
     int ranks, me, n;
     bool ready, twice, early_sends, early_receives;
+    bool may_wait_for[MOST_RANKS]; /* whether a send to this one may block */
     int wild[MOST_RANKS]; /* 0: exact, 1: any source for some tags, 2: any tag from some sources, 3: any of both */
     struct message m[MESSAGES];
     struct end out[MESSAGES], in[MESSAGES];
@@ -90,6 +93,7 @@ static void draw(struct exchange *x)
         int how = roll(&dice, 4);
         x->wild[i] = x->operation->alone ? how : how % 2;
         bool sends = roll(&dice, 2), receives = roll(&dice, 2) || x->ready;
+        x->may_wait_for[i] = receives || x->wild[i] % 2 == 0;
         if (i == x->me) x->early_sends = sends, x->early_receives = receives;
     }
 }
@@ -206,7 +210,7 @@ static void send(struct exchange *x, int i, bool may_block)
     int mode = roll(&e->dice, 4), way = roll(&e->dice, 3);
     if (mode == 3 && !x->ready) mode = 0;
     if (mode == 2 && m->units * x->unit->bytes > BUFFERED_BYTES) mode = 1;
-    bool block = may_block && (m->to != x->me || mode == 2) && !(x->twice && x->pass && e->persistent);
+    bool block = may_block && ((m->to != x->me && x->may_wait_for[m->to]) || mode == 2);
     if (e->persistent || (!block && way == 0)) {
         send_persistent(x, e, to, tag, mode);
         return;
@@ -346,7 +350,7 @@ static void walk(struct exchange *x)
         const struct message *m = &x->m[i];
         if (m->from == x->me && !x->early_sends) {
             int j = next_received(x, i);
-            bool both = m->to != x->me && j >= 0 && !x->early_receives && !x->twice && roll(&x->in[j].dice, 2);
+            bool both = m->to != x->me && x->may_wait_for[m->to] && j >= 0 && !x->early_receives && !x->twice && roll(&x->in[j].dice, 2);
             if (both) send_and_receive(x, i, j), done[j] = true;
             else send(x, i, true);
         }

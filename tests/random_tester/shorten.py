@@ -1,6 +1,6 @@
 """Makes a program of the random tester that fails as short as can be, and prints it.
 
-    shorten.py [--timeout S] SEED RANKS COMMAND ...
+    shorten.py [--timeout S] [--budget S] SEED RANKS COMMAND ...
 
 COMMAND runs the tester on {n} ranks, as `mpiexec -n {n} ./random`; options are put behind it. What still fails (any exit code
 but 0, or no end) with fewer operations, fewer ranks, shorter messages and plainer types is kept; at the end the calls are printed,
@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 
 OPERATIONS, MESSAGES = 16, 8
 # Of a failure that depends on chance: how often a shorter program may pass before it counts as right.
@@ -20,8 +21,9 @@ TRIES = 3
 class Program:
     """One seed's program, and how it is run."""
 
-    def __init__(self, command, seed, ranks, timeout=60, env=None):
+    def __init__(self, command, seed, ranks, timeout=30, budget=180, env=None):
         self.command, self.seed, self.timeout, self.env = command, seed, timeout, env
+        self.ends = time.monotonic() + budget
         self.ranks, self.kept, self.most_bytes, self.depth = ranks, list(range(OPERATIONS)), 2 << 20, 3
         self.messages, self.plain = (1 << MESSAGES) - 1, 0
 
@@ -42,7 +44,9 @@ class Program:
         return done.returncode, done.stderr + done.stdout
 
     def fails(self, **changes):
-        """Whether it fails with other values of these, which it then keeps."""
+        """Whether it fails with other values of these, which it then keeps. When time is over nothing is tried any more."""
+        if time.monotonic() > self.ends:
+            return False
         before = {name: getattr(self, name) for name in changes}
         vars(self).update(changes)
         if any(self.run()[0] for _ in range(TRIES)):
@@ -122,11 +126,12 @@ def printed(program):
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--timeout", type=float, default=30, help="seconds after which a program has no end")
+    options.add_argument("--budget", type=float, default=600, help="seconds after which it is short enough")
     options.add_argument("seed", type=int)
     options.add_argument("ranks", type=int)
     options.add_argument("command", nargs=argparse.REMAINDER)
     told = options.parse_args()
-    program = Program(told.command, told.seed, told.ranks, told.timeout)
+    program = Program(told.command, told.seed, told.ranks, told.timeout, told.budget)
     if not shorten(program):
         sys.exit(f"seed {told.seed} does not fail with {told.ranks} ranks")
     print(printed(program))
