@@ -1,7 +1,9 @@
-/* A library between the random tester and MPI that plants one fault, told by RANDOM_FAULT: it shows that the tester finds it.
+/* A library between the random tester and MPI that plants one fault, told by RANDOM_FAULT: it shows that the tester
+ * finds it.
  *
  * extent: types are resized to more than what was asked. offset: a message lands a byte further. order: of two messages
- * to one rank with one tag the later one is sent first. truncation: a message lacks its last element. lost: it is never sent. doubled: it is sent twice. */
+ * to one rank with one tag the later one is sent first. truncation: a message lacks its last element. lost: it is
+ * never sent. doubled: it is sent twice. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -111,21 +113,29 @@ LETS_GO(Improbe, (int from, int tag, MPI_Comm c, int *flag, MPI_Message *m, MPI_
 LETS_GO(Barrier, (MPI_Comm c), c)
 LETS_GO(Start, (MPI_Request *r), r)
 LETS_GO(Ssend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), b, n, t, to, tag, c)
-LETS_GO(Issend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), b, n, t, to, tag, c, r)
+LETS_GO(Issend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), b, n, t, to, tag,
+    c, r)
 LETS_GO(Bsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), b, n, t, to, tag, c)
-LETS_GO(Ibsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), b, n, t, to, tag, c, r)
-LETS_GO(Irsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), b, n, t, to, tag, c, r)
+LETS_GO(Ibsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), b, n, t, to, tag,
+    c, r)
+LETS_GO(Irsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), b, n, t, to, tag,
+    c, r)
 LETS_GO(Rsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), b, n, t, to, tag, c)
 LETS_GO(Mrecv, (void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Status *s), b, n, t, m, s)
-LETS_GO(Sendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *c, int m, MPI_Datatype u, int from, int tags, MPI_Comm d,
+LETS_GO(Sendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *c, int m, MPI_Datatype u, int from,
+    int tags, MPI_Comm d,
                    MPI_Status *s), b, n, t, to, tag, c, m, u, from, tags, d, s)
-LETS_GO(Sendrecv_replace, (void *b, int n, MPI_Datatype t, int to, int tag, int from, int tags, MPI_Comm c, MPI_Status *s),
+LETS_GO(Sendrecv_replace, (void *b, int n, MPI_Datatype t, int to, int tag, int from, int tags, MPI_Comm c,
+    MPI_Status *s),
         b, n, t, to, tag, from, tags, c, s)
-LETS_GO(Isendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *c, int m, MPI_Datatype u, int from, int tags, MPI_Comm d,
+LETS_GO(Isendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *c, int m, MPI_Datatype u, int from,
+    int tags, MPI_Comm d,
                     MPI_Request *r), b, n, t, to, tag, c, m, u, from, tags, d, r)
-LETS_GO(Isendrecv_replace, (void *b, int n, MPI_Datatype t, int to, int tag, int from, int tags, MPI_Comm c, MPI_Request *r),
+LETS_GO(Isendrecv_replace, (void *b, int n, MPI_Datatype t, int to, int tag, int from, int tags, MPI_Comm c,
+    MPI_Request *r),
         b, n, t, to, tag, from, tags, c, r)
-/* Before a communicator is made. (Not before every collective: there a rank waits in vain, and that is found as well.) */
+/* Before a communicator is made. (Not before every collective: there a rank waits in vain, and that is found as
+ * well.) */
 LETS_GO(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *made), c, color, key, made)
 LETS_GO(Comm_dup, (MPI_Comm c, MPI_Comm *made), c, made)
 LETS_GO(Comm_dup_with_info, (MPI_Comm c, MPI_Info i, MPI_Comm *made), c, i, made)

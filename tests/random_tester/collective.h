@@ -1,4 +1,4 @@
-/* What collectives of the random tester have in common: a form, and one that is begun twice. */
+/* The forms of a collective in the random tester, which all its collectives have in common. */
 #ifndef COLLECTIVE_H
 #define COLLECTIVE_H
 
@@ -17,9 +17,11 @@ struct call {
 
 /* Calls MPI_Name, MPI_Iname or MPI_Name_init in the form that was drawn; `arguments` is the text of them. */
 #define CALL(c, Long, short_, arguments, ...) do { \
-        if ((c)->form == BLOCKING) DO(MPI_##Long(__VA_ARGS__, (c)->g->comm), "MPI_" #Long "(%s, %s)", arguments, (c)->g->name); \
+        if ((c)->form == BLOCKING) DO(MPI_##Long(__VA_ARGS__, (c)->g->comm), "MPI_" #Long "(%s, %s)", arguments, \
+            (c)->g->name); \
         else if ((c)->form == NONBLOCKING) \
-            DO(MPI_I##short_(__VA_ARGS__, (c)->g->comm, &(c)->request), "MPI_I" #short_ "(%s, %s, &request)", arguments, \
+            DO(MPI_I##short_(__VA_ARGS__, (c)->g->comm, &(c)->request), "MPI_I" #short_ "(%s, %s, &request)", \
+                arguments, \
                (c)->g->name); \
         else { \
             if (!(c)->made) \

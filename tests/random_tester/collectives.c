@@ -1,10 +1,12 @@
-/* Collectives that move data, in all forms, in place and not, within a communicator and between two groups (operation.h). */
+/* Collectives that move data, in all forms, in place and not, within a communicator and between two groups
+ * (operation.h). */
 #include "collective.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum kind { BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, KINDS };
+enum kind { BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW,
+    KINDS };
 
 /* One buffer of a call: blocks, each from somebody to somebody. */
 struct side {
@@ -133,7 +135,8 @@ static void lay_block(const struct collective *c, struct side *side, int i, uint
 /* Puts there what the call sends, and what it is to leave. */
 static void fill(struct collective *c)
 {
-    for (int i = 0; i < c->out.n; i++) lay_block(c, &c->out, i, stream_of(c, c->out.from[i], c->out.to[i]), NOW | LATER);
+    for (int i = 0; i < c->out.n; i++) lay_block(c, &c->out, i, stream_of(c, c->out.from[i], c->out.to[i]),
+        NOW | LATER);
     for (int i = 0; i < c->in.n; i++) {
         int from = c->in.from[i], to = c->in.to[i];
         if (c->in_place && c->kind >= ALLTOALL) lay_block(c, &c->in, i, stream_of(c, c->me, from), NOW);
@@ -157,10 +160,13 @@ static const char *blocks_text(const struct collective *c, const struct side *si
     if (c->kind == ALLTOALLW) {
         char names[400] = "";
         int at = 0;
-        for (int i = 0; i < side->n && at < 350; i++) at += snprintf(names + at, sizeof names - (size_t)at, "%s%s", i ? ", " : "", side->type[i]->name);
-        return text("buffer, %s, %s, (MPI_Datatype[]){%s}", list(side->n, side->count), list(side->n, side->place), names);
+        for (int i = 0; i < side->n && at < 350; i++) at += snprintf(names + at, sizeof names - (size_t)at, "%s%s",
+            i ? ", " : "", side->type[i]->name);
+        return text("buffer, %s, %s, (MPI_Datatype[]){%s}", list(side->n, side->count), list(side->n, side->place),
+            names);
     }
-    if (several) return text("buffer, %s, %s, %s", list(side->n, side->count), list(side->n, side->place), side->type[0]->name);
+    if (several) return text("buffer, %s, %s, %s", list(side->n, side->count), list(side->n, side->place),
+        side->type[0]->name);
     return text("buffer, %d, %s", side->count[0], side->type[0]->name);
 }
 
@@ -176,12 +182,14 @@ static void launch(struct collective *c)
     MPI_Datatype *t = out->there ? out->handle : ints, *u = in->there ? in->handle : ints;
     struct call *call = &c->call;
     bool scatters = c->kind == SCATTERV, gathers = c->kind == GATHERV || c->kind == ALLGATHERV;
-    const char *sent = blocks_text(c, out, scatters || c->kind >= ALLTOALLV), *got = blocks_text(c, in, gathers || c->kind >= ALLTOALLV);
+    const char *sent = blocks_text(c, out, scatters || c->kind >= ALLTOALLV), *got = blocks_text(c, in, gathers
+        || c->kind >= ALLTOALLV);
     const char *both = text("%s, %s", sent, got), *with_root = text("%s, %d", both, root);
     struct side *only = out->there ? out : in;
     switch (c->kind) {
     case BCAST:
-        CALL(call, Bcast, bcast, text("%s, %d", blocks_text(c, only, false), root), only->memory.base, only->count[0], only->there ? only->handle[0] : MPI_INT, root);
+        CALL(call, Bcast, bcast, text("%s, %d", blocks_text(c, only, false), root), only->memory.base, only->count[0],
+            only->there ? only->handle[0] : MPI_INT, root);
         break;
     case GATHER: CALL(call, Gather, gather, with_root, from, n[0], t[0], to, m[0], u[0], root); break;
     case GATHERV: CALL(call, Gatherv, gatherv, with_root, from, n[0], t[0], to, m, in->place, u[0], root); break;
@@ -198,9 +206,11 @@ static void launch(struct collective *c)
 static void barrier(struct call *c)
 {
     if (c->form == BLOCKING) DO(MPI_Barrier(c->g->comm), "MPI_Barrier(%s)", c->g->name);
-    else if (c->form == NONBLOCKING) DO(MPI_Ibarrier(c->g->comm, &c->request), "MPI_Ibarrier(%s, &request)", c->g->name);
+    else if (c->form == NONBLOCKING) DO(MPI_Ibarrier(c->g->comm, &c->request), "MPI_Ibarrier(%s, &request)",
+        c->g->name);
     else {
-        if (!c->made) DO(MPI_Barrier_init(c->g->comm, MPI_INFO_NULL, &c->request), "MPI_Barrier_init(%s, MPI_INFO_NULL, &request)", c->g->name);
+        if (!c->made) DO(MPI_Barrier_init(c->g->comm, MPI_INFO_NULL, &c->request),
+            "MPI_Barrier_init(%s, MPI_INFO_NULL, &request)", c->g->name);
         c->made = true;
         DO(MPI_Start(&c->request), "MPI_Start(&request)");
     }
@@ -215,7 +225,8 @@ static void begin_pass(struct collective *c)
 
 static void wait_and_check(struct collective *c)
 {
-    static const char *const names[] = {"MPI_Barrier", "MPI_Bcast", "MPI_Gather", "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv",
+    static const char *const names[] = {"MPI_Barrier", "MPI_Bcast", "MPI_Gather", "MPI_Gatherv", "MPI_Scatter",
+        "MPI_Scatterv",
         "MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw"};
     static const char *const forms[] = {"", ", nonblocking", ", persistent"};
     wait_for(&c->call, &c->dice);

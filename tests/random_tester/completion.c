@@ -15,11 +15,12 @@ static void one_by_one(struct dice *dice, int n, MPI_Request requests[], MPI_Sta
     for (int i = 0; i < n; i++) {
         int at = order[i], flag = 0;
         if (!test) DO(MPI_Wait(&requests[at], &statuses[at]), "MPI_Wait(&requests[%d], &statuses[%d])", at, at);
-        while (test && !flag) DO(MPI_Test(&requests[at], &flag, &statuses[at]), "MPI_Test(&requests[%d], &flag, &status)", at);
+        while (test && !flag) DO(MPI_Test(&requests[at], &flag, &statuses[at]),
+            "MPI_Test(&requests[%d], &flag, &status)", at);
     }
 }
 
-/* Whichever is first. */
+/* The first one each time. */
 static void any(int n, MPI_Request requests[], MPI_Status statuses[], bool test)
 {
     for (int done = 0; done < n; done++) {
@@ -40,7 +41,8 @@ static void some(int n, MPI_Request requests[], MPI_Status statuses[], bool test
     int places[n ? n : 1], got = 0;
     MPI_Status few[n ? n : 1];
     while (true) {
-        if (!test) DO(MPI_Waitsome(n, requests, &got, places, few), "MPI_Waitsome(%d, requests, &n, places, statuses)", n);
+        if (!test) DO(MPI_Waitsome(n, requests, &got, places, few), "MPI_Waitsome(%d, requests, &n, places, statuses)",
+            n);
         else DO(MPI_Testsome(n, requests, &got, places, few), "MPI_Testsome(%d, requests, &n, places, statuses)", n);
         if (got == MPI_UNDEFINED) return;
         for (int i = 0; i < got; i++) {

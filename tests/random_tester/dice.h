@@ -1,6 +1,7 @@
 /* The dice of the random tester: the same numbers at every rank and on every machine, by splitmix64.
  *
- * Whatever every rank has to know alike is drawn from dice whose seed names it (the seed, the operation, the message),
+ * A thing that every rank has to know alike is drawn from dice whose seed names it (the seed, the operation, the
+ * message),
  * never from dice that one rank alone has thrown more often. */
 #ifndef DICE_H
 #define DICE_H

@@ -34,7 +34,8 @@ int first_side(const struct group *g) { return g->first ? g->ranks : g->others; 
 
 int my_number(const struct group *g) { return g->inter && !g->first ? g->others + g->me : g->me; }
 
-int rank_of(const struct group *g, int number) { return g->inter && number >= first_side(g) ? number - first_side(g) : number; }
+int rank_of(const struct group *g, int number) { return g->inter
+    && number >= first_side(g) ? number - first_side(g) : number; }
 
 int number_of(const struct group *g, int rank) { return g->inter && g->first ? g->ranks + rank : rank; }
 
@@ -61,9 +62,11 @@ static void check_group(struct group *g)
         if (side) DO(MPI_Comm_remote_group(g->comm, &theirs), "MPI_Comm_remote_group(%s, &group)", g->name);
         else DO(MPI_Comm_group(g->comm, &theirs), "MPI_Comm_group(%s, &group)", g->name);
         for (int i = 0; i < members; i++) all[i] = i;
-        DO(MPI_Group_translate_ranks(theirs, members, all, world, got), "MPI_Group_translate_ranks(group, ..., world, got)");
+        DO(MPI_Group_translate_ranks(theirs, members, all, world, got),
+            "MPI_Group_translate_ranks(group, ..., world, got)");
         for (int i = 0; i < members; i++)
-            if (got[i] != expected[i]) failed("rank %d of %s is %d of the world, expected %d", i, g->name, got[i], expected[i]);
+            if (got[i] != expected[i]) failed("rank %d of %s is %d of the world, expected %d", i, g->name, got[i],
+                expected[i]);
         DO(MPI_Group_free(&theirs), "MPI_Group_free(&group)");
         DO(MPI_Group_free(&world), "MPI_Group_free(&world)");
     }
@@ -123,7 +126,8 @@ static void choose(struct group *g, const struct group *of, struct dice *dice, b
     g->member = g->me >= 0;
     DO(MPI_Comm_group(of->comm, &all), "MPI_Comm_group(%s, &all)", of->name);
     char ranks[100] = "";
-    for (int i = 0; i < g->ranks; i++) snprintf(ranks + strlen(ranks), sizeof ranks - strlen(ranks), "%s%d", i ? ", " : "", order[i]);
+    for (int i = 0; i < g->ranks; i++) snprintf(ranks + strlen(ranks), sizeof ranks - strlen(ranks), "%s%d",
+        i ? ", " : "", order[i]);
     DO(MPI_Group_incl(all, g->ranks, order, &some), "MPI_Group_incl(all, %d, (int[]){%s}, &some)", g->ranks, ranks);
     if (!by_group) DO(MPI_Comm_create(of->comm, some, &g->comm), "MPI_Comm_create(%s, some, &%s)", of->name, g->name);
     else if (g->member)
@@ -154,7 +158,8 @@ static void bridge(struct group *g, const struct group *of, struct dice *dice, b
             else g->far[g->others++] = of->world[i];
         return;
     }
-    DO(MPI_Intercomm_merge(inter, mine == high, &g->comm), "MPI_Intercomm_merge(inter, %d, &%s)", mine == high, g->name);
+    DO(MPI_Intercomm_merge(inter, mine == high, &g->comm), "MPI_Intercomm_merge(inter, %d, &%s)", mine == high,
+        g->name);
     DO(MPI_Comm_free(&inter), "MPI_Comm_free(&inter)");
     g->ranks = of->ranks;
     for (int i = 0; i < of->ranks; i++) {
@@ -185,7 +190,8 @@ struct group *group_of(int slot)
     else bridge(g, of, &dice, how == 7);
     if (!g->member && g->comm != MPI_COMM_NULL) failed("%s is there, and this rank is no member", g->name);
     if (g->member) check_group(g);
-    if (g->member) DO(MPI_Comm_set_errhandler(g->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler(%s, MPI_ERRORS_RETURN)", g->name);
+    if (g->member) DO(MPI_Comm_set_errhandler(g->comm, MPI_ERRORS_RETURN),
+        "MPI_Comm_set_errhandler(%s, MPI_ERRORS_RETURN)", g->name);
     return g;
 }
 
@@ -199,7 +205,8 @@ static void nothing_is_left(struct group *g)
        "MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, %s, &flag, &status)", g->name);
     /* Another one may send the next program's before. */
     DO(MPI_Barrier(g->comm), "MPI_Barrier(%s)", g->name);
-    if (flag) failed("a message too many is left in %s, from rank %d with tag %d", g->name, status.MPI_SOURCE, status.MPI_TAG);
+    if (flag) failed("a message too many is left in %s, from rank %d with tag %d", g->name, status.MPI_SOURCE,
+        status.MPI_TAG);
 }
 
 void groups_end(void)

@@ -3,12 +3,17 @@
  *   random [--seeds FIRST COUNT] [--only OPERATION,...] [--print] [--most-bytes N] [--depth N] [--patience S]
  *          [--messages MASK] [--plain MASK] [--agreed]
  *
- * Each rank draws the same program from a seed and executes its part of it; what has to come follows from the seed alone.
- * It prints nothing where all is well. A failure names the seed, and shorten.py makes the program shorter by the options:
+ * Each rank draws the same program from a seed and executes its part of it; what has to come follows from the seed
+ * alone.
+ * It prints nothing where all is well. A failure names the seed, and shorten.py makes the program shorter by the
+ * options:
  * --only some operations, messages of at most N bytes, types nested at most N deep (-1: as plain as can be); --messages
- * and --plain (masks in hexadecimal) leave messages of each operation out, or make their ends' types plain. --print prints the
- * calls. --agreed is for other libraries: MPICH and those that come of it leave markers out of account once a type is part
- * of a structure, against MPI-5.0 5.1.7. It must never itself be wrong or deadlock: operation.h and messages.c say how. */
+ * and --plain (masks in hexadecimal) leave messages of each operation out, or make their ends' types plain. --print
+ * prints the
+ * calls. --agreed is for other libraries: MPICH and those that come of it leave markers out of account once a type is
+ * part
+ * of a structure, against MPI-5.0 5.1.7. It must never itself be wrong or deadlock: operation.h and messages.c say
+ * how. */
 #include "operation.h"
 #include "say.h"
 
@@ -32,7 +37,7 @@ static void finish_one(int at)
     now.operation = during;
 }
 
-/* What is under way in a communicator, or everywhere, or has been for long enough. */
+/* Finishes the operations that are under way in a communicator, or have been anywhere for long enough. */
 static void finish_some(const struct group *group, int number)
 {
     for (int i = 0; i < opened; i++)
@@ -113,7 +118,8 @@ int main(int argc, char **argv)
         else if (i + 2 < argc && !strcmp(argv[i], "--seeds"))
             first = strtoull(argv[i + 1], NULL, 10), count = strtoull(argv[i + 2], NULL, 10), i += 2;
         else if (i + 1 < argc && !strcmp(argv[i], "--only")) keep_only(argv[++i]);
-        else if (i + 1 < argc && !strcmp(argv[i], "--messages")) wishes.messages = (unsigned)strtoul(argv[++i], NULL, 16);
+        else if (i + 1 < argc && !strcmp(argv[i], "--messages")) wishes.messages = (unsigned)strtoul(argv[++i], NULL,
+            16);
         else if (i + 1 < argc && !strcmp(argv[i], "--plain")) wishes.plain = (unsigned)strtoul(argv[++i], NULL, 16);
         else if (i + 1 < argc && !strcmp(argv[i], "--most-bytes")) wishes.most_bytes = atol(argv[++i]);
         else if (i + 1 < argc && !strcmp(argv[i], "--depth")) wishes.depth = atoi(argv[++i]);
@@ -123,7 +129,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &now.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &now.ranks);
     if (now.ranks > MOST_RANKS) failed("the tester takes at most %d ranks", MOST_RANKS);
-    DO(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)");
+    DO(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN),
+        "MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)");
     for (unsigned long long seed = first; seed < first + count; seed++) run(seed);
     MPI_Finalize();
     return 0;

@@ -1,12 +1,15 @@
 /* Messages between the ranks of a communicator, in every mode, received in every way (operation.h).
  *
  * Neither deadlock nor chance decides what a receive may match:
- * - Messages have numbers. A rank sends and receives in their order, or starts all its sends, or all its receives, before
+ * - Messages have numbers. A rank sends and receives in their order, or starts all its sends, or all its receives,
+ * before
  *   anything that blocks. So of all calls that block the one of the lowest number finds its other end there.
- * - A send blocks only where no other source can take its receive: where that asks for one source, or all receives of that
+ * - A send blocks only where no other source can take its receive: where that asks for one source, or all receives of
+ * that
  *   rank have been started before. (A later message may take it otherwise, and the receiver wait for one behind this.)
  * - The receives of a rank that take any source do so for a tag, those that take any tag for a source, and either all
- *   messages of that tag (source) are received by such or none. So whichever message a receive takes, as many receives are
+ *   messages of that tag (source) are received by such or none. So whichever message a receive takes, as many
+ * receives are
  *   left for the others as there are others. One that takes any tag is alone in its communicator.
  * A status says which message came: from one source with one tag they come in the order in which they were sent. */
 #include "operation.h"
@@ -25,7 +28,7 @@ struct message {
     bool kept;
 };
 
-/* What one end of a message has. */
+/* One end of a message. */
 struct end {
     struct dice dice; /* its own: others may be left out */
     struct type *type;
@@ -53,7 +56,7 @@ struct exchange {
     int used, pass;
 };
 
-/* What `begin` has to know before it begins: whether a receive takes any tag. */
+/* Draws what is known before the operation begins: whether a receive takes any tag. */
 void draw_messages(struct operation *operation)
 {
     struct dice dice = dice_of(operation->name, 1);
@@ -101,7 +104,7 @@ static void draw(struct exchange *x)
 /* Tags of an operation are its own. */
 static int tag_of(const struct exchange *x, int tag) { return x->operation->number * WHOLE_TAG % 30000 + 1000 + tag; }
 
-/* What the receive of a message asks for. */
+/* The source and tag that the receive of a message asks for. */
 static void ask(const struct exchange *x, const struct message *m, int *source, int *tag)
 {
     int wild = x->wild[m->to];
@@ -114,7 +117,8 @@ static void ask(const struct exchange *x, const struct message *m, int *source, 
 
 static bool matches(const struct exchange *x, const struct message *m, int source, int tag)
 {
-    return (source == MPI_ANY_SOURCE || source == rank_of(x->g, m->from)) && (tag == MPI_ANY_TAG || tag == tag_of(x, m->tag));
+    return (source == MPI_ANY_SOURCE || source == rank_of(x->g, m->from)) && (tag == MPI_ANY_TAG || tag == tag_of(x,
+        m->tag));
 }
 
 static uint64_t stream_of(const struct exchange *x, int message)
@@ -160,7 +164,8 @@ static long longest(const struct exchange *x, const struct end *end, int to)
 {
     long units = 0;
     for (int i = 0; i < x->n; i++)
-        if (x->m[i].to == to && matches(x, &x->m[i], end->source, end->tag) && x->m[i].units > units) units = x->m[i].units;
+        if (x->m[i].to == to && matches(x, &x->m[i], end->source, end->tag)
+            && x->m[i].units > units) units = x->m[i].units;
     return units;
 }
 
@@ -179,8 +184,9 @@ static const char *source_of(int source) { return source == MPI_ANY_SOURCE ? "MP
 static const char *tag_name(int tag) { return tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : text("%d", tag); }
 
 #define TO e->place.base, (int)e->count, e->type->handle, to, tag, x->g->comm
-#define SEND(call, ...) DO(call(TO, ##__VA_ARGS__), #call "(buffer, %ld, %s, %d, %d, %s" \
-                           "%s)", e->count, e->type->name, to, tag, x->g->name, sizeof #__VA_ARGS__ > 1 ? ", &request" : "")
+#define SEND(call, ...) \
+    DO(call(TO, ##__VA_ARGS__), #call "(buffer, %ld, %s, %d, %d, %s%s)", e->count, e->type->name, to, tag, x->g->name, \
+       sizeof #__VA_ARGS__ > 1 ? ", &request" : "")
 
 static void start(struct exchange *x, struct end *e)
 {
@@ -230,9 +236,10 @@ static void send(struct exchange *x, int i, bool may_block)
 }
 
 #define HERE e->place.base, (int)e->count, e->type->handle
-#define RECEIVE_TEXT "(buffer, %ld, %s, %s, %s, %s, %s)", e->count, e->type->name, source_of(source), tag_name(tag), x->g->name
+#define RECEIVE_TEXT \
+    "(buffer, %ld, %s, %s, %s, %s, %s)", e->count, e->type->name, source_of(source), tag_name(tag), x->g->name
 
-/* What a probe says is what is received then. */
+/* A probe has told of the message that is received after it. */
 static void same_status(const MPI_Status *said, const MPI_Status *status, MPI_Datatype type)
 {
     int before, after;
@@ -249,9 +256,11 @@ static void probe_and_receive(struct exchange *x, struct end *e, bool poll)
     MPI_Status said;
     int source = e->source, tag = e->tag, flag = 0;
     if (!poll)
-        DO(MPI_Probe(source, tag, x->g->comm, &said), "MPI_Probe(%s, %s, %s, &status)", source_of(source), tag_name(tag), x->g->name);
+        DO(MPI_Probe(source, tag, x->g->comm, &said), "MPI_Probe(%s, %s, %s, &status)", source_of(source),
+            tag_name(tag), x->g->name);
     while (poll && !flag)
-        DO(MPI_Iprobe(source, tag, x->g->comm, &flag, &said), "MPI_Iprobe(%s, %s, %s, &flag, &status)", source_of(source),
+        DO(MPI_Iprobe(source, tag, x->g->comm, &flag, &said), "MPI_Iprobe(%s, %s, %s, &flag, &status)",
+            source_of(source),
            tag_name(tag), x->g->name);
     source = said.MPI_SOURCE, tag = said.MPI_TAG;
     DO(MPI_Recv(HERE, source, tag, x->g->comm, &e->status), "MPI_Recv" RECEIVE_TEXT, "&status");
@@ -270,9 +279,11 @@ static void receive_matched(struct exchange *x, struct end *e, bool poll, bool l
         DO(MPI_Improbe(e->source, e->tag, x->g->comm, &flag, &message, &said),
            "MPI_Improbe(%s, %s, %s, &flag, &message, &status)", source_of(e->source), tag_name(e->tag), x->g->name);
     if (later)
-        DO(MPI_Imrecv(HERE, &message, request_of(x, e)), "MPI_Imrecv(buffer, %ld, %s, &message, &request)", e->count, e->type->name);
+        DO(MPI_Imrecv(HERE, &message, request_of(x, e)), "MPI_Imrecv(buffer, %ld, %s, &message, &request)", e->count,
+            e->type->name);
     else {
-        DO(MPI_Mrecv(HERE, &message, &e->status), "MPI_Mrecv(buffer, %ld, %s, &message, &status)", e->count, e->type->name);
+        DO(MPI_Mrecv(HERE, &message, &e->status), "MPI_Mrecv(buffer, %ld, %s, &message, &status)", e->count,
+            e->type->name);
         same_status(&said, &e->status, e->type->handle);
     }
     if (message != MPI_MESSAGE_NULL) failed("a message that is received is not MPI_MESSAGE_NULL");
@@ -285,7 +296,8 @@ static void receive(struct exchange *x, int i, bool may_block)
     int source = e->source, tag = e->tag, way = roll(&e->dice, may_block ? 9 : 2);
     if (e->persistent || way == 0) {
         if (!e->persistent)
-            DO(MPI_Recv_init(HERE, source, tag, x->g->comm, request_of(x, e)), "MPI_Recv_init" RECEIVE_TEXT, "&request");
+            DO(MPI_Recv_init(HERE, source, tag, x->g->comm, request_of(x, e)), "MPI_Recv_init" RECEIVE_TEXT,
+                "&request");
         e->persistent = true;
         start(x, e);
         return;
@@ -322,15 +334,18 @@ static void send_and_receive(struct exchange *x, int i, int j)
         free_type(e->type);
         free_place(&e->place);
         e->borrowed = true, e->type = out->type, e->place = out->place, e->factor = out->factor, e->count = out->count;
-        const char *args = text("buffer, %ld, %s, %d, %d, %s, %s, %s", e->count, e->type->name, to, stag, source_of(source),
+        const char *args = text("buffer, %ld, %s, %d, %d, %s, %s, %s", e->count, e->type->name, to, stag,
+            source_of(source),
                                 tag_name(tag), x->g->name);
         if (later)
             DO(MPI_Isendrecv_replace(HERE, to, stag, source, tag, x->g->comm, request_of(x, e)),
                "MPI_Isendrecv_replace(%s, &request)", args);
-        else DO(MPI_Sendrecv_replace(HERE, to, stag, source, tag, x->g->comm, &e->status), "MPI_Sendrecv_replace(%s, &status)", args);
+        else DO(MPI_Sendrecv_replace(HERE, to, stag, source, tag, x->g->comm, &e->status),
+            "MPI_Sendrecv_replace(%s, &status)", args);
         return;
     }
-    const char *args = text("buffer, %ld, %s, %d, %d, buffer, %ld, %s, %s, %s, %s", out->count, out->type->name, to, stag,
+    const char *args = text("buffer, %ld, %s, %d, %d, buffer, %ld, %s, %s, %s, %s", out->count, out->type->name, to,
+        stag,
                             e->count, e->type->name, source_of(source), tag_name(tag), x->g->name);
     if (later)
         DO(MPI_Isendrecv(out->place.base, (int)out->count, out->type->handle, to, stag, HERE, source, tag, x->g->comm,
@@ -350,7 +365,8 @@ static void walk(struct exchange *x)
         const struct message *m = &x->m[i];
         if (m->from == x->me && !x->early_sends) {
             int j = next_received(x, i);
-            bool both = m->to != x->me && x->may_wait_for[m->to] && j >= 0 && !x->early_receives && !x->twice && roll(&x->in[j].dice, 2);
+            bool both = m->to != x->me && x->may_wait_for[m->to] && j >= 0 && !x->early_receives && !x->twice
+                && roll(&x->in[j].dice, 2);
             if (both) send_and_receive(x, i, j), done[j] = true;
             else send(x, i, true);
         }
@@ -358,11 +374,12 @@ static void walk(struct exchange *x)
     }
 }
 
-/* What a receive got: a message that it may match, and the first of those from that source that no earlier receive got. */
+/* The message that a receive got: the first from that source that it may match and no earlier receive got. */
 static int message_of(const struct exchange *x, const struct end *e, const bool taken[])
 {
     for (int i = 0; i < x->n; i++)
-        if (x->m[i].to == x->me && !taken[i] && rank_of(x->g, x->m[i].from) == e->status.MPI_SOURCE && matches(x, &x->m[i], e->source, e->tag))
+        if (x->m[i].to == x->me && !taken[i] && rank_of(x->g, x->m[i].from) == e->status.MPI_SOURCE && matches(x,
+            &x->m[i], e->source, e->tag))
             return i;
     failed("a receive of source %s, tag %s got a message from rank %d with tag %d, and none is to come from there",
            source_of(e->source), tag_name(e->tag), e->status.MPI_SOURCE, e->status.MPI_TAG);
@@ -373,7 +390,8 @@ static void check_status(const struct exchange *x, const struct end *e, const st
     int count, elements, cancelled, expected = m->units % e->factor ? MPI_UNDEFINED : (int)(m->units / e->factor);
     MPI_Count large;
     if (e->status.MPI_TAG != tag_of(x, m->tag))
-        failed("the message from rank %d has tag %d, expected %d", e->status.MPI_SOURCE, e->status.MPI_TAG, tag_of(x, m->tag));
+        failed("the message from rank %d has tag %d, expected %d", e->status.MPI_SOURCE, e->status.MPI_TAG, tag_of(x,
+            m->tag));
     DO(MPI_Get_count(&e->status, e->type->handle, &count), "MPI_Get_count(&status, %s, &count)", e->type->name);
     if (count != expected) failed("the count of a message is %d, expected %d", count, expected);
     DO(MPI_Test_cancelled(&e->status, &cancelled), "MPI_Test_cancelled(&status, &flag)");
@@ -383,7 +401,8 @@ static void check_status(const struct exchange *x, const struct end *e, const st
     DO(MPI_Get_elements(&e->status, e->type->handle, &elements), "MPI_Get_elements(&status, %s, &n)", e->type->name);
     DO(MPI_Get_elements_x(&e->status, e->type->handle, &large), "MPI_Get_elements_x(&status, %s, &n)", e->type->name);
     if (elements != m->units * x->unit->entries || large != elements)
-        failed("a message has %d elements (%lld), expected %ld", elements, (long long)large, m->units * x->unit->entries);
+        failed("a message has %d elements (%lld), expected %ld", elements, (long long)large,
+            m->units * x->unit->entries);
 }
 
 static void wait_and_check(struct exchange *x)
@@ -400,13 +419,16 @@ static void wait_and_check(struct exchange *x)
         taken[which] = true;
         check_status(x, e, m);
         lay(&e->place, e->type, 0, m->units * x->unit->bytes, stream_of(x, which), LATER);
-        check_place(&e->place, "the message from rank %d, tag %d, %ld bytes, received as %ld of %s", e->status.MPI_SOURCE,
+        check_place(&e->place, "the message from rank %d, tag %d, %ld bytes, received as %ld of %s",
+            e->status.MPI_SOURCE,
                     e->status.MPI_TAG, m->units * x->unit->bytes, e->count, e->type->name);
     }
     for (int i = 0; i < x->n; i++) {
         bool given = false;
-        for (int j = 0; j < x->n; j++) given |= x->m[j].to == x->me && x->in[j].borrowed && x->in[j].place.memory == x->out[i].place.memory;
-        if (x->m[i].from == x->me && !given) check_place(&x->out[i].place, "the buffer of a message that was sent to rank %d", rank_of(x->g, x->m[i].to));
+        for (int j = 0; j < x->n; j++) given |= x->m[j].to == x->me && x->in[j].borrowed
+            && x->in[j].place.memory == x->out[i].place.memory;
+        if (x->m[i].from == x->me && !given) check_place(&x->out[i].place,
+            "the buffer of a message that was sent to rank %d", rank_of(x->g, x->m[i].to));
     }
 }
 

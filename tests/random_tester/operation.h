@@ -1,4 +1,4 @@
-/* What an operation of the random tester is: it begins, others begin meanwhile, and it is finished. */
+/* An operation of the random tester: it begins, others begin meanwhile, and it is finished. */
 #ifndef OPERATION_H
 #define OPERATION_H
 

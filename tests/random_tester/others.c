@@ -14,7 +14,8 @@ static void cancel(const struct group *g)
     int number, cancelled;
     MPI_Request request;
     MPI_Status status;
-    DO(MPI_Irecv(&number, 1, MPI_INT, 0, TAG_OF_NOBODY, g->comm, &request), "MPI_Irecv(&number, 1, MPI_INT, 0, %d, %s, &request)",
+    DO(MPI_Irecv(&number, 1, MPI_INT, 0, TAG_OF_NOBODY, g->comm, &request),
+        "MPI_Irecv(&number, 1, MPI_INT, 0, %d, %s, &request)",
        TAG_OF_NOBODY, g->name);
     DO(MPI_Cancel(&request), "MPI_Cancel(&request)");
     DO(MPI_Wait(&request, &status), "MPI_Wait(&request, &status)");
@@ -22,7 +23,8 @@ static void cancel(const struct group *g)
     if (!cancelled) failed("a receive that nothing matches was not cancelled");
 }
 
-static int receive_short(struct dice *dice, const struct group *g, struct place *place, long count, struct type *type, int from)
+static int receive_short(struct dice *dice, const struct group *g, struct place *place, long count, struct type *type,
+    int from)
 {
     MPI_Status status;
     MPI_Message message;
@@ -33,7 +35,8 @@ static int receive_short(struct dice *dice, const struct group *g, struct place 
         return MPI_Recv(place->base, (int)count, type->handle, from, TAG_TOO_LONG, g->comm, &status);
     }
     if (how == 1) {
-        DO(MPI_Mprobe(from, TAG_TOO_LONG, g->comm, &message, &status), "MPI_Mprobe(%d, %d, %s, &message, &status)", from,
+        DO(MPI_Mprobe(from, TAG_TOO_LONG, g->comm, &message, &status), "MPI_Mprobe(%d, %d, %s, &message, &status)",
+            from,
            TAG_TOO_LONG, g->name);
         say("MPI_Mrecv(buffer, %ld, %s, &message, &status)", count, type->name);
         return MPI_Mrecv(place->base, (int)count, type->handle, &message, &status);
@@ -51,7 +54,9 @@ static void take_too_long(struct operation *o, const struct signature *unit, lon
     struct type *type = make_type(&dice, unit, room, true);
     struct place place = place_for(type, room, o->name);
     int class = class_of(receive_short(&dice, o->group, &place, room, type, from));
-    if (class != MPI_ERR_TRUNCATE) failed("a message of %ld elements was received as %ld with error class %d, expected MPI_ERR_TRUNCATE", units, room, class);
+    if (class != MPI_ERR_TRUNCATE)
+        failed("a message of %ld elements was received as %ld with error class %d, expected MPI_ERR_TRUNCATE", units,
+            room, class);
     anything(&place, type, 0, room);
     check_place(&place, "a message that was too long: beside the elements of %ld %s", room, type->name);
     free_place(&place);
@@ -80,7 +85,8 @@ void begin_truncation(struct operation *o)
     if (!type) return;
     say("MPI_Wait(&request, MPI_STATUS_IGNORE)");
     int class = class_of(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    if (class != MPI_SUCCESS && class != MPI_ERR_TRUNCATE) failed("the sender of a message that was too long got error class %d", class);
+    if (class != MPI_SUCCESS && class != MPI_ERR_TRUNCATE)
+        failed("the sender of a message that was too long got error class %d", class);
     check_place(&place, "the buffer of a message that was too long");
     free_place(&place);
     free_type(type);
@@ -101,19 +107,23 @@ void begin_packing(struct operation *o)
     lay(&in, to, 0, units * unit->bytes, o->name, LATER);
     for (int i = 0; i < 2; i++) {
         int bytes;
-        DO(MPI_Pack_size((int)counts[i], from->handle, comm, &bytes), "MPI_Pack_size(%ld, %s, %s, &n)", counts[i], from->name, o->group->name);
+        DO(MPI_Pack_size((int)counts[i], from->handle, comm, &bytes), "MPI_Pack_size(%ld, %s, %s, &n)", counts[i],
+            from->name, o->group->name);
         room += bytes;
     }
     if (room < units * unit->bytes) failed("MPI_Pack_size says %d for %ld bytes", room, units * unit->bytes);
     char *packed = malloc((size_t)room + 1);
     for (int i = 0; i < 2; i++)
         DO(MPI_Pack(out.base + (i ? part * extent_of(from) : 0), (int)counts[i], from->handle, packed, room, &at, comm),
-           "MPI_Pack(buffer + %ld, %ld, %s, packed, %d, &at, %s)", i ? part * extent_of(from) : 0, counts[i], from->name, room, o->group->name);
+           "MPI_Pack(buffer + %ld, %ld, %s, packed, %d, &at, %s)", i ? part * extent_of(from) : 0, counts[i],
+               from->name, room, o->group->name);
     int packed_bytes = at;
     part = units - part, counts[0] = part, counts[1] = units - part, at = 0;
     for (int i = 0; i < 2; i++)
-        DO(MPI_Unpack(packed, packed_bytes, &at, in.base + (i ? part * extent_of(to) : 0), (int)counts[i], to->handle, comm),
-           "MPI_Unpack(packed, %d, &at, buffer + %ld, %ld, %s, %s)", packed_bytes, i ? part * extent_of(to) : 0, counts[i], to->name, o->group->name);
+        DO(MPI_Unpack(packed, packed_bytes, &at, in.base + (i ? part * extent_of(to) : 0), (int)counts[i], to->handle,
+            comm),
+           "MPI_Unpack(packed, %d, &at, buffer + %ld, %ld, %s, %s)", packed_bytes, i ? part * extent_of(to) : 0,
+               counts[i], to->name, o->group->name);
     check_place(&out, "the buffer of MPI_Pack");
     check_place(&in, "what MPI_Unpack of %ld units of %s as %s wrote", units, from->name, to->name);
     free(packed);

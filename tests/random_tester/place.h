@@ -1,7 +1,7 @@
 /* Memory of a message in the random tester, and what every byte of it has to be afterwards.
  *
  * Around the elements and in their gaps lies a pattern that no call may touch. Elements carry bytes of a stream, which
- * has a name: whoever knows that (every rank does) knows the bytes. */
+ * has a name, from which every rank knows the bytes. */
 #ifndef PLACE_H
 #define PLACE_H
 
@@ -23,7 +23,7 @@ void lay(struct place *place, const struct type *type, long first, long bytes, u
 /* The same at so many bytes behind `base`. */
 void lay_at(struct place *place, const struct type *type, long at, long bytes, uint64_t stream, int when);
 void lay_bytes(struct place *place, long at, const void *bytes, long length, int when);
-/* Whatever is there now is right. */
+/* Takes for right what is there now. */
 void anything(struct place *place, const struct type *type, long first, long elements);
 void check_place(const struct place *place, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void free_place(struct place *place);

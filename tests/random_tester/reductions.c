@@ -1,4 +1,5 @@
-/* Reductions, in all forms, by MPI's operations and by users' (operation.h). What comes out is exact in every order that
+/* Reductions, in all forms, by MPI's operations and by users' (operation.h). What comes out is exact in every order
+ * that
  * MPI allows: small whole numbers, or numbers that wrap around. */
 #include "collective.h"
 
@@ -8,7 +9,8 @@
 enum kind { REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, KINDS };
 enum op { SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, MINLOC, MAXLOC, ADD, COMPOSE };
 
-static const char *const op_names[] = {"MPI_SUM", "MPI_PROD", "MPI_MAX", "MPI_MIN", "MPI_LAND", "MPI_LOR", "MPI_LXOR", "MPI_BAND",
+static const char *const op_names[] = {"MPI_SUM", "MPI_PROD", "MPI_MAX", "MPI_MIN", "MPI_LAND", "MPI_LOR", "MPI_LXOR",
+    "MPI_BAND",
                                        "MPI_BOR", "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC", "add", "compose"};
 
 /* Of an element: one number, or two of a pair. */
@@ -53,7 +55,7 @@ static struct pair combine(enum op op, struct pair x, struct pair y)
     }
 }
 
-/* What a rank has as its `i`th element. */
+/* The `i`th element of a rank. */
 static struct pair value(const struct reduction *r, int number, long i)
 {
     uint64_t word = named(named(r->operation->name, 5000 + (uint64_t)(r->pass * 100 + number)), (uint64_t)i);
@@ -112,7 +114,8 @@ static void apply(const struct reduction *r, char *in, char *inout, int n)
     { (void)type; apply(users[number], in, inout, *n); }
 FUNCTION(0) FUNCTION(1) FUNCTION(2) FUNCTION(3) FUNCTION(4) FUNCTION(5) FUNCTION(6) FUNCTION(7)
 FUNCTION(8) FUNCTION(9) FUNCTION(10) FUNCTION(11) FUNCTION(12) FUNCTION(13) FUNCTION(14) FUNCTION(15)
-static MPI_User_function *const functions[FUNCTIONS] = {user_0, user_1, user_2, user_3, user_4, user_5, user_6, user_7, user_8,
+static MPI_User_function *const functions[FUNCTIONS] = {user_0, user_1, user_2, user_3, user_4, user_5, user_6, user_7,
+    user_8,
     user_9, user_10, user_11, user_12, user_13, user_14, user_15};
 
 static void choose_op(struct reduction *r, struct dice *dice)
@@ -143,7 +146,8 @@ static void make_op(struct reduction *r)
     /* The same at all ranks, as MPI wants it of reductions. */
     struct dice alike = dice_of(r->operation->name, 11);
     r->type = make_type(&alike, pair_of_ints(), r->elements, true);
-    DO(MPI_Op_create(functions[number], r->op == ADD, &r->handle), "MPI_Op_create(%s, %d, &%s)", op_names[r->op], r->op == ADD,
+    DO(MPI_Op_create(functions[number], r->op == ADD, &r->handle), "MPI_Op_create(%s, %d, &%s)", op_names[r->op],
+        r->op == ADD,
        op_names[r->op]);
 }
 
@@ -173,7 +177,8 @@ static void fill(struct reduction *r)
     int from, end;
     struct place *mine = r->in_place ? &r->out : &r->in;
     sources(r, &from, &end);
-    for (long i = 0; r->has_in && i < r->elements; i++) lay_pair(r, mine, i, value(r, r->me, i), r->in_place ? NOW : NOW | LATER);
+    for (long i = 0; r->has_in && i < r->elements; i++) lay_pair(r, mine, i, value(r, r->me, i),
+        r->in_place ? NOW : NOW | LATER);
     for (long i = 0; i < n && from < end; i++) {
         struct pair made = value(r, from, first + i);
         for (int number = from + 1; number < end; number++) made = combine(r->op, made, value(r, number, first + i));
@@ -195,7 +200,8 @@ static void launch(struct reduction *r)
     const char *buffers = r->in_place ? "MPI_IN_PLACE, buffer" : "buffer, buffer";
     const char *args = text("%s, %d, %s, %s", buffers, n, r->type->name, op_names[r->op]);
     switch (r->kind) {
-    case REDUCE: CALL(call, Reduce, reduce, text("%s, %d", args, root), in, out, n, r->type->handle, r->handle, root); break;
+    case REDUCE: CALL(call, Reduce, reduce, text("%s, %d", args, root), in, out, n, r->type->handle, r->handle, root);
+        break;
     case ALLREDUCE: CALL(call, Allreduce, allreduce, args, in, out, n, r->type->handle, r->handle); break;
     case REDUCE_SCATTER:
         args = text("%s, %s, %s, %s", buffers, list(r->peers, r->counts), r->type->name, op_names[r->op]);
@@ -212,7 +218,8 @@ static void launch(struct reduction *r)
 
 static void wait_and_check(struct reduction *r)
 {
-    static const char *const names[] = {"MPI_Reduce", "MPI_Allreduce", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block", "MPI_Scan", "MPI_Exscan"};
+    static const char *const names[] = {"MPI_Reduce", "MPI_Allreduce", "MPI_Reduce_scatter",
+        "MPI_Reduce_scatter_block", "MPI_Scan", "MPI_Exscan"};
     static const char *const forms[] = {"", ", nonblocking", ", persistent"};
     long first, n = results(r, &first);
     wait_for(&r->call, &r->dice);
@@ -220,8 +227,10 @@ static void wait_and_check(struct reduction *r)
     bool nothing = r->kind == EXSCAN && r->me == 0;
     if (nothing) n = 0;
     if (r->has_out && (r->in_place || nothing)) anything(&r->out, r->type, n, r->elements - n);
-    if (r->has_in && !r->in_place) check_place(&r->in, "what %s%s by %s is given", names[r->kind], forms[r->call.form], op_names[r->op]);
-    if (r->has_out) check_place(&r->out, "what %s%s by %s leaves", names[r->kind], forms[r->call.form], op_names[r->op]);
+    if (r->has_in && !r->in_place) check_place(&r->in, "what %s%s by %s is given", names[r->kind], forms[r->call.form],
+        op_names[r->op]);
+    if (r->has_out) check_place(&r->out, "what %s%s by %s leaves", names[r->kind], forms[r->call.form],
+        op_names[r->op]);
 }
 
 static void finish(struct operation *operation)

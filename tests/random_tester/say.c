@@ -47,7 +47,8 @@ void failed(const char *format, ...)
     va_start(args, format);
     vsnprintf(cause, sizeof cause, format, args);
     va_end(args);
-    fprintf(stderr, "seed %llu, %d ranks: operation %d fails at rank %d: %s\n  the last call was %s\n", now.seed, now.ranks,
+    fprintf(stderr, "seed %llu, %d ranks: operation %d fails at rank %d: %s\n  the last call was %s\n", now.seed,
+        now.ranks,
             now.operation, now.rank, cause, last);
     fflush(stderr);
     _exit(1);
@@ -74,7 +75,8 @@ static void out_of_patience(int signal)
 {
     (void)signal;
     static char line[LONGEST + 200];
-    int length = snprintf(line, sizeof line, "seed %llu, %d ranks: operation %d has no end at rank %d, which is in %s\n",
+    int length = snprintf(line, sizeof line,
+        "seed %llu, %d ranks: operation %d has no end at rank %d, which is in %s\n",
                           now.seed, now.ranks, now.operation, now.rank, last);
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
     _exit(written < 0 ? 4 : 3);

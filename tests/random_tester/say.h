@@ -1,4 +1,4 @@
-/* What the random tester says: the MPI calls as C where a program is to be printed, and what failed.
+/* The random tester speaks: it prints its MPI calls as C where a program is asked for, and names what failed.
  *
  * Every MPI call is said before it is made. So the printed program is what ran, and a call that does not return can be
  * named by the watch-dog. */
@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* What is under way at this rank, for messages. */
+/* The operation that is under way at this rank, for messages. */
 extern struct now {
     int rank, ranks;
     unsigned long long seed;

@@ -33,7 +33,7 @@ static const struct basic *basic(int number)
     return number < N ? &kept[number] : NULL;
 }
 
-/* Only the typemap is wanted: whether it will do. */
+/* Only the typemap is wanted, to see whether it will do. */
 static bool dry;
 #define MAKE(call, ...) do { if (!dry) DO(call, __VA_ARGS__); } while (0)
 
@@ -57,7 +57,8 @@ static struct signature *fresh(void)
 const struct signature *repeated(int times, const struct signature *part)
 {
     struct signature *made = fresh();
-    *made = (struct signature){REPEAT, 0, times, 1, {part}, times * part->entries, times * part->bytes, part->has_pairs};
+    *made = (struct signature){REPEAT, 0, times, 1, {part}, times * part->entries, times * part->bytes,
+    * part->has_pairs};
     return made;
 }
 
@@ -180,7 +181,8 @@ static struct type *resized(const struct type *child, long lb, long extent)
     type->has_lb = type->has_ub = true;
     type->lb_marker = lb;
     type->ub_marker = lb + extent;
-    MAKE(MPI_Type_create_resized(child->handle, lb, extent, &type->handle), "MPI_Type_create_resized(%s, %ld, %ld, &%s)",
+    MAKE(MPI_Type_create_resized(child->handle, lb, extent, &type->handle),
+        "MPI_Type_create_resized(%s, %ld, %ld, &%s)",
        child->name, lb, extent, type->name);
     return type;
 }
@@ -220,7 +222,8 @@ static struct type *contiguous(int times, const struct type *child)
 {
     struct type *type = bare();
     take_block(type, child, 0, times);
-    MAKE(MPI_Type_contiguous(times, child->handle, &type->handle), "MPI_Type_contiguous(%d, %s, &%s)", times, child->name,
+    MAKE(MPI_Type_contiguous(times, child->handle, &type->handle), "MPI_Type_contiguous(%d, %s, &%s)", times,
+        child->name,
        type->name);
     return type;
 }
@@ -246,7 +249,8 @@ static struct type *vector(struct dice *dice, int times, const struct type *chil
         MAKE(MPI_Type_create_hvector(count, length, step, child->handle, &type->handle),
            "MPI_Type_create_hvector(%d, %d, %ld, %s, &%s)", count, length, step, child->name, type->name);
     else
-        MAKE(MPI_Type_vector(count, length, stride, child->handle, &type->handle), "MPI_Type_vector(%d, %d, %d, %s, &%s)",
+        MAKE(MPI_Type_vector(count, length, stride, child->handle, &type->handle),
+            "MPI_Type_vector(%d, %d, %d, %s, &%s)",
            count, length, stride, child->name, type->name);
     return type;
 }
@@ -290,7 +294,8 @@ static void draw_places(struct dice *dice, struct blocks *b, const long step[], 
 const char *list(int n, const int values[])
 {
     char made[400] = "";
-    for (int i = 0; i < n; i++) snprintf(made + strlen(made), sizeof made - strlen(made), "%s%d", i ? ", " : "", values[i]);
+    for (int i = 0; i < n; i++) snprintf(made + strlen(made), sizeof made - strlen(made), "%s%d", i ? ", " : "",
+        values[i]);
     return text("(int[]){%s}", made);
 }
 
@@ -392,7 +397,8 @@ static struct type *structure_of_one(struct dice *dice, int times, struct type *
     draw_lengths(dice, &b, times, roll(dice, 2));
     for (int i = 0; i < b.n; i++) {
         parts[i] = child;
-        if (roll(dice, 2)) parts[i] = resized(child, lb_of(child), extent_of(child) + child->align * (long)roll(dice, 3));
+        if (roll(dice, 2)) parts[i] = resized(child, lb_of(child), extent_of(child) + child->align * (long)roll(dice,
+            3));
     }
     struct type *type = structure(dice, &b, parts);
     for (int i = 0; i < b.n; i++) if (parts[i] != child) free_type(parts[i]);
@@ -433,7 +439,7 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Whether no byte belongs to two elements, however many there are: what is as far apart as they are long cannot. */
+/* Says whether no byte belongs to two elements, however many there are. */
 static bool elements_apart(const struct type *type)
 {
     long extent = extent_of(type), span = type->high - type->low;
@@ -466,8 +472,9 @@ static struct type *plain(const struct signature *signature)
         made = structure(&dice, &b, child);
     }
     for (int i = 0; i < signature->parts; i++) free_type(child[i]);
-    /* Whatever the order of the parts: no element reaches into the next. */
-    return instead(made, resized(made, made->low, (made->high - made->low + made->align - 1) / made->align * made->align));
+    /* No element reaches into the next, in whatever order the parts lie. */
+    return instead(made, resized(made, made->low,
+        (made->high - made->low + made->align - 1) / made->align * made->align));
 }
 
 static void same(const struct type *type, const char *what, long got, long expected)
@@ -475,7 +482,7 @@ static void same(const struct type *type, const char *what, long got, long expec
     if (got != expected) failed("%s of %s is %ld, expected %ld", what, type->name, got, expected);
 }
 
-/* What the library says of it. */
+/* Compares what the library says of it. */
 static void check_bounds(const struct type *type)
 {
     MPI_Aint lb, extent;
@@ -490,7 +497,7 @@ static void check_bounds(const struct type *type)
     same(type, "the size", size, type->bytes);
 }
 
-/* Whether elements take much more memory than what they carry. */
+/* Says whether elements take much more memory than what they carry. */
 static bool too_wide(const struct type *type, long elements)
 {
     long widest = type->high - type->low + elements * extent_of(type);
