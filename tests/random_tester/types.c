@@ -57,8 +57,10 @@ static struct signature *fresh(void)
 const struct signature *repeated(int times, const struct signature *part)
 {
     struct signature *made = fresh();
-    *made = (struct signature){REPEAT, 0, times, 1, {part}, times * part->entries, times * part->bytes,
-    * part->has_pairs};
+    *made = (struct signature){
+        .kind = REPEAT, .times = times, .parts = 1, .part = {part}, .entries = times * part->entries,
+        .bytes = times * part->bytes, .has_pairs = part->has_pairs,
+    };
     return made;
 }
 
