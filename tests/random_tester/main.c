@@ -3,17 +3,16 @@
  *   random [--seeds FIRST COUNT] [--only OPERATION,...] [--print] [--most-bytes N] [--depth N] [--patience S]
  *          [--messages MASK] [--plain MASK] [--agreed]
  *
- * Each rank draws the same program from a seed and executes its part of it; what has to come follows from the seed
- * alone.
- * It prints nothing where all is well. A failure names the seed, and shorten.py makes the program shorter by the
- * options:
+ * Each rank draws the same program from a seed and executes its part of it; all that has to come follows from the seed.
+ * It prints nothing where all is well. A failure names the seed, and shorten.py makes the program shorter by options:
  * --only some operations, messages of at most N bytes, types nested at most N deep (-1: as plain as can be); --messages
  * and --plain (masks in hexadecimal) leave messages of each operation out, or make their ends' types plain. --print
- * prints the
- * calls. --agreed is for other libraries: MPICH and those that come of it leave markers out of account once a type is
- * part
- * of a structure, against MPI-5.0 5.1.7. It must never itself be wrong or deadlock: operation.h and messages.c say
- * how. */
+ * prints the calls. It must never itself be wrong or deadlock: operation.h and messages.c say how.
+ *
+ * --agreed is for MPICH 5.0 and Intel's MPI, and leaves out where they differ from MPI-5.0: in a structure they do not
+ * heed the markers of its parts (5.1.7), MPI_Isendrecv's status is not the received message's (3.10), MPI_Get_elements
+ * divides by zero or counts too few (3.2.5), and persistent collectives fail between few ranks.
+ */
 #include "operation.h"
 #include "say.h"
 
