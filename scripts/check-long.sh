@@ -19,6 +19,8 @@ step "every decoder fuzzed, a minute each (crates/*/tests/fuzz_*.rs: of the netw
 scripts/fuzz.sh 60
 step "mpi4py's own tests at 1 to 5 ranks and between hosts, by its wheel and built with mpicc_abi, and beside MPICH; IMB whole"
 HAWSER_WHOLE=1 scripts/e2e.sh "$prefix" -s -k "mpi4pys_own or mpich_runs or imb_whole"
+step "100000 random programs on one host, by both ABIs"
+HAWSER_RANDOM_SEEDS=100000 scripts/e2e.sh "$prefix" -s -k many_more_seeds
 step "24 jobs on labs whose networks go wrong at random, for ten minutes"
 HAWSER_SOAK_S=600 scripts/e2e.sh "$prefix" -s -k test_soak
 step "end to end, three times over"

@@ -89,9 +89,35 @@ static void no_process(void)
     STATUS(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
 }
 
+/* Rank 0 polls for a message that rank 1 sends only when it has received a long one, in another communicator, whose send rank 0
+ * has begun. (MPI_Improbe saw to its own communicator alone.) */
+static void polls_move_other_communicators(int matched)
+{
+    MPI_Comm other;
+    MPI_Request request;
+    MPI_Message message;
+    static int many[2 * LONG];
+    int flag = 0;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
+    if (me == 0) {
+        OK(MPI_Isend(many, 2 * LONG, MPI_INT, 1, TAG, other, &request));
+        while (!flag)
+            if (matched) OK(MPI_Improbe(1, TAG, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE));
+            else OK(MPI_Iprobe(1, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+        if (matched) OK(MPI_Mrecv(in, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+        else OK(MPI_Recv(in, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else if (me == 1) {
+        OK(MPI_Recv(many, 2 * LONG, MPI_INT, 0, TAG, other, MPI_STATUS_IGNORE));
+        OK(MPI_Send(out, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
+    }
+    OK(MPI_Comm_free(&other));
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
+    if (size > 1) for (int matched = 0; matched < 2; matched++) polls_move_other_communicators(matched);
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         plain(lengths[i]);
         matched(lengths[i]);

@@ -77,6 +77,8 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
     let Some(want) = pt2pt::want(&comm, source, tag)? else {
         return Ok(Some((handle::message::NO_PROC, Status::PROC_NULL)));
     };
+    // What this rank has under way in other communicators may be what its peer waits for before it sends.
+    process.glance(comm.lane());
     let mut lane = process.lane(comm.lane()).enter();
     lane.progress();
     let claimed = lane.core.engine.claim(&want);

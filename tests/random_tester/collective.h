@@ -1,0 +1,46 @@
+/* The forms of a collective in the random tester, which all its collectives have in common. */
+#ifndef COLLECTIVE_H
+#define COLLECTIVE_H
+
+#include "operation.h"
+#include "place.h"
+#include "say.h"
+
+enum form { BLOCKING, NONBLOCKING, PERSISTENT };
+
+struct call {
+    enum form form;
+    struct group *g;
+    MPI_Request request;
+    bool made; /* the persistent request */
+};
+
+/* Calls MPI_Name, MPI_Iname or MPI_Name_init in the form that was drawn; `arguments` is the text of them. */
+#define CALL(c, Long, short_, arguments, ...) do { \
+        if ((c)->form == BLOCKING) DO(MPI_##Long(__VA_ARGS__, (c)->g->comm), "MPI_" #Long "(%s, %s)", arguments, \
+            (c)->g->name); \
+        else if ((c)->form == NONBLOCKING) \
+            DO(MPI_I##short_(__VA_ARGS__, (c)->g->comm, &(c)->request), "MPI_I" #short_ "(%s, %s, &request)", \
+                arguments, \
+               (c)->g->name); \
+        else { \
+            if (!(c)->made) \
+                DO(MPI_##Long##_init(__VA_ARGS__, (c)->g->comm, MPI_INFO_NULL, &(c)->request), \
+                   "MPI_" #Long "_init(%s, %s, MPI_INFO_NULL, &request)", arguments, (c)->g->name); \
+            (c)->made = true; \
+            DO(MPI_Start(&(c)->request), "MPI_Start(&request)"); \
+        } \
+    } while (0)
+
+static inline void wait_for(struct call *call, struct dice *dice)
+{
+    MPI_Status status;
+    complete(dice, 1, &call->request, &status);
+}
+
+static inline void free_call(struct call *call)
+{
+    if (call->made) DO(MPI_Request_free(&call->request), "MPI_Request_free(&request)");
+}
+
+#endif

@@ -1,0 +1,121 @@
+"""The random tester (tests/random_tester): programs drawn by seeds, on one host and between hosts by every port, under
+both ABIs; faults that are planted are found; a program that fails is made short.
+
+HAWSER_RANDOM_SEEDS=100000: so many more (`make check-long`), from HAWSER_RANDOM_FIRST on. By hand: `mpiexec -n 4
+random-tester --seeds FIRST COUNT`."""
+
+import os
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from harness import GRACE_OF_LABS_S, HERE
+from random_tester.shorten import Program, printed, shorten
+from test_ethernet import ALL_PORTS, without_xdp_nothing_is_tested_of_it  # noqa: F401: a fixture
+from test_hosts import mpiexec
+
+FOLDER = HERE / "random_tester"
+RANKS = [2, 3, 4, 5]
+# Each of the eight runs of one host has seeds of its own, 512 together.
+SEEDS = 64
+# Of the long run: all of them, the first one, those of one job.
+MORE_SEEDS = int(os.environ.get("HAWSER_RANDOM_SEEDS", 0))
+MORE_FIRST = int(os.environ.get("HAWSER_RANDOM_FIRST", 10_001))
+PART = 500
+LAB_SEEDS = 20
+FAULT_SEEDS = 200
+FAULTS = ["extent", "offset", "order", "truncation", "lost", "doubled"]
+
+
+@pytest.fixture
+def tester(build):
+    """tester(abi): the program."""
+    others = [str(path) for path in sorted(FOLDER.glob("*.c")) if path.name != "main.c"]
+    return lambda abi: build("../random_tester/main.c", abi, *others, name=f"random-tester.{abi}")
+
+
+def explained(session, program, said, ranks, options=()):
+    """What failed, and the shortest program that still does."""
+    found = re.search(r"^seed (\d+), ", said, re.MULTILINE)
+    if not found:
+        return said
+    command = [session.prefix / "bin/mpiexec", "-n", "{n}", *options, program]
+    shorter = Program(command, int(found[1]), ranks, timeout=30, env=session.environment())
+    return f"{said}\n{printed(shorter) if shorten(shorter) else 'It did not fail again.'}"
+
+
+def first_of(abi, n, seeds):
+    return 1 + (["mpich", "std"].index(abi) * len(RANKS) + RANKS.index(n)) * seeds
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("n", RANKS)
+def test_seeds_of_one_host(session, run, tester, abi, n):
+    program = tester(abi)
+    result = run(n, program, ["--seeds", first_of(abi, n, SEEDS), SEEDS], timeout=120)
+    assert (result.code, result.out, result.err) == (0, "", ""), explained(session, program, result.err, n)
+
+
+@pytest.mark.parametrize("port", ALL_PORTS)
+def test_seeds_between_hosts(make, tester, abi, port):
+    """Of every number of ranks, two or three of them on a host."""
+    lab, program = make(hosts=2), tester(abi)
+    n = RANKS[(ALL_PORTS.index(port) + (abi == "std")) % len(RANKS)]
+    words = ["-n", str(n), "-ppn", str((n + 1) // 2), "-genv", "HAWSER_PORT", port, "-timeout", "100", program]
+    with mpiexec(lab, *words, "--seeds", "1", str(LAB_SEEDS)) as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S + 100)
+    assert (job.returncode, out, err) == (0, "", ""), (n, out, err)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(run, build, tester, abi, fault):
+    library = build("random_planted.c", abi, "-shared", "-fPIC")
+    options = ["-genv", "LD_PRELOAD", library, "-genv", "RANDOM_FAULT", fault]
+    result = run(3, tester(abi), ["--seeds", 1, FAULT_SEEDS, "--patience", 8], options, timeout=100)
+    found = re.search(r"^seed (\d+), 3 ranks: operation \d+ (fails|has no end) at rank \d", result.err, re.MULTILINE)
+    assert result.code != 0 and found and int(found[1]) <= FAULT_SEEDS, result
+    print(f"{fault}: by seed {found[1]}: {result.err.splitlines()[0]}")
+
+
+def test_without_a_fault_that_library_changes_nothing(run, build, tester, abi):
+    library = build("random_planted.c", abi, "-shared", "-fPIC")
+    result = run(3, tester(abi), ["--seeds", 1, 20], ["-genv", "LD_PRELOAD", library], timeout=100)
+    assert (result.code, result.out, result.err) == (0, "", ""), result
+
+
+@pytest.mark.timeout(600)
+def test_a_program_that_fails_is_made_short(session, build, tester):
+    """Of many operations one is left, of it one message, and what is printed fails when it is run again."""
+    library, program = build("random_planted.c", "mpich", "-shared", "-fPIC"), tester("mpich")
+    options = ["-genv", "LD_PRELOAD", library, "-genv", "RANDOM_FAULT", "extent"]
+    command = [session.prefix / "bin/mpiexec", "-n", "{n}", *options, program]
+    one = Program(command, 3, 3, timeout=30, env=session.environment())
+    assert shorten(one) and len(one.kept) == 1, one.kept
+    told = printed(one)
+    assert "MPI_Type_create_resized(" in told, told
+    assert re.search(r"the (true )?(lower bound|extent) of t\d+ is -?\d+, expected", told), told
+    assert one.words()[0] in told.splitlines()[-1] and one.run()[0] != 0, told
+
+
+@pytest.mark.timeout(4 * 3600)
+@pytest.mark.skipif(not MORE_SEEDS, reason="takes half an hour: make check-long")
+def test_many_more_seeds(session, run, tester):
+    parts = [(["mpich", "std"][part % 2], RANKS[part // 2 % len(RANKS)], MORE_FIRST + part * PART)
+             for part in range(MORE_SEEDS // PART)]
+    programs = {abi: tester(abi) for abi in ("mpich", "std")}
+
+    def part(of):
+        abi, n, first = of
+        result = run(n, programs[abi], ["--seeds", first, PART], timeout=1200)
+        return None if (result.code, result.out, result.err) == (0, "", "") else (of, result)
+
+    begin = time.monotonic()
+    with ThreadPoolExecutor(os.cpu_count()) as lanes:
+        failures = list(filter(None, lanes.map(part, parts)))
+    if failures:
+        (abi, n, _), result = failures[0]
+        pytest.fail(f"{len(failures)} of {len(parts)} jobs failed; the first, {abi}, {n} ranks:\n"
+                    + explained(session, programs[abi], result.err, n))
+    seconds = time.monotonic() - begin
+    print(f"{MORE_SEEDS} seeds from {MORE_FIRST} on, 2 to 5 ranks, both ABIs: all well; {seconds:.0f} s")
