@@ -27,4 +27,4 @@ pub use page::{Phase, RankPage};
 pub use plan::Plan;
 pub use segment::{Segment, Spec};
 pub use turn::Turn;
-pub use wait::{Tag, WaitPeer, WaitReason, Waiting};
+pub use wait::{Open, Tag, WaitPeer, WaitReason, Waiting};

@@ -7,11 +7,11 @@ use crate::binding::Binding;
 use crate::trouble::Trouble;
 use crate::wire::{Reader, Writer};
 use hawser_boot::protocol::{Secret, Unanswered};
-use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
+use hawser_job::{Facts, Open, ProcessVm, Tag, WaitPeer, Waiting};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -440,7 +440,12 @@ fn put_reason(to: &mut Writer, reason: &Waiting) {
         Tag::Any => to.u8(1).u32(0),
         Tag::Is(tag) => to.u8(2).u32(tag as u32),
     };
-    to.u64(reason.bytes).u64(reason.extra);
+    to.u64(reason.bytes);
+    match reason.open {
+        Open::One => to.u8(0).u32(0),
+        Open::Requests(count) => to.u8(1).u32(count),
+        Open::Messages(count) => to.u8(2).u32(count),
+    };
 }
 
 fn get_reason(from: &mut Reader) -> Option<Waiting> {
@@ -462,7 +467,11 @@ fn get_reason(from: &mut Reader) -> Option<Waiting> {
             (_, tag) => Tag::Is(tag as i32),
         },
         bytes: from.u64()?,
-        extra: from.u64()?,
+        open: match (from.u8()?, from.u32()?) {
+            (0, _) => Open::One,
+            (1, count) => Open::Requests(count),
+            (_, count) => Open::Messages(count),
+        },
     })
 }
 

@@ -1,7 +1,7 @@
 //! Who waits for whom: the report of a job that does not move, and whether it is one.
 
 use crate::frames::{Doing, RankState};
-use hawser_job::{Tag, WaitPeer, Waiting};
+use hawser_job::{Open, Tag, WaitPeer, Waiting};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -100,8 +100,11 @@ fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
     if reason.bytes > 0 {
         let _ = write!(text, ", {} bytes", reason.bytes);
     }
-    if reason.extra > 1 {
-        let _ = write!(text, ", {} requests open", reason.extra);
+    match reason.open {
+        Open::One | Open::Requests(1) => {}
+        Open::Requests(count) => drop(write!(text, ", {count} requests open")),
+        Open::Messages(1) => text.push_str(", 1 message in the buffer"),
+        Open::Messages(count) => drop(write!(text, ", {count} messages in the buffer")),
     }
     let _ = write!(text, ", for {:.1} s", reason.since_ns as f64 * 1e-9);
     text
@@ -194,7 +197,13 @@ mod tests {
     fn every_state_has_its_words() {
         let mut waitall = receiving(5, WaitPeer::None, 1.0);
         let Doing::Waiting(reason) = &mut waitall.doing else { unreachable!() };
-        *reason = Waiting { since_ns: 1, call: "MPI_Waitall".into(), extra: 3, bytes: 4096, ..Waiting::default() };
+        *reason = Waiting {
+            since_ns: 1,
+            call: "MPI_Waitall".into(),
+            open: Open::Requests(3),
+            bytes: 4096,
+            ..Waiting::default()
+        };
         let state = |rank, doing| RankState { rank, pid: 0, doing, looks: 0 };
         let text = text(&[
             state(0, Doing::NotInit),
