@@ -19,6 +19,7 @@ pub mod standby;
 mod text;
 pub mod turn;
 pub mod wait;
+pub mod ways;
 
 pub use doorbell::Doorbell;
 pub use facts::{Facts, ProcessVm};
@@ -28,3 +29,4 @@ pub use plan::Plan;
 pub use segment::{Segment, Spec};
 pub use turn::Turn;
 pub use wait::{Open, Tag, WaitPeer, WaitReason, Waiting};
+pub use ways::{Silent, Ways};

@@ -7,7 +7,7 @@ use crate::binding::Binding;
 use crate::trouble::Trouble;
 use crate::wire::{Reader, Writer};
 use hawser_boot::protocol::{Secret, Unanswered};
-use hawser_job::{Facts, Open, ProcessVm, Tag, WaitPeer, Waiting};
+use hawser_job::{Facts, Open, ProcessVm, Silent, Tag, WaitPeer, Waiting, Ways};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
@@ -115,6 +115,8 @@ pub struct RankState {
     pub doing: Doing,
     /// How often it has looked at its network (`job::RankPage::looks`).
     pub looks: u64,
+    /// What it says of its ways to other hosts.
+    pub ways: Ways,
 }
 
 /// The counters of a host's ranks.
@@ -253,7 +255,8 @@ impl Up {
             Up::Info(text) => to.u8(12).text(text).done(),
             Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
             Up::Unanswered { rank, what } => {
-                to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).text(&what.pairs).done();
+                to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).u8(u8::from(what.was_open));
+                to.text(&what.pairs).done();
             }
         }
         to.0
@@ -290,7 +293,12 @@ impl Up {
             13 => Up::Left { rank: from.u32()?, pid: from.u32()? as i32 },
             15 => Up::Unanswered {
                 rank: from.u32()?,
-                what: Unanswered { peer: from.u32()?, hopeless: from.u8()? == 1, pairs: from.text()? },
+                what: Unanswered {
+                    peer: from.u32()?,
+                    hopeless: from.u8()? == 1,
+                    was_open: from.u8()? == 1,
+                    pairs: from.text()?,
+                },
             },
             _ => return None,
         })
@@ -400,6 +408,7 @@ fn get_facts(from: &mut Reader) -> Option<Facts> {
 
 fn put_state(to: &mut Writer, state: &RankState) {
     to.u32(state.rank).u32(state.pid as u32).u64(state.looks);
+    put_ways(to, &state.ways);
     match &state.doing {
         Doing::NotInit => to.u8(0).done(),
         Doing::Initializing => to.u8(1).done(),
@@ -411,7 +420,7 @@ fn put_state(to: &mut Writer, state: &RankState) {
 }
 
 fn get_state(from: &mut Reader) -> Option<RankState> {
-    let (rank, pid, looks) = (from.u32()?, from.u32()? as i32, from.u64()?);
+    let (rank, pid, looks, ways) = (from.u32()?, from.u32()? as i32, from.u64()?, get_ways(from)?);
     let doing = match from.u8()? {
         0 => Doing::NotInit,
         1 => Doing::Initializing,
@@ -421,7 +430,23 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
         5 => Doing::Ended,
         _ => return None,
     };
-    Some(RankState { rank, pid, doing, looks })
+    Some(RankState { rank, pid, doing, looks, ways })
+}
+
+fn put_ways(to: &mut Writer, ways: &Ways) {
+    to.u8(u8::from(ways.gone)).text(&ways.faults).u8(u8::from(ways.silent.is_some()));
+    if let Some(Silent { peer, was_open, pairs }) = &ways.silent {
+        to.u32(*peer).u8(u8::from(*was_open)).text(pairs);
+    }
+}
+
+fn get_ways(from: &mut Reader) -> Option<Ways> {
+    let (gone, faults) = (from.u8()? == 1, from.text()?);
+    let silent = match from.u8()? {
+        0 => None,
+        _ => Some(Silent { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }),
+    };
+    Some(Ways { gone, faults, silent })
 }
 
 /// No rank of a remote group.
@@ -479,6 +504,11 @@ fn get_reason(from: &mut Reader) -> Option<Waiting> {
 mod tests {
     use super::*;
     use crate::trouble::What;
+
+    fn ways() -> Ways {
+        let silent = Silent { peer: 3, was_open: true, pairs: "a\nb".into() };
+        Ways { gone: true, faults: "eth0".into(), silent: Some(silent) }
+    }
 
     fn bindings() -> Vec<Binding> {
         let units = [Unit::Thread, Unit::Core, Unit::Cache(3), Unit::Numa, Unit::Socket];
@@ -557,7 +587,9 @@ mod tests {
             Up::Output { rank: 1, stream: Stream::Err, bytes: vec![1, 2, 3] },
             Up::InputTaken(5),
             Up::RankEnded { rank: 1, pid: 2, code: 3 },
-            Up::Snapshot(doings.into_iter().map(|doing| RankState { rank: 4, pid: 5, doing, looks: 6 }).collect()),
+            Up::Snapshot(
+                doings.into_iter().map(|doing| RankState { rank: 4, pid: 5, doing, looks: 6, ways: ways() }).collect(),
+            ),
             Up::Counts(Counts {
                 names: vec!["n".into()],
                 ranks: vec![Counted { rank: 3, values: vec![u64::MAX], answers: "eth0".into() }],
@@ -571,7 +603,10 @@ mod tests {
             Up::Back,
             Up::Left { rank: 1, pid: 2 },
             Up::Info("i".into()),
-            Up::Unanswered { rank: 3, what: Unanswered { peer: 1, hopeless: true, pairs: "a\nb".into() } },
+            Up::Unanswered {
+                rank: 3,
+                what: Unanswered { peer: 1, hopeless: true, was_open: true, pairs: "a\nb".into() },
+            },
         ];
         ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));
         ups

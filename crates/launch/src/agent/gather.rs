@@ -23,7 +23,13 @@ pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
     let state = |(local, rank): (usize, &Rank)| {
         let page = segment.rank(local);
         let waiting = page.wait().read().and_then(|reason| aged(reason, now_ns));
-        RankState { rank: rank.world, pid: rank.pid(), doing: rank.doing(page.phase(), waiting), looks: page.looks() }
+        RankState {
+            rank: rank.world,
+            pid: rank.pid(),
+            doing: rank.doing(page.phase(), waiting),
+            looks: page.looks(),
+            ways: page.ways().read(),
+        }
     };
     ranks.iter().enumerate().map(state).collect()
 }

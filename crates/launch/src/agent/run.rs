@@ -8,6 +8,7 @@ use super::needs::{self, Other};
 use super::ranks::{self, Attached, Rank};
 use super::start::{self, Place};
 use super::streams::Streams;
+use super::unheard::{Said, Unheard};
 use super::{Desk, KILL_LIMIT_MS, Token, facts, gather};
 use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
@@ -47,6 +48,7 @@ pub struct Run {
     libraries: Option<PathBuf>,
     ranks: Vec<Rank>,
     streams: Streams,
+    unheard: Unheard,
     /// How often ranks have left MPI.
     departures: u32,
     /// When to look for other MPI libraries next, and how long after that again.
@@ -102,7 +104,21 @@ impl Run {
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
         let libraries = facts::library_directory();
         let streams = Streams::new(before);
-        Ok(Run { job, host, facts, segment, door, libraries, ranks, streams, departures: 0, look, kill_at_ns: None })
+        let unheard = Unheard::default();
+        Ok(Run {
+            job,
+            host,
+            facts,
+            segment,
+            door,
+            libraries,
+            ranks,
+            streams,
+            unheard,
+            departures: 0,
+            look,
+            kill_at_ns: None,
+        })
     }
 
     fn start_ranks(&mut self, desk: &mut Desk) {
@@ -325,7 +341,12 @@ impl Run {
     }
 
     fn hear(&mut self, desk: &mut Desk, number: u32) {
-        while let Heard::Message(message) = self.door.hear(number) {
+        loop {
+            let message = match self.door.hear(number) {
+                Heard::Message(message) => message,
+                Heard::Closed => return self.line_closed(number),
+                Heard::Nothing => return,
+            };
             let local = self.ranks.iter().position(|rank| rank.attached.as_ref().is_some_and(|a| a.line == number));
             match (message, local) {
                 (Message::Hello { version, rank }, None) => self.let_in(desk, number, version, rank),
@@ -349,6 +370,31 @@ impl Run {
                     self.trouble(desk, local, What::Aborted { code, text });
                 }
                 _ => drop(self.door.hang_up(number)),
+            }
+        }
+    }
+
+    /// A rank ends, or has closed what it had not opened.
+    fn line_closed(&mut self, number: u32) {
+        let is_its = |rank: &Rank| rank.attached.as_ref().is_some_and(|a| a.line == number && !a.gone);
+        if let Some(local) = self.ranks.iter().position(is_its) {
+            self.unheard.add(local, clock::now_ns());
+        }
+    }
+
+    /// What ranks would say whose connection is closed.
+    fn read_pages(&mut self, desk: &mut Desk, now_ns: u64) {
+        let Run { unheard, ranks, segment, .. } = self;
+        let said = unheard.look(now_ns, |local| {
+            let attached = ranks[local].attached.as_ref().filter(|attached| !attached.gone)?;
+            Some((segment.rank(local), attached.finalized))
+        });
+        for (local, said) in said {
+            let rank = self.ranks[local].world;
+            match said {
+                Said::Unanswered(what) if what.peer < self.job.size => desk.up(&Up::Unanswered { rank, what }),
+                Said::Unanswered(_) => {}
+                Said::Finalized(yes) => self.finalized(desk, local, yes),
             }
         }
     }
@@ -459,7 +505,8 @@ impl Run {
     /// The next moment at which something is to be done.
     pub fn deadline_ns(&self) -> Option<u64> {
         let judgements = self.ranks.iter().filter_map(|rank| rank.judge_at_ns);
-        judgements.chain(self.kill_at_ns).chain(self.look.map(|look| look.0)).min()
+        let looks = self.look.map(|look| look.0).into_iter().chain(self.unheard.deadline_ns());
+        judgements.chain(self.kill_at_ns).chain(looks).min()
     }
 
     pub fn timers(&mut self, desk: &mut Desk) {
@@ -476,6 +523,7 @@ impl Run {
             let absent = self.ranks.iter().any(|rank| rank.attached.is_none() && !rank.is_gone());
             self.look = absent.then_some((now_ns + step_ns * 2, step_ns * 2));
         }
+        self.read_pages(desk, now_ns);
         self.streams.resume(desk);
     }
 

@@ -383,6 +383,11 @@ impl FramePort for StreamPort {
         each(self.epoll.as_fd());
     }
 
+    fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.epoll.as_fd());
+        each(self.listener.as_fd());
+    }
+
     /// What TCP has acknowledged is not dropped.
     fn missed(&mut self) -> Missed {
         Missed { frames: 0, connections: self.refused }
