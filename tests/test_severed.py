@@ -1,8 +1,8 @@
-"""Links that were open and die while ranks talk, in a lab: the job ends and names peer, NIC and error, and a report says so before; and
-what does not end it.
+"""Links that were open and die while ranks talk, in a lab: the job ends and names peer, NIC and error, and a report
+says so before; and what does not end it.
 
-Which seconds count towards the limit is tested with the launcher (Rust), what the lines say of a port with the device. That a true cycle over
-healthy links is told as one shows test_hosts.py.
+Which seconds count towards the limit is tested with the launcher (Rust), what the lines say of a port with the device.
+test_hosts.py shows that a true cycle over healthy links is told as one.
 """
 
 import re
@@ -15,7 +15,8 @@ from test_hosts import programs
 from test_unreached import mpiexec
 
 LIMIT_S = 4
-# What is silent or lost for so long stands in the pages of ranks (dev-ether: LOOK_NS of unanswered.rs and of health.rs), and the job has not ended.
+# What is silent or lost for so long stands in the pages of ranks, and the job has not ended yet (dev-ether: LOOK_NS of
+# unanswered.rs and of health.rs).
 SHOWN_S = 2.5
 
 
@@ -35,19 +36,21 @@ def pull(lab, nic):
     nic.unplug()
 
 
-GONE = (r"mpiexec: rank 1 on host node1 has lost for good all ports by which others reached it, and rank 0 on host node0 does not "
-        r"reach it any more; ")
-CUT = (rf"mpiexec: rank (?:0 on host node0 is reached by nothing from rank 1 on host node1|1 on host node1 is reached by nothing from "
-       rf"rank 0 on host node0) any more: in {LIMIT_S} s \(HAWSER_UNREACHED_S\) with both in MPI nothing was answered; ")
+RANKS = ("rank 0 on host node0", "rank 1 on host node1")
+GONE = (f"mpiexec: {RANKS[1]} has lost for good all ports by which others reached it, and {RANKS[0]} does not reach it "
+        "any more; ")
+CUT = (rf"mpiexec: (?:{RANKS[0]} is reached by nothing from {RANKS[1]}|{RANKS[1]} is reached by nothing from {RANKS[0]}) "
+       rf"any more: in {LIMIT_S} s \(HAWSER_UNREACHED_S\) with both in MPI nothing was answered; ")
 NO_NIC = r"eth0 {kind} \S+: the interface is gone: No such device \(os error 19\), for \d+ s"
-NO_ADDRESS = r"eth0 {kind} \S+: the host has lost this address: Cannot assign requested address \(os error 99\), for \d+ s"
+NO_ADDRESS = (r"eth0 {kind} \S+: the host has lost this address: Cannot assign requested address \(os error 99\), "
+              r"for \d+ s")
 OTHER_MAC = r"eth0 {kind} \S+: the interface has another MAC address now, 02:00:00:00:77:77, for \d+ s"
 CLOSED = r"eth0 {kind} \S+: the program has closed its descriptor: Bad file descriptor \(os error 9\), for \d+ s"
 SILENT = r"  eth0 {kind} \S+ -> \S+: no answer for \d+ s"
 
 
 def severed(lab, build, port, sever, how="talk"):
-    """What mpiexec says of a job whose link is severed while ranks talk: reports that were asked for since then, and the last error."""
+    """What mpiexec says of a job whose link is severed while ranks talk: a report that was asked for and the error."""
     words = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "60", build("severed.c"), how, "0"]
     with mpiexec(lab, *words, limit_s=LIMIT_S) as job:
         assert job.stdout.readline() == "they talk\n", job.communicate()
@@ -57,8 +60,9 @@ def severed(lab, build, port, sever, how="talk"):
         out, err = job.communicate(timeout=GRACE_OF_LABS_S + 40)
     assert (job.returncode, out) == (1, ""), (job.returncode, out, err)
     eventually(lambda: programs(lab) == {})
-    report, end = re.split(r"(?=^mpiexec: rank \d on host node\d (?:is reached by nothing|has lost for good))", err, flags=re.MULTILINE)
-    return report, end
+    error = r"(?=^mpiexec: rank \d on host node\d (?:is reached by nothing|has lost for good))"
+    report, last = re.split(error, err, flags=re.MULTILINE)
+    return report, last
 
 
 PORTS = ["packet", "udp", "packet-udp", "stream"]
@@ -84,7 +88,8 @@ def test_a_link_that_dies_ends_the_job_and_is_named(make, build, port, sever, en
 
 def test_a_cable_that_is_pulled_for_longer_than_the_limit_ends_the_job(make, build):
     report, last = severed(make(hosts=2), build, "udp", pull)
-    assert re.match(CUT, last) and re.search(SILENT.format(kind="udp"), last) and "cycle" not in report + last, report + last
+    assert re.match(CUT, last) and re.search(SILENT.format(kind="udp"), last), last
+    assert "cycle" not in report + last, report + last
 
 
 @pytest.mark.parametrize("port", ["", "packet", "udp", "stream"])

@@ -1,6 +1,6 @@
-/* severed HOW SECONDS: ranks 0 and 1 talk for so long, or until they are ended, and say so once on rank 0's standard output.
- * `close`: rank 1 closes all descriptors but the standard ones first, as a daemon would, and opens a file of its own in their place;
- * `compute`: it computes for so long after the first words, and they end. */
+/* severed HOW SECONDS: ranks 0 and 1 talk for so long, or until they are ended, and rank 0 says so once on its standard
+ * output. `close`: rank 1 closes all descriptors but the standard ones first, as a daemon would, and opens files of
+ * its own in their place; `compute`: it computes for so long after the first words, and they end. */
 #include "test.h"
 #include <fcntl.h>
 #include <time.h>

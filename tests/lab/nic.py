@@ -86,7 +86,8 @@ class Nic:
         bits4, bits6 = self.subnet.bits4, self.subnet.bits6
         ip(self.host.pid, f"addr del {self.v4}/{bits4} dev {self.name}", f"addr add {v4}/{bits4} brd + dev {self.name}")
         if self.v6:
-            ip(self.host.pid, f"addr del {self.v6}/{bits6} dev {self.name}", f"addr add {v6}/{bits6} dev {self.name} nodad")
+            ip(self.host.pid, f"addr del {self.v6}/{bits6} dev {self.name}",
+               f"addr add {v6}/{bits6} dev {self.name} nodad")
             self.v6 = v6
         self.v4 = v4
 

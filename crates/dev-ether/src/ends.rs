@@ -77,8 +77,8 @@ pub struct Ends {
 
 /// For a port whose descriptor is closed.
 const EBADF: i32 = 9;
-/// Errors by which a host says that it cannot send by a port, and not that a peer is not there: ENXIO, EBADF, ENODEV, EINVAL, ENOTSOCK,
-/// EADDRNOTAVAIL, ENETDOWN, ENETUNREACH (linux/errno-base.h, errno.h).
+/// Errors by which a host says that it cannot send by a port, and not that a peer is not there: ENXIO, EBADF, ENODEV,
+/// EINVAL, ENOTSOCK, EADDRNOTAVAIL, ENETDOWN, ENETUNREACH (linux/errno-base.h, errno.h).
 const OWN: [i32; 8] = [6, EBADF, 19, 22, 88, 99, 100, 101];
 
 impl Ends {

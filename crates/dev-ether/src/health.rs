@@ -1,8 +1,10 @@
-//! Which of this rank's ports cannot be used any more, or not now, and why: looked at once a second, for who only receives is told nothing.
+//! Which of this rank's ports cannot be used any more, or not now, and why: looked at once a second, for who only
+//! receives is told nothing.
 //!
-//! A port is lost for good when its interface is gone (its sockets belong to that one, not to its name) or the program has closed its
-//! descriptors. One whose host has lost the address or the MAC address that peers know hears nothing until it has it again. It must never
-//! touch what a closed descriptor's number stands for now. Before it: `unanswered`; after it: `ends`, `os::held`, `os::nic`.
+//! A port is lost for good when its interface is gone (its sockets belong to that one, not to its name) or the program
+//! has closed its descriptors. One whose host has lost the address or the MAC address that peers know hears nothing
+//! until it has it again. It must never touch what a closed descriptor's number stands for now. Before it:
+//! `unanswered`; after it: `ends`, `os::held`, `os::nic`.
 
 use crate::ends::Ends;
 use crate::port::Address;
@@ -95,8 +97,8 @@ impl Health {
         }
     }
 
-    /// None of the ports can ever be used again by which a peer has answered, or none at all if none has: a host may have ports that lead
-    /// to nobody.
+    /// None of the ports can ever be used again by which a peer has answered, or none at all if none has: a host may
+    /// have ports that lead to nobody.
     pub fn is_gone(&self, endpoint: &Endpoint) -> bool {
         let is_lost = |port: &Watched| port.found.is_some_and(|(fault, _)| fault.is_final());
         if !self.ports.iter().any(is_lost) {
@@ -138,5 +140,37 @@ impl Watched {
             }
         };
         changed.or(refused.map(Fault::Refused))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    const ENETDOWN: i32 = 100;
+
+    #[test]
+    fn what_has_become_of_a_port_is_found_and_some_of_it_is_final() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let held = vec![Held::of(socket.as_fd()).unwrap()];
+        let mut port =
+            Watched { held, nic: nic::index("lo"), address: Address::Udp(socket.local_addr().unwrap()), found: None };
+        assert_eq!((port.fault(false, None), port.fault(true, None)), (None, Some(Fault::Closed)));
+        assert_eq!(port.fault(false, Some(ENETDOWN)), Some(Fault::Refused(ENETDOWN)));
+        // Of TEST-NET-1 (RFC 5737), which no interface has.
+        port.address = Address::Udp("192.0.2.1:9".parse().unwrap());
+        assert_eq!(port.fault(false, Some(ENETDOWN)), Some(Fault::NoAddress));
+        port.address = Address::Ether { mac: [2; 6], selector: 0 };
+        assert_eq!(port.fault(false, None), Some(Fault::OtherMac([0; 6])));
+        port.nic = Some(1 << 30);
+        assert_eq!(port.fault(false, None), Some(Fault::NoNic));
+        drop(socket);
+        assert_eq!(port.fault(false, None), Some(Fault::Closed));
+        assert!(Fault::Closed.is_final() && Fault::NoNic.is_final());
+        assert!(
+            ![Fault::NoAddress, Fault::OtherMac([0; 6]), Fault::Refused(ENETDOWN)].into_iter().any(Fault::is_final)
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Peers of which nothing answers, whether a path to them was open before or never: what was tried is told to the host's agent, pair by pair,
-//! and taken back with the first answer. The same, and which of the rank's ports are lost, stands in its page, where a report finds it.
+//! Peers of which nothing answers, whether a path to them was open before or never: what was tried is told to the
+//! host's agent, pair by pair, and taken back with the first answer. The same, and which of the rank's ports are lost,
+//! stands in its page, where a report finds it.
 //!
 //! It must never give a peer up: one that computes answers nothing (P18). mpiexec knows from the peer's page whether it
 //! listens, and decides. Before it: `device`; after it: `ends`, `health`.
@@ -24,8 +25,9 @@ pub enum Told<'a> {
 /// Says it. Whether that could be done without waiting.
 pub type Tell = Box<dyn Fn(Told<'_>) -> bool + Send>;
 
-/// From a connection's beginning, or its falling silent, to telling of it, and between two times: longer than two of the longest intervals
-/// of HELLO and of questions (P18), so that few are told of that a lost frame or a short computation delays.
+/// From a connection's beginning, or its falling silent, to telling of it, and between two times: longer than two of
+/// the longest intervals of HELLO and of questions (P18), so that few are told of that a lost frame or a short
+/// computation delays.
 const TELL_NS: u64 = 2_000_000_000;
 /// Between two looks at those of which nothing is told. For so long a peer is silent before that stands in the page.
 const LOOK_NS: u64 = 250_000_000;
@@ -113,7 +115,8 @@ impl Openings {
         }
     }
 
-    /// The peer that has not answered for longest, and since when. One that was told of stays the one as long as it does not answer.
+    /// The peer that has not answered for longest, and since when. One that was told of stays the one as long as it
+    /// does not answer.
     fn longest(&mut self, endpoint: &Endpoint) -> Option<(u32, u64)> {
         self.begun.retain(|&(peer, _)| endpoint.unanswered(peer).is_some());
         let all = || self.begun.first().copied().into_iter().chain(endpoint.silent());
@@ -130,7 +133,8 @@ impl Openings {
     }
 }
 
-/// What is known of the ways to a peer that does not answer. Of those that are kept for where others are answered nothing is.
+/// What is known of the ways to a peer that does not answer. Of those that are kept for where others are answered
+/// nothing is.
 fn silence(peer: u32, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) -> Silent {
     let each = endpoint.ways(peer).filter_map(|(route, standing)| line(peer, route, standing, now_ns, ends));
     let pairs = lines(each);

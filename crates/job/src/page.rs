@@ -1,5 +1,6 @@
-//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell, why it
-//! waits, what it counted and did lately, by which ports its peers on other hosts answer, and, in a second page, by which they do not.
+//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell,
+//! why it waits, what it counted and did lately, by which ports its peers on other hosts answer, and, in a second page,
+//! by which they do not.
 //!
 //! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
 
@@ -23,7 +24,8 @@ const WAIT: usize = DOORBELL + Doorbell::BYTES;
 const COUNTERS: usize = WAIT + WaitRecord::BYTES;
 const EVENTS: usize = COUNTERS + Counters::BYTES;
 const ANSWERS: usize = EVENTS + Events::BYTES;
-/// The rest of the first page: eleven rails with three ports each take 11 * 75 bytes (`dev-ether`); what is longer is cut.
+/// The rest of the first page: eleven rails with three ports each take 11 * 75 bytes (`dev-ether`); what is longer is
+/// cut.
 const ANSWERS_ROOM: usize = hawser_os::map::PAGE - ANSWERS;
 const WAYS: usize = hawser_os::map::PAGE;
 

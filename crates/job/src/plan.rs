@@ -1,8 +1,9 @@
 //! Where everything lies in the segment: one place to read, one version to raise when it changes.
 //!
 //! ```text
-//! header page | counter names page | rank tables | two pages for each local rank | flag area | device area | cards | arenas
-//! `------------------- mapped by every rank in one go, touched sparsely --------------------------------------' on demand
+//! header page | counter names page | rank tables | two pages for each local rank | flag area | device area | cards
+//! `----------------------- mapped by every rank in one go, touched sparsely ---------------------------------------'
+//! arenas, mapped on demand
 //! ```
 //! Room that nobody touches costs nothing: the file is sparse.
 

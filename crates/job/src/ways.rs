@@ -1,8 +1,9 @@
-//! What a rank says of its ways to other hosts: which of its ports cannot be used, and the peer that has not answered it for longest.
+//! What a rank says of its ways to other hosts: which of its ports cannot be used, and the peer that has not answered
+//! it for longest.
 //!
-//! The rank writes it into the second page of its own; its agent reads it for the report of what ranks do, and where the rank's connection to
-//! the agent is closed instead of that. The words are guarded by a version (a seqlock): odd while they are written, by one thread at a time.
-//! Before it: `dev-ether`; after it: `launch`, which reads.
+//! The rank writes it into the second page of its own; its agent reads it for the report of what ranks do, and where
+//! the rank's connection to the agent is closed instead of that. The words are guarded by a version (a seqlock): odd
+//! while they are written, by one thread at a time. Before it: `dev-ether`; after it: `launch`, which reads.
 
 use crate::text;
 use hawser_base::Region;

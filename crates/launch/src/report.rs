@@ -1,5 +1,5 @@
-//! Who waits for whom: the report of a job that does not move, and whether it is one. A peer that a waiting rank does not reach any more is
-//! named with the ways that were tried, and no cycle is told of what such a link holds up.
+//! Who waits for whom: the report of a job that does not move, and whether it is one. A peer that a waiting rank does
+//! not reach any more is named with the ways that were tried, and no cycle is told of what such a link holds up.
 
 use crate::frames::{Doing, RankState};
 use hawser_job::{Open, Silent, Tag, WaitPeer, Waiting};
@@ -151,8 +151,8 @@ fn is_held_up(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool 
     misses(rank, peer) || misses(peer, rank)
 }
 
-/// Cycles of ranks each of which waits for the next alone, the lowest rank first. One that polls may look elsewhere next, and one that waits
-/// for what a silent link holds up waits for no rank.
+/// Cycles of ranks each of which waits for the next alone, the lowest rank first. One that polls may look elsewhere
+/// next, and one that waits for what a silent link holds up waits for no rank.
 fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
     let next = |rank: u32| match &states.get(&rank)?.doing {
         Doing::Waiting(reason @ Waiting { peer: WaitPeer::Rank(peer), .. })
@@ -295,7 +295,8 @@ mod tests {
         states[1].ways.silent = silent(0, true);
         states[0].ways.faults = "eth0 udp a: the interface is gone".into();
         let said = text(&states);
-        let lines = "for 9.0 s\n    ports of rank 0 that cannot be used:\n      eth0 udp a: the interface is gone\n  rank 1 on vm";
+        let lines = "for 9.0 s\n    ports of rank 0 that cannot be used:\n      eth0 udp a: the interface is \
+                     gone\n  rank 1 on vm";
         assert!(said.contains(lines) && !said.contains("cycle"), "{said}");
         let lines =
             "    rank 0 on vm does not acknowledge what was sent to it:\n      eth0 udp a -> b: no answer for 8 s\n";

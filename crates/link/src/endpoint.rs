@@ -131,8 +131,8 @@ impl Endpoint {
         (tries().count() == strands.len()).then(tries)
     }
 
-    /// Peers of whose paths one at least was open and none answers now, though something of ours is still to be acknowledged, with the
-    /// time since when. They are waited for (P18), as by `unanswered`.
+    /// Peers of whose paths one at least was open and none answers now, though something of ours is still to be
+    /// acknowledged, with the time since when. They are waited for (P18), as by `unanswered`.
     pub fn silent(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let since_ns = |&peer: &u32| Some((peer, self.silent_since_ns(peer)?));
         self.active.iter().filter_map(since_ns)

@@ -1,5 +1,5 @@
-//! What became of the paths from one of our rails, for people: how many peers answered there, and whose bulk went best by it; and
-//! what is known of each way to one peer.
+//! What became of the paths from one of our rails, for people: how many peers answered there, and whose bulk went best
+//! by it; and what is known of each way to one peer.
 //!
 //! Nothing is decided by it. Before it: `endpoint`; after it: `strand`, `bulk`.
 

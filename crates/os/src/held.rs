@@ -1,8 +1,9 @@
-//! Which file a descriptor of ours stood for when it was opened (fstat(2)): a program may close what it did not open, and the kernel gives
-//! the number to the next file.
+//! Which file a descriptor of ours stood for when it was opened (fstat(2)): a program may close what it did not open,
+//! and the kernel gives the number to the next file.
 //!
-//! The kernel gives the lowest number that is free. So ours are moved aside to high numbers, which the next files of such a program do not
-//! get. Sockets have numbers of their own; an epoll set is only told from what is none. It never touches what the descriptor stands for now.
+//! The kernel gives the lowest number that is free. So ours are moved aside to high numbers, which the next files of
+//! such a program do not get. Sockets have numbers of their own; an epoll set is only told from what is none. It never
+//! touches what the descriptor stands for now.
 
 use crate::errno::checked;
 use crate::limits::{self, Resource};
@@ -29,7 +30,8 @@ impl Held {
     }
 }
 
-/// A descriptor that is closed with its owner, unless the program has closed it before: the number may be another file's by then.
+/// A descriptor that is closed with its owner, unless the program has closed it before: the number may be another
+/// file's by then.
 pub(crate) struct Owned {
     fd: ManuallyDrop<OwnedFd>,
     held: Option<Held>,
@@ -64,7 +66,8 @@ impl Drop for Owned {
     }
 }
 
-/// From here on ours are, where the limit allows: below what FD_SETSIZE of select(2) bounds, and above what most programs have open.
+/// From here on ours are, where the limit allows: below what FD_SETSIZE of select(2) bounds, and above what most
+/// programs have open.
 const ASIDE: u64 = 512;
 
 /// The same file by a high number; by the same number where none is free.

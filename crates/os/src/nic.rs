@@ -1,5 +1,5 @@
-//! What has become of one network interface since a port was opened on it (netdevice(7)): whether it is there, its MAC address and whether
-//! an IP address is still the host's. A few system calls that wait for nobody.
+//! What has become of one network interface since a port was opened on it (netdevice(7)): whether it is there, its MAC
+//! address and whether an IP address is still the host's. A few system calls that wait for nobody.
 //!
 //! Before it: ports that are silent; after it: `interfaces`, which describes them all.
 
@@ -26,7 +26,8 @@ pub fn is_there(index: u32) -> bool {
 pub fn mac(index: u32) -> Option<[u8; 6]> {
     let asker = interfaces::asker().ok()?;
     let answer = interfaces::ask(&asker, &name(index)?, libc::SIOCGIFHWADDR, std::ptr::null_mut())?;
-    // SAFETY: the kernel has written an address of the interface there, which begins with the six bytes of an Ethernet's.
+    // SAFETY: the kernel has written an address of the interface there, which begins with the six bytes of an
+    // Ethernet's.
     let bytes = unsafe { answer.ifr_ifru.ifru_hwaddr.sa_data };
     Some(std::array::from_fn(|at| bytes[at] as u8))
 }

@@ -1,5 +1,5 @@
-//! Ranks that live and whose connection to the agent is closed: their programs have closed every descriptor. What they would say of their
-//! ways to others, and that they have left MPI, is read from their pages, once a second.
+//! Ranks that live and whose connection to the agent is closed: their programs have closed every descriptor. What they
+//! would say of their ways to others, and that they have left MPI, is read from their pages, once a second.
 //!
 //! It judges nothing: a rank's end is known from its process. Before it: `run`; after it: `job::Ways`.
 

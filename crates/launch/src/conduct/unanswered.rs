@@ -1,9 +1,9 @@
 //! Ranks that others have found no way to, or find none to any more: what was tried, and when the job is ended for it.
 //!
-//! A rank that computes or is stopped answers nothing and is waited for (DESIGN.md, "Silence is not death"). Only seconds count
-//! in which both ranks looked at their networks, as their pages say: then what one said would have been heard by the other. Where one of the
-//! two has lost all its ports for good, a few seconds do in which the one that waits is in MPI. No I/O. Before it: `agents`, which hears of
-//! it; after it: `conduct`.
+//! A rank that computes or is stopped answers nothing and is waited for (DESIGN.md, "Silence is not death"). Only
+//! seconds count in which both ranks looked at their networks, as their pages say: then what one said would have been
+//! heard by the other. Where one of the two has lost all its ports for good, a few seconds do in which the one that
+//! waits is in MPI. No I/O. Before it: `agents`, which hears of it; after it: `conduct`.
 
 use crate::frames::RankState;
 use hawser_boot::protocol::Unanswered;
@@ -12,7 +12,8 @@ use hawser_job::Ways;
 /// From when on people are told. All lengths of HELLO have been tried by then (docs/protocol.md, P8: 4 s).
 const WARN_S: u64 = 5;
 
-/// Seconds until a job is ended of which a rank has lost all its ports for good: its peers' reports are here by then, and what both have said.
+/// Seconds until a job is ended of which a rank has lost all its ports for good: its peers' reports are here by then,
+/// and what both have said.
 const GONE_S: u64 = 3;
 
 /// Where ranks are, by host's name.
@@ -113,9 +114,9 @@ impl Reach {
     fn end(&self, pair: &Pair, hosts: Hosts) -> String {
         let more = if pair.what.was_open { " any more" } else { "" };
         format!(
-            "{}{more}: in {} s (HAWSER_UNREACHED_S) with both in MPI nothing was answered; see to the network or firewall between \
-             these hosts, or choose other ways (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info tells what there \
-             is). What was tried:{}{}",
+            "{}{more}: in {} s (HAWSER_UNREACHED_S) with both in MPI nothing was answered; see to the network or firewall \
+             between these hosts, or choose other ways (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info \
+             tells what there is). What was tried:{}{}",
             reached_by_nothing(pair.rank, pair.what.peer, hosts),
             self.limit_s,
             indented(&pair.what.pairs),
@@ -183,8 +184,9 @@ impl Pair {
         let gone = if self.ways[0].gone { self.rank } else { self.what.peer };
         let other = if gone == self.rank { self.what.peer } else { self.rank };
         format!(
-            "{} has lost for good all ports by which others reached it, and {} does not reach it any more; a job cannot go on without its \
-             network interfaces, nor where its program closes descriptors that it has not opened. What was tried:{}{}",
+            "{} has lost for good all ports by which others reached it, and {} does not reach it any more; a job cannot \
+             go on without its network interfaces, nor where its program closes descriptors that it has not opened. \
+             What was tried:{}{}",
             who(gone, hosts),
             who(other, hosts),
             indented(&self.what.pairs),
@@ -305,15 +307,16 @@ mod tests {
         assert_eq!(looks(&mut reach, &mut at, [5, 0], 1000), None, "its peer computes");
         assert_eq!(looks(&mut reach, &mut at, [1, 1], 3), None);
         assert!(reach.report(&hosts).unwrap().starts_with(
-            "rank 1 on host far does not answer rank 0 on host near any more, in 3 s with both in MPI; the job is ended after 4 s"
+            "rank 1 on host far does not answer rank 0 on host near any more, in 3 s with both in MPI; the job is \
+             ended after 4 s"
         ));
         let mut all = states([at[0] + 1, at[1] + 1]);
         all[1].1.ways.faults = "eth0 udp b: the interface is gone".into();
         let Some(Finding::End(text)) = reach.look(&all, &hosts) else { panic!("no end") };
         let start =
             "rank 1 on host far is reached by nothing from rank 0 on host near any more: in 4 s (HAWSER_UNREACHED_S) ";
-        let end = "What was tried:\n  eth0 udp a -> b: no answer for 3 s\n  ports of rank 1 on host far that cannot be used:\n  \
-                   eth0 udp b: the interface is gone";
+        let end = "What was tried:\n  eth0 udp a -> b: no answer for 3 s\n  ports of rank 1 on host far that cannot be \
+                   used:\n  eth0 udp b: the interface is gone";
         assert!(text.starts_with(start) && text.ends_with(end), "{text}");
     }
 
