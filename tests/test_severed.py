@@ -39,8 +39,8 @@ def pull(lab, nic):
 RANKS = ("rank 0 on host node0", "rank 1 on host node1")
 GONE = (f"mpiexec: {RANKS[1]} has lost for good all ports by which others reached it, and {RANKS[0]} does not reach it "
         "any more; ")
-CUT = (rf"mpiexec: (?:{RANKS[0]} is reached by nothing from {RANKS[1]}|{RANKS[1]} is reached by nothing from {RANKS[0]}) "
-       rf"any more: in {LIMIT_S} s \(HAWSER_UNREACHED_S\) with both in MPI nothing was answered; ")
+CUT = (rf"mpiexec: (?:{RANKS[0]} is reached by nothing from {RANKS[1]}|{RANKS[1]} is reached by nothing from {RANKS[0]})"
+       rf" any more: in {LIMIT_S} s \(HAWSER_UNREACHED_S\) with both in MPI nothing was answered; ")
 NO_NIC = r"eth0 {kind} \S+: the interface is gone: No such device \(os error 19\), for \d+ s"
 NO_ADDRESS = (r"eth0 {kind} \S+: the host has lost this address: Cannot assign requested address \(os error 99\), "
               r"for \d+ s")

@@ -41,9 +41,9 @@ int main(int argc, char **argv)
     for (int word = 0; go_on; word++) {
         talk(word);
         if (word == 0 && me == 0) puts("they talk"), fflush(stdout);
-        if (word == 0 && me == 1 && closes) close_all(files);
+        if (word == 1 && me == 1 && closes) close_all(files); /* all of rank 0's first words have come */
         if (word == 1 && me == 1 && !strcmp(argv[1], "compute")) usleep(1e6 * seconds);
-        for (int i = 0; me == 1 && closes && i < FILES; i++) EQUAL(lseek(files[i], 0, SEEK_END), 0);
+        for (int i = 0; word > 0 && me == 1 && closes && i < FILES; i++) EQUAL(lseek(files[i], 0, SEEK_END), 0);
         usleep(PAUSE_US);
         go_on = seconds == 0 || now_s() - begin_s < seconds;
         OK(MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD));

@@ -114,8 +114,8 @@ impl Reach {
     fn end(&self, pair: &Pair, hosts: Hosts) -> String {
         let more = if pair.what.was_open { " any more" } else { "" };
         format!(
-            "{}{more}: in {} s (HAWSER_UNREACHED_S) with both in MPI nothing was answered; see to the network or firewall \
-             between these hosts, or choose other ways (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info \
+            "{}{more}: in {} s (HAWSER_UNREACHED_S) with both in MPI nothing was answered; see to the network or \
+             firewall between these hosts, or choose other ways (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info \
              tells what there is). What was tried:{}{}",
             reached_by_nothing(pair.rank, pair.what.peer, hosts),
             self.limit_s,
@@ -184,8 +184,8 @@ impl Pair {
         let gone = if self.ways[0].gone { self.rank } else { self.what.peer };
         let other = if gone == self.rank { self.what.peer } else { self.rank };
         format!(
-            "{} has lost for good all ports by which others reached it, and {} does not reach it any more; a job cannot \
-             go on without its network interfaces, nor where its program closes descriptors that it has not opened. \
+            "{} has lost for good all ports by which others reached it, and {} does not reach it any more; a job \
+             cannot go on without its network interfaces, nor where its program closes descriptors that it has not opened. \
              What was tried:{}{}",
             who(gone, hosts),
             who(other, hosts),
