@@ -174,6 +174,18 @@ STUCK = {
         f"{call}, waiting for rank {peer}, any tag, MPI_COMM_WORLD, 2 requests open"
         for call, peer in (("MPI_Waitany", 1), ("MPI_Waitsome", 0))
     ),
+    "flags": (
+        "MPI_Allreduce, waiting for rank 1, MPI_COMM_WORLD",
+        "MPI_Recv, waiting for rank 0, tag 3, MPI_COMM_WORLD",
+    ),
+    "rounds": (
+        "MPI_Barrier, waiting for rank 1, MPI_COMM_WORLD",
+        "MPI_Probe, waiting for rank 0, tag 3, MPI_COMM_WORLD",
+    ),
+    "buffered": (
+        "MPI_Buffer_detach, 2 messages in the buffer",
+        "MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD",
+    ),
     "polling": (
         "polling with MPI_Test, waiting for rank 1, tag 3, MPI_COMM_WORLD",
         "polling with MPI_Iprobe, waiting for any rank, tag 5, MPI_COMM_WORLD",
@@ -190,12 +202,23 @@ def test_ranks_that_wait_in_any_way_say_for_whom(run, build, abi, how):
     """In a collective, for several requests, by polling: unasked, and when the time is over."""
     result = run(2, build("stuck.c", abi), [how], options=["--timeout", "3"], env={"HAWSER_HANG_S": "1"}, timeout=20)
     lines = "".join(f"  rank {rank} on HOST (pid P): {what}, for T s\n" for rank, what in enumerate(STUCK[how]))
-    if "polling" not in how:  # who polls may look elsewhere next
+    # A rank that polls may look elsewhere next, and one whose buffered messages are not taken waits for no rank alone.
+    if "polling" not in how and how != "buffered":
         calls = [what.split(",")[0] for what in STUCK[how]]
         lines += f"mpiexec: these ranks wait for each other in a cycle: 0 ({calls[0]}) -> 1 ({calls[1]}) -> 0\n"
     head = "mpiexec: no rank has made progress for 1 s; what each rank does:\n"
     assert result.code == 124, result
     assert masked(result.err).startswith(head + lines) and masked(result.err).endswith(lines), result
+
+
+def test_a_collective_in_its_later_rounds_counts_no_requests(run, build, abi):
+    """Rank 4 has had three of four messages of the ring when it waits for the last one."""
+    env = {"HAWSER_HANG_S": "1", "HAWSER_COLL_ALLGATHER": "ring"}
+    result = run(5, build("stuck.c", abi), ["absent"], options=["--timeout", "3"], env=env, timeout=20)
+    lines = [line for line in masked(result.err).splitlines() if line.startswith("  rank")]
+    assert result.code == 124 and len(lines) == 10, result
+    waits = "MPI_Allgather, waiting for rank %d, MPI_COMM_WORLD, for T s"
+    assert all(line.endswith(waits % (rank - 1)) for rank, line in enumerate(lines[:5]) if rank > 0), result
 
 
 INTER = {

@@ -33,6 +33,25 @@ int main(int argc, char **argv)
             if (me == 0) OK(MPI_Testany(3, requests, &index, &flag, MPI_STATUS_IGNORE));
             else OK(MPI_Testsome(3, requests, &ended, done, MPI_STATUSES_IGNORE));
         }
+    } else if (!strcmp(argv[1], "flags")) {
+        int sum, sums;
+        for (int i = 0; i < 50; i++) OK(MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        if (me == 0) OK(MPI_Allreduce(&sum, &sums, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        else OK(MPI_Recv(in, 1, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    } else if (!strcmp(argv[1], "rounds")) {
+        for (int i = 0; i < 50; i++) OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (me == 0) OK(MPI_Barrier(MPI_COMM_WORLD));
+        else OK(MPI_Probe(0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    } else if (!strcmp(argv[1], "absent")) { /* the others come as far as they can without rank 0 */
+        unsigned char *all = need(size);
+        if (me > 0) OK(MPI_Allgather(in, 1, MPI_BYTE, all, 1, MPI_BYTE, MPI_COMM_WORLD));
+        else OK(MPI_Recv(in, 1, MPI_BYTE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    } else if (!strcmp(argv[1], "buffered")) {
+        int room = 2 * (bytes + MPI_BSEND_OVERHEAD);
+        OK(MPI_Buffer_attach(need(room), room));
+        for (int i = 0; i < 2; i++) OK(MPI_Bsend(out, bytes - 64, MPI_BYTE, 1 - me, i, MPI_COMM_WORLD));
+        if (me == 0) OK(MPI_Buffer_detach(&in, &room));
+        else OK(MPI_Recv(in, 1, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     } else {
         MPI_Request requests[3] = {MPI_REQUEST_NULL};
         int index, done[3];

@@ -77,6 +77,24 @@ class Nic:
             ip(self.network.pid, f"link set {self.port} mtu {switch or mtu}")
         self.mtu = mtu
 
+    def remove(self):
+        """Takes the NIC out of the host, for good."""
+        ip(self.host.pid, f"link del {self.name}")
+
+    def readdress(self, v4, v6):
+        """Gives the host other addresses on this NIC."""
+        bits4, bits6 = self.subnet.bits4, self.subnet.bits6
+        ip(self.host.pid, f"addr del {self.v4}/{bits4} dev {self.name}", f"addr add {v4}/{bits4} brd + dev {self.name}")
+        if self.v6:
+            ip(self.host.pid, f"addr del {self.v6}/{bits6} dev {self.name}",
+               f"addr add {v6}/{bits6} dev {self.name} nodad")
+            self.v6 = v6
+        self.v4 = v4
+
+    def set_mac(self, mac):
+        ip(self.host.pid, f"link set {self.name} address {mac}")
+        self.mac = mac
+
     def drop_addresses(self, *families):
         """Takes the host's v4 or v6 address away, or both; what remains is fe80::/10 by its MAC."""
         for family in families:

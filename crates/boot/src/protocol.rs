@@ -6,7 +6,7 @@
 //! Decoding never trusts a length: whatever does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -95,6 +95,8 @@ pub struct Unanswered {
     pub peer: u32,
     /// No port of ours goes with one of the peer's: there is nothing to try.
     pub hopeless: bool,
+    /// It has answered before; what was sent since then is not acknowledged.
+    pub was_open: bool,
     /// A line for each pair of ports; empty once one of them was answered.
     pub pairs: String,
 }
@@ -155,8 +157,8 @@ impl Message {
             Message::Inspect(what) => put(6, &[*what as u32], &[]),
             Message::Text(text) => put(7, &[], text.as_bytes()),
             Message::Card(bytes) => put(8, &[], bytes),
-            Message::Unanswered(Unanswered { peer, hopeless, pairs }) => {
-                put(9, &[*peer, u32::from(*hopeless)], pairs.as_bytes())
+            Message::Unanswered(Unanswered { peer, hopeless, was_open, pairs }) => {
+                put(9, &[*peer, u32::from(*hopeless), u32::from(*was_open)], pairs.as_bytes())
             }
         }
         bytes
@@ -191,7 +193,12 @@ impl Message {
             }),
             7 => Message::Text(text(0)?),
             8 => Message::Card(rest.to_vec()),
-            9 => Message::Unanswered(Unanswered { peer: word(0)?, hopeless: word(1)? == 1, pairs: text(2)? }),
+            9 => Message::Unanswered(Unanswered {
+                peer: word(0)?,
+                hopeless: word(1)? == 1,
+                was_open: word(2)? == 1,
+                pairs: text(3)?,
+            }),
             _ => return None,
         })
     }
@@ -226,7 +233,7 @@ mod tests {
             Message::Inspect(Inspect::Stats),
             Message::Text(String::new()),
             Message::Card(vec![0xff; 256]),
-            Message::Unanswered(Unanswered { peer: 7, hopeless: true, pairs: "eth0".into() }),
+            Message::Unanswered(Unanswered { peer: 7, hopeless: true, was_open: false, pairs: "eth0".into() }),
         ] {
             let bytes = message.encode();
             assert_eq!(Message::decode(&bytes), Some(message));

@@ -314,7 +314,7 @@ mod tests {
         assert_eq!((world.appnum(), world.universe_size(), world.is_alone()), (Some(1), 6, false));
         assert_eq!((world.secret(), world.is_spread()), (Secret([9; 16]), true));
         world.publish(b"card").unwrap();
-        let unanswered = Unanswered { peer: 4, hopeless: false, pairs: "eth0".into() };
+        let unanswered = Unanswered { peer: 4, pairs: "eth0".into(), ..Unanswered::default() };
         assert!(world.teller()(unanswered.clone()));
         assert!(world.take_segment().is_some() && world.take_segment().is_none());
         world.finalize();

@@ -91,11 +91,12 @@ impl EtherDevice {
         let short = short(&ports);
         let direct = Direct::new(key.clone(), me);
         let (endpoint, ends) = endpoint::over(ports, cards, Rank { me, ranks, key, seed });
+        let openings = Openings::new(tell, &ends);
         let state = State {
             endpoint,
             ends,
             direct,
-            openings: Openings::new(tell),
+            openings,
             looked,
             inboxes: Default::default(),
             set_aside: false,
@@ -171,7 +172,7 @@ impl Device for EtherDevice {
         state.endpoint.sleep();
         state.ends.look_anew();
         // An interface that goes down leaves one, which would end this sleep and every later one at once.
-        state.ends.ports.iter_mut().for_each(|port| port.take_error());
+        state.ends.take_errors();
         let now_ns = clock::now_ns();
         if state.page.is_old(now_ns) {
             state.write_page(now_ns);
@@ -267,6 +268,7 @@ impl State {
     fn write_page(&mut self, now_ns: u64) {
         self.page.write(now_ns, &self.endpoint, &mut self.ends, &self.direct, self.unread);
         self.answers.look(now_ns, &self.endpoint, &self.ends);
+        self.openings.look_again(now_ns, &self.endpoint, &mut self.ends);
     }
 
     fn transmit(&mut self) {

@@ -69,7 +69,17 @@ pub struct Ends {
     /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
     /// that refuses nothing does not pay for the others.
     refused: Vec<HashMap<(u32, Route), i32>>,
+    /// Of each port the error number of the last frame, if that was refused for a reason of this host's own.
+    errors: Vec<Option<i32>>,
+    /// Ports whose descriptors the program has closed, a bit each: their numbers may stand for files of others.
+    closed: u32,
 }
+
+/// For a port whose descriptor is closed.
+const EBADF: i32 = 9;
+/// Errors by which a host says that it cannot send by a port, and not that a peer is not there: ENXIO, EBADF, ENODEV,
+/// EINVAL, ENOTSOCK, EADDRNOTAVAIL, ENETDOWN, ENETUNREACH (linux/errno-base.h, errno.h).
+const OWN: [i32; 8] = [6, EBADF, 19, 22, 88, 99, 100, 101];
 
 impl Ends {
     /// `places`: of each port its rail, and how that is called.
@@ -86,6 +96,8 @@ impl Ends {
             asked: 0,
             cards,
             known: Vec::new(),
+            errors: vec![None; refused.len()],
+            closed: 0,
             refused,
         }
     }
@@ -100,6 +112,10 @@ impl Ends {
 
     /// Takes what has come to a port, unless that is dear to ask and had nothing for long. Whether anything had.
     pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
+        if self.is_closed(at) {
+            self.asked |= 1 << at;
+            return false;
+        }
         let is_asked = self.in_vain[at].is_asked(self.ports[at].turns());
         let came = if is_asked { self.ports[at].receive(take) } else { 0 };
         self.asked |= u32::from(is_asked) << at;
@@ -166,13 +182,45 @@ impl Ends {
 
     /// Keeps in mind what the system says of a way. How many frames it took.
     fn note(&mut self, peer: u32, route: Route, sent: Result<usize, Refused>) -> usize {
-        let refused = &mut self.refused[usize::from(route.ours)];
+        let at = usize::from(route.ours);
         match sent {
-            Err(Refused::Unreachable(number)) => drop(refused.insert((peer, route), number)),
-            Ok(_) if !refused.is_empty() => drop(refused.remove(&(peer, route))),
+            Err(Refused::Unreachable(number)) => self.note_error(peer, route, number),
+            Ok(_) if !self.refused[at].is_empty() => {
+                self.refused[at].remove(&(peer, route));
+                self.errors[at] = None;
+            }
             _ => {}
         }
         sent.unwrap_or(0)
+    }
+
+    #[cold]
+    fn note_error(&mut self, peer: u32, route: Route, number: i32) {
+        let at = usize::from(route.ours);
+        self.refused[at].insert((peer, route), number);
+        self.errors[at] = Some(number).filter(|number| OWN.contains(number));
+    }
+
+    /// The error number of the last frame by a port, if the host's own.
+    pub fn error(&self, at: usize) -> Option<i32> {
+        self.errors[at]
+    }
+
+    /// Nothing goes by a port any more, and nobody looks at it: the program has closed its descriptor.
+    pub fn close(&mut self, at: usize) {
+        self.closed |= 1 << at;
+    }
+
+    #[inline]
+    pub fn is_closed(&self, at: usize) -> bool {
+        self.closed & 1 << at != 0
+    }
+
+    /// To be called before a sleep.
+    pub fn take_errors(&mut self) {
+        let closed = self.closed;
+        let open = self.ports.iter_mut().enumerate().filter(|(at, _)| closed & 1 << at == 0);
+        open.for_each(|(_, port)| port.take_error());
     }
 
     /// Between which ports paths to a peer are worth trying. None: nothing is known of it yet.
@@ -226,11 +274,13 @@ fn has_v4(card: &Card, rail: u8) -> bool {
 impl Wire for Ends {
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
         let Some(to) = self.address(peer, route) else { return 0 };
+        let is_closed = self.is_closed(usize::from(route.ours));
         let port = &mut self.ports[usize::from(route.ours)];
         if let Address::Tcp(_) = to {
             port.turn_to(PortOf { rank: peer, place: route.theirs });
         }
         let sent = match (route.flow, frames) {
+            _ if is_closed => Err(Refused::Unreachable(EBADF)),
             (0, [frame]) => port.send(&to, frame).map(|()| 1),
             (0, frames) => port.send_run(&to, frames),
             (flow, frames) => port.send_by(flow, &to, frames),

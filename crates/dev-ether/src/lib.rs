@@ -1,9 +1,11 @@
 //! Floor 3: the device of Ethernets, between ranks of different hosts.
 //!
-//! The walk of a packet: `device` (all lanes, one endpoint), `message` (packets as messages of `link`) -> `ends` (which port, which
-//! address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP, and UDP by raw frames; raw ones by a packet socket or XDP); long messages by `direct`, past link. `card` is what others know
-//! of a rank's ports; `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of what is tried in vain. It must never trust
-//! what comes: whoever can reach a port can send it anything. Before it: `transport`. After it: `link`, `os`.
+//! The walk of a packet: `device` (all lanes, one endpoint), `message` (packets as messages of `link`) -> `ends` (which
+//! port, which address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP, and UDP by raw frames; raw ones
+//! by a packet socket or XDP); long messages by `direct`, past link. `card` is what others know of a rank's ports;
+//! `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of
+//! what is tried in vain, and by `health` of ports that are lost. It must never trust what comes: whoever can reach a
+//! port can send it anything. Before it: `transport`. After it: `link`, `os`.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +16,7 @@ mod device;
 mod direct;
 pub mod endpoint;
 mod ends;
+mod health;
 mod inbox;
 mod info;
 mod message;
@@ -29,5 +32,5 @@ pub use ends::{Cards, Ends, meet};
 pub use info::{describe, found};
 pub use open::{Opened, Who, ports};
 pub use survey::{Attempt, Found};
-pub use unanswered::Tell;
+pub use unanswered::{Tell, Told};
 pub use wishes::{Method, PARAMS, Wishes, check};

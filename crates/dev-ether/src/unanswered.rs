@@ -1,23 +1,35 @@
-//! Peers of which nothing answers: what was tried is told to the host's agent, pair by pair, and taken back with the first
-//! answer.
+//! Peers of which nothing answers, whether a path to them was open before or never: what was tried is told to the
+//! host's agent, pair by pair, and taken back with the first answer. The same, and which of the rank's ports are lost,
+//! stands in its page, where a report finds it.
 //!
 //! It must never give a peer up: one that computes answers nothing (P18). mpiexec knows from the peer's page whether it
-//! listens, and decides. Before it: `device`; after it: `ends`.
+//! listens, and decides. Before it: `device`; after it: `ends`, `health`.
 
 use crate::ends::Ends;
+use crate::health::Health;
 use crate::port::Address;
 use hawser_boot::protocol::Unanswered;
-use hawser_link::{Endpoint, Route};
+use hawser_job::{Silent, Ways};
+use hawser_link::{Endpoint, Route, Standing};
 use hawser_os::clock;
 use std::io;
 
-/// Says to the host's agent what is to be said of the ways to a peer. Whether that could be done without waiting.
-pub type Tell = Box<dyn Fn(Unanswered) -> bool + Send>;
+/// What is said of the ways to peers.
+pub enum Told<'a> {
+    /// To the host's agent.
+    Unanswered(Unanswered),
+    /// In the rank's page.
+    Ways(&'a Ways),
+}
 
-/// From a connection's beginning to telling of it, and between two times: longer than two of the longest intervals of HELLO, so
-/// that few are told of that a lost frame or a short computation delays.
+/// Says it. Whether that could be done without waiting.
+pub type Tell = Box<dyn Fn(Told<'_>) -> bool + Send>;
+
+/// From a connection's beginning, or its falling silent, to telling of it, and between two times: longer than two of
+/// the longest intervals of HELLO and of questions (P18), so that few are told of that a lost frame or a short
+/// computation delays.
 const TELL_NS: u64 = 2_000_000_000;
-/// Between two looks at those of which nothing is told.
+/// Between two looks at those of which nothing is told. For so long a peer is silent before that stands in the page.
 const LOOK_NS: u64 = 250_000_000;
 
 /// See the module.
@@ -28,13 +40,24 @@ pub struct Openings {
     told: Option<(u32, u64)>,
     /// To whom there is no way.
     hopeless: Vec<u32>,
+    health: Health,
+    /// What stands in the page.
+    ways: Ways,
     look_at_ns: u64,
     tell: Tell,
 }
 
 impl Openings {
-    pub fn new(tell: Tell) -> Openings {
-        Openings { begun: Vec::new(), told: None, hopeless: Vec::new(), look_at_ns: 0, tell }
+    pub fn new(tell: Tell, ends: &Ends) -> Openings {
+        Openings {
+            begun: Vec::new(),
+            told: None,
+            hopeless: Vec::new(),
+            health: Health::of(ends),
+            ways: Ways::default(),
+            look_at_ns: 0,
+            tell,
+        }
     }
 
     /// A connection to `peer` was begun.
@@ -45,25 +68,27 @@ impl Openings {
     /// No port goes with one of the peer's.
     #[cold]
     pub fn give_up(&mut self, peer: u32, ends: &mut Ends) {
-        if !self.hopeless.contains(&peer) && (self.tell)(Unanswered { peer, hopeless: true, pairs: unlike(peer, ends) })
-        {
+        let mut what = || Unanswered { peer, hopeless: true, was_open: false, pairs: unlike(peer, ends) };
+        if !self.hopeless.contains(&peer) && (self.tell)(Told::Unanswered(what())) {
             self.hopeless.push(peer);
         }
     }
 
-    /// To be called now and then.
+    /// To be called with all that is sent.
     #[inline]
     pub fn look(&mut self, endpoint: &Endpoint, ends: &mut Ends) {
         if !self.begun.is_empty() || self.told.is_some() {
-            self.look_at(clock::now_ns(), endpoint, ends);
+            self.look_again(clock::now_ns(), endpoint, ends);
         }
     }
 
+    /// To be called now and then.
     #[cold]
-    fn look_at(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) {
+    pub fn look_again(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) {
         if let Some((peer, _)) = self.told
             && endpoint.unanswered(peer).is_none()
-            && (self.tell)(Unanswered { peer, hopeless: false, pairs: String::new() })
+            && endpoint.silent_since_ns(peer).is_none()
+            && (self.tell)(Told::Unanswered(Unanswered { peer, ..Unanswered::default() }))
         {
             (self.told, self.look_at_ns) = (None, now_ns);
         }
@@ -71,22 +96,49 @@ impl Openings {
             return;
         }
         self.look_at_ns = now_ns + LOOK_NS;
-        self.begun.retain(|&(peer, _)| endpoint.unanswered(peer).is_some());
-        let Some(&(peer, begun_ns)) = self.begun.first() else { return };
+        self.health.look(now_ns, ends);
+        let longest = self.longest(endpoint);
+        let silent = longest.filter(|&(_, since_ns)| now_ns >= since_ns + LOOK_NS);
+        let silent = silent.map(|(peer, _)| silence(peer, now_ns, endpoint, ends));
+        let (gone, faults) = (self.health.is_gone(endpoint), self.health.lines(now_ns, ends));
+        self.show(Ways { gone, faults, silent });
+        let Some((peer, since_ns)) = longest else { return };
         // One that is answered has to be taken back first.
         if self.told.is_some_and(|(told, _)| told != peer)
-            || now_ns < self.told.map_or(begun_ns, |told| told.1) + TELL_NS
+            || now_ns < self.told.map_or(since_ns, |told| told.1) + TELL_NS
         {
             return;
         }
-        // What is kept for where others are answered was not tried.
-        let tried = endpoint.unanswered(peer).into_iter().flatten().filter(|&(_, tries)| tries > 0);
-        let tried: Vec<(Route, u32)> = tried.collect();
-        let pairs = lines(tried.into_iter().map(|(route, tries)| line(peer, route, tries, ends)));
-        if (self.tell)(Unanswered { peer, hopeless: false, pairs }) {
+        let Silent { was_open, pairs, .. } = silence(peer, now_ns, endpoint, ends);
+        if (self.tell)(Told::Unanswered(Unanswered { peer, hopeless: false, was_open, pairs })) {
             self.told = Some((peer, now_ns));
         }
     }
+
+    /// The peer that has not answered for longest, and since when. One that was told of stays the one as long as it
+    /// does not answer.
+    fn longest(&mut self, endpoint: &Endpoint) -> Option<(u32, u64)> {
+        self.begun.retain(|&(peer, _)| endpoint.unanswered(peer).is_some());
+        let all = || self.begun.first().copied().into_iter().chain(endpoint.silent());
+        let told = self.told.and_then(|(told, _)| all().find(|&(peer, _)| peer == told));
+        told.or_else(|| all().min_by_key(|&(_, since_ns)| since_ns))
+    }
+
+    /// Writes the page, if there is news.
+    fn show(&mut self, ways: Ways) {
+        if ways != self.ways {
+            (self.tell)(Told::Ways(&ways));
+            self.ways = ways;
+        }
+    }
+}
+
+/// What is known of the ways to a peer that does not answer. Of those that are kept for where others are answered
+/// nothing is.
+fn silence(peer: u32, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) -> Silent {
+    let each = endpoint.ways(peer).filter_map(|(route, standing)| line(peer, route, standing, now_ns, ends));
+    let pairs = lines(each);
+    Silent { peer, was_open: endpoint.unanswered(peer).is_none(), pairs }
 }
 
 fn lines(each: impl Iterator<Item = String>) -> String {
@@ -94,12 +146,21 @@ fn lines(each: impl Iterator<Item = String>) -> String {
 }
 
 /// What became of a way that was tried.
-fn line(peer: u32, route: Route, tries: u32, ends: &mut Ends) -> String {
+fn line(peer: u32, route: Route, standing: Standing, now_ns: u64, ends: &mut Ends) -> Option<String> {
     let refused = ends.refused(peer, route).map(io::Error::from_raw_os_error);
-    let outcome = refused.map_or_else(|| "no answer".into(), |error| format!("the last one was refused: {error}"));
+    let seconds = |since_ns: u64| now_ns.saturating_sub(since_ns) / 1_000_000_000;
+    let outcome = match (standing, refused) {
+        (Standing::Other, _) => return None,
+        (Standing::Tried(tries), None) => format!("{tries} tries, no answer"),
+        (Standing::Tried(tries), Some(error)) => format!("{tries} tries, the last one was refused: {error}"),
+        (Standing::Silent { since_ns }, None) => format!("no answer for {} s", seconds(since_ns)),
+        (Standing::Silent { since_ns }, Some(error)) => {
+            format!("no answer for {} s, and the last frame was refused: {error}", seconds(since_ns))
+        }
+    };
     let there = ends.card_of(peer).and_then(|card| card.ends().get(usize::from(route.theirs))).map(|end| end.address);
     let there = there.map_or_else(String::new, |address| address.to_string());
-    format!("{} -> {there}: {tries} tries, {outcome}", here(route.ours, ends))
+    Some(format!("{} -> {there}: {outcome}", here(route.ours, ends)))
 }
 
 /// One of our ports.
@@ -126,7 +187,7 @@ mod tests {
     use crate::card::{Card, End};
     use crate::port::{FramePort, Missed, Refused};
     use hawser_link::frame::Key;
-    use hawser_link::{Config, Message};
+    use hawser_link::{Class, Config, Message};
     use std::io::IoSlice;
     use std::os::fd::{AsFd, BorrowedFd};
     use std::sync::{Arc, Mutex};
@@ -231,57 +292,92 @@ mod tests {
         }
     }
 
-    type Told = Arc<Mutex<Vec<Unanswered>>>;
+    type Taken = Arc<Mutex<Vec<Unanswered>>>;
 
     /// What the agent was told, if it takes anything.
-    fn openings(takes: bool) -> (Openings, Told) {
-        let told = Told::default();
+    fn openings(takes: bool, ends: &Ends) -> (Openings, Taken) {
+        let told = Taken::default();
         let to = told.clone();
-        let tell = move |unanswered: Unanswered| {
-            to.lock().unwrap().push(unanswered);
+        let tell = move |said: Told<'_>| {
+            if let Told::Unanswered(unanswered) = said {
+                to.lock().unwrap().push(unanswered);
+            }
             takes
         };
-        (Openings::new(Box::new(tell)), told)
+        (Openings::new(Box::new(tell), ends), told)
     }
 
     #[test]
     fn what_nobody_answers_is_told_pair_by_pair_and_the_first_answer_takes_it_back() {
-        let (mut openings, told) = openings(true);
         let (near, far) = (addresses(&["10.0.0.1:1"]), addresses(&["10.0.0.2:2"]));
         let mut a = rank(0, near.clone(), &far, None);
+        let (mut openings, told) = openings(true, &a.ends);
         let mut b = rank(1, far, &near, None);
         let take = || std::mem::take(&mut *told.lock().unwrap());
         a.connect(&mut openings, 1, 0);
         a.connect(&mut openings, 2, 0);
         (0..3).for_each(|n| drop(a.transmit(n * 1_000_000_000)));
-        openings.look_at(TELL_NS - 1, &a.endpoint, &mut a.ends);
+        openings.look_again(TELL_NS - 1, &a.endpoint, &mut a.ends);
         assert_eq!(take(), [], "it is early yet");
         let mut now_ns = TELL_NS + LOOK_NS;
-        openings.look_at(now_ns, &a.endpoint, &mut a.ends);
-        openings.look_at(now_ns + LOOK_NS, &a.endpoint, &mut a.ends);
+        openings.look_again(now_ns, &a.endpoint, &mut a.ends);
+        openings.look_again(now_ns + LOOK_NS, &a.endpoint, &mut a.ends);
         let pairs = "eth0 udp 10.0.0.1:1 -> 10.0.0.2:2: 3 tries, no answer".to_owned();
-        assert_eq!(take(), [Unanswered { peer: 1, hopeless: false, pairs }], "one of them, once");
+        assert_eq!(take(), [Unanswered { peer: 1, pairs, ..Unanswered::default() }], "one of them, once");
         now_ns += TELL_NS;
         let hellos = a.transmit(now_ns);
-        openings.look_at(now_ns, &a.endpoint, &mut a.ends);
+        openings.look_again(now_ns, &a.endpoint, &mut a.ends);
         assert!(take()[0].pairs.contains(": 4 tries, "), "and again with what was tried since");
         b.receive(hellos, now_ns);
         let welcome = b.transmit(now_ns);
         a.receive(welcome, now_ns);
-        openings.look_at(now_ns, &a.endpoint, &mut a.ends);
+        openings.look_again(now_ns, &a.endpoint, &mut a.ends);
         let told = take();
-        assert_eq!(told[0], Unanswered { peer: 1, hopeless: false, pairs: String::new() }, "at once");
+        assert_eq!(told[0], Unanswered { peer: 1, ..Unanswered::default() }, "at once");
         assert_eq!((told.len(), told[1].peer), (2, 2), "the next one's turn");
+    }
+
+    /// P18: the peer is not given up, nor told of as long as nothing is under way to it.
+    #[test]
+    fn a_peer_that_falls_silent_with_something_under_way_is_told_until_it_answers() {
+        let (near, far) = (addresses(&["10.0.0.1:1"]), addresses(&["10.0.0.2:2"]));
+        let mut a = rank(0, near.clone(), &far, None);
+        let mut b = rank(1, far, &near, None);
+        let (mut openings, told) = openings(true, &a.ends);
+        let take = || std::mem::take(&mut *told.lock().unwrap());
+        a.connect(&mut openings, 1, 0);
+        b.receive(a.transmit(0), 0);
+        a.receive(b.transmit(0), 0);
+        openings.look_again(2 * TELL_NS, &a.endpoint, &mut a.ends);
+        a.endpoint.send(1, 0, 1, Class::Payload, |_, into| into.fill(7)).unwrap();
+        let mut now_ns = 2 * TELL_NS;
+        let first = a.transmit(now_ns);
+        for _ in 0..100 {
+            now_ns += TELL_NS / 20;
+            a.transmit(now_ns);
+            openings.look_again(now_ns, &a.endpoint, &mut a.ends);
+        }
+        let said = take();
+        let seconds = |said: &Unanswered| said.pairs.split(' ').nth(8).unwrap().parse::<u32>().unwrap();
+        assert!(said.len() > 2 && said.iter().all(|said| (said.peer, said.was_open) == (1, true)), "{said:?}");
+        assert!(said[0].pairs.starts_with("eth0 udp 10.0.0.1:1 -> 10.0.0.2:2: no answer for "), "{said:?}");
+        assert!(seconds(&said[0]) < seconds(said.last().unwrap()), "{said:?}");
+        assert!(openings.ways.silent.as_ref().is_some_and(|silent| silent.peer == 1));
+        b.receive(first, now_ns);
+        b.endpoint.acknowledge();
+        a.receive(b.transmit(now_ns), now_ns);
+        openings.look_again(now_ns + LOOK_NS, &a.endpoint, &mut a.ends);
+        assert_eq!((take(), &openings.ways.silent), (vec![Unanswered { peer: 1, ..Unanswered::default() }], &None));
     }
 
     #[test]
     fn what_the_system_refuses_is_told_with_its_reason() {
-        let (mut openings, told) = openings(true);
         let far = addresses(&["10.0.0.2:2", "10.0.1.2:2"]);
         let mut a = rank(0, addresses(&["10.0.0.1:1"]), &far, Some(ENETUNREACH));
+        let (mut openings, told) = openings(true, &a.ends);
         a.connect(&mut openings, 1, 0);
         a.transmit(0);
-        openings.look_at(TELL_NS, &a.endpoint, &mut a.ends);
+        openings.look_again(TELL_NS, &a.endpoint, &mut a.ends);
         let said = told.lock().unwrap()[0].pairs.clone();
         let refused = "1 tries, the last one was refused: Network is unreachable (os error 101)";
         let line = |to: &str| format!("eth0 udp 10.0.0.1:1 -> {to}: {refused}");
@@ -290,11 +386,11 @@ mod tests {
 
     #[test]
     fn what_the_agent_does_not_take_is_said_again() {
-        let (mut openings, told) = openings(false);
         let far = addresses(&["10.0.0.2:2"]);
         let mut a = rank(0, addresses(&["10.0.0.1:1"]), &far, None);
+        let (mut openings, told) = openings(false, &a.ends);
         a.connect(&mut openings, 1, 0);
-        (0..3).for_each(|n| openings.look_at(TELL_NS + n * LOOK_NS, &a.endpoint, &mut a.ends));
+        (0..3).for_each(|n| openings.look_again(TELL_NS + n * LOOK_NS, &a.endpoint, &mut a.ends));
         openings.give_up(2, &mut a.ends);
         openings.give_up(2, &mut a.ends);
         assert_eq!(told.lock().unwrap().iter().map(|told| told.peer).collect::<Vec<_>>(), [1, 1, 1, 2, 2]);
@@ -302,11 +398,11 @@ mod tests {
 
     #[test]
     fn ports_that_do_not_go_together_are_told_with_the_reason() {
-        let (mut openings, told) = openings(true);
         let ether = Address::Ether { mac: [2, 0, 0, 0, 0, 1], selector: 3 };
         let ours = [addresses(&["10.0.0.1:1"]), vec![ether]].concat();
         let theirs = [addresses(&["[fd77::2]:2"]), vec![Address::Tcp("10.0.0.2:5".parse().unwrap())]].concat();
         let mut a = rank(0, ours, &theirs, None);
+        let (mut openings, told) = openings(true, &a.ends);
         assert_eq!(a.ends.routes_to(1), Some(vec![]));
         openings.give_up(1, &mut a.ends);
         openings.give_up(1, &mut a.ends);

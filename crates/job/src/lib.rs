@@ -19,6 +19,7 @@ pub mod standby;
 mod text;
 pub mod turn;
 pub mod wait;
+pub mod ways;
 
 pub use doorbell::Doorbell;
 pub use facts::{Facts, ProcessVm};
@@ -27,4 +28,5 @@ pub use page::{Phase, RankPage};
 pub use plan::Plan;
 pub use segment::{Segment, Spec};
 pub use turn::Turn;
-pub use wait::{Tag, WaitPeer, WaitReason, Waiting};
+pub use wait::{Open, Tag, WaitPeer, WaitReason, Waiting};
+pub use ways::{Silent, Ways};

@@ -1,5 +1,6 @@
-//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell, why it
-//! waits, what it counted and did lately, and by which ports its peers on other hosts answer.
+//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell,
+//! why it waits, what it counted and did lately, by which ports its peers on other hosts answer, and, in a second page,
+//! by which they do not.
 //!
 //! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
 
@@ -9,6 +10,7 @@ use crate::events::Events;
 use crate::text;
 use crate::turn::Turn;
 use crate::wait::WaitRecord;
+use crate::ways::WaysRecord;
 use hawser_base::Region;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -22,8 +24,10 @@ const WAIT: usize = DOORBELL + Doorbell::BYTES;
 const COUNTERS: usize = WAIT + WaitRecord::BYTES;
 const EVENTS: usize = COUNTERS + Counters::BYTES;
 const ANSWERS: usize = EVENTS + Events::BYTES;
-/// The rest of the page: eleven rails with three ports each take 11 * 75 bytes (`dev-ether`); what is longer is cut.
+/// The rest of the first page: eleven rails with three ports each take 11 * 75 bytes (`dev-ether`); what is longer is
+/// cut.
 const ANSWERS_ROOM: usize = hawser_os::map::PAGE - ANSWERS;
+const WAYS: usize = hawser_os::map::PAGE;
 
 const _: () = assert!(
     LOOKS + 8 <= TURN
@@ -64,13 +68,16 @@ pub struct RankPage {
 }
 
 impl RankPage {
+    /// Bytes in the segment: two pages of the kernel's.
+    pub const BYTES: usize = WAYS + WaysRecord::BYTES;
+
     pub(crate) fn new(region: Region, fencing: Fencing) -> RankPage {
         RankPage { region, fencing }
     }
 
     /// A page that no other process sees.
     pub fn private() -> RankPage {
-        RankPage::new(Region::private(hawser_os::map::PAGE), Fencing::Full)
+        RankPage::new(Region::private(RankPage::BYTES), Fencing::Full)
     }
 
     /// The process that is the rank; 0 before it attaches.
@@ -128,6 +135,10 @@ impl RankPage {
         WaitRecord::new(self.region.part(WAIT, WaitRecord::BYTES))
     }
 
+    pub fn ways(&self) -> WaysRecord {
+        WaysRecord::new(self.region.part(WAYS, WaysRecord::BYTES))
+    }
+
     pub fn counters(&self) -> Counters {
         Counters::new(self.region.part(COUNTERS, Counters::BYTES))
     }
@@ -154,6 +165,7 @@ mod tests {
         (0..crate::counters::COUNTERS).for_each(|slot| page.counters().add(slot, u64::MAX));
         (0..64).for_each(|_| page.events().record(u64::MAX, "event", [u64::MAX; 3]));
         page.set_answers(&"a".repeat(5000));
+        page.ways().write(&crate::Ways { gone: true, ..Default::default() });
         assert_eq!((page.pid(), page.phase(), page.looks()), (4711, Phase::Running, 3));
         assert_eq!(page.turn().worked_ns(20), 10);
         assert!(page.doorbell().is_armed());
@@ -161,5 +173,6 @@ mod tests {
         assert_eq!(page.counters().get(0), u64::MAX);
         assert_eq!(page.events().latest()[31].text, "event");
         assert_eq!(page.answers(), "a".repeat(ANSWERS_ROOM));
+        assert!(page.ways().read().gone);
     }
 }

@@ -1,15 +1,17 @@
 //! Where everything lies in the segment: one place to read, one version to raise when it changes.
 //!
 //! ```text
-//! header page | counter names page | rank tables | a page for each local rank | flag area | device area | cards | arenas
-//! `------------------- mapped by every rank in one go, touched sparsely --------------------------------------' on demand
+//! header page | counter names page | rank tables | two pages for each local rank | flag area | device area | cards
+//! `----------------------- mapped by every rank in one go, touched sparsely ---------------------------------------'
+//! arenas, mapped on demand
 //! ```
 //! Room that nobody touches costs nothing: the file is sparse.
 
+use crate::page::RankPage;
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 9;
+pub const LAYOUT_VERSION: u32 = 10;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
@@ -103,11 +105,11 @@ impl Plan {
 
     pub fn rank_page(&self, local: usize) -> usize {
         assert!(local < self.local, "no local rank {local} among {}", self.local);
-        self.rank_pages() + local * PAGE
+        self.rank_pages() + local * RankPage::BYTES
     }
 
     pub fn flags(&self) -> usize {
-        self.rank_pages() + self.local * PAGE
+        self.rank_pages() + self.local * RankPage::BYTES
     }
 
     /// Bytes of one communicator's block: every member's lines, then every member's payload.
@@ -166,6 +168,7 @@ impl Plan {
 }
 
 const _: () = assert!(DEVICE_BYTES_PER_PAIR.is_multiple_of(PAGE) && DEVICE_BYTES_PER_RANK.is_multiple_of(PAGE));
+const _: () = assert!(RankPage::BYTES.is_multiple_of(PAGE));
 const _: () = assert!(FLAG_PAYLOAD_LEAST.is_multiple_of(PAGE) && ARENA_BYTES.is_multiple_of(PAGE as u64));
 
 #[cfg(test)]

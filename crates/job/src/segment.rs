@@ -187,7 +187,7 @@ impl Segment {
 
     pub fn rank(&self, local: usize) -> RankPage {
         let fencing = if self.facts.membarrier { Fencing::Membarrier } else { Fencing::Full };
-        RankPage::new(self.region.part(self.plan.rank_page(local), PAGE), fencing)
+        RankPage::new(self.region.part(self.plan.rank_page(local), RankPage::BYTES), fencing)
     }
 
     /// The area that devices lay out.

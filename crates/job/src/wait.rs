@@ -19,7 +19,8 @@ const VERSION: usize = 0;
 const WAITING: usize = 4;
 const SINCE: usize = 8;
 const BYTES: usize = 16;
-const EXTRA: usize = 24;
+/// The kind and the count of `Open`.
+const OPEN: usize = 24;
 const CONTEXT: usize = 32;
 const PEER: usize = 36;
 const TAG: usize = 40;
@@ -52,6 +53,18 @@ pub enum Tag {
     Is(i32),
 }
 
+/// How many things a call waits for, where it was given several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Open {
+    /// The call waits for one thing, or nobody counts them: a collective, a probe.
+    #[default]
+    One,
+    /// Requests of the call's array that have not ended.
+    Requests(u32),
+    /// Messages in a buffer of MPI_Buffer_attach that have not left it.
+    Messages(u32),
+}
+
 /// What a rank says before it sleeps. `Names` is `&str` for the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WaitReason<Name> {
@@ -70,8 +83,7 @@ pub struct WaitReason<Name> {
     pub tag: Tag,
     /// Size of what is waited for; 0 where nobody knows.
     pub bytes: u64,
-    /// A number that the call explains: requests still open, the phase of a collective.
-    pub extra: u64,
+    pub open: Open,
 }
 
 /// A reason as read from another process's page.
@@ -115,7 +127,7 @@ impl WaitRecord {
         self.0.u64(SINCE).store(reason.since_ns, Relaxed);
         self.0.u64(POLLED).store(reason.polled_ns, Relaxed);
         self.0.u64(BYTES).store(reason.bytes, Relaxed);
-        self.0.u64(EXTRA).store(reason.extra, Relaxed);
+        self.0.u64(OPEN).store(encode_open(reason.open), Relaxed);
         self.0.u32(CONTEXT).store(reason.context, Relaxed);
         self.0.u32(PEER).store(peer, Relaxed);
         self.0.u32(REMOTE).store(reason.remote.unwrap_or(NOT_REMOTE), Relaxed);
@@ -163,7 +175,7 @@ impl WaitRecord {
             since_ns: self.0.u64(SINCE).load(Relaxed),
             polled_ns: self.0.u64(POLLED).load(Relaxed),
             bytes: self.0.u64(BYTES).load(Relaxed),
-            extra: self.0.u64(EXTRA).load(Relaxed),
+            open: decode_open(self.0.u64(OPEN).load(Relaxed)),
             context: self.0.u32(CONTEXT).load(Relaxed),
             peer: decode_peer(self.0.u32(PEER).load(Relaxed)),
             remote: Some(self.0.u32(REMOTE).load(Relaxed)).filter(|&rank| rank != NOT_REMOTE),
@@ -202,6 +214,22 @@ fn decode_peer(word: u32) -> WaitPeer {
     }
 }
 
+fn encode_open(open: Open) -> u64 {
+    match open {
+        Open::One => 0,
+        Open::Requests(count) => 1 << 32 | u64::from(count),
+        Open::Messages(count) => 2 << 32 | u64::from(count),
+    }
+}
+
+fn decode_open(word: u64) -> Open {
+    match word >> 32 {
+        1 => Open::Requests(word as u32),
+        2 => Open::Messages(word as u32),
+        _ => Open::One,
+    }
+}
+
 fn encode_tag(tag: Tag) -> (u32, u32) {
     match tag {
         Tag::None => (0, 0),
@@ -235,7 +263,7 @@ mod tests {
             remote: n.is_multiple_of(3).then_some(n as u32),
             tag: Tag::Is(-(n as i32)),
             bytes: n,
-            extra: n,
+            open: [Open::One, Open::Requests(n as u32), Open::Messages(n as u32)][n as usize % 3],
         }
     }
 
@@ -279,7 +307,10 @@ mod tests {
                         (read.call.as_str(), read.communicator.as_str()),
                         (expected.call, expected.communicator)
                     );
-                    assert_eq!((read.peer, read.tag, read.bytes, read.extra), (expected.peer, expected.tag, n, n));
+                    assert_eq!(
+                        (read.peer, read.tag, read.bytes, read.open),
+                        (expected.peer, expected.tag, n, expected.open)
+                    );
                 }
             }
         });

@@ -11,14 +11,14 @@ use hawser_job::counters::COUNTERS;
 use hawser_job::events::EVENTS;
 use hawser_job::plan::{ARENA_BYTES, Plan};
 use hawser_job::wait::NAME_ROOM;
-use hawser_job::{Facts, Segment, Spec};
+use hawser_job::{Facts, RankPage, Segment, Spec};
 use hawser_os::map::{self, PAGE};
 use hawser_os::memfd;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Pages of a small segment that are not the device's: header, names, tables, two ranks.
-const PAGES: usize = 5;
+const PAGES: usize = 7;
 
 #[derive(Clone, Debug, TypeGenerator)]
 struct Scribble {
@@ -50,7 +50,7 @@ fn made() -> Segment {
     let spec =
         Spec { job_id: "job".into(), host: "host".into(), world: 5, world_ranks: vec![1, 4], facts: Facts::default() };
     let segment = Segment::create(&spec).unwrap();
-    assert!(segment.plan().rank_page(1) + PAGE <= PAGES * PAGE);
+    assert!(segment.plan().rank_page(1) + RankPage::BYTES <= PAGES * PAGE);
     segment
 }
 
@@ -73,6 +73,7 @@ fn read_everything(segment: &Segment) {
         }
         assert!(page.events().latest().len() <= EVENTS);
         let _ = page.counters().get(COUNTERS - 1);
+        let _ = page.ways().read();
     }
     assert!(segment.counter_names().len() <= COUNTERS);
     let _ = (segment.job_id(), segment.host(), segment.abort_code());
@@ -142,7 +143,7 @@ fn plans() {
     check!().with_type::<(u16, u32)>().with_iterations(2000).for_each(|&(local, world)| {
         let local = usize::from(local) % 4096 + 1;
         let plan = Plan { local, world: (world as usize % (1 << 24)).max(local) };
-        assert!(plan.rank_page(local - 1) + PAGE <= plan.flags() && plan.flags() <= plan.device());
+        assert!(plan.rank_page(local - 1) + RankPage::BYTES <= plan.flags() && plan.flags() <= plan.device());
         assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
     });
 }

@@ -7,11 +7,11 @@ use crate::binding::Binding;
 use crate::trouble::Trouble;
 use crate::wire::{Reader, Writer};
 use hawser_boot::protocol::{Secret, Unanswered};
-use hawser_job::{Facts, ProcessVm, Tag, WaitPeer, Waiting};
+use hawser_job::{Facts, Open, ProcessVm, Silent, Tag, WaitPeer, Waiting, Ways};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -117,6 +117,8 @@ pub struct RankState {
     pub looks: u64,
     /// What it counted of what had been changed on its way: counters that are not 0.
     pub changed: Vec<(String, u64)>,
+    /// What it says of its ways to other hosts.
+    pub ways: Ways,
 }
 
 /// The counters of a host's ranks.
@@ -255,7 +257,8 @@ impl Up {
             Up::Info(text) => to.u8(12).text(text).done(),
             Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
             Up::Unanswered { rank, what } => {
-                to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).text(&what.pairs).done();
+                to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).u8(u8::from(what.was_open));
+                to.text(&what.pairs).done();
             }
         }
         to.0
@@ -292,7 +295,12 @@ impl Up {
             13 => Up::Left { rank: from.u32()?, pid: from.u32()? as i32 },
             15 => Up::Unanswered {
                 rank: from.u32()?,
-                what: Unanswered { peer: from.u32()?, hopeless: from.u8()? == 1, pairs: from.text()? },
+                what: Unanswered {
+                    peer: from.u32()?,
+                    hopeless: from.u8()? == 1,
+                    was_open: from.u8()? == 1,
+                    pairs: from.text()?,
+                },
             },
             _ => return None,
         })
@@ -403,6 +411,7 @@ fn get_facts(from: &mut Reader) -> Option<Facts> {
 fn put_state(to: &mut Writer, state: &RankState) {
     to.u32(state.rank).u32(state.pid as u32).u64(state.looks);
     to.list(&state.changed, |to, (name, count)| to.text(name).u64(*count).done());
+    put_ways(to, &state.ways);
     match &state.doing {
         Doing::NotInit => to.u8(0).done(),
         Doing::Initializing => to.u8(1).done(),
@@ -416,6 +425,7 @@ fn put_state(to: &mut Writer, state: &RankState) {
 fn get_state(from: &mut Reader) -> Option<RankState> {
     let (rank, pid, looks) = (from.u32()?, from.u32()? as i32, from.u64()?);
     let changed = from.list(|from| Some((from.text()?, from.u64()?)))?;
+    let ways = get_ways(from)?;
     let doing = match from.u8()? {
         0 => Doing::NotInit,
         1 => Doing::Initializing,
@@ -425,7 +435,23 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
         5 => Doing::Ended,
         _ => return None,
     };
-    Some(RankState { rank, pid, doing, looks, changed })
+    Some(RankState { rank, pid, doing, looks, changed, ways })
+}
+
+fn put_ways(to: &mut Writer, ways: &Ways) {
+    to.u8(u8::from(ways.gone)).text(&ways.faults).u8(u8::from(ways.silent.is_some()));
+    if let Some(Silent { peer, was_open, pairs }) = &ways.silent {
+        to.u32(*peer).u8(u8::from(*was_open)).text(pairs);
+    }
+}
+
+fn get_ways(from: &mut Reader) -> Option<Ways> {
+    let (gone, faults) = (from.u8()? == 1, from.text()?);
+    let silent = match from.u8()? {
+        0 => None,
+        _ => Some(Silent { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }),
+    };
+    Some(Ways { gone, faults, silent })
 }
 
 /// No rank of a remote group.
@@ -444,7 +470,12 @@ fn put_reason(to: &mut Writer, reason: &Waiting) {
         Tag::Any => to.u8(1).u32(0),
         Tag::Is(tag) => to.u8(2).u32(tag as u32),
     };
-    to.u64(reason.bytes).u64(reason.extra);
+    to.u64(reason.bytes);
+    match reason.open {
+        Open::One => to.u8(0).u32(0),
+        Open::Requests(count) => to.u8(1).u32(count),
+        Open::Messages(count) => to.u8(2).u32(count),
+    };
 }
 
 fn get_reason(from: &mut Reader) -> Option<Waiting> {
@@ -466,7 +497,11 @@ fn get_reason(from: &mut Reader) -> Option<Waiting> {
             (_, tag) => Tag::Is(tag as i32),
         },
         bytes: from.u64()?,
-        extra: from.u64()?,
+        open: match (from.u8()?, from.u32()?) {
+            (0, _) => Open::One,
+            (1, count) => Open::Requests(count),
+            (_, count) => Open::Messages(count),
+        },
     })
 }
 
@@ -474,6 +509,11 @@ fn get_reason(from: &mut Reader) -> Option<Waiting> {
 mod tests {
     use super::*;
     use crate::trouble::What;
+
+    fn ways() -> Ways {
+        let silent = Silent { peer: 3, was_open: true, pairs: "a\nb".into() };
+        Ways { gone: true, faults: "eth0".into(), silent: Some(silent) }
+    }
 
     fn bindings() -> Vec<Binding> {
         let units = [Unit::Thread, Unit::Core, Unit::Cache(3), Unit::Numa, Unit::Socket];
@@ -555,7 +595,14 @@ mod tests {
             Up::Snapshot(
                 doings
                     .into_iter()
-                    .map(|doing| RankState { rank: 4, pid: 5, doing, looks: 6, changed: vec![("c".into(), 7)] })
+                    .map(|doing| RankState {
+                        rank: 4,
+                        pid: 5,
+                        doing,
+                        looks: 6,
+                        changed: vec![("c".into(), 7)],
+                        ways: ways(),
+                    })
                     .collect(),
             ),
             Up::Counts(Counts {
@@ -571,7 +618,10 @@ mod tests {
             Up::Back,
             Up::Left { rank: 1, pid: 2 },
             Up::Info("i".into()),
-            Up::Unanswered { rank: 3, what: Unanswered { peer: 1, hopeless: true, pairs: "a\nb".into() } },
+            Up::Unanswered {
+                rank: 3,
+                what: Unanswered { peer: 1, hopeless: true, was_open: true, pairs: "a\nb".into() },
+            },
         ];
         ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));
         ups

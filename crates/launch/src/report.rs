@@ -1,7 +1,8 @@
-//! Who waits for whom: the report of a job that does not move, and whether it is one.
+//! Who waits for whom: the report of a job that does not move, and whether it is one. A peer that a waiting rank does
+//! not reach any more is named with the ways that were tried, and no cycle is told of what such a link holds up.
 
 use crate::frames::{Doing, RankState};
-use hawser_job::{Tag, WaitPeer, Waiting};
+use hawser_job::{Open, Silent, Tag, WaitPeer, Waiting};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -48,6 +49,7 @@ pub fn report(why: &str, states: &[Located]) -> String {
     for (host, state) in sorted {
         let pid = if state.pid == 0 { String::new() } else { format!(" (pid {})", state.pid) };
         let _ = writeln!(text, "  rank {} on {host}{pid}: {}", state.rank, doing(&state.doing, &by_rank));
+        text += &ways(state, |rank| host_of(states, rank));
     }
     for cycle in cycles(&by_rank) {
         let call = |rank| match by_rank.get(rank).map(|state| &state.doing) {
@@ -77,6 +79,34 @@ fn changes(states: &[Located]) -> String {
          forged: {}; it was dropped and goes again (HAWSER_CRC=on has all payload checked as well)\n",
         counts.join(", ")
     )
+}
+
+/// The name of the host that a rank is on.
+fn host_of<'a>(states: &[Located<'a>], rank: u32) -> &'a str {
+    states.iter().find(|(_, state)| state.rank == rank).map_or("another host", |(host, _)| host)
+}
+
+/// What a rank that waits says of its ways to other hosts, below its line.
+fn ways<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
+    let indented = |lines: &str| lines.lines().map(|line| format!("      {line}\n")).collect::<String>();
+    let mut text = String::new();
+    if let Some(silent) = silent(state) {
+        let peer = silent.peer;
+        let answers =
+            if silent.was_open { "does not acknowledge what was sent to it" } else { "has never answered it" };
+        let _ = writeln!(text, "    rank {peer} on {} {answers}:", host(peer));
+        text += &indented(&silent.pairs);
+    }
+    if !state.ways.faults.is_empty() {
+        let _ = writeln!(text, "    ports of rank {} that cannot be used:", state.rank);
+        text += &indented(&state.ways.faults);
+    }
+    text
+}
+
+/// The peer that a rank that waits does not reach. What one that computes has said may be over.
+fn silent(state: &RankState) -> Option<&Silent> {
+    state.ways.silent.as_ref().filter(|_| matches!(state.doing, Doing::Waiting(_)))
 }
 
 fn doing(doing: &Doing, others: &BTreeMap<u32, &RankState>) -> String {
@@ -119,8 +149,11 @@ fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
     if reason.bytes > 0 {
         let _ = write!(text, ", {} bytes", reason.bytes);
     }
-    if reason.extra > 1 {
-        let _ = write!(text, ", {} requests open", reason.extra);
+    match reason.open {
+        Open::One | Open::Requests(1) => {}
+        Open::Requests(count) => drop(write!(text, ", {count} requests open")),
+        Open::Messages(1) => text.push_str(", 1 message in the buffer"),
+        Open::Messages(count) => drop(write!(text, ", {count} messages in the buffer")),
     }
     let _ = write!(text, ", for {:.1} s", reason.since_ns as f64 * 1e-9);
     text
@@ -130,10 +163,22 @@ fn is_polling(reason: &Waiting) -> bool {
     reason.polled_ns != 0
 }
 
-/// Cycles of ranks each of which waits for the next alone, the lowest rank first. Who polls may look elsewhere next.
+/// Whether something is under way between two ranks, and nothing of it is answered.
+fn is_held_up(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool {
+    let misses =
+        |rank: u32, peer: u32| states.get(&rank).and_then(|state| silent(state)).is_some_and(|it| it.peer == peer);
+    misses(rank, peer) || misses(peer, rank)
+}
+
+/// Cycles of ranks each of which waits for the next alone, the lowest rank first. One that polls may look elsewhere
+/// next, and one that waits for what a silent link holds up waits for no rank.
 fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
     let next = |rank: u32| match &states.get(&rank)?.doing {
-        Doing::Waiting(reason @ Waiting { peer: WaitPeer::Rank(peer), .. }) if !is_polling(reason) => Some(*peer),
+        Doing::Waiting(reason @ Waiting { peer: WaitPeer::Rank(peer), .. })
+            if !is_polling(reason) && !is_held_up(states, rank, *peer) =>
+        {
+            Some(*peer)
+        }
         _ => None,
     };
     let mut seen = std::collections::HashSet::new();
@@ -159,6 +204,7 @@ fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_job::Ways;
 
     fn receiving(rank: u32, peer: WaitPeer, age_s: f64) -> RankState {
         let reason = Waiting {
@@ -169,7 +215,14 @@ mod tests {
             tag: Tag::Is(7),
             ..Waiting::default()
         };
-        RankState { rank, pid: 100 + rank as i32, doing: Doing::Waiting(reason), looks: 0, changed: vec![] }
+        RankState {
+            rank,
+            pid: 100 + rank as i32,
+            doing: Doing::Waiting(reason),
+            looks: 0,
+            changed: vec![],
+            ways: Ways::default(),
+        }
     }
 
     fn polling(rank: u32, peer: u32, age_s: f64) -> RankState {
@@ -213,8 +266,14 @@ mod tests {
     fn every_state_has_its_words() {
         let mut waitall = receiving(5, WaitPeer::None, 1.0);
         let Doing::Waiting(reason) = &mut waitall.doing else { unreachable!() };
-        *reason = Waiting { since_ns: 1, call: "MPI_Waitall".into(), extra: 3, bytes: 4096, ..Waiting::default() };
-        let state = |rank, doing| RankState { rank, pid: 0, doing, looks: 0, changed: vec![] };
+        *reason = Waiting {
+            since_ns: 1,
+            call: "MPI_Waitall".into(),
+            open: Open::Requests(3),
+            bytes: 4096,
+            ..Waiting::default()
+        };
+        let state = |rank, doing| RankState { rank, pid: 0, doing, looks: 0, changed: vec![], ways: Ways::default() };
         let text = text(&[
             state(0, Doing::NotInit),
             state(1, Doing::Initializing),
@@ -245,7 +304,7 @@ mod tests {
     #[test]
     fn a_job_is_stuck_only_if_everybody_waits() {
         let waiting = |rank| receiving(rank, WaitPeer::Any, 5.0);
-        let other = |doing| RankState { rank: 9, pid: 1, doing, looks: 0, changed: vec![] };
+        let other = |doing| RankState { rank: 9, pid: 1, doing, looks: 0, changed: vec![], ways: Ways::default() };
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::Computing)]), None);
         assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), Some(5_000_000_000));
         assert_eq!(stuck_ns(&[other(Doing::NotInit)]), None, "no programs of MPI");
@@ -265,6 +324,30 @@ mod tests {
         let told = format!("to rank 1 on vm and 1 more had been changed on the way, or was forged: {counts}");
         assert!(all.contains(&told), "{all}");
         assert!(one.contains("to rank 1 on vm had been changed"), "{one}");
+    }
+
+    #[test]
+    fn no_cycle_is_told_of_what_a_silent_link_holds_up() {
+        let mut states = [0, 1].map(|rank| receiving(rank, WaitPeer::Rank(1 - rank), 9.0));
+        let silent =
+            |peer, was_open| Some(Silent { peer, was_open, pairs: "eth0 udp a -> b: no answer for 8 s".into() });
+        states[1].ways.silent = silent(0, true);
+        states[0].ways.faults = "eth0 udp a: the interface is gone".into();
+        let said = text(&states);
+        let lines = "for 9.0 s\n    ports of rank 0 that cannot be used:\n      eth0 udp a: the interface is \
+                     gone\n  rank 1 on vm";
+        assert!(said.contains(lines) && !said.contains("cycle"), "{said}");
+        let lines =
+            "    rank 0 on vm does not acknowledge what was sent to it:\n      eth0 udp a -> b: no answer for 8 s\n";
+        assert!(said.ends_with(lines), "{said}");
+        states[1].ways.silent = silent(0, false);
+        assert!(text(&states).contains("    rank 0 on vm has never answered it:\n"));
+        // What is under way to others is no matter of these two.
+        states[1].ways.silent = silent(7, true);
+        assert!(text(&states).contains("    rank 7 on another host does not") && text(&states).contains("cycle"));
+        // A page may be old.
+        states[1].doing = Doing::Computing;
+        assert!(!text(&states).contains("rank 7"));
     }
 
     #[test]

@@ -171,6 +171,14 @@ impl Connection {
         self.slots == 0
     }
 
+    /// Since when no path has answered, where one was open and something of ours is still to be acknowledged.
+    pub fn silent_since_ns(&self) -> Option<u64> {
+        if self.is_quiet() || self.strands.iter().any(Strand::answers) {
+            return None;
+        }
+        self.strands.iter().filter_map(|strand| strand.path()?.silent_since_ns()).max()
+    }
+
     /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. There are slots enough.
     pub fn send(
         &mut self,

@@ -10,7 +10,7 @@ use crate::length::SHORTEST;
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
-use crate::reach::Reach;
+use crate::reach::{Reach, Standing};
 use crate::reassembly::{Deliver, Holding, RESERVE};
 use crate::record::{FRAGMENTS, RECORD};
 use crate::room::Room;
@@ -129,6 +129,24 @@ impl Endpoint {
         let strands = self.peers[peer as usize].as_ref()?.strands();
         let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
         (tries().count() == strands.len()).then(tries)
+    }
+
+    /// Peers of whose paths one at least was open and none answers now, though something of ours is still to be
+    /// acknowledged, with the time since when. They are waited for (P18), as by `unanswered`.
+    pub fn silent(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let since_ns = |&peer: &u32| Some((peer, self.silent_since_ns(peer)?));
+        self.active.iter().filter_map(since_ns)
+    }
+
+    /// The same of one peer.
+    pub fn silent_since_ns(&self, peer: u32) -> Option<u64> {
+        self.peers[peer as usize].as_ref()?.silent_since_ns()
+    }
+
+    /// The ways to a peer, further flows left out, and what is known of each.
+    pub fn ways(&self, peer: u32) -> impl Iterator<Item = (Route, Standing)> + '_ {
+        let strands = self.peers[peer as usize].iter().flat_map(|connection| connection.strands());
+        strands.filter(|strand| !strand.is_further()).map(|strand| (strand.route, Standing::of(strand)))
     }
 
     /// Whether the path of this route is open, and nothing says that our frames do not come by it (P24).

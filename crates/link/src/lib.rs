@@ -41,7 +41,7 @@ mod window;
 pub use connection::{Counts, Wire};
 pub use endpoint::{Class, Config, Endpoint, Refused};
 pub use length::SHORTEST;
-pub use reach::Reach;
+pub use reach::{Reach, Standing};
 pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
 pub use strand::{Far, Grade, Rail, Route};

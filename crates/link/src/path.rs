@@ -142,8 +142,8 @@ pub struct Path {
     lose: bool,
     /// How often the wire refused one since something came.
     refusals: u8,
-    /// A timeout went by since the peer said that something more of ours has come (P24).
-    silent: bool,
+    /// When the first timeout went by since the peer said that something more of ours has come (P24); 0: none did.
+    silent_since_ns: u64,
     wait: Wait,
 }
 
@@ -164,7 +164,7 @@ impl Path {
             ack_every: 1,
             lose: false,
             refusals: 0,
-            silent: false,
+            silent_since_ns: 0,
             wait: Wait::Idle,
         }
     }
@@ -291,7 +291,12 @@ impl Path {
     /// that words of the peer come by it does not say that ours reach it (P24).
     #[inline]
     pub fn is_silent(&self) -> bool {
-        self.silent
+        self.silent_since_ns > 0
+    }
+
+    /// Since when it has been silent (P24), if it is.
+    pub fn silent_since_ns(&self) -> Option<u64> {
+        self.is_silent().then_some(self.silent_since_ns)
     }
 
     /// The peer is asked now and then: something waits that there is no room for, and its word of new room may be lost; or the
@@ -417,10 +422,12 @@ impl Path {
         let came = self.sent.acknowledge(pool, ack, end);
         self.rtt.heard();
         self.refusals = 0;
-        if self.silent && !came.higher {
+        if self.is_silent() && !came.higher {
             mark(Mark::SilentHeard);
         }
-        self.silent &= !came.higher;
+        if came.higher {
+            self.silent_since_ns = 0;
+        }
         if let Some(at_ns) = came.late_ns {
             self.rtt.sample(now_ns.saturating_sub(at_ns));
         }
@@ -493,7 +500,12 @@ impl Path {
                 mark(Mark::Timeout);
                 self.rtt.unanswered();
                 // The bug: it has to be silent for a second.
-                self.silent = !planted(Bug::OneWayAlive) || self.rtt.silent() > 10;
+                let is_silent = !planted(Bug::OneWayAlive) || self.rtt.silent() > 10;
+                self.silent_since_ns = match self.silent_since_ns {
+                    _ if !is_silent => 0,
+                    0 => now_ns.max(1),
+                    since_ns => since_ns,
+                };
                 let lost = self.sent.take_all(pool);
                 self.window.timed_out(self.sent.next());
                 self.rate.timed_out();

@@ -1,9 +1,33 @@
-//! What became of the paths from one of our rails, for people: how many peers answered there, and whose bulk went best by it.
+//! What became of the paths from one of our rails, for people: how many peers answered there, and whose bulk went best
+//! by it; and what is known of each way to one peer.
 //!
 //! Nothing is decided by it. Before it: `endpoint`; after it: `strand`, `bulk`.
 
 use crate::bulk::Bulk;
 use crate::strand::Strand;
+
+/// What is known of a way to a peer to which something is under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// HELLO went out so often, and none was answered.
+    Tried(u32),
+    /// It was open, and the peer has acknowledged nothing since then (P24).
+    Silent { since_ns: u64 },
+    /// It was not tried, or it answers.
+    Other,
+}
+
+impl Standing {
+    pub(crate) fn of(strand: &Strand) -> Standing {
+        match (strand.tries(), strand.path()) {
+            (Some(tries), _) if tries > 0 => Standing::Tried(tries),
+            (None, Some(path)) => {
+                path.silent_since_ns().map_or(Standing::Other, |since_ns| Standing::Silent { since_ns })
+            }
+            _ => Standing::Other,
+        }
+    }
+}
 
 /// Of one of our rails, in peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -14,7 +14,7 @@ use crate::request::{Kind, Request};
 use crate::session;
 use crate::task::{self, End, Id, Step, Work};
 use hawser_base::{Class, Error, Handle, Result};
-use hawser_job::Waiting;
+use hawser_job::{Open, Waiting};
 use std::sync::Mutex;
 
 /// Where a buffer may be attached: its address for MPI_Buffer_detach, its size, what of it is in use.
@@ -110,9 +110,11 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
 
 /// MPI_Buffer_flush and its like: waits until every buffered send has ended.
 pub fn flush(process: &'static Process, call: &'static str, attached: &Attached) {
-    for handle in attached.open() {
+    let all = attached.open();
+    for (nth, &handle) in all.iter().enumerate() {
         let Ok(lane) = crate::request::lane_of(handle) else { continue };
-        let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
+        let open = Open::Messages((all.len() - nth) as u32);
+        let reason = || Waiting { call: call.to_owned(), open, ..Waiting::default() };
         process.wait_until(lane, reason, |lane| {
             let Ok(index) = lane.core.requests.find(handle) else { return Some(()) };
             lane.core.requests.get(index).status()?;
@@ -144,7 +146,8 @@ impl Work for Flush {
     }
 
     fn reason(&self) -> Waiting {
-        Waiting { call: self.call.to_owned(), extra: self.open.len() as u64, ..Waiting::default() }
+        let open = Open::Messages(self.open.len() as u32);
+        Waiting { call: self.call.to_owned(), open, ..Waiting::default() }
     }
 }
 

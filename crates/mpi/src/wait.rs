@@ -16,7 +16,7 @@ use crate::task;
 use hawser_base::threads::{self, LaneGuard, Visit};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Error, Handle, Lane as LaneId, Result};
-use hawser_job::{Tag, WaitPeer, Waiting};
+use hawser_job::{Open, Tag, WaitPeer, Waiting};
 use hawser_os::clock;
 use hawser_transport::{Idle, wait_peer};
 use std::sync::atomic::Ordering::Relaxed;
@@ -218,9 +218,9 @@ fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting
         _ => None,
     });
     let Some(mut all) = open.next() else { return Waiting { call: call.to_owned(), ..Waiting::default() } };
-    all.extra = 1;
+    let mut count = 1;
     for one in open {
-        all.extra += 1;
+        count += 1;
         if one.peer != all.peer {
             (all.peer, all.remote) = (WaitPeer::Any, None);
         }
@@ -231,6 +231,7 @@ fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting
             (all.communicator, all.context, all.remote) = (String::new(), 0, None);
         }
     }
+    all.open = Open::Requests(count);
     all
 }
 

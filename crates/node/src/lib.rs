@@ -17,7 +17,7 @@ use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_boot::World;
 use hawser_dev_ether::port::Seal;
-use hawser_dev_ether::{EtherDevice, Setup, Who};
+use hawser_dev_ether::{EtherDevice, Setup, Told, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
 use hawser_job::Segment;
@@ -113,7 +113,7 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
     let ports = hawser_dev_ether::ports(&Who { job: derive(b"job") as u32, local_rank, local_ranks, seal })?;
     let (cards, hosts) = (segment.clone(), segment.clone());
     let page = segment.rank(world.local_rank() as usize);
-    let answers = page.clone();
+    let (answers, ways, teller) = (page.clone(), page.ways(), world.teller());
     let counters = (page.counters(), counters::NAMES.len());
     let device = EtherDevice::new(Setup {
         me: world.rank(),
@@ -123,7 +123,13 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
         ports,
         cards: Box::new(move |peer| cards.card(peer)),
         looked: Box::new(move || page.looked()),
-        tell: Box::new(world.teller()),
+        tell: Box::new(move |told| match told {
+            Told::Unanswered(what) => teller(what),
+            Told::Ways(said) => {
+                ways.write(said);
+                true
+            }
+        }),
         answers: Box::new(move |text| answers.set_answers(text)),
         counters,
         serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),

@@ -4,6 +4,7 @@
 
 use crate::During;
 use crate::errno::checked;
+use crate::held;
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -108,7 +109,7 @@ fn socket() -> io::Result<OwnedFd> {
     let fd = checked(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })
         .during(|| "making a local socket".into())?;
     // SAFETY: the descriptor is new and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    Ok(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
 #[cfg(test)]

@@ -4,8 +4,13 @@
 
 use crate::During;
 use crate::errno::checked;
+use crate::held;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// A sleep on a set that was closed lasts so long at most: about what a message may wait then.
+const SET_IS_CLOSED: Duration = Duration::from_millis(1);
 
 /// What happened to a descriptor; `token` is what it was added with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +49,8 @@ impl Epoll {
         let fd =
             checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }).during(|| "making an epoll set".into())?;
         // SAFETY: the descriptor is new and nobody else's.
-        Ok(Epoll { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, always: Vec::new() })
+        let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+        Ok(Epoll { fd: held::aside(fd), always: Vec::new() })
     }
 
     pub fn add(&mut self, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
@@ -86,7 +92,12 @@ impl Epoll {
         let timeout = timeout_ns.map_or(-1, |ns| ns.div_ceil(1_000_000).min(i32::MAX as u64) as i32);
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         // SAFETY: room for one event.
-        unsafe { libc::epoll_wait(self.fd.as_raw_fd(), &raw mut event, 1, timeout) > 0 }
+        let count = unsafe { libc::epoll_wait(self.fd.as_raw_fd(), &raw mut event, 1, timeout) };
+        if count < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            // The program has closed the set: nobody can wake this thread, and it must not spin either.
+            std::thread::sleep(SET_IS_CLOSED.min(Duration::from_nanos(timeout_ns.unwrap_or(u64::MAX))));
+        }
+        count > 0
     }
 
     /// Waits for events, at most `timeout_ms` (forever without), and puts them into `events`.

@@ -2,6 +2,7 @@
 
 use crate::bpf::Step;
 use crate::errno::checked;
+use crate::held;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -10,7 +11,7 @@ pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedF
     // SAFETY: plain numbers; gives a new descriptor or -1.
     let fd = checked(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
     // SAFETY: the descriptor is new and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    Ok(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
 /// Sets an option to a value of plain data: a number or one of the kernel's structures.

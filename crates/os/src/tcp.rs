@@ -2,6 +2,7 @@
 //! Errors of connecting, sending and receiving keep their numbers.
 
 use crate::errno::{checked, restarted};
+use crate::held::{self, Owned};
 use crate::inet::{self, Sockaddr};
 use crate::{During, sockopt};
 use hawser_base::UserMem;
@@ -15,7 +16,7 @@ pub const PIECES_MAX: usize = 64;
 
 pub struct Listener(OwnedFd);
 
-pub struct Stream(OwnedFd);
+pub struct Stream(Owned);
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -54,7 +55,7 @@ impl Listener {
         // SAFETY: no wish for the address; gives a new descriptor or -1.
         match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
             // SAFETY: the descriptor is new and nobody else's.
-            Ok(fd) => Ok(Some(Stream(unsafe { OwnedFd::from_raw_fd(fd as i32) }))),
+            Ok(fd) => Ok(Some(Stream(Owned::new(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))))),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
@@ -75,7 +76,7 @@ impl Stream {
         // SAFETY: a valid address of that length. Not restarted: interrupted, it goes on by itself.
         match checked(unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.len()) }) {
             Err(error) if !matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => Err(error),
-            _ => Ok(Stream(fd)),
+            _ => Ok(Stream(Owned::new(fd))),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use crate::During;
 use crate::errno::{checked, restarted};
+use crate::held;
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -68,7 +69,7 @@ fn socket(flags: i32) -> io::Result<OwnedFd> {
     let fd = checked(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC | flags, 0) })
         .during(|| "making a local socket".into())?;
     // SAFETY: the descriptor is new and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    Ok(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
 impl Listener {

@@ -369,7 +369,7 @@ impl Idle<'_> {
             remote: reason.remote,
             tag: reason.tag,
             bytes: reason.bytes,
-            extra: reason.extra,
+            open: reason.open,
         });
         let limit_ns = if std::mem::take(&mut self.nap) { NAP_NS } else { SLEEP_NS };
         self.patience.count_waiting(&mut self.counted, false);

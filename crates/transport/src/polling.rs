@@ -89,9 +89,9 @@ impl Polling {
         }
         let since_ns = self.since_ns.load(Relaxed);
         let (call, communicator) = (reason.call.as_str(), reason.communicator.as_str());
-        let WaitReason { context, peer, remote, tag, bytes, extra, .. } = *reason;
+        let WaitReason { context, peer, remote, tag, bytes, open, .. } = *reason;
         let polled_ns = now_ns;
-        record.begin(&WaitReason { since_ns, polled_ns, call, communicator, context, peer, remote, tag, bytes, extra });
+        record.begin(&WaitReason { since_ns, polled_ns, call, communicator, context, peer, remote, tag, bytes, open });
     }
 }
 

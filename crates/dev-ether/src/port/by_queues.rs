@@ -97,6 +97,11 @@ impl<F: Framing> FramePort for ByQueues<F> {
         self.seat.descriptors(each);
     }
 
+    fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        self.packet.held(each);
+        self.seat.descriptors(each);
+    }
+
     fn missed(&mut self) -> Missed {
         let beside = self.packet.missed();
         Missed { frames: beside.frames + self.seat.missed(), ..beside }

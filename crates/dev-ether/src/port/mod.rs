@@ -97,6 +97,11 @@ pub trait FramePort: Send {
         None
     }
 
+    /// All descriptors that the port cannot do without, for who looks whether they are still ours.
+    fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        self.descriptors(each);
+    }
+
     /// What came and was never handed over, so far. A system call: to be asked now and then.
     fn missed(&mut self) -> Missed;
 

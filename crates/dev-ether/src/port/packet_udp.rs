@@ -188,6 +188,16 @@ impl FramePort for PacketUdpPort {
         each(self.epoll.as_fd());
     }
 
+    fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.epoll.as_fd());
+        each(self.datagrams.socket.as_fd());
+        match &self.ears {
+            Ears::Waiting(socket) => each(socket.as_fd()),
+            Ears::Ring(ring) => each(ring.socket().as_fd()),
+            Ears::Udp => {}
+        }
+    }
+
     fn missed(&mut self) -> Missed {
         let dropped = match &self.ears {
             Ears::Waiting(_) => 0,

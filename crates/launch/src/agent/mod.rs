@@ -14,6 +14,7 @@ pub mod ranks;
 pub mod run;
 pub mod start;
 pub mod streams;
+pub mod unheard;
 
 use crate::channel::{Channel, Received};
 use crate::frames::{self, Down, Up};

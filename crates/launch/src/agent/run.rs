@@ -8,6 +8,7 @@ use super::needs::{self, Other};
 use super::ranks::{self, Attached, Rank, Register};
 use super::start::{self, Place};
 use super::streams::Streams;
+use super::unheard::{Said, Unheard};
 use super::{Desk, KILL_LIMIT_MS, Token, facts, gather};
 use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
@@ -54,6 +55,7 @@ pub struct Run {
     /// There are descriptors for tethers.
     has_tethers: bool,
     streams: Streams,
+    unheard: Unheard,
     /// How often ranks have left MPI.
     departures: u32,
     /// When to look for other MPI libraries next, and how long after that again.
@@ -99,6 +101,7 @@ impl Run {
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
         let libraries = facts::library_directory();
         let streams = Streams::new(before);
+        let unheard = Unheard::default();
         Ok(Run {
             job,
             host,
@@ -110,6 +113,7 @@ impl Run {
             register: Register::default(),
             has_tethers,
             streams,
+            unheard,
             departures: 0,
             look,
             kill_at_ns: None,
@@ -373,8 +377,11 @@ impl Run {
     /// What a caller has said, as far as one turn goes: the rest makes another event.
     fn hear(&mut self, desk: &mut Desk, number: u32) {
         for _ in 0..door::MESSAGES_PER_TURN {
-            let Heard::Message(message) = self.door.hear(number) else { return };
-            self.heard(desk, number, message);
+            match self.door.hear(number) {
+                Heard::Message(message) => self.heard(desk, number, message),
+                Heard::Closed => return self.line_closed(number),
+                Heard::Nothing => return,
+            }
         }
     }
 
@@ -398,6 +405,31 @@ impl Run {
                 self.trouble(desk, local, What::Aborted { code, text });
             }
             _ => drop(self.door.hang_up(number)),
+        }
+    }
+
+    /// A rank ends, or has closed what it had not opened.
+    fn line_closed(&mut self, number: u32) {
+        let Some(&local) = self.register.by_line.get(&number) else { return };
+        if self.ranks[local].attached.as_ref().is_some_and(|attached| !attached.gone) {
+            self.unheard.add(local, clock::now_ns());
+        }
+    }
+
+    /// What ranks would say whose connection is closed.
+    fn read_pages(&mut self, desk: &mut Desk, now_ns: u64) {
+        let Run { unheard, ranks, segment, .. } = self;
+        let said = unheard.look(now_ns, |local| {
+            let attached = ranks[local].attached.as_ref().filter(|attached| !attached.gone)?;
+            Some((segment.rank(local), attached.finalized))
+        });
+        for (local, said) in said {
+            let rank = self.ranks[local].world;
+            match said {
+                Said::Unanswered(what) if what.peer < self.job.size => desk.up(&Up::Unanswered { rank, what }),
+                Said::Unanswered(_) => {}
+                Said::Finalized(yes) => self.finalized(desk, local, yes),
+            }
         }
     }
 
@@ -511,7 +543,8 @@ impl Run {
     /// The next moment at which something is to be done.
     pub fn deadline_ns(&self) -> Option<u64> {
         let judgements = self.register.unclear.iter().filter_map(|&local| self.ranks[local].judge_at_ns);
-        let others = [self.kill_at_ns, self.look.map(|look| look.0), self.door.deadline_ns()];
+        let others =
+            [self.kill_at_ns, self.look.map(|look| look.0), self.door.deadline_ns(), self.unheard.deadline_ns()];
         judgements.chain(others.into_iter().flatten()).min()
     }
 
@@ -532,6 +565,7 @@ impl Run {
             let absent = self.ranks.iter().any(|rank| rank.attached.is_none() && !rank.is_gone());
             self.look = absent.then_some((now_ns + step_ns * 2, step_ns * 2));
         }
+        self.read_pages(desk, now_ns);
         self.streams.resume(desk);
     }
 

@@ -63,10 +63,18 @@ impl Questions {
 mod tests {
     use super::*;
     use crate::frames::Doing;
+    use hawser_job::Ways;
 
     #[test]
     fn a_question_is_answered_when_all_have_or_are_gone() {
-        let state = |rank| RankState { rank, pid: 1, doing: Doing::Computing, looks: 0, changed: vec![] };
+        let state = |rank| RankState {
+            rank,
+            pid: 1,
+            doing: Doing::Computing,
+            looks: 0,
+            changed: vec![],
+            ways: Ways::default(),
+        };
         let mut questions = Questions::default();
         questions.ask(Why::Asked, vec![0, 1, 2]);
         questions.ask(Why::IsItStuck, vec![0, 1]);

@@ -1,14 +1,20 @@
-//! Ranks that others have found no way to: what was tried, and when the job is ended for it.
+//! Ranks that others have found no way to, or find none to any more: what was tried, and when the job is ended for it.
 //!
-//! A rank that computes or is stopped answers nothing and is waited for (DESIGN.md, "Silence is not death"). Only seconds count
-//! in which both ranks looked at their networks, as their pages say: then what one said would have been heard by the other. A
-//! connection that was open once is never judged here. No I/O. Before it: `agents`, which hears of it; after it: `conduct`.
+//! A rank that computes or is stopped answers nothing and is waited for (DESIGN.md, "Silence is not death"). Only
+//! seconds count in which both ranks looked at their networks, as their pages say: then what one said would have been
+//! heard by the other. Where one of the two has lost all its ports for good, a few seconds do in which the one that
+//! waits is in MPI. No I/O. Before it: `agents`, which hears of it; after it: `conduct`.
 
 use crate::frames::RankState;
 use hawser_boot::protocol::Unanswered;
+use hawser_job::Ways;
 
 /// From when on people are told. All lengths of HELLO have been tried by then (docs/protocol.md, P8: 4 s).
 const WARN_S: u64 = 5;
+
+/// Seconds until a job is ended of which a rank has lost all its ports for good: its peers' reports are here by then,
+/// and what both have said.
+const GONE_S: u64 = 3;
 
 /// Where ranks are, by host's name.
 pub type Hosts<'a> = &'a dyn Fn(u32) -> String;
@@ -21,6 +27,10 @@ struct Pair {
     looks: Option<[u64; 2]>,
     /// Seconds in which both have.
     common_s: u64,
+    /// Seconds in which the rank has, while it or its peer had no port left.
+    gone_s: u64,
+    /// What the two have said of their own ports.
+    ways: [Ways; 2],
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,7 +81,7 @@ impl Reach {
         }
         match self.pairs.iter_mut().find(|pair| is_it(pair)) {
             Some(pair) => pair.what = what,
-            None => self.pairs.push(Pair { rank, what, looks: None, common_s: 0 }),
+            None => self.pairs.push(Pair { rank, what, looks: None, common_s: 0, gone_s: 0, ways: Default::default() }),
         }
         None
     }
@@ -84,12 +94,10 @@ impl Reach {
 
     /// What all ranks do, a second or more after the last time.
     pub fn look(&mut self, states: &[(usize, RankState)], hosts: Hosts) -> Option<Finding> {
-        let looks = |rank: u32| Some(states.iter().find(|(_, state)| state.rank == rank)?.1.looks);
-        for pair in &mut self.pairs {
-            let now = looks(pair.rank).zip(looks(pair.what.peer)).map(|(rank, peer)| [rank, peer]);
-            let both = pair.looks.zip(now).is_some_and(|(then, now)| then[0] != now[0] && then[1] != now[1]);
-            pair.looks = now;
-            pair.common_s += u64::from(both);
+        let state = |rank: u32| states.iter().map(|(_, state)| state).find(|state| state.rank == rank);
+        self.pairs.iter_mut().for_each(|pair| pair.count(state(pair.rank), state(pair.what.peer)));
+        if let Some(pair) = self.pairs.iter().find(|pair| self.limit_s > 0 && pair.gone_s >= GONE_S.min(self.limit_s)) {
+            return Some(Finding::End(pair.end_of_gone(hosts)));
         }
         let longest = self.longest()?;
         if self.limit_s > 0 && longest.common_s >= self.limit_s {
@@ -104,13 +112,15 @@ impl Reach {
     }
 
     fn end(&self, pair: &Pair, hosts: Hosts) -> String {
+        let more = if pair.what.was_open { " any more" } else { "" };
         format!(
-            "{}: in {} s (HAWSER_UNREACHED_S) with both in MPI nothing was answered; see to the network or firewall between \
-             these hosts, or choose other ways (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info tells what there \
-             is). What was tried:{}",
+            "{}{more}: in {} s (HAWSER_UNREACHED_S) with both in MPI nothing was answered; see to the network or \
+             firewall between these hosts, or choose other ways (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info \
+             tells what there is). What was tried:{}{}",
             reached_by_nothing(pair.rank, pair.what.peer, hosts),
             self.limit_s,
-            indented(&pair.what.pairs)
+            indented(&pair.what.pairs),
+            pair.faults(hosts)
         )
     }
 
@@ -120,12 +130,15 @@ impl Reach {
             0 => String::new(),
             _ => format!("; the job is ended after {limit_s} s of that (HAWSER_UNREACHED_S)"),
         };
+        let answered = if pair.what.was_open { "does not answer" } else { "has never answered" };
+        let more = if pair.what.was_open { " any more" } else { "" };
         format!(
-            "{} has never answered {}, in {} s with both in MPI{end}. What was tried:{}",
+            "{} {answered} {}{more}, in {} s with both in MPI{end}. What was tried:{}{}",
             who(pair.what.peer, hosts),
             who(pair.rank, hosts),
             pair.common_s,
-            indented(&pair.what.pairs)
+            indented(&pair.what.pairs),
+            pair.faults(hosts)
         )
     }
 
@@ -136,6 +149,49 @@ impl Reach {
 
     fn longest(&self) -> Option<&Pair> {
         self.pairs.iter().max_by_key(|pair| pair.common_s)
+    }
+}
+
+impl Pair {
+    /// A second or more has passed since the last time.
+    fn count(&mut self, rank: Option<&RankState>, peer: Option<&RankState>) {
+        let Some((rank, peer)) = rank.zip(peer) else {
+            self.looks = None;
+            return;
+        };
+        let now = [rank.looks, peer.looks];
+        let looked = |at: usize| self.looks.is_some_and(|then| then[at] != now[at]);
+        let gone = rank.ways.gone || peer.ways.gone;
+        self.common_s += u64::from(looked(0) && looked(1));
+        self.gone_s += u64::from(looked(0) && gone);
+        self.looks = Some(now);
+        self.ways = [rank.ways.clone(), peer.ways.clone()];
+        if let Some(silent) = self.ways[0].silent.as_ref().filter(|silent| silent.peer == self.what.peer) {
+            self.what.pairs.clone_from(&silent.pairs);
+        }
+    }
+
+    /// What is wrong with the ports of the two, each below its rank.
+    fn faults(&self, hosts: Hosts) -> String {
+        let of = |(rank, ways): (u32, &Ways)| match ways.faults.as_str() {
+            "" => String::new(),
+            faults => format!("\n  ports of {} that cannot be used:{}", who(rank, hosts), indented(faults)),
+        };
+        [self.rank, self.what.peer].into_iter().zip(&self.ways).map(of).collect()
+    }
+
+    fn end_of_gone(&self, hosts: Hosts) -> String {
+        let gone = if self.ways[0].gone { self.rank } else { self.what.peer };
+        let other = if gone == self.rank { self.what.peer } else { self.rank };
+        format!(
+            "{} has lost for good all ports by which others reached it, and {} does not reach it any more; a job \
+             cannot go on without its network interfaces, nor where its program closes descriptors that it has not opened. \
+             What was tried:{}{}",
+            who(gone, hosts),
+            who(other, hosts),
+            indented(&self.what.pairs),
+            self.faults(hosts)
+        )
     }
 }
 
@@ -164,7 +220,19 @@ mod tests {
     }
 
     fn unanswered(peer: u32, pairs: &str) -> Unanswered {
-        Unanswered { peer, hopeless: false, pairs: pairs.into() }
+        Unanswered { peer, pairs: pairs.into(), ..Unanswered::default() }
+    }
+
+    fn states(looks: [u64; 2]) -> [(usize, RankState); 2] {
+        let state = |rank: u32| RankState {
+            rank,
+            pid: 1,
+            doing: Doing::Computing,
+            looks: looks[rank as usize],
+            changed: vec![],
+            ways: Ways::default(),
+        };
+        [(0, state(0)), (1, state(1))]
     }
 
     /// Asks so often while the ranks look so much more at their networks each time; the last finding.
@@ -172,14 +240,7 @@ mod tests {
         let mut last = None;
         for _ in 0..times {
             (from[0], from[1]) = (from[0] + steps[0], from[1] + steps[1]);
-            let state = |rank: u32| RankState {
-                rank,
-                pid: 1,
-                doing: Doing::Computing,
-                looks: from[rank as usize],
-                changed: vec![],
-            };
-            last = reach.look(&[(0, state(0)), (1, state(1))], &hosts);
+            last = reach.look(&states(*from), &hosts);
         }
         last
     }
@@ -237,6 +298,50 @@ mod tests {
         assert_eq!(looks(&mut reach, &mut at, [1, 1], 1000), None);
         reach.forget(0);
         assert!(!reach.is_needed());
+    }
+
+    #[test]
+    fn a_link_that_was_open_counts_like_one_that_never_was() {
+        let (mut reach, mut at) = (Reach::new(4), [0; 2]);
+        let told = Unanswered { was_open: true, ..unanswered(1, "eth0 udp a -> b: no answer for 3 s") };
+        assert_eq!(reach.told(0, told, &hosts), None);
+        assert_eq!(looks(&mut reach, &mut at, [5, 0], 1000), None, "its peer computes");
+        assert_eq!(looks(&mut reach, &mut at, [1, 1], 3), None);
+        assert!(reach.report(&hosts).unwrap().starts_with(
+            "rank 1 on host far does not answer rank 0 on host near any more, in 3 s with both in MPI; the job is \
+             ended after 4 s"
+        ));
+        let mut all = states([at[0] + 1, at[1] + 1]);
+        all[1].1.ways.faults = "eth0 udp b: the interface is gone".into();
+        let Some(Finding::End(text)) = reach.look(&all, &hosts) else { panic!("no end") };
+        let start =
+            "rank 1 on host far is reached by nothing from rank 0 on host near any more: in 4 s (HAWSER_UNREACHED_S) ";
+        let end = "What was tried:\n  eth0 udp a -> b: no answer for 3 s\n  ports of rank 1 on host far that cannot be \
+                   used:\n  eth0 udp b: the interface is gone";
+        assert!(text.starts_with(start) && text.ends_with(end), "{text}");
+    }
+
+    #[test]
+    fn a_rank_without_ports_ends_the_job_after_seconds_in_which_somebody_waits_for_it() {
+        for gone in [0, 1] {
+            let mut reach = Reach::new(60);
+            reach.told(0, Unanswered { was_open: true, ..unanswered(1, PAIRS) }, &hosts);
+            // Rank 1 computes, or is stopped.
+            let mut look = |looks: u64, is_gone: bool| {
+                let mut all = states([looks, 0]);
+                (all[gone].1.ways.gone, all[gone].1.ways.faults) = (is_gone, "eth0 udp: closed".into());
+                reach.look(&all, &hosts)
+            };
+            assert!((0..9).all(|at| look(at, false).is_none()), "it may come back");
+            assert!((0..9).all(|_| look(8, true).is_none()), "nobody waits");
+            assert!((9..8 + GONE_S).all(|at| look(at, true).is_none()));
+            let Some(Finding::End(text)) = look(8 + GONE_S, true) else { panic!("no end") };
+            let [it, other] = [gone, 1 - gone].map(|rank| who(rank as u32, &hosts));
+            let start = format!(
+                "{it} has lost for good all ports by which others reached it, and {other} does not reach it any more; "
+            );
+            assert!(text.starts_with(&start) && text.ends_with("cannot be used:\n  eth0 udp: closed"), "{text}");
+        }
     }
 
     #[test]

@@ -422,7 +422,6 @@ fn waiting(comm: &Comm, host: &Host, call: &'static str) -> Waiting {
         communicator: comm.display_name(),
         peer: wait_peer_or_none(host.missing().and_then(|member| comm.group().peer(member as u32))),
         context: comm.context().0,
-        extra: host.seat.epoch(),
         ..Waiting::default()
     }
 }

@@ -415,7 +415,6 @@ impl Run {
             remote: team.comm.remote_rank(awaited),
             tag: Tag::None,
             context: team.comm.context().0,
-            extra: self.round as u64,
             ..Waiting::default()
         }
     }

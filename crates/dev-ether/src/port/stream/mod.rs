@@ -490,6 +490,11 @@ impl FramePort for StreamPort {
         self.callers.deadline_ns().into_iter().chain(self.again_ns).min()
     }
 
+    fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        each(self.epoll.as_fd());
+        each(self.listener.as_fd());
+    }
+
     /// What TCP has acknowledged is not dropped.
     fn missed(&mut self) -> Missed {
         Missed { frames: 0, connections: self.refused, changed: self.changed, put_off: self.put_off }

@@ -1,0 +1,109 @@
+//! Ranks that live and whose connection to the agent is closed: their programs have closed every descriptor. What they
+//! would say of their ways to others, and that they have left MPI, is read from their pages, once a second.
+//!
+//! It judges nothing: a rank's end is known from its process. Before it: `run`; after it: `job::Ways`.
+
+use hawser_boot::protocol::Unanswered;
+use hawser_job::{Phase, RankPage};
+
+/// Between two looks at the pages.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// See the module.
+#[derive(Default)]
+pub struct Unheard {
+    /// Local numbers, and whom each was said not to reach.
+    ranks: Vec<(usize, Option<u32>)>,
+    look_at_ns: Option<u64>,
+}
+
+/// What a page says that the rank has not said.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Said {
+    Unanswered(Unanswered),
+    /// Whether it has left MPI.
+    Finalized(bool),
+}
+
+impl Unheard {
+    /// A rank's connection is closed.
+    pub fn add(&mut self, local: usize, now_ns: u64) {
+        self.ranks.push((local, None));
+        self.look_at_ns = Some(now_ns + LOOK_NS);
+    }
+
+    /// When `look` has something to do.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        self.look_at_ns
+    }
+
+    /// What the pages say now; `page`: that of a rank that lives, and whether it was heard to have left MPI.
+    pub fn look(&mut self, now_ns: u64, page: impl Fn(usize) -> Option<(RankPage, bool)>) -> Vec<(usize, Said)> {
+        if self.look_at_ns.is_none_or(|at_ns| now_ns < at_ns) {
+            return Vec::new();
+        }
+        self.ranks.retain(|&(local, _)| page(local).is_some());
+        self.look_at_ns = (!self.ranks.is_empty()).then_some(now_ns + LOOK_NS);
+        let mut said = Vec::new();
+        for (local, told) in &mut self.ranks {
+            let Some((page, finalized)) = page(*local) else { continue };
+            let left = page.phase() == Phase::Finalized;
+            said.extend((left != finalized).then_some((*local, Said::Finalized(left))));
+            said.extend(unanswered(&page, told).map(|what| (*local, Said::Unanswered(what))));
+        }
+        said
+    }
+}
+
+/// `told`: whom it was said not to reach.
+fn unanswered(page: &RankPage, told: &mut Option<u32>) -> Option<Unanswered> {
+    let silent = page.ways().read().silent;
+    let before = std::mem::replace(told, silent.as_ref().map(|silent| silent.peer));
+    match (silent, before) {
+        // The one that was told is taken back first.
+        (Some(silent), Some(peer)) if silent.peer != peer => {
+            *told = None;
+            Some(Unanswered { peer, ..Unanswered::default() })
+        }
+        (Some(silent), _) => {
+            Some(Unanswered { peer: silent.peer, hopeless: false, was_open: silent.was_open, pairs: silent.pairs })
+        }
+        (None, before) => before.map(|peer| Unanswered { peer, ..Unanswered::default() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_job::{Silent, Ways};
+
+    fn silent(peer: u32) -> Ways {
+        Ways { silent: Some(Silent { peer, was_open: true, pairs: "eth0".into() }), ..Ways::default() }
+    }
+
+    #[test]
+    fn what_stands_in_the_page_is_said_once_a_second_until_the_rank_is_gone() {
+        let page = RankPage::private();
+        let mut unheard = Unheard::default();
+        assert_eq!((unheard.deadline_ns(), unheard.look(LOOK_NS, |_| None)), (None, vec![]));
+        unheard.add(3, 0);
+        let mut look = |now_ns, finalized| unheard.look(now_ns, |_| Some((page.clone(), finalized)));
+        assert_eq!(look(LOOK_NS, false), []);
+        page.ways().write(&silent(5));
+        assert_eq!(look(LOOK_NS + 1, false), [], "a second later");
+        let is_silent =
+            |peer| Said::Unanswered(Unanswered { peer, hopeless: false, was_open: true, pairs: "eth0".into() });
+        let answers = |peer| Said::Unanswered(Unanswered { peer, ..Unanswered::default() });
+        assert_eq!(look(2 * LOOK_NS, false), [(3, is_silent(5))]);
+        page.ways().write(&silent(6));
+        assert_eq!(
+            (look(3 * LOOK_NS, false), look(4 * LOOK_NS, false)),
+            (vec![(3, answers(5))], vec![(3, is_silent(6))])
+        );
+        page.ways().write(&Ways::default());
+        page.set_phase(Phase::Finalized);
+        assert_eq!(look(5 * LOOK_NS, false), [(3, Said::Finalized(true)), (3, answers(6))]);
+        assert_eq!(look(6 * LOOK_NS, true), []);
+        assert_eq!((unheard.look(7 * LOOK_NS, |_| None), unheard.deadline_ns()), (vec![], None));
+    }
+}

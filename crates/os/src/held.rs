@@ -1,0 +1,130 @@
+//! Which file a descriptor of ours stood for when it was opened (fstat(2)): a program may close what it did not open,
+//! and the kernel gives the number to the next file.
+//!
+//! The kernel gives the lowest number that is free. So ours are moved aside to high numbers, which the next files of
+//! such a program do not get. Sockets have numbers of their own; an epoll set is only told from what is none. It never
+//! touches what the descriptor stands for now.
+
+use crate::errno::checked;
+use crate::limits::{self, Resource};
+use std::io;
+use std::mem::{ManuallyDrop, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// See the module. The descriptor itself is its owner's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    fd: i32,
+    file: (u64, u64),
+}
+
+impl Held {
+    pub fn of(fd: BorrowedFd) -> io::Result<Held> {
+        let fd = fd.as_raw_fd();
+        Ok(Held { fd, file: file(fd)? })
+    }
+
+    /// Whether the descriptor still stands for the same file.
+    pub fn is_there(&self) -> bool {
+        file(self.fd).is_ok_and(|file| file == self.file)
+    }
+}
+
+/// A descriptor that is closed with its owner, unless the program has closed it before: the number may be another
+/// file's by then.
+pub(crate) struct Owned {
+    fd: ManuallyDrop<OwnedFd>,
+    held: Option<Held>,
+}
+
+impl Owned {
+    pub(crate) fn new(fd: OwnedFd) -> Owned {
+        Owned { held: Held::of(fd.as_fd()).ok(), fd: ManuallyDrop::new(fd) }
+    }
+}
+
+impl AsRawFd for Owned {
+    #[inline]
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+impl AsFd for Owned {
+    #[inline]
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.held.is_none_or(|held| held.is_there()) {
+            // SAFETY: it is dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.fd) };
+        }
+    }
+}
+
+/// From here on ours are, where the limit allows: below what FD_SETSIZE of select(2) bounds, and above what most
+/// programs have open.
+const ASIDE: u64 = 512;
+
+/// The same file by a high number; by the same number where none is free.
+pub(crate) fn aside(fd: OwnedFd) -> OwnedFd {
+    let from = (limits::get(Resource::Descriptors).soft / 2).min(ASIDE) as i32;
+    if fd.as_raw_fd() >= from {
+        return fd;
+    }
+    // SAFETY: a live descriptor and a plain number; gives a new descriptor or -1.
+    match checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, from) }) {
+        // SAFETY: the descriptor is new and nobody else's.
+        Ok(moved) => unsafe { OwnedFd::from_raw_fd(moved as i32) },
+        Err(_) => fd,
+    }
+}
+
+/// The device and the number of an open file.
+fn file(fd: i32) -> io::Result<(u64, u64)> {
+    // SAFETY: stat is plain data, for which zeroes are valid; the call fills it.
+    let mut stat: libc::stat = unsafe { zeroed() };
+    // SAFETY: a valid place for the answer; a number that is no descriptor is an error.
+    checked(unsafe { libc::fstat(fd, &mut stat) })?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sockopt;
+
+    #[test]
+    fn ours_do_not_get_the_numbers_that_the_next_file_gets() {
+        let limit = limits::get(Resource::Descriptors).soft;
+        let ours = sockopt::socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0).unwrap();
+        assert!(ours.as_raw_fd() as u64 >= (limit / 2).min(ASIDE), "{ours:?} of {limit}");
+    }
+
+    #[test]
+    fn a_descriptor_that_was_closed_is_not_there_and_one_that_took_its_number_neither() {
+        let ours = sockopt::socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0).unwrap();
+        let held = Held::of(ours.as_fd()).unwrap();
+        assert!(held.is_there());
+        let other = sockopt::socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0).unwrap();
+        // SAFETY: both are ours; the number of the first one stands for the second socket from now on.
+        checked(unsafe { libc::dup2(other.as_raw_fd(), ours.as_raw_fd()) }).unwrap();
+        assert!(!held.is_there());
+        drop(ours);
+        assert!(!held.is_there());
+        // One that the program has closed is nobody's to close.
+        let ours = Owned::new(other);
+        let number = ours.as_raw_fd();
+        let theirs = sockopt::socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0).unwrap();
+        // SAFETY: as above.
+        checked(unsafe { libc::dup2(theirs.as_raw_fd(), number) }).unwrap();
+        drop(ours);
+        // SAFETY: the number stands for a file that nobody else closes.
+        let theirs = unsafe { OwnedFd::from_raw_fd(number) };
+        assert!(Held::of(theirs.as_fd()).is_ok());
+    }
+}

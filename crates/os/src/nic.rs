@@ -1,0 +1,62 @@
+//! What has become of one network interface since a port was opened on it (netdevice(7)): whether it is there, its MAC
+//! address and whether an IP address is still the host's. A few system calls that wait for nobody.
+//!
+//! Before it: ports that are silent; after it: `interfaces`, which describes them all.
+
+use crate::interfaces;
+use crate::udp::Socket;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::net::SocketAddr;
+
+/// The number of the interface of this name.
+pub fn index(name: &str) -> Option<u32> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: a C string.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    (index > 0).then_some(index)
+}
+
+/// Whether there is an interface of this number; another one of the same name has another number.
+pub fn is_there(index: u32) -> bool {
+    name(index).is_some()
+}
+
+/// Its address on an Ethernet.
+pub fn mac(index: u32) -> Option<[u8; 6]> {
+    let asker = interfaces::asker().ok()?;
+    let answer = interfaces::ask(&asker, &name(index)?, libc::SIOCGIFHWADDR, std::ptr::null_mut())?;
+    // SAFETY: the kernel has written an address of the interface there, which begins with the six bytes of an
+    // Ethernet's.
+    let bytes = unsafe { answer.ifr_ifru.ifru_hwaddr.sa_data };
+    Some(std::array::from_fn(|at| bytes[at] as u8))
+}
+
+/// Whether the host has this address: a socket can be bound to it. Where no socket can be had it is taken to be there.
+pub fn has_address(address: &SocketAddr) -> bool {
+    let mut any_port = *address;
+    any_port.set_port(0);
+    Socket::bind(&any_port).err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
+}
+
+fn name(index: u32) -> Option<String> {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: room for the longest name and its end.
+    let told = unsafe { libc::if_indextoname(index, name.as_mut_ptr()) };
+    // SAFETY: a C string, where it is not null.
+    (!told.is_null()).then(|| unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_there_and_an_address_of_nobody_is_not() {
+        let lo = index("lo").unwrap();
+        assert!(is_there(lo) && mac(lo) == Some([0; 6]) && has_address(&"127.0.0.1:9".parse().unwrap()));
+        assert!(!is_there(1 << 30) && mac(1 << 30).is_none() && index("nosuch0").is_none());
+        // Of TEST-NET-1 (RFC 5737), which no interface has.
+        assert!(!has_address(&"192.0.2.1:9".parse().unwrap()));
+    }
+}
