@@ -1,5 +1,5 @@
-//! The processes below this one, and ending all of them. For the launcher alone, which is a subreaper: whatever
-//! its ranks start, double-forked daemons and new sessions included, stays below it.
+//! The processes above and below one another, and ending all that are below this one. Ending is for the launcher alone,
+//! which is a subreaper: what its ranks start, double-forked daemons and new sessions included, stays below it.
 
 use crate::signals::{self, SIGCHLD, SIGKILL, SIGSTOP};
 use crate::spawn::{self, Reaped};
@@ -35,12 +35,43 @@ fn processes() -> impl Iterator<Item = i32> {
     fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// The fields after the last ')' of /proc/PID/stat: the name before it may hold anything.
+/// The fields after the last ')' of /proc/PID/stat: the name before it may hold any bytes.
+fn stat_fields(pid: i32) -> Option<String> {
+    let stat = String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned();
+    Some(stat[stat.rfind(')')? + 1..].to_owned())
+}
+
 fn parent_and_state(pid: i32) -> Option<(i32, char)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
+    let stat = stat_fields(pid)?;
+    let mut fields = stat.split_whitespace();
     let state = fields.next()?.chars().next()?;
     Some((fields.next()?.parse().ok()?, state))
+}
+
+/// The process group of process `pid`; none where /proc does not tell.
+pub fn group(pid: i32) -> Option<i32> {
+    stat_fields(pid)?.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// The parent of process `pid`, the parent of that one and so on; empty where /proc does not tell.
+pub fn ancestors(pid: i32) -> Vec<i32> {
+    let mut found = Vec::new();
+    let mut child = pid;
+    while let Some((parent, _)) = parent_and_state(child).filter(|_| child > 0) {
+        // A chain that is read while processes end could otherwise go round.
+        if parent <= 0 || found.contains(&parent) {
+            break;
+        }
+        found.push(parent);
+        child = parent;
+    }
+    found
+}
+
+/// The words with which process `pid` was started; empty where they cannot be read.
+pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    bytes.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
 }
 
 /// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that
@@ -139,6 +170,19 @@ mod tests {
         descendants(child.id() as i32).into_iter().for_each(|pid| signals::send(pid, SIGKILL).unwrap());
         child.wait().unwrap();
         assert!(descendants(child.id() as i32).is_empty());
+    }
+
+    #[test]
+    fn a_childs_parents_lead_here() {
+        let mut child =
+            Command::new("sh").args(["-c", "read line"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let above = ancestors(child.id() as i32);
+        assert_eq!((above[0], above.last()), (host::pid(), ancestors(host::pid()).last()));
+        assert_eq!(group(child.id() as i32), group(host::pid()));
+        assert_eq!(arguments(child.id() as i32)[..2], [b"sh".to_vec(), b"-c".to_vec()]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(ancestors(child.id() as i32).is_empty() && arguments(child.id() as i32).concat().is_empty());
     }
 
     #[test]

@@ -27,7 +27,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How the agent is asked for on mpiexec's command line; behind it the process that guards it, if one does.
-pub const SUBCOMMAND: &str = "__agent";
+pub const SUBCOMMAND: &str = hawser_boot::protocol::AGENT_ARGUMENT;
 
 /// How long ended processes may take to be gone, in which the kernel frees their memory.
 pub const KILL_LIMIT_MS: u64 = 1000;

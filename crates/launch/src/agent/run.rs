@@ -13,7 +13,7 @@ use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
 use hawser_boot::mapped;
-use hawser_boot::protocol::{Inspect, Message, VERSION, Welcome};
+use hawser_boot::protocol::{Inspect, LOST_RANK, Message, VERSION, Welcome};
 use hawser_job::plan::{CARD_MAX, Plan};
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
 use hawser_node::profile;
@@ -370,14 +370,15 @@ impl Run {
     /// A process says that it is rank `world`.
     fn let_in(&mut self, desk: &mut Desk, number: u32, version: u32, world: u32) {
         let caller = self.door.caller(number).map_or(0, |credentials| credentials.pid);
-        let local = match self.may_enter(version, world) {
+        let local = match self.entry(version, world, caller) {
             Ok(local) => local,
-            Err(text) => {
-                self.door.say(number, &Message::Refused(text), None);
+            Err(answer) => {
+                self.door.say(number, &answer, None);
                 self.door.hang_up(number);
                 return;
             }
         };
+        let world = self.ranks[local].world;
         let page = self.segment.rank(local);
         page.set_pid(caller);
         page.set_phase(Phase::Attached);
@@ -414,33 +415,40 @@ impl Run {
         self.ranks.len() < self.job.size as usize
     }
 
-    /// The local number of rank `world`, if a process may become it now.
-    fn may_enter(&self, version: u32, world: u32) -> Result<usize, String> {
+    /// The local number of rank `world`, if process `caller` may become it now, else what it is answered.
+    fn entry(&self, version: u32, world: u32, caller: i32) -> Result<usize, Message> {
         if version != VERSION {
-            return Err(format!(
+            return Err(Message::Refused(format!(
                 "mpiexec speaks version {VERSION} of Hawser's boot protocol, this library version {version}; \
                  use the mpiexec that was installed with the library"
-            ));
+            )));
         }
-        let Some(local) = self.ranks.iter().position(|rank| rank.world == world) else {
-            return Err(format!(
-                "there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?",
-                self.host
-            ));
-        };
-        match &self.ranks[local].attached {
+        let local = self.local(world, caller).map_err(Message::Refused)?;
+        let rank = &self.ranks[local];
+        match &rank.attached {
             None => Ok(local),
-            Some(attached) if attached.finalized => Err(format!(
-                "rank {world} of this job has already run from MPI_Init to MPI_Finalize (process {}); \
-                 start every MPI program of a script with an mpiexec of its own",
-                attached.pid
-            )),
-            Some(attached) => Err(format!(
-                "rank {world} of this job is process {} already; a program that an MPI program starts is no rank: \
-                 unset HAWSER_BOOT to run it alone",
-                attached.pid
-            )),
+            Some(attached) if rank.has_started(attached, caller, &tree::ancestors(caller)) => Err(Message::Alone),
+            Some(attached) => Err(Message::Refused(rank.taken_by(attached))),
         }
+    }
+
+    /// The local number of the rank that `caller` says it is, or, where that is lost, of the rank that it descends from.
+    fn local(&self, world: u32, caller: i32) -> Result<usize, String> {
+        if world != LOST_RANK {
+            let local = self.ranks.iter().position(|rank| rank.world == world);
+            return local.ok_or_else(|| {
+                format!("there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?", self.host)
+            });
+        }
+        let above = tree::ancestors(caller);
+        let is_of = |rank: &Rank| {
+            let family = [caller, tree::group(caller).unwrap_or(caller)];
+            rank.child > 0 && (family.contains(&rank.child) || above.contains(&rank.child))
+        };
+        let local = self.ranks.iter().position(is_of);
+        local.ok_or_else(|| "this process has lost the variables that mpiexec set (env -i, sudo?), and nothing tells which rank has started \
+             it; let the program keep HAWSER_BOOT"
+                .into())
     }
 
     /// Answers a tool.

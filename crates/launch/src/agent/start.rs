@@ -3,7 +3,8 @@
 use super::needs::{self, Other};
 use crate::frames::{App, HostJob};
 use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
-use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE};
+use hawser_boot::foreign::{RANK_NAMES, SERVERS, SIZE_NAMES};
+use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_node::profile;
 use hawser_os::pipe;
 use hawser_os::spawn::{self, Terms};
@@ -121,6 +122,8 @@ fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, wo
     command.args(app.args.iter().map(|arg| OsStr::from_bytes(arg)));
     command.current_dir(directory).stdin(stdin).stdout(out_end).stderr(err_end).env_clear();
     command.envs(app.environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value))));
+    // A launcher above this mpiexec serves mpiexec, not the ranks.
+    SERVERS.iter().for_each(|name| drop(command.env_remove(name)));
     command.envs(additions(place, app, world));
     if !app.directory.is_empty() {
         command.env("PWD", directory);
@@ -136,15 +139,19 @@ fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsStrin
     let mut set: Vec<(&'static str, OsString)> = vec![
         (ADDRESS_VARIABLE, address.encode().into()),
         ("HAWSER_JOB", place.job.id.clone().into()),
-        ("HAWSER_RANK", world.to_string().into()),
-        ("HAWSER_SIZE", place.job.size.to_string().into()),
+        (RANK_VARIABLE, world.to_string().into()),
+        (SIZE_VARIABLE, place.job.size.to_string().into()),
         (PROGRAM_SIZE_VARIABLE, app.ranks.to_string().into()),
         (profile::VARIABLE, place.job.tuned.clone().into()),
         ("HAWSER_LOCAL_RANK", local.clone().into()),
         ("HAWSER_LOCAL_SIZE", local_size.clone().into()),
-        ("MPI_LOCALRANKID", local.into()),
-        ("MPI_LOCALNRANKS", local_size.into()),
+        ("MPI_LOCALRANKID", local.clone().into()),
+        ("MPI_LOCALNRANKS", local_size.clone().into()),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", local.into()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", local_size.into()),
     ];
+    set.extend(RANK_NAMES.map(|name| (name, world.to_string().into())));
+    set.extend(SIZE_NAMES.map(|name| (name, place.job.size.to_string().into())));
     if let Some(libraries) = place.libraries {
         let before = app.environment.iter().find(|(name, _)| name == b"LD_LIBRARY_PATH").map(|(_, value)| value);
         let mut path = libraries.as_os_str().to_owned();
@@ -189,6 +196,8 @@ mod tests {
             (value("HAWSER_RANK"), value("HAWSER_SIZE"), value("MPI_LOCALNRANKS")),
             ("2".into(), "4".into(), "1".into())
         );
+        assert_eq!(["PMI_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"].map(value), ["2", "2", "0"]);
+        assert_eq!(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"].map(value), ["4", "4", "1"]);
         assert_eq!(Address::decode(&value("HAWSER_BOOT")), Ok(Address { rank: 2, socket: "s".into() }));
     }
 
