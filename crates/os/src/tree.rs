@@ -74,11 +74,25 @@ pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
     bytes.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
 }
 
+/// Whether `descendants` finds all: /proc is there, and orphans come back.
+fn sees_all() -> bool {
+    spawn::is_subreaper() && parent_and_state(host::pid()).is_some()
+}
+
+/// Ends the groups of processes that were started here, where that is the one way to find some of them.
+fn kill_groups() {
+    if !sees_all() {
+        spawn::groups().into_iter().for_each(|group| drop(signals::send(-group, SIGKILL)));
+    }
+}
+
 /// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that
 /// none can start another; then all are killed. Gives up after `limit_ms` and says whether nothing is left.
 /// `seen` is told of every child that is reaped.
 pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) -> bool {
     let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
+    // Orphans that do not come back are nobody's children here.
+    kill_groups();
     loop {
         if reap_all(&mut seen) {
             return true;
@@ -92,6 +106,7 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) ->
             fresh.iter().for_each(|&pid| drop(signals::send(pid, SIGSTOP)));
         }
         stopped.iter().for_each(|&pid| drop(signals::send(pid, SIGKILL)));
+        kill_groups();
         wait_for_children(10);
         if clock::now_ns() > deadline_ns {
             return reap_all(&mut seen);
@@ -170,6 +185,18 @@ mod tests {
         descendants(child.id() as i32).into_iter().for_each(|pid| signals::send(pid, SIGKILL).unwrap());
         child.wait().unwrap();
         assert!(descendants(child.id() as i32).is_empty());
+    }
+
+    #[test]
+    fn a_group_is_known_until_its_last_member_has_ended() {
+        let terms = spawn::Terms { own_group: true, ..spawn::Terms::default() };
+        let child = spawn::spawn(Command::new("sh").args(["-c", "sleep 60 & exit 0"]), terms).unwrap().id() as i32;
+        assert!(spawn::groups().contains(&child));
+        while signals::send(child, 0).is_ok() && parent_and_state(child).is_none_or(|(_, state)| state != 'Z') {
+            std::thread::yield_now();
+        }
+        assert!(spawn::groups().contains(&child));
+        signals::send(-child, SIGKILL).unwrap();
     }
 
     #[test]

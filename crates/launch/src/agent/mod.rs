@@ -135,7 +135,7 @@ pub fn main(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> i32 {
 
 impl Desk {
     fn open(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> io::Result<Desk> {
-        spawn::become_subreaper()?;
+        spawn::become_subreaper();
         signals::restore_default(SIGCHLD);
         // Whoever is hung up ends the ranks before itself. The kernel does so too if the guard is killed while this process
         // is stopped (POSIX: an orphaned group with a stopped member).

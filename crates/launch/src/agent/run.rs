@@ -14,7 +14,7 @@ use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
 use hawser_boot::mapped;
 use hawser_boot::protocol::{Inspect, LOST_RANK, Message, VERSION, Welcome};
-use hawser_job::plan::{CARD_MAX, Plan};
+use hawser_job::plan::CARD_MAX;
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
 use hawser_node::profile;
 use hawser_os::epoll::{Event, Interest};
@@ -78,8 +78,6 @@ impl Run {
         job.tuned = profile::of_host(&job.tuned);
         let before = limits::get(Resource::Descriptors);
         raise_descriptors(job.ranks.len() as u64)?;
-        let file_size = limits::get(Resource::FileSize);
-        raise_file_size(Plan { local: job.ranks.len(), world: job.size as usize }.file_bytes())?;
         let facts = facts::measure(job.ranks.len(), job.membarrier);
         let world_ranks = job.ranks.iter().map(|(world, _)| *world).collect();
         let segment = Segment::create(&Spec {
@@ -92,8 +90,6 @@ impl Run {
         if job.hosts.len() == job.size as usize {
             segment.set_hosts(&job.hosts);
         }
-        // The ranks' limit stays the user's.
-        let _ = limits::set(Resource::FileSize, file_size);
         // Where mpiexec answers for the whole.
         let is_part = job.ranks.len() < job.size as usize || desk.is_far();
         let door = Door::open(&if is_part { inspect::part(&job.id, &host) } else { job.id.clone() })?;
@@ -539,18 +535,6 @@ impl Run {
         }
         desk.up(&Up::Finished { clean });
     }
-}
-
-/// For the job's segment, which would be refused with a signal that kills.
-fn raise_file_size(needed: u64) -> io::Result<()> {
-    let limit = limits::raise(Resource::FileSize, u64::MAX).soft;
-    if limit >= needed {
-        return Ok(());
-    }
-    Err(io::Error::other(format!(
-        "the job's shared segment is a file of {needed} bytes, and the limit on file sizes (RLIMIT_FSIZE) is {limit}; \
-         raise it (ulimit -f unlimited)"
-    )))
 }
 
 fn raise_descriptors(ranks: u64) -> io::Result<()> {

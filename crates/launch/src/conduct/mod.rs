@@ -28,7 +28,7 @@ use hawser_os::signals::{
 };
 use hawser_os::spawn::{self, End, Reaped, Terms};
 use hawser_os::unix::Packets;
-use hawser_os::{During, clock, tree};
+use hawser_os::{During, clock, host as this_host, tree};
 use host::{Host, Late, Stage};
 use input::Input;
 use output::{Lines, Sink};
@@ -113,7 +113,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io:
         );
         return Err(io::Error::other(text));
     }
-    spawn::become_subreaper()?;
+    spawn::become_subreaper();
     signals::restore_default(SIGCHLD);
     let taken: Vec<i32> = SIGNALS.into_iter().filter(|&signal| !signals::is_ignored(signal)).collect();
     let signals = Signals::take(&taken)?;
@@ -166,7 +166,7 @@ fn call(jobs: Vec<HostJob>, options: &Options, signals: &Signals) -> io::Result<
 /// Starts the process that beats into the channels that are handed over on the line.
 fn start_pulse(signals: &Signals) -> io::Result<(i32, Packets)> {
     let (ours, theirs) = Packets::pair()?;
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(this_host::program());
     command.arg0("mpiexec").arg(pulse::SUBCOMMAND).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
     let terms = Terms { mask: Some(signals.before()), own_group: true, at_terminal: true, ..Terms::default() };
     let pulse = spawn::spawn(&mut command, terms)
