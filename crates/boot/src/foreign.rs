@@ -1,7 +1,7 @@
 //! Launchers that we cannot speak to: their environment is the proof that this process is one of several.
 //!
-//! Our own launcher sets some of these variables too, for scripts (`ours`): those are no proof. Before it: `world`, for a
-//! process without an agent; after it: nothing, or an error.
+//! Our own launcher sets some of these variables too, for scripts (`ours`): those are no proof. Before it: `world`, for
+//! a process without an agent; after it: nothing, or an error.
 
 use crate::protocol::{RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_base::{Class, Error, Result};

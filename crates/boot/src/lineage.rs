@@ -1,9 +1,9 @@
 //! A process that was started below an agent of ours and has lost its environment (`env -i`, sudo) finds that agent.
 //!
-//! Its ancestors are in /proc, and the agent is the nearest of them that was started as one. The agent's socket is the one
-//! among the host's whose listener is that process, as the kernel says. The agent then finds the rank by the process's
-//! parents. Before it: `world`, when no variable names an agent; after it: `world` again, which joins. Without /proc
-//! nothing is found.
+//! Its ancestors are in /proc, and the agent is the nearest of them that was started as one. The agent's socket is the
+//! one among the host's whose listener is that process, as the kernel says. The agent then finds the rank by the
+//! process's parents. Before it: `world`, when no variable names an agent; after it: `world` again, which joins.
+//! Without /proc nothing is found.
 
 use crate::protocol::{AGENT_ARGUMENT, SOCKET_PREFIX};
 use hawser_os::unix::Packets;

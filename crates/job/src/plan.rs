@@ -93,7 +93,8 @@ impl Plan {
         Plan { local, world, blocks: FLAG_BLOCKS, arena: ARENA_BYTES }
     }
 
-    /// In a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what remains does not fit.
+    /// In a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what remains does
+    /// not fit.
     pub fn within(local: usize, world: usize, limit: u64) -> Option<Plan> {
         let whole = Plan::whole(local, world);
         if whole.file_bytes() <= limit {

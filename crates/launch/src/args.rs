@@ -566,7 +566,8 @@ fn softly(soft: &str, most: Option<u32>) -> Result<u32, Stop> {
     }
 }
 
-/// The greatest number up to `most` of a number, of FROM:TO or of FROM:TO:STEP, whose step may lead down; 0 if there is none.
+/// The greatest number up to `most` of a number, of FROM:TO or of FROM:TO:STEP, whose step may lead down; 0 if there is
+/// none.
 fn greatest(triplet: &str, most: i64) -> Option<i64> {
     let numbers: Option<Vec<i64>> =
         triplet.split(':').map(|number| number.trim().parse::<i32>().ok().map(i64::from)).collect();

@@ -1,7 +1,7 @@
 //! Files of programs: `-configfile FILE` (MPI-5.0 §11.5), which has a line for what stands between two colons.
 //!
-//! Lines that begin with # are comments, one that ends with a backslash goes on in the next, and words are quoted as in a
-//! shell. Nothing is expanded. Before it: `args`, which finds the option; after it: `args` again, for each line.
+//! Lines that begin with # are comments, one that ends with a backslash goes on in the next, and words are quoted as in
+//! a shell. Nothing is expanded. Before it: `args`, which finds the option; after it: `args` again, for each line.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Patterns with a rank's place in them, for labels of lines and names of files: MPICH's and Open MPI's.
 //!
-//! `%r` is the rank, `%g` the process group's number (always 0 here), `%p` the number of the rank's host among the job's,
-//! `%h` its name and `%%` a percent sign. Nothing is opened here. Before it: `args`; after it: `conduct`.
+//! `%r` is the rank, `%g` the process group's number (always 0 here), `%p` the number of the rank's host among the
+//! job's, `%h` its name and `%%` a percent sign. Nothing is opened here. Before it: `args`; after it: `conduct`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -107,8 +107,8 @@ impl Outputs {
         [name(&self.out), name(&self.err)]
     }
 
-    /// Open MPI's `--output-filename DIR[:nojobid,nocopy]`: DIR/1/rank.N/stdout and stderr. What stands behind the last colon
-    /// is part of the name where it is none of these words.
+    /// Open MPI's `--output-filename DIR[:nojobid,nocopy]`: DIR/1/rank.N/stdout and stderr. What stands behind the last
+    /// colon is part of the name where it is none of these words.
     pub fn take_folder(&mut self, value: &OsStr) {
         let words = |text: &[u8]| text.split(|&b| b == b',').map(<[u8]>::to_ascii_lowercase).collect::<Vec<_>>();
         let colon = value.as_bytes().iter().rposition(|&byte| byte == b':');

@@ -1,8 +1,8 @@
 //! Variables that are called like a parameter and are none: misspelt, or of another version.
 //!
-//! They are told, each in one line, once for a job: by mpiexec, or by a program that is started without it. Variables that
-//! Hawser's own tools, scripts and tests read, and those that modules of clusters set for any package, are left alone. Before
-//! it: `start` and mpiexec; after it: people.
+//! They are told, each in one line, once for a job: by mpiexec, or by a program that is started without it. Variables
+//! that Hawser's own tools, scripts and tests read, and those that modules of clusters set for any package, are left
+//! alone. Before it: `start` and mpiexec; after it: people.
 
 use crate::params;
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use std::ffi::{OsStr, OsString};
 /// How the names of all parameters begin.
 const PREFIX: &str = "HAWSER_";
 
-/// What is read elsewhere than by a rank, without PREFIX. A row each: what mpiexec reads and what its agents set; what the
-/// compiler wrappers, tools, scripts and tests read; what environment modules set.
+/// What is read elsewhere than by a rank, without PREFIX. A row each: what mpiexec reads and what its agents set; what
+/// the compiler wrappers, tools, scripts and tests read; what environment modules set.
 const OTHERS: [&[&str]; 3] = [
     &[
         "HANG_S",

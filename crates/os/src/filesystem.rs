@@ -1,6 +1,7 @@
 //! The size of a file system and what of it is free (statvfs(3)).
 //!
-//! Before it: `hawser-bench`, for people, and `memfd`, where a file without a name stands for memory; after it: the kernel.
+//! Before it: `hawser-bench`, for people, and `memfd`, where a file without a name stands for memory; after it: the
+//! kernel.
 
 use crate::errno::checked;
 use std::ffi::CStr;

@@ -94,9 +94,9 @@ impl Rank {
         self.attached.as_ref().is_some_and(|attached| !attached.finalized && !attached.gone)
     }
 
-    /// Whether process `caller`, which has the ancestors `above`, was started by the rank's process and not beside it by
-    /// the script that started that one. An orphan, which has come back to the agent, and a process of which /proc tells
-    /// nothing are taken for the rank's as long as it uses MPI.
+    /// Whether process `caller`, which has the ancestors `above`, was started by the rank's process and not beside it
+    /// by the script that started that one. An orphan, which has come back to the agent, and a process of which /proc
+    /// tells nothing are taken for the rank's as long as it uses MPI.
     pub fn has_started(&self, attached: &Attached, caller: i32, above: &[i32]) -> bool {
         if attached.gone || caller == attached.pid {
             return false;

@@ -428,7 +428,8 @@ impl Run {
         }
     }
 
-    /// The local number of the rank that `caller` says it is, or, where that is lost, of the rank that it descends from.
+    /// The local number of the rank that `caller` says it is, or, where that is lost, of the rank that it descends
+    /// from.
     fn local(&self, world: u32, caller: i32) -> Result<usize, String> {
         if world != LOST_RANK {
             let local = self.ranks.iter().position(|rank| rank.world == world);

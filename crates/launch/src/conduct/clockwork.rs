@@ -10,8 +10,8 @@ use std::time::Duration;
 const OVERDUE_NS: u64 = 1_700_000_000;
 /// How long the beginning of a line waits for its end, where somebody at a terminal may wait for a prompt.
 const PROMPT_NS: u64 = 100_000_000;
-/// From one rank's end without MPI_Finalize to the next one's, in a program that has no MPI_Finalize: within the two seconds
-/// in which a job of which one rank alone has ended so is to be over.
+/// From one rank's end without MPI_Finalize to the next one's, in a program that has no MPI_Finalize: within the two
+/// seconds in which a job of which one rank alone has ended so is to be over.
 const UNFINISHED_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Where the ranks' output goes instead of mpiexec's own, or beside it: files that are named by patterns.
 //!
-//! All files are made before a program starts, so that a folder that is missing or forbidden ends the job then. Each piece of
-//! output is appended to its file at once: no file is held open, however many ranks there are. What a file does not take (a
-//! full disk) goes to mpiexec's own output, and so does all that comes later for this file: nothing is lost. Before it:
-//! `output`, which cuts whole lines; after it: the file system.
+//! All files are made before a program starts, so that a folder that is missing or forbidden ends the job then. Each
+//! piece of output is appended to its file at once: no file is held open, however many ranks there are. What a file
+//! does not take (a full disk) goes to mpiexec's own output, and so does all that comes later for this file: nothing is
+//! lost. Before it: `output`, which cuts whole lines; after it: the file system.
 
 use crate::frames::{HostJob, Stream};
 use crate::pattern::{Outputs, Place};

@@ -1,8 +1,8 @@
 //! A program that returns 0 without MPI_Finalize: the fault of one rank ends the job, the same of all ranks is a word.
 //!
-//! Others may wait for ever for a rank that has gone so, hence the job ends soon after. A program that has no MPI_Finalize at
-//! all has done its work, and MPICH and Intel MPI say nothing of it. Which of the two it is shows when the others have ended,
-//! or do not. Before it: `agents`, which hears of the ranks' ends; after it: `Conductor::end`.
+//! Others may wait for ever for a rank that has gone so, hence the job ends soon after. A program that has no
+//! MPI_Finalize at all has done its work, and MPICH and Intel MPI say nothing of it. Which of the two it is shows when
+//! the others have ended, or do not. Before it: `agents`, which hears of the ranks' ends; after it: `Conductor::end`.
 
 use super::Conductor;
 use crate::trouble::{EXIT_FAILURE, Trouble, What};
