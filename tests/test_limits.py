@@ -1,5 +1,6 @@
 """Real MPI programs where resources are short or forbidden: survived, or explained in one line."""
 
+import errno
 import os
 import re
 import subprocess
@@ -10,9 +11,11 @@ from harness import SOURCES
 # System calls by their numbers on x86-64 and on AArch64.
 NUMBERS = {
     "x86_64": {"process_vm_readv": 310, "process_vm_writev": 311, "membarrier": 324, "memfd_create": 319,
-               "pidfd_open": 434},
+               "pidfd_open": 434, "close_range": 436, "set_subreaper": "157/36", "set_pdeathsig": "157/1", "getrandom": 318,
+               "prlimit64": 302},
     "aarch64": {"process_vm_readv": 270, "process_vm_writev": 271, "membarrier": 283, "memfd_create": 279,
-                "pidfd_open": 434},
+                "pidfd_open": 434, "close_range": 436, "set_subreaper": "167/36", "set_pdeathsig": "167/1", "getrandom": 278,
+                "prlimit64": 261},
 }[os.uname().machine]
 
 
@@ -44,8 +47,8 @@ def forbid(session):
     program = session.scratch / "forbid"
     subprocess.run(["cc", "-Wall", "-Werror", SOURCES / "forbid.c", "-o", program], check=True)
 
-    def wrapper(*calls):
-        return [program, *(NUMBERS[call] for call in calls), "--"]
+    def wrapper(*calls, error=errno.EPERM):
+        return [program, "-e", error, *(NUMBERS[call] for call in calls), "--"]
 
     done = session.call([*wrapper("process_vm_readv"), "true"])
     if done.code == 125:
@@ -113,16 +116,32 @@ def test_process_vm_forbidden_to_one_rank_alone(session, build, abi, forbid):
     works(result)
 
 
-def test_a_forbidden_membarrier(session, build, abi, forbid):
-    works(under(session, forbid("membarrier"), 4, build("traffic.c", abi)))
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
+@pytest.mark.parametrize("call", ["memfd_create", "set_subreaper", "set_pdeathsig", "close_range", "pidfd_open", "membarrier",
+                                  "getrandom", "prlimit64"])
+def test_a_system_call_that_is_forbidden_or_unknown(session, build, abi, forbid, call, error):
+    works(under(session, forbid(call, error=error), 2, build("traffic.c", abi)))
 
 
-def test_a_forbidden_memfd_is_survived_or_explained(session, build, forbid):
-    works_or_is_explained(under(session, forbid("memfd_create"), 2, build("traffic.c")), "memfd")
+def test_memory_without_memfd_is_nobody_elses_file(session, build, abi, forbid):
+    """A process alone has it too, and a /dev/shm that is full is not taken."""
+    works(session.call([*forbid("memfd_create"), build("hello.c", abi)]))
+    works(under(session, forbid("memfd_create"), 4, build("alloc_mem.c", abi), ["mapped"], timeout=90))
+    inside = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=1m tmpfs /dev/shm && exec "$@"', "sh"]
+    if session.call([*inside, "true"]).code:
+        pytest.skip("a small /dev/shm needs the right to mount: run as root")
+    works(under(session, [*inside, *forbid("memfd_create")], 4, build("traffic.c", abi)))
 
 
-def test_a_forbidden_pidfd_is_survived_or_explained(session, build, forbid):
-    works_or_is_explained(under(session, forbid("pidfd_open"), 2, build("traffic.c")), "pidfd")
+def test_without_a_subreaper_what_ranks_leave_behind_is_ended(session, forbid):
+    """By its process group: nothing comes back to the agent. `nothing_is_left` looks for it."""
+    script = "sleep 1001 & (sleep 1002 &) ; exit 0"
+    works(under(session, forbid("set_subreaper"), 2, "sh", ["-c", script]))
+
+
+def test_a_rank_that_ends_badly_without_a_subreaper(session, build, forbid):
+    result = under(session, forbid("set_subreaper"), 3, build("ending.c"), ["kill", "barrier"])
+    assert result.code == 137 and result.err.count("\n") == 1 and "rank 1" in result.err, result
 
 
 def test_few_descriptors_and_many_ranks(session, build, abi):
@@ -155,14 +174,62 @@ def test_no_room_for_files(session, build, abi):
     works_or_is_explained(limited(session, "-f 0", 4, build("traffic.c", abi)), "RLIMIT_FSIZE")
 
 
-@pytest.mark.parametrize("lacks, words", [("dev", "its standard input, /dev/null: No such file"), ("proc", "is /proc mounted?")])
-def test_a_host_without_dev_or_proc(session, build, lacks, words):
-    program = build("hello.c")
-    wrapper = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none /{lacks} && exec "$@"', "sh"]
+ORDINARY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.mark.parametrize("kilobytes, program, arguments", [
+    (4 << 20, "traffic.c", []), (4 << 20, "alloc_mem.c", ["mapped"]), (256 << 10, "traffic.c", []), (60 << 10, "traffic.c", []),
+    (60 << 10, "coll_comms.c", []), (60 << 10, "hello.c", []),
+])
+def test_little_room_for_a_file(session, build, abi, kilobytes, program, arguments):
+    """Less than the segment would take: with shorter arenas, without them, with few blocks of flags. An ordinary user cannot
+    raise the limit."""
+    session.scratch.chmod(0o755)
+    wrapper = ["sh", "-c", f'ulimit -f {2 * kilobytes} && exec "$@"', "sh"]
+    wrapper = wrapper if os.getuid() else [*wrapper, *ORDINARY]
+    built = build(program, abi)
+    if session.call([*wrapper, "test", "-x", session.prefix / "bin/mpiexec"]).code:
+        pytest.skip(f"{session.prefix} cannot be read by other users")
+    if arguments:
+        result = under(session, wrapper, 2, built, arguments)
+        assert result.code == 0 and result.err == "", result
+    else:
+        works(under(session, wrapper, 2, built, timeout=90))
+    works(session.call([*wrapper, build("hello.c", abi)]))
+
+
+def test_too_little_room_for_a_file_is_told(session, build, abi):
+    session.scratch.chmod(0o755)
+    wrapper = ["sh", "-c", 'ulimit -f 100 && exec "$@"', "sh", *([] if os.getuid() else ORDINARY)]
+    for command in ([session.prefix / "bin/mpiexec", "-n", 2, build("hello.c", abi)], [build("hello.c", abi)]):
+        result = session.call([*wrapper, *command])
+        assert result.code not in (0, 126) and result.err.count("\n") == 1 and "ulimit -f unlimited" in result.err, result
+
+
+def hidden(session, folder):
+    wrapper = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none /{folder} && exec "$@"', "sh"]
     if session.call([*wrapper, "true"]).code:
-        pytest.skip(f"hiding /{lacks} needs the right to mount: run as root")
-    result = under(session, wrapper, 2, program)
-    assert result.code != 0 and words in result.err and len(result.err.splitlines()) == 1, result
+        pytest.skip(f"hiding /{folder} needs the right to mount: run as root")
+    return wrapper
+
+
+def test_a_host_without_dev(session, build):
+    result = under(session, hidden(session, "dev"), 2, build("hello.c"))
+    assert result.code != 0 and "its standard input, /dev/null: No such file" in result.err, result
+    assert len(result.err.splitlines()) == 1, result
+
+
+def test_a_host_without_proc(session, build, abi):
+    wrapper = hidden(session, "proc")
+    works(under(session, wrapper, 4, build("traffic.c", abi)))
+    works(session.call([*wrapper, build("hello.c", abi)]))
+    result = under(session, wrapper, 3, build("ending.c", abi), ["exit7", "barrier"])
+    assert result.code == 7 and result.err.count("\n") == 1 and "rank 1" in result.err, result
+
+
+def test_what_ranks_leave_behind_without_proc_is_ended(session):
+    """`nothing_is_left` looks for it."""
+    works(under(session, hidden(session, "proc"), 2, "sh", ["-c", "sleep 1001 & (sleep 1002 &) ; exit 0"]))
 
 
 def test_another_user_without_home_or_tmp(session, build, abi):

@@ -85,7 +85,8 @@ impl Param {
 
     fn chosen(&self) -> Option<String> {
         let by_tool = locked(&SET).get(self.name).cloned();
-        by_tool.or_else(|| std::env::var(self.name).ok()).filter(|text| !text.trim().is_empty())
+        let in_environment = || Some(std::env::var_os(self.name)?.to_string_lossy().into_owned());
+        by_tool.or_else(in_environment).filter(|text| !text.trim().is_empty())
     }
 
     /// What this machine's profile says, which stands for the default.
@@ -139,6 +140,11 @@ impl Param {
 
     /// Checks the value in force without using it, so that a job refuses a wrong one at its start.
     pub fn check(&self) -> Result<()> {
+        let by_tool = locked(&SET).contains_key(self.name);
+        if let Some(value) = std::env::var_os(self.name).filter(|value| !by_tool && value.to_str().is_none()) {
+            let text = format!("{}={} is not text in UTF-8; unset it for the default", self.name, value.display());
+            return Err(Error::new(Class::Arg, text));
+        }
         self.accepts(&self.text())
     }
 

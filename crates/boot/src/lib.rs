@@ -1,13 +1,15 @@
 //! Floor 2: who am I, who are the others: what a process asks before it can be a rank.
 //!
 //! Answers come from our own launcher (`launched`), or there is none and the process is alone. Proof of a foreign
-//! launcher that we cannot speak to is an error (`foreign`): never N silent processes of one. The layout of the
+//! launcher that we cannot speak to is an error (`foreign`): never N silent processes of one. A process that has lost
+//! its environment finds our launcher by its ancestors (`lineage`). The layout of the
 //! segment that comes with the answer is `job`'s. How users name hosts (`hosts`) is here for all who start processes on them. Before it: `os`; after it: `node` (ranks) and `launch` (the agent,
 //! which answers).
 #![forbid(unsafe_code)]
 
 pub mod foreign;
 pub mod hosts;
+pub mod lineage;
 pub mod mapped;
 pub mod protocol;
 pub mod world;

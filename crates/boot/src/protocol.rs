@@ -1,6 +1,6 @@
 //! The words between a rank and the agent of its host, over a local socket that keeps message bounds.
 //!
-//! The rank says Hello, the agent answers Welcome (with the segment's descriptor beside it) or Refused. The
+//! The rank says Hello, the agent answers Welcome (with the segment's descriptor beside it), Alone or Refused. The
 //! connection then stays open for the rank's life; the rank says Card, Unanswered, Finalize, Back or Abort on it. A tool
 //! (`hawser-info`) says Inspect instead of Hello and gets Text until the end of the stream.
 //! Decoding never trusts a length: whatever does not parse is `None`.
@@ -11,8 +11,18 @@ pub const VERSION: u32 = 6;
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
 
+/// The rank in the Hello of a process that has lost its environment: the agent finds it by the process's parents.
+pub const LOST_RANK: u32 = u32::MAX;
+
+/// The first argument of an agent, by which its descendants know it.
+pub const AGENT_ARGUMENT: &str = "__agent";
+
 /// How many ranks run this rank's program, for MPI_Info_create_env before MPI_Init.
 pub const PROGRAM_SIZE_VARIABLE: &str = "HAWSER_PROGRAM_SIZE";
+
+/// What a script may read of the rank that it is started for; in the environment of every rank.
+pub const RANK_VARIABLE: &str = "HAWSER_RANK";
+pub const SIZE_VARIABLE: &str = "HAWSER_SIZE";
 
 /// How the names of all agents' sockets begin; a user's number and the job's name follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
@@ -109,6 +119,8 @@ pub enum Message {
     },
     Welcome(Welcome),
     Refused(String),
+    /// The process is no rank but a program that one has started: it may run alone.
+    Alone,
     /// The rank leaves in good order.
     Finalize,
     /// It is back after that, with another session.
@@ -151,6 +163,7 @@ impl Message {
                 &w.secret.0,
             ),
             Message::Refused(text) => put(3, &[], text.as_bytes()),
+            Message::Alone => put(11, &[], &[]),
             Message::Finalize => put(4, &[], &[]),
             Message::Back => put(10, &[], &[]),
             Message::Abort { code, text } => put(5, &[*code as u32], text.as_bytes()),
@@ -184,6 +197,7 @@ impl Message {
             }),
             3 => Message::Refused(text(0)?),
             4 => Message::Finalize,
+            11 => Message::Alone,
             10 => Message::Back,
             5 => Message::Abort { code: word(0)? as i32, text: text(1)? },
             6 => Message::Inspect(match word(0)? {
@@ -226,6 +240,7 @@ mod tests {
             Message::Hello { version: VERSION, rank: 7 },
             Message::Welcome(welcome),
             Message::Refused("no room".into()),
+            Message::Alone,
             Message::Finalize,
             Message::Back,
             Message::Abort { code: -5, text: "MPI_Abort".into() },

@@ -4,9 +4,10 @@
 //! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
 
 use crate::protocol::{
-    ADDRESS_VARIABLE, Address, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, Secret, Unanswered, VERSION, Welcome,
+    ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, Secret,
+    Unanswered, VERSION, Welcome,
 };
-use crate::{foreign, mapped};
+use crate::{foreign, lineage, mapped};
 use hawser_base::{Class, Error, Result};
 use hawser_os::unix::Packets;
 use hawser_os::{host, membarrier, process_vm};
@@ -60,12 +61,47 @@ fn attach_by(environment: impl Fn(&str) -> Option<String>) -> Result<World> {
             let address = Address::decode(&text).map_err(|text| Error::new(Class::Other, text))?;
             join(&address)
         }
+        // Set without the address, it says that somebody has unset that one to run the program alone.
+        None if environment(RANK_VARIABLE).is_some() => alone_unless_foreign(environment),
         None => {
-            foreign::refuse(environment)?;
-            let facts = Welcome { size: 1, local_size: 1, program_size: 1, universe: 1, ..Welcome::default() };
-            Ok(World { facts, segment: None, lifeline: None, pid: host::pid() })
+            let world = alone_unless_foreign(environment)?;
+            lineage::agent().map_or(Ok(world), join_agent)
         }
     }
+}
+
+fn alone_unless_foreign(environment: impl Fn(&str) -> Option<String>) -> Result<World> {
+    foreign::refuse(environment).map(|()| alone())
+}
+
+/// A process of one.
+fn alone() -> World {
+    let facts = Welcome { size: 1, local_size: 1, program_size: 1, universe: 1, ..Welcome::default() };
+    World { facts, segment: None, lifeline: None, pid: host::pid() }
+}
+
+/// Joins the job of `agent`, below which this process runs with another environment than the agent's ranks have.
+fn join_agent(agent: i32) -> Result<World> {
+    let lost = |why: &str| {
+        let text = format!(
+            "this process has lost the variables that mpiexec set (env -i, sudo?), and {why}; let the program keep \
+             {ADDRESS_VARIABLE} (env -i {ADDRESS_VARIABLE}=\"${ADDRESS_VARIABLE}\" ..., sudo \
+             --preserve-env={ADDRESS_VARIABLE} ...)"
+        );
+        Error::new(Class::Other, text)
+    };
+    let Some((socket, user)) = lineage::socket_of(agent) else {
+        return Err(lost(&format!("the socket of mpiexec's agent, process {agent}, is not found from here")));
+    };
+    if ![0, user].contains(&host::user()) {
+        let text = format!(
+            "this process runs as user {}, and mpiexec as user {user}, whose jobs it cannot join; run mpiexec itself as the \
+             other user (sudo -u USER mpiexec ...)",
+            host::user()
+        );
+        return Err(Error::new(Class::Other, text));
+    }
+    join(&Address { rank: LOST_RANK, socket })
 }
 
 fn join(address: &Address) -> Result<World> {
@@ -90,6 +126,7 @@ fn join(address: &Address) -> Result<World> {
             Class::Other,
             "the job's shared segment did not arrive: no descriptor is free (`ulimit -n`); raise the limit or close some files",
         )),
+        Some(Message::Alone) => Ok(alone()),
         Some(Message::Refused(text)) => Err(Error::new(Class::Other, text)),
         _ => Err(gone(io::Error::other("it closed the connection"))),
     }

@@ -11,7 +11,7 @@ use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Region, SharedMem, UserMem};
 use hawser_device::{RemoteKey, Source};
 use hawser_job::arena::Span;
-use hawser_job::plan::ARENA_BYTES;
+use hawser_job::plan::ARENA_STEP;
 use hawser_job::{Facts, ProcessVm, Segment};
 use hawser_os::{host, process_vm};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const WINDOW: u64 = 64 << 20;
 /// Windows that stay mapped: a GiB of each of 16 peers. Beyond it, all are dropped and mapped again as needed.
 const WINDOWS: usize = 256;
 
-const _: () = assert!(ARENA_BYTES.is_multiple_of(WINDOW));
+const _: () = assert!(ARENA_STEP.is_multiple_of(WINDOW));
 
 pub static PROCESS_VM_FROM: Param = Param {
     name: "HAWSER_PROCESS_VM_FROM",
@@ -204,7 +204,7 @@ impl Exposure {
         if let Some(window) = windows.get(&(owner, number)) {
             return Some(window.clone());
         }
-        let offset = number.checked_mul(WINDOW).filter(|&offset| offset < ARENA_BYTES)?;
+        let offset = number.checked_mul(WINDOW).filter(|&offset| offset < self.segment.plan().arena)?;
         let window = self.segment.map_span(Span { local: owner as u32, offset, len: WINDOW }).ok()?;
         if windows.len() >= WINDOWS {
             windows.clear();

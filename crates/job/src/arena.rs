@@ -31,7 +31,7 @@ pub struct Arena {
 impl Arena {
     /// The arena of local rank `local`. Make one only, in the process that is that rank.
     pub fn new(segment: &Segment, local: usize) -> Arena {
-        Arena { segment: segment.clone(), local, free: Mutex::new(BTreeMap::from([(0, ARENA_BYTES)])) }
+        Arena { segment: segment.clone(), local, free: Mutex::new(BTreeMap::from([(0, segment.plan().arena)])) }
     }
 
     /// At least `len` bytes of zeroes, aligned to a page, mapped here. Memory is used once touched.
@@ -40,7 +40,10 @@ impl Arena {
         let offset = self.take(room).ok_or_else(|| {
             Error::new(
                 Class::NoMem,
-                format!("{len} bytes do not fit into this rank's {} GiB of shared memory", ARENA_BYTES >> 30),
+                format!(
+                    "{len} bytes do not fit into this rank's {} MiB of shared memory",
+                    self.segment.plan().arena >> 20
+                ),
             )
         })?;
         let span = Span { local: self.local as u32, offset, len: room };
@@ -51,6 +54,11 @@ impl Arena {
                 Err(error)
             }
         }
+    }
+
+    /// Whether the limit on file sizes has left it less than the whole room.
+    pub fn is_short(&self) -> bool {
+        self.segment.plan().arena < ARENA_BYTES
     }
 
     /// Frees a span of this arena. Others may still have it mapped; they then read zeroes.

@@ -22,6 +22,13 @@ const WORDS: usize = FLAG_BLOCKS / 32;
 
 const _: () = assert!(FLAG_BLOCKS.is_multiple_of(32) && BITMAP + WORDS * 4 <= hawser_os::map::PAGE);
 
+/// Marks the blocks from number `first` on as taken for good: a short segment does not have them.
+pub(crate) fn withhold(header: &Region, first: usize) {
+    for number in first..FLAG_BLOCKS {
+        header.u32(BITMAP + 4 * (number / 32)).fetch_or(1 << (number % 32), Relaxed);
+    }
+}
+
 /// Takes a free block's number; none when all are taken, and then the communicator does without.
 pub(crate) fn allocate(header: &Region) -> Option<u32> {
     for index in 0..WORDS {
@@ -57,7 +64,7 @@ pub struct FlagBlock {
 
 impl FlagBlock {
     pub(crate) fn new(segment: &Region, plan: &Plan, number: u32) -> FlagBlock {
-        assert!((number as usize) < FLAG_BLOCKS, "no block {number} among {FLAG_BLOCKS}");
+        assert!((number as usize) < plan.blocks, "no block {number} among {}", plan.blocks);
         let number = number as usize;
         FlagBlock {
             region: segment.part(plan.flag_block(number), plan.flag_block_bytes(number)),
@@ -68,7 +75,7 @@ impl FlagBlock {
 
     /// A block that no other process sees, for tests and for communicators of one.
     pub fn private(members: usize) -> FlagBlock {
-        let bytes = Plan { local: members, world: members }.flag_block_bytes(0);
+        let bytes = Plan::whole(members, members).flag_block_bytes(0);
         FlagBlock { region: Region::private(bytes), members, room: flag_payload(members, 0) }
     }
 
@@ -136,6 +143,9 @@ mod tests {
         assert!(!all.contains(&WORLD_BLOCK));
         release(&header, 77);
         assert_eq!((allocate(&header), allocate(&header)), (Some(77), None));
+        let short = Region::private(4096);
+        withhold(&short, 3);
+        assert_eq!([allocate(&short), allocate(&short), allocate(&short)], [Some(1), Some(2), None]);
     }
 
     #[test]

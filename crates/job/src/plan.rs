@@ -38,6 +38,8 @@ const FLAG_PAYLOAD_OF_ALL: usize = 1 << 20;
 
 /// File room of one rank's arena for MPI_Alloc_mem and windows: more than a host of today has memory for a rank.
 pub const ARENA_BYTES: u64 = 64 << 30;
+/// An arena that must be shorter (`Plan::within`) is a multiple of this: what peers map of it at once.
+pub const ARENA_STEP: u64 = 64 << 20;
 
 pub const LINE: usize = 64;
 
@@ -81,9 +83,47 @@ pub const fn flag_step(payload: usize) -> usize {
 pub struct Plan {
     pub local: usize,
     pub world: usize,
+    /// Blocks of flags, up to FLAG_BLOCKS.
+    pub blocks: usize,
+    /// Bytes of each rank's arena, up to ARENA_BYTES.
+    pub arena: u64,
 }
 
 impl Plan {
+    /// With all that a job may want.
+    pub fn whole(local: usize, world: usize) -> Plan {
+        Plan { local, world, blocks: FLAG_BLOCKS, arena: ARENA_BYTES }
+    }
+
+    /// In a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what remains does
+    /// not fit.
+    pub fn within(local: usize, world: usize, limit: u64) -> Option<Plan> {
+        let whole = Plan::whole(local, world);
+        if whole.file_bytes() <= limit {
+            return Some(whole);
+        }
+        let arena = limit.saturating_sub(whole.mapped_bytes() as u64) / local as u64 / ARENA_STEP * ARENA_STEP;
+        let fits = |blocks: &usize| Plan { blocks: *blocks, arena: 0, ..whole }.file_bytes() <= limit;
+        match (1..=FLAG_BLOCKS).rev().find(fits)? {
+            FLAG_BLOCKS => Some(Plan { arena, ..whole }),
+            blocks => Some(Plan { blocks, arena: 0, ..whole }),
+        }
+    }
+
+    /// The least file of a job, in bytes.
+    pub fn least_bytes(local: usize, world: usize) -> u64 {
+        Plan { blocks: 1, arena: 0, ..Plan::whole(local, world) }.file_bytes()
+    }
+
+    /// Whether a header may say so.
+    pub(crate) fn is_sound(&self) -> bool {
+        (1..=MAX_LOCAL).contains(&self.local)
+            && (self.local..=MAX_WORLD).contains(&self.world)
+            && (1..=FLAG_BLOCKS).contains(&self.blocks)
+            && self.arena <= ARENA_BYTES
+            && self.arena.is_multiple_of(ARENA_STEP)
+    }
+
     /// World rank of each local index.
     pub(crate) fn world_ranks(&self) -> usize {
         TABLES
@@ -124,7 +164,7 @@ impl Plan {
     }
 
     pub fn device(&self) -> usize {
-        self.flag_block(FLAG_BLOCKS)
+        self.flag_block(self.blocks)
     }
 
     pub fn device_bytes(&self) -> usize {
@@ -159,17 +199,18 @@ impl Plan {
 
     pub fn arena(&self, local: usize) -> u64 {
         assert!(local < self.local, "no local rank {local} among {}", self.local);
-        self.mapped_bytes() as u64 + local as u64 * ARENA_BYTES
+        self.mapped_bytes() as u64 + local as u64 * self.arena
     }
 
     pub fn file_bytes(&self) -> u64 {
-        self.mapped_bytes() as u64 + self.local as u64 * ARENA_BYTES
+        self.mapped_bytes() as u64 + self.local as u64 * self.arena
     }
 }
 
 const _: () = assert!(DEVICE_BYTES_PER_PAIR.is_multiple_of(PAGE) && DEVICE_BYTES_PER_RANK.is_multiple_of(PAGE));
 const _: () = assert!(RankPage::BYTES.is_multiple_of(PAGE));
-const _: () = assert!(FLAG_PAYLOAD_LEAST.is_multiple_of(PAGE) && ARENA_BYTES.is_multiple_of(PAGE as u64));
+const _: () = assert!(FLAG_PAYLOAD_LEAST.is_multiple_of(PAGE) && ARENA_BYTES.is_multiple_of(ARENA_STEP));
+const _: () = assert!(ARENA_STEP.is_multiple_of(PAGE as u64));
 
 #[cfg(test)]
 mod tests {
@@ -178,7 +219,7 @@ mod tests {
     #[test]
     fn parts_follow_each_other_on_page_bounds_without_overlap() {
         for (local, world) in [(1, 1), (2, 2), (3, 5), (64, 64), (64, 100_000), (1000, 1000)] {
-            let plan = Plan { local, world };
+            let plan = Plan::whole(local, world);
             let mut bounds = vec![plan.rank_page(0)];
             bounds.extend((1..local).map(|i| plan.rank_page(i)));
             bounds.extend([plan.flags(), plan.device(), plan.cards(), plan.mapped_bytes()]);
@@ -207,21 +248,38 @@ mod tests {
     #[test]
     fn blocks_follow_each_other() {
         for local in [2, 5, 16, 64] {
-            let plan = Plan { local, world: local };
+            let plan = Plan::whole(local, local);
             for number in 0..FLAG_BLOCKS {
                 assert_eq!(plan.flag_block(number) + plan.flag_block_bytes(number), plan.flag_block(number + 1));
             }
         }
     }
 
+    #[test]
+    fn a_short_file_costs_arenas_first_and_then_blocks() {
+        for (local, world) in [(1, 1), (2, 2), (4, 9), (64, 64)] {
+            let (whole, least) = (Plan::whole(local, world), Plan::least_bytes(local, world));
+            assert_eq!(Plan::within(local, world, u64::MAX), Some(whole));
+            let mapped = whole.mapped_bytes() as u64;
+            let shorter = Plan::within(local, world, mapped + local as u64 * ARENA_STEP + 1).unwrap();
+            assert_eq!((shorter.arena, shorter.blocks), (ARENA_STEP, FLAG_BLOCKS));
+            let short = Plan::within(local, world, mapped).unwrap();
+            assert_eq!((short.arena, short.blocks), (0, FLAG_BLOCKS));
+            let shortest = Plan::within(local, world, least).unwrap();
+            assert_eq!((shortest.arena, shortest.blocks, shortest.file_bytes()), (0, 1, least));
+            assert_eq!(Plan::within(local, world, least - 1), None);
+            assert!([whole, shorter, short, shortest].iter().all(Plan::is_sound));
+        }
+    }
+
     /// A job of two ranks runs with 400 MB of it (`launch`).
     #[test]
     fn few_ranks_need_little_address_space() {
-        assert!(Plan { local: 2, world: 2 }.mapped_bytes() < 128 << 20);
+        assert!(Plan::whole(2, 2).mapped_bytes() < 128 << 20);
     }
 
     #[test]
     fn sixty_four_ranks_map_less_than_two_gibibytes() {
-        assert!(Plan { local: 64, world: 64 }.mapped_bytes() < 2 << 30);
+        assert!(Plan::whole(64, 64).mapped_bytes() < 2 << 30);
     }
 }

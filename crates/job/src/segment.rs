@@ -8,7 +8,7 @@ use crate::doorbell::Fencing;
 use crate::facts::Facts;
 use crate::flags::{self, FlagBlock};
 use crate::page::{Phase, RankPage};
-use crate::plan::{ARENA_BYTES, CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
+use crate::plan::{CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
 use crate::text;
 use hawser_base::{Class, Error, Region, Result};
 use hawser_os::map::{self, PAGE};
@@ -36,6 +36,8 @@ const LOCAL: usize = 12;
 const WORLD: usize = 16;
 /// What all ranks must go by alike: zero, or what the first of them said (`Alike`).
 const AGREED: usize = 24;
+const BLOCKS: usize = 20;
+const ARENA: usize = 48;
 const JOB_ID: usize = 64;
 const JOB_ID_ROOM: usize = 64;
 const HOST: usize = 128;
@@ -83,14 +85,18 @@ pub struct Segment {
 impl Segment {
     /// Makes a segment and maps it.
     pub fn create(spec: &Spec) -> io::Result<Segment> {
-        let plan = Plan { local: spec.world_ranks.len(), world: spec.world };
-        assert!((1..=MAX_LOCAL).contains(&plan.local) && (plan.local..=MAX_WORLD).contains(&plan.world));
+        let (local, world, limit) = (spec.world_ranks.len(), spec.world, memfd::longest());
+        assert!((1..=MAX_LOCAL).contains(&local) && (local..=MAX_WORLD).contains(&world));
+        let plan = Plan::within(local, world, limit).ok_or_else(|| too_long(Plan::least_bytes(local, world), limit))?;
         let fd = memfd::create(c"hawser", plan.file_bytes())?;
         let region = map::shared(fd.as_fd(), 0, plan.mapped_bytes()).during(|| "mapping the job's segment".into())?;
         let header = region.part(0, PAGE);
         header.u32(VERSION).store(LAYOUT_VERSION, Relaxed);
         header.u32(LOCAL).store(plan.local as u32, Relaxed);
         header.u32(WORLD).store(plan.world as u32, Relaxed);
+        header.u32(BLOCKS).store(plan.blocks as u32, Relaxed);
+        header.u64(ARENA).store(plan.arena, Relaxed);
+        flags::withhold(&header, plan.blocks);
         text::write(&header, JOB_ID, JOB_ID_ROOM, &spec.job_id);
         text::write(&header, HOST, HOST_ROOM, &spec.host);
         spec.facts.write(&header);
@@ -214,7 +220,7 @@ impl Segment {
 
     /// Maps a piece of some rank's arena; what it names may come from a message, and is checked.
     pub fn map_span(&self, span: Span) -> Result<Region> {
-        let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= ARENA_BYTES) && span.len > 0;
+        let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= self.plan.arena) && span.len > 0;
         if span.local as usize >= self.plan.local || !inside || !span.offset.is_multiple_of(PAGE as u64) {
             return Err(Error::new(Class::Intern, format!("{span:?} lies outside the arenas of this host")));
         }
@@ -344,12 +350,18 @@ fn check(header: &Region) -> Result<Plan> {
     if magic != MAGIC || version != LAYOUT_VERSION {
         return Err(foreign(if magic == MAGIC { version } else { 0 }));
     }
-    let plan =
-        Plan { local: header.u32(LOCAL).load(Relaxed) as usize, world: header.u32(WORLD).load(Relaxed) as usize };
-    if !(1..=MAX_LOCAL).contains(&plan.local) || !(plan.local..=MAX_WORLD).contains(&plan.world) {
-        return Err(foreign(version));
-    }
-    Ok(plan)
+    let number = |at| header.u32(at).load(Relaxed) as usize;
+    let arena = header.u64(ARENA).load(Relaxed);
+    let plan = Plan { local: number(LOCAL), world: number(WORLD), blocks: number(BLOCKS), arena };
+    if plan.is_sound() { Ok(plan) } else { Err(foreign(version)) }
+}
+
+#[cold]
+fn too_long(least: u64, limit: u64) -> io::Error {
+    io::Error::other(format!(
+        "the job's shared segment is a file of at least {least} bytes, and the limit on file sizes (RLIMIT_FSIZE) is {limit}; \
+         raise it (ulimit -f unlimited)"
+    ))
 }
 
 #[cold]

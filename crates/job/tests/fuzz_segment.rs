@@ -142,7 +142,7 @@ fn spans() {
 fn plans() {
     check!().with_type::<(u16, u32)>().with_iterations(2000).for_each(|&(local, world)| {
         let local = usize::from(local) % 4096 + 1;
-        let plan = Plan { local, world: (world as usize % (1 << 24)).max(local) };
+        let plan = Plan::whole(local, (world as usize % (1 << 24)).max(local));
         assert!(plan.rank_page(local - 1) + RankPage::BYTES <= plan.flags() && plan.flags() <= plan.device());
         assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
     });

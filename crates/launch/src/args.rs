@@ -3,15 +3,17 @@
 //! Both write long options with one dash; `normalise` gives them two before clap sees them, and finds where the
 //! program's own arguments begin. Options that mean nothing here are taken silently. Nothing is started here.
 
+use crate::args_file;
 use crate::binding::{self, Binding};
 use crate::hosts::{self, Entry, Kind, Launcher};
+use crate::pattern::{Outputs, Pattern};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use hawser_job::plan::MAX_WORLD;
 use hawser_node::profile::Found;
 use hawser_os::cpus;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Start the ranks of an MPI program.
@@ -38,6 +40,18 @@ struct Raw {
     per_socket: Option<u32>,
     #[arg(long = "pernode", hide = true)]
     one_per_host: bool,
+    /// Numbers of ranks that will do, as 2,4 or FROM:TO:STEP; the greatest up to -n is taken
+    #[arg(long = "soft", value_name = "SET", allow_hyphen_values = true)]
+    soft: Option<String>,
+    /// What kind of processor the program is for; another one is an error
+    #[arg(long = "arch", value_name = "NAME")]
+    arch: Option<String>,
+    /// Where to look for the program before PATH
+    #[arg(long = "path", value_name = "DIR[:DIR]...")]
+    path: Option<OsString>,
+    /// A file of programs with their options, one a line, instead of those behind colons
+    #[arg(long = "configfile", aliases = ["file", "app"], value_name = "FILE")]
+    config_file: Option<PathBuf>,
     /// Working directory of the program
     #[arg(long = "wdir", alias = "wd", value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -62,7 +76,19 @@ struct Raw {
     /// Begin every line of output with its rank
     #[arg(short = 'l', long = "prepend-rank", alias = "tag-output")]
     label: bool,
-    /// Open MPI 5's way to say `-l`
+    /// Begin every line of output with this: %r is the rank, %h its host, %p the host's number, %g 0
+    #[arg(long = "prepend-pattern", value_name = "PATTERN", allow_hyphen_values = true)]
+    prepend: Option<OsString>,
+    /// Write the ranks' output to files of these names instead; a rank's place in them as for --prepend-pattern
+    #[arg(long = "outfile-pattern", value_name = "PATTERN")]
+    out_file: Option<OsString>,
+    /// The same for their standard error
+    #[arg(long = "errfile-pattern", value_name = "PATTERN")]
+    err_file: Option<OsString>,
+    /// Write it to DIR/1/rank.N/stdout and stderr, too; with nojobid to DIR/rank.N, with nocopy there alone
+    #[arg(long = "output-filename", value_name = "DIR[:nojobid,nocopy]")]
+    output_folder: Option<OsString>,
+    /// Open MPI 5's way to say `-l` and `--output-filename`
     #[arg(long = "output", value_name = "HOW", hide = true)]
     output: Vec<String>,
     /// Report and end the job after this time
@@ -152,6 +178,10 @@ pub struct AppOptions {
     /// Its own hosts; none for the job's.
     pub hosts: Vec<Entry>,
     pub directory: Option<PathBuf>,
+    /// Folders in which the program is looked for first, with colons between them.
+    pub path: OsString,
+    /// The processor that the host must have; empty for any.
+    pub arch: String,
     pub command: Vec<OsString>,
     /// Variables that are set, later ones over earlier ones; no value: passed on as it is.
     pub set: Vec<(OsString, Option<OsString>)>,
@@ -178,7 +208,7 @@ pub struct Options {
     pub binding: Binding,
     /// The ranks that read standard input.
     pub readers: Vec<u32>,
-    pub prefix: bool,
+    pub outputs: Outputs,
     pub stats: bool,
     pub info: bool,
     pub verbose: bool,
@@ -212,6 +242,10 @@ pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
         let raw = raw(&command, segment)?;
         take_options(&raw, &mut options, &mut general)?;
+        if let Some(file) = &raw.config_file {
+            read_programs(&command, file, &raw, &mut options, &mut general)?;
+            continue;
+        }
         match app(raw, &options)? {
             Some(app) => options.apps.push(app),
             None if number == 0 && options.info && segment.len() == arguments.len() => {}
@@ -229,6 +263,45 @@ pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
     let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_WORLD as u64);
     options.readers = readers(general.stdin.as_deref().unwrap_or("0"), size)?;
     Ok(options)
+}
+
+/// Takes the programs of a `-configfile`, which stands in the segment `of`.
+fn read_programs(
+    command: &Command,
+    file: &Path,
+    of: &Raw,
+    options: &mut Options,
+    general: &mut General,
+) -> Result<(), Stop> {
+    let name = file.display();
+    if let Some(program) = of.command.first() {
+        let program = program.to_string_lossy();
+        return Err(Stop::Wrong(format!("-configfile {name} names the programs: {program} cannot stand behind it")));
+    }
+    if of.ranks.is_some() {
+        return Err(Stop::Wrong(format!("-configfile {name} names the programs: -n belongs into its lines")));
+    }
+    let lines = args_file::read(file).map_err(Stop::Wrong)?;
+    if lines.is_empty() {
+        return Err(Stop::Wrong(format!("-configfile {name} names no program")));
+    }
+    for (number, words) in lines {
+        let of_line = |stop| match stop {
+            Stop::Wrong(text) => Stop::Wrong(format!("line {number} of {name}: {text}")),
+            stop => stop,
+        };
+        for segment in words.split(|word| word == ":") {
+            let app = raw(command, segment).and_then(|raw| {
+                take_options(&raw, options, general)?;
+                match raw.config_file {
+                    Some(_) => Err(Stop::Wrong("a file of programs cannot name another one".into())),
+                    None => app(raw, options)?.ok_or_else(|| Stop::Wrong("no program is given".into())),
+                }
+            });
+            options.apps.push(app.map_err(of_line)?);
+        }
+    }
+    Ok(())
 }
 
 fn command() -> Command {
@@ -335,13 +408,7 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
 
 /// What holds for the whole job, wherever it is written.
 fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Result<(), Stop> {
-    options.prefix |= raw.label;
-    for word in raw.output.iter().flat_map(|how| how.split([',', ':'])) {
-        match word {
-            "tag" | "tag-detailed" | "tag-fullname" | "rank" => options.prefix = true,
-            _ => return Err(Stop::Wrong(format!("--output {word} is not offered here, only --output tag"))),
-        }
-    }
+    take_outputs(raw, &mut options.outputs)?;
     options.stats |= raw.stats;
     options.info |= raw.info;
     options.verbose |= raw.verbose;
@@ -360,8 +427,65 @@ fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Resu
     take_launcher(raw, &mut options.launcher)?;
     general.set.extend(pairs("-genv", &raw.genv)?);
     if options.apps.is_empty() {
-        general.inherit = inherit(raw);
-        options.hosts = hosts(raw)?;
+        // The first line of a file of programs comes after the options that stand before the file.
+        let (inherit, hosts) = (inherit(raw), hosts(raw)?);
+        if inherit != Inherit::All {
+            general.inherit = inherit;
+        }
+        if !hosts.is_empty() {
+            options.hosts = hosts;
+        }
+    }
+    Ok(())
+}
+
+/// Where the ranks' output goes, and what its lines begin with.
+fn take_outputs(raw: &Raw, outputs: &mut Outputs) -> Result<(), Stop> {
+    let pattern = |option: &str, text: &Option<OsString>| {
+        let pattern = text.as_ref().map(|text| Pattern::parse(option, text));
+        pattern.transpose().map_err(Stop::Wrong)
+    };
+    if raw.label {
+        outputs.label.get_or_insert_with(Pattern::rank_label);
+    }
+    for how in &raw.output {
+        take_output(how, outputs)?;
+    }
+    if let Some(folder) = &raw.output_folder {
+        outputs.take_folder(folder);
+    }
+    outputs.label = pattern("-prepend-pattern", &raw.prepend)?.or(outputs.label.take());
+    let files = [pattern("-outfile-pattern", &raw.out_file)?, pattern("-errfile-pattern", &raw.err_file)?];
+    if files.iter().any(Option::is_some) {
+        if outputs.makes_folders {
+            return Err(Stop::Wrong("files for the output are named twice; use one option for them".into()));
+        }
+        let [out, err] = files;
+        (outputs.out, outputs.err) = (out.or(outputs.out.take()), err.or(outputs.err.take()));
+    }
+    Ok(())
+}
+
+/// Open MPI 5's `--output`: labels, `dir=DIR` and `file=NAME`, with `nocopy` behind a colon.
+fn take_output(how: &str, outputs: &mut Outputs) -> Result<(), Stop> {
+    for word in how.split([',', ':']) {
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("tag" | "tag-detailed" | "tag-fullname" | "rank", "") => {
+                outputs.label.get_or_insert_with(Pattern::rank_label);
+            }
+            ("dir", folder) if !folder.is_empty() => outputs.take_folder(folder.as_ref()),
+            ("file", name) if !name.is_empty() => {
+                let name = format!("{name}.");
+                outputs.out = Some(Pattern::around_rank(name.as_ref(), true, ".out"));
+                outputs.err = Some(Pattern::around_rank(name.as_ref(), true, ".err"));
+                (outputs.makes_folders, outputs.copies) = (true, true);
+            }
+            ("nocopy", "") => outputs.copies = false,
+            _ => {
+                let text = format!("--output {word} is not offered here, only tag, dir=DIR, file=NAME and nocopy");
+                return Err(Stop::Wrong(text));
+            }
+        }
     }
     Ok(())
 }
@@ -405,7 +529,8 @@ fn app(raw: Raw, options: &Options) -> Result<Option<AppOptions>, Stop> {
     }
     let own_hosts = if options.apps.is_empty() { Vec::new() } else { hosts(&raw)? };
     let hosts = if own_hosts.is_empty() { &options.hosts } else { &own_hosts };
-    let ranks = match (raw.ranks, options.per_host) {
+    let soft = raw.soft.as_deref().map(|soft| softly(soft, raw.ranks)).transpose()?;
+    let ranks = match (soft.or(raw.ranks), options.per_host) {
         (Some(0), _) => return Err(Stop::Wrong("-n 0: a program needs at least one rank".into())),
         (Some(ranks), _) => ranks,
         (None, per_host) if hosts.is_empty() => per_host.unwrap_or(1),
@@ -417,7 +542,50 @@ fn app(raw: Raw, options: &Options) -> Result<Option<AppOptions>, Stop> {
         let (name, value) = assignment(text).map_or((text.clone(), None), |(name, value)| (name, Some(value)));
         set.push((named("-x", name)?, value));
     }
-    Ok(Some(AppOptions { ranks, hosts: own_hosts, directory: raw.directory, command: raw.command, set, inherit }))
+    Ok(Some(AppOptions {
+        ranks,
+        hosts: own_hosts,
+        directory: raw.directory,
+        path: raw.path.unwrap_or_default(),
+        arch: raw.arch.unwrap_or_default(),
+        command: raw.command,
+        set,
+        inherit,
+    }))
+}
+
+/// The greatest number of a set that -soft names (MPI-5.0 §11.8.4), up to that of -n.
+fn softly(soft: &str, most: Option<u32>) -> Result<u32, Stop> {
+    let wrong = |why: &str| Stop::Wrong(format!("-soft {soft} {why}"));
+    let most = i64::from(most.unwrap_or(u32::MAX));
+    let all: Option<Vec<i64>> = soft.split(',').map(|triplet| greatest(triplet, most)).collect();
+    let all = all.ok_or_else(|| wrong("is no set of numbers such as 2,4 or 1:16:2"))?;
+    match all.into_iter().max().filter(|&number| number > 0) {
+        Some(number) => Ok(number as u32),
+        None => Err(wrong("has no number that -n allows")),
+    }
+}
+
+/// The greatest number up to `most` of a number, of FROM:TO or of FROM:TO:STEP, whose step may lead down; 0 if there is
+/// none.
+fn greatest(triplet: &str, most: i64) -> Option<i64> {
+    let numbers: Option<Vec<i64>> =
+        triplet.split(':').map(|number| number.trim().parse::<i32>().ok().map(i64::from)).collect();
+    let (first, last, step) = match numbers?[..] {
+        [only] => (only, only, 1),
+        [first, last] => (first, last, 1),
+        [first, last, step] => (first, last, step),
+        _ => return None,
+    };
+    let is_set = first >= 0 && last >= 0 && (step > 0 && first <= last || step < 0 && first >= last);
+    // A step down from `first` passes `last` from above.
+    let found = match step > 0 {
+        _ if !is_set => return None,
+        true if first > most => 0,
+        true => first + (last.min(most) - first) / step * step,
+        false => first + ((first - most).max(0) - step - 1) / -step * step,
+    };
+    Some(if found < last.min(first) { 0 } else { found })
 }
 
 /// How many ranks each host is to have, in the words of either launcher.

@@ -104,13 +104,13 @@ fn variables_are_set_for_one_or_all_programs() {
 #[test]
 fn both_launchers_options_are_understood() {
     let options = parsed("-l -v -t 2.5 --bind-to core:overload-allowed --stats -n 2 ./a");
-    assert!(options.prefix && options.verbose && options.stats);
+    assert!(options.outputs.label == Some(Pattern::rank_label()) && options.verbose && options.stats);
     let parsed_binding = |what| binding::parse(what).unwrap();
     assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), parsed_binding("core")));
     for label in ["--tag-output", "-tag-output", "-prepend-rank", "--output tag", "--output tag-detailed", "-l"] {
-        assert!(parsed(&format!("{label} ./a")).prefix, "{label}");
+        assert!(parsed(&format!("{label} ./a")).outputs.label.is_some(), "{label}");
     }
-    assert!(!parsed("./a -l").prefix);
+    assert!(parsed("./a -l").outputs.label.is_none());
     for (spelling, what) in [
         ("-bind-to none", "none"),
         ("--bind-to-none", "none"),
@@ -197,7 +197,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-t 0 ./a", "no time in seconds"),
         ("-t soon ./a", "invalid value 'soon'"),
         ("-n", "a value is required"),
-        ("--output dir=x ./a", "--output dir=x is not offered"),
+        ("--output xml ./a", "--output xml is not offered"),
         ("-env ONE", "2 values required"),
         ("", "no program is given"),
         ("-hosts a:x ./a", "no number of ranks"),
@@ -235,4 +235,89 @@ fn the_manual_names_every_option_and_no_other() {
     for word in words.filter(|word| word.starts_with('-') && word.len() > 1) {
         assert!(find(&command, word.trim_start_matches('-')).is_some(), "mpiexec.1 tells of {word}");
     }
+}
+
+#[test]
+fn a_soft_number_is_the_greatest_up_to_n() {
+    for (words, ranks) in [
+        ("-n 8 -soft 2,4", 4),
+        ("-n 3 -soft 2,4", 2),
+        ("-soft 2,4,3", 4),
+        ("-n 9 -soft 1:8:3", 7),
+        ("-n 5 -soft 1:8", 5),
+        ("-n 7 --soft=0:100:5", 5),
+        ("-n 7 -soft 9:2:-3", 6),
+        ("-n 2 -soft 9:1:-4", 1),
+        ("-n 4 -soft 4:4:-1", 4),
+    ] {
+        assert_eq!(parsed(&format!("{words} ./a")).apps[0].ranks, ranks, "{words}");
+    }
+    for soft in ["", "x", "1:2:3:4", "1:4:0", "1:4:-1", "4:1", "-1", "1,"] {
+        let stop = parse(&["-soft", soft, "./a"].map(OsString::from));
+        assert!(matches!(stop, Err(Stop::Wrong(text)) if text.contains("is no set of numbers")), "{soft}");
+    }
+    assert!(refused("-n 2 -soft 3:9 ./a").contains("has no number that -n allows"));
+    assert!(refused("-soft 0 ./a").contains("has no number that -n allows"));
+}
+
+#[test]
+fn where_a_program_may_be_and_run_is_its_own() {
+    let options = parsed("-path /a:/b -arch sparc ./a : ./b");
+    assert_eq!((&options.apps[0].path, options.apps[0].arch.as_str()), (&"/a:/b".into(), "sparc"));
+    assert!(options.apps[1].path.is_empty() && options.apps[1].arch.is_empty());
+}
+
+#[test]
+fn output_goes_where_either_launcher_sends_it() {
+    let pattern = |text: &str| Some(Pattern::parse("", text.as_ref()).unwrap());
+    let outputs = parsed("-prepend-pattern %r: -outfile-pattern o.%r -errfile-pattern=e.%h ./a").outputs;
+    assert_eq!((outputs.label, outputs.out, outputs.err), (pattern("%r:"), pattern("o.%r"), pattern("e.%h")));
+    assert!(!outputs.copies && !outputs.makes_folders);
+    // The more exact label wins, wherever it stands.
+    assert_eq!(parsed("-l -prepend-pattern %p ./a").outputs.label, pattern("%p"));
+    assert_eq!(parsed("-prepend-pattern %p ./a : -l ./b").outputs.label, pattern("%p"));
+    let folder = parsed("--output-filename d:nocopy ./a").outputs;
+    assert_eq!(folder, parsed("--output dir=d:nocopy ./a").outputs);
+    assert!(folder.makes_folders && !folder.copies && parsed("-output-filename d ./a").outputs.copies);
+    let file = parsed("--output file=f,tag ./a").outputs;
+    assert!(file.label.is_some() && file.out == Some(Pattern::around_rank("f.".as_ref(), true, ".out")));
+    for (words, told) in [
+        ("-outfile-pattern %x ./a", "after % comes r"),
+        ("--output nonsense ./a", "only tag, dir=DIR, file=NAME and nocopy"),
+        ("--output dir= ./a", "--output dir="),
+        ("--output-filename d -outfile-pattern o ./a", "named twice"),
+    ] {
+        assert!(refused(words).contains(told), "{words}");
+    }
+}
+
+#[test]
+fn a_file_of_programs_stands_for_those_behind_colons() {
+    let file = std::env::temp_dir().join(format!("hawser-programs-{}", std::process::id()));
+    std::fs::write(&file, "# two\n-n 2 ./a 'x y'\n-n 3 -hosts c ./b : ./c\n").unwrap();
+    let name = file.display();
+    let options = parsed(&format!("-hosts a,b -l -genvnone -configfile {name}"));
+    let apps: Vec<_> = options.apps.iter().map(|app| (app.ranks, app.command.len(), app.hosts.len())).collect();
+    assert_eq!((apps, options.hosts.len()), (vec![(2, 2, 0), (3, 1, 1), (2, 1, 0)], 2));
+    assert!(options.outputs.label.is_some() && options.apps.iter().all(|app| app.inherit == Inherit::None));
+    let both = parsed(&format!("./z : -file {name}"));
+    assert_eq!(both.apps.len(), 4);
+    for (words, told) in [
+        (format!("-configfile {name} ./a"), "./a cannot stand behind it"),
+        (format!("-n 2 -configfile {name}"), "-n belongs into its lines"),
+        ("-configfile /no/such".into(), "/no/such: No such file"),
+    ] {
+        assert!(refused(&words).contains(told), "{words}");
+    }
+    for (text, told) in [
+        ("", "names no program".to_owned()),
+        ("./a\n\n-n 2\n", format!("line 3 of {name}: no program is given")),
+        ("./a 'b\n", format!("line 1 of {name}: a quote is not closed")),
+        ("-configfile x\n", "cannot name another one".into()),
+        ("-n x ./a", format!("line 1 of {name}: ")),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        assert!(refused(&format!("-configfile {name}")).contains(&told), "{text}");
+    }
+    std::fs::remove_file(file).unwrap();
 }

@@ -26,6 +26,10 @@ pub struct App {
     pub args: Vec<Vec<u8>>,
     /// Where to start it; empty for where mpiexec was started.
     pub directory: Vec<u8>,
+    /// Folders in which it is looked for before its PATH, with colons between them.
+    pub path: Vec<u8>,
+    /// The processor that it is for; empty for any.
+    pub arch: String,
     /// Its whole environment but for what the agent adds.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -321,6 +325,7 @@ fn put_job(to: &mut Writer, job: &HostJob) {
     to.list(&job.hosts, |to, host| to.u32(*host).done());
     to.list(&job.apps, |to, app| {
         to.u32(app.ranks).bytes(&app.program).list(&app.args, |to, arg| to.bytes(arg).done()).bytes(&app.directory);
+        to.bytes(&app.path).text(&app.arch);
         to.list(&app.environment, |to, (name, value)| to.bytes(name).bytes(value).done());
     });
     put_binding(to.bytes(&job.directory), &job.binding);
@@ -342,6 +347,8 @@ fn get_job(from: &mut Reader) -> Option<HostJob> {
                 program: from.bytes()?,
                 args: from.list(Reader::bytes)?,
                 directory: from.bytes()?,
+                path: from.bytes()?,
+                arch: from.text()?,
                 environment: from.list(|from| Some((from.bytes()?, from.bytes()?)))?,
             })
         })?,
@@ -526,6 +533,8 @@ mod tests {
             ranks: 2,
             program: b"./a".to_vec(),
             args: vec![b"-x".to_vec(), vec![0xff]],
+            path: b"/opt/bin:x".to_vec(),
+            arch: "x86_64".into(),
             directory: b"/tmp".to_vec(),
             environment: vec![(b"A".to_vec(), b"b=c".to_vec())],
         };

@@ -9,6 +9,7 @@
 pub mod agent;
 pub mod algorithms;
 pub mod args;
+mod args_file;
 pub mod binding;
 pub mod channel;
 pub mod conduct;
@@ -17,6 +18,7 @@ pub mod hosts;
 pub mod info;
 pub mod inspect;
 pub mod params;
+pub mod pattern;
 pub mod pulse;
 pub mod report;
 pub mod stats;

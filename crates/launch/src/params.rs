@@ -74,3 +74,14 @@ pub fn check() -> Result<()> {
     PARAMS.into_iter().filter(|param| param.is_set()).try_for_each(Param::check)?;
     hawser_node::check_params()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_node::misspelt;
+
+    #[test]
+    fn no_parameter_is_taken_for_a_misspelt_one() {
+        assert_eq!(misspelt::lines(all().into_iter().map(|param| param.name.into())), Vec::<String>::new());
+    }
+}

@@ -74,6 +74,24 @@ fn a_rank_that_exits_without_finalize_ends_the_job() {
 }
 
 #[test]
+fn ranks_that_all_exit_without_finalize_end_the_job_well_with_a_word() {
+    for (line, who) in
+        [("-n 3 RANK leave 0", "all 3 ranks"), ("-n 1 RANK leave 0", "the rank"), ("-n 3 RANK leave 400", "all 3")]
+    {
+        let outcome = run(line);
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        one_line(&outcome, who);
+        one_line(&outcome, "exited with code 0 without calling MPI_Finalize");
+    }
+    // Not all in the same way.
+    let outcome = run("-n 3 RANK leave 0 5");
+    assert_eq!((outcome.code, outcome.err.lines().count()), (5, 1), "{}", outcome.err);
+    let outcome = run("-n 2 RANK leave 1000000");
+    assert_eq!(outcome.code, 1);
+    one_line(&outcome, "rank 0 on host ");
+}
+
+#[test]
 fn an_abort_ends_the_job_with_its_code() {
     let outcome = run("-n 3 RANK one 2 abort 42");
     assert_eq!(outcome.code, 42);

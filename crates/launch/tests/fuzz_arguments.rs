@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 /// Words of both launchers, and what often follows them.
-const WORDS: [&str; 56] = [
+const WORDS: [&str; 64] = [
     ":",
     "-",
     "--",
@@ -61,6 +61,14 @@ const WORDS: [&str; 56] = [
     "--mca",
     "-ppn",
     "--map-by",
+    "-configfile",
+    "-soft",
+    "1:4:2",
+    "-path",
+    "-prepend-pattern",
+    "%r",
+    "--output-filename",
+    "--output",
     "--info",
     "--stats",
     "-help",
@@ -125,6 +133,23 @@ fn files_of_hosts() {
             Ok(options) => assert_eq!(options.apps.len(), 1),
             Err(Stop::Wrong(text)) => assert!(text.lines().count() == 1, "{text}"),
             Err(Stop::Print(text)) => panic!("{text}"),
+        }
+    });
+    let _ = std::fs::remove_file(&path);
+}
+
+/// Any bytes in a file of programs: each line names one, or the first that does not is named.
+#[test]
+fn files_of_programs() {
+    let path = std::env::temp_dir().join(format!("hawser-fuzz-programs-{}", std::process::id()));
+    check!().with_iterations(1000).for_each(|bytes| {
+        let _ = std::fs::remove_file(&path);
+        std::fs::write(&path, bytes).unwrap();
+        match parse(&["-configfile".into(), path.clone().into()]) {
+            Ok(options) => assert!(options.apps.iter().all(|app| !app.command.is_empty()) && !options.apps.is_empty()),
+            Err(Stop::Wrong(text)) => assert!(text.contains(&path.display().to_string()), "{text}"),
+            // Some line asks for help.
+            Err(Stop::Print(text)) => assert!(!text.is_empty()),
         }
     });
     let _ = std::fs::remove_file(&path);

@@ -229,6 +229,9 @@ fn a_rank_that_ends_badly_ends_all_hosts() {
         one_line(&outcome, &["rank 2 on host b (pid ", told]);
         assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
     }
+    let outcome = shell.run("-hosts a,b -ppn 2 RANK leave 100");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    one_line(&outcome, &["all 4 ranks exited with code 0 without calling MPI_Finalize"]);
     let outcome = shell.script("-hosts a,b", &format!("[ $HAWSER_RANK = 1 ] && exit 0; exec {RANK} compute")).finish();
     one_line(&outcome, &["rank 1 on host b (pid ", "without calling MPI_Init, which other ranks wait for"]);
 }

@@ -10,7 +10,7 @@ use crate::process;
 use hawser_base::{Class, Error, Handle, Region, Result};
 use hawser_job::Segment;
 use hawser_job::arena::{Arena, Span};
-use hawser_os::map::PAGE;
+use hawser_os::map::{self, PAGE};
 use hawser_transport::Fabric;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -40,9 +40,9 @@ struct Pieces {
     slabs: BTreeMap<usize, Slab>,
 }
 
-/// A mapped span of the arena.
+/// A mapped span of the arena, or memory that no peer can map, where the segment has a short arena or none.
 struct Mapped {
-    span: Span,
+    span: Option<Span>,
     region: Region,
 }
 
@@ -132,15 +132,24 @@ impl Memory {
     }
 
     fn map(&self, len: usize) -> Result<Mapped> {
-        let (span, region) = self.arena.allocate(len)?;
-        self.fabric.register(span.offset, &region);
-        Ok(Mapped { span, region })
+        match self.arena.allocate(len) {
+            Ok((span, region)) => {
+                self.fabric.register(span.offset, &region);
+                Ok(Mapped { span: Some(span), region })
+            }
+            Err(_) if self.arena.is_short() => {
+                let region = map::private(len).map_err(|error| Error::new(Class::NoMem, error.to_string()))?;
+                Ok(Mapped { span: None, region })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn unmap(&self, mapped: Mapped) -> Result<()> {
+        let Some(span) = mapped.span else { return Ok(()) };
         self.fabric.deregister(&mapped.region);
         drop(mapped.region);
-        self.arena.free(mapped.span)
+        self.arena.free(span)
     }
 }
 

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod misspelt;
 mod params;
 pub mod profile;
 mod tools;
@@ -16,6 +17,7 @@ pub use tools::{changed as counters_of_changes, groups as tools};
 use hawser_base::param::Param;
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_boot::World;
+use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_dev_ether::port::Seal;
 use hawser_dev_ether::{EtherDevice, Setup, Told, Who};
 use hawser_dev_shm::ShmDevice;
@@ -41,6 +43,11 @@ pub fn start() -> Result<&'static Process> {
     profile::of_rank()?;
     params::check()?;
     let mut world = hawser_boot::attach()?;
+    // Below mpiexec it tells, once for all ranks and what they start.
+    if world.is_alone() && std::env::var_os(ADDRESS_VARIABLE).is_none() {
+        let variables = std::env::vars_os().map(|(name, _)| name);
+        misspelt::lines(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
+    }
     match join(&mut world) {
         Ok(Joined { segment, fabric, limits, patience, standby }) => {
             process::start(Parts { world, segment, fabric, limits, patience, standby })

@@ -1,7 +1,7 @@
 //! Which file system a directory lies on (stat(2)); the size of one and what of it is free (statvfs(3)).
 //!
-//! For people and programs: Hawser keeps nothing in files. Before it: `hawser-bench`, `mpi::hardware`; after it: the
-//! kernel.
+//! Before it: `hawser-bench`, for people, `mpi::hardware`, and `memfd`, where a file without a name stands for memory;
+//! after it: the kernel.
 
 use crate::errno::checked;
 use std::ffi::{CStr, OsStr};

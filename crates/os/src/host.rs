@@ -1,7 +1,11 @@
 //! Small facts about this host and this process, and giving the core away.
 
 use crate::errno::restarted;
-use std::io;
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// The host's name, for messages to people; never used to decide who shares memory with whom.
 pub fn name() -> String {
@@ -42,6 +46,22 @@ pub fn parent() -> i32 {
     unsafe { libc::getppid() }
 }
 
+/// The file of this program, to be started again: as /proc has it, else as it was called (AT_EXECFN, getauxval(3)).
+pub fn program() -> PathBuf {
+    let own = Path::new("/proc/self/exe");
+    if own.exists() {
+        return own.into();
+    }
+    // SAFETY: cannot fail; 0 where the kernel tells nothing.
+    let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
+    if name.is_null() {
+        return own.into();
+    }
+    // SAFETY: the kernel has put a C string there, which stays for the life of the process.
+    let name = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes()));
+    std::env::current_dir().map_or_else(|_| name.into(), |directory| directory.join(name))
+}
+
 /// Lets another process have the core.
 #[inline]
 pub fn yield_core() {
@@ -49,14 +69,19 @@ pub fn yield_core() {
     unsafe { libc::sched_yield() };
 }
 
-/// Random bytes from the kernel.
+/// Random bytes from the kernel: by getrandom(2), or where that is missing or forbidden from /dev/urandom.
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut done = 0;
     while done < N {
         // SAFETY: the rest of `bytes` is valid for writes.
-        done +=
-            restarted(|| unsafe { libc::getrandom(bytes[done..].as_mut_ptr().cast(), N - done, 0) as i64 })? as usize;
+        match restarted(|| unsafe { libc::getrandom(bytes[done..].as_mut_ptr().cast(), N - done, 0) as i64 }) {
+            Ok(len) => done += len as usize,
+            Err(_) => {
+                File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes[done..]))?;
+                done = N;
+            }
+        }
     }
     Ok(bytes)
 }

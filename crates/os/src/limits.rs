@@ -37,7 +37,8 @@ impl Resource {
 }
 
 pub fn get(resource: Resource) -> Limit {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // Where the question is forbidden, what is too much is refused when it is used.
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: a valid place for the answer.
     unsafe { libc::getrlimit(resource.number(), &mut limit) };
     Limit { soft: limit.rlim_cur, hard: limit.rlim_max }

@@ -1,12 +1,23 @@
 //! Memory with a descriptor but no name: nothing to leak, no /dev/shm to overflow (memfd_create(2)).
 //!
-//! A file may be far larger than memory: pages exist once they are touched.
+//! A file may be far larger than memory: pages exist once they are touched. Where memfd_create is missing or forbidden,
+//! the memory is a file without a name in /dev/shm or a folder for temporary files. The limit on file sizes (`ulimit
+//! -f`) holds for both: it is raised as far as that is allowed while a file gets its length, and then put back.
 
 use crate::During;
 use crate::errno::{checked, restarted};
-use std::ffi::CStr;
+use crate::filesystem::size_and_free;
+use crate::limits::{self, Resource};
+use std::ffi::{CStr, CString};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Free bytes with which the first folder for files without a name is taken: more than jobs of a few ranks touch.
+const ROOM: u64 = 1 << 30;
 
 /// A sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps. The file is sealed: nobody who has the
 /// descriptor can shrink it under a mapping (SIGBUS) or grow it.
@@ -18,15 +29,30 @@ pub fn create(label: &CStr, len: u64) -> io::Result<OwnedFd> {
 
 /// The same, whose size can be changed and sealed still.
 pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
-    let doing = || format!("making a shared segment of {len} bytes (memfd_create)");
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: `label` is a C string; the call gives a new descriptor or -1.
-    let fd = checked(unsafe { libc::memfd_create(label.as_ptr(), flags) }).during(doing)?;
-    // SAFETY: the descriptor is new and nobody else's.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-    // SAFETY: plain numbers. RLIMIT_FSIZE holds for memfds too, hence the text.
-    restarted(|| unsafe { libc::ftruncate(fd.as_raw_fd(), len as i64) })
-        .during(|| format!("sizing a shared segment to {len} bytes (does `ulimit -f` limit file sizes?)"))?;
+    let fd = match checked(unsafe { libc::memfd_create(label.as_ptr(), flags) }) {
+        // SAFETY: the descriptor is new and nobody else's.
+        Ok(fd) => unsafe { OwnedFd::from_raw_fd(fd as i32) },
+        Err(memfd) => without_name().map_err(|folder| {
+            let text = format!(
+                "making a shared segment of {len} bytes: memfd_create: {memfd}, and a file without a name: {folder}"
+            );
+            io::Error::new(memfd.kind(), text)
+        })?,
+    };
+    with_long_files(|limit| {
+        if len > limit {
+            let text = format!(
+                "a shared segment of {len} bytes is longer than the limit on file sizes (RLIMIT_FSIZE, {limit}); raise it \
+                 (ulimit -f unlimited)"
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        // SAFETY: plain numbers.
+        restarted(|| unsafe { libc::ftruncate(fd.as_raw_fd(), len as i64) })
+            .during(|| format!("sizing a shared segment to {len} bytes"))
+    })?;
     Ok(fd)
 }
 
@@ -45,6 +71,59 @@ pub fn is_sealed(fd: BorrowedFd) -> Option<bool> {
     let seals = checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) }).ok()? as i32;
     // A file that was not made for sealing has this one from the start, and can get no other.
     (seals != libc::F_SEAL_SEAL).then_some(seals & SIZE_SEALS == SIZE_SEALS)
+}
+
+/// The longest file that `create` may make, in bytes.
+pub fn longest() -> u64 {
+    with_long_files(|limit| limit)
+}
+
+/// Runs `f` under the highest limit on file sizes that this process may have, which it is told.
+fn with_long_files<T>(f: impl FnOnce(u64) -> T) -> T {
+    let before = limits::get(Resource::FileSize);
+    let now = limits::raise(Resource::FileSize, u64::MAX);
+    let result = f(now.soft);
+    if now != before {
+        // The programs' limit stays the user's.
+        let _ = limits::set(Resource::FileSize, before);
+    }
+    result
+}
+
+/// A new file without a name, in the first folder that has room, else in the one that has most.
+fn without_name() -> io::Result<OwnedFd> {
+    let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
+    let folders = ["/dev/shm", "/tmp", "/var/tmp"].map(PathBuf::from);
+    let mut found: Vec<(u64, PathBuf)> = temporary.into_iter().chain(folders).filter_map(with_room).collect();
+    found.sort_by_key(|(room, folder)| (std::cmp::Reverse((*room).min(ROOM)), folder != Path::new("/dev/shm")));
+    let mut last = io::Error::other("no folder for temporary files has room");
+    for (_, folder) in found {
+        match open_without_name(&folder) {
+            Ok(fd) => return Ok(fd),
+            Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", folder.display())),
+        }
+    }
+    Err(last)
+}
+
+fn with_room(folder: PathBuf) -> Option<(u64, PathBuf)> {
+    let name = CString::new(folder.as_os_str().as_bytes()).ok()?;
+    let [_, free] = size_and_free(&name).ok()?;
+    (free > 0).then_some((free, folder))
+}
+
+fn open_without_name(folder: &Path) -> io::Result<OwnedFd> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    if let Ok(file) = options.clone().custom_flags(libc::O_TMPFILE).open(folder) {
+        return Ok(file.into());
+    }
+    // A file system without O_TMPFILE: the name lives for a moment.
+    let random = u64::from_ne_bytes(crate::host::random()?);
+    let name = folder.join(format!("hawser-{}-{random:016x}", crate::host::pid()));
+    let file = options.create_new(true).open(&name)?;
+    fs::remove_file(&name)?;
+    Ok(file.into())
 }
 
 /// The size of the file behind `fd`.
@@ -77,6 +156,25 @@ pub fn allocate(fd: BorrowedFd, at: u64, len: u64) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::map;
+
+    #[test]
+    fn a_file_without_a_name_is_memory_too() {
+        let folder = std::env::temp_dir();
+        let count = || fs::read_dir(&folder).unwrap().filter(|e| format!("{e:?}").contains("/hawser-")).count();
+        let before = count();
+        for fd in [without_name().unwrap(), open_without_name(&folder).unwrap()] {
+            // SAFETY: plain numbers.
+            restarted(|| unsafe { libc::ftruncate(fd.as_raw_fd(), 1 << 30) }).unwrap();
+            let (one, other) =
+                (map::shared(fd.as_fd(), 0, 8192).unwrap(), map::shared(fd.as_fd(), 4096, 4096).unwrap());
+            one.bytes(4096, 4).write(b"rope");
+            let mut out = [0; 4];
+            other.bytes(0, 4).read(&mut out);
+            assert_eq!(&out, b"rope");
+            punch_hole(fd.as_fd(), 4096, 4096).unwrap();
+        }
+        assert_eq!(count(), before);
+    }
 
     #[test]
     fn a_punched_hole_reads_as_zeroes() {

@@ -6,10 +6,12 @@
 use crate::errno::checked;
 use crate::limits::{Limit, Resource};
 use crate::signals::Mask;
-use crate::{During, cpus, host, limits};
+use crate::{cpus, host, limits};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
 
 /// What a child is given beyond what `Command` sets. Everything is done between fork and exec.
 #[derive(Clone, Default)]
@@ -34,9 +36,26 @@ pub struct Terms {
 /// Starts `command` on `terms`. The calling thread must live as long as the child may.
 pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
     let parent = host::pid();
+    let own_group = terms.own_group;
     // SAFETY: `prepare` makes system calls only: no allocation, no locks.
     unsafe { command.pre_exec(move || prepare(&terms, parent)) };
-    command.spawn()
+    let child = command.spawn();
+    if let Some(child) = child.as_ref().ok().filter(|_| own_group) {
+        locked_groups().push(child.id() as i32);
+    }
+    child
+}
+
+/// The process groups of children that were started with one of their own, as long as they have members.
+static GROUPS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+
+fn locked_groups() -> MutexGuard<'static, Vec<i32>> {
+    GROUPS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The process groups that this process has started and that may have members.
+pub fn groups() -> Vec<i32> {
+    locked_groups().clone()
 }
 
 /// The signals that a terminal sends to its foreground group.
@@ -64,8 +83,9 @@ fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
     }
     if terms.die_with_parent || terms.end_with_parent {
         let signal = if terms.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
-        // SAFETY: a setting of this process.
-        checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })?;
+        // SAFETY: a setting of this process. Where it is refused, the parent still ends its children itself, unless it
+        // is killed.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
         // SAFETY: cannot fail. The parent may have died before the setting.
         if unsafe { libc::getppid() } != parent {
             host::exit_now(1);
@@ -74,7 +94,7 @@ fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
     if !terms.cores.is_empty() {
         cpus::bind(&terms.cores)?;
     }
-    if let Some(limit) = terms.descriptors {
+    if let Some(limit) = terms.descriptors.filter(|&limit| limit != limits::get(Resource::Descriptors)) {
         limits::set(Resource::Descriptors, limit)?;
     }
     if let Some(mask) = &terms.mask {
@@ -92,12 +112,20 @@ pub fn outlive_parent() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) }).map(drop)
 }
 
-/// Makes this process the one to which its orphaned descendants come back.
-pub fn become_subreaper() -> io::Result<()> {
+/// Whether orphaned descendants come back to this process.
+static REAPS: AtomicBool = AtomicBool::new(false);
+
+/// Makes this process the one to which its orphaned descendants come back. Where the kernel cannot or may not, they are
+/// found by their process groups alone (`tree::kill_descendants`).
+pub fn become_subreaper() {
     // SAFETY: a setting of this process.
-    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) })
-        .map(drop)
-        .during(|| "becoming the reaper of orphaned descendants".into())
+    let result = checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) });
+    // A word alone: nothing is read by its leave.
+    REAPS.store(result.is_ok(), Relaxed);
+}
+
+pub fn is_subreaper() -> bool {
+    REAPS.load(Relaxed)
 }
 
 /// How a process ended.
@@ -133,7 +161,11 @@ pub fn reap() -> Reaped {
     // SAFETY: a valid place for the status.
     match crate::errno::restarted(|| unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) }) {
         Ok(0) => Reaped::AllRunning,
-        Ok(pid) => Reaped::Ended(pid as i32, End::from_status(status)),
+        Ok(pid) => {
+            // A group without members gives its number back.
+            locked_groups().retain(|&group| group != pid as i32 || crate::signals::send(-group, 0).is_ok());
+            Reaped::Ended(pid as i32, End::from_status(status))
+        }
         Err(_) => Reaped::NoChildren,
     }
 }

@@ -1,5 +1,5 @@
-//! The processes below this one, and ending all of them. For the launcher alone, which is a subreaper: whatever
-//! its ranks start, double-forked daemons and new sessions included, stays below it.
+//! The processes above and below one another, and ending all that are below this one. Ending is for the launcher alone,
+//! which is a subreaper: what its ranks start, double-forked daemons and new sessions included, stays below it.
 
 use crate::errno::checked;
 use crate::signals::{self, SIGCHLD, SIGKILL, SIGSTOP};
@@ -53,10 +53,15 @@ fn processes() -> impl Iterator<Item = i32> {
     fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// The fields after the last ')' of /proc/PID/stat: the name before it may hold anything.
+/// The fields after the last ')' of /proc/PID/stat: the name before it may hold any bytes.
+fn stat_fields(pid: i32) -> Option<String> {
+    let stat = String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned();
+    Some(stat[stat.rfind(')')? + 1..].to_owned())
+}
+
 fn parent_and_state(pid: i32) -> Option<(i32, char)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
+    let stat = stat_fields(pid)?;
+    let mut fields = stat.split_whitespace();
     let state = fields.next()?.chars().next()?;
     Some((fields.next()?.parse().ok()?, state))
 }
@@ -64,11 +69,46 @@ fn parent_and_state(pid: i32) -> Option<(i32, char)> {
 /// How long killed processes are waited for until /proc is walked again.
 const SETTLE_MS: u64 = 10;
 
+/// The parent of process `pid`, the parent of that one and so on; empty where /proc does not tell.
+pub fn ancestors(pid: i32) -> Vec<i32> {
+    let mut found = Vec::new();
+    let mut child = pid;
+    while let Some((parent, _)) = parent_and_state(child).filter(|_| child > 0) {
+        // A chain that is read while processes end could otherwise go round.
+        if parent <= 0 || found.contains(&parent) {
+            break;
+        }
+        found.push(parent);
+        child = parent;
+    }
+    found
+}
+
+/// The words with which process `pid` was started; empty where they cannot be read.
+pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    bytes.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+/// Whether `descendants` finds all: /proc is there, and orphans come back.
+fn sees_all() -> bool {
+    spawn::is_subreaper() && parent_and_state(host::pid()).is_some()
+}
+
+/// Ends the groups of processes that were started here, where that is the one way to find some of them.
+fn kill_groups() {
+    if !sees_all() {
+        spawn::groups().into_iter().for_each(|group| drop(signals::send(-group, SIGKILL)));
+    }
+}
+
 /// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that
 /// none can start another; then all are killed. Gives up after `limit_ms` and says whether nothing is left.
 /// `seen` is told of every child that is reaped.
 pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) -> bool {
     let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
+    // Orphans that do not come back are nobody's children here.
+    kill_groups();
     loop {
         if reap_all(&mut seen) {
             return true;
@@ -82,6 +122,7 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) ->
             fresh.iter().for_each(|&pid| drop(signals::send(pid, SIGSTOP)));
         }
         stopped.iter().for_each(|&pid| drop(signals::send(pid, SIGKILL)));
+        kill_groups();
         // A walk for each of many children that end one after the other would cost the square of their number.
         if reap_within(SETTLE_MS, &mut seen) {
             return true;
@@ -177,6 +218,31 @@ mod tests {
         child.wait().unwrap();
         assert!(descendants(child.id() as i32).is_empty());
         assert_eq!(tree.descendants(child.id() as i32).len(), 2, "it tells of its own moment");
+    }
+
+    #[test]
+    fn a_group_is_known_until_its_last_member_has_ended() {
+        let terms = spawn::Terms { own_group: true, ..spawn::Terms::default() };
+        let child = spawn::spawn(Command::new("sh").args(["-c", "sleep 60 & exit 0"]), terms).unwrap().id() as i32;
+        assert!(spawn::groups().contains(&child));
+        while signals::send(child, 0).is_ok() && parent_and_state(child).is_none_or(|(_, state)| state != 'Z') {
+            std::thread::yield_now();
+        }
+        assert!(spawn::groups().contains(&child));
+        signals::send(-child, SIGKILL).unwrap();
+    }
+
+    #[test]
+    fn a_childs_parents_lead_here() {
+        let mut child =
+            Command::new("sh").args(["-c", "read line"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let above = ancestors(child.id() as i32);
+        assert_eq!((above[0], above.last()), (host::pid(), ancestors(host::pid()).last()));
+        assert_eq!(group(child.id() as i32), group(host::pid()));
+        assert_eq!(arguments(child.id() as i32)[..2], [b"sh".to_vec(), b"-c".to_vec()]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(ancestors(child.id() as i32).is_empty() && arguments(child.id() as i32).concat().is_empty());
     }
 
     #[test]

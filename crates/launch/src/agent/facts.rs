@@ -1,7 +1,7 @@
 //! What the agent finds out about its host before it starts ranks. Takes about two milliseconds.
 
 use hawser_job::{Facts, ProcessVm};
-use hawser_os::{clock, cpus, membarrier, process_vm};
+use hawser_os::{clock, cpus, host, membarrier, process_vm};
 use std::hint::black_box;
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub const LIBRARIES: [&str; 4] = ["libmpi_abi.so.1", "libmpi.so.12", "libmpi_abi
 
 /// Where Hawser's libraries are installed: ../lib beside this binary's directory, if they are there.
 pub fn library_directory() -> Option<PathBuf> {
-    let own = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let own = host::program().canonicalize().ok()?;
     let directory = own.parent()?.parent()?.join("lib");
     LIBRARIES.iter().any(|name| directory.join(name).exists()).then_some(directory)
 }

@@ -34,7 +34,7 @@ pub fn main(output: BorrowedFd) -> i32 {
 fn serve(output: BorrowedFd) -> io::Result<End> {
     // A launcher that runs the command here may become this process, and mpiexec had it die with itself.
     spawn::outlive_parent()?;
-    spawn::become_subreaper()?;
+    spawn::become_subreaper();
     signals::restore_default(SIGCHLD);
     // SIGHUP as for the agent.
     let signals = Signals::take(&[SIGCHLD, SIGHUP])?;
@@ -42,7 +42,7 @@ fn serve(output: BorrowedFd) -> io::Result<End> {
     epoll.add(signals.as_fd(), 0, Interest::Read)?;
     let channel = output.try_clone_to_owned()?;
     pipe::set_nonblocking(channel.as_fd())?;
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(host::program());
     command.arg0("mpiexec").args([AGENT, &host::pid().to_string()]);
     let terms = Terms { mask: Some(signals.before()), own_group: true, ..Terms::default() };
     let agent = spawn::spawn(&mut command, terms)?.id() as i32;

@@ -28,7 +28,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How the agent is asked for on mpiexec's command line; behind it the process that guards it, if one does.
-pub const SUBCOMMAND: &str = "__agent";
+pub const SUBCOMMAND: &str = hawser_boot::protocol::AGENT_ARGUMENT;
 
 /// How long ended processes may take to be gone, in which the kernel frees their memory.
 pub const KILL_LIMIT_MS: u64 = 1000;
@@ -136,7 +136,7 @@ pub fn main(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> i32 {
 
 impl Desk {
     fn open(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> io::Result<Desk> {
-        spawn::become_subreaper()?;
+        spawn::become_subreaper();
         signals::restore_default(SIGCHLD);
         // Whoever is hung up ends the ranks before itself. The kernel does so too if the guard is killed while this process
         // is stopped (POSIX: an orphaned group with a stopped member).

@@ -115,6 +115,31 @@ impl Rank {
         self.attached.as_ref().is_some_and(|attached| !attached.finalized && !attached.gone)
     }
 
+    /// Whether process `caller`, which has the ancestors `above`, was started by the rank's process and not beside it
+    /// by the script that started that one. An orphan, which has come back to the agent, and a process of which /proc
+    /// tells nothing are taken for the rank's as long as it uses MPI.
+    pub fn has_started(&self, attached: &Attached, caller: i32, above: &[i32]) -> bool {
+        if attached.gone || caller == attached.pid {
+            return false;
+        }
+        above.contains(&attached.pid) || !attached.finalized && !above.contains(&self.child)
+    }
+
+    /// Why a process cannot become this rank after `attached` has.
+    pub fn taken_by(&self, attached: &Attached) -> String {
+        let (world, pid) = (self.world, attached.pid);
+        match attached.finalized {
+            true => format!(
+                "rank {world} of this job has already run from MPI_Init to MPI_Finalize (process {pid}); \
+                 start every MPI program of a script with an mpiexec of its own"
+            ),
+            false => format!(
+                "rank {world} of this job is process {pid} already; a program that is started beside it is no rank: \
+                 unset HAWSER_BOOT to run it alone"
+            ),
+        }
+    }
+
     /// What the rank does, from its page.
     pub fn doing(&self, phase: Phase, waiting: Option<Waiting>) -> Doing {
         match &self.attached {
@@ -188,6 +213,23 @@ mod tests {
         assert!(!rank.reaped(9, SEGV) && rank.reaped(7, End::Exited(0)) && !rank.is_gone());
         assert!(rank.reaped(8, SEGV) && rank.is_gone());
         assert!(!rank.left_without_init());
+    }
+
+    #[test]
+    fn what_a_rank_has_started_is_told_from_what_runs_beside_it() {
+        // A script, process 7, has started process 8, which is the rank.
+        let (inside, left) = (rank(None, Some((false, false, None))), rank(None, Some((true, false, None))));
+        let has_started =
+            |rank: &Rank, caller, above: &[i32]| rank.has_started(rank.attached.as_ref().unwrap(), caller, above);
+        for rank in [&inside, &left] {
+            assert!(has_started(rank, 9, &[8, 7, 2]) && has_started(rank, 10, &[9, 8, 7, 2]));
+            assert!(!has_started(rank, 9, &[7, 2]) && !has_started(rank, 8, &[7, 2]));
+        }
+        // An orphan, and one of which nothing is known.
+        assert!(has_started(&inside, 9, &[2]) && has_started(&inside, 0, &[]));
+        assert!(!has_started(&left, 9, &[2]) && !has_started(&left, 0, &[]));
+        let gone = rank(None, Some((false, true, None)));
+        assert!(!has_started(&gone, 9, &[8, 7, 2]));
     }
 
     #[test]

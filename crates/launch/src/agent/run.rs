@@ -14,8 +14,8 @@ use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
 use hawser_boot::mapped;
-use hawser_boot::protocol::{Inspect, Message, VERSION, Welcome};
-use hawser_job::plan::{CARD_MAX, Plan};
+use hawser_boot::protocol::{Inspect, LOST_RANK, Message, VERSION, Welcome};
+use hawser_job::plan::CARD_MAX;
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
 use hawser_node::profile;
 use hawser_os::epoll::{Event, Interest};
@@ -87,12 +87,8 @@ impl Run {
         job.tuned = profile::of_host(&job.tuned);
         let before = limits::get(Resource::Descriptors);
         let has_tethers = raise_descriptors(job.ranks.len() as u64)?;
-        let file_size = limits::get(Resource::FileSize);
-        raise_file_size(Plan { local: job.ranks.len(), world: job.size as usize }.file_bytes())?;
         let facts = facts::measure(job.ranks.len(), job.membarrier);
         let segment = segment(&job, &host, facts)?;
-        // The ranks' limit stays the user's.
-        let _ = limits::set(Resource::FileSize, file_size);
         // Where mpiexec answers for the whole.
         let is_part = job.ranks.len() < job.size as usize || desk.is_far();
         let name = if is_part { inspect::part(&job.id, &host) } else { job.id.clone() };
@@ -450,14 +446,15 @@ impl Run {
     /// A process says that it is rank `world`.
     fn let_in(&mut self, desk: &mut Desk, number: u32, version: u32, world: u32) {
         let caller = self.door.caller(number).map_or(0, |credentials| credentials.pid);
-        let local = match self.may_enter(version, world) {
+        let local = match self.entry(version, world, caller) {
             Ok(local) => local,
-            Err(text) => {
-                self.door.say(number, &Message::Refused(text), None);
+            Err(answer) => {
+                self.door.say(number, &answer, None);
                 self.door.hang_up(number);
                 return;
             }
         };
+        let world = self.ranks[local].world;
         let page = self.segment.rank(local);
         page.set_pid(caller);
         page.set_phase(Phase::Attached);
@@ -498,33 +495,40 @@ impl Run {
         self.ranks.len() < self.job.size as usize
     }
 
-    /// The local number of rank `world`, if a process may become it now.
-    fn may_enter(&self, version: u32, world: u32) -> Result<usize, String> {
+    /// The local number of rank `world`, if process `caller` may become it now, else what it is answered.
+    fn entry(&self, version: u32, world: u32, caller: i32) -> Result<usize, Message> {
         if version != VERSION {
-            return Err(format!(
+            return Err(Message::Refused(format!(
                 "mpiexec speaks version {VERSION} of Hawser's boot protocol, this library version {version}; \
                  use the mpiexec that was installed with the library"
-            ));
+            )));
         }
-        let Some(local) = self.segment.local_index(world) else {
-            return Err(format!(
-                "there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?",
-                self.host
-            ));
-        };
-        match &self.ranks[local].attached {
+        let local = self.local(world, caller).map_err(Message::Refused)?;
+        let rank = &self.ranks[local];
+        match &rank.attached {
             None => Ok(local),
-            Some(attached) if attached.finalized => Err(format!(
-                "rank {world} of this job has already run from MPI_Init to MPI_Finalize (process {}); \
-                 start every MPI program of a script with an mpiexec of its own",
-                attached.pid
-            )),
-            Some(attached) => Err(format!(
-                "rank {world} of this job is process {} already; a program that an MPI program starts is no rank: \
-                 unset HAWSER_BOOT to run it alone",
-                attached.pid
-            )),
+            Some(attached) if rank.has_started(attached, caller, &tree::ancestors(caller)) => Err(Message::Alone),
+            Some(attached) => Err(Message::Refused(rank.taken_by(attached))),
         }
+    }
+
+    /// The local number of the rank that `caller` says it is, or, where that is lost, of the rank that it descends
+    /// from.
+    fn local(&self, world: u32, caller: i32) -> Result<usize, String> {
+        if world != LOST_RANK {
+            return self.segment.local_index(world).ok_or_else(|| {
+                format!("there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?", self.host)
+            });
+        }
+        let above = tree::ancestors(caller);
+        let is_of = |rank: &Rank| {
+            let family = [caller, tree::group(caller).unwrap_or(caller)];
+            rank.child > 0 && (family.contains(&rank.child) || above.contains(&rank.child))
+        };
+        let local = self.ranks.iter().position(is_of);
+        local.ok_or_else(|| "this process has lost the variables that mpiexec set (env -i, sudo?), and nothing tells which rank has started \
+             it; let the program keep HAWSER_BOOT"
+                .into())
     }
 
     /// Answers a tool.
@@ -640,18 +644,6 @@ fn segment(job: &HostJob, host: &str, facts: Facts) -> io::Result<Segment> {
         segment.set_hosts(&job.hosts);
     }
     Ok(segment)
-}
-
-/// For the job's segment, which would be refused with a signal that kills.
-fn raise_file_size(needed: u64) -> io::Result<()> {
-    let limit = limits::raise(Resource::FileSize, u64::MAX).soft;
-    if limit >= needed {
-        return Ok(());
-    }
-    Err(io::Error::other(format!(
-        "the job's shared segment is a file of {needed} bytes, and the limit on file sizes (RLIMIT_FSIZE) is {limit}; \
-         raise it (ulimit -f unlimited)"
-    )))
 }
 
 /// Sees that there are descriptors enough; whether there are some for tethers too.

@@ -3,7 +3,8 @@
 use super::needs::{self, Other};
 use crate::frames::{App, HostJob};
 use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
-use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE};
+use hawser_boot::foreign::{RANK_NAMES, SERVERS, SIZE_NAMES};
+use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_node::profile;
 use hawser_os::pipe;
 use hawser_os::spawn::{self, Terms};
@@ -43,8 +44,10 @@ pub fn start(place: &Place) -> Result<Started, What> {
         let text = format!("its working directory {} does not exist on this host", directory.display());
         return Err(What::NotStarted { code: EXIT_FAILURE, text });
     }
-    let program = OsStr::from_bytes(&app.program);
-    let found = found(app, &directory);
+    is_for_this_processor(&app.arch)?;
+    let named = in_path(app, &directory);
+    let program = named.as_deref().map_or(OsStr::from_bytes(&app.program), Path::as_os_str);
+    let found = named.clone().or_else(|| found(app, &directory));
     if let Some(other) = place.libraries.zip(found.as_deref()).and_then(|(ours, file)| needs::other_mpi(file, ours)) {
         let (file, by_rpath) = match other {
             Other::Name(file) => (file, false),
@@ -60,6 +63,29 @@ pub fn start(place: &Place) -> Result<Started, What> {
         result => result,
     };
     result.map_err(|error| not_started(program, found.as_deref(), &error))
+}
+
+/// The program's file in the folders that -path names.
+fn in_path(app: &App, directory: &Path) -> Option<PathBuf> {
+    let program = OsStr::from_bytes(&app.program);
+    let folders =
+        app.path.split(|&byte| byte == b':').filter(|folder| !folder.is_empty() && !app.program.contains(&b'/'));
+    folders.map(|folder| directory.join(OsStr::from_bytes(folder)).join(program)).find(|file| file.is_file())
+}
+
+/// Refuses a program that is for another processor (-arch) than this host has.
+fn is_for_this_processor(wanted: &str) -> Result<(), What> {
+    let plain = |name: &str| match name.to_ascii_lowercase().as_str() {
+        "amd64" | "x86-64" | "x64" => "x86_64".to_owned(),
+        "arm64" => "aarch64".to_owned(),
+        name => name.to_owned(),
+    };
+    let ours = std::env::consts::ARCH;
+    if wanted.is_empty() || plain(wanted) == ours {
+        return Ok(());
+    }
+    let text = format!("-arch {wanted}: this host's processor is of {ours}; name hosts of the other kind by -hosts");
+    Err(What::NotStarted { code: EXIT_FAILURE, text })
 }
 
 /// The program's file.
@@ -121,6 +147,10 @@ fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, wo
     command.args(app.args.iter().map(|arg| OsStr::from_bytes(arg)));
     command.current_dir(directory).stdin(stdin).stdout(out_end).stderr(err_end).env_clear();
     command.envs(app.environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value))));
+    // A launcher above this mpiexec serves mpiexec, not the ranks.
+    for name in SERVERS {
+        command.env_remove(name);
+    }
     command.envs(additions(place, app, world));
     if !app.directory.is_empty() {
         command.env("PWD", directory);
@@ -136,15 +166,19 @@ fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsStrin
     let mut set: Vec<(&'static str, OsString)> = vec![
         (ADDRESS_VARIABLE, address.encode().into()),
         ("HAWSER_JOB", place.job.id.clone().into()),
-        ("HAWSER_RANK", world.to_string().into()),
-        ("HAWSER_SIZE", place.job.size.to_string().into()),
+        (RANK_VARIABLE, world.to_string().into()),
+        (SIZE_VARIABLE, place.job.size.to_string().into()),
         (PROGRAM_SIZE_VARIABLE, app.ranks.to_string().into()),
         (profile::VARIABLE, place.job.tuned.clone().into()),
         ("HAWSER_LOCAL_RANK", local.clone().into()),
         ("HAWSER_LOCAL_SIZE", local_size.clone().into()),
-        ("MPI_LOCALRANKID", local.into()),
-        ("MPI_LOCALNRANKS", local_size.into()),
+        ("MPI_LOCALRANKID", local.clone().into()),
+        ("MPI_LOCALNRANKS", local_size.clone().into()),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", local.into()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", local_size.into()),
     ];
+    set.extend(RANK_NAMES.map(|name| (name, world.to_string().into())));
+    set.extend(SIZE_NAMES.map(|name| (name, place.job.size.to_string().into())));
     if let Some(libraries) = place.libraries {
         let before = app.environment.iter().find(|(name, _)| name == b"LD_LIBRARY_PATH").map(|(_, value)| value);
         let mut path = libraries.as_os_str().to_owned();
@@ -189,7 +223,24 @@ mod tests {
             (value("HAWSER_RANK"), value("HAWSER_SIZE"), value("MPI_LOCALNRANKS")),
             ("2".into(), "4".into(), "1".into())
         );
+        assert_eq!(["PMI_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"].map(value), ["2", "2", "0"]);
+        assert_eq!(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"].map(value), ["4", "4", "1"]);
         assert_eq!(Address::decode(&value("HAWSER_BOOT")), Ok(Address { rank: 2, socket: "s".into() }));
+    }
+
+    #[test]
+    fn a_program_is_looked_for_in_path_and_only_on_its_processor() {
+        let mut app = App { program: "passwd".into(), path: b"/no/such:/etc".into(), ..App::default() };
+        assert_eq!(in_path(&app, Path::new("/")), Some("/etc/passwd".into()));
+        app.path = b"etc".into();
+        assert_eq!(in_path(&app, Path::new("/")), Some("/etc/passwd".into()));
+        app.program = "./passwd".into();
+        assert_eq!(in_path(&app, Path::new("/")), None);
+        assert!(is_for_this_processor("").is_ok() && is_for_this_processor(std::env::consts::ARCH).is_ok());
+        match is_for_this_processor("sparc") {
+            Err(What::NotStarted { code: 1, text }) => assert!(text.starts_with("-arch sparc: "), "{text}"),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use hawser_launch::args::{self, Options, Stop};
 use hawser_launch::params;
 use hawser_launch::trouble::{EXIT_FAILURE, EXIT_USAGE};
 use hawser_launch::{agent, conduct, info, pulse};
+use hawser_node::misspelt;
 use hawser_node::profile::{self, Found};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -41,6 +42,10 @@ fn start(mut options: Options) -> i32 {
         Ok(profile) => profile,
         Err(error) => fail(error.cause(), EXIT_USAGE),
     };
+    let set = options.apps.iter().flat_map(|app| app.set.iter().map(|(name, _)| name.clone()));
+    for line in misspelt::lines(std::env::vars_os().map(|(name, _)| name).chain(set)) {
+        let _ = writeln!(io::stderr(), "mpiexec: {line}");
+    }
     if matches!(options.profile, Found::Ignored { .. }) && !options.info {
         let _ = writeln!(io::stderr(), "mpiexec: profile {}", options.profile);
     }

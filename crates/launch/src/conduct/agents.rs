@@ -7,7 +7,7 @@ use super::Conductor;
 use super::host::{Host, Stage};
 use super::unanswered::Finding;
 use crate::channel::Received;
-use crate::frames::{self, Counts, Down, RankState, Stream, Up};
+use crate::frames::{self, Counts, Down, RankState, Up};
 use crate::trouble::{EXIT_FAILURE, Trouble, What};
 use crate::{info, stats};
 use hawser_boot::protocol::Unanswered;
@@ -52,8 +52,7 @@ impl Conductor<'_> {
                 }
             }
             Up::Output { rank, stream, bytes } => {
-                let sink = if stream == Stream::Out { &mut self.out } else { &mut self.err };
-                self.lines.push(rank, stream, &bytes, &mut sink.pending);
+                self.take_output(rank, stream, &bytes);
                 if self.options.readers.contains(&rank) && tty::is_terminal(self.input.fd()) {
                     self.clockwork.prompt_comes();
                 }
@@ -65,6 +64,7 @@ impl Conductor<'_> {
             Up::Trouble(trouble) => self.trouble(number, &trouble),
             Up::RankEnded { rank, pid, code } => {
                 self.reach.forget(rank);
+                self.rank_ended(rank);
                 if self.options.verbose {
                     self.say(&format!("rank {rank} (pid {pid}) has ended with code {code}"));
                 }
@@ -170,6 +170,7 @@ impl Conductor<'_> {
         if self.hosts.iter().all(|host| host.stage >= Stage::Finished) {
             self.clockwork.stop();
             self.release_lines();
+            self.tell_unfinished();
             self.tell_counts();
         }
     }
@@ -224,7 +225,7 @@ impl Conductor<'_> {
 
     fn trouble(&mut self, number: usize, trouble: &Trouble) {
         // What follows from the end of the job is no news.
-        if !self.ending {
+        if !self.ending && !self.waits_for_others(number, trouble) {
             self.say(&trouble.line(&self.hosts[number].name));
             self.end(trouble.exit_code(), SIGTERM);
         }

@@ -10,6 +10,9 @@ use std::time::Duration;
 const OVERDUE_NS: u64 = 1_700_000_000;
 /// How long the beginning of a line waits for its end, where somebody at a terminal may wait for a prompt.
 const PROMPT_NS: u64 = 100_000_000;
+/// From one rank's end without MPI_Finalize to the next one's, in a program that has no MPI_Finalize: within the two
+/// seconds in which a job of which one rank alone has ended so is to be over.
+const UNFINISHED_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
@@ -17,6 +20,7 @@ pub enum Due {
     LookForHang,
     LookForUnreached,
     ShowPrompt,
+    Unfinished,
     Overdue,
 }
 
@@ -26,6 +30,7 @@ pub struct Clockwork {
     look_at: Option<u64>,
     unreached_at: Option<u64>,
     prompt_at: Option<u64>,
+    unfinished_at: Option<u64>,
     overdue_at: Option<u64>,
     /// When the stop began that was reported last.
     reported_ns: Option<u64>,
@@ -44,17 +49,19 @@ impl Clockwork {
             look_at: (hang_ns > 0).then_some(now_ns + hang_ns),
             unreached_at: None,
             prompt_at: None,
+            unfinished_at: None,
             overdue_at: None,
             reported_ns: None,
         }
     }
 
-    fn all(&mut self) -> [(&mut Option<u64>, Due); 5] {
+    fn all(&mut self) -> [(&mut Option<u64>, Due); 6] {
         [
             (&mut self.timeout_at, Due::Timeout),
             (&mut self.look_at, Due::LookForHang),
             (&mut self.unreached_at, Due::LookForUnreached),
             (&mut self.prompt_at, Due::ShowPrompt),
+            (&mut self.unfinished_at, Due::Unfinished),
             (&mut self.overdue_at, Due::Overdue),
         ]
     }
@@ -98,9 +105,14 @@ impl Clockwork {
         self.prompt_at = Some(clock::now_ns() + PROMPT_NS);
     }
 
+    /// A rank has ended without MPI_Finalize: the others are given some time to do the same.
+    pub fn unfinished(&mut self) {
+        self.unfinished_at = Some(clock::now_ns() + UNFINISHED_NS);
+    }
+
     /// The agent has been told to end the job.
     pub fn ending(&mut self) {
-        (self.timeout_at, self.look_at, self.unreached_at) = (None, None, None);
+        (self.timeout_at, self.look_at, self.unreached_at, self.unfinished_at) = (None, None, None, None);
         self.overdue_at.get_or_insert(clock::now_ns() + OVERDUE_NS);
     }
 

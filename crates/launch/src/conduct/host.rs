@@ -303,11 +303,11 @@ type Called = (i32, Channel, Option<Far>);
 fn start_here(signals: &Signals) -> io::Result<Called> {
     let (ours, theirs) = UnixStream::pair().during(|| "making the channel to the agent".into())?;
     let theirs: OwnedFd = theirs.into();
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(host::program());
     command.arg0("mpiexec").arg(SUBCOMMAND).stdin(Stdio::from(theirs.try_clone()?)).stdout(Stdio::from(theirs));
     let terms = Terms { mask: Some(signals.before()), own_group: true, at_terminal: true, ..Terms::default() };
     let agent = spawn::spawn(&mut command, terms)
-        .during(|| "starting the agent of this host from /proc/self/exe (is /proc mounted?)".into())?
+        .during(|| format!("starting the agent of this host from {}", host::program().display()))?
         .id() as i32;
     Ok((agent, Channel::new(ours.try_clone()?.into(), ours.into())?, None))
 }

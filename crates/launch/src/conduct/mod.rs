@@ -6,20 +6,24 @@
 
 mod agents;
 pub mod clockwork;
+pub mod files;
 pub mod host;
 pub mod input;
 pub mod output;
 pub mod plan;
 pub mod questions;
 pub mod unanswered;
+pub mod unfinished;
 pub mod visitors;
 
 use crate::agent::KILL_LIMIT_MS;
 use crate::args::Options;
 use crate::frames::{Card, Down, HostJob, RankState, Stream};
+use crate::pattern::{Pattern, Place};
 use crate::trouble::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, Trouble};
 use crate::{pulse, report, stats};
 use clockwork::{Clockwork, Due};
+use files::Files;
 use hawser_boot::protocol::Inspect;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::limits::{self, Resource};
@@ -28,16 +32,17 @@ use hawser_os::signals::{
 };
 use hawser_os::spawn::{self, End, Reaped, Terms};
 use hawser_os::unix::Packets;
-use hawser_os::{During, clock, tree};
+use hawser_os::{During, clock, host as this_host, tree};
 use host::{Host, Late, Stage};
 use input::Input;
-use output::{Lines, Sink};
+use output::{Label, Lines, Sink};
 use questions::{Questions, Why};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use unanswered::Reach;
+use unfinished::Unfinished;
 use visitors::Visitors;
 
 /// Signals that mpiexec reads; those that it was started to ignore stay ignored.
@@ -78,7 +83,8 @@ struct Conductor<'a> {
     /// Where tools ask about a job of several hosts.
     visitors: Option<Visitors>,
     input: Input<'a>,
-    lines: Lines,
+    lines: Lines<'a>,
+    files: Files,
     out: Sink<'a>,
     err: Sink<'a>,
     /// What epoll was last told about the descriptors that are only watched at times.
@@ -94,6 +100,8 @@ struct Conductor<'a> {
     /// Ranks that have come to the end of MPI_Finalize.
     finalized: u32,
     left: Option<(usize, Trouble)>,
+    /// Ranks that have ended well but for MPI_Finalize.
+    unfinished: Unfinished,
     /// The exit code, once something decided it.
     code: Option<i32>,
     ending: bool,
@@ -113,7 +121,11 @@ pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io:
         );
         return Err(io::Error::other(text));
     }
-    spawn::become_subreaper()?;
+    let places = files::places(&jobs);
+    let files = Files::make(&options.outputs, &places)?;
+    let label = options.outputs.label.as_ref();
+    let lines = Lines::new(label.map(|pattern| -> Label { Box::new(|rank| label_of(pattern, &places, rank)) }));
+    spawn::become_subreaper();
     signals::restore_default(SIGCHLD);
     let taken: Vec<i32> = SIGNALS.into_iter().filter(|&signal| !signals::is_ignored(signal)).collect();
     let signals = Signals::take(&taken)?;
@@ -127,7 +139,8 @@ pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io:
         pulse: None,
         visitors: None,
         input: Input::new(stdin.as_fd(), !options.readers.is_empty()),
-        lines: Lines::new(options.prefix),
+        lines,
+        files,
         out: Sink::new(stdout.as_fd()),
         err: Sink::new(stderr.as_fd()),
         watched: [false; HOST as usize],
@@ -138,6 +151,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io:
         attached: false,
         finalized: 0,
         left: None,
+        unfinished: Unfinished::default(),
         code: None,
         ending: false,
         lost: false,
@@ -149,8 +163,13 @@ pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io:
         tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
     }
     // A job whose output is lost has not ended well.
-    let well = if conductor.out.lost || conductor.err.lost { EXIT_FAILURE } else { 0 };
+    let is_lost = conductor.out.lost || conductor.err.lost || conductor.files.has_broken();
+    let well = if is_lost { EXIT_FAILURE } else { 0 };
     result.map(|()| conductor.code.filter(|&code| code != 0).unwrap_or(well))
+}
+
+fn label_of(pattern: &Pattern, places: &[Place], rank: u32) -> Vec<u8> {
+    places.get(rank as usize).map_or_else(Vec::new, |place| pattern.at(place))
 }
 
 /// Starts the agents, all at once. One that cannot be started takes the others with it.
@@ -166,7 +185,7 @@ fn call(jobs: Vec<HostJob>, options: &Options, signals: &Signals) -> io::Result<
 /// Starts the process that beats into the channels that are handed over on the line.
 fn start_pulse(signals: &Signals) -> io::Result<(i32, Packets)> {
     let (ours, theirs) = Packets::pair()?;
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(this_host::program());
     command.arg0("mpiexec").arg(pulse::SUBCOMMAND).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
     let terms = Terms { mask: Some(signals.before()), own_group: true, at_terminal: true, ..Terms::default() };
     let pulse = spawn::spawn(&mut command, terms)
@@ -381,8 +400,32 @@ impl Conductor<'_> {
     }
 
     fn release_lines(&mut self) {
-        self.lines.finish(Stream::Out, &mut self.out.pending);
-        self.lines.finish(Stream::Err, &mut self.err.pending);
+        for stream in [Stream::Out, Stream::Err] {
+            for (rank, line) in self.lines.finish(stream) {
+                self.put(rank, stream, line);
+            }
+        }
+    }
+
+    /// Sends whole lines of a rank where they belong.
+    fn put(&mut self, rank: u32, stream: Stream, bytes: Vec<u8>) {
+        let written = self.files.write(rank, stream, bytes);
+        let sink = if stream == Stream::Out { &mut self.out } else { &mut self.err };
+        sink.pending.extend(written.rest);
+        if let Some(text) = written.trouble {
+            self.say(&text);
+        }
+    }
+
+    /// Takes what a rank has written.
+    fn take_output(&mut self, rank: u32, stream: Stream, bytes: &[u8]) {
+        if self.files.is_for(rank, stream) {
+            let mut whole = Vec::new();
+            self.lines.push(rank, stream, bytes, &mut whole);
+            return self.put(rank, stream, whole);
+        }
+        let sink = if stream == Stream::Out { &mut self.out } else { &mut self.err };
+        self.lines.push(rank, stream, bytes, &mut sink.pending);
     }
 
     /// Ends the job. The first code stays.
@@ -538,10 +581,14 @@ impl Conductor<'_> {
                 Due::LookForUnreached => self.ask(Why::IsItReached),
                 Due::ShowPrompt => {
                     for &rank in &self.options.readers {
-                        self.lines.release(rank, Stream::Out, &mut self.out.pending);
-                        self.lines.release(rank, Stream::Err, &mut self.err.pending);
+                        for stream in [Stream::Out, Stream::Err] {
+                            let mut line = Vec::new();
+                            self.lines.release(rank, stream, &mut line);
+                            self.put(rank, stream, line);
+                        }
                     }
                 }
+                Due::Unfinished => self.tell_unfinished(),
                 // An agent does not do what it was told: everything below is ended from here. What it had sent
                 // is read on, to the end.
                 Due::Overdue => self.kill_all(),

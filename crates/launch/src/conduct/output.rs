@@ -14,9 +14,12 @@ const LINE_MAX: usize = 1 << 20;
 /// What a pipe that is ready takes without blocking (PIPE_BUF).
 const PART: usize = 4096;
 
+/// What a rank's lines begin with.
+pub type Label<'a> = Box<dyn Fn(u32) -> Vec<u8> + 'a>;
+
 /// Cuts what ranks write into lines.
-pub struct Lines {
-    prefix: bool,
+pub struct Lines<'a> {
+    label: Option<Label<'a>>,
     partial: BTreeMap<(u32, u8), Partial>,
 }
 
@@ -27,9 +30,9 @@ struct Partial {
     begun: bool,
 }
 
-impl Lines {
-    pub fn new(prefix: bool) -> Lines {
-        Lines { prefix, partial: BTreeMap::new() }
+impl<'a> Lines<'a> {
+    pub fn new(label: Option<Label<'a>>) -> Lines<'a> {
+        Lines { label, partial: BTreeMap::new() }
     }
 
     /// Takes what `rank` wrote; whole lines go to `out`.
@@ -38,16 +41,16 @@ impl Lines {
         let Some(end) = bytes.iter().rposition(|&b| b == b'\n') else {
             partial.bytes.extend(bytes);
             if partial.bytes.len() > LINE_MAX {
-                partial.release(self.prefix, rank, out);
+                partial.release(self.label.as_ref(), rank, out);
             }
             return;
         };
         partial.bytes.extend(&bytes[..=end]);
         let whole = std::mem::take(&mut partial.bytes);
-        if self.prefix {
+        if let Some(label) = &self.label {
             for line in whole.split_inclusive(|&b| b == b'\n') {
                 if !std::mem::take(&mut partial.begun) {
-                    put_prefix(rank, out);
+                    out.extend(label(rank));
                 }
                 out.extend(line);
             }
@@ -61,35 +64,35 @@ impl Lines {
     /// Lets out what `rank` has written of its line: somebody at a terminal waits for it.
     pub fn release(&mut self, rank: u32, stream: Stream, out: &mut Vec<u8>) {
         if let Some(partial) = self.partial.get_mut(&(rank, stream as u8)).filter(|partial| !partial.bytes.is_empty()) {
-            partial.release(self.prefix, rank, out);
+            partial.release(self.label.as_ref(), rank, out);
         }
     }
 
-    /// Lets out every last line that did not end.
-    pub fn finish(&mut self, stream: Stream, out: &mut Vec<u8>) {
+    /// Lets out every last line that did not end, each with its rank.
+    pub fn finish(&mut self, stream: Stream) -> Vec<(u32, Vec<u8>)> {
+        let mut lines = Vec::new();
         for ((rank, of), partial) in &mut self.partial {
             if *of == stream as u8 && (!partial.bytes.is_empty() || partial.begun) {
-                partial.release(self.prefix, *rank, out);
+                let mut line = Vec::new();
+                partial.release(self.label.as_ref(), *rank, &mut line);
                 // Labelled lines of several ranks must not run into each other.
-                out.extend(self.prefix.then_some(b'\n'));
+                line.extend(self.label.is_some().then_some(b'\n'));
                 partial.begun = false;
+                lines.push((*rank, line));
             }
         }
+        lines
     }
 }
 
 impl Partial {
-    fn release(&mut self, prefix: bool, rank: u32, out: &mut Vec<u8>) {
-        if prefix && !self.begun {
-            put_prefix(rank, out);
+    fn release(&mut self, label: Option<&Label>, rank: u32, out: &mut Vec<u8>) {
+        if let Some(label) = label.filter(|_| !self.begun) {
+            out.extend(label(rank));
         }
         out.append(&mut self.bytes);
         self.begun = true;
     }
-}
-
-fn put_prefix(rank: u32, out: &mut Vec<u8>) {
-    out.extend(format!("[{rank}] ").bytes());
 }
 
 /// One of mpiexec's own two outputs.
@@ -159,35 +162,37 @@ mod tests {
         String::from_utf8(std::mem::take(out)).unwrap()
     }
 
+    fn labelled() -> Lines<'static> {
+        Lines::new(Some(Box::new(|rank| format!("[{rank}] ").into())))
+    }
+
     #[test]
     fn lines_stay_whole_and_streams_apart() {
-        let (mut lines, mut out) = (Lines::new(false), Vec::new());
+        let (mut lines, mut out) = (Lines::new(None), Vec::new());
         lines.push(0, Stream::Out, b"one ", &mut out);
         lines.push(1, Stream::Out, b"two\nthr", &mut out);
         assert_eq!(text(&mut out), "two\n");
         lines.push(0, Stream::Out, b"more\n\n", &mut out);
         lines.push(1, Stream::Err, b"ee\n", &mut out);
         assert_eq!(text(&mut out), "one more\n\nee\n");
-        lines.finish(Stream::Out, &mut out);
-        assert_eq!(text(&mut out), "thr");
+        assert_eq!(lines.finish(Stream::Out), [(1, b"thr".to_vec())]);
     }
 
     #[test]
     fn every_line_is_labelled_once() {
-        let (mut lines, mut out) = (Lines::new(true), Vec::new());
+        let (mut lines, mut out) = (labelled(), Vec::new());
         lines.push(3, Stream::Out, b"a\n\nb", &mut out);
         assert_eq!(text(&mut out), "[3] a\n[3] \n");
         lines.release(3, Stream::Out, &mut out);
         lines.push(3, Stream::Out, b"c\nd", &mut out);
         assert_eq!(text(&mut out), "[3] bc\n");
         lines.push(4, Stream::Out, b"e", &mut out);
-        lines.finish(Stream::Out, &mut out);
-        assert_eq!(text(&mut out), "[3] d\n[4] e\n");
+        assert_eq!(lines.finish(Stream::Out), [(3, b"[3] d\n".to_vec()), (4, b"[4] e\n".to_vec())]);
     }
 
     #[test]
     fn a_very_long_line_is_streamed() {
-        let (mut lines, mut out) = (Lines::new(true), Vec::new());
+        let (mut lines, mut out) = (labelled(), Vec::new());
         let half = vec![b'x'; LINE_MAX];
         lines.push(0, Stream::Out, &half, &mut out);
         assert!(out.is_empty());

@@ -101,6 +101,8 @@ fn app(options: &AppOptions, ours: impl Iterator<Item = (OsString, OsString)>) -
         program: bytes(&options.command[0]),
         args: options.command[1..].iter().map(|arg| bytes(arg)).collect(),
         directory: options.directory.as_ref().map_or_else(Vec::new, |directory| bytes(directory.as_os_str())),
+        path: bytes(&options.path),
+        arch: options.arch.clone(),
         environment: environment(options, ours.collect()).into_iter().map(|(n, v)| (bytes(&n), bytes(&v))).collect(),
     }
 }

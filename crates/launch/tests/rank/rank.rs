@@ -218,6 +218,12 @@ fn main() {
                 false => rank.receive(WaitPeer::Rank(number(1) as u32), 0),
             }
         }
+        // Returns without MPI_Finalize, each rank some milliseconds after the one before it; rank 0 with a code.
+        "leave" => {
+            let rank = Rank::init();
+            sleep(Duration::from_millis(u64::from(rank.world.rank()) * number(1) as u64));
+            exit(if rank.world.rank() == 0 { number(2) } else { 0 })
+        }
         // Attaches to a job whose other ranks never do.
         "attach" => {
             let _rank = Rank::attach();

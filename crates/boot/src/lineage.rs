@@ -1,0 +1,60 @@
+//! A process that was started below an agent of ours and has lost its environment (`env -i`, sudo) finds that agent.
+//!
+//! Its ancestors are in /proc, and the agent is the nearest of them that was started as one. The agent's socket is the
+//! one among the host's whose listener is that process, as the kernel says. The agent then finds the rank by the
+//! process's parents. Before it: `world`, when no variable names an agent; after it: `world` again, which joins.
+//! Without /proc nothing is found.
+
+use crate::protocol::{AGENT_ARGUMENT, SOCKET_PREFIX};
+use hawser_os::unix::Packets;
+use hawser_os::{host, tree};
+use std::collections::BTreeSet;
+
+/// The nearest agent among this process's ancestors.
+pub fn agent() -> Option<i32> {
+    tree::ancestors(host::pid()).into_iter().find(|&pid| is_agent(&tree::arguments(pid)))
+}
+
+fn is_agent(arguments: &[Vec<u8>]) -> bool {
+    arguments.get(1).is_some_and(|word| word == AGENT_ARGUMENT.as_bytes())
+}
+
+/// The name of the socket at which process `agent` listens, and its user.
+pub fn socket_of(agent: i32) -> Option<(String, u32)> {
+    let sockets = std::fs::read("/proc/net/unix").unwrap_or_default();
+    names(&String::from_utf8_lossy(&sockets)).into_iter().find_map(|name| {
+        let peer = Packets::connect(&name).and_then(|line| line.peer()).ok()?;
+        (peer.pid == agent).then_some((name, peer.user))
+    })
+}
+
+/// The names of all agents' sockets in the text of /proc/net/unix, which puts '@' for an abstract name's zero byte.
+fn names(sockets: &str) -> BTreeSet<String> {
+    let name = |line: &str| line.split_whitespace().last()?.strip_prefix('@').map(str::to_owned);
+    sockets.lines().filter_map(name).filter(|name| name.starts_with(SOCKET_PREFIX)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_os::unix::Listener;
+
+    #[test]
+    fn an_agent_is_known_by_its_first_argument_alone() {
+        let words = |line: &str| line.split(' ').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
+        assert!(is_agent(&words("mpiexec __agent")) && is_agent(&words("mpiexec __agent 7")));
+        assert!(!is_agent(&words("mpiexec -n __agent")) && !is_agent(&words("mpiexec")) && !is_agent(&[]));
+    }
+
+    #[test]
+    fn the_socket_of_a_process_is_told_from_those_of_others() {
+        let name = format!("{SOCKET_PREFIX}0-test-lineage-{}", host::pid());
+        let _listener = Listener::bind(&name).unwrap();
+        assert_eq!(socket_of(host::pid()), Some((name, host::user())));
+        assert_eq!(socket_of(1), None);
+        assert_eq!(
+            names("0: 2 0 10000 5 1 1 @hawser-0-a\n0: 3 0 0 5 3 2 @hawser-0-a\n0: 2 0 1 5 1 4 /run/x\n").len(),
+            1
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Where the ranks' output goes instead of mpiexec's own, or beside it: files that are named by patterns.
+//!
+//! All files are made before a program starts, so that a folder that is missing or forbidden ends the job then. Each
+//! piece of output is appended to its file at once: no file is held open, however many ranks there are. What a file
+//! does not take (a full disk) goes to mpiexec's own output, and so does all that comes later for this file: nothing is
+//! lost. Before it: `output`, which cuts whole lines; after it: the file system.
+
+use crate::frames::{HostJob, Stream};
+use crate::pattern::{Outputs, Place};
+use hawser_os::host;
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The place of each rank of the job, in their order.
+pub fn places(jobs: &[HostJob]) -> Vec<Place> {
+    let of_job = |(number, job): (usize, &HostJob)| {
+        let host = if job.host.is_empty() { host::name() } else { job.host.clone() };
+        let place =
+            move |&(rank, _): &(u32, u32)| Place { rank, size: job.size, proxy: number as u32, host: host.clone() };
+        job.ranks.iter().map(place).collect::<Vec<_>>()
+    };
+    let mut places: Vec<Place> = jobs.iter().enumerate().flat_map(of_job).collect();
+    places.sort_by_key(|place| place.rank);
+    places
+}
+
+#[derive(Default)]
+pub struct Files {
+    /// The two files of each rank; none for mpiexec's own output.
+    names: Vec<[Option<PathBuf>; 2]>,
+    copies: bool,
+    /// Files that do not take what is written.
+    broken: BTreeSet<PathBuf>,
+}
+
+/// What became of a piece of output.
+pub struct Written {
+    /// What is to go to mpiexec's own output.
+    pub rest: Vec<u8>,
+    /// The file that takes no more, and why; once for each.
+    pub trouble: Option<String>,
+}
+
+impl Files {
+    /// Makes all files, empty.
+    pub fn make(outputs: &Outputs, places: &[Place]) -> io::Result<Files> {
+        let names: Vec<_> = places.iter().map(|place| outputs.files(place)).collect();
+        let all: BTreeSet<&PathBuf> = names.iter().flatten().flatten().collect();
+        for name in all {
+            if outputs.makes_folders {
+                name.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| unmade(name, &error))?;
+            }
+            File::create(name).map_err(|error| unmade(name, &error))?;
+        }
+        Ok(Files { names, copies: outputs.copies, broken: BTreeSet::new() })
+    }
+
+    /// Whether output of `rank` has a file of its own.
+    pub fn is_for(&self, rank: u32, stream: Stream) -> bool {
+        self.name(rank, stream).is_some()
+    }
+
+    fn name(&self, rank: u32, stream: Stream) -> Option<&PathBuf> {
+        self.names.get(rank as usize)?[stream as usize].as_ref()
+    }
+
+    /// Whether some file could not be written.
+    pub fn has_broken(&self) -> bool {
+        !self.broken.is_empty()
+    }
+
+    /// Appends to the rank's file.
+    pub fn write(&mut self, rank: u32, stream: Stream, bytes: Vec<u8>) -> Written {
+        let Some(name) = self.name(rank, stream).filter(|name| !self.broken.contains(*name)).cloned() else {
+            return Written { rest: bytes, trouble: None };
+        };
+        match append(&name, &bytes) {
+            Ok(()) => Written { rest: if self.copies { bytes } else { Vec::new() }, trouble: None },
+            Err((done, error)) => {
+                let text = format!(
+                    "the ranks' output cannot be written to {}: {error}; it goes to mpiexec's own output from here on; make \
+                     room for it or name another file",
+                    name.display()
+                );
+                self.broken.insert(name);
+                let rest = if self.copies { bytes } else { bytes[done..].to_vec() };
+                Written { rest, trouble: Some(text) }
+            }
+        }
+    }
+}
+
+/// How much was appended where not all was.
+fn append(name: &Path, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+    let mut file = OpenOptions::new().append(true).create(true).open(name).map_err(|error| (0, error))?;
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.write(&bytes[done..]) {
+            Ok(0) => return Err((done, io::ErrorKind::WriteZero.into())),
+            Ok(len) => done += len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err((done, error)),
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn unmade(name: &Path, error: &io::Error) -> io::Error {
+    let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let text = format!(
+        "the file {} for the ranks' output cannot be made: {error}; see to its folder {}",
+        name.display(),
+        folder.display()
+    );
+    io::Error::other(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Pattern;
+
+    fn outputs(out: &str) -> Outputs {
+        Outputs { out: Some(Pattern::parse("-outfile-pattern", out.as_ref()).unwrap()), ..Outputs::default() }
+    }
+
+    fn place() -> Place {
+        Place { rank: 0, size: 1, proxy: 0, host: "h".into() }
+    }
+
+    #[test]
+    fn output_is_appended_to_a_file_that_is_new() {
+        let name = std::env::temp_dir().join(format!("hawser-files-{}", host::pid()));
+        fs::write(&name, "old").unwrap();
+        let mut files = Files::make(&outputs(name.to_str().unwrap()), &[place()]).unwrap();
+        assert!(files.is_for(0, Stream::Out) && !files.is_for(0, Stream::Err) && !files.is_for(1, Stream::Out));
+        for part in ["a\n", "b\n"] {
+            let written = files.write(0, Stream::Out, part.into());
+            assert!(written.rest.is_empty() && written.trouble.is_none());
+        }
+        assert_eq!(fs::read(&name).unwrap(), b"a\nb\n");
+        fs::remove_file(name).unwrap();
+    }
+
+    #[test]
+    fn what_a_full_disk_does_not_take_comes_back_and_is_told_once() {
+        let mut files = Files::make(&outputs("/dev/full"), &[place()]).unwrap();
+        let written = files.write(0, Stream::Out, b"a\n".to_vec());
+        assert_eq!(written.rest, b"a\n");
+        assert!(written.trouble.unwrap().contains("/dev/full: No space left on device"));
+        let written = files.write(0, Stream::Out, b"b\n".to_vec());
+        assert!(written.rest == b"b\n" && written.trouble.is_none() && files.has_broken());
+    }
+
+    #[test]
+    fn a_missing_folder_is_told_before_anything_starts() {
+        let error = Files::make(&outputs("/no/such/folder/x"), &[place()]).err().unwrap().to_string();
+        assert!(error.contains("/no/such/folder/x") && error.contains("see to its folder"), "{error}");
+    }
+}

@@ -1,0 +1,115 @@
+"""Options of mpiexec for files of programs, and for files and labels of the ranks' output."""
+
+import subprocess
+
+import pytest
+
+SAY = 'echo "out $HAWSER_RANK"; echo "err $HAWSER_RANK" >&2; printf "rest $HAWSER_RANK"'
+
+
+def call(session, *words, **more):
+    return session.call([session.prefix / "bin/mpiexec", *words], **more)
+
+
+def said(folder):
+    """The texts of all files below a folder, by their names."""
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_lines_begin_with_a_pattern(session):
+    host = subprocess.run(["uname", "-n"], capture_output=True, text=True).stdout.strip()
+    result = call(session, "-prepend-pattern", "<%r %g %p %h 5%%> ", "-n", 2, "sh", "-c", "echo a; echo b >&2")
+    assert result.code == 0 and sorted(result.out.splitlines()) == [f"<{r} 0 0 {host} 5%> a" for r in (0, 1)], result
+    assert sorted(result.err.splitlines()) == [f"<{r} 0 0 {host} 5%> b" for r in (0, 1)], result
+    result = call(session, "-prepend-pattern", "%x", "-n", 2, "true")
+    assert result.code == 2 and "-prepend-pattern %x: after % comes r" in result.err, result
+
+
+def test_output_goes_to_files_instead(session, tmp_path):
+    """What was in them before is gone; what does not end in a newline is there too."""
+    (tmp_path / "out.0").write_text("old\n" * 100)
+    files = ["-outfile-pattern", tmp_path / "out.%r", "-errfile-pattern", tmp_path / "err.%r"]
+    result = call(session, *files, "-n", 2, "sh", "-c", SAY)
+    assert (result.code, result.out, result.err) == (0, "", ""), result
+    assert said(tmp_path) == {f"out.{r}": f"out {r}\nrest {r}" for r in (0, 1)} | {f"err.{r}": f"err {r}\n" for r in (0, 1)}
+
+
+def test_ranks_may_share_a_file_and_lines_stay_whole(session, tmp_path):
+    script = 'for i in $(seq 200); do printf "%s" $HAWSER_RANK; printf "%s\\n" $HAWSER_RANK; done'
+    result = call(session, "-outfile-pattern", tmp_path / "all", "-n", 4, "sh", "-c", script)
+    assert result.code == 0 and result.out == "", result
+    lines = (tmp_path / "all").read_text().splitlines()
+    assert len(lines) == 800 and set(lines) == {"00", "11", "22", "33"}
+
+
+@pytest.mark.parametrize("words, below, copied", [
+    (["--output-filename", "DIR"], "1/", True),
+    (["--output-filename", "DIR:nojobid"], "", True),
+    (["--output-filename", "DIR:nocopy,nojobid"], "", False),
+    (["--output", "dir=DIR:nocopy"], "1/", False),
+])
+def test_output_goes_to_a_folder_as_open_mpi_has_it(session, tmp_path, words, below, copied):
+    folder = tmp_path / "new" / "folder"
+    words = [word.replace("DIR", str(folder)) for word in words]
+    result = call(session, *words, "-n", 11, "sh", "-c", SAY)
+    assert result.code == 0 and ("out 10\n" in result.out) == copied == ("err 3\n" in result.err), result
+    files = said(folder)
+    assert len(files) == 22 and files[f"{below}rank.03/stdout"] == "out 3\nrest 3", files
+    assert files[f"{below}rank.10/stderr"] == "err 10\n", files
+
+
+def test_a_file_that_cannot_be_made_is_told_before_anything_starts(session, tmp_path):
+    result = call(session, "-outfile-pattern", tmp_path / "no/such/%r", "-n", 2, "touch", tmp_path / "started")
+    assert result.code == 1 and result.err.count("\n") == 1, result
+    assert "no/such/0" in result.err and "see to its folder" in result.err and not (tmp_path / "started").exists(), result
+
+
+def test_a_full_disk_loses_nothing(session):
+    """What the file does not take is on mpiexec's own output; the exit code says that something was wrong."""
+    script = "for i in $(seq 2000); do echo line $HAWSER_RANK $i; done"
+    result = call(session, "-outfile-pattern", "/dev/full", "-n", 2, "sh", "-c", script)
+    assert result.code == 1 and result.err.count("\n") == 1, result
+    assert "cannot be written to /dev/full: No space left on device" in result.err, result
+    assert sorted(result.out.splitlines()) == sorted(f"line {r} {i}" for r in (0, 1) for i in range(1, 2001))
+
+
+@pytest.mark.parametrize("option", ["-configfile", "--configfile", "-file", "--app"])
+def test_programs_are_read_from_a_file(session, tmp_path, option):
+    file = tmp_path / "programs"
+    file.write_text("# two programs\n-n 1 sh -c 'echo $HAWSER_RANK of $HAWSER_SIZE: \"$0\"' 'a  b'\n\n"
+                    "-n 2 -env WHAT \\\n  second sh -c 'echo $HAWSER_RANK $WHAT'\n")
+    result = call(session, option, file)
+    assert result.code == 0 and sorted(result.out.splitlines()) == ["0 of 3: a  b", "1 second", "2 second"], result
+    result = call(session, "-l", "-genv", "WHAT", "x", option, file)
+    assert "[0] 0 of 3: a  b" in result.out.splitlines(), result
+
+
+def test_a_wrong_file_of_programs_is_told_with_its_line(session, tmp_path):
+    file = tmp_path / "programs"
+    file.write_text("-n 1 true\n-nonsense true\n")
+    result = call(session, "-configfile", file)
+    assert result.code == 2 and f"line 2 of {file}: there is no option -nonsense" in result.err, result
+    assert "No such file" in call(session, "-configfile", tmp_path / "none").err
+    assert "-configfile" in call(session, "-configfile", file, "true").err
+
+
+def test_a_program_is_looked_for_in_path_and_on_its_processor(session, tmp_path):
+    (tmp_path / "hello").write_text("#!/bin/sh\necho hello\n")
+    (tmp_path / "hello").chmod(0o755)
+    for where in (tmp_path, f"/no/such:{tmp_path}"):
+        result = call(session, "-n", 2, "-path", where, "hello")
+        assert result.code == 0 and result.out == "hello\nhello\n", result
+    result = call(session, "-n", 2, "-path", tmp_path, "true")
+    assert result.code == 0, result
+    machine = subprocess.run(["uname", "-m"], capture_output=True, text=True).stdout.strip()
+    assert call(session, "-arch", machine, "true").code == 0
+    result = call(session, "-arch", "sparc", "-n", 2, "true")
+    assert result.code == 1 and result.err.count("\n") == 1 and "-arch sparc: this host's processor" in result.err, result
+
+
+def test_a_soft_number_of_ranks_is_the_greatest_that_is_allowed(session):
+    show = ["sh", "-c", "echo $HAWSER_SIZE"]
+    for words, ranks in [(["-n", 5, "-soft", "2,4,8"], 4), (["-soft", "1:6:2"], 5), (["-n", 3, "-soft", "0:9"], 3)]:
+        result = call(session, *words, *show)
+        assert result.code == 0 and result.out == f"{ranks}\n" * ranks, result
+    assert "-soft 4 has no number that -n allows" in call(session, "-n", 2, "-soft", "4", *show).err
