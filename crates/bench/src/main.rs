@@ -112,3 +112,15 @@ fn work(name: &str, far: bool) -> std::io::Result<()> {
     let row = layer::Row::named(name).ok_or_else(|| std::io::Error::other(format!("there is no layer {name}")))?;
     if far { worker::far(row) } else { worker::near(row) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// A release build does not check them, and one that was not checked may take one option for another.
+    #[test]
+    fn the_commands_and_their_options_go_together() {
+        Options::command().debug_assert();
+    }
+}

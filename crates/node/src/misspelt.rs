@@ -28,7 +28,21 @@ const OTHERS: [&[&str]; 3] = [
         "PROGRAM_SIZE",
         "TUNED",
     ],
-    &["CC", "CXX", "RPATH", "PREFIX", "E2E", "LONG", "WHOLE", "SOAK_S", "SEED", "RUNS", "PEERS"],
+    &[
+        "CC",
+        "CXX",
+        "RPATH",
+        "PREFIX",
+        "E2E",
+        "LONG",
+        "WHOLE",
+        "SOAK_S",
+        "SEED",
+        "RUNS",
+        "PEERS",
+        "RANDOM_SEEDS",
+        "RANDOM_FIRST",
+    ],
     &["HOME", "ROOT", "DIR", "BASE", "PATH", "BIN", "LIB", "LIBDIR", "INC", "INCLUDE", "MAN", "DOC", "VERSION"],
 ];
 /// How whole families of such names begin.

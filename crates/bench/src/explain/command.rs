@@ -8,6 +8,8 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Args, Clone)]
+// Without a group: clap would give it the name of `command::Options`' one.
+#[group(skip)]
 pub struct Options {
     /// What is explained: a library or a layer
     above: String,
