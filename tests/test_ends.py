@@ -204,10 +204,19 @@ def parting(lab, program, port, what):
     with mpiexec(lab, "-genv", "HAWSER_PORT", port, program, what, stdin=subprocess.PIPE) as job:
         assert job.stdout.readline() == "all are there\n"
         waiting, = ranks(lab.hosts[1], program)
-        eventually(lambda: state(waiting) == "S")
+        eventually(lambda: sleeps_on(waiting))
         yield lab, job
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
     assert (job.returncode, out, err) == (0, "", ""), (out, err)
+
+
+def sleeps_on(pid):
+    """Whether it sleeps and is not woken meanwhile: within the barrier before, it soon is."""
+    def woken():
+        return re.search(r"^voluntary_ctxt_switches:\s(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1]
+    before = woken()
+    time.sleep(0.3)
+    return state(pid) == "S" and woken() == before
 
 
 def test_who_ends_under_heavy_loss_is_never_taken_for_lost(make, build):

@@ -5,7 +5,7 @@
 #include "coll.h"
 #include <pthread.h>
 
-enum { MOST = 5000, ROUNDS = 60 };
+enum { MOST = 70000, ROUNDS = 60 };
 
 static MPI_Comm base[2], made[2], filled[MOST];
 static int codes[2];

@@ -584,7 +584,6 @@ fn rubbish(kind: Kind) {
         }
         Address::Tcp(to) => {
             let call = || pair.cable.a.within(|| TcpStream::connect(to).unwrap());
-            let front = |len: u16| [len.to_le_bytes(), (!len).to_le_bytes()].concat();
             let whole = |bytes: &[u8]| [&front(bytes.len() as u16)[..], bytes].concat();
             // As another port of the peer's rank would.
             let mut number = 0;
@@ -1163,6 +1162,12 @@ fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
+/// The length in front of a frame, and its complement (P32).
+fn front(len: u16) -> [u8; 4] {
+    let [low, high] = len.to_le_bytes();
+    [low, high, !low, !high]
+}
+
 /// Calls the port of rank 1 from the host of rank 0.
 fn call(pair: &Pair) -> TcpStream {
     let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
@@ -1199,7 +1204,7 @@ fn replays_are_refused(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
     let before = open_files();
-    let recorded = [&greeting(0, 1)[..], &500_u16.to_le_bytes(), &frame(500, 1)].concat();
+    let recorded = [&greeting(0, 1)[..], &front(500), &frame(500, 1)].concat();
     for time in 1..=1_000_u64 {
         let mut replayed = call(&pair);
         let said = if time % 3 == 0 { GREETING } else { recorded.len() };
@@ -1232,7 +1237,7 @@ fn a_later_one_takes_its_place(kind: Kind) {
     let mut earlier: Option<TcpStream> = None;
     for number in 1..100 {
         let mut caller = call(&pair);
-        let said = [&greeting(9, number)[..], &64_u16.to_le_bytes(), &frame(64, number)].concat();
+        let said = [&greeting(9, number)[..], &front(64), &frame(64, number)].concat();
         caller.write_all(&said).unwrap();
         while pair.b.receive(&mut |bytes| assert_eq!(bytes, frame(64, number))) == 0 {}
         let ended = earlier.replace(caller).map(|mut earlier| earlier.read(&mut [0]));

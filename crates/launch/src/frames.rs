@@ -591,6 +591,7 @@ mod tests {
             What::Killed { signal: 9, core_dumped: true },
             What::Exited { code: 1 },
             What::NoFinalize { code: 0 },
+            What::EndUnknown,
             What::NoInit,
             What::Aborted { code: -3, text: "why".into() },
             What::OtherMpi { program: "p".into(), file: "f".into(), ours: "o".into() },

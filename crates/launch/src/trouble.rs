@@ -36,6 +36,8 @@ pub enum What {
     NoFinalize {
         code: i32,
     },
+    /// The same, and of the process's end nothing is known but that of the script that had started it, at most.
+    EndUnknown,
     /// The rank ended without MPI_Init although others called it.
     NoInit,
     /// MPI_Abort, or an error handler that ends the job.
@@ -111,6 +113,10 @@ impl Trouble {
             What::NoFinalize { code } => format!(
                 "{who} exited with code {code} without calling MPI_Finalize (MPI_Session_finalize for a session)"
             ),
+            What::EndUnknown => format!(
+                "{who} ended without calling MPI_Finalize (MPI_Session_finalize for a session); its exit code is not known, \
+                 as a script had started it"
+            ),
             What::NoInit => format!("{who} exited without calling MPI_Init, which other ranks wait for"),
             What::Aborted { code, text } => {
                 let text = text.replace('\n', "; ");
@@ -136,6 +142,7 @@ impl Trouble {
             What::Aborted { code, text } => to.u8(5).u32(*code as u32).text(text),
             What::OtherMpi { program, file, ours } => to.u8(6).text(program).text(file).text(ours),
             What::Host { text } => to.u8(7).text(text),
+            What::EndUnknown => to.u8(8),
         };
     }
 
@@ -150,6 +157,7 @@ impl Trouble {
             5 => What::Aborted { code: from.u32()? as i32, text: from.text()? },
             6 => What::OtherMpi { program: from.text()?, file: from.text()?, ours: from.text()? },
             7 => What::Host { text: from.text()? },
+            8 => What::EndUnknown,
             _ => return None,
         };
         Some(Trouble { rank, pid, what })
@@ -173,6 +181,7 @@ mod tests {
         assert_eq!(line(What::Killed { signal: i32::MAX, core_dumped: false }).1, i32::MAX);
         assert_eq!(line(What::Exited { code: 7 }), ("rank 3 on host vm (pid 123) exited with code 7".into(), 7));
         assert_eq!(line(What::NoFinalize { code: 0 }).1, 1);
+        assert_eq!(line(What::EndUnknown).1, 1);
         assert_eq!(
             line(What::Aborted { code: 256, text: "a\nb".into() }),
             ("rank 3 on host vm (pid 123) aborted the job with code 256: a; b".into(), 1)

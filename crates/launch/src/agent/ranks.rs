@@ -94,8 +94,10 @@ impl Rank {
                 (None, Some(End::Exited(code))) if SHELL_SIGNALS.contains(&code) => {
                     Some(What::Killed { signal: code - 128, core_dumped: false })
                 }
+                // A script that returns 0 says nothing of how the program in it has ended.
+                (None, Some(End::Exited(0))) => Some(What::EndUnknown),
                 (None, Some(end)) => Some(unfinished(end)),
-                (None, None) => final_word.then_some(What::NoFinalize { code: 0 }),
+                (None, None) => final_word.then_some(What::EndUnknown),
             },
             _ => match self.child_end? {
                 End::Killed { signal, core_dumped } => Some(What::Killed { signal, core_dumped }),
@@ -119,7 +121,7 @@ impl Rank {
     /// by the script that started that one. An orphan, which has come back to the agent, and a process of which /proc
     /// tells nothing are taken for the rank's as long as it uses MPI.
     pub fn has_started(&self, attached: &Attached, caller: i32, above: &[i32]) -> bool {
-        if attached.gone || caller == attached.pid {
+        if attached.gone || [attached.pid, self.child].contains(&caller) {
             return false;
         }
         above.contains(&attached.pid) || !attached.finalized && !above.contains(&self.child)
@@ -204,7 +206,10 @@ mod tests {
         for (i, (rank, expected)) in cases.into_iter().enumerate() {
             assert_eq!(rank.verdict(false), expected, "case {i}");
         }
-        assert_eq!(rank(None, Some((false, true, None))).verdict(true), Some(What::NoFinalize { code: 0 }));
+        // Neither may be taken for a good end, which all ranks together may have without MPI_Finalize.
+        for child_end in [None, Some(End::Exited(0))] {
+            assert_eq!(rank(child_end, Some((false, true, None))).verdict(true), Some(What::EndUnknown));
+        }
     }
 
     #[test]
@@ -228,6 +233,8 @@ mod tests {
         // An orphan, and one of which nothing is known.
         assert!(has_started(&inside, 9, &[2]) && has_started(&inside, 0, &[]));
         assert!(!has_started(&left, 9, &[2]) && !has_started(&left, 0, &[]));
+        // The script itself comes from the agent, as an orphan does.
+        assert!(!has_started(&inside, 7, &[2]) && !has_started(&left, 7, &[2]));
         let gone = rank(None, Some((false, true, None)));
         assert!(!has_started(&gone, 9, &[8, 7, 2]));
     }
