@@ -1,6 +1,8 @@
 /* parting WHAT: rank 1 waits for the last thing that rank 0 sends, which is a message, or nothing but that it is in MPI_Finalize. Rank 0
  * reads a line before. */
 #include "test.h"
+#include <poll.h>
+#include <unistd.h>
 
 enum { BYTES = 100 };
 
@@ -15,6 +17,9 @@ int main(int argc, char **argv)
     if (me == 0) {
         puts("all are there");
         fflush(stdout);
+        // What rank 1 has to say is acknowledged meanwhile.
+        struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+        for (int found; poll(&input, 1, 1) == 0;) OK(MPI_Iprobe(1, 0, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
         CHECK(fgets(line, sizeof line, stdin));
         fill(data, BYTES, 7);
         if (message) OK(MPI_Send(data, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
