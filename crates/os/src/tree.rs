@@ -202,7 +202,8 @@ pub fn program(pid: i32) -> Option<std::path::PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn grandchildren_are_found() {
@@ -234,8 +235,11 @@ mod tests {
 
     #[test]
     fn a_childs_parents_lead_here() {
-        let mut child =
-            Command::new("sh").args(["-c", "read line"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo; read line"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Its first byte says that the kernel has set up its arguments: `spawn` may return a moment before that.
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let above = ancestors(child.id() as i32);
         assert_eq!((above[0], above.last()), (host::pid(), ancestors(host::pid()).last()));
         assert_eq!(group(child.id() as i32), group(host::pid()));
