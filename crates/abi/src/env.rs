@@ -8,8 +8,9 @@ use crate::callback::Argv;
 use crate::raise::{Fault, Object, Result};
 use hawser_base::value::{Set, THREAD_SINGLE};
 use hawser_base::{Class, Error};
+use hawser_mpi::hardware;
 use hawser_mpi::info::{self, Info};
-use hawser_mpi::{hardware, process};
+use hawser_mpi::process::{self, Process};
 use hawser_os::clock;
 use std::ffi::{c_char, c_double, c_int};
 
@@ -67,12 +68,21 @@ pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_i
     Ok(unsafe { put_text(text.as_bytes(), version, MAX_LIBRARY_VERSION_STRING, length, "version") }?)
 }
 
+/// Makes this process a rank if it is none yet.
+pub(crate) fn start<A: Abi>() -> hawser_base::Result<&'static Process> {
+    // SAFETY: `mpi` alone lends scratch memory. It says that it is returned when no step of its collective is open
+    // (`collective::run` asserts it; `collective::team` has run the collective to its end), and when the one receive
+    // that writes there has ended (`partitioned`).
+    unsafe { hawser_datatype::trust_owners() };
+    A::start()
+}
+
 /// MPI_Init. The arguments of `main` are not looked at: nothing of ours is ever among them.
 ///
 /// # Safety
 /// The contract of MPI_Init.
 pub unsafe fn init<A: Abi>(_argc: *mut c_int, _argv: *mut Argv) -> Result {
-    Ok(hawser_mpi::env::init(A::start()?, THREAD_SINGLE)?)
+    Ok(hawser_mpi::env::init(start::<A>()?, THREAD_SINGLE)?)
 }
 
 /// # Safety
@@ -88,7 +98,7 @@ pub unsafe fn init_thread<A: Abi>(
     let unknown =
         || Error::new(Class::Arg, format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like"));
     let level = A::value_in(Set::ThreadLevel, required).ok_or_else(unknown)?;
-    hawser_mpi::env::init(A::start()?, level)?;
+    hawser_mpi::env::init(start::<A>()?, level)?;
     provided.put(A::value_out(Set::ThreadLevel, level));
     Ok(())
 }

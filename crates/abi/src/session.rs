@@ -5,6 +5,7 @@
 use crate::abi::Abi;
 use crate::arg::{self, InOut, Out, handle};
 use crate::comm::set_or_null;
+use crate::env::start;
 use crate::group;
 use crate::raise::{Fault, Object, Result};
 use hawser_base::handle::Kind;
@@ -21,7 +22,7 @@ pub unsafe fn init<A: Abi>(info: A::Info, errhandler: A::Errhandler, session: *m
     let init = || {
         // SAFETY: the caller's argument.
         let session = unsafe { Out::handle(session, "session") }?;
-        session.set(session::init(A::start, &info::hints(handle(info)?)?, errhandler.clone())?);
+        session.set(session::init(start::<A>, &info::hints(handle(info)?)?, errhandler.clone())?);
         Ok(())
     };
     init().map_err(|error| Fault::of(Object::Given(Kind::Session, errhandler.clone()), error))

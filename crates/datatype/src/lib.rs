@@ -38,6 +38,6 @@ pub use pack::Cursor;
 pub use parameterised::TypeClass;
 pub use reduce::{Op, Reduction, booleans};
 pub use runs::{Run, Runs};
-pub use scratch::Scratch;
+pub use scratch::{Scratch, trust_owners};
 pub use typed_copy::{Copied, copy_typed};
 pub use user::{PackedSource, PackedTarget, UserPtr};

@@ -1,35 +1,48 @@
 //! Temporary memory for typed data: what collectives need between a receive and a reduction.
 //!
 //! It belongs to the library, but is laid out and used like an application's buffer, gaps included, since
-//! the application's reduction functions work on it. Uninitialised until written. It only grows.
+//! the application's reduction functions work on it. Zero until written. It only grows.
 //!
-//! A view either borrows it ([`Scratch::bytes`]) or is lent to an operation that ends later ([`Scratch::lend`]). Memory
-//! that was lent is not freed until its owner, `mpi`, has said that all these operations are over
-//! ([`Scratch::returned`]): a scratch that grows or goes before is left to the operations for good.
+//! A view either borrows it ([`Scratch::bytes`]) or is lent to an operation that ends later ([`Scratch::lend`]). The
+//! type of a lent view does not say when its memory may go. So memory that was lent is never freed, unless its owner,
+//! `mpi`, has said that all these operations are over ([`Scratch::returned`]), and somebody has vouched that owners say
+//! so only when it is true ([`trust_owners`]). A scratch that grows or goes before is left to the operations for good.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
 use hawser_base::{SharedMem, UserMem};
-use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A cache line, and no less than what any basic type is aligned to.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Line(#[allow(dead_code)] MaybeUninit<[u8; LINE]>);
+struct Line(#[allow(dead_code)] [u8; LINE]);
 
 const LINE: usize = 64;
+
+/// Whether somebody has vouched for the owners. Its partner is itself: nothing else depends on the order of its store.
+static TRUSTED: AtomicBool = AtomicBool::new(false);
+
+/// Lets [`Scratch::returned`] free what was lent: until this is called, such memory is kept for good.
+///
+/// # Safety
+/// From now on all code of this process calls [`Scratch::returned`] only when no view is used any more that the same
+/// scratch has lent before.
+pub unsafe fn trust_owners() {
+    TRUSTED.store(true, Relaxed);
+}
 
 /// See the module.
 #[derive(Default)]
 pub struct Scratch {
-    lines: Vec<Line>,
+    lines: Box<[Line]>,
     /// Whether an operation may still use the lines.
     lent: bool,
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        self.replace(Vec::new());
+        self.replace(Box::default());
     }
 }
 
@@ -38,21 +51,35 @@ impl Scratch {
     pub fn reserve(&mut self, bytes: usize) {
         let lines = bytes.div_ceil(LINE);
         if lines > self.lines.len() {
-            self.replace(vec![Line(MaybeUninit::uninit()); lines]);
+            // SAFETY: a line of zeros is a value of its type, which is an array of bytes.
+            self.replace(unsafe { Box::new_zeroed_slice(lines).assume_init() });
         }
     }
 
     /// Takes other memory. What was lent is not freed: it is lost to us, and no operation writes to memory of others.
-    fn replace(&mut self, lines: Vec<Line>) {
+    fn replace(&mut self, lines: Box<[Line]>) {
         let old = std::mem::replace(&mut self.lines, lines);
         if std::mem::take(&mut self.lent) {
             std::mem::forget(old);
         }
     }
 
-    /// All operations that memory was lent to are over.
+    /// All operations that memory was lent to are over. It is freed with the scratch if [`trust_owners`] was called:
+    ///
+    /// ```
+    /// let mut scratch = hawser_datatype::Scratch::default();
+    /// scratch.reserve(64);
+    /// let view = scratch.lend(0, 8);
+    /// scratch.returned();
+    /// drop(scratch);
+    /// view.write(b"in bound"); // nobody has vouched for the owner, who was wrong: the memory is still there
+    /// ```
     pub fn returned(&mut self) {
-        self.lent = false;
+        self.return_if(TRUSTED.load(Relaxed)); // partner: `trust_owners`
+    }
+
+    fn return_if(&mut self, trusted: bool) {
+        self.lent &= !trusted;
     }
 
     /// Its length, in bytes.
@@ -67,8 +94,7 @@ impl Scratch {
     /// The bytes `at .. at + len`.
     pub fn bytes(&mut self, at: usize, len: usize) -> UserMem<'_> {
         let all = self.len();
-        // SAFETY: the lines are ours and stay where they are as long as the view borrows this. Nobody reads them
-        // before they are written: a schedule writes its scratch memory first.
+        // SAFETY: the lines are ours and stay where they are as long as the view borrows this. All were written.
         unsafe { UserMem::new(self.lines.as_mut_ptr().cast(), all) }.slice(at, len)
     }
 
@@ -76,7 +102,8 @@ impl Scratch {
     pub fn lend(&mut self, at: usize, len: usize) -> UserMem<'static> {
         self.lent = true;
         let mem = self.bytes(at, len);
-        // SAFETY: as in `bytes`; lines that were lent are not freed before they are said to be returned.
+        // SAFETY: as in `bytes`; lines that were lent are not freed before `trust_owners`' caller vouches that the
+        // view is used no more.
         unsafe { UserMem::new(mem.as_ptr(), mem.len()) }
     }
 
@@ -172,7 +199,9 @@ mod tests {
         assert!(!scratch.lent, "memory of its own is freed");
         scratch.lend(0, 8);
         assert!(scratch.lent);
-        scratch.returned();
+        scratch.return_if(false);
+        assert!(scratch.lent, "nobody has vouched for the owner");
+        scratch.return_if(true);
         assert!(!scratch.lent);
     }
 
