@@ -195,6 +195,53 @@ static void codes(void)
     OK(MPI_Remove_error_class(classes[0]));
 }
 
+static int query(void *state, MPI_Status *status)
+{
+    OK(MPI_Status_set_elements(status, MPI_BYTE, 0));
+    OK(MPI_Status_set_cancelled(status, 0));
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return state ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static int nothing(void *state)
+{
+    (void)state;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *state, int complete)
+{
+    (void)state, (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* The string of a code in a status tells of that operation, not of an earlier call that failed with the same code. */
+static void string_of_a_status(void)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int length, count, indices[2], fails = 1;
+    for (int way = 0; way < 3; way++) {
+        FAILS(MPI_Init(NULL, NULL), MPI_ERR_OTHER);
+        OK(MPI_Error_string(MPI_ERR_OTHER, text, &length));
+        CHECK(strstr(text, "initialised"));
+        OK(MPI_Grequest_start(query, nothing, cancel, NULL, &requests[0]));
+        OK(MPI_Grequest_start(query, nothing, cancel, &fails, &requests[1]));
+        OK(MPI_Grequest_complete(requests[0]));
+        OK(MPI_Grequest_complete(requests[1]));
+        switch (way) {
+        case 0: FAILS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS); break;
+        case 1: FAILS(MPI_Testall(2, requests, &count, statuses), MPI_ERR_IN_STATUS); break;
+        case 2: FAILS(MPI_Waitsome(2, requests, &count, indices, statuses), MPI_ERR_IN_STATUS); break;
+        }
+        EQUAL(test_class(statuses[1].MPI_ERROR), MPI_ERR_OTHER);
+        OK(MPI_Error_string(statuses[1].MPI_ERROR, text, &length));
+        CHECK(!strstr(text, "initialised"));
+    }
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -203,5 +250,6 @@ int main(int argc, char **argv)
     of_a_request();
     of_a_freed_communicator();
     codes();
+    string_of_a_status();
     return finish();
 }

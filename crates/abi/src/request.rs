@@ -15,7 +15,7 @@ use crate::status::{self, Statuses};
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
 use hawser_mpi::wait::{self, Any, Completed, Then};
-use hawser_mpi::{persistent, pt2pt};
+use hawser_mpi::{errors, persistent, pt2pt};
 use std::ffi::c_int;
 
 /// The end of one operation: its status, or its error on its communicator.
@@ -76,6 +76,9 @@ impl<A: Abi> Ends<A> {
             self.statuses.write_error(self.ended, SUCCESS);
         }
         if let Some(code) = completed.code() {
+            if let Err(error) = completed.check() {
+                errors::remember_operation(&error);
+            }
             self.failed.get_or_insert(completed.comm.map_or(Object::Default, Object::Held));
             self.codes.resize(self.ended, SUCCESS);
             self.codes.push(code);

@@ -81,6 +81,7 @@ impl Work for Idup {
                 Ok(false) => {}
                 Ok(true) => return Step::Ended(End::of(self.finish(process))),
                 Err(error) => {
+                    self.give_up();
                     self.refused.get_or_insert(error);
                     return Step::Ended(End::of(self.finish(process)));
                 }
@@ -104,7 +105,7 @@ impl Idup {
                     return Ok(false);
                 };
                 self.stage = Stage::Choosing(choice);
-                self.meeting.max(process, choice.generation).inspect_err(|_| self.seeker.give_up(choice))?;
+                self.meeting.max(process, choice.generation)?;
             }
             Stage::Choosing(choice) => match self.seeker.settle(choice, words[0], &mut self.search) {
                 None => {
@@ -128,6 +129,13 @@ impl Idup {
             }
         }
         Ok(false)
+    }
+
+    /// The search ends here: a number that is reserved and not settled is free again.
+    fn give_up(&mut self) {
+        if let Stage::Choosing(choice) = self.stage {
+            self.seeker.give_up(choice);
+        }
     }
 
     fn coming(&self) -> &Comm {

@@ -81,29 +81,35 @@ pub fn class(code: i32) -> Result<i32> {
     added().class(code)
 }
 
-thread_local! {
-    /// The code and the cause of this thread's last error of those that `says_nothing`.
-    static UNTOLD: RefCell<Option<(i32, String)>> = const { RefCell::new(None) };
-}
-
 /// Classes of which the standard's text gives no cause: a program that is told nothing else could not say what to do.
-fn says_nothing(class: Class) -> bool {
-    matches!(class, Class::Other | Class::Intern | Class::Unknown)
+const SAYS_NOTHING: [Class; 3] = [Class::Other, Class::Intern, Class::Unknown];
+
+thread_local! {
+    /// The cause of this thread's last error of each of these classes.
+    static UNTOLD: RefCell<[Option<String>; SAYS_NOTHING.len()]> = const { RefCell::new([const { None }; SAYS_NOTHING.len()]) };
 }
 
 /// A call of this thread fails with this error: `string` gives the cause if the class has none of its own.
 pub fn remember(function: &str, error: &Error) {
-    if Class::from_value(error.code()).is_some_and(says_nothing) {
-        let told = Some((error.code(), format!("{function}: {}", error.cause())));
+    keep(error, || format!("{function}: {}", error.cause()));
+}
+
+/// One of several operations that a call completes has failed with this error, whose code stands in its status.
+pub fn remember_operation(error: &Error) {
+    keep(error, || error.cause().to_owned());
+}
+
+fn keep(error: &Error, told: impl FnOnce() -> String) {
+    if let Some(at) = SAYS_NOTHING.iter().position(|&class| class as i32 == error.code()) {
         // In a destructor of another thread-local value there may be none any more.
-        let _ = UNTOLD.try_with(|untold| untold.replace(told));
+        let _ = UNTOLD.try_with(|untold| untold.borrow_mut()[at].replace(told()));
     }
 }
 
 /// The cause of this thread's last error with this code.
 fn remembered(code: i32) -> Option<String> {
-    let last = UNTOLD.try_with(|untold| untold.borrow().clone()).ok().flatten();
-    last.filter(|(of, _)| *of == code).map(|(_, cause)| cause)
+    let at = SAYS_NOTHING.iter().position(|&class| class as i32 == code)?;
+    UNTOLD.try_with(|untold| untold.borrow()[at].clone()).ok().flatten()
 }
 
 /// MPI_Error_string. Empty for a code of the application that has none. Where a class tells no cause, it is that of the
@@ -234,7 +240,9 @@ mod tests {
         remember("MPI_Send", &Error::new(Class::Rank, "rank 7 is outside"));
         assert!(text(Class::Rank as i32).ends_with(Class::Rank.text()), "this class has a text of its own");
         assert_eq!(text(Class::Intern as i32), format!("MPI_ERR_INTERN: {}", Class::Intern.text()));
-        assert!(text(other).ends_with("free some"));
+        remember_operation(&Error::new(Class::Intern, "rank 3 sent nonsense"));
+        assert_eq!(text(Class::Intern as i32), "MPI_ERR_INTERN: rank 3 sent nonsense");
+        assert!(text(other).ends_with("free some"), "each class has its own");
         assert_eq!(std::thread::spawn(move || text(other)).join().unwrap(), before, "another thread's");
     }
 
