@@ -255,11 +255,56 @@ static void several(void)
     }
 }
 
+static int deleted;
+
+static int count_deleted(MPI_Comm comm, int keyval, void *value, void *state)
+{
+    (void)comm, (void)keyval, (void)value, (void)state;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* Sets a name, a handler, a hint and an attribute. */
+static void mark(MPI_Comm comm, int *keyval)
+{
+    MPI_Info info;
+    OK(MPI_Comm_set_name(comm, "mine"));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
+    OK(MPI_Comm_set_info(comm, info));
+    OK(MPI_Info_free(&info));
+    OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_deleted, keyval, NULL));
+    OK(MPI_Comm_set_attr(comm, *keyval, keyval));
+}
+
+/* Nothing of that is left. */
+static void is_new(MPI_Comm comm, const char *name, int keyval)
+{
+    char found[MPI_MAX_OBJECT_NAME], value[8];
+    int length, flag;
+    void *attribute;
+    MPI_Errhandler handler;
+    MPI_Info info;
+    OK(MPI_Comm_get_name(comm, found, &length));
+    SAME(found, name);
+    OK(MPI_Comm_get_errhandler(comm, &handler));
+    CHECK(handler == MPI_ERRORS_ARE_FATAL);
+    OK(MPI_Comm_get_info(comm, &info));
+    length = sizeof value;
+    OK(MPI_Info_get_string(info, "mpi_assert_no_any_tag", &length, value, &flag));
+    CHECK(flag);
+    SAME(value, "false");
+    OK(MPI_Info_free(&info));
+    OK(MPI_Comm_get_attr(comm, keyval, &attribute, &flag));
+    CHECK(!flag);
+}
+
 /* MPI_COMM_WORLD and MPI_COMM_SELF without MPI_Init, while there is a session. With MPI_Init they stay what they were;
  * after MPI_Finalize there are none. */
 static void world(void)
 {
-    int rank = -1, n = -1, flag, value = 1;
+    int rank = -1, n = -1, flag, value = 1, keyvals[2];
     void *found;
     MPI_Comm twin;
     MPI_Session session = MPI_SESSION_NULL;
@@ -286,7 +331,12 @@ static void world(void)
     CHECK(flag);
     FAILS(MPI_Finalize(), MPI_ERR_OTHER); /* not without MPI_Init */
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
+    mark(MPI_COMM_WORLD, &keyvals[0]);
+    mark(MPI_COMM_SELF, &keyvals[1]);
     OK(MPI_Init(NULL, NULL));
+    EQUAL(deleted, 2);
+    is_new(MPI_COMM_WORLD, "MPI_COMM_WORLD", keyvals[0]);
+    is_new(MPI_COMM_SELF, "MPI_COMM_SELF", keyvals[1]);
     talk(MPI_COMM_WORLD, 20);
     talk(twin, 21);
     OK(MPI_Finalize());

@@ -205,6 +205,13 @@ impl Comm {
         *self.name.lock().unwrap_or_else(|p| p.into_inner()) = name.to_vec();
     }
 
+    /// Takes back what a program has set on a predefined communicator, all but its attributes and its buffer.
+    pub(crate) fn renew(&self, name: &[u8]) {
+        self.set_name(name);
+        self.errhandler.clear();
+        self.hints.clear();
+    }
+
     /// A name for messages: its own, or what tells it from others.
     pub fn display_name(&self) -> String {
         match self.name() {

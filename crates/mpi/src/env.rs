@@ -12,9 +12,21 @@ use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SINGLE};
 use hawser_base::{Class, Error, Lane, Result, handle, threads};
 use hawser_job::{Phase, Waiting};
 
-/// MPI_Init.
+/// MPI_Init. MPI_COMM_WORLD and MPI_COMM_SELF are new, whatever a session has set on them before.
 pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
-    begin(process, WORLD, thread_level)
+    begin(process, WORLD, thread_level)?;
+    let predefined = [
+        (process.world(), handle::comm::WORLD, process::WORLD_NAME),
+        (process.self_comm(), handle::comm::SELF, process::SELF_NAME),
+    ];
+    // The handlers go last: an attribute's delete function that fails is told by those of the session.
+    for (comm, handle, _) in predefined {
+        if let Err(error) = comm.attributes.delete_all(handle) {
+            errhandler::raise(&Object::Default, "MPI_Init", &error);
+        }
+    }
+    predefined.iter().for_each(|(comm, _, name)| comm.renew(name));
+    Ok(())
 }
 
 /// `who` (`process::WORLD`, `process::SESSIONS`) begins to use MPI.

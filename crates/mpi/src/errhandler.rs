@@ -75,8 +75,17 @@ impl ErrhandlerCell {
     }
 
     pub fn set(&self, handler: Errhandler) {
+        self.put(Some(handler));
+    }
+
+    /// No handler is set any more.
+    pub fn clear(&self) {
+        self.put(None);
+    }
+
+    fn put(&self, handler: Option<Errhandler>) {
         let mut held = self.held();
-        let before = held.replace(handler);
+        let before = std::mem::replace(&mut *held, handler);
         // Its destructor may be the application's: not under the lock.
         drop(held);
         drop(before);

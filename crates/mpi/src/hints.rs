@@ -36,6 +36,11 @@ impl Hints {
         }
     }
 
+    /// None is set any more.
+    pub fn clear(&self) {
+        self.0.store(0, Relaxed); // partner: `info`
+    }
+
     /// All that are known, and what they are now.
     pub fn info(&self) -> Info {
         let held = self.0.load(Relaxed);

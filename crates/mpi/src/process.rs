@@ -70,6 +70,10 @@ const CHILD: u8 = 8;
 /// MPI_COMM_WORLD and MPI_COMM_SELF may be named: in the World Model, and before it while there are sessions.
 const NAMED: u8 = 16;
 
+/// The names that they have until the program gives others (MPI-5.0 §7.8).
+pub const WORLD_NAME: &[u8] = b"MPI_COMM_WORLD";
+pub const SELF_NAME: &[u8] = b"MPI_COMM_SELF";
+
 /// Held while somebody begins or ends to use MPI.
 #[derive(Default)]
 pub struct Users {
@@ -108,13 +112,13 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     meeting.set_name(b"a group that has no communicator yet");
     let world_comm = Comm::new(Context(0), group);
     world_comm.set_handle(hawser_base::handle::comm::WORLD);
-    world_comm.set_name(b"MPI_COMM_WORLD");
+    world_comm.set_name(WORLD_NAME);
     if let Some(flags) = comm_create::world_flags(&segment) {
         world_comm.set_flags(flags);
     }
     let self_comm = Comm::new(Context::new(1, 0), alone);
     self_comm.set_handle(hawser_base::handle::comm::SELF);
-    self_comm.set_name(b"MPI_COMM_SELF");
+    self_comm.set_name(SELF_NAME);
     let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;
     let (contended, at) = counters.word(Counter::LaneContended as usize);
     let lanes: [Lane; LANES] = std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
