@@ -496,8 +496,9 @@ def by_ip(host, way="Out"):
     return int(counts[heads.index(f"{way}Octets")])
 
 
-@pytest.mark.parametrize("length, count, least, most", [(64, 10000, 0, 0.2), (1 << 20, 32, 0.9, 1.5)], ids=["short", "long"])
+@pytest.mark.parametrize("length, count, least, most", [(64, 10000, 0, 0.2), (1 << 20, 32, 0.8, 1.5)], ids=["short", "long"])
 def test_a_short_message_goes_by_raw_frames_and_a_long_one_by_udp_or_tcp(make, build, length, count, least, most):
+    """Each way has four turns of 1 MiB before the best is chosen: so much of what is long may go by raw frames."""
     lab = make(hosts=2)
     before = by_ip(lab.hosts[0])
     finished(lab, "-ppn", "1", build("volume.c"), str(length), str(count), "one by one")

@@ -36,6 +36,14 @@ int main(int argc, char **argv)
             OK(MPI_Barrier(made[i]));
             OK(MPI_Comm_free(&made[i]));
         }
+        none = MPI_COMM_WORLD;
+        OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)); /* told what is wrong with a handler */
+        FAILS(MPI_Intercomm_create_from_groups(local, 0, remote, 0, "", MPI_INFO_NULL, MPI_ERRHANDLER_NULL, &none),
+              MPI_ERR_ERRHANDLER);
+        CHECK(none == MPI_COMM_NULL);
+        none = MPI_COMM_WORLD;
+        FAILS(MPI_Comm_create_from_group(local, "", MPI_INFO_NULL, MPI_ERRHANDLER_NULL, &none), MPI_ERR_ERRHANDLER);
+        CHECK(none == MPI_COMM_NULL);
         FAILS(MPI_Intercomm_create_from_groups(local, s.m, remote, 0, "", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none),
               MPI_ERR_RANK);
         FAILS(MPI_Intercomm_create_from_groups(local, 0, remote, -1, "", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none),

@@ -5,10 +5,12 @@
 use crate::abi::{Abi, MAX_OBJECT_NAME};
 use crate::arg::{self, InOut, Out, handle};
 use crate::group;
-use crate::raise::Result;
+use crate::raise::{Fault, Object, Result};
+use hawser_base::handle::Kind;
 use hawser_base::value::{Set, UNDEFINED};
 use hawser_base::{Class, Error, Handle};
 use hawser_mpi::comm::CommRef;
+use hawser_mpi::errhandler::Errhandler;
 use hawser_mpi::{comm_create, comm_idup, info, process};
 use std::ffi::{c_char, c_int};
 
@@ -126,6 +128,19 @@ pub(crate) fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, make: impl FnOnce() -> 
     let made = make();
     newcomm.set(*made.as_ref().unwrap_or(&Handle::NULL));
     Ok(made.map(drop)?)
+}
+
+/// The handle of a new communicator whose error handler the call brings. What goes wrong is told to that handler (MPI-5.0
+/// §7.4.2, §7.6.2); where it is none, to that of calls without an object.
+pub(crate) fn set_with_handler<A: Abi>(
+    newcomm: hawser_base::Result<Out<A::Comm>>,
+    errhandler: A::Errhandler,
+    make: impl FnOnce(Errhandler) -> hawser_base::Result<Handle>,
+) -> Result {
+    let handler = handle(errhandler).and_then(|found| Errhandler::of_kind(found, Kind::Comm));
+    let object = handler.as_ref().map_or(Object::Default, |handler| Object::Given(Kind::Comm, handler.clone()));
+    let made = newcomm.map_err(Fault::from).and_then(|new| set_or_null::<A>(new, || make(handler?)));
+    made.map_err(|fault| Fault::of(object, fault.error))
 }
 
 /// # Safety

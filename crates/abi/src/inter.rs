@@ -4,13 +4,11 @@
 
 use crate::abi::Abi;
 use crate::arg::{Out, handle};
-use crate::comm::set_or_null;
+use crate::comm::{set_or_null, set_with_handler};
 use crate::group;
-use crate::raise::{Fault, Object, Result};
+use crate::raise::Result;
 use crate::session::tag_in;
 use hawser_base::Handle;
-use hawser_base::handle::Kind;
-use hawser_mpi::errhandler::Errhandler;
 use hawser_mpi::{inter, process};
 use std::ffi::{c_char, c_int};
 
@@ -75,18 +73,16 @@ pub unsafe fn create_from_groups<A: Abi>(
     errhandler: A::Errhandler,
     newintercomm: *mut A::Comm,
 ) -> Result {
-    let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Comm)?;
-    let create = || {
+    let create = |handler| {
         // SAFETY: the caller's argument.
         let tag = unsafe { tag_in::<A>(stringtag) }?;
         let local = (handle(local_group)?, A::rank_in(local_leader));
         let remote = (handle(remote_group)?, A::rank_in(remote_leader));
-        inter::create_from_groups(local, remote, &tag, handle(info)?, errhandler.clone())
+        inter::create_from_groups(local, remote, &tag, handle(info)?, handler)
     };
     // SAFETY: the caller's argument.
-    let made = unsafe { Out::handle(newintercomm, "newintercomm") }.map_err(Fault::from);
-    made.and_then(|new| set_or_null::<A>(new, create))
-        .map_err(|fault| Fault::of(Object::Given(Kind::Comm, errhandler), fault.error))
+    let newintercomm = unsafe { Out::handle(newintercomm, "newintercomm") };
+    set_with_handler::<A>(newintercomm, errhandler, create)
 }
 
 /// # Safety

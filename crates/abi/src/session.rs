@@ -4,7 +4,7 @@
 
 use crate::abi::Abi;
 use crate::arg::{self, InOut, Out, handle};
-use crate::comm::set_or_null;
+use crate::comm::set_with_handler;
 use crate::env::start;
 use crate::group;
 use crate::raise::{Fault, Object, Result};
@@ -129,14 +129,12 @@ pub unsafe fn comm_create_from_group<A: Abi>(
     errhandler: A::Errhandler,
     newcomm: *mut A::Comm,
 ) -> Result {
-    let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Comm)?;
-    let create = || {
+    let create = |handler| {
         // SAFETY: the caller's argument.
         let tag = unsafe { tag_in::<A>(stringtag) }?;
-        meeting::create_from_group(handle(group)?, &tag, handle(info)?, errhandler.clone())
+        meeting::create_from_group(handle(group)?, &tag, handle(info)?, handler)
     };
     // SAFETY: the caller's argument.
-    let made = unsafe { Out::handle(newcomm, "newcomm") }.map_err(Fault::from);
-    made.and_then(|new| set_or_null::<A>(new, create))
-        .map_err(|fault| Fault::of(Object::Given(Kind::Comm, errhandler), fault.error))
+    let newcomm = unsafe { Out::handle(newcomm, "newcomm") };
+    set_with_handler::<A>(newcomm, errhandler, create)
 }

@@ -80,8 +80,10 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
     // What this rank has under way in other communicators may be what its peer waits for before it sends.
     process.glance(comm.lane());
     let mut lane = process.lane(comm.lane()).enter();
-    lane.progress();
-    let claimed = lane.core.engine.claim(&want);
+    let claimed = lane.core.engine.claim(&want).or_else(|| {
+        lane.progress();
+        lane.core.engine.claim(&want)
+    });
     process.leave(comm.lane(), lane);
     let Some((held, envelope)) = claimed else {
         process.polled_in_vain(|| reason("MPI_Improbe", &comm, &want));
