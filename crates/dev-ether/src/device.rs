@@ -181,7 +181,9 @@ impl Device for EtherDevice {
             return Some(0);
         }
         let ports = state.ends.ports.iter().filter_map(|port| port.deadline_ns());
-        let deadline_ns = ports.chain(state.endpoint.deadline_ns()).chain(state.direct.deadline_ns()).min();
+        let State { endpoint, direct, openings, .. } = &*state;
+        let others = [endpoint.deadline_ns(), direct.deadline_ns(), openings.deadline_ns()];
+        let deadline_ns = ports.chain(others.into_iter().flatten()).min();
         deadline_ns.map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 

@@ -446,18 +446,14 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
 }
 
 fn put_ways(to: &mut Writer, ways: &Ways) {
-    to.u8(u8::from(ways.gone)).text(&ways.faults).u8(u8::from(ways.silent.is_some()));
-    if let Some(Silent { peer, was_open, pairs }) = &ways.silent {
-        to.u32(*peer).u8(u8::from(*was_open)).text(pairs);
-    }
+    to.u8(u8::from(ways.gone)).text(&ways.faults);
+    to.list(&ways.silent, |to, it| to.u32(it.peer).u8(u8::from(it.was_open)).text(&it.pairs).done());
 }
 
 fn get_ways(from: &mut Reader) -> Option<Ways> {
     let (gone, faults) = (from.u8()? == 1, from.text()?);
-    let silent = match from.u8()? {
-        0 => None,
-        _ => Some(Silent { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }),
-    };
+    let silent =
+        from.list(|from| Some(Silent { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }))?;
     Some(Ways { gone, faults, silent })
 }
 
@@ -519,7 +515,7 @@ mod tests {
 
     fn ways() -> Ways {
         let silent = Silent { peer: 3, was_open: true, pairs: "a\nb".into() };
-        Ways { gone: true, faults: "eth0".into(), silent: Some(silent) }
+        Ways { gone: true, faults: "eth0".into(), silent: vec![silent.clone(), silent] }
     }
 
     fn bindings() -> Vec<Binding> {
