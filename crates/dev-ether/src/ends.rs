@@ -216,11 +216,20 @@ impl Ends {
         self.closed & 1 << at != 0
     }
 
+    /// Ports whose descriptors are ours, each with its place.
+    pub fn open_ports(&mut self) -> impl Iterator<Item = (usize, &mut Box<dyn FramePort>)> {
+        let closed = self.closed;
+        self.ports.iter_mut().enumerate().filter(move |(at, _)| closed & 1 << at == 0)
+    }
+
     /// To be called before a sleep.
     pub fn take_errors(&mut self) {
-        let closed = self.closed;
-        let open = self.ports.iter_mut().enumerate().filter(|(at, _)| closed & 1 << at == 0);
-        open.for_each(|(_, port)| port.take_error());
+        self.open_ports().for_each(|(_, port)| port.take_error());
+    }
+
+    /// To be called now and then while a peer does not answer.
+    pub fn renew(&mut self) {
+        self.open_ports().for_each(|(_, port)| port.renew());
     }
 
     /// Between which ports paths to a peer are worth trying. None: nothing is known of it yet.

@@ -79,10 +79,10 @@ impl Health {
         Health { ports: (0..ends.ports.len()).map(watched).collect(), look_at_ns: 0 }
     }
 
-    /// To be called now and then.
-    pub fn look(&mut self, now_ns: u64, ends: &mut Ends) {
+    /// To be called now and then. Whether it was time to look.
+    pub fn look(&mut self, now_ns: u64, ends: &mut Ends) -> bool {
         if now_ns < self.look_at_ns {
-            return;
+            return false;
         }
         self.look_at_ns = now_ns + LOOK_NS;
         for (at, port) in self.ports.iter_mut().enumerate() {
@@ -95,6 +95,7 @@ impl Health {
                 _ => (fault, now_ns),
             });
         }
+        true
     }
 
     /// None of the ports can ever be used again by which a peer has answered, or none at all if none has: a host may

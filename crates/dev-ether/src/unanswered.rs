@@ -102,9 +102,11 @@ impl Openings {
             return;
         }
         self.look_at_ns = now_ns + LOOK_NS;
-        self.health.look(now_ns, ends);
         self.take_back(endpoint);
         let unheard = self.unheard(endpoint);
+        if self.health.look(now_ns, ends) && !unheard.is_empty() {
+            ends.renew();
+        }
         self.tell(now_ns, &unheard, endpoint, ends);
         let shown = unheard.iter().filter(|&&(_, since_ns)| now_ns >= since_ns + LOOK_NS).take(SHOWN);
         let silent = shown.map(|&(peer, _)| silence(peer, now_ns, endpoint, ends)).collect();

@@ -97,6 +97,10 @@ pub trait FramePort: Send {
         None
     }
 
+    /// To be called now and then while a peer does not answer: ends connections that would send again too late what was
+    /// lost while a cable was out. What is sent next opens new ones.
+    fn renew(&mut self) {}
+
     /// All descriptors that the port cannot do without, for who looks whether they are still ours.
     fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.descriptors(each);

@@ -44,6 +44,14 @@ const SCRATCH_BYTES: usize = 64 << 10;
 const SHORT_OF_ROOM_NS: u64 = 100_000_000;
 /// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
 const UNUSED_TURNS: u32 = super::TURNS_MAX;
+/// TCP sends again after so long at most, where the kernel lets us say so, and elsewhere a connection that pauses for longer than the second
+/// of these is ended (`renew`): TCP's own pauses grow to 120 s, and a cable may be back long before. The least that Linux takes, in
+/// milliseconds.
+const PAUSE_MAX_MS: i32 = 1_000;
+const PAUSE_TOO_LONG_US: u32 = 1_500_000;
+const _: () = assert!(PAUSE_TOO_LONG_US > 1_000 * PAUSE_MAX_MS as u32);
+/// ETIMEDOUT, for a connection that we end since nothing passes.
+const TIMED_OUT: i32 = 110;
 const LISTENER: u64 = 0;
 
 /// A port of a peer, and where it is.
@@ -155,6 +163,14 @@ impl StreamPort {
         Greeting { carries, from, number }.written(to, &self.seal.key)
     }
 
+    /// Begins to connect to that address.
+    fn connect(&self, to: &SocketAddr) -> Result<Stream, Refused> {
+        let stream = Stream::connect(&self.from, to, &self.interface).map_err(|error| Refused::of(&error))?;
+        // Where the kernel has no such limit, `renew` sees to it.
+        stream.limit_pauses(PAUSE_MAX_MS);
+        Ok(stream)
+    }
+
     /// The place of the connection to `to`, which is opened if there is none.
     fn way_to(&mut self, to: &Address) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
@@ -168,7 +184,7 @@ impl StreamPort {
             }
             None => {}
         }
-        let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
+        let stream = self.connect(&to)?;
         let place = self.free_place();
         self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
         self.called += 1;
@@ -219,6 +235,17 @@ impl StreamPort {
         match self.connections[place].take() {
             Some(Connection::Out(outgoing)) => drop(self.ways.insert(outgoing.to(), Way::Broken(number))),
             _ => self.callers.left(place),
+        }
+    }
+
+    /// Ends connections of frames that pause for longer before they send again. Those of messages end by themselves (P37).
+    fn end_pausing(&mut self, longer_than_us: u32) {
+        for place in 0..self.connections.len() {
+            if let Some(Connection::Out(outgoing)) = &self.connections[place]
+                && outgoing.stream().pause_us().is_some_and(|us| us > longer_than_us)
+            {
+                self.close(place, TIMED_OUT);
+            }
         }
     }
 
@@ -342,7 +369,7 @@ impl StreamPort {
     pub fn call(&mut self, to: &Address, peer: PortOf, number: u32) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
-        let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
+        let stream = self.connect(&to)?;
         stream.forget_at_end();
         let place = self.free_place();
         self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
@@ -490,6 +517,10 @@ impl FramePort for StreamPort {
         self.callers.deadline_ns().into_iter().chain(self.again_ns).min()
     }
 
+    fn renew(&mut self) {
+        self.end_pausing(PAUSE_TOO_LONG_US);
+    }
+
     fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         each(self.epoll.as_fd());
         each(self.listener.as_fd());
@@ -502,4 +533,38 @@ impl FramePort for StreamPort {
 
     /// Errors of connections are taken by `receive`.
     fn take_error(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_link::frame::Key;
+    use hawser_os::interfaces;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::time::Duration;
+
+    /// As when a cable is out: TCP would go on with ever longer pauses, though the cable is in again.
+    #[test]
+    fn a_connection_that_pauses_for_long_is_ended_and_called_again() {
+        let lo = interfaces::all().unwrap().into_iter().find(|interface| interface.name == "lo").unwrap();
+        let local = *lo.addresses.iter().find(|own| own.ip == Ipv4Addr::LOCALHOST).unwrap();
+        let seal = Seal { key: Key::new([1; 16]), me: 0, ranks: 2 };
+        let mut port = StreamPort::open(&lo, &local, PortRange::ANY, 0, seal).unwrap();
+        // With as many callers waiting as it may have the kernel drops what further ones send.
+        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = deaf.local_addr().unwrap();
+        let within = Duration::from_millis(100);
+        let callers: Vec<_> = std::iter::from_fn(|| TcpStream::connect_timeout(&to, within).ok()).collect();
+        let to = Address::Tcp(to);
+        port.send(&to, &[1; 99]).unwrap();
+        port.renew();
+        assert_eq!((port.called, port.send(&to, &[1; 99])), (1, Ok(())), "it has not sent again yet");
+        while port.connections.iter().any(Option::is_some) {
+            std::thread::sleep(Duration::from_millis(10));
+            port.end_pausing(0);
+        }
+        assert_eq!(port.send(&to, &[1; 99]), Err(Refused::Unreachable(TIMED_OUT)));
+        assert_eq!((port.send(&to, &[1; 99]), port.called), (Ok(()), 2));
+        drop(callers);
+    }
 }
