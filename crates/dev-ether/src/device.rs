@@ -161,7 +161,7 @@ impl Device for EtherDevice {
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
-        lock(&self.state).ends.ports.iter().for_each(|port| port.descriptors(each));
+        lock(&self.state).ends.descriptors(each);
     }
 
     fn before_sleep(&self) -> Option<u64> {
@@ -180,10 +180,9 @@ impl Device for EtherDevice {
         if std::mem::take(&mut state.set_aside) {
             return Some(0);
         }
-        let ports = state.ends.ports.iter().filter_map(|port| port.deadline_ns());
-        let State { endpoint, direct, openings, .. } = &*state;
-        let others = [endpoint.deadline_ns(), direct.deadline_ns(), openings.deadline_ns()];
-        let deadline_ns = ports.chain(others.into_iter().flatten()).min();
+        let State { endpoint, direct, openings, ends, .. } = &mut *state;
+        let all = [ends.deadline_ns(), endpoint.deadline_ns(), direct.deadline_ns(), openings.deadline_ns()];
+        let deadline_ns = all.into_iter().flatten().min();
         deadline_ns.map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 

@@ -4,10 +4,11 @@
 
 use crate::card::{Card, End};
 use crate::counters::RAILS;
-use crate::port::{Address, FramePort, PortOf, Refused, TURNS_MAX};
+use crate::port::{Address, FramePort, Missed, PortOf, Refused, StreamPort, TURNS_MAX};
 use hawser_link::{Far, Route, SHORTEST, Wire};
 use std::collections::HashMap;
 use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
 
 /// Where the cards of other ranks come from: None as long as the rank has not published its own.
 pub type Cards = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
@@ -73,6 +74,8 @@ pub struct Ends {
     errors: Vec<Option<i32>>,
     /// Ports whose descriptors the program has closed, a bit each: their numbers may stand for files of others.
     closed: u32,
+    /// What each port has missed, as far as it was asked.
+    missed: Vec<Missed>,
 }
 
 /// For a port whose descriptor is closed.
@@ -98,6 +101,7 @@ impl Ends {
             known: Vec::new(),
             errors: vec![None; refused.len()],
             closed: 0,
+            missed: vec![Missed::default(); refused.len()],
             refused,
         }
     }
@@ -222,6 +226,28 @@ impl Ends {
         self.ports.iter_mut().enumerate().filter(move |(at, _)| closed & 1 << at == 0)
     }
 
+    /// A port of TCP, as long as its descriptors are ours.
+    pub fn stream(&mut self, at: usize) -> Option<&mut StreamPort> {
+        if self.is_closed(at) { None } else { self.ports[at].as_stream() }
+    }
+
+    /// What to sleep on.
+    pub fn descriptors(&mut self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        self.open_ports().for_each(|(_, port)| port.descriptors(each));
+    }
+
+    /// When a port has something to do, if nothing comes before.
+    pub fn deadline_ns(&mut self) -> Option<u64> {
+        self.open_ports().filter_map(|(_, port)| port.deadline_ns()).min()
+    }
+
+    /// What came to all ports and was never handed over. A system call for each.
+    pub fn missed(&mut self) -> Missed {
+        let open: Vec<(usize, Missed)> = self.open_ports().map(|(at, port)| (at, port.missed())).collect();
+        open.into_iter().for_each(|(at, missed)| self.missed[at] = missed);
+        self.missed.iter().fold(Missed::default(), |sum, &each| sum.and(each))
+    }
+
     /// To be called before a sleep.
     pub fn take_errors(&mut self) {
         self.open_ports().for_each(|(_, port)| port.take_error());
@@ -307,6 +333,100 @@ impl Wire for Ends {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    /// A port that must not be touched, or counts what it has missed.
+    struct Untouchable {
+        is_ours: Arc<AtomicBool>,
+        fd: std::fs::File,
+    }
+
+    impl Untouchable {
+        fn touch(&self) {
+            assert!(self.is_ours.load(Relaxed), "the number of its descriptor may be another file's");
+        }
+    }
+
+    impl FramePort for Untouchable {
+        fn name(&self) -> &'static str {
+            "udp"
+        }
+        fn frame_max(&self) -> usize {
+            1472
+        }
+        fn room(&self) -> usize {
+            1472
+        }
+        fn address(&self) -> Address {
+            Address::Udp("10.0.0.1:1".parse().unwrap())
+        }
+        fn send(&mut self, _: &Address, _: &[u8]) -> Result<(), Refused> {
+            self.touch();
+            Ok(())
+        }
+        fn send_run(&mut self, _: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+            self.touch();
+            Ok(frames.len())
+        }
+        fn receive(&mut self, _: &mut dyn FnMut(&[u8])) -> usize {
+            self.touch();
+            1
+        }
+        fn as_stream(&mut self) -> Option<&mut StreamPort> {
+            self.touch();
+            None
+        }
+        fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+            self.touch();
+            each(self.fd.as_fd());
+        }
+        fn deadline_ns(&self) -> Option<u64> {
+            Some(0)
+        }
+        fn renew(&mut self) {
+            self.touch();
+        }
+        fn missed(&mut self) -> Missed {
+            self.touch();
+            Missed { frames: 7, ..Missed::default() }
+        }
+        fn take_error(&mut self) {
+            self.touch();
+        }
+    }
+
+    /// And a rank whose only port is closed does not spin for what that would have to do.
+    #[test]
+    fn a_port_that_the_program_has_closed_is_not_touched_and_wakes_nobody() {
+        let is_ours = Arc::new(AtomicBool::new(true));
+        let port = Untouchable { is_ours: is_ours.clone(), fd: std::fs::File::open("/dev/null").unwrap() };
+        let cards = card(&[&["10.0.0.2:2"]]).encode();
+        let mut ends =
+            Ends::new(vec![Box::new(port)], vec![(0, "eth0".into())], Box::new(move |_| Some(cards.clone())));
+        let route = Route { ours: 0, theirs: 0, flow: 0 };
+        let use_all = |ends: &mut Ends| {
+            ends.take_errors();
+            ends.renew();
+            let mut count = 0;
+            ends.descriptors(&mut |_| count += 1);
+            let sent = ends.send(1, route, &[IoSlice::new(&[0; 99])]);
+            (
+                ends.receive(0, &mut |_| {}),
+                ends.stream(0).is_some(),
+                sent,
+                count,
+                ends.deadline_ns(),
+                ends.missed().frames,
+            )
+        };
+        assert_eq!(use_all(&mut ends), (true, false, 1, 1, Some(0), 7));
+        ends.close(0);
+        is_ours.store(false, Relaxed);
+        assert_eq!(use_all(&mut ends), (false, false, 0, 0, None, 7));
+    }
 
     /// A card of rails, each with its addresses.
     fn card(rails: &[&[&str]]) -> Card {

@@ -127,6 +127,18 @@ pub struct Missed {
     pub put_off: u64,
 }
 
+impl Missed {
+    /// Together with another one.
+    pub fn and(self, other: Missed) -> Missed {
+        Missed {
+            frames: self.frames + other.frames,
+            connections: self.connections + other.connections,
+            changed: self.changed + other.changed,
+            put_off: self.put_off + other.put_off,
+        }
+    }
+}
+
 /// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.
 const SYSTEM_CALL_TURNS: u32 = 8;
 
