@@ -86,7 +86,8 @@ impl Health {
         }
         self.look_at_ns = now_ns + LOOK_NS;
         for (at, port) in self.ports.iter_mut().enumerate() {
-            let fault = port.fault(ends.is_closed(at), ends.error(at));
+            let is_closed = ends.is_closed(at) || !ends.ports[at].keeps_all();
+            let fault = port.fault(is_closed, ends.error(at));
             if fault == Some(Fault::Closed) {
                 ends.close(at);
             }

@@ -101,7 +101,12 @@ pub trait FramePort: Send {
     /// lost while a cable was out. What is sent next opens new ones.
     fn renew(&mut self) {}
 
-    /// All descriptors that the port cannot do without, for who looks whether they are still ours.
+    /// Whether the descriptors that it has opened since it was made, for connections and further flows, are still ours.
+    fn keeps_all(&self) -> bool {
+        true
+    }
+
+    /// All descriptors that the port has had from the start, for who looks whether they are still ours.
     fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.descriptors(each);
     }

@@ -173,6 +173,10 @@ impl FramePort for UdpPort {
         each(self.socket.as_fd());
     }
 
+    fn keeps_all(&self) -> bool {
+        self.flows.are_ours()
+    }
+
     fn missed(&mut self) -> Missed {
         Missed { frames: self.socket.drops().into(), ..Missed::default() }
     }

@@ -23,6 +23,7 @@ use callers::{Callers, STRANGERS_MAX};
 pub use greeting::{Carries, GREETING, Greeting, PortOf, Seal};
 use hawser_os::clock;
 use hawser_os::epoll::{Epoll, Event, Interest};
+use hawser_os::held::Held;
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::tcp::{Listener, Stream};
 pub use incoming::stream_frames;
@@ -99,6 +100,8 @@ pub struct StreamPort {
     epoll: Epoll,
     events: Vec<Event>,
     connections: Vec<Option<Connection>>,
+    /// The file of each connection's descriptor, by its place.
+    held: Vec<Option<Held>>,
     ways: HashMap<Goal, Way>,
     callers: Callers,
     /// While there are no descriptors for callers: when they are looked at again.
@@ -140,6 +143,7 @@ impl StreamPort {
             epoll,
             events: Vec::new(),
             connections: Vec::new(),
+            held: Vec::new(),
             ways: HashMap::new(),
             callers: Callers::default(),
             again_ns: None,
@@ -185,8 +189,7 @@ impl StreamPort {
             None => {}
         }
         let stream = self.connect(&to)?;
-        let place = self.free_place();
-        self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
+        let place = self.place_for(&stream, Interest::Write).map_err(|error| Refused::of(&error))?;
         self.called += 1;
         let greeting = self.greeting(Carries::Frames, self.peer, self.called);
         self.connections[place] = Some(Connection::Out(Outgoing::new(stream, goal, &greeting)));
@@ -194,11 +197,17 @@ impl StreamPort {
         Ok(place)
     }
 
-    fn free_place(&mut self) -> usize {
-        self.connections.iter().position(Option::is_none).unwrap_or_else(|| {
+    /// A free place for a connection, whose events will name it.
+    fn place_for(&mut self, stream: &Stream, interest: Interest) -> io::Result<usize> {
+        let free = self.connections.iter().position(Option::is_none);
+        let place = free.unwrap_or_else(|| {
             self.connections.push(None);
+            self.held.push(None);
             self.connections.len() - 1
-        })
+        });
+        self.epoll.add(stream.as_fd(), token(place), interest)?;
+        self.held[place] = Held::of(stream.as_fd()).ok();
+        Ok(place)
     }
 
     fn outgoing(&mut self, place: usize) -> &mut Outgoing {
@@ -268,9 +277,8 @@ impl StreamPort {
             if let Some(oldest) = self.callers.is_too_many() {
                 self.refuse(oldest);
             }
-            let place = self.free_place();
-            match self.epoll.add(stream.as_fd(), token(place), Interest::Read) {
-                Ok(()) => {
+            match self.place_for(&stream, Interest::Read) {
+                Ok(place) => {
                     self.connections[place] = Some(Connection::In(Incoming::new(stream)));
                     self.callers.came(place, clock::now_ns());
                     count += self.serve(place, false, take);
@@ -338,15 +346,23 @@ impl StreamPort {
                 }
                 0
             }
-            Some(Some(Connection::In(_))) => match self.hear(place, take) {
-                Ok(count) => count,
-                Err(end) => {
-                    self.refused += u64::from(end == End::Refused);
-                    self.changed += u64::from(end == End::Changed);
-                    self.close(place, 0);
-                    0
+            Some(Some(Connection::In(_))) => {
+                let mut count = 0;
+                let mut counted = |frame: &[u8]| {
+                    count += 1;
+                    take(frame);
+                };
+                match self.hear(place, &mut counted) {
+                    Ok(count) => count,
+                    Err(end) => {
+                        self.refused += u64::from(end == End::Refused);
+                        self.changed += u64::from(end == End::Changed);
+                        self.close(place, 0);
+                        // Some may have come whole before its end.
+                        count
+                    }
                 }
-            },
+            }
             Some(Some(Connection::Direct(direct))) => {
                 if !direct.waiting.is_empty() && direct.greet() {
                     let for_room = !direct.waiting.is_empty();
@@ -371,8 +387,7 @@ impl StreamPort {
         let to = on_interface(to, self.scope);
         let stream = self.connect(&to)?;
         stream.forget_at_end();
-        let place = self.free_place();
-        self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
+        let place = self.place_for(&stream, Interest::Write).map_err(|error| Refused::of(&error))?;
         let waiting = self.greeting(Carries::Messages, peer, number).to_vec();
         let direct = Direct { stream, waiting, watched_for: Interest::Write, ready: false };
         self.connections[place] = Some(Connection::Direct(direct));
@@ -517,6 +532,11 @@ impl FramePort for StreamPort {
         self.callers.deadline_ns().into_iter().chain(self.again_ns).min()
     }
 
+    fn keeps_all(&self) -> bool {
+        let open = self.held.iter().zip(&self.connections).filter(|(_, connection)| connection.is_some());
+        open.flat_map(|(held, _)| held).all(Held::is_there)
+    }
+
     fn renew(&mut self) {
         self.end_pausing(PAUSE_TOO_LONG_US);
     }
@@ -540,16 +560,55 @@ mod tests {
     use super::*;
     use hawser_link::frame::Key;
     use hawser_os::interfaces;
+    use std::io::Write;
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::time::Duration;
+
+    /// A port at the loopback interface.
+    fn local_port(me: u32) -> StreamPort {
+        let lo = interfaces::all().unwrap().into_iter().find(|interface| interface.name == "lo").unwrap();
+        let local = *lo.addresses.iter().find(|own| own.ip == Ipv4Addr::LOCALHOST).unwrap();
+        let seal = Seal { key: Key::new([1; 16]), me, ranks: 2 };
+        StreamPort::open(&lo, &local, PortRange::ANY, 0, seal).unwrap()
+    }
+
+    /// P32
+    #[test]
+    fn frames_in_front_of_a_length_that_was_changed_count_as_come() {
+        let (a, mut b) = (local_port(0), local_port(1));
+        let greeting = a.greeting(Carries::Frames, PortOf { rank: 1, place: 0 }, 1);
+        let mut caller = TcpStream::connect(b.address).unwrap();
+        caller.write_all(&[&greeting[..], b"\x03\0\xfc\xffabc", b"\x03\0\xfc\xfe"].concat()).unwrap();
+        let (mut count, mut frames) = (0, Vec::new());
+        while b.changed == 0 {
+            count += b.receive(&mut |frame| frames.push(frame.to_vec()));
+        }
+        assert_eq!((count, &frames[..], b.changed, b.refused), (1, &[b"abc".to_vec()][..], 1, 0));
+    }
+
+    #[test]
+    fn a_connection_whose_descriptor_the_program_has_closed_is_missed() {
+        let (mut a, mut b) = (local_port(0), local_port(1));
+        a.turn_to(PortOf { rank: 1, place: 0 });
+        a.send(&b.address(), &[1; 99]).unwrap();
+        while b.receive(&mut |_| {}) == 0 {
+            a.receive(&mut |_| {});
+        }
+        assert!(a.keeps_all() && b.keeps_all());
+        for port in [&mut a, &mut b] {
+            // As if the program had closed it: its number is nobody's, or another file's.
+            let other = Stream::connect(&port.from, &port.address, "lo").unwrap();
+            port.connections[0] = Some(Connection::In(Incoming::new(other)));
+            assert!(!port.keeps_all());
+            port.connections[0] = None;
+            assert!(port.keeps_all(), "it has ended");
+        }
+    }
 
     /// As when a cable is out: TCP would go on with ever longer pauses, though the cable is in again.
     #[test]
     fn a_connection_that_pauses_for_long_is_ended_and_called_again() {
-        let lo = interfaces::all().unwrap().into_iter().find(|interface| interface.name == "lo").unwrap();
-        let local = *lo.addresses.iter().find(|own| own.ip == Ipv4Addr::LOCALHOST).unwrap();
-        let seal = Seal { key: Key::new([1; 16]), me: 0, ranks: 2 };
-        let mut port = StreamPort::open(&lo, &local, PortRange::ANY, 0, seal).unwrap();
+        let mut port = local_port(0);
         // With as many callers waiting as it may have the kernel drops what further ones send.
         let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = deaf.local_addr().unwrap();
