@@ -6,6 +6,7 @@ use crate::card::{Card, End};
 use crate::counters::RAILS;
 use crate::port::{Address, FramePort, Missed, PortOf, Refused, StreamPort, TURNS_MAX};
 use hawser_link::{Far, Route, SHORTEST, Wire};
+use hawser_os::clock;
 use std::collections::HashMap;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
@@ -70,14 +71,17 @@ pub struct Ends {
     /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
     /// that refuses nothing does not pay for the others.
     refused: Vec<HashMap<(u32, Route), i32>>,
-    /// Of each port the error number of the last frame, if that was refused for a reason of this host's own.
-    errors: Vec<Option<i32>>,
+    /// Of each port the error number of the last frame, if that was refused for a reason of this host's own, and when.
+    errors: Vec<Option<(i32, u64)>>,
     /// Ports whose descriptors the program has closed, a bit each: their numbers may stand for files of others.
     closed: u32,
     /// What each port has missed, as far as it was asked.
     missed: Vec<Missed>,
 }
 
+/// So long a refusal is told of. As long as something is to go by a port, it is tried more often (docs/protocol.md,
+/// P8: HELLO at least once a second, P24: questions to a silent peer); later nobody knows.
+const FRESH_NS: u64 = 5_000_000_000;
 /// For a port whose descriptor is closed.
 const EBADF: i32 = 9;
 /// Errors by which a host says that it cannot send by a port, and not that a peer is not there: ENXIO, EBADF, ENODEV,
@@ -202,12 +206,12 @@ impl Ends {
     fn note_error(&mut self, peer: u32, route: Route, number: i32) {
         let at = usize::from(route.ours);
         self.refused[at].insert((peer, route), number);
-        self.errors[at] = Some(number).filter(|number| OWN.contains(number));
+        self.errors[at] = OWN.contains(&number).then(|| (number, clock::now_ns()));
     }
 
-    /// The error number of the last frame by a port, if the host's own.
-    pub fn error(&self, at: usize) -> Option<i32> {
-        self.errors[at]
+    /// The error number of the last frame by a port, if the host's own, and nothing says that it may be over.
+    pub fn error(&self, at: usize, now_ns: u64) -> Option<i32> {
+        self.errors[at].filter(|&(_, at_ns)| now_ns < at_ns + FRESH_NS).map(|(number, _)| number)
     }
 
     /// Nothing goes by a port any more, and nobody looks at it: the program has closed its descriptor.
@@ -396,6 +400,17 @@ mod tests {
         fn take_error(&mut self) {
             self.touch();
         }
+    }
+
+    #[test]
+    fn what_was_refused_long_ago_is_not_told_of() {
+        let mut ends = Ends::new(Vec::new(), Vec::new(), Box::new(|_| None));
+        (ends.refused, ends.errors) = (vec![HashMap::new(); 2], vec![None; 2]);
+        let begin_ns = clock::now_ns();
+        ends.note_error(1, Route { ours: 0, theirs: 0, flow: 0 }, EBADF);
+        let end_ns = clock::now_ns();
+        assert_eq!((ends.error(0, begin_ns), ends.error(1, begin_ns)), (Some(EBADF), None));
+        assert_eq!((ends.error(0, begin_ns + FRESH_NS - 1), ends.error(0, end_ns + FRESH_NS)), (Some(EBADF), None));
     }
 
     /// And a rank whose only port is closed does not spin for what that would have to do.

@@ -104,7 +104,8 @@ impl Openings {
         self.look_at_ns = now_ns + LOOK_NS;
         self.take_back(endpoint);
         let unheard = self.unheard(endpoint);
-        if self.health.look(now_ns, ends) && !unheard.is_empty() {
+        let is_silent = unheard.iter().any(|&(_, since_ns)| now_ns >= since_ns + LOOK_NS);
+        if self.health.look(now_ns, is_silent, ends) && is_silent {
             ends.renew();
         }
         self.tell(now_ns, &unheard, endpoint, ends);

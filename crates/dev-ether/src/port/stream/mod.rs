@@ -26,6 +26,7 @@ use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::held::Held;
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::tcp::{Listener, Stream};
+use hawser_os::udp;
 pub use incoming::stream_frames;
 use incoming::{End, Incoming};
 use outgoing::Outgoing;
@@ -90,6 +91,7 @@ pub struct StreamPort {
     /// Of peers' addresses that hold on one link: the interface.
     scope: u32,
     interface: String,
+    is_bound: bool,
     seal: Seal,
     /// The place of this port in its rank's card.
     place: u8,
@@ -128,6 +130,8 @@ impl StreamPort {
         seal: Seal,
     ) -> io::Result<StreamPort> {
         let listener = range.bind(nth, |port| Listener::bind(&socket_address(local, port)))?;
+        // Whether connections can be bound, which are by the same right.
+        let tried = udp::Socket::bind(&socket_address(local, 0)).and_then(|socket| socket.keep_to(&interface.name));
         let mut epoll = Epoll::new()?;
         epoll.add(listener.as_fd(), LISTENER, Interest::Read)?;
         Ok(StreamPort {
@@ -136,6 +140,7 @@ impl StreamPort {
             from: socket_address(local, 0),
             scope: interface.index,
             interface: interface.name.clone(),
+            is_bound: tried.is_ok(),
             seal,
             place: 0,
             peer: PortOf { rank: u32::MAX, place: 0 },
@@ -530,6 +535,10 @@ impl FramePort for StreamPort {
 
     fn deadline_ns(&self) -> Option<u64> {
         self.callers.deadline_ns().into_iter().chain(self.again_ns).min()
+    }
+
+    fn is_bound(&self) -> bool {
+        self.is_bound
     }
 
     fn keeps_all(&self) -> bool {
