@@ -122,6 +122,7 @@ impl EtherDevice {
         if !state.lost.contains(&peer) {
             state.lost.push(peer);
             state.endpoint.forget(peer.0);
+            state.openings.forget(peer.0);
             let State { direct, ends, .. } = &mut *state;
             direct.forget(peer.0, ends);
             state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));

@@ -76,10 +76,16 @@ impl Openings {
     /// No port goes with one of the peer's.
     #[cold]
     pub fn give_up(&mut self, peer: u32, ends: &mut Ends) {
-        let mut what = || Unanswered { peer, hopeless: true, was_open: false, pairs: unlike(peer, ends) };
+        let mut what = || Unanswered { peer, hopeless: true, pairs: unlike(peer, ends), ..Unanswered::default() };
         if !self.hopeless.contains(&peer) && (self.tell)(Told::Unanswered(what())) {
             self.hopeless.push(peer);
         }
+    }
+
+    /// The peer is gone, which is no answer.
+    pub fn forget(&mut self, peer: u32) {
+        self.begun.retain(|&(other, _)| other != peer);
+        self.told.remove(&peer);
     }
 
     /// To be called with all that is sent.
@@ -129,7 +135,7 @@ impl Openings {
         told.retain(|&peer, _| {
             endpoint.unanswered(peer).is_some()
                 || endpoint.silent_since_ns(peer).is_some()
-                || !tell(Told::Unanswered(Unanswered { peer, ..Unanswered::default() }))
+                || !tell(Told::Unanswered(Unanswered::answered(peer)))
         });
     }
 
@@ -142,7 +148,7 @@ impl Openings {
         let again = if first.is_empty() && now_ns >= self.told_ns + TELL_NS { again() } else { None };
         for peer in first.into_iter().chain(again.map(|(_, peer)| peer)) {
             let Silent { was_open, pairs, .. } = silence(peer, now_ns, endpoint, ends);
-            if (self.tell)(Told::Unanswered(Unanswered { peer, hopeless: false, was_open, pairs })) {
+            if (self.tell)(Told::Unanswered(Unanswered { peer, was_open, pairs, ..Unanswered::default() })) {
                 self.told.insert(peer, now_ns);
                 self.told_ns = now_ns;
             }
@@ -361,7 +367,7 @@ mod tests {
         a.receive(welcome, now_ns);
         now_ns = openings.deadline_ns().unwrap();
         openings.look_again(now_ns, &a.endpoint, &mut a.ends);
-        assert_eq!(take(), [Unanswered { peer: 1, ..Unanswered::default() }]);
+        assert_eq!(take(), [Unanswered::answered(1)]);
     }
 
     /// P18: the peer is not given up, nor told of as long as nothing is under way to it.
@@ -394,8 +400,7 @@ mod tests {
         b.endpoint.acknowledge();
         a.receive(b.transmit(now_ns), now_ns);
         openings.look_again(now_ns + LOOK_NS, &a.endpoint, &mut a.ends);
-        let answer = Unanswered { peer: 1, ..Unanswered::default() };
-        assert_eq!((take(), &openings.ways.silent), (vec![answer], &vec![]));
+        assert_eq!((take(), &openings.ways.silent), (vec![Unanswered::answered(1)], &vec![]));
     }
 
     /// A peer that computes answers nothing: it must not hide that the link to another one is dead. And a rank of which
@@ -436,6 +441,20 @@ mod tests {
         again.sort_unstable();
         again.dedup();
         assert_eq!(again, first);
+    }
+
+    #[test]
+    fn a_peer_that_is_gone_has_not_answered() {
+        let far = addresses(&["10.0.0.2:2"]);
+        let mut a = rank(0, addresses(&["10.0.0.1:1"]), &far, None);
+        let (mut openings, told) = openings(true, &a.ends);
+        a.connect(&mut openings, 1, 0);
+        a.transmit(0);
+        openings.look_again(TELL_NS, &a.endpoint, &mut a.ends);
+        a.endpoint.forget(1);
+        openings.forget(1);
+        openings.look_again(2 * TELL_NS, &a.endpoint, &mut a.ends);
+        assert_eq!(told.lock().unwrap().iter().map(|said| said.answers).collect::<Vec<_>>(), [false]);
     }
 
     #[test]

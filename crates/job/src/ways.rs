@@ -86,9 +86,9 @@ impl WaysRecord {
         self.0.u32(VERSION).store(even.wrapping_add(2), Release);
     }
 
-    /// What the rank has said last; nothing, if it was stopped or died while it wrote.
-    pub fn read(&self) -> Ways {
-        (0..LOOKS).find_map(|_| self.look()).unwrap_or_default()
+    /// What the rank has said last. None if it was stopped or died while it wrote: nothing is known then.
+    pub fn read(&self) -> Option<Ways> {
+        (0..LOOKS).find_map(|_| self.look())
     }
 
     /// None: it is being written.
@@ -117,14 +117,14 @@ mod tests {
     #[test]
     fn what_is_said_is_read_until_it_is_taken_back() {
         let record = WaysRecord::new(Region::private(WaysRecord::BYTES));
-        assert_eq!(record.read(), Ways::default(), "of a new page");
+        assert_eq!(record.read(), Some(Ways::default()), "of a new page");
         let first = Silent { peer: 0, was_open: true, pairs: "eth0 udp a -> b: silent for 3 s\neth1".into() };
         let second = Silent { peer: u32::MAX, was_open: false, pairs: String::new() };
         let said = Ways { gone: true, faults: "eth0 udp: gone".into(), silent: vec![first, second] };
         record.write(&said);
-        assert_eq!(record.read(), said);
+        assert_eq!(record.read(), Some(said));
         record.write(&Ways::default());
-        assert_eq!(record.read(), Ways::default());
+        assert_eq!(record.read(), Some(Ways::default()));
     }
 
     #[test]
@@ -132,14 +132,14 @@ mod tests {
         let record = WaysRecord::new(Region::private(WaysRecord::BYTES));
         let silent = |len| Silent { peer: 7, was_open: false, pairs: "p".repeat(len) };
         record.write(&Ways { gone: false, faults: "f".repeat(2 * PAGE), silent: vec![silent(2 * PAGE), silent(1)] });
-        let read = record.read();
+        let read = record.read().unwrap();
         assert_eq!(read.faults, "f".repeat(FAULTS_ROOM));
         assert_eq!(read.silent, [silent(SILENT_ROOM - "7 0\n".len())]);
         // Nobody is named by a number that was cut.
         for cut in 1..=4 {
             let all = vec![silent(SILENT_ROOM - 5 - cut), Silent { peer: 123, ..silent(0) }];
             record.write(&Ways { silent: all, ..Ways::default() });
-            assert_eq!(record.read().silent.len(), 1, "{cut}");
+            assert_eq!(record.read().unwrap().silent.len(), 1, "{cut}");
         }
     }
 
@@ -148,6 +148,6 @@ mod tests {
         let record = WaysRecord::new(Region::private(WaysRecord::BYTES));
         record.write(&Ways { gone: true, ..Ways::default() });
         record.0.u32(VERSION).fetch_add(1, Relaxed);
-        assert_eq!(record.read(), Ways::default());
+        assert_eq!(record.read(), None);
     }
 }

@@ -262,7 +262,7 @@ impl Up {
             Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
             Up::Unanswered { rank, what } => {
                 to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).u8(u8::from(what.was_open));
-                to.text(&what.pairs).done();
+                to.u8(u8::from(what.answers)).text(&what.pairs).done();
             }
         }
         to.0
@@ -303,6 +303,7 @@ impl Up {
                     peer: from.u32()?,
                     hopeless: from.u8()? == 1,
                     was_open: from.u8()? == 1,
+                    answers: from.u8()? == 1,
                     pairs: from.text()?,
                 },
             },
@@ -626,7 +627,7 @@ mod tests {
             Up::Info("i".into()),
             Up::Unanswered {
                 rank: 3,
-                what: Unanswered { peer: 1, hopeless: true, was_open: true, pairs: "a\nb".into() },
+                what: Unanswered { peer: 1, hopeless: true, was_open: true, answers: true, pairs: "a\nb".into() },
             },
         ];
         ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));

@@ -4,7 +4,7 @@
 //! It judges nothing: a rank's end is known from its process. Before it: `run`; after it: `job::Ways`.
 
 use hawser_boot::protocol::Unanswered;
-use hawser_job::{Phase, RankPage, Silent};
+use hawser_job::{Phase, RankPage, Silent, Ways};
 
 /// Between two looks at the pages.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -57,16 +57,17 @@ impl Unheard {
 
 /// `told`: the peers that it was said not to reach.
 fn unanswered(page: &RankPage, told: &mut Vec<u32>) -> Vec<Unanswered> {
-    let silent = page.ways().read().silent;
+    // A rank that was stopped while it wrote has said nothing new.
+    let Some(Ways { silent, .. }) = page.ways().read() else { return Vec::new() };
     let is_silent = |peer: u32| silent.iter().any(|silent| silent.peer == peer);
-    let answer = |&peer: &u32| (!is_silent(peer)).then(|| Unanswered { peer, ..Unanswered::default() });
+    let answer = |&peer: &u32| (!is_silent(peer)).then(|| Unanswered::answered(peer));
     let mut said: Vec<Unanswered> = told.iter().filter_map(answer).collect();
     *told = silent.iter().map(|silent| silent.peer).collect();
     said.extend(silent.into_iter().map(|Silent { peer, was_open, pairs }| Unanswered {
         peer,
-        hopeless: false,
         was_open,
         pairs,
+        ..Unanswered::default()
     }));
     said
 }
@@ -74,7 +75,6 @@ fn unanswered(page: &RankPage, told: &mut Vec<u32>) -> Vec<Unanswered> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_job::Ways;
 
     fn silent(peers: &[u32]) -> Ways {
         let silent = |&peer: &u32| Silent { peer, was_open: true, pairs: "eth0".into() };
@@ -92,8 +92,8 @@ mod tests {
         page.ways().write(&silent(&[5]));
         assert_eq!(look(LOOK_NS + 1, false), [], "a second later");
         let is_silent =
-            |peer| Said::Unanswered(Unanswered { peer, hopeless: false, was_open: true, pairs: "eth0".into() });
-        let answers = |peer| Said::Unanswered(Unanswered { peer, ..Unanswered::default() });
+            |peer| Said::Unanswered(Unanswered { peer, was_open: true, pairs: "eth0".into(), ..Unanswered::default() });
+        let answers = |peer| Said::Unanswered(Unanswered::answered(peer));
         assert_eq!(look(2 * LOOK_NS, false), [(3, is_silent(5))]);
         page.ways().write(&silent(&[6, 7]));
         assert_eq!(look(3 * LOOK_NS, false), [(3, answers(5)), (3, is_silent(6)), (3, is_silent(7))]);

@@ -75,7 +75,7 @@ impl Reach {
             )));
         }
         let peer = what.peer;
-        if what.pairs.is_empty() {
+        if what.answers {
             self.pairs.remove(&(rank, peer));
             let warned = self.warned.take_if(|warned| *warned == (rank, peer));
             return warned.map(|_| Finding::Warn(format!("{} answers {} now", who(peer, hosts), who(rank, hosts))));
@@ -84,10 +84,11 @@ impl Reach {
         None
     }
 
-    /// A rank is gone, and what it wanted.
+    /// A rank is gone, what it wanted, and what others wanted of it.
     pub fn forget(&mut self, rank: u32) {
-        self.pairs.retain(|of, _| of.0 != rank);
-        self.warned = self.warned.filter(|warned| warned.0 != rank);
+        let is_its = |of: (u32, u32)| of.0 == rank || of.1 == rank;
+        self.pairs.retain(|&of, _| !is_its(of));
+        self.warned = self.warned.filter(|&warned| !is_its(warned));
     }
 
     /// What all ranks do, a second or more after the last time.
@@ -303,9 +304,9 @@ mod tests {
         assert!(text.contains("ended after 60 s of that") && text.ends_with(&indented(PAIRS)), "{text}");
         assert_eq!(looks(&mut reach, &mut at, [1, 1], 20), None, "once");
         assert!(reach.report(&hosts).unwrap().contains("in 25 s with both in MPI"));
-        assert_eq!(reach.told(1, unanswered(0, ""), &hosts), None, "another pair");
+        assert_eq!(reach.told(1, Unanswered::answered(0), &hosts), None, "another pair");
         let now = Finding::Warn("rank 1 on host far answers rank 0 on host near now".into());
-        assert_eq!(reach.told(0, unanswered(1, ""), &hosts), Some(now));
+        assert_eq!(reach.told(0, Unanswered::answered(1), &hosts), Some(now));
         assert!(!reach.is_needed() && looks(&mut reach, &mut at, [1, 1], 100).is_none());
     }
 
@@ -318,8 +319,11 @@ mod tests {
         };
         assert!(!text.contains("ended"), "{text}");
         assert_eq!(looks(&mut reach, &mut at, [1, 1], 1000), None);
-        reach.forget(0);
-        assert!(!reach.is_needed());
+        for gone in [0, 1] {
+            reach.told(0, unanswered(1, PAIRS), &hosts);
+            reach.forget(gone);
+            assert!(!reach.is_needed());
+        }
     }
 
     #[test]
@@ -364,6 +368,14 @@ mod tests {
             );
             assert!(text.starts_with(&start) && text.ends_with("cannot be used:\n  eth0 udp: closed"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_peer_of_which_no_pair_can_be_named_does_not_answer_all_the_same() {
+        let mut reach = Reach::new(4);
+        reach.told(0, unanswered(1, ""), &hosts);
+        assert!(reach.is_needed());
+        assert!(matches!(looks(&mut reach, &mut [0; 2], [1, 1], 5), Some(Finding::End(_))));
     }
 
     #[test]
