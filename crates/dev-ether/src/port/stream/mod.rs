@@ -105,6 +105,8 @@ pub struct StreamPort {
     /// The file of each connection's descriptor, by its place.
     held: Vec<Option<Held>>,
     ways: HashMap<Goal, Way>,
+    /// The place of the connection that was sent by last, if it is still there.
+    latest: usize,
     callers: Callers,
     /// While there are no descriptors for callers: when they are looked at again.
     again_ns: Option<u64>,
@@ -150,6 +152,7 @@ impl StreamPort {
             connections: Vec::new(),
             held: Vec::new(),
             ways: HashMap::new(),
+            latest: 0,
             callers: Callers::default(),
             again_ns: None,
             handed_over: Vec::new(),
@@ -185,8 +188,17 @@ impl StreamPort {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
         let goal = (self.peer, to);
+        // Mostly it is the one that was sent by last, and nothing is hashed.
+        if let Some(Some(Connection::Out(outgoing))) = self.connections.get(self.latest)
+            && outgoing.to() == goal
+        {
+            return Ok(self.latest);
+        }
         match self.ways.get(&goal) {
-            Some(Way::At(place)) => return Ok(*place),
+            Some(&Way::At(place)) => {
+                self.latest = place;
+                return Ok(place);
+            }
             Some(&Way::Broken(number)) => {
                 self.ways.remove(&goal);
                 return Err(Refused::Unreachable(number));
