@@ -6,7 +6,7 @@
 //! Decoding never trusts a length: whatever does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -107,8 +107,17 @@ pub struct Unanswered {
     pub hopeless: bool,
     /// It has answered before; what was sent since then is not acknowledged.
     pub was_open: bool,
-    /// A line for each pair of ports; empty once one of them was answered.
+    /// It answers now: what was said before is taken back.
+    pub answers: bool,
+    /// A line for each pair of ports that was tried.
     pub pairs: String,
+}
+
+impl Unanswered {
+    /// The peer answers now.
+    pub fn answered(peer: u32) -> Unanswered {
+        Unanswered { peer, answers: true, ..Unanswered::default() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,8 +179,9 @@ impl Message {
             Message::Inspect(what) => put(6, &[*what as u32], &[]),
             Message::Text(text) => put(7, &[], text.as_bytes()),
             Message::Card(bytes) => put(8, &[], bytes),
-            Message::Unanswered(Unanswered { peer, hopeless, was_open, pairs }) => {
-                put(9, &[*peer, u32::from(*hopeless), u32::from(*was_open)], pairs.as_bytes())
+            Message::Unanswered(Unanswered { peer, hopeless, was_open, answers, pairs }) => {
+                let words = [*peer, u32::from(*hopeless), u32::from(*was_open), u32::from(*answers)];
+                put(9, &words, pairs.as_bytes())
             }
         }
         bytes
@@ -211,7 +221,8 @@ impl Message {
                 peer: word(0)?,
                 hopeless: word(1)? == 1,
                 was_open: word(2)? == 1,
-                pairs: text(3)?,
+                answers: word(3)? == 1,
+                pairs: text(4)?,
             }),
             _ => return None,
         })
@@ -248,7 +259,14 @@ mod tests {
             Message::Inspect(Inspect::Stats),
             Message::Text(String::new()),
             Message::Card(vec![0xff; 256]),
-            Message::Unanswered(Unanswered { peer: 7, hopeless: true, was_open: false, pairs: "eth0".into() }),
+            Message::Unanswered(Unanswered {
+                peer: 7,
+                hopeless: true,
+                was_open: false,
+                answers: true,
+                pairs: "eth0".into(),
+            }),
+            Message::Unanswered(Unanswered { peer: 7, ..Unanswered::default() }),
         ] {
             let bytes = message.encode();
             assert_eq!(Message::decode(&bytes), Some(message));

@@ -97,14 +97,8 @@ impl Page {
     /// `unread`: messages that were no packets.
     pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, direct: &Direct, unread: u64) {
         self.written_ns = now_ns;
-        let mut missed = Missed { connections: direct.refused, changed: direct.changed, ..Missed::default() };
-        for port in &mut ends.ports {
-            let Missed { frames, connections, changed, put_off } = port.missed();
-            missed.frames += frames;
-            missed.connections += connections;
-            missed.changed += changed;
-            missed.put_off += put_off;
-        }
+        let direct = Missed { connections: direct.refused, changed: direct.changed, ..Missed::default() };
+        let missed = ends.missed().and(direct);
         let counts = endpoint.counts();
         let front: [u64; FRONT.len()] = [
             counts.frames,

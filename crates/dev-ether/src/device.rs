@@ -122,6 +122,7 @@ impl EtherDevice {
         if !state.lost.contains(&peer) {
             state.lost.push(peer);
             state.endpoint.forget(peer.0);
+            state.openings.forget(peer.0);
             let State { direct, ends, .. } = &mut *state;
             direct.forget(peer.0, ends);
             state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
@@ -161,7 +162,7 @@ impl Device for EtherDevice {
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
-        lock(&self.state).ends.ports.iter().for_each(|port| port.descriptors(each));
+        lock(&self.state).ends.descriptors(each);
     }
 
     fn before_sleep(&self) -> Option<u64> {
@@ -180,8 +181,9 @@ impl Device for EtherDevice {
         if std::mem::take(&mut state.set_aside) {
             return Some(0);
         }
-        let ports = state.ends.ports.iter().filter_map(|port| port.deadline_ns());
-        let deadline_ns = ports.chain(state.endpoint.deadline_ns()).chain(state.direct.deadline_ns()).min();
+        let State { endpoint, direct, openings, ends, .. } = &mut *state;
+        let all = [ends.deadline_ns(), endpoint.deadline_ns(), direct.deadline_ns(), openings.deadline_ns()];
+        let deadline_ns = all.into_iter().flatten().min();
         deadline_ns.map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 

@@ -4,10 +4,12 @@
 
 use crate::card::{Card, End};
 use crate::counters::RAILS;
-use crate::port::{Address, FramePort, PortOf, Refused, TURNS_MAX};
+use crate::port::{Address, FramePort, Missed, PortOf, Refused, StreamPort, TURNS_MAX};
 use hawser_link::{Far, Route, SHORTEST, Wire};
+use hawser_os::clock;
 use std::collections::HashMap;
 use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
 
 /// Where the cards of other ranks come from: None as long as the rank has not published its own.
 pub type Cards = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
@@ -69,12 +71,17 @@ pub struct Ends {
     /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
     /// that refuses nothing does not pay for the others.
     refused: Vec<HashMap<(u32, Route), i32>>,
-    /// Of each port the error number of the last frame, if that was refused for a reason of this host's own.
-    errors: Vec<Option<i32>>,
+    /// Of each port the error number of the last frame, if that was refused for a reason of this host's own, and when.
+    errors: Vec<Option<(i32, u64)>>,
     /// Ports whose descriptors the program has closed, a bit each: their numbers may stand for files of others.
     closed: u32,
+    /// What each port has missed, as far as it was asked.
+    missed: Vec<Missed>,
 }
 
+/// So long a refusal is told of. As long as something is to go by a port, it is tried more often (docs/protocol.md,
+/// P8: HELLO at least once a second, P24: questions to a silent peer); later nobody knows.
+const FRESH_NS: u64 = 5_000_000_000;
 /// For a port whose descriptor is closed.
 const EBADF: i32 = 9;
 /// Errors by which a host says that it cannot send by a port, and not that a peer is not there: ENXIO, EBADF, ENODEV,
@@ -98,6 +105,7 @@ impl Ends {
             known: Vec::new(),
             errors: vec![None; refused.len()],
             closed: 0,
+            missed: vec![Missed::default(); refused.len()],
             refused,
         }
     }
@@ -198,12 +206,12 @@ impl Ends {
     fn note_error(&mut self, peer: u32, route: Route, number: i32) {
         let at = usize::from(route.ours);
         self.refused[at].insert((peer, route), number);
-        self.errors[at] = Some(number).filter(|number| OWN.contains(number));
+        self.errors[at] = OWN.contains(&number).then(|| (number, clock::now_ns()));
     }
 
-    /// The error number of the last frame by a port, if the host's own.
-    pub fn error(&self, at: usize) -> Option<i32> {
-        self.errors[at]
+    /// The error number of the last frame by a port, if the host's own, and nothing says that it may be over.
+    pub fn error(&self, at: usize, now_ns: u64) -> Option<i32> {
+        self.errors[at].filter(|&(_, at_ns)| now_ns < at_ns + FRESH_NS).map(|(number, _)| number)
     }
 
     /// Nothing goes by a port any more, and nobody looks at it: the program has closed its descriptor.
@@ -216,11 +224,42 @@ impl Ends {
         self.closed & 1 << at != 0
     }
 
+    /// Ports whose descriptors are ours, each with its place.
+    pub fn open_ports(&mut self) -> impl Iterator<Item = (usize, &mut Box<dyn FramePort>)> {
+        let closed = self.closed;
+        self.ports.iter_mut().enumerate().filter(move |(at, _)| closed & 1 << at == 0)
+    }
+
+    /// A port of TCP, as long as its descriptors are ours.
+    pub fn stream(&mut self, at: usize) -> Option<&mut StreamPort> {
+        if self.is_closed(at) { None } else { self.ports[at].as_stream() }
+    }
+
+    /// What to sleep on.
+    pub fn descriptors(&mut self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+        self.open_ports().for_each(|(_, port)| port.descriptors(each));
+    }
+
+    /// When a port has something to do, if nothing comes before.
+    pub fn deadline_ns(&mut self) -> Option<u64> {
+        self.open_ports().filter_map(|(_, port)| port.deadline_ns()).min()
+    }
+
+    /// What came to all ports and was never handed over. A system call for each.
+    pub fn missed(&mut self) -> Missed {
+        let open: Vec<(usize, Missed)> = self.open_ports().map(|(at, port)| (at, port.missed())).collect();
+        open.into_iter().for_each(|(at, missed)| self.missed[at] = missed);
+        self.missed.iter().fold(Missed::default(), |sum, &each| sum.and(each))
+    }
+
     /// To be called before a sleep.
     pub fn take_errors(&mut self) {
-        let closed = self.closed;
-        let open = self.ports.iter_mut().enumerate().filter(|(at, _)| closed & 1 << at == 0);
-        open.for_each(|(_, port)| port.take_error());
+        self.open_ports().for_each(|(_, port)| port.take_error());
+    }
+
+    /// To be called now and then while a peer does not answer.
+    pub fn renew(&mut self) {
+        self.open_ports().for_each(|(_, port)| port.renew());
     }
 
     /// Between which ports paths to a peer are worth trying. None: nothing is known of it yet.
@@ -298,6 +337,111 @@ impl Wire for Ends {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    /// A port that must not be touched, or counts what it has missed.
+    struct Untouchable {
+        is_ours: Arc<AtomicBool>,
+        fd: std::fs::File,
+    }
+
+    impl Untouchable {
+        fn touch(&self) {
+            assert!(self.is_ours.load(Relaxed), "the number of its descriptor may be another file's");
+        }
+    }
+
+    impl FramePort for Untouchable {
+        fn name(&self) -> &'static str {
+            "udp"
+        }
+        fn frame_max(&self) -> usize {
+            1472
+        }
+        fn room(&self) -> usize {
+            1472
+        }
+        fn address(&self) -> Address {
+            Address::Udp("10.0.0.1:1".parse().unwrap())
+        }
+        fn send(&mut self, _: &Address, _: &[u8]) -> Result<(), Refused> {
+            self.touch();
+            Ok(())
+        }
+        fn send_run(&mut self, _: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+            self.touch();
+            Ok(frames.len())
+        }
+        fn receive(&mut self, _: &mut dyn FnMut(&[u8])) -> usize {
+            self.touch();
+            1
+        }
+        fn as_stream(&mut self) -> Option<&mut StreamPort> {
+            self.touch();
+            None
+        }
+        fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+            self.touch();
+            each(self.fd.as_fd());
+        }
+        fn deadline_ns(&self) -> Option<u64> {
+            Some(0)
+        }
+        fn renew(&mut self) {
+            self.touch();
+        }
+        fn missed(&mut self) -> Missed {
+            self.touch();
+            Missed { frames: 7, ..Missed::default() }
+        }
+        fn take_error(&mut self) {
+            self.touch();
+        }
+    }
+
+    #[test]
+    fn what_was_refused_long_ago_is_not_told_of() {
+        let mut ends = Ends::new(Vec::new(), Vec::new(), Box::new(|_| None));
+        (ends.refused, ends.errors) = (vec![HashMap::new(); 2], vec![None; 2]);
+        let begin_ns = clock::now_ns();
+        ends.note_error(1, Route { ours: 0, theirs: 0, flow: 0 }, EBADF);
+        let end_ns = clock::now_ns();
+        assert_eq!((ends.error(0, begin_ns), ends.error(1, begin_ns)), (Some(EBADF), None));
+        assert_eq!((ends.error(0, begin_ns + FRESH_NS - 1), ends.error(0, end_ns + FRESH_NS)), (Some(EBADF), None));
+    }
+
+    /// And a rank whose only port is closed does not spin for what that would have to do.
+    #[test]
+    fn a_port_that_the_program_has_closed_is_not_touched_and_wakes_nobody() {
+        let is_ours = Arc::new(AtomicBool::new(true));
+        let port = Untouchable { is_ours: is_ours.clone(), fd: std::fs::File::open("/dev/null").unwrap() };
+        let cards = card(&[&["10.0.0.2:2"]]).encode();
+        let mut ends =
+            Ends::new(vec![Box::new(port)], vec![(0, "eth0".into())], Box::new(move |_| Some(cards.clone())));
+        let route = Route { ours: 0, theirs: 0, flow: 0 };
+        let use_all = |ends: &mut Ends| {
+            ends.take_errors();
+            ends.renew();
+            let mut count = 0;
+            ends.descriptors(&mut |_| count += 1);
+            let sent = ends.send(1, route, &[IoSlice::new(&[0; 99])]);
+            (
+                ends.receive(0, &mut |_| {}),
+                ends.stream(0).is_some(),
+                sent,
+                count,
+                ends.deadline_ns(),
+                ends.missed().frames,
+            )
+        };
+        assert_eq!(use_all(&mut ends), (true, false, 1, 1, Some(0), 7));
+        ends.close(0);
+        is_ours.store(false, Relaxed);
+        assert_eq!(use_all(&mut ends), (false, false, 0, 0, None, 7));
+    }
 
     /// A card of rails, each with its addresses.
     fn card(rails: &[&[&str]]) -> Card {

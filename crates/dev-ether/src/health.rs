@@ -1,9 +1,9 @@
 //! Which of this rank's ports cannot be used any more, or not now, and why: looked at once a second, for who only
-//! receives is told nothing.
+//! receives is told nothing. While all peers answer and nothing was found one interface is looked at each time.
 //!
-//! A port is lost for good when its interface is gone (its sockets belong to that one, not to its name) or the program
-//! has closed its descriptors. One whose host has lost the address or the MAC address that peers know hears nothing
-//! until it has it again. It must never touch what a closed descriptor's number stands for now. Before it:
+//! A port is lost for good when the program has closed its descriptors or its interface is gone (its sockets are bound
+//! to that one, not to its name; where that was refused, they go by another one with the same address). One whose host
+//! has lost the address or the MAC address that peers know hears nothing until it has it again. It must never touch what a closed descriptor's number stands for now. Before it:
 //! `unanswered`; after it: `ends`, `os::held`, `os::nic`.
 
 use crate::ends::Ends;
@@ -13,7 +13,7 @@ use hawser_os::held::Held;
 use hawser_os::nic;
 use std::io;
 
-/// Between two looks: some system calls for each port, 5 us together.
+/// Between two looks: one or two system calls for each port and six for an interface, less than 1 us each.
 const LOOK_NS: u64 = 1_000_000_000;
 
 /// linux/errno-base.h, errno.h.
@@ -25,6 +25,8 @@ const EADDRNOTAVAIL: i32 = 99;
 pub struct Health {
     ports: Vec<Watched>,
     look_at_ns: u64,
+    /// The port whose interface is looked at next.
+    next: usize,
 }
 
 /// What a port was when it was opened, and what has become of it.
@@ -32,6 +34,7 @@ struct Watched {
     held: Vec<Held>,
     /// The number of its interface.
     nic: Option<u32>,
+    is_bound: bool,
     address: Address,
     found: Option<(Fault, u64)>,
 }
@@ -74,19 +77,34 @@ impl Health {
             let (interface, port) = ends.port(at as u8);
             let mut held = Vec::new();
             port.held(&mut |fd| held.extend(Held::of(fd)));
-            Watched { held, nic: nic::index(interface), address: port.address(), found: None }
+            Watched {
+                held,
+                nic: nic::index(interface),
+                is_bound: port.is_bound(),
+                address: port.address(),
+                found: None,
+            }
         };
-        Health { ports: (0..ends.ports.len()).map(watched).collect(), look_at_ns: 0 }
+        Health { ports: (0..ends.ports.len()).map(watched).collect(), look_at_ns: 0, next: 0 }
     }
 
-    /// To be called now and then.
-    pub fn look(&mut self, now_ns: u64, ends: &mut Ends) {
+    /// To be called now and then; `is_silent`: some peer does not answer. Whether it was time to look.
+    pub fn look(&mut self, now_ns: u64, is_silent: bool, ends: &mut Ends) -> bool {
         if now_ns < self.look_at_ns {
-            return;
+            return false;
         }
         self.look_at_ns = now_ns + LOOK_NS;
+        let looks_at_all = is_silent || self.ports.iter().any(|port| port.found.is_some());
+        let turn = self.next;
+        self.next = (turn + 1) % self.ports.len().max(1);
         for (at, port) in self.ports.iter_mut().enumerate() {
-            let fault = port.fault(ends.is_closed(at), ends.error(at));
+            let is_closed = ends.is_closed(at) || !port.is_open() || !ends.ports[at].keeps_all();
+            let fault = if is_closed {
+                Some(Fault::Closed)
+            } else {
+                let nic = if looks_at_all || at == turn { port.fault_of_nic() } else { None };
+                nic.or(ends.error(at, now_ns).map(Fault::Refused))
+            };
             if fault == Some(Fault::Closed) {
                 ends.close(at);
             }
@@ -95,6 +113,7 @@ impl Health {
                 _ => (fault, now_ns),
             });
         }
+        true
     }
 
     /// None of the ports can ever be used again by which a peer has answered, or none at all if none has: a host may
@@ -122,15 +141,17 @@ impl Health {
 }
 
 impl Watched {
-    /// `refused`: the error number of the last frame, if the system refused it.
-    fn fault(&self, is_closed: bool, refused: Option<i32>) -> Option<Fault> {
-        if is_closed || self.held.iter().any(|held| !held.is_there()) {
-            return Some(Fault::Closed);
-        }
-        if self.nic.is_some_and(|nic| !nic::is_there(nic)) {
+    /// Whether the descriptors that it has had from the start are still ours.
+    fn is_open(&self) -> bool {
+        self.held.iter().all(Held::is_there)
+    }
+
+    /// What is wrong with its interface.
+    fn fault_of_nic(&self) -> Option<Fault> {
+        if self.is_bound && self.nic.is_some_and(|nic| !nic::is_there(nic)) {
             return Some(Fault::NoNic);
         }
-        let changed = match self.address {
+        match self.address {
             Address::Ether { mac, .. } => {
                 let now = self.nic.and_then(nic::mac).filter(|&now| now != mac);
                 now.map(Fault::OtherMac)
@@ -138,39 +159,73 @@ impl Watched {
             Address::Udp(address) | Address::Tcp(address) | Address::PacketUdp(address) => {
                 (!nic::has_address(&address)).then_some(Fault::NoAddress)
             }
-        };
-        changed.or(refused.map(Fault::Refused))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::UdpSocket;
+    use crate::port::{FramePort, PortRange, UdpPort};
+    use hawser_os::interfaces;
+    use std::net::{Ipv4Addr, UdpSocket};
     use std::os::fd::AsFd;
 
     const ENETDOWN: i32 = 100;
 
+    fn watched(socket: &UdpSocket) -> Watched {
+        let held = vec![Held::of(socket.as_fd()).unwrap()];
+        let address = Address::Udp(socket.local_addr().unwrap());
+        Watched { held, nic: nic::index("lo"), is_bound: true, address, found: None }
+    }
+
     #[test]
     fn what_has_become_of_a_port_is_found_and_some_of_it_is_final() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let held = vec![Held::of(socket.as_fd()).unwrap()];
-        let mut port =
-            Watched { held, nic: nic::index("lo"), address: Address::Udp(socket.local_addr().unwrap()), found: None };
-        assert_eq!((port.fault(false, None), port.fault(true, None)), (None, Some(Fault::Closed)));
-        assert_eq!(port.fault(false, Some(ENETDOWN)), Some(Fault::Refused(ENETDOWN)));
+        let mut port = watched(&socket);
+        assert_eq!((port.is_open(), port.fault_of_nic()), (true, None));
+        port.nic = Some(1 << 30);
+        assert_eq!(port.fault_of_nic(), Some(Fault::NoNic));
+        // Where the socket could not be bound to it, the address may be at another interface by now.
+        port.is_bound = false;
+        assert_eq!(port.fault_of_nic(), None);
         // Of TEST-NET-1 (RFC 5737), which no interface has.
         port.address = Address::Udp("192.0.2.1:9".parse().unwrap());
-        assert_eq!(port.fault(false, Some(ENETDOWN)), Some(Fault::NoAddress));
-        port.address = Address::Ether { mac: [2; 6], selector: 0 };
-        assert_eq!(port.fault(false, None), Some(Fault::OtherMac([0; 6])));
-        port.nic = Some(1 << 30);
-        assert_eq!(port.fault(false, None), Some(Fault::NoNic));
+        assert_eq!(port.fault_of_nic(), Some(Fault::NoAddress));
+        (port.nic, port.address) = (nic::index("lo"), Address::Ether { mac: [2; 6], selector: 0 });
+        assert_eq!(port.fault_of_nic(), Some(Fault::OtherMac([0; 6])));
         drop(socket);
-        assert_eq!(port.fault(false, None), Some(Fault::Closed));
+        assert!(!port.is_open());
         assert!(Fault::Closed.is_final() && Fault::NoNic.is_final());
         assert!(
             ![Fault::NoAddress, Fault::OtherMac([0; 6]), Fault::Refused(ENETDOWN)].into_iter().any(Fault::is_final)
         );
+    }
+
+    /// Of ports whose interfaces are all gone.
+    #[test]
+    fn one_interface_is_looked_at_each_time_until_something_is_found_or_a_peer_is_silent() {
+        const PORTS: usize = 3;
+        let sockets: Vec<_> = (0..PORTS).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+        let own = interfaces::all().unwrap().into_iter().find(|interface| interface.name == "lo").unwrap();
+        let local = *own.addresses.iter().find(|own| own.ip == Ipv4Addr::LOCALHOST).unwrap();
+        let port = |_| Box::new(UdpPort::open(&own, &local, PortRange::ANY, 0).unwrap()) as Box<dyn FramePort>;
+        let places = (0..PORTS).map(|_| (0, "lo".into())).collect();
+        let mut ends = Ends::new((0..PORTS).map(port).collect(), places, Box::new(|_| None));
+        let gone = |health: &Health| health.ports.iter().filter(|port| port.found.is_some()).count();
+        for is_silent in [false, true] {
+            let lost = |socket| Watched { nic: Some(1 << 30), ..watched(socket) };
+            let mut health = Health { ports: sockets.iter().map(lost).collect(), look_at_ns: 0, next: 1 };
+            let mut found = Vec::new();
+            for n in 0..3 {
+                assert!(health.look(n * LOOK_NS, is_silent, &mut ends));
+                assert!(!health.look((n + 1) * LOOK_NS - 1, is_silent, &mut ends));
+                found.push(gone(&health));
+            }
+            assert_eq!(found, if is_silent { [PORTS; 3] } else { [1, PORTS, PORTS] });
+        }
+        let mut health = Health { ports: sockets.iter().map(watched).collect(), look_at_ns: 0, next: 0 };
+        assert!(health.look(0, true, &mut ends));
+        assert_eq!(gone(&health), 0);
     }
 }

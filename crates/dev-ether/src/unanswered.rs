@@ -1,6 +1,6 @@
 //! Peers of which nothing answers, whether a path to them was open before or never: what was tried is told to the
 //! host's agent, pair by pair, and taken back with the first answer. The same, and which of the rank's ports are lost,
-//! stands in its page, where a report finds it.
+//! stands in its page, where a report finds it. Each such peer is told of: one that computes hides no dead link.
 //!
 //! It must never give a peer up: one that computes answers nothing (P18). mpiexec knows from the peer's page whether it
 //! listens, and decides. Before it: `device`; after it: `ends`, `health`.
@@ -12,6 +12,7 @@ use hawser_boot::protocol::Unanswered;
 use hawser_job::{Silent, Ways};
 use hawser_link::{Endpoint, Route, Standing};
 use hawser_os::clock;
+use std::collections::HashMap;
 use std::io;
 
 /// What is said of the ways to peers.
@@ -29,15 +30,21 @@ pub type Tell = Box<dyn Fn(Told<'_>) -> bool + Send>;
 /// the longest intervals of HELLO and of questions (P18), so that few are told of that a lost frame or a short
 /// computation delays.
 const TELL_NS: u64 = 2_000_000_000;
-/// Between two looks at those of which nothing is told. For so long a peer is silent before that stands in the page.
+/// Between two looks. For so long a peer is silent before that stands in the page.
 const LOOK_NS: u64 = 250_000_000;
+/// Peers that are told of for the first time at one look, so that a rank whose many peers compute does not flood
+/// mpiexec; and those that stand in the page, which has room for about so many.
+const FIRST_TOLD: usize = 2;
+const SHOWN: usize = 8;
 
 /// See the module.
 pub struct Openings {
-    /// Connections that were begun and not answered, by peer, with the time; the first one is told of.
+    /// Connections that were begun and not answered, by peer, with the time.
     begun: Vec<(u32, u64)>,
-    /// Whom the agent takes for unanswered, and when that was told.
-    told: Option<(u32, u64)>,
+    /// Peers that the agent takes for unanswered, and when that was told last.
+    told: HashMap<u32, u64>,
+    /// When anything was told last.
+    told_ns: u64,
     /// To whom there is no way.
     hopeless: Vec<u32>,
     health: Health,
@@ -51,7 +58,8 @@ impl Openings {
     pub fn new(tell: Tell, ends: &Ends) -> Openings {
         Openings {
             begun: Vec::new(),
-            told: None,
+            told: HashMap::new(),
+            told_ns: 0,
             hopeless: Vec::new(),
             health: Health::of(ends),
             ways: Ways::default(),
@@ -68,60 +76,83 @@ impl Openings {
     /// No port goes with one of the peer's.
     #[cold]
     pub fn give_up(&mut self, peer: u32, ends: &mut Ends) {
-        let mut what = || Unanswered { peer, hopeless: true, was_open: false, pairs: unlike(peer, ends) };
+        let mut what = || Unanswered { peer, hopeless: true, pairs: unlike(peer, ends), ..Unanswered::default() };
         if !self.hopeless.contains(&peer) && (self.tell)(Told::Unanswered(what())) {
             self.hopeless.push(peer);
         }
     }
 
+    /// The peer is gone, which is no answer.
+    pub fn forget(&mut self, peer: u32) {
+        self.begun.retain(|&(other, _)| other != peer);
+        self.told.remove(&peer);
+    }
+
     /// To be called with all that is sent.
     #[inline]
     pub fn look(&mut self, endpoint: &Endpoint, ends: &mut Ends) {
-        if !self.begun.is_empty() || self.told.is_some() {
+        if !self.begun.is_empty() || !self.told.is_empty() {
             self.look_again(clock::now_ns(), endpoint, ends);
         }
+    }
+
+    /// When `look` has something to do: an answer is to be told in time even where nothing else wakes this rank.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        (!self.told.is_empty()).then_some(self.look_at_ns)
     }
 
     /// To be called now and then.
     #[cold]
     pub fn look_again(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) {
-        if let Some((peer, _)) = self.told
-            && endpoint.unanswered(peer).is_none()
-            && endpoint.silent_since_ns(peer).is_none()
-            && (self.tell)(Told::Unanswered(Unanswered { peer, ..Unanswered::default() }))
-        {
-            (self.told, self.look_at_ns) = (None, now_ns);
-        }
         if now_ns < self.look_at_ns {
             return;
         }
         self.look_at_ns = now_ns + LOOK_NS;
-        self.health.look(now_ns, ends);
-        let longest = self.longest(endpoint);
-        let silent = longest.filter(|&(_, since_ns)| now_ns >= since_ns + LOOK_NS);
-        let silent = silent.map(|(peer, _)| silence(peer, now_ns, endpoint, ends));
+        self.take_back(endpoint);
+        let unheard = self.unheard(endpoint);
+        let is_silent = unheard.iter().any(|&(_, since_ns)| now_ns >= since_ns + LOOK_NS);
+        if self.health.look(now_ns, is_silent, ends) && is_silent {
+            ends.renew();
+        }
+        self.tell(now_ns, &unheard, endpoint, ends);
+        let shown = unheard.iter().filter(|&&(_, since_ns)| now_ns >= since_ns + LOOK_NS).take(SHOWN);
+        let silent = shown.map(|&(peer, _)| silence(peer, now_ns, endpoint, ends)).collect();
         let (gone, faults) = (self.health.is_gone(endpoint), self.health.lines(now_ns, ends));
         self.show(Ways { gone, faults, silent });
-        let Some((peer, since_ns)) = longest else { return };
-        // One that is answered has to be taken back first.
-        if self.told.is_some_and(|(told, _)| told != peer)
-            || now_ns < self.told.map_or(since_ns, |told| told.1) + TELL_NS
-        {
-            return;
-        }
-        let Silent { was_open, pairs, .. } = silence(peer, now_ns, endpoint, ends);
-        if (self.tell)(Told::Unanswered(Unanswered { peer, hopeless: false, was_open, pairs })) {
-            self.told = Some((peer, now_ns));
-        }
     }
 
-    /// The peer that has not answered for longest, and since when. One that was told of stays the one as long as it
-    /// does not answer.
-    fn longest(&mut self, endpoint: &Endpoint) -> Option<(u32, u64)> {
+    /// The peers that do not answer, each with the time since when, those first that have not for longest.
+    fn unheard(&mut self, endpoint: &Endpoint) -> Vec<(u32, u64)> {
         self.begun.retain(|&(peer, _)| endpoint.unanswered(peer).is_some());
-        let all = || self.begun.first().copied().into_iter().chain(endpoint.silent());
-        let told = self.told.and_then(|(told, _)| all().find(|&(peer, _)| peer == told));
-        told.or_else(|| all().min_by_key(|&(_, since_ns)| since_ns))
+        let mut all: Vec<_> = self.begun.iter().copied().chain(endpoint.silent()).collect();
+        all.sort_by_key(|&(_, since_ns)| since_ns);
+        all
+    }
+
+    /// Tells of those that answer now.
+    fn take_back(&mut self, endpoint: &Endpoint) {
+        let Openings { told, tell, .. } = self;
+        told.retain(|&peer, _| {
+            endpoint.unanswered(peer).is_some()
+                || endpoint.silent_since_ns(peer).is_some()
+                || !tell(Told::Unanswered(Unanswered::answered(peer)))
+        });
+    }
+
+    /// Tells of some that have been silent for long and are not told of; where there is none, again of one of the
+    /// others, with what was tried since.
+    fn tell(&mut self, now_ns: u64, unheard: &[(u32, u64)], endpoint: &Endpoint, ends: &mut Ends) {
+        let late = unheard.iter().filter(|&&(_, since_ns)| now_ns >= since_ns + TELL_NS).map(|&(peer, _)| peer);
+        let first: Vec<u32> = late.filter(|peer| !self.told.contains_key(peer)).take(FIRST_TOLD).collect();
+        let again = || unheard.iter().filter_map(|&(peer, _)| Some((*self.told.get(&peer)?, peer))).min();
+        let again = if first.is_empty() && now_ns >= self.told_ns + TELL_NS { again() } else { None };
+        for peer in first.into_iter().chain(again.map(|(_, peer)| peer)) {
+            let Silent { was_open, pairs, .. } = silence(peer, now_ns, endpoint, ends);
+            if (self.tell)(Told::Unanswered(Unanswered { peer, was_open, pairs, ..Unanswered::default() })) {
+                self.told.insert(peer, now_ns);
+                self.told_ns = now_ns;
+            }
+        }
     }
 
     /// Writes the page, if there is news.
@@ -194,6 +225,7 @@ mod tests {
 
     const FRAME: usize = 1472;
     const ENETUNREACH: i32 = 101;
+    const RANKS: u32 = 12;
 
     /// A port from which everything goes and nothing comes; or nothing goes.
     struct OneWay {
@@ -259,7 +291,7 @@ mod tests {
         let (key, frame_max) = (Key::new([1; 16]), FRAME);
         let config = Config {
             me,
-            ranks: 3,
+            ranks: RANKS,
             key,
             frame_max,
             sending: 200,
@@ -320,10 +352,12 @@ mod tests {
         openings.look_again(TELL_NS - 1, &a.endpoint, &mut a.ends);
         assert_eq!(take(), [], "it is early yet");
         let mut now_ns = TELL_NS + LOOK_NS;
+        assert_eq!(openings.deadline_ns(), None);
         openings.look_again(now_ns, &a.endpoint, &mut a.ends);
         openings.look_again(now_ns + LOOK_NS, &a.endpoint, &mut a.ends);
         let pairs = "eth0 udp 10.0.0.1:1 -> 10.0.0.2:2: 3 tries, no answer".to_owned();
-        assert_eq!(take(), [Unanswered { peer: 1, pairs, ..Unanswered::default() }], "one of them, once");
+        let said = |peer| Unanswered { peer, pairs: pairs.clone(), ..Unanswered::default() };
+        assert_eq!(take(), [said(1), said(2)], "each of them, once");
         now_ns += TELL_NS;
         let hellos = a.transmit(now_ns);
         openings.look_again(now_ns, &a.endpoint, &mut a.ends);
@@ -331,10 +365,9 @@ mod tests {
         b.receive(hellos, now_ns);
         let welcome = b.transmit(now_ns);
         a.receive(welcome, now_ns);
+        now_ns = openings.deadline_ns().unwrap();
         openings.look_again(now_ns, &a.endpoint, &mut a.ends);
-        let told = take();
-        assert_eq!(told[0], Unanswered { peer: 1, ..Unanswered::default() }, "at once");
-        assert_eq!((told.len(), told[1].peer), (2, 2), "the next one's turn");
+        assert_eq!(take(), [Unanswered::answered(1)]);
     }
 
     /// P18: the peer is not given up, nor told of as long as nothing is under way to it.
@@ -362,12 +395,66 @@ mod tests {
         assert!(said.len() > 2 && said.iter().all(|said| (said.peer, said.was_open) == (1, true)), "{said:?}");
         assert!(said[0].pairs.starts_with("eth0 udp 10.0.0.1:1 -> 10.0.0.2:2: no answer for "), "{said:?}");
         assert!(seconds(&said[0]) < seconds(said.last().unwrap()), "{said:?}");
-        assert!(openings.ways.silent.as_ref().is_some_and(|silent| silent.peer == 1));
+        assert_eq!(openings.ways.silent.iter().map(|silent| silent.peer).collect::<Vec<_>>(), [1]);
         b.receive(first, now_ns);
         b.endpoint.acknowledge();
         a.receive(b.transmit(now_ns), now_ns);
         openings.look_again(now_ns + LOOK_NS, &a.endpoint, &mut a.ends);
-        assert_eq!((take(), &openings.ways.silent), (vec![Unanswered { peer: 1, ..Unanswered::default() }], &None));
+        assert_eq!((take(), &openings.ways.silent), (vec![Unanswered::answered(1)], &vec![]));
+    }
+
+    /// A peer that computes answers nothing: it must not hide that the link to another one is dead. And a rank of which
+    /// many compute does not tell of all at once.
+    #[test]
+    fn each_silent_peer_is_told_and_stands_in_the_page() {
+        let (near, far) = (addresses(&["10.0.0.1:1"]), addresses(&["10.0.0.2:2"]));
+        let mut a = rank(0, near.clone(), &far, None);
+        let (mut openings, told) = openings(true, &a.ends);
+        for peer in 1..RANKS {
+            let mut b = rank(peer, far.clone(), &near, None);
+            a.connect(&mut openings, peer, 0);
+            b.receive(a.transmit(0), 0);
+            a.receive(b.transmit(0), 0);
+            a.endpoint.send(peer, 0, 1, Class::Payload, |_, into| into.fill(7)).unwrap();
+        }
+        let mut now_ns = 0;
+        let mut looks = |a: &mut Rank, openings: &mut Openings, times: u32| {
+            for _ in 0..times {
+                now_ns += LOOK_NS;
+                a.transmit(now_ns);
+                openings.look_again(now_ns, &a.endpoint, &mut a.ends);
+            }
+            std::mem::take(&mut *told.lock().unwrap()).into_iter().map(|said| said.peer).collect::<Vec<_>>()
+        };
+        let mut first = Vec::new();
+        while first.is_empty() {
+            first = looks(&mut a, &mut openings, 1);
+        }
+        assert_eq!(first.len(), FIRST_TOLD);
+        first.extend(looks(&mut a, &mut openings, RANKS / FIRST_TOLD as u32));
+        first.sort_unstable();
+        assert_eq!(first, (1..RANKS).collect::<Vec<_>>(), "each once");
+        assert_eq!(openings.ways.silent.len(), SHOWN);
+        // Later no more often than of a single one, and of each in its turn.
+        let mut again = looks(&mut a, &mut openings, RANKS * (TELL_NS / LOOK_NS) as u32);
+        assert!(again.len() <= RANKS as usize, "{again:?}");
+        again.sort_unstable();
+        again.dedup();
+        assert_eq!(again, first);
+    }
+
+    #[test]
+    fn a_peer_that_is_gone_has_not_answered() {
+        let far = addresses(&["10.0.0.2:2"]);
+        let mut a = rank(0, addresses(&["10.0.0.1:1"]), &far, None);
+        let (mut openings, told) = openings(true, &a.ends);
+        a.connect(&mut openings, 1, 0);
+        a.transmit(0);
+        openings.look_again(TELL_NS, &a.endpoint, &mut a.ends);
+        a.endpoint.forget(1);
+        openings.forget(1);
+        openings.look_again(2 * TELL_NS, &a.endpoint, &mut a.ends);
+        assert_eq!(told.lock().unwrap().iter().map(|said| said.answers).collect::<Vec<_>>(), [false]);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! What a rank says of its ways to other hosts: which of its ports cannot be used, and the peer that has not answered
-//! it for longest.
+//! What a rank says of its ways to other hosts: which of its ports cannot be used, and the peers that do not answer it.
 //!
 //! The rank writes it into the second page of its own; its agent reads it for the report of what ranks do, and where
 //! the rank's connection to the agent is closed instead of that. The words are guarded by a version (a seqlock): odd
@@ -14,17 +13,16 @@ use std::sync::atomic::fence;
 /// Offsets in the page.
 const VERSION: usize = 0;
 const GONE: usize = 4;
-const PEER: usize = 8;
-const WAS_OPEN: usize = 12;
-const FAULTS: usize = 16;
+const FAULTS: usize = 8;
 /// A line for each of the ports, at most so many bytes: those of eleven rails are cut.
 const FAULTS_ROOM: usize = 1 << 10;
-const PAIRS: usize = FAULTS + FAULTS_ROOM;
-const PAIRS_ROOM: usize = PAGE - PAIRS;
+const SILENT: usize = FAULTS + FAULTS_ROOM;
+const SILENT_ROOM: usize = PAGE - SILENT;
 
-const _: () = assert!(FAULTS.is_multiple_of(8) && PAIRS.is_multiple_of(8) && PAIRS_ROOM.is_multiple_of(8));
+const _: () = assert!(FAULTS.is_multiple_of(8) && SILENT.is_multiple_of(8) && SILENT_ROOM.is_multiple_of(8));
 
-const NOBODY: u32 = u32::MAX;
+/// Stands behind each silent peer in the text of all: ASCII's record separator, which no name has.
+const BEHIND_EACH: char = '\u{1e}';
 
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -33,7 +31,8 @@ pub struct Ways {
     pub gone: bool,
     /// A line for each of its ports that cannot be used now, with the reason.
     pub faults: String,
-    pub silent: Option<Silent>,
+    /// Those that have been silent for longest, as many as there is room for.
+    pub silent: Vec<Silent>,
 }
 
 /// A peer by none of whose paths anything is answered, though something was sent.
@@ -44,6 +43,21 @@ pub struct Silent {
     pub was_open: bool,
     /// A line for each pair of ports.
     pub pairs: String,
+}
+
+impl Silent {
+    /// A line of numbers, then the pairs.
+    fn written(&self) -> String {
+        let Silent { peer, was_open, pairs } = self;
+        format!("{peer} {}\n{pairs}{BEHIND_EACH}", u8::from(*was_open))
+    }
+
+    /// None: it was cut within the first line, or nothing stands there.
+    fn read(text: &str) -> Option<Silent> {
+        let (numbers, pairs) = text.split_once('\n')?;
+        let (peer, was_open) = numbers.split_once(' ')?;
+        Some(Silent { peer: peer.parse().ok()?, was_open: was_open == "1", pairs: pairs.into() })
+    }
 }
 
 /// Where it stands. Cloning is cheap.
@@ -64,36 +78,28 @@ impl WaysRecord {
         self.0.u32(VERSION).store(even.wrapping_add(1), Relaxed);
         // Pairs with the Acquire fence in `look`: who sees a store below sees the odd version too.
         fence(Release);
-        let silent = ways.silent.as_ref();
         self.0.u32(GONE).store(ways.gone.into(), Relaxed);
-        // A page that was never written is zero: the peer stands there as one more.
-        self.0.u32(PEER).store(silent.map_or(0, |silent| silent.peer.wrapping_add(1)), Relaxed);
-        self.0.u32(WAS_OPEN).store(silent.is_some_and(|silent| silent.was_open).into(), Relaxed);
         text::write(&self.0, FAULTS, FAULTS_ROOM, &ways.faults);
-        text::write(&self.0, PAIRS, PAIRS_ROOM, silent.map_or("", |silent| &silent.pairs));
+        let silent: String = ways.silent.iter().map(Silent::written).collect();
+        text::write(&self.0, SILENT, SILENT_ROOM, &silent);
         // Pairs with the first Acquire load in `look`.
         self.0.u32(VERSION).store(even.wrapping_add(2), Release);
     }
 
-    /// What the rank has said last; nothing, if it was stopped or died while it wrote.
-    pub fn read(&self) -> Ways {
-        (0..LOOKS).find_map(|_| self.look()).unwrap_or_default()
+    /// What the rank has said last. None if it was stopped or died while it wrote: nothing is known then.
+    pub fn read(&self) -> Option<Ways> {
+        (0..LOOKS).find_map(|_| self.look())
     }
 
     /// None: it is being written.
     fn look(&self) -> Option<Ways> {
         // Pairs with the Release store at the end of `write`.
         let before = self.0.u32(VERSION).load(Acquire);
-        let peer = self.0.u32(PEER).load(Relaxed).wrapping_sub(1);
-        let silent = || Silent {
-            peer,
-            was_open: self.0.u32(WAS_OPEN).load(Relaxed) == 1,
-            pairs: text::read(&self.0, PAIRS, PAIRS_ROOM),
-        };
+        let silent = text::read(&self.0, SILENT, SILENT_ROOM);
         let ways = Ways {
             gone: self.0.u32(GONE).load(Relaxed) == 1,
             faults: text::read(&self.0, FAULTS, FAULTS_ROOM),
-            silent: (peer != NOBODY).then(silent),
+            silent: silent.split(BEHIND_EACH).filter_map(Silent::read).collect(),
         };
         // Keeps the loads above before the next one; pairs with the Release fence in `write`.
         fence(Acquire);
@@ -111,23 +117,30 @@ mod tests {
     #[test]
     fn what_is_said_is_read_until_it_is_taken_back() {
         let record = WaysRecord::new(Region::private(WaysRecord::BYTES));
-        assert_eq!(record.read(), Ways::default(), "of a new page");
-        let silent = Silent { peer: 0, was_open: true, pairs: "eth0 udp a -> b: silent for 3 s".into() };
-        let said = Ways { gone: true, faults: "eth0 udp: gone".into(), silent: Some(silent) };
+        assert_eq!(record.read(), Some(Ways::default()), "of a new page");
+        let first = Silent { peer: 0, was_open: true, pairs: "eth0 udp a -> b: silent for 3 s\neth1".into() };
+        let second = Silent { peer: u32::MAX, was_open: false, pairs: String::new() };
+        let said = Ways { gone: true, faults: "eth0 udp: gone".into(), silent: vec![first, second] };
         record.write(&said);
-        assert_eq!(record.read(), said);
+        assert_eq!(record.read(), Some(said));
         record.write(&Ways::default());
-        assert_eq!(record.read(), Ways::default());
+        assert_eq!(record.read(), Some(Ways::default()));
     }
 
     #[test]
     fn texts_that_are_too_long_are_cut_and_hurt_no_other() {
         let record = WaysRecord::new(Region::private(WaysRecord::BYTES));
-        let silent = Silent { peer: 7, was_open: false, pairs: "p".repeat(2 * PAGE) };
-        record.write(&Ways { gone: false, faults: "f".repeat(2 * PAGE), silent: Some(silent) });
-        let read = record.read();
+        let silent = |len| Silent { peer: 7, was_open: false, pairs: "p".repeat(len) };
+        record.write(&Ways { gone: false, faults: "f".repeat(2 * PAGE), silent: vec![silent(2 * PAGE), silent(1)] });
+        let read = record.read().unwrap();
         assert_eq!(read.faults, "f".repeat(FAULTS_ROOM));
-        assert_eq!(read.silent, Some(Silent { peer: 7, was_open: false, pairs: "p".repeat(PAIRS_ROOM) }));
+        assert_eq!(read.silent, [silent(SILENT_ROOM - "7 0\n".len())]);
+        // Nobody is named by a number that was cut.
+        for cut in 1..=4 {
+            let all = vec![silent(SILENT_ROOM - 5 - cut), Silent { peer: 123, ..silent(0) }];
+            record.write(&Ways { silent: all, ..Ways::default() });
+            assert_eq!(record.read().unwrap().silent.len(), 1, "{cut}");
+        }
     }
 
     #[test]
@@ -135,6 +148,6 @@ mod tests {
         let record = WaysRecord::new(Region::private(WaysRecord::BYTES));
         record.write(&Ways { gone: true, ..Ways::default() });
         record.0.u32(VERSION).fetch_add(1, Relaxed);
-        assert_eq!(record.read(), Ways::default());
+        assert_eq!(record.read(), None);
     }
 }

@@ -262,7 +262,7 @@ impl Up {
             Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
             Up::Unanswered { rank, what } => {
                 to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).u8(u8::from(what.was_open));
-                to.text(&what.pairs).done();
+                to.u8(u8::from(what.answers)).text(&what.pairs).done();
             }
         }
         to.0
@@ -303,6 +303,7 @@ impl Up {
                     peer: from.u32()?,
                     hopeless: from.u8()? == 1,
                     was_open: from.u8()? == 1,
+                    answers: from.u8()? == 1,
                     pairs: from.text()?,
                 },
             },
@@ -446,18 +447,14 @@ fn get_state(from: &mut Reader) -> Option<RankState> {
 }
 
 fn put_ways(to: &mut Writer, ways: &Ways) {
-    to.u8(u8::from(ways.gone)).text(&ways.faults).u8(u8::from(ways.silent.is_some()));
-    if let Some(Silent { peer, was_open, pairs }) = &ways.silent {
-        to.u32(*peer).u8(u8::from(*was_open)).text(pairs);
-    }
+    to.u8(u8::from(ways.gone)).text(&ways.faults);
+    to.list(&ways.silent, |to, it| to.u32(it.peer).u8(u8::from(it.was_open)).text(&it.pairs).done());
 }
 
 fn get_ways(from: &mut Reader) -> Option<Ways> {
     let (gone, faults) = (from.u8()? == 1, from.text()?);
-    let silent = match from.u8()? {
-        0 => None,
-        _ => Some(Silent { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }),
-    };
+    let silent =
+        from.list(|from| Some(Silent { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }))?;
     Some(Ways { gone, faults, silent })
 }
 
@@ -519,7 +516,7 @@ mod tests {
 
     fn ways() -> Ways {
         let silent = Silent { peer: 3, was_open: true, pairs: "a\nb".into() };
-        Ways { gone: true, faults: "eth0".into(), silent: Some(silent) }
+        Ways { gone: true, faults: "eth0".into(), silent: vec![silent.clone(), silent] }
     }
 
     fn bindings() -> Vec<Binding> {
@@ -630,7 +627,7 @@ mod tests {
             Up::Info("i".into()),
             Up::Unanswered {
                 rank: 3,
-                what: Unanswered { peer: 1, hopeless: true, was_open: true, pairs: "a\nb".into() },
+                what: Unanswered { peer: 1, hopeless: true, was_open: true, answers: true, pairs: "a\nb".into() },
             },
         ];
         ups.extend(whats.into_iter().map(|what| Up::Trouble(Trouble { rank: 1, pid: 2, what })));

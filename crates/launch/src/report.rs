@@ -90,7 +90,7 @@ fn host_of<'a>(states: &[Located<'a>], rank: u32) -> &'a str {
 fn ways<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
     let indented = |lines: &str| lines.lines().map(|line| format!("      {line}\n")).collect::<String>();
     let mut text = String::new();
-    if let Some(silent) = silent(state) {
+    for silent in silent(state) {
         let peer = silent.peer;
         let answers =
             if silent.was_open { "does not acknowledge what was sent to it" } else { "has never answered it" };
@@ -104,9 +104,9 @@ fn ways<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
     text
 }
 
-/// The peer that a rank that waits does not reach. What one that computes has said may be over.
-fn silent(state: &RankState) -> Option<&Silent> {
-    state.ways.silent.as_ref().filter(|_| matches!(state.doing, Doing::Waiting(_)))
+/// The peers that a rank that waits does not reach. What one that computes has said may be over.
+fn silent(state: &RankState) -> &[Silent] {
+    if let Doing::Waiting(_) = state.doing { &state.ways.silent } else { &[] }
 }
 
 fn doing(doing: &Doing, others: &BTreeMap<u32, &RankState>) -> String {
@@ -165,8 +165,9 @@ fn is_polling(reason: &Waiting) -> bool {
 
 /// Whether something is under way between two ranks, and nothing of it is answered.
 fn is_held_up(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool {
-    let misses =
-        |rank: u32, peer: u32| states.get(&rank).and_then(|state| silent(state)).is_some_and(|it| it.peer == peer);
+    let misses = |rank: u32, peer: u32| {
+        states.get(&rank).is_some_and(|state| silent(state).iter().any(|silent| silent.peer == peer))
+    };
     misses(rank, peer) || misses(peer, rank)
 }
 
@@ -329,9 +330,8 @@ mod tests {
     #[test]
     fn no_cycle_is_told_of_what_a_silent_link_holds_up() {
         let mut states = [0, 1].map(|rank| receiving(rank, WaitPeer::Rank(1 - rank), 9.0));
-        let silent =
-            |peer, was_open| Some(Silent { peer, was_open, pairs: "eth0 udp a -> b: no answer for 8 s".into() });
-        states[1].ways.silent = silent(0, true);
+        let silent = |peer, was_open| Silent { peer, was_open, pairs: "eth0 udp a -> b: no answer for 8 s".into() };
+        states[1].ways.silent = vec![silent(7, true), silent(0, true)];
         states[0].ways.faults = "eth0 udp a: the interface is gone".into();
         let said = text(&states);
         let lines = "for 9.0 s\n    ports of rank 0 that cannot be used:\n      eth0 udp a: the interface is \
@@ -340,10 +340,10 @@ mod tests {
         let lines =
             "    rank 0 on vm does not acknowledge what was sent to it:\n      eth0 udp a -> b: no answer for 8 s\n";
         assert!(said.ends_with(lines), "{said}");
-        states[1].ways.silent = silent(0, false);
+        states[1].ways.silent = vec![silent(0, false)];
         assert!(text(&states).contains("    rank 0 on vm has never answered it:\n"));
         // What is under way to others is no matter of these two.
-        states[1].ways.silent = silent(7, true);
+        states[1].ways.silent = vec![silent(7, true)];
         assert!(text(&states).contains("    rank 7 on another host does not") && text(&states).contains("cycle"));
         // A page may be old.
         states[1].doing = Doing::Computing;

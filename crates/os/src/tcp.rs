@@ -157,6 +157,23 @@ impl Stream {
         (got == 0 && info.tcpi_rtt > 0).then_some(info.tcpi_rtt)
     }
 
+    /// What was sent in vain goes again after so long at most (TCP_RTO_MAX_MS, Linux 6.15; the kernel takes 1 s to 120 s,
+    /// and without it doubles each pause up to 120 s). Whether the kernel has that.
+    pub fn limit_pauses(&self, ms: i32) -> bool {
+        /// linux/tcp.h; not in libc 0.2 yet.
+        const TCP_RTO_MAX_MS: i32 = 44;
+        sockopt::set(self.as_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, &ms).is_ok()
+    }
+
+    /// How long TCP pauses before it sends again what it has sent in vain more than once, in microseconds; none if what
+    /// was sent is acknowledged, or has room at the peer to wait for (TCP_INFO).
+    pub fn pause_us(&self) -> Option<u32> {
+        // SAFETY: a plain structure, for which zeroes are valid.
+        let mut info: libc::tcp_info = unsafe { zeroed() };
+        sockopt::fill(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).ok()?;
+        (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0).then_some(info.tcpi_rto)
+    }
+
     /// Takes so many bytes at most that the peer has not acknowledged, with what the kernel adds for them; it doubles what is asked for (socket(7)).
     pub fn limit_sending(&self, bytes: i32) {
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
@@ -201,6 +218,22 @@ mod tests {
         while server.receive(&mut buffer).unwrap() != Some(0) {}
         // Nobody is there any more: an error at last, and no signal.
         while server.send([&buffer[..]]).is_ok() {}
+    }
+
+    #[test]
+    fn pauses_are_limited_where_the_kernel_can_and_there_are_none_where_all_is_acknowledged() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let listener = Listener::bind(&any).unwrap();
+        let client = Stream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
+        let limit_ms = || sockopt::get(client.as_fd(), libc::IPPROTO_TCP, 44);
+        match limit_ms() {
+            Ok(before) => assert!(client.limit_pauses(1_500) && before > 1_500 && limit_ms().unwrap() == 1_500),
+            Err(error) => {
+                println!("NOT TESTED, this kernel limits no pauses: {error}");
+                assert!(!client.limit_pauses(1_500));
+            }
+        }
+        assert_eq!(client.pause_us(), None);
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Direct {
             {
                 let port = usize::from(route.ours);
                 let (number, theirs) = (pair.out.call(), PortOf { rank: peer, place: route.theirs });
-                match ends.ports[port].as_stream().map(|stream| stream.call(&to, theirs, number)) {
+                match ends.stream(port).map(|stream| stream.call(&to, theirs, number)) {
                     Some(Ok(place)) => {
                         (pair.out_at, pair.tuned) = (Some((port, place)), false);
                         self.lines.insert((port, place), Line::Out(peer));
@@ -187,7 +187,7 @@ impl Direct {
         }
         let wants_room = out.wants_room();
         ends.count_sent(*port, bytes);
-        if let Some(stream) = ends.ports[*port].as_stream() {
+        if let Some(stream) = ends.stream(*port) {
             stream.watch_direct(*place, wants_room);
         }
     }
@@ -216,11 +216,11 @@ impl Direct {
         (endpoint, ends): (&mut Endpoint, &mut Ends),
         deliver: &mut Deliver<'_>,
     ) -> usize {
-        while let Some((place, peer, number)) = ends.ports[at].as_stream().and_then(|stream| stream.next_caller()) {
+        while let Some((place, peer, number)) = ends.stream(at).and_then(|stream| stream.next_caller()) {
             self.greet((at, place), peer, number, (&mut *endpoint, &mut *ends));
         }
         let mut count = 0;
-        while let Some(place) = ends.ports[at].as_stream().and_then(|stream| stream.next_ready()) {
+        while let Some(place) = ends.stream(at).and_then(|stream| stream.next_ready()) {
             match self.lines.get(&(at, place)) {
                 Some(&Line::In(peer)) => count += self.read(peer, now_ns, (&mut *endpoint, &mut *ends), deliver),
                 Some(&Line::Out(peer)) => {
@@ -267,7 +267,10 @@ impl Direct {
         let (mut count, mut bytes, mut over) = (0, 0, false);
         // Who asked for the end gets all that has come.
         while count < BURST || inward.is_asked() {
-            let Some(stream) = connection(ends, (*port, *place)) else { break };
+            let Some(stream) = connection(ends, (*port, *place)) else {
+                over = true;
+                break;
+            };
             let Some(&piece) = inward.piece() else {
                 match stream.receive(inward.room()) {
                     Ok(Some(got)) if got > 0 => {
@@ -376,7 +379,7 @@ impl Direct {
 }
 
 fn connection(ends: &mut Ends, (port, place): (usize, usize)) -> Option<&Stream> {
-    ends.ports[port].as_stream()?.direct(place)
+    ends.stream(port)?.direct(place)
 }
 
 /// On a short way no more is given to the kernel than the caches hold.
@@ -389,7 +392,7 @@ fn tune(ends: &mut Ends, at: (usize, usize)) {
 }
 
 fn end(ends: &mut Ends, (port, place): (usize, usize)) {
-    if let Some(stream) = ends.ports[port].as_stream() {
+    if let Some(stream) = ends.stream(port) {
         stream.end_direct(place);
     }
 }

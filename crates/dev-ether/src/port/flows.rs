@@ -4,13 +4,21 @@
 //! One is opened when something is to go by it first, and closed with its port; nothing is ever read from it, and nobody looks at it. Where
 //! none can be had, what was to go by it goes by the port's own. Before it: `udp`.
 
+use hawser_os::held::Held;
 use hawser_os::udp::Socket;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
 /// Flows to one peer, the port's own among them: as many of 5 Gbit/s (what Amazon EC2 gives one between instances that share no placement
 /// group) as make up the 19 Gbit/s that a rank sends by one where nothing holds it (64 KiB in 27 us: ARCHITECTURE.md).
 pub const FLOWS: u8 = 4;
+
+/// A socket, and the file that it was when it was opened.
+struct Flow {
+    socket: Socket,
+    held: Held,
+}
 
 /// See the module.
 pub struct Flows {
@@ -20,7 +28,7 @@ pub struct Flows {
     /// What is asked of the kernel for sending, in bytes.
     buffer: usize,
     /// Those that were called for, from the second flow on; or none could be had.
-    sockets: Vec<Option<Socket>>,
+    sockets: Vec<Option<Flow>>,
 }
 
 impl Flows {
@@ -37,7 +45,7 @@ impl Flows {
         while self.sockets.len() <= at {
             self.sockets.push(self.open().ok());
         }
-        self.sockets[at].as_ref()
+        self.sockets[at].as_ref().map(|flow| &flow.socket)
     }
 
     /// How many are open.
@@ -45,13 +53,18 @@ impl Flows {
         self.sockets.iter().flatten().count()
     }
 
-    fn open(&self) -> io::Result<Socket> {
+    /// Whether all are still ours, and the program has closed none.
+    pub fn are_ours(&self) -> bool {
+        self.sockets.iter().flatten().all(|flow| flow.held.is_there())
+    }
+
+    fn open(&self) -> io::Result<Flow> {
         let socket = Socket::bind(&self.local)?;
         // As for the port's own.
         let _ = socket.keep_to(&self.interface);
         socket.close_ears()?;
         socket.set_buffers(self.buffer)?;
-        Ok(socket)
+        Ok(Flow { held: Held::of(socket.as_fd())?, socket })
     }
 }
 
@@ -81,6 +94,11 @@ mod tests {
         }
         assert_eq!((from.len(), flows.count()), (usize::from(FLOWS) - 1, usize::from(FLOWS) - 1));
         assert!(!from.contains(&peer.local_addr().unwrap().port()));
+        assert!(flows.are_ours());
+        // As if the program had closed a descriptor: its number is nobody's, or another file's.
+        let other = flows.open().unwrap();
+        flows.sockets[1].as_mut().unwrap().socket = other.socket;
+        assert!(!flows.are_ours());
         // What a peer may name and this rank has not, and the first one.
         assert!([0, FLOWS, 255].into_iter().all(|flow| flows.socket(flow).is_none()));
     }

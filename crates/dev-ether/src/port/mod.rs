@@ -97,7 +97,21 @@ pub trait FramePort: Send {
         None
     }
 
-    /// All descriptors that the port cannot do without, for who looks whether they are still ours.
+    /// To be called now and then while a peer does not answer: ends connections that would send again too late what was
+    /// lost while a cable was out. What is sent next opens new ones.
+    fn renew(&mut self) {}
+
+    /// Whether it is bound to its interface, and of no use once that is gone, though another one may take its name and address.
+    fn is_bound(&self) -> bool {
+        true
+    }
+
+    /// Whether the descriptors that it has opened since it was made, for connections and further flows, are still ours.
+    fn keeps_all(&self) -> bool {
+        true
+    }
+
+    /// All descriptors that the port has had from the start, for who looks whether they are still ours.
     fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.descriptors(each);
     }
@@ -121,6 +135,18 @@ pub struct Missed {
     pub changed: u64,
     /// How often callers had to wait, since the process had no descriptors left.
     pub put_off: u64,
+}
+
+impl Missed {
+    /// Together with another one.
+    pub fn and(self, other: Missed) -> Missed {
+        Missed {
+            frames: self.frames + other.frames,
+            connections: self.connections + other.connections,
+            changed: self.changed + other.changed,
+            put_off: self.put_off + other.put_off,
+        }
+    }
 }
 
 /// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.

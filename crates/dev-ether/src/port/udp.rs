@@ -33,6 +33,7 @@ pub struct UdpPort {
     room: usize,
     /// Whether the kernel cuts runs for us here.
     segments: bool,
+    is_bound: bool,
     buffer: Box<[u8]>,
 }
 
@@ -42,7 +43,7 @@ impl UdpPort {
         let socket = range.bind(nth, |port| Socket::bind(&socket_address(local, port)))?;
         let address = socket.local()?;
         // Else the routes choose the interface, and two rails of one network become one. Refused to some: then they do.
-        let _ = socket.keep_to(&interface.name);
+        let is_bound = socket.keep_to(&interface.name).is_ok();
         // Before Linux 5.0 there is nothing to join.
         let _ = socket.join_segments();
         let granted = socket.set_buffers(BUFFER_BYTES)?.receive;
@@ -58,6 +59,7 @@ impl UdpPort {
             frame_max,
             room: room(granted),
             segments: true,
+            is_bound,
             buffer,
         })
     }
@@ -171,6 +173,14 @@ impl FramePort for UdpPort {
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         each(self.socket.as_fd());
+    }
+
+    fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    fn keeps_all(&self) -> bool {
+        self.flows.are_ours()
     }
 
     fn missed(&mut self) -> Missed {

@@ -30,7 +30,7 @@ pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
             doing: rank.doing(page.phase(), waiting),
             looks: page.looks(),
             changed: hawser_node::counters_of_changes().filter_map(counted).filter(|&(_, count)| count > 0).collect(),
-            ways: page.ways().read(),
+            ways: page.ways().read().unwrap_or_default(),
         }
     };
     ranks.iter().enumerate().map(state).collect()

@@ -4,7 +4,7 @@
 //! It judges nothing: a rank's end is known from its process. Before it: `run`; after it: `job::Ways`.
 
 use hawser_boot::protocol::Unanswered;
-use hawser_job::{Phase, RankPage};
+use hawser_job::{Phase, RankPage, Silent, Ways};
 
 /// Between two looks at the pages.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -12,8 +12,8 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// See the module.
 #[derive(Default)]
 pub struct Unheard {
-    /// Local numbers, and whom each was said not to reach.
-    ranks: Vec<(usize, Option<u32>)>,
+    /// Local numbers, and the peers that each was said not to reach.
+    ranks: Vec<(usize, Vec<u32>)>,
     look_at_ns: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ pub enum Said {
 impl Unheard {
     /// A rank's connection is closed.
     pub fn add(&mut self, local: usize, now_ns: u64) {
-        self.ranks.push((local, None));
+        self.ranks.push((local, Vec::new()));
         self.look_at_ns = Some(now_ns + LOOK_NS);
     }
 
@@ -42,43 +42,43 @@ impl Unheard {
         if self.look_at_ns.is_none_or(|at_ns| now_ns < at_ns) {
             return Vec::new();
         }
-        self.ranks.retain(|&(local, _)| page(local).is_some());
+        self.ranks.retain(|(local, _)| page(*local).is_some());
         self.look_at_ns = (!self.ranks.is_empty()).then_some(now_ns + LOOK_NS);
         let mut said = Vec::new();
         for (local, told) in &mut self.ranks {
             let Some((page, finalized)) = page(*local) else { continue };
             let left = page.phase() == Phase::Finalized;
             said.extend((left != finalized).then_some((*local, Said::Finalized(left))));
-            said.extend(unanswered(&page, told).map(|what| (*local, Said::Unanswered(what))));
+            said.extend(unanswered(&page, told).into_iter().map(|what| (*local, Said::Unanswered(what))));
         }
         said
     }
 }
 
-/// `told`: whom it was said not to reach.
-fn unanswered(page: &RankPage, told: &mut Option<u32>) -> Option<Unanswered> {
-    let silent = page.ways().read().silent;
-    let before = std::mem::replace(told, silent.as_ref().map(|silent| silent.peer));
-    match (silent, before) {
-        // The one that was told is taken back first.
-        (Some(silent), Some(peer)) if silent.peer != peer => {
-            *told = None;
-            Some(Unanswered { peer, ..Unanswered::default() })
-        }
-        (Some(silent), _) => {
-            Some(Unanswered { peer: silent.peer, hopeless: false, was_open: silent.was_open, pairs: silent.pairs })
-        }
-        (None, before) => before.map(|peer| Unanswered { peer, ..Unanswered::default() }),
-    }
+/// `told`: the peers that it was said not to reach.
+fn unanswered(page: &RankPage, told: &mut Vec<u32>) -> Vec<Unanswered> {
+    // A rank that was stopped while it wrote has said nothing new.
+    let Some(Ways { silent, .. }) = page.ways().read() else { return Vec::new() };
+    let is_silent = |peer: u32| silent.iter().any(|silent| silent.peer == peer);
+    let answer = |&peer: &u32| (!is_silent(peer)).then(|| Unanswered::answered(peer));
+    let mut said: Vec<Unanswered> = told.iter().filter_map(answer).collect();
+    *told = silent.iter().map(|silent| silent.peer).collect();
+    said.extend(silent.into_iter().map(|Silent { peer, was_open, pairs }| Unanswered {
+        peer,
+        was_open,
+        pairs,
+        ..Unanswered::default()
+    }));
+    said
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_job::{Silent, Ways};
 
-    fn silent(peer: u32) -> Ways {
-        Ways { silent: Some(Silent { peer, was_open: true, pairs: "eth0".into() }), ..Ways::default() }
+    fn silent(peers: &[u32]) -> Ways {
+        let silent = |&peer: &u32| Silent { peer, was_open: true, pairs: "eth0".into() };
+        Ways { silent: peers.iter().map(silent).collect(), ..Ways::default() }
     }
 
     #[test]
@@ -89,20 +89,19 @@ mod tests {
         unheard.add(3, 0);
         let mut look = |now_ns, finalized| unheard.look(now_ns, |_| Some((page.clone(), finalized)));
         assert_eq!(look(LOOK_NS, false), []);
-        page.ways().write(&silent(5));
+        page.ways().write(&silent(&[5]));
         assert_eq!(look(LOOK_NS + 1, false), [], "a second later");
         let is_silent =
-            |peer| Said::Unanswered(Unanswered { peer, hopeless: false, was_open: true, pairs: "eth0".into() });
-        let answers = |peer| Said::Unanswered(Unanswered { peer, ..Unanswered::default() });
+            |peer| Said::Unanswered(Unanswered { peer, was_open: true, pairs: "eth0".into(), ..Unanswered::default() });
+        let answers = |peer| Said::Unanswered(Unanswered::answered(peer));
         assert_eq!(look(2 * LOOK_NS, false), [(3, is_silent(5))]);
-        page.ways().write(&silent(6));
-        assert_eq!(
-            (look(3 * LOOK_NS, false), look(4 * LOOK_NS, false)),
-            (vec![(3, answers(5))], vec![(3, is_silent(6))])
-        );
+        page.ways().write(&silent(&[6, 7]));
+        assert_eq!(look(3 * LOOK_NS, false), [(3, answers(5)), (3, is_silent(6)), (3, is_silent(7))]);
+        page.ways().write(&silent(&[7]));
+        assert_eq!(look(4 * LOOK_NS, false), [(3, answers(6)), (3, is_silent(7))]);
         page.ways().write(&Ways::default());
         page.set_phase(Phase::Finalized);
-        assert_eq!(look(5 * LOOK_NS, false), [(3, Said::Finalized(true)), (3, answers(6))]);
+        assert_eq!(look(5 * LOOK_NS, false), [(3, Said::Finalized(true)), (3, answers(7))]);
         assert_eq!(look(6 * LOOK_NS, true), []);
         assert_eq!((unheard.look(7 * LOOK_NS, |_| None), unheard.deadline_ns()), (vec![], None));
     }

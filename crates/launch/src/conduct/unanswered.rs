@@ -7,7 +7,7 @@
 
 use crate::frames::RankState;
 use hawser_boot::protocol::Unanswered;
-use hawser_job::Ways;
+use std::collections::{BTreeMap, HashMap};
 
 /// From when on people are told. All lengths of HELLO have been tried by then (docs/protocol.md, P8: 4 s).
 const WARN_S: u64 = 5;
@@ -29,8 +29,9 @@ struct Pair {
     common_s: u64,
     /// Seconds in which the rank has, while it or its peer had no port left.
     gone_s: u64,
-    /// What the two have said of their own ports.
-    ways: [Ways; 2],
+    /// What the two have said of their own ports: whether they have none left, and what is wrong with each.
+    gone: [bool; 2],
+    faults: [String; 2],
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +46,8 @@ pub enum Finding {
 pub struct Reach {
     /// 0: the job is never ended.
     limit_s: u64,
-    pairs: Vec<Pair>,
+    /// By rank and peer.
+    pairs: BTreeMap<(u32, u32), Pair>,
     /// Of these two people were told.
     warned: Option<(u32, u32)>,
     /// A look is on its way.
@@ -54,7 +56,7 @@ pub struct Reach {
 
 impl Reach {
     pub fn new(limit_s: u64) -> Reach {
-        Reach { limit_s, pairs: Vec::new(), warned: None, looks: false }
+        Reach { limit_s, pairs: BTreeMap::new(), warned: None, looks: false }
     }
 
     /// Whether there is anything to look for.
@@ -73,30 +75,29 @@ impl Reach {
             )));
         }
         let peer = what.peer;
-        let is_it = |pair: &Pair| (pair.rank, pair.what.peer) == (rank, peer);
-        if what.pairs.is_empty() {
-            self.pairs.retain(|pair| !is_it(pair));
+        if what.answers {
+            self.pairs.remove(&(rank, peer));
             let warned = self.warned.take_if(|warned| *warned == (rank, peer));
             return warned.map(|_| Finding::Warn(format!("{} answers {} now", who(peer, hosts), who(rank, hosts))));
         }
-        match self.pairs.iter_mut().find(|pair| is_it(pair)) {
-            Some(pair) => pair.what = what,
-            None => self.pairs.push(Pair { rank, what, looks: None, common_s: 0, gone_s: 0, ways: Default::default() }),
-        }
+        self.pairs.entry((rank, peer)).or_insert_with(|| Pair::of(rank)).what = what;
         None
     }
 
-    /// A rank is gone, and what it wanted.
+    /// A rank is gone, what it wanted, and what others wanted of it.
     pub fn forget(&mut self, rank: u32) {
-        self.pairs.retain(|pair| pair.rank != rank);
-        self.warned = self.warned.filter(|warned| warned.0 != rank);
+        let is_its = |of: (u32, u32)| of.0 == rank || of.1 == rank;
+        self.pairs.retain(|&of, _| !is_its(of));
+        self.warned = self.warned.filter(|&warned| !is_its(warned));
     }
 
     /// What all ranks do, a second or more after the last time.
     pub fn look(&mut self, states: &[(usize, RankState)], hosts: Hosts) -> Option<Finding> {
-        let state = |rank: u32| states.iter().map(|(_, state)| state).find(|state| state.rank == rank);
-        self.pairs.iter_mut().for_each(|pair| pair.count(state(pair.rank), state(pair.what.peer)));
-        if let Some(pair) = self.pairs.iter().find(|pair| self.limit_s > 0 && pair.gone_s >= GONE_S.min(self.limit_s)) {
+        let states: HashMap<u32, &RankState> = states.iter().map(|(_, state)| (state.rank, state)).collect();
+        let state = |rank: u32| states.get(&rank).copied();
+        self.pairs.values_mut().for_each(|pair| pair.count(state(pair.rank), state(pair.what.peer)));
+        if let Some(pair) = self.pairs.values().find(|pair| self.limit_s > 0 && pair.gone_s >= GONE_S.min(self.limit_s))
+        {
             return Some(Finding::End(pair.end_of_gone(hosts)));
         }
         let longest = self.longest()?;
@@ -148,11 +149,17 @@ impl Reach {
     }
 
     fn longest(&self) -> Option<&Pair> {
-        self.pairs.iter().max_by_key(|pair| pair.common_s)
+        self.pairs.values().max_by_key(|pair| pair.common_s)
     }
 }
 
 impl Pair {
+    /// Of that rank; what it says comes next.
+    fn of(rank: u32) -> Pair {
+        let what = Unanswered::default();
+        Pair { rank, what, looks: None, common_s: 0, gone_s: 0, gone: [false; 2], faults: Default::default() }
+    }
+
     /// A second or more has passed since the last time.
     fn count(&mut self, rank: Option<&RankState>, peer: Option<&RankState>) {
         let Some((rank, peer)) = rank.zip(peer) else {
@@ -161,27 +168,27 @@ impl Pair {
         };
         let now = [rank.looks, peer.looks];
         let looked = |at: usize| self.looks.is_some_and(|then| then[at] != now[at]);
-        let gone = rank.ways.gone || peer.ways.gone;
+        self.gone = [rank.ways.gone, peer.ways.gone];
         self.common_s += u64::from(looked(0) && looked(1));
-        self.gone_s += u64::from(looked(0) && gone);
+        self.gone_s += u64::from(looked(0) && self.gone.contains(&true));
         self.looks = Some(now);
-        self.ways = [rank.ways.clone(), peer.ways.clone()];
-        if let Some(silent) = self.ways[0].silent.as_ref().filter(|silent| silent.peer == self.what.peer) {
+        self.faults = [rank.ways.faults.clone(), peer.ways.faults.clone()];
+        if let Some(silent) = rank.ways.silent.iter().find(|silent| silent.peer == self.what.peer) {
             self.what.pairs.clone_from(&silent.pairs);
         }
     }
 
     /// What is wrong with the ports of the two, each below its rank.
     fn faults(&self, hosts: Hosts) -> String {
-        let of = |(rank, ways): (u32, &Ways)| match ways.faults.as_str() {
+        let of = |(rank, faults): (u32, &String)| match faults.as_str() {
             "" => String::new(),
             faults => format!("\n  ports of {} that cannot be used:{}", who(rank, hosts), indented(faults)),
         };
-        [self.rank, self.what.peer].into_iter().zip(&self.ways).map(of).collect()
+        [self.rank, self.what.peer].into_iter().zip(&self.faults).map(of).collect()
     }
 
     fn end_of_gone(&self, hosts: Hosts) -> String {
-        let gone = if self.ways[0].gone { self.rank } else { self.what.peer };
+        let gone = if self.gone[0] { self.rank } else { self.what.peer };
         let other = if gone == self.rank { self.what.peer } else { self.rank };
         format!(
             "{} has lost for good all ports by which others reached it, and {} does not reach it any more; a job \
@@ -212,6 +219,7 @@ fn indented(lines: &str) -> String {
 mod tests {
     use super::*;
     use crate::frames::Doing;
+    use hawser_job::Ways;
 
     const PAIRS: &str = "eth0 packet a -> b: 3 tries, no answer\neth0 udp c -> d: 3 tries, no answer";
 
@@ -268,6 +276,21 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_that_computes_hides_no_dead_link_to_another_one() {
+        let mut reach = Reach::new(4);
+        reach.told(0, unanswered(1, PAIRS), &hosts);
+        reach.told(0, unanswered(2, PAIRS), &hosts);
+        let mut look = |looks: u64| {
+            let state =
+                |rank: u32| RankState { rank, looks: if rank == 1 { 0 } else { looks }, ..states([0, 0])[0].1.clone() };
+            reach.look(&[0, 1, 2].map(|rank| (0, state(rank))), &hosts)
+        };
+        assert!((0..4).all(|looks| look(looks).is_none()));
+        let Some(Finding::End(text)) = look(4) else { panic!("no end") };
+        assert!(text.starts_with("rank 2 on host near is reached by nothing from rank 0 on host near: "), "{text}");
+    }
+
+    #[test]
     fn people_are_told_once_and_of_the_answer_too() {
         let (mut reach, mut at) = (Reach::new(60), [0; 2]);
         reach.told(0, unanswered(1, PAIRS), &hosts);
@@ -281,9 +304,9 @@ mod tests {
         assert!(text.contains("ended after 60 s of that") && text.ends_with(&indented(PAIRS)), "{text}");
         assert_eq!(looks(&mut reach, &mut at, [1, 1], 20), None, "once");
         assert!(reach.report(&hosts).unwrap().contains("in 25 s with both in MPI"));
-        assert_eq!(reach.told(1, unanswered(0, ""), &hosts), None, "another pair");
+        assert_eq!(reach.told(1, Unanswered::answered(0), &hosts), None, "another pair");
         let now = Finding::Warn("rank 1 on host far answers rank 0 on host near now".into());
-        assert_eq!(reach.told(0, unanswered(1, ""), &hosts), Some(now));
+        assert_eq!(reach.told(0, Unanswered::answered(1), &hosts), Some(now));
         assert!(!reach.is_needed() && looks(&mut reach, &mut at, [1, 1], 100).is_none());
     }
 
@@ -296,8 +319,11 @@ mod tests {
         };
         assert!(!text.contains("ended"), "{text}");
         assert_eq!(looks(&mut reach, &mut at, [1, 1], 1000), None);
-        reach.forget(0);
-        assert!(!reach.is_needed());
+        for gone in [0, 1] {
+            reach.told(0, unanswered(1, PAIRS), &hosts);
+            reach.forget(gone);
+            assert!(!reach.is_needed());
+        }
     }
 
     #[test]
@@ -342,6 +368,14 @@ mod tests {
             );
             assert!(text.starts_with(&start) && text.ends_with("cannot be used:\n  eth0 udp: closed"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_peer_of_which_no_pair_can_be_named_does_not_answer_all_the_same() {
+        let mut reach = Reach::new(4);
+        reach.told(0, unanswered(1, ""), &hosts);
+        assert!(reach.is_needed());
+        assert!(matches!(looks(&mut reach, &mut [0; 2], [1, 1], 5), Some(Finding::End(_))));
     }
 
     #[test]

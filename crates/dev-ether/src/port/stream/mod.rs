@@ -23,8 +23,10 @@ use callers::{Callers, STRANGERS_MAX};
 pub use greeting::{Carries, GREETING, Greeting, PortOf, Seal};
 use hawser_os::clock;
 use hawser_os::epoll::{Epoll, Event, Interest};
+use hawser_os::held::Held;
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::tcp::{Listener, Stream};
+use hawser_os::udp;
 pub use incoming::stream_frames;
 use incoming::{End, Incoming};
 use outgoing::Outgoing;
@@ -44,6 +46,14 @@ const SCRATCH_BYTES: usize = 64 << 10;
 const SHORT_OF_ROOM_NS: u64 = 100_000_000;
 /// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
 const UNUSED_TURNS: u32 = super::TURNS_MAX;
+/// TCP sends again after so long at most, where the kernel lets us say so, and elsewhere a connection that pauses for longer than the second
+/// of these is ended (`renew`): TCP's own pauses grow to 120 s, and a cable may be back long before. The least that Linux takes, in
+/// milliseconds.
+const PAUSE_MAX_MS: i32 = 1_000;
+const PAUSE_TOO_LONG_US: u32 = 1_500_000;
+const _: () = assert!(PAUSE_TOO_LONG_US > 1_000 * PAUSE_MAX_MS as u32);
+/// ETIMEDOUT, for a connection that we end since nothing passes.
+const TIMED_OUT: i32 = 110;
 const LISTENER: u64 = 0;
 
 /// A port of a peer, and where it is.
@@ -81,6 +91,7 @@ pub struct StreamPort {
     /// Of peers' addresses that hold on one link: the interface.
     scope: u32,
     interface: String,
+    is_bound: bool,
     seal: Seal,
     /// The place of this port in its rank's card.
     place: u8,
@@ -91,7 +102,11 @@ pub struct StreamPort {
     epoll: Epoll,
     events: Vec<Event>,
     connections: Vec<Option<Connection>>,
+    /// The file of each connection's descriptor, by its place.
+    held: Vec<Option<Held>>,
     ways: HashMap<Goal, Way>,
+    /// The place of the connection that was sent by last, if it is still there.
+    latest: usize,
     callers: Callers,
     /// While there are no descriptors for callers: when they are looked at again.
     again_ns: Option<u64>,
@@ -117,6 +132,8 @@ impl StreamPort {
         seal: Seal,
     ) -> io::Result<StreamPort> {
         let listener = range.bind(nth, |port| Listener::bind(&socket_address(local, port)))?;
+        // Whether connections can be bound, which are by the same right.
+        let tried = udp::Socket::bind(&socket_address(local, 0)).and_then(|socket| socket.keep_to(&interface.name));
         let mut epoll = Epoll::new()?;
         epoll.add(listener.as_fd(), LISTENER, Interest::Read)?;
         Ok(StreamPort {
@@ -125,6 +142,7 @@ impl StreamPort {
             from: socket_address(local, 0),
             scope: interface.index,
             interface: interface.name.clone(),
+            is_bound: tried.is_ok(),
             seal,
             place: 0,
             peer: PortOf { rank: u32::MAX, place: 0 },
@@ -132,7 +150,9 @@ impl StreamPort {
             epoll,
             events: Vec::new(),
             connections: Vec::new(),
+            held: Vec::new(),
             ways: HashMap::new(),
+            latest: 0,
             callers: Callers::default(),
             again_ns: None,
             handed_over: Vec::new(),
@@ -155,22 +175,38 @@ impl StreamPort {
         Greeting { carries, from, number }.written(to, &self.seal.key)
     }
 
+    /// Begins to connect to that address.
+    fn connect(&self, to: &SocketAddr) -> Result<Stream, Refused> {
+        let stream = Stream::connect(&self.from, to, &self.interface).map_err(|error| Refused::of(&error))?;
+        // Where the kernel has no such limit, `renew` sees to it.
+        stream.limit_pauses(PAUSE_MAX_MS);
+        Ok(stream)
+    }
+
     /// The place of the connection to `to`, which is opened if there is none.
     fn way_to(&mut self, to: &Address) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
         let goal = (self.peer, to);
+        // Mostly it is the one that was sent by last, and nothing is hashed.
+        if let Some(Some(Connection::Out(outgoing))) = self.connections.get(self.latest)
+            && outgoing.to() == goal
+        {
+            return Ok(self.latest);
+        }
         match self.ways.get(&goal) {
-            Some(Way::At(place)) => return Ok(*place),
+            Some(&Way::At(place)) => {
+                self.latest = place;
+                return Ok(place);
+            }
             Some(&Way::Broken(number)) => {
                 self.ways.remove(&goal);
                 return Err(Refused::Unreachable(number));
             }
             None => {}
         }
-        let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
-        let place = self.free_place();
-        self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
+        let stream = self.connect(&to)?;
+        let place = self.place_for(&stream, Interest::Write).map_err(|error| Refused::of(&error))?;
         self.called += 1;
         let greeting = self.greeting(Carries::Frames, self.peer, self.called);
         self.connections[place] = Some(Connection::Out(Outgoing::new(stream, goal, &greeting)));
@@ -178,11 +214,17 @@ impl StreamPort {
         Ok(place)
     }
 
-    fn free_place(&mut self) -> usize {
-        self.connections.iter().position(Option::is_none).unwrap_or_else(|| {
+    /// A free place for a connection, whose events will name it.
+    fn place_for(&mut self, stream: &Stream, interest: Interest) -> io::Result<usize> {
+        let free = self.connections.iter().position(Option::is_none);
+        let place = free.unwrap_or_else(|| {
             self.connections.push(None);
+            self.held.push(None);
             self.connections.len() - 1
-        })
+        });
+        self.epoll.add(stream.as_fd(), token(place), interest)?;
+        self.held[place] = Held::of(stream.as_fd()).ok();
+        Ok(place)
     }
 
     fn outgoing(&mut self, place: usize) -> &mut Outgoing {
@@ -222,6 +264,17 @@ impl StreamPort {
         }
     }
 
+    /// Ends connections of frames that pause for longer before they send again. Those of messages end by themselves (P37).
+    fn end_pausing(&mut self, longer_than_us: u32) {
+        for place in 0..self.connections.len() {
+            if let Some(Connection::Out(outgoing)) = &self.connections[place]
+                && outgoing.stream().pause_us().is_some_and(|us| us > longer_than_us)
+            {
+                self.close(place, TIMED_OUT);
+            }
+        }
+    }
+
     /// Ends a connection that somebody opened to us for what he said, or did not say.
     fn refuse(&mut self, place: usize) {
         self.refused += 1;
@@ -241,9 +294,8 @@ impl StreamPort {
             if let Some(oldest) = self.callers.is_too_many() {
                 self.refuse(oldest);
             }
-            let place = self.free_place();
-            match self.epoll.add(stream.as_fd(), token(place), Interest::Read) {
-                Ok(()) => {
+            match self.place_for(&stream, Interest::Read) {
+                Ok(place) => {
                     self.connections[place] = Some(Connection::In(Incoming::new(stream)));
                     self.callers.came(place, clock::now_ns());
                     count += self.serve(place, false, take);
@@ -311,15 +363,23 @@ impl StreamPort {
                 }
                 0
             }
-            Some(Some(Connection::In(_))) => match self.hear(place, take) {
-                Ok(count) => count,
-                Err(end) => {
-                    self.refused += u64::from(end == End::Refused);
-                    self.changed += u64::from(end == End::Changed);
-                    self.close(place, 0);
-                    0
+            Some(Some(Connection::In(_))) => {
+                let mut count = 0;
+                let mut counted = |frame: &[u8]| {
+                    count += 1;
+                    take(frame);
+                };
+                match self.hear(place, &mut counted) {
+                    Ok(count) => count,
+                    Err(end) => {
+                        self.refused += u64::from(end == End::Refused);
+                        self.changed += u64::from(end == End::Changed);
+                        self.close(place, 0);
+                        // Some may have come whole before its end.
+                        count
+                    }
                 }
-            },
+            }
             Some(Some(Connection::Direct(direct))) => {
                 if !direct.waiting.is_empty() && direct.greet() {
                     let for_room = !direct.waiting.is_empty();
@@ -342,10 +402,9 @@ impl StreamPort {
     pub fn call(&mut self, to: &Address, peer: PortOf, number: u32) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
-        let stream = Stream::connect(&self.from, &to, &self.interface).map_err(|error| Refused::of(&error))?;
+        let stream = self.connect(&to)?;
         stream.forget_at_end();
-        let place = self.free_place();
-        self.epoll.add(stream.as_fd(), token(place), Interest::Write).map_err(|error| Refused::of(&error))?;
+        let place = self.place_for(&stream, Interest::Write).map_err(|error| Refused::of(&error))?;
         let waiting = self.greeting(Carries::Messages, peer, number).to_vec();
         let direct = Direct { stream, waiting, watched_for: Interest::Write, ready: false };
         self.connections[place] = Some(Connection::Direct(direct));
@@ -490,6 +549,19 @@ impl FramePort for StreamPort {
         self.callers.deadline_ns().into_iter().chain(self.again_ns).min()
     }
 
+    fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    fn keeps_all(&self) -> bool {
+        let open = self.held.iter().zip(&self.connections).filter(|(_, connection)| connection.is_some());
+        open.flat_map(|(held, _)| held).all(Held::is_there)
+    }
+
+    fn renew(&mut self) {
+        self.end_pausing(PAUSE_TOO_LONG_US);
+    }
+
     fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         each(self.epoll.as_fd());
         each(self.listener.as_fd());
@@ -502,4 +574,77 @@ impl FramePort for StreamPort {
 
     /// Errors of connections are taken by `receive`.
     fn take_error(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_link::frame::Key;
+    use hawser_os::interfaces;
+    use std::io::Write;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::time::Duration;
+
+    /// A port at the loopback interface.
+    fn local_port(me: u32) -> StreamPort {
+        let lo = interfaces::all().unwrap().into_iter().find(|interface| interface.name == "lo").unwrap();
+        let local = *lo.addresses.iter().find(|own| own.ip == Ipv4Addr::LOCALHOST).unwrap();
+        let seal = Seal { key: Key::new([1; 16]), me, ranks: 2 };
+        StreamPort::open(&lo, &local, PortRange::ANY, 0, seal).unwrap()
+    }
+
+    /// P32
+    #[test]
+    fn frames_in_front_of_a_length_that_was_changed_count_as_come() {
+        let (a, mut b) = (local_port(0), local_port(1));
+        let greeting = a.greeting(Carries::Frames, PortOf { rank: 1, place: 0 }, 1);
+        let mut caller = TcpStream::connect(b.address).unwrap();
+        caller.write_all(&[&greeting[..], b"\x03\0\xfc\xffabc", b"\x03\0\xfc\xfe"].concat()).unwrap();
+        let (mut count, mut frames) = (0, Vec::new());
+        while b.changed == 0 {
+            count += b.receive(&mut |frame| frames.push(frame.to_vec()));
+        }
+        assert_eq!((count, &frames[..], b.changed, b.refused), (1, &[b"abc".to_vec()][..], 1, 0));
+    }
+
+    #[test]
+    fn a_connection_whose_descriptor_the_program_has_closed_is_missed() {
+        let (mut a, mut b) = (local_port(0), local_port(1));
+        a.turn_to(PortOf { rank: 1, place: 0 });
+        a.send(&b.address(), &[1; 99]).unwrap();
+        while b.receive(&mut |_| {}) == 0 {
+            a.receive(&mut |_| {});
+        }
+        assert!(a.keeps_all() && b.keeps_all());
+        for port in [&mut a, &mut b] {
+            // As if the program had closed it: its number is nobody's, or another file's.
+            let other = Stream::connect(&port.from, &port.address, "lo").unwrap();
+            port.connections[0] = Some(Connection::In(Incoming::new(other)));
+            assert!(!port.keeps_all());
+            port.connections[0] = None;
+            assert!(port.keeps_all(), "it has ended");
+        }
+    }
+
+    /// As when a cable is out: TCP would go on with ever longer pauses, though the cable is in again.
+    #[test]
+    fn a_connection_that_pauses_for_long_is_ended_and_called_again() {
+        let mut port = local_port(0);
+        // With as many callers waiting as it may have the kernel drops what further ones send.
+        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = deaf.local_addr().unwrap();
+        let within = Duration::from_millis(100);
+        let callers: Vec<_> = std::iter::from_fn(|| TcpStream::connect_timeout(&to, within).ok()).collect();
+        let to = Address::Tcp(to);
+        port.send(&to, &[1; 99]).unwrap();
+        port.renew();
+        assert_eq!((port.called, port.send(&to, &[1; 99])), (1, Ok(())), "it has not sent again yet");
+        while port.connections.iter().any(Option::is_some) {
+            std::thread::sleep(Duration::from_millis(10));
+            port.end_pausing(0);
+        }
+        assert_eq!(port.send(&to, &[1; 99]), Err(Refused::Unreachable(TIMED_OUT)));
+        assert_eq!((port.send(&to, &[1; 99]), port.called), (Ok(()), 2));
+        drop(callers);
+    }
 }
