@@ -1,9 +1,10 @@
 /* A library between the random tester and MPI that plants one fault, told by RANDOM_FAULT: it shows that the tester
  * finds it.
  *
- * extent: types are resized to more than what was asked. offset: a message lands a byte further. order: of two messages
- * to one rank with one tag the later one is sent first. truncation: a message lacks its last element. lost: it is
- * never sent. doubled: it is sent twice. */
+ * extent: types are resized to more than what was asked. hidden: elements of a committed type follow each other a byte
+ * closer than MPI_Type_get_extent tells. offset: a message lands a byte further. order: of two messages to one rank with
+ * one tag the later one is sent first. truncation: a message lacks its last element. lost: it is never sent. doubled: it
+ * is sent twice. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,6 +23,48 @@ static bool planted(const char *fault)
 int MPI_Type_create_resized(MPI_Datatype type, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *made)
 {
     return PMPI_Type_create_resized(type, lb, planted("extent") ? extent + 16 : extent, made);
+}
+
+/* The bounds that are told of types whose elements lie closer. */
+enum { MOST_HIDDEN = 1024 };
+static struct hidden {
+    MPI_Datatype type;
+    MPI_Aint lb, extent;
+} hidden[MOST_HIDDEN];
+static int hidings;
+
+static struct hidden *hidden_of(MPI_Datatype type)
+{
+    for (int i = 0; i < hidings; i++) if (hidden[i].type == type) return &hidden[i];
+    return NULL;
+}
+
+int MPI_Type_commit(MPI_Datatype *type)
+{
+    struct hidden told;
+    MPI_Datatype closer;
+    PMPI_Type_get_extent(*type, &told.lb, &told.extent);
+    if (told.extent <= 1 || hidings == MOST_HIDDEN || !planted("hidden")) return PMPI_Type_commit(type);
+    PMPI_Type_create_resized(*type, told.lb, told.extent - 1, &closer);
+    PMPI_Type_free(type);
+    *type = told.type = closer;
+    hidden[hidings++] = told;
+    return PMPI_Type_commit(type);
+}
+
+int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lb, MPI_Aint *extent)
+{
+    const struct hidden *told = hidden_of(type);
+    if (!told) return PMPI_Type_get_extent(type, lb, extent);
+    *lb = told->lb, *extent = told->extent;
+    return MPI_SUCCESS;
+}
+
+int MPI_Type_free(MPI_Datatype *type)
+{
+    struct hidden *told = hidden_of(*type);
+    if (told) *told = hidden[--hidings];
+    return PMPI_Type_free(type);
 }
 
 /* A message whose bytes live on. */

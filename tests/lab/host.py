@@ -49,8 +49,12 @@ class Host:
 
     def start(self, command, *, env=None, cwd=None, **popen):
         """A program on this host, with this process's folder and streams, or those of Popen's arguments."""
+        return Program(self.words(command, cwd), env=self.lab.environment | (env or {}), **popen)
+
+    def words(self, command, cwd=None):
+        """The command that runs a program on this host, with the lab's environment."""
         words = [sys.executable, "-IS", HERE / "on_host.py", self.pid, cwd or os.getcwd(), *command]
-        return Program([str(word) for word in words], env=self.lab.environment | (env or {}), **popen)
+        return [str(word) for word in words]
 
     def run(self, command, *, input=None, timeout=60, check=False, **start):
         """Runs a program to its end; a subprocess.CompletedProcess with its output as text."""
