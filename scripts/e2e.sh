@@ -1,11 +1,12 @@
 #!/bin/sh
-# e2e.sh PREFIX [pytest options]: the end-to-end tests against the Hawser installed in PREFIX.
+# e2e.sh PREFIX [pytest options]: the end-to-end tests against the Hawser installed in PREFIX. Without options all of them
+# run, files side by side where there are cores; with options pytest runs as they say, one test after the other.
 set -eu
 HAWSER_PREFIX=$(cd "$1" && pwd)
 export HAWSER_PREFIX
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout mpi4py numpy cffi playwright pillow
+"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout pytest-xdist mpi4py numpy cffi playwright pillow
 "$root/scripts/venv.sh" "$root/build/imb" impi-rt intel-openmp
 "$root/scripts/debian.sh" "$root/build/netpipe" usr/bin/NPmpich2 netpipe-mpich2
 # Where the system has none.
@@ -17,4 +18,6 @@ if [ -n "${HAWSER_WHOLE:-}" ]; then
     "$root/scripts/mpi4py-std.sh" "$root/build/mpi4py-std" "$root/build/e2e/bin/python" "$HAWSER_PREFIX"
     "$root/scripts/venv.sh" "$root/build/mpich" mpich
 fi
+# A file stays with one worker, which compiles its programs once. Most tests wait more than they compute.
+[ $# -gt 0 ] || set -- -n auto --maxprocesses 4 --dist loadfile --durations 30
 exec "$root/build/e2e/bin/python" -m pytest -q "$root/tests" "$@"
