@@ -146,8 +146,8 @@ def test_a_program_that_fails_is_made_short(session, build, tester):
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.skipif(not MORE_SEEDS, reason="takes half an hour: make check-long")
 def test_many_more_seeds(session, run, tester):
-    parts = [(["mpich", "std"][part % 2], RANKS[part // 2 % len(RANKS)], MORE_FIRST + done, min(PART, MORE_SEEDS - done))
-             for part, done in enumerate(range(0, MORE_SEEDS, PART))]
+    parts = [(["mpich", "std"][i % 2], RANKS[i // 2 % len(RANKS)], MORE_FIRST + done, min(PART, MORE_SEEDS - done))
+             for i, done in enumerate(range(0, MORE_SEEDS, PART))]
     assert sum(count for *_, count in parts) == MORE_SEEDS
     programs = {abi: tester(abi) for abi in ("mpich", "std")}
 

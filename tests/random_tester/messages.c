@@ -16,10 +16,13 @@
 #include "place.h"
 #include "say.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGES = 8, TAGS = 3, BUFFERED_BYTES = 32 << 10, WHOLE_TAG = 16, REQUESTS = 4 * MESSAGES, NOBODY = -1 };
+/* Longer messages are not sent from elements that overlap: their receivers read them by a typemap. */
+enum { OVERLAP_BYTES = 64 << 10 };
 
 struct message {
     int from, to; /* of all ranks of the communicator, both sides of an intercommunicator */
@@ -33,11 +36,15 @@ struct end {
     struct dice dice; /* its own: others may be left out */
     struct type *type;
     struct place place;
-    int factor; /* units of an element */
-    long count;
+    /* How calls are given them: at an address, or by a type of absolute addresses. */
+    void *buffer;
+    MPI_Datatype handle;
+    char name[32];
+    long count, factor; /* units of an element */
     int request; /* its place in `requests`, or -1 */
     MPI_Status status;
     int source, tag; /* that a receive asks for */
+    bool apart; /* no byte belongs to two elements */
     bool persistent, borrowed; /* type and place are the sender's: MPI_Sendrecv_replace */
 };
 
@@ -135,15 +142,65 @@ static MPI_Request *request_of(struct exchange *x, struct end *end)
     return &x->requests[end->request];
 }
 
-/* The datatype of an end and how many elements of it, for so many units. */
-static void make_end(struct exchange *x, struct end *end, int i, bool receives, long units)
+/* The datatype of an end and how many elements of it, for so many units. Elements that are sent may overlap. */
+static void make_type_of_end(struct exchange *x, struct end *end, int i, bool receives, long units, bool foreseen)
 {
     bool plain = wishes.plain >> (2 * i + receives) & 1;
     end->factor = plain ? 1 : draw_factor(&end->dice, x->unit, units);
     end->count = units / end->factor;
-    const struct signature *signature = end->factor > 1 ? repeated(end->factor, x->unit) : x->unit;
-    end->type = plain ? make_plain_type(signature) : make_type(&end->dice, signature, end->count, true);
+    const struct signature *signature = end->factor > 1 ? repeated((int)end->factor, x->unit) : x->unit;
+    bool apart = receives || plain || units * x->unit->bytes > OVERLAP_BYTES || roll(&end->dice, 2);
+    if (plain) end->type = foreseen ? foresee_plain_type(signature) : make_plain_type(signature);
+    else if (foreseen) end->type = foresee_unbound_type(&end->dice, signature, end->count, apart);
+    else end->type = make_unbound_type(&end->dice, signature, end->count, apart);
+    end->apart = elements_apart(end->type, end->count);
+}
+
+/* Makes one element of all, at absolute addresses. */
+static void make_absolute(struct end *end)
+{
+    MPI_Aint at;
+    int count = (int)end->count;
+    DO(MPI_Get_address(end->place.base, &at), "MPI_Get_address(buffer, &at)");
+    snprintf(end->name, sizeof end->name, "%s_at", end->type->name);
+    if (roll(&end->dice, 2))
+        DO(MPI_Type_create_hindexed(1, &count, &at, end->type->handle, &end->handle),
+           "MPI_Type_create_hindexed(1, (int[]){%d}, &at, %s, &%s)", count, end->type->name, end->name);
+    else
+        DO(MPI_Type_create_struct(1, &count, &at, &end->type->handle, &end->handle),
+           "MPI_Type_create_struct(1, (int[]){%d}, &at, &%s, &%s)", count, end->type->name, end->name);
+    DO(MPI_Type_commit(&end->handle), "MPI_Type_commit(&%s)", end->name);
+    end->buffer = MPI_BOTTOM;
+    end->factor *= end->count;
+    end->count = 1;
+}
+
+static void make_end(struct exchange *x, struct end *end, int i, bool receives, long units)
+{
+    make_type_of_end(x, end, i, receives, units, false);
     end->place = place_for(end->type, end->count, named(x->operation->name, 300 + (uint64_t)(2 * i + receives)));
+    end->buffer = end->place.base;
+    end->handle = end->type->handle;
+    snprintf(end->name, sizeof end->name, "%s", end->type->name);
+    if (end->count && !wishes.agreed && wishes.depth >= 0 && roll(&end->dice, 6) == 0) make_absolute(end);
+}
+
+/* What a message consists of: the stream, or what is left of it where its sender's elements overlap. */
+static void lay_what_comes(struct exchange *x, struct end *e, int message)
+{
+    struct message *m = &x->m[message];
+    struct end *out = &x->out[message];
+    long bytes = m->units * x->unit->bytes;
+    if (m->from != x->me && !out->type) make_type_of_end(x, out, message, false, m->units, true);
+    if (out->apart) lay(&e->place, e->type, 0, bytes, stream_of(x, message), LATER);
+    else lay_as_sent(&e->place, e->type, bytes, stream_of(x, message), out->type);
+}
+
+static void free_end(struct end *end)
+{
+    if (end->buffer == MPI_BOTTOM) DO(MPI_Type_free(&end->handle), "MPI_Type_free(&%s)", end->name);
+    free_type(end->type);
+    free_place(&end->place);
 }
 
 static void prepare_send(struct exchange *x, int i)
@@ -183,9 +240,11 @@ static void prepare_receive(struct exchange *x, int i)
 static const char *source_of(int source) { return source == MPI_ANY_SOURCE ? "MPI_ANY_SOURCE" : text("%d", source); }
 static const char *tag_name(int tag) { return tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : text("%d", tag); }
 
-#define TO e->place.base, (int)e->count, e->type->handle, to, tag, x->g->comm
+static const char *where(const struct end *end) { return end->buffer == MPI_BOTTOM ? "MPI_BOTTOM" : "buffer"; }
+
+#define TO e->buffer, (int)e->count, e->handle, to, tag, x->g->comm
 #define SEND(call, ...) \
-    DO(call(TO, ##__VA_ARGS__), #call "(buffer, %ld, %s, %d, %d, %s%s)", e->count, e->type->name, to, tag, x->g->name, \
+    DO(call(TO, ##__VA_ARGS__), #call "(%s, %ld, %s, %d, %d, %s%s)", where(e), e->count, e->name, to, tag, x->g->name, \
        sizeof #__VA_ARGS__ > 1 ? ", &request" : "")
 
 static void start(struct exchange *x, struct end *e)
@@ -235,9 +294,9 @@ static void send(struct exchange *x, int i, bool may_block)
     if (mode == 3) SEND(MPI_Irsend, request);
 }
 
-#define HERE e->place.base, (int)e->count, e->type->handle
+#define HERE e->buffer, (int)e->count, e->handle
 #define RECEIVE_TEXT \
-    "(buffer, %ld, %s, %s, %s, %s, %s)", e->count, e->type->name, source_of(source), tag_name(tag), x->g->name
+    "(%s, %ld, %s, %s, %s, %s, %s)", where(e), e->count, e->name, source_of(source), tag_name(tag), x->g->name
 
 /* A probe has told of the message that is received after it. */
 static void same_status(const MPI_Status *said, const MPI_Status *status, MPI_Datatype type)
@@ -264,7 +323,7 @@ static void probe_and_receive(struct exchange *x, struct end *e, bool poll)
            tag_name(tag), x->g->name);
     source = said.MPI_SOURCE, tag = said.MPI_TAG;
     DO(MPI_Recv(HERE, source, tag, x->g->comm, &e->status), "MPI_Recv" RECEIVE_TEXT, "&status");
-    same_status(&said, &e->status, e->type->handle);
+    same_status(&said, &e->status, e->handle);
 }
 
 static void receive_matched(struct exchange *x, struct end *e, bool poll, bool later)
@@ -279,12 +338,12 @@ static void receive_matched(struct exchange *x, struct end *e, bool poll, bool l
         DO(MPI_Improbe(e->source, e->tag, x->g->comm, &flag, &message, &said),
            "MPI_Improbe(%s, %s, %s, &flag, &message, &status)", source_of(e->source), tag_name(e->tag), x->g->name);
     if (later)
-        DO(MPI_Imrecv(HERE, &message, request_of(x, e)), "MPI_Imrecv(buffer, %ld, %s, &message, &request)", e->count,
-            e->type->name);
+        DO(MPI_Imrecv(HERE, &message, request_of(x, e)), "MPI_Imrecv(%s, %ld, %s, &message, &request)", where(e),
+            e->count, e->name);
     else {
-        DO(MPI_Mrecv(HERE, &message, &e->status), "MPI_Mrecv(buffer, %ld, %s, &message, &status)", e->count,
-            e->type->name);
-        same_status(&said, &e->status, e->type->handle);
+        DO(MPI_Mrecv(HERE, &message, &e->status), "MPI_Mrecv(%s, %ld, %s, &message, &status)", where(e),
+            e->count, e->name);
+        same_status(&said, &e->status, e->handle);
     }
     if (message != MPI_MESSAGE_NULL) failed("a message that is received is not MPI_MESSAGE_NULL");
 }
@@ -330,11 +389,13 @@ static void send_and_receive(struct exchange *x, int i, int j)
     prepare_receive(x, j);
     int source = e->source, tag = e->tag;
     bool later = roll(&e->dice, 2) && !wishes.agreed;
-    if (longest(x, e, x->me) <= m->units && roll(&e->dice, 2)) {
-        free_type(e->type);
-        free_place(&e->place);
+    bool fits = longest(x, e, x->me) <= m->units && out->apart;
+    if (fits && roll(&e->dice, 2)) {
+        free_end(e);
         e->borrowed = true, e->type = out->type, e->place = out->place, e->factor = out->factor, e->count = out->count;
-        const char *args = text("buffer, %ld, %s, %d, %d, %s, %s, %s", e->count, e->type->name, to, stag,
+        e->buffer = out->buffer, e->handle = out->handle;
+        memcpy(e->name, out->name, sizeof e->name);
+        const char *args = text("%s, %ld, %s, %d, %d, %s, %s, %s", where(e), e->count, e->name, to, stag,
             source_of(source),
                                 tag_name(tag), x->g->name);
         if (later)
@@ -344,14 +405,13 @@ static void send_and_receive(struct exchange *x, int i, int j)
             "MPI_Sendrecv_replace(%s, &status)", args);
         return;
     }
-    const char *args = text("buffer, %ld, %s, %d, %d, buffer, %ld, %s, %s, %s, %s", out->count, out->type->name, to,
-        stag,
-                            e->count, e->type->name, source_of(source), tag_name(tag), x->g->name);
+    const char *args = text("%s, %ld, %s, %d, %d, %s, %ld, %s, %s, %s, %s", where(out), out->count, out->name, to,
+        stag, where(e), e->count, e->name, source_of(source), tag_name(tag), x->g->name);
     if (later)
-        DO(MPI_Isendrecv(out->place.base, (int)out->count, out->type->handle, to, stag, HERE, source, tag, x->g->comm,
+        DO(MPI_Isendrecv(out->buffer, (int)out->count, out->handle, to, stag, HERE, source, tag, x->g->comm,
                          request_of(x, e)), "MPI_Isendrecv(%s, &request)", args);
     else
-        DO(MPI_Sendrecv(out->place.base, (int)out->count, out->type->handle, to, stag, HERE, source, tag, x->g->comm,
+        DO(MPI_Sendrecv(out->buffer, (int)out->count, out->handle, to, stag, HERE, source, tag, x->g->comm,
                         &e->status), "MPI_Sendrecv(%s, &status)", args);
 }
 
@@ -392,14 +452,14 @@ static void check_status(const struct exchange *x, const struct end *e, const st
     if (e->status.MPI_TAG != tag_of(x, m->tag))
         failed("the message from rank %d has tag %d, expected %d", e->status.MPI_SOURCE, e->status.MPI_TAG, tag_of(x,
             m->tag));
-    DO(MPI_Get_count(&e->status, e->type->handle, &count), "MPI_Get_count(&status, %s, &count)", e->type->name);
+    DO(MPI_Get_count(&e->status, e->handle, &count), "MPI_Get_count(&status, %s, &count)", e->name);
     if (count != expected) failed("the count of a message is %d, expected %d", count, expected);
     DO(MPI_Test_cancelled(&e->status, &cancelled), "MPI_Test_cancelled(&status, &flag)");
     if (cancelled) failed("a message that was received is cancelled");
     /* Pairs may count as one element or two. (MPICH divides by zero there, Intel's MPI counts too few.) */
     if (x->unit->has_pairs || wishes.agreed) return;
-    DO(MPI_Get_elements(&e->status, e->type->handle, &elements), "MPI_Get_elements(&status, %s, &n)", e->type->name);
-    DO(MPI_Get_elements_x(&e->status, e->type->handle, &large), "MPI_Get_elements_x(&status, %s, &n)", e->type->name);
+    DO(MPI_Get_elements(&e->status, e->handle, &elements), "MPI_Get_elements(&status, %s, &n)", e->name);
+    DO(MPI_Get_elements_x(&e->status, e->handle, &large), "MPI_Get_elements_x(&status, %s, &n)", e->name);
     if (elements != m->units * x->unit->entries || large != elements)
         failed("a message has %d elements (%lld), expected %ld", elements, (long long)large,
             m->units * x->unit->entries);
@@ -418,10 +478,10 @@ static void wait_and_check(struct exchange *x)
         struct message *m = &x->m[which];
         taken[which] = true;
         check_status(x, e, m);
-        lay(&e->place, e->type, 0, m->units * x->unit->bytes, stream_of(x, which), LATER);
+        lay_what_comes(x, e, which);
         check_place(&e->place, "the message from rank %d, tag %d, %ld bytes, received as %ld of %s",
             e->status.MPI_SOURCE,
-                    e->status.MPI_TAG, m->units * x->unit->bytes, e->count, e->type->name);
+                    e->status.MPI_TAG, m->units * x->unit->bytes, e->count, e->name);
     }
     for (int i = 0; i < x->n; i++) {
         bool given = false;
@@ -435,9 +495,7 @@ static void wait_and_check(struct exchange *x)
 static void release(struct exchange *x, struct end *e)
 {
     if (e->persistent) DO(MPI_Request_free(&x->requests[e->request]), "MPI_Request_free(&request)");
-    if (e->borrowed) return;
-    free_type(e->type);
-    free_place(&e->place);
+    if (!e->borrowed) free_end(e);
 }
 
 static void finish(struct operation *operation)
@@ -447,6 +505,7 @@ static void finish(struct operation *operation)
     for (int i = 0; i < x->n; i++) {
         if (x->m[i].to == x->me) release(x, &x->in[i]);
         if (x->m[i].from == x->me) release(x, &x->out[i]);
+        else if (x->out[i].type) free_type(x->out[i].type);
     }
     free(x);
 }

@@ -23,7 +23,7 @@ static struct place place_between(long low, long high, uint64_t name)
     place.memory = aligned_alloc(GUARD, (size_t)(place.bytes + GUARD - 1) / GUARD * GUARD);
     place.expected = malloc((size_t)place.bytes);
     if (!place.memory || !place.expected) failed("the tester has no memory for a buffer of %ld bytes", place.bytes);
-    for (long i = 0; i < place.bytes; i++) place.memory[i] = byte_of(~name, i);
+    for (long i = 0; i < place.bytes; i++) place.memory[i] = byte_of(~named(name, (uint64_t)now.rank), i);
     memcpy(place.expected, place.memory, (size_t)place.bytes);
     place.base = (char *)place.memory + place.before;
     return place;
@@ -32,7 +32,8 @@ static struct place place_between(long low, long high, uint64_t name)
 struct place place_for(const struct type *type, long elements, uint64_t name)
 {
     if (!elements) return place_between(0, 0, name);
-    return place_between(type->low, type->high + (elements - 1) * extent_of(type), name);
+    long last = (elements - 1) * extent_of(type);
+    return place_between(type->low + (last < 0 ? last : 0), type->high + (last > 0 ? last : 0), name);
 }
 
 struct place place_of_bytes(long bytes, uint64_t name)
@@ -62,6 +63,27 @@ void lay_at(struct place *place, const struct type *type, long at, long bytes, u
 void lay(struct place *place, const struct type *type, long first, long bytes, uint64_t stream, int when)
 {
     lay_at(place, type, first * extent_of(type), bytes, stream, when);
+}
+
+void lay_as_sent(struct place *place, const struct type *type, long bytes, uint64_t stream, const struct type *sender)
+{
+    long elements = sender->bytes ? bytes / sender->bytes : 0, done = 0, in_element = 0;
+    struct place sent = place_for(sender, elements, stream);
+    lay(&sent, sender, 0, bytes, stream, NOW);
+    unsigned char *read = malloc((size_t)bytes + 1);
+    for (long element = 0; element < elements; element++)
+        for (int i = 0; i < sender->entries; done += sender->map[i++].bytes)
+            memcpy(read + done, sent.base + element * extent_of(sender) + sender->map[i].at,
+                (size_t)sender->map[i].bytes);
+    long at = 0;
+    int i = 0;
+    for (done = 0; done < bytes; done += in_element) {
+        in_element = type->map[i].bytes;
+        lay_bytes(place, at + type->map[i].at, read + done, in_element, LATER);
+        if (++i == type->entries) i = 0, at += extent_of(type);
+    }
+    free(read);
+    free_place(&sent);
 }
 
 void anything(struct place *place, const struct type *type, long first, long elements)

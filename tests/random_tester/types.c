@@ -124,6 +124,7 @@ static struct type *bare(void)
     struct type *type = calloc(1, sizeof *type);
     if (!type) failed("the tester has no memory for a type");
     snprintf(type->name, sizeof type->name, "t%d", dry ? 0 : number++ % 100000);
+    type->unmade = dry;
     type->align = 1;
     type->low = type->lb_marker = LONG_MAX / 4;
     type->high = type->ub_marker = LONG_MIN / 4;
@@ -153,7 +154,7 @@ static void take_block(struct type *type, const struct type *child, long at, int
 
 void free_type(struct type *type)
 {
-    if (!type->predefined) MAKE(MPI_Type_free(&type->handle), "MPI_Type_free(&%s)", type->name);
+    if (!type->predefined && !type->unmade) DO(MPI_Type_free(&type->handle), "MPI_Type_free(&%s)", type->name);
     free(type);
 }
 
@@ -441,13 +442,12 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Says whether no byte belongs to two elements, however many there are. */
-static bool elements_apart(const struct type *type)
+bool elements_apart(const struct type *type, long elements)
 {
-    long extent = extent_of(type), span = type->high - type->low;
+    long extent = labs(extent_of(type)), span = type->high - type->low;
     if (!type->entries) return true;
-    if (extent <= 0 || span / extent > 64) return false;
-    long elements = span / extent + 2;
+    if (elements > 1 && (extent == 0 || span / extent > 64)) return false;
+    elements = elements > 1 ? span / extent + 2 : 1;
     struct entry *all = malloc((size_t)elements * (size_t)type->entries * sizeof *all);
     long n = 0;
     for (long i = 0; i < elements; i++)
@@ -502,27 +502,44 @@ static void check_bounds(const struct type *type)
 /* Says whether elements take much more memory than what they carry. */
 static bool too_wide(const struct type *type, long elements)
 {
-    long widest = type->high - type->low + elements * extent_of(type);
+    long widest = type->high - type->low + elements * labs(extent_of(type));
     return widest > 8 * type->bytes * elements + (16 << 10);
 }
 
-/* A datatype that will do, of some that are tried; NULL if none will. */
-static struct type *random_type(struct dice *dice, const struct signature *signature, long elements, bool apart)
+/* Perhaps the same with elements that go backwards, lie in one place, or follow each other closely. */
+static struct type *rebound(struct dice *dice, struct type *type)
 {
+    int how = roll(dice, 6), align = type->align;
+    long span = (type->high - type->low + align - 1) / align * align;
+    if (how > 2 || !type->entries) return type;
+    long extent = how == 0 ? -span : how == 1 ? 0 : align * (roll(dice, 5) - 2);
+    return instead(type, resized(type, type->low + align * (roll(dice, 3) - 1), extent));
+}
+
+/* A datatype that will do, of some that are tried; NULL if none will. */
+static struct type *random_type(struct dice *dice, const struct signature *signature, long elements, bool apart,
+    bool unbound)
+{
+    bool foreseen = dry;
     for (int i = 0; i < TRIES; i++) {
         struct dice before = *dice;
         dry = true;
         struct type *type = realize(dice, signature);
-        bool fits = extent_of(type) > 0 && !too_wide(type, elements) && (!apart || elements_apart(type));
+        if (unbound) type = rebound(dice, type);
+        bool fits = (unbound || extent_of(type) > 0) && !too_wide(type, elements);
+        fits = fits && (!apart || elements_apart(type, unbound ? elements : 2));
         free_type(type);
-        dry = false;
-        if (fits) return realize(&before, signature);
+        dry = foreseen;
+        if (!fits) continue;
+        type = realize(&before, signature);
+        return unbound ? rebound(&before, type) : type;
     }
     return NULL;
 }
 
 static struct type *committed(struct type *type)
 {
+    if (type->unmade) return type;
     if (!type->predefined) DO(MPI_Type_commit(&type->handle), "MPI_Type_commit(&%s)", type->name);
     check_bounds(type);
     return type;
@@ -535,6 +552,29 @@ struct type *make_plain_type(const struct signature *signature)
 
 struct type *make_type(struct dice *dice, const struct signature *signature, long elements, bool apart)
 {
-    struct type *type = wishes.depth >= 0 ? random_type(dice, signature, elements, apart) : NULL;
+    struct type *type = wishes.depth >= 0 ? random_type(dice, signature, elements, apart, false) : NULL;
     return committed(type ? type : plain(signature));
+}
+
+struct type *make_unbound_type(struct dice *dice, const struct signature *signature, long elements, bool apart)
+{
+    if (wishes.agreed) return make_type(dice, signature, elements, true);
+    struct type *type = wishes.depth >= 0 ? random_type(dice, signature, elements, apart, true) : NULL;
+    return committed(type ? type : plain(signature));
+}
+
+struct type *foresee_unbound_type(struct dice *dice, const struct signature *signature, long elements, bool apart)
+{
+    dry = true;
+    struct type *type = make_unbound_type(dice, signature, elements, apart);
+    dry = false;
+    return type;
+}
+
+struct type *foresee_plain_type(const struct signature *signature)
+{
+    dry = true;
+    struct type *type = make_plain_type(signature);
+    dry = false;
+    return type;
 }

@@ -33,6 +33,7 @@ struct type {
     MPI_Datatype handle;
     char name[24];
     bool predefined;
+    bool unmade; /* a typemap alone, without a handle */
     int entries, align;
     long bytes;
     /* Of the bytes themselves, and of the markers that MPI_Type_create_resized sets (MPI-5.0 5.1.6 and 5.1.7). */
@@ -49,6 +50,13 @@ const struct signature *repeated(int times, const struct signature *part);
 /* A committed datatype of that signature, for so many elements in a row. Those of one that is `apart` do not overlap.
  * */
 struct type *make_type(struct dice *dice, const struct signature *signature, long elements, bool apart);
+/* The same with any extent, also one of 0 or less, for messages between two ranks. */
+struct type *make_unbound_type(struct dice *dice, const struct signature *signature, long elements, bool apart);
+/* The typemap that make_unbound_type gives another rank, without any call of MPI. */
+struct type *foresee_unbound_type(struct dice *dice, const struct signature *signature, long elements, bool apart);
+struct type *foresee_plain_type(const struct signature *signature);
+/* Says whether no byte belongs to two elements, however many there are. */
+bool elements_apart(const struct type *type, long elements);
 /* The same as plain as can be. */
 struct type *make_plain_type(const struct signature *signature);
 /* One of MPI's own, by its number, and what that means. */
