@@ -75,13 +75,19 @@ fn socket(flags: i32) -> io::Result<OwnedFd> {
 impl Listener {
     /// Listens under `name`; accepting does not block.
     pub fn bind(name: &str) -> io::Result<Listener> {
+        // The kernel cuts it to net.core.somaxconn.
+        Listener::bind_for(name, 4096)
+    }
+
+    /// The same, where `waiting` connections and one may wait to be accepted.
+    pub fn bind_for(name: &str, waiting: i32) -> io::Result<Listener> {
         let fd = socket(libc::SOCK_NONBLOCK)?;
         let (address, len) = address(name)?;
         // SAFETY: a valid address of that length.
         checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) })
             .during(|| format!("binding the local socket '{name}'"))?;
-        // SAFETY: plain numbers; the kernel cuts the backlog to net.core.somaxconn.
-        checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) })?;
+        // SAFETY: plain numbers.
+        checked(unsafe { libc::listen(fd.as_raw_fd(), waiting) })?;
         Ok(Listener(Owned::new(fd)))
     }
 
@@ -261,9 +267,7 @@ mod tests {
     #[test]
     fn neither_a_full_backlog_nor_silence_is_waited_for_beyond_the_limit() {
         let name = format!("hawser-test-full-{}", host::pid());
-        let listener = Listener::bind(&name).unwrap();
-        // SAFETY: plain numbers; a listener may be told again how many may wait.
-        unsafe { libc::listen(listener.as_fd().as_raw_fd(), 0) };
+        let listener = Listener::bind_for(&name, 0).unwrap();
         let first = Packets::connect_within(&name, 50).unwrap();
         assert_eq!(first.receive(&mut [0; 16]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let error = Packets::connect_within(&name, 50).err().unwrap();
