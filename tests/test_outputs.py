@@ -73,6 +73,18 @@ def test_a_full_disk_loses_nothing(session):
     assert sorted(result.out.splitlines()) == sorted(f"line {r} {i}" for r in (0, 1) for i in range(1, 2001))
 
 
+def test_the_limit_on_file_sizes_loses_nothing(session, tmp_path):
+    """A file that has reached it is told, and mpiexec goes on (no SIGXFSZ). The ranks have the signal as it was."""
+    script = ("i=0; while [ $i -lt 4000 ]; do echo line $i; i=$((i + 1)); done; "
+              "grep -E 'Sig(Blk|Ign)' /proc/self/status >&2")
+    words = [session.prefix / "bin/mpiexec", "-outfile-pattern", tmp_path / "out", "-n", 1, "sh", "-c", script]
+    result = session.call(["sh", "-c", 'ulimit -S -f 8; exec "$@"', "sh", *words])
+    assert result.code == 1 and f"cannot be written to {tmp_path / 'out'}: File too large" in result.err, result
+    assert (tmp_path / "out").read_text() + result.out == "".join(f"line {i}\n" for i in range(4000))
+    masks = [int(line.split()[1], 16) for line in result.err.splitlines() if line.startswith("Sig")]
+    assert len(masks) == 2 and not any(mask >> 24 & 1 for mask in masks), result
+
+
 @pytest.mark.parametrize("option", ["-configfile", "--configfile", "-file", "--app"])
 def test_programs_are_read_from_a_file(session, tmp_path, option):
     file = tmp_path / "programs"

@@ -7,7 +7,7 @@
 
 use crate::protocol::{AGENT_ARGUMENT, SOCKET_PREFIX};
 use hawser_os::unix::Packets;
-use hawser_os::{host, tree};
+use hawser_os::{clock, host, tree};
 use std::collections::BTreeSet;
 
 /// The nearest agent among this process's ancestors.
@@ -19,11 +19,18 @@ fn is_agent(arguments: &[Vec<u8>]) -> bool {
     arguments.get(1).is_some_and(|word| word == AGENT_ARGUMENT.as_bytes())
 }
 
+/// How long one socket may take to let a process in, and all of them together. Anybody can listen under such a name and
+/// let nobody in; an agent that starts a thousand ranks takes them in less than a second.
+const LIMIT_OF_ONE_MS: u64 = 1000;
+const LIMIT_OF_ALL_MS: u64 = 10_000;
+
 /// The name of the socket at which process `agent` listens, and its user.
 pub fn socket_of(agent: i32) -> Option<(String, u32)> {
     let sockets = std::fs::read("/proc/net/unix").unwrap_or_default();
-    names(&String::from_utf8_lossy(&sockets)).into_iter().find_map(|name| {
-        let peer = Packets::connect(&name).and_then(|line| line.peer()).ok()?;
+    let deadline_ns = clock::now_ns() + LIMIT_OF_ALL_MS * 1_000_000;
+    let in_time = |_: &String| clock::now_ns() < deadline_ns;
+    names(&String::from_utf8_lossy(&sockets)).into_iter().take_while(in_time).find_map(|name| {
+        let peer = Packets::connect_within(&name, LIMIT_OF_ONE_MS).and_then(|line| line.peer()).ok()?;
         (peer.pid == agent).then_some((name, peer.user))
     })
 }
@@ -50,8 +57,14 @@ mod tests {
     fn the_socket_of_a_process_is_told_from_those_of_others() {
         let name = format!("{SOCKET_PREFIX}0-test-lineage-{}", host::pid());
         let _listener = Listener::bind(&name).unwrap();
-        assert_eq!(socket_of(host::pid()), Some((name, host::user())));
+        assert_eq!(socket_of(host::pid()), Some((name.clone(), host::user())));
         assert_eq!(socket_of(1), None);
+        // One that lets nobody in comes before it by its name: no more than its limit is waited for it.
+        let silent = format!("{SOCKET_PREFIX}0-a-silent-one-{}", host::pid());
+        let _silent = Listener::bind_for(&silent, 0).unwrap();
+        let _waits = Packets::connect_within(&silent, 50).unwrap();
+        assert!(Packets::connect_within(&silent, 50).is_err(), "its backlog is full");
+        assert_eq!(socket_of(host::pid()), Some((name, host::user())));
         assert_eq!(
             names("0: 2 0 10000 5 1 1 @hawser-0-a\n0: 3 0 0 5 3 2 @hawser-0-a\n0: 2 0 1 5 1 4 /run/x\n").len(),
             1

@@ -61,11 +61,13 @@ impl Arena {
         self.segment.plan().arena < ARENA_BYTES
     }
 
-    /// Frees a span of this arena. Others may still have it mapped; they then read zeroes.
+    /// Frees a span of this arena. Others may still have it mapped; they then read zeroes. Once the program has closed
+    /// the segment's descriptor, the pages stay until the job ends: nobody gets them again, as they would not be zeroes.
     pub fn free(&self, span: Span) -> Result<()> {
         assert_eq!(span.local as usize, self.local, "a span of another rank's arena");
         let at = self.segment.plan().arena(self.local) + span.offset;
-        memfd::punch_hole(self.segment.fd(), at, span.len).map_err(|e| Error::new(Class::Other, e.to_string()))?;
+        let Ok(fd) = self.segment.live_fd() else { return Ok(()) };
+        memfd::punch_hole(fd, at, span.len).map_err(|e| Error::new(Class::Other, e.to_string()))?;
         self.give(span.offset, span.len);
         Ok(())
     }

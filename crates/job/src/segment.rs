@@ -11,6 +11,7 @@ use crate::page::{Phase, RankPage};
 use crate::plan::{CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
 use crate::text;
 use hawser_base::{Class, Error, Region, Result};
+use hawser_os::held::Owned;
 use hawser_os::map::{self, PAGE};
 use hawser_os::{During, host, memfd};
 use std::io;
@@ -77,7 +78,7 @@ impl Spec {
 #[derive(Clone)]
 pub struct Segment {
     region: Region,
-    fd: Arc<OwnedFd>,
+    fd: Arc<Owned>,
     plan: Plan,
     facts: Facts,
 }
@@ -109,7 +110,7 @@ impl Segment {
         }
         // Pairs with the Acquire in `check`: who sees the word sees the header.
         header.u64(MAGIC_AT).store(MAGIC, Release);
-        Ok(Segment { region, fd: Arc::new(fd), plan, facts: spec.facts })
+        Ok(Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts: spec.facts })
     }
 
     /// The private segment of a process without a launcher.
@@ -138,7 +139,7 @@ impl Segment {
             .during(|| "mapping the job's shared segment".into())
             .map_err(no_mem)?;
         let facts = Facts::read(&region.part(0, PAGE));
-        let segment = Segment { region, fd: Arc::new(fd), plan, facts };
+        let segment = Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts };
         if segment.tables_agree() { Ok(segment) } else { Err(foreign(LAYOUT_VERSION)) }
     }
 
@@ -149,6 +150,11 @@ impl Segment {
 
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+
+    /// The descriptor, unless the program has closed it: its number may be that of a file of the program's by now.
+    pub(crate) fn live_fd(&self) -> Result<BorrowedFd<'_>> {
+        self.fd.live().map_err(|_| closed())
     }
 
     pub fn plan(&self) -> Plan {
@@ -224,7 +230,7 @@ impl Segment {
         if span.local as usize >= self.plan.local || !inside || !span.offset.is_multiple_of(PAGE as u64) {
             return Err(Error::new(Class::Intern, format!("{span:?} lies outside the arenas of this host")));
         }
-        map::shared(self.fd(), self.plan.arena(span.local as usize) + span.offset, span.len as usize)
+        map::shared(self.live_fd()?, self.plan.arena(span.local as usize) + span.offset, span.len as usize)
             .map_err(|e| Error::new(Class::NoMem, e.to_string()))
     }
 
@@ -362,6 +368,13 @@ fn too_long(least: u64, limit: u64) -> io::Error {
         "the job's shared segment is a file of at least {least} bytes, and the limit on file sizes (RLIMIT_FSIZE) is {limit}; \
          raise it (ulimit -f unlimited)"
     ))
+}
+
+#[cold]
+fn closed() -> Error {
+    let text = "the program has closed the descriptor of the job's shared memory, of which no more can be mapped or given \
+                back; let it leave open what it has not opened itself, or close all that is open before MPI_Init";
+    Error::new(Class::Other, text)
 }
 
 #[cold]

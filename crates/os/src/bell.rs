@@ -4,7 +4,7 @@
 
 use crate::During;
 use crate::errno::checked;
-use crate::held;
+use crate::held::{self, Owned};
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -40,7 +40,7 @@ const LENGTH: usize = 5;
 const ADDRESS: usize = offset_of!(libc::sockaddr_un, sun_path) + 1 + LENGTH;
 
 /// See the module.
-pub struct Bell(OwnedFd);
+pub struct Bell(Owned);
 
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -69,15 +69,16 @@ impl Bell {
         for (to, from) in bytes.iter_mut().zip(&address.sun_path[1..=LENGTH]) {
             *to = *from as u8;
         }
-        Ok((Bell(fd), Name(u64::from_le_bytes(bytes))))
+        Ok((Bell(Owned::new(fd)), Name(u64::from_le_bytes(bytes))))
     }
 
     /// Takes the rings that have come, some of them where there are many: anybody on the machine can ring without end, and
-    /// what is left costs another look in vain.
+    /// what is left costs another look in vain. Nothing is taken from a stranger's socket that has the bell's number.
     pub fn quiet(&self) {
+        let Ok(fd) = self.0.live() else { return };
         let mut byte = 0_u8;
         // SAFETY: a live descriptor and one byte of ours.
-        let mut take = || unsafe { libc::recv(self.0.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) } >= 0;
+        let mut take = || unsafe { libc::recv(fd.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) } >= 0;
         let _ = (0..RINGS_PER_LOOK).all(|_| take());
     }
 }
@@ -87,8 +88,9 @@ const RINGS_PER_LOOK: u32 = 8;
 
 /// Rings the bell of this name. A bell that is gone, or full of rings, needs none.
 pub fn ring(name: Name) {
-    static WAKER: OnceLock<Option<OwnedFd>> = OnceLock::new();
-    let Some(fd) = WAKER.get_or_init(|| socket().ok()) else { return };
+    static WAKER: OnceLock<Option<Owned>> = OnceLock::new();
+    // A ring by a file of the program's that has the waker's number by now is a failed call or a ring as good as ours.
+    let Some(fd) = WAKER.get_or_init(|| socket().map(Owned::new).ok()) else { return };
     let (address, length) = name.address();
     let byte = 0_u8;
     // SAFETY: a live descriptor, one byte of ours, and an address of as many bytes as are said.

@@ -4,7 +4,7 @@
 
 use crate::During;
 use crate::errno::checked;
-use crate::held;
+use crate::held::{self, Owned};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub enum Interest {
 }
 
 pub struct Epoll {
-    fd: OwnedFd,
+    fd: Owned,
     /// Regular files: (descriptor, token, interest).
     always: Vec<(i32, u64, Interest)>,
 }
@@ -50,7 +50,7 @@ impl Epoll {
             checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }).during(|| "making an epoll set".into())?;
         // SAFETY: the descriptor is new and nobody else's.
         let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-        Ok(Epoll { fd: held::aside(fd), always: Vec::new() })
+        Ok(Epoll { fd: Owned::new(held::aside(fd)), always: Vec::new() })
     }
 
     pub fn add(&mut self, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {

@@ -31,15 +31,39 @@ impl Held {
 }
 
 /// A descriptor that is closed with its owner, unless the program has closed it before: the number may be another
-/// file's by then.
-pub(crate) struct Owned {
+/// file's by then. What would change the file asks `live` first.
+pub struct Owned {
     fd: ManuallyDrop<OwnedFd>,
     held: Option<Held>,
 }
 
 impl Owned {
-    pub(crate) fn new(fd: OwnedFd) -> Owned {
+    pub fn new(fd: OwnedFd) -> Owned {
         Owned { held: Held::of(fd.as_fd()).ok(), fd: ManuallyDrop::new(fd) }
+    }
+
+    /// Whether the descriptor still stands for the same file.
+    pub fn is_there(&self) -> bool {
+        self.held.is_none_or(|held| held.is_there())
+    }
+
+    /// The descriptor, as long as it stands for the same file.
+    pub fn live(&self) -> io::Result<BorrowedFd<'_>> {
+        if self.is_there() { Ok(self.fd.as_fd()) } else { Err(closed()) }
+    }
+}
+
+#[cold]
+fn closed() -> io::Error {
+    io::Error::other("the program has closed its descriptor")
+}
+
+/// The descriptor is the receiver's to close from now on.
+impl From<Owned> for OwnedFd {
+    fn from(owned: Owned) -> OwnedFd {
+        let mut owned = ManuallyDrop::new(owned);
+        // SAFETY: it is taken once, here: the value that it is taken from is not dropped.
+        unsafe { ManuallyDrop::take(&mut owned.fd) }
     }
 }
 
@@ -59,7 +83,7 @@ impl AsFd for Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if self.held.is_none_or(|held| held.is_there()) {
+        if self.is_there() {
             // SAFETY: it is dropped once, here.
             unsafe { ManuallyDrop::drop(&mut self.fd) };
         }
@@ -118,10 +142,12 @@ mod tests {
         assert!(!held.is_there());
         // One that the program has closed is nobody's to close.
         let ours = Owned::new(other);
+        assert!(ours.live().is_ok());
         let number = ours.as_raw_fd();
         let theirs = sockopt::socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0).unwrap();
         // SAFETY: as above.
         checked(unsafe { libc::dup2(theirs.as_raw_fd(), number) }).unwrap();
+        assert_eq!(ours.live().unwrap_err().to_string(), "the program has closed its descriptor");
         drop(ours);
         // SAFETY: the number stands for a file that nobody else closes.
         let theirs = unsafe { OwnedFd::from_raw_fd(number) };

@@ -7,6 +7,7 @@
 use crate::During;
 use crate::errno::{checked, restarted};
 use crate::filesystem::size_and_free;
+use crate::held;
 use crate::limits::{self, Resource};
 use std::ffi::{CStr, CString};
 use std::fs::{self, OpenOptions};
@@ -41,6 +42,7 @@ pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
             io::Error::new(memfd.kind(), text)
         })?,
     };
+    let fd = held::aside(fd);
     with_long_files(|limit| {
         if len > limit {
             let text = format!(

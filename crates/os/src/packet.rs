@@ -5,6 +5,7 @@
 
 use crate::bpf::Step;
 use crate::errno::{checked, restarted};
+use crate::held::Owned;
 use crate::{During, sockopt};
 use std::io;
 use std::mem::zeroed;
@@ -54,7 +55,7 @@ pub struct Statistics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group(u16);
 
-pub struct Socket(OwnedFd);
+pub struct Socket(Owned);
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -65,13 +66,13 @@ impl AsFd for Socket {
 /// A socket that another process made and passed on.
 impl From<OwnedFd> for Socket {
     fn from(fd: OwnedFd) -> Socket {
-        Socket(fd)
+        Socket(Owned::new(fd))
     }
 }
 
 impl From<Socket> for OwnedFd {
     fn from(socket: Socket) -> OwnedFd {
-        socket.0
+        socket.0.into()
     }
 }
 
@@ -79,7 +80,7 @@ impl Socket {
     /// A socket to which nothing comes.
     pub fn deaf() -> io::Result<Socket> {
         sockopt::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)
-            .map(Socket)
+            .map(Socket::from)
             .during(|| "making a packet socket (needs CAP_NET_RAW)".into())
     }
 

@@ -41,21 +41,52 @@ pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
     unsafe { command.pre_exec(move || prepare(&terms, parent)) };
     let child = command.spawn();
     if let Some(child) = child.as_ref().ok().filter(|_| own_group) {
-        locked_groups().push(child.id() as i32);
+        locked_groups().push(Group { number: child.id() as i32, has_leader: true });
     }
     child
 }
 
-/// The process groups of children that were started with one of their own, as long as they have members.
-static GROUPS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+/// A process group that was started here.
+#[derive(Clone, Copy)]
+struct Group {
+    number: i32,
+    /// Its leader, our child, has not been reaped.
+    has_leader: bool,
+}
 
-fn locked_groups() -> MutexGuard<'static, Vec<i32>> {
+impl Group {
+    /// Whether the number is still that of the group. The kernel gives a number to no new process while a group has it:
+    /// where the leader is reaped and a process has its number, the group has ended before.
+    fn is_ours(self) -> bool {
+        self.has_leader || crate::signals::send(-self.number, 0).is_ok() && !is_taken(self.number)
+    }
+}
+
+/// Whether there is a process, of whatever user, with this number.
+fn is_taken(number: i32) -> bool {
+    !crate::signals::send(number, 0).is_err_and(|error| error.raw_os_error() == Some(libc::ESRCH))
+}
+
+/// The process groups of children that were started with one of their own, as long as they have members.
+static GROUPS: Mutex<Vec<Group>> = Mutex::new(Vec::new());
+
+fn locked_groups() -> MutexGuard<'static, Vec<Group>> {
     GROUPS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The process groups that this process has started and that may have members.
+/// The process groups that this process has started and that may have members. One that has lost its last member gives
+/// its number back, to whatever the kernel starts next under it: it is forgotten here and whenever a child is reaped.
 pub fn groups() -> Vec<i32> {
-    locked_groups().clone()
+    let mut groups = locked_groups();
+    groups.retain(|group| group.is_ours());
+    groups.iter().map(|group| group.number).collect()
+}
+
+/// Process `pid` has been reaped.
+fn forget_leader(pid: i32) {
+    let mut groups = locked_groups();
+    groups.iter_mut().filter(|group| group.number == pid).for_each(|group| group.has_leader = false);
+    groups.retain(|group| group.is_ours());
 }
 
 /// The signals that a terminal sends to its foreground group.
@@ -162,8 +193,7 @@ pub fn reap() -> Reaped {
     match crate::errno::restarted(|| unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) }) {
         Ok(0) => Reaped::AllRunning,
         Ok(pid) => {
-            // A group without members gives its number back.
-            locked_groups().retain(|&group| group != pid as i32 || crate::signals::send(-group, 0).is_ok());
+            forget_leader(pid as i32);
             Reaped::Ended(pid as i32, End::from_status(status))
         }
         Err(_) => Reaped::NoChildren,
@@ -240,6 +270,29 @@ mod tests {
         let started = std::thread::spawn(|| spawn(Command::new("sleep").arg("60"), terms));
         let status = started.join().unwrap().unwrap().wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
+    }
+
+    #[test]
+    fn a_group_whose_number_another_process_has_is_no_longer_ours() {
+        let start = |script: &str| {
+            let terms = Terms { own_group: true, ..Terms::default() };
+            spawn(Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::piped()), terms).unwrap()
+        };
+        // Its leader leaves a member behind.
+        let mut left = start("sleep 1005 & exit 0");
+        let number = left.id() as i32;
+        left.wait().unwrap();
+        forget_leader(number);
+        assert!(groups().contains(&number));
+        crate::signals::send(-number, libc::SIGKILL).unwrap();
+        // As if the number of an ended group had come back as that of this process and of its group.
+        let mut other = start("sleep 1006");
+        let number = other.id() as i32;
+        assert!(groups().contains(&number));
+        forget_leader(number);
+        assert!(!groups().contains(&number));
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 
     #[test]

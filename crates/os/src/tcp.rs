@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// Pieces that one call sends at most: the vectors for them lie on the stack.
 pub const PIECES_MAX: usize = 64;
 
-pub struct Listener(OwnedFd);
+pub struct Listener(Owned);
 
 pub struct Stream(Owned);
 
@@ -42,7 +42,7 @@ impl Listener {
         inet::bind(fd.as_fd(), address)?;
         // SAFETY: plain numbers; the kernel cuts the backlog to net.core.somaxconn.
         checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) }).during(|| format!("listening at {address}"))?;
-        Ok(Listener(fd))
+        Ok(Listener(Owned::new(fd)))
     }
 
     pub fn local(&self) -> io::Result<SocketAddr> {

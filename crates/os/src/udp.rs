@@ -4,12 +4,13 @@
 use crate::During;
 use crate::bpf;
 use crate::errno::restarted;
+use crate::held::Owned;
 use crate::inet::{self, Sockaddr};
 use crate::sockopt::{self, Buffers};
 use std::io::{self, IoSlice};
 use std::mem::zeroed;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Datagrams that one call sends at most: UDP_MAX_SEGMENTS of Linux before 6.9, and the vectors of `send_run` on the stack.
 pub const RUN_MAX: usize = 64;
@@ -24,7 +25,7 @@ pub struct Received {
     pub size: usize,
 }
 
-pub struct Socket(OwnedFd);
+pub struct Socket(Owned);
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -49,7 +50,7 @@ impl Socket {
         }
         sockopt::poll_driver(fd.as_fd());
         inet::bind(fd.as_fd(), address)?;
-        Ok(Socket(fd))
+        Ok(Socket(Owned::new(fd)))
     }
 
     pub fn local(&self) -> io::Result<SocketAddr> {

@@ -5,7 +5,7 @@
 
 use crate::During;
 use crate::errno::{checked, restarted};
-use crate::held;
+use crate::held::{self, Owned};
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -17,11 +17,11 @@ pub struct Credentials {
     pub user: u32,
 }
 
-/// A connected socket of messages.
-pub struct Packets(OwnedFd);
+/// A connected socket of messages. Once a program has closed its descriptor, nothing is written to what has its number now.
+pub struct Packets(Owned);
 
 /// A socket that waits for connections under an abstract name.
-pub struct Listener(OwnedFd);
+pub struct Listener(Owned);
 
 impl AsFd for Packets {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -32,13 +32,13 @@ impl AsFd for Packets {
 /// One end of a pair that another process was started with.
 impl From<OwnedFd> for Packets {
     fn from(fd: OwnedFd) -> Packets {
-        Packets(fd)
+        Packets(Owned::new(fd))
     }
 }
 
 impl From<Packets> for OwnedFd {
     fn from(packets: Packets) -> OwnedFd {
-        packets.0
+        packets.0.into()
     }
 }
 
@@ -75,14 +75,20 @@ fn socket(flags: i32) -> io::Result<OwnedFd> {
 impl Listener {
     /// Listens under `name`; accepting does not block.
     pub fn bind(name: &str) -> io::Result<Listener> {
+        // The kernel cuts it to net.core.somaxconn.
+        Listener::bind_for(name, 4096)
+    }
+
+    /// The same, where `waiting` connections and one may wait to be accepted.
+    pub fn bind_for(name: &str, waiting: i32) -> io::Result<Listener> {
         let fd = socket(libc::SOCK_NONBLOCK)?;
         let (address, len) = address(name)?;
         // SAFETY: a valid address of that length.
         checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) })
             .during(|| format!("binding the local socket '{name}'"))?;
-        // SAFETY: plain numbers; the kernel cuts the backlog to net.core.somaxconn.
-        checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) })?;
-        Ok(Listener(fd))
+        // SAFETY: plain numbers.
+        checked(unsafe { libc::listen(fd.as_raw_fd(), waiting) })?;
+        Ok(Listener(Owned::new(fd)))
     }
 
     /// The next connection, if one waits. Its reads and writes do not block.
@@ -91,14 +97,14 @@ impl Listener {
         // SAFETY: no wish for the address; gives a new descriptor or -1.
         match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
             // SAFETY: the descriptor is new and nobody else's.
-            Ok(fd) => Ok(Some(Packets(unsafe { OwnedFd::from_raw_fd(fd as i32) }))),
+            Ok(fd) => Ok(Some(Packets::from(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) })))),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error).during(|| "accepting a local connection".into()),
         }
     }
 }
 
-fn connect(fd: &OwnedFd, name: &str) -> io::Result<()> {
+fn connect(fd: BorrowedFd, name: &str) -> io::Result<()> {
     let (address, len) = address(name)?;
     // SAFETY: a valid address of that length.
     restarted(|| unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })
@@ -115,17 +121,17 @@ impl Packets {
     /// Connects to `name`; reads and writes block.
     pub fn connect(name: &str) -> io::Result<Packets> {
         let fd = socket(0)?;
-        connect(&fd, name)?;
-        Ok(Packets(fd))
+        connect(fd.as_fd(), name)?;
+        Ok(Packets::from(fd))
     }
 
     /// Connects to `name` as long as that takes no more than `limit_ms`; so long each read and write waits, too (WouldBlock
     /// after that).
     pub fn connect_within(name: &str, limit_ms: u64) -> io::Result<Packets> {
-        let line = Packets(socket(0)?);
+        let line = Packets::from(socket(0)?);
         // A connection waits for room in the listener's backlog, by the limit on sending (unix(7)).
         line.limit_waits(limit_ms)?;
-        connect(&line.0, name)?;
+        connect(line.as_fd(), name)?;
         Ok(line)
     }
 
@@ -150,7 +156,8 @@ impl Packets {
             libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, fds.as_mut_ptr())
         })?;
         // SAFETY: both are new and nobody else's.
-        Ok(unsafe { (Packets(OwnedFd::from_raw_fd(fds[0])), Packets(OwnedFd::from_raw_fd(fds[1]))) })
+        let [one, other] = unsafe { fds.map(|fd| OwnedFd::from_raw_fd(fd)) };
+        Ok((Packets::from(one), Packets::from(other)))
     }
 
     /// Who is at the other end.
@@ -180,16 +187,17 @@ impl Packets {
                 libc::CMSG_DATA(first).cast::<i32>().write_unaligned(fd.as_raw_fd());
             }
         }
+        let to = self.0.live()?.as_raw_fd();
         // SAFETY: all parts of `message` are alive; MSG_NOSIGNAL, since the process is the application's.
-        restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
+        restarted(|| unsafe { libc::sendmsg(to, &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
     }
 
     /// Sends one message, if there is room for it now (WouldBlock otherwise).
     pub fn send_now(&self, bytes: &[u8]) -> io::Result<()> {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        let to = self.0.live()?.as_raw_fd();
         // SAFETY: the bytes are valid for reads.
-        restarted(|| unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) as i64 })
-            .map(drop)
+        restarted(|| unsafe { libc::send(to, bytes.as_ptr().cast(), bytes.len(), flags) as i64 }).map(drop)
     }
 
     /// Receives one message into `to` and says its length (0: the other end is closed) and what came beside it.
@@ -208,7 +216,7 @@ impl Packets {
                 if head.cmsg_level == libc::SOL_SOCKET && head.cmsg_type == libc::SCM_RIGHTS {
                     for i in 0..(head.cmsg_len - libc::CMSG_LEN(0) as usize) / 4 {
                         let raw = libc::CMSG_DATA(at).cast::<i32>().add(i).read_unaligned();
-                        fd = Some(OwnedFd::from_raw_fd(raw));
+                        fd = Some(held::aside(OwnedFd::from_raw_fd(raw)));
                     }
                 }
                 at = libc::CMSG_NXTHDR(&message, at);
@@ -259,9 +267,7 @@ mod tests {
     #[test]
     fn neither_a_full_backlog_nor_silence_is_waited_for_beyond_the_limit() {
         let name = format!("hawser-test-full-{}", host::pid());
-        let listener = Listener::bind(&name).unwrap();
-        // SAFETY: plain numbers; a listener may be told again how many may wait.
-        unsafe { libc::listen(listener.as_fd().as_raw_fd(), 0) };
+        let listener = Listener::bind_for(&name, 0).unwrap();
         let first = Packets::connect_within(&name, 50).unwrap();
         assert_eq!(first.receive(&mut [0; 16]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let error = Packets::connect_within(&name, 50).err().unwrap();

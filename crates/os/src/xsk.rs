@@ -6,6 +6,7 @@
 //! checked all the same. What comes depends on a program (`xdp`). Before it: `dev-ether`; after it: `xsk_ring`.
 
 use crate::errno::restarted;
+use crate::held::Owned;
 use crate::xsk_ring::{ADDRESS, Inlet, Memory, Outlet, PART, Part};
 use crate::{During, map, sockopt};
 use hawser_base::Region;
@@ -46,7 +47,7 @@ pub const fn one_chunk(chunk_bytes: u32) -> usize {
 }
 
 pub struct Socket {
-    fd: OwnedFd,
+    fd: Owned,
     frames: Region,
     chunk_bytes: u32,
     came: Inlet,
@@ -106,7 +107,16 @@ impl Socket {
             calls: shape.send as usize / BATCH + 1,
         });
         let partial = Vec::new();
-        Ok(Socket { fd, frames, chunk_bytes: shape.chunk_bytes, came, fill, sending, zero_copy, partial })
+        Ok(Socket {
+            fd: Owned::new(fd),
+            frames,
+            chunk_bytes: shape.chunk_bytes,
+            came,
+            fill,
+            sending,
+            zero_copy,
+            partial,
+        })
     }
 
     /// The NIC reads and writes the memory itself.
@@ -263,7 +273,7 @@ impl Sending {
     }
 }
 
-fn call(fd: &OwnedFd) -> io::Result<()> {
+fn call(fd: &Owned) -> io::Result<()> {
     let (nothing, fd) = (std::ptr::null(), fd.as_raw_fd());
     // SAFETY: no memory is given: what is sent stands in the ring.
     restarted(|| unsafe { libc::send(fd, nothing, 0, libc::MSG_DONTWAIT) as i64 }).map(drop)

@@ -28,7 +28,8 @@ use hawser_boot::protocol::Inspect;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{
-    self, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, Signals,
+    self, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXFSZ,
+    Signals,
 };
 use hawser_os::spawn::{self, End, Reaped, Terms};
 use hawser_os::unix::Packets;
@@ -45,8 +46,9 @@ use unanswered::Reach;
 use unfinished::Unfinished;
 use visitors::Visitors;
 
-/// Signals that mpiexec reads; those that it was started to ignore stay ignored.
-const SIGNALS: [i32; 9] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD];
+/// Signals that mpiexec reads; those that it was started to ignore stay ignored. With SIGXFSZ among them a file that has
+/// reached the limit on file sizes is an error of the write, which is told, and no death.
+const SIGNALS: [i32; 10] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD, SIGXFSZ];
 
 /// What waits to be written before the agents are left unread.
 const BACKLOG_MAX: usize = 1 << 20;
