@@ -132,8 +132,6 @@ impl StreamPort {
         seal: Seal,
     ) -> io::Result<StreamPort> {
         let listener = range.bind(nth, |port| Listener::bind(&socket_address(local, port)))?;
-        // Whether connections can be bound, which are by the same right.
-        let tried = udp::Socket::bind(&socket_address(local, 0)).and_then(|socket| socket.keep_to(&interface.name));
         let mut epoll = Epoll::new()?;
         epoll.add(listener.as_fd(), LISTENER, Interest::Read)?;
         Ok(StreamPort {
@@ -142,7 +140,7 @@ impl StreamPort {
             from: socket_address(local, 0),
             scope: interface.index,
             interface: interface.name.clone(),
-            is_bound: tried.is_ok(),
+            is_bound: can_bind(local, &interface.name),
             seal,
             place: 0,
             peer: PortOf { rank: u32::MAX, place: 0 },
@@ -353,6 +351,21 @@ impl StreamPort {
         incoming.serve(&mut self.scratch, take)
     }
 
+    /// `hear`, after which a connection that has ended is closed. Frames that came whole before its end count.
+    fn hear_or_close(&mut self, place: usize, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut before = 0;
+        let mut counted = |frame: &[u8]| {
+            before += 1;
+            take(frame);
+        };
+        self.hear(place, &mut counted).unwrap_or_else(|end| {
+            self.refused += u64::from(end == End::Refused);
+            self.changed += u64::from(end == End::Changed);
+            self.close(place, 0);
+            before
+        })
+    }
+
     /// Does what an event at `place` asks for. How many frames came; one for what happened to a connection that carries messages.
     fn serve(&mut self, place: usize, readable: bool, take: &mut dyn FnMut(&[u8])) -> usize {
         match self.connections.get_mut(place) {
@@ -363,23 +376,7 @@ impl StreamPort {
                 }
                 0
             }
-            Some(Some(Connection::In(_))) => {
-                let mut count = 0;
-                let mut counted = |frame: &[u8]| {
-                    count += 1;
-                    take(frame);
-                };
-                match self.hear(place, &mut counted) {
-                    Ok(count) => count,
-                    Err(end) => {
-                        self.refused += u64::from(end == End::Refused);
-                        self.changed += u64::from(end == End::Changed);
-                        self.close(place, 0);
-                        // Some may have come whole before its end.
-                        count
-                    }
-                }
-            }
+            Some(Some(Connection::In(_))) => self.hear_or_close(place, take),
             Some(Some(Connection::Direct(direct))) => {
                 if !direct.waiting.is_empty() && direct.greet() {
                     let for_room = !direct.waiting.is_empty();
@@ -477,6 +474,11 @@ impl Direct {
 /// EMFILE 24, ENOBUFS 105.
 fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(12 | 23 | 24 | 105))
+}
+
+/// Whether this process may bind connections to an interface; sockets of UDP are bound by the same right.
+fn can_bind(local: &Network, interface: &str) -> bool {
+    udp::Socket::bind(&socket_address(local, 0)).and_then(|socket| socket.keep_to(interface)).is_ok()
 }
 
 fn token(place: usize) -> u64 {
