@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(in_path(&app, Path::new("/")), Some("/etc/passwd".into()));
         app.program = "./passwd".into();
         assert_eq!(in_path(&app, Path::new("/")), None);
-        assert!(is_for_this_processor("").is_ok() && is_for_this_processor(std::env::consts::ARCH).is_ok());
+        assert!(is_for_this_processor("").is_ok() && is_for_this_processor(&host::machine()).is_ok());
         match is_for_this_processor("sparc") {
             Err(What::NotStarted { code: 1, text }) => assert!(text.starts_with("-arch sparc: "), "{text}"),
             other => panic!("{other:?}"),
