@@ -113,6 +113,15 @@ def test_a_rank_that_ends_badly_ends_the_job_with_one_message(run, build, how, s
     assert len(lines) == 1 and all(word in lines[0] for word in words), result
 
 
+@pytest.mark.parametrize("script", ['"$0" segv sleep & p=$!; sleep 1; wait $p', '"$0" segv sleep; true'])
+def test_a_crash_behind_a_script_is_no_success(run, build, script):
+    """Whether the script passes the end on, or returns 0."""
+    result = run(3, "sh", ["-c", script, build("ending.c")], timeout=30)
+    # Shells say something of their own.
+    (line,) = [line for line in result.err.splitlines() if line.startswith("mpiexec: ")]
+    assert result.code != 0 and "rank 1" in line and ("signal 11" in line or "its exit code is not known" in line), line
+
+
 @pytest.mark.parametrize("step", ["barrier", "bcast", "reduce", "allreduce", "allgather", "scatter"])
 @pytest.mark.parametrize("n", [2, 3, 8])
 @pytest.mark.parametrize("how", ["kill", "segv"])

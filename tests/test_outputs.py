@@ -1,5 +1,6 @@
 """Options of mpiexec for files of programs, and for files and labels of the ranks' output."""
 
+import os
 import subprocess
 
 import pytest
@@ -83,6 +84,21 @@ def test_the_limit_on_file_sizes_loses_nothing(session, tmp_path):
     assert (tmp_path / "out").read_text() + result.out == "".join(f"line {i}\n" for i in range(4000))
     masks = [int(line.split()[1], 16) for line in result.err.splitlines() if line.startswith("Sig")]
     assert len(masks) == 2 and not any(mask >> 24 & 1 for mask in masks), result
+
+
+def test_a_fifo_is_not_waited_for(session, tmp_path):
+    """One that nobody reads is told before anything starts; one that is full gets no more, and nothing is lost."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    result = call(session, "-outfile-pattern", fifo, "-n", 2, "touch", tmp_path / "started", timeout=30)
+    assert result.code == 1 and result.err.count("\n") == 1, result
+    assert f"nobody reads {fifo}, a FIFO" in result.err and not (tmp_path / "started").exists(), result
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    result = call(session, "-outfile-pattern", fifo, "-n", 1, "seq", 100000, timeout=30)
+    taken = b"".join(iter(lambda: os.read(reader, 1 << 16), b"")).decode()
+    os.close(reader)
+    assert result.code == 1 and taken and f"cannot be written to {fifo}" in result.err, result
+    assert taken + result.out == "".join(f"{i}\n" for i in range(1, 100001))
 
 
 @pytest.mark.parametrize("option", ["-configfile", "--configfile", "-file", "--app"])

@@ -125,6 +125,14 @@ def test_one_rank_without_mpi_finalize_is_an_error(run, build, how):
     assert re.search(r"rank 1 on host .* exited with code 0 without calling MPI_Finalize", result.err), result
 
 
+def test_a_call_of_mpi_abort_keeps_its_line_and_code_beside_a_rank_without_mpi_finalize(run, build):
+    result = run(3, build("unfinished.c"), ["abort"])
+    assert result.code == 5 and result.err.count("\n") == 2, result
+    first, second = result.err.splitlines()
+    assert "rank 1 on host" in first and "without calling MPI_Finalize" in first, result
+    assert "rank 0 on host" in second and "with code 5: MPI_Abort was called" in second, result
+
+
 def test_misspelt_parameters_are_told_once_and_others_variables_are_not(session, run, build):
     program, told = build("hello.c"), "HAWSER_PROT is no parameter of Hawser, and nothing heeds it; is HAWSER_PORT meant?"
     env = {"HAWSER_PROT": "udp", "HAWSER_ROOT": "/opt/hawser", "HAWSER_TEST_X": "1"}

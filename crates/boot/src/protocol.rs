@@ -27,6 +27,9 @@ pub const SIZE_VARIABLE: &str = "HAWSER_SIZE";
 /// How the names of all agents' sockets begin; a user's number and the job's name follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
 
+/// How the text of an Abort begins that the program itself has asked for by MPI_Abort.
+pub const ABORT_CALLED: &str = "MPI_Abort was called";
+
 /// The longest message.
 pub const MESSAGE_MAX: usize = 32 << 10;
 

@@ -50,7 +50,9 @@ pub fn attach() -> Result<World> {
 /// How many ranks run this program, as far as that is known before `attach`.
 pub fn program_size_before() -> Option<u32> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
-        return Some(1);
+        // Below an agent whose variables are lost, the agent alone knows.
+        let is_alone = std::env::var_os(RANK_VARIABLE).is_some() || lineage::agent().is_none();
+        return is_alone.then_some(1);
     }
     std::env::var(PROGRAM_SIZE_VARIABLE).ok()?.parse().ok()
 }

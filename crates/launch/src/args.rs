@@ -468,6 +468,8 @@ fn take_outputs(raw: &Raw, outputs: &mut Outputs) -> Result<(), Stop> {
 
 /// Open MPI 5's `--output`: labels, `dir=DIR` and `file=NAME`, with `nocopy` behind a colon.
 fn take_output(how: &str, outputs: &mut Outputs) -> Result<(), Stop> {
+    // The words may stand in any order.
+    let mut copies = true;
     for word in how.split([',', ':']) {
         match word.split_once('=').unwrap_or((word, "")) {
             ("tag" | "tag-detailed" | "tag-fullname" | "rank", "") => {
@@ -480,13 +482,14 @@ fn take_output(how: &str, outputs: &mut Outputs) -> Result<(), Stop> {
                 outputs.err = Some(Pattern::around_rank(name.as_ref(), true, ".err"));
                 (outputs.makes_folders, outputs.copies) = (true, true);
             }
-            ("nocopy", "") => outputs.copies = false,
+            ("nocopy", "") => copies = false,
             _ => {
                 let text = format!("--output {word} is not offered here, only tag, dir=DIR, file=NAME and nocopy");
                 return Err(Stop::Wrong(text));
             }
         }
     }
+    outputs.copies &= copies;
     Ok(())
 }
 

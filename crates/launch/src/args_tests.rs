@@ -278,6 +278,7 @@ fn output_goes_where_either_launcher_sends_it() {
     assert_eq!(parsed("-prepend-pattern %p ./a : -l ./b").outputs.label, pattern("%p"));
     let folder = parsed("--output-filename d:nocopy ./a").outputs;
     assert_eq!(folder, parsed("--output dir=d:nocopy ./a").outputs);
+    assert_eq!(folder, parsed("--output nocopy,dir=d ./a").outputs);
     assert!(folder.makes_folders && !folder.copies && parsed("-output-filename d ./a").outputs.copies);
     let file = parsed("--output file=f,tag ./a").outputs;
     assert!(file.label.is_some() && file.out == Some(Pattern::around_rank("f.".as_ref(), true, ".out")));

@@ -1,15 +1,22 @@
-//! A door that cannot take a caller opens again. In a process of its own: it has no descriptor left for a while.
+//! A door that cannot take a caller opens again, and one that answers at length is not cut short. In a process of its
+//! own: it has no descriptor left for a while, and the two tests take turns.
 
+use hawser_boot::protocol::{MESSAGE_MAX, Message};
 use hawser_launch::agent::door::{Door, Knock};
 use hawser_os::epoll::Epoll;
 use hawser_os::limits::{self, Limit, Resource};
 use hawser_os::unix::Packets;
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+/// Held by the test that runs.
+static TURN: Mutex<()> = Mutex::new(());
 
 #[test]
 fn a_door_that_has_no_descriptor_for_a_caller_tells_it_once_and_takes_him_later() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut epoll = Epoll::new().unwrap();
     let mut door = Door::open("door-test", 1, &mut epoll, 7).unwrap();
     let callers = [(); 2].map(|()| Packets::connect(&door.name).unwrap());
@@ -31,4 +38,31 @@ fn a_door_that_has_no_descriptor_for_a_caller_tells_it_once_and_takes_him_later(
     assert!([(); 2].iter().all(|()| matches!(door.answer(&mut epoll), Knock::Caller(_))));
     assert!(matches!(door.answer(&mut epoll), Knock::Nobody));
     drop(callers);
+}
+
+#[test]
+fn an_answer_that_is_longer_than_what_a_socket_holds_arrives_whole() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut epoll = Epoll::new().unwrap();
+    let mut door = Door::open("door-test-long", 1, &mut epoll, 7).unwrap();
+    let caller = Packets::connect(&door.name).unwrap();
+    let Knock::Caller(number) = door.answer(&mut epoll) else { panic!("nobody was let in") };
+    let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
+    door.tell(number, &text);
+    assert!(door.line(number).is_some() && door.deadline_ns().is_some(), "its socket is full");
+    // It is answered once.
+    door.tell(number, "more");
+    let (mut got, mut bytes) = (String::new(), vec![0; MESSAGE_MAX]);
+    loop {
+        door.wake(&mut epoll);
+        match caller.receive(&mut bytes).unwrap() {
+            (0, _) => break,
+            (len, _) => match Message::decode(&bytes[..len]) {
+                Some(Message::Text(part)) => got.push_str(&part),
+                other => panic!("{other:?}"),
+            },
+        }
+    }
+    assert!(got == text, "{} of {} bytes", got.len(), text.len());
+    assert!(door.line(number).is_none() && door.deadline_ns().is_none());
 }

@@ -154,6 +154,8 @@ fn drain(process: &'static Process, call: &'static str) {
     }
 }
 
+pub use hawser_boot::protocol::ABORT_CALLED;
+
 /// MPI_Abort: the whole job ends, whatever the communicator.
 pub fn abort(code: i32, text: &str) -> ! {
     // What the program printed before tells what it was doing; its process ends without exit(3).

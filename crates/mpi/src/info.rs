@@ -194,7 +194,7 @@ fn environment(argv: &[Vec<u8>]) -> Info {
         info.set(b"argv", &arguments.join(&b' '));
     }
     info.set(b"host", hawser_os::host::name().as_bytes());
-    info.set(b"arch", std::env::consts::ARCH.as_bytes());
+    info.set(b"arch", hawser_os::host::machine().as_bytes());
     if let Some(directory) = START_DIRECTORY.get_or_init(|| std::env::current_dir().ok()) {
         info.set(b"wdir", directory.as_os_str().as_bytes());
     }

@@ -4,6 +4,7 @@
 //! after it: the kernel.
 
 use crate::errno::checked;
+pub use libc::O_NONBLOCK;
 use std::ffi::{CStr, OsStr};
 use std::fs::Metadata;
 use std::io;

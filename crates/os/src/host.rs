@@ -21,6 +21,16 @@ pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into()
 }
 
+/// The kind of the machine, as in `uname -m`.
+pub fn machine() -> String {
+    // SAFETY: a plain structure, for which zeroes are valid.
+    let mut names: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: a valid place for the answer; cannot fail with one.
+    unsafe { libc::uname(&mut names) };
+    let bytes = names.machine.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0);
+    String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
+}
+
 /// The effective user.
 pub fn user() -> u32 {
     // SAFETY: cannot fail.

@@ -116,14 +116,19 @@ fn with_room(folder: PathBuf) -> Option<(u64, PathBuf)> {
 
 fn open_without_name(folder: &Path) -> io::Result<OwnedFd> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    if let Ok(file) = options.clone().custom_flags(libc::O_TMPFILE).open(folder) {
+    options.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE);
+    if let Ok(file) = options.open(folder) {
         return Ok(file.into());
     }
-    // A file system without O_TMPFILE: the name lives for a moment.
+    // A file system without O_TMPFILE.
+    open_and_remove(folder)
+}
+
+/// The same, where the file has a name for a moment.
+fn open_and_remove(folder: &Path) -> io::Result<OwnedFd> {
     let random = u64::from_ne_bytes(crate::host::random()?);
     let name = folder.join(format!("hawser-{}-{random:016x}", crate::host::pid()));
-    let file = options.create_new(true).open(&name)?;
+    let file = OpenOptions::new().read(true).write(true).mode(0o600).create_new(true).open(&name)?;
     fs::remove_file(&name)?;
     Ok(file.into())
 }
@@ -164,7 +169,7 @@ mod tests {
         let folder = std::env::temp_dir();
         let count = || fs::read_dir(&folder).unwrap().filter(|e| format!("{e:?}").contains("/hawser-")).count();
         let before = count();
-        for fd in [without_name().unwrap(), open_without_name(&folder).unwrap()] {
+        for fd in [without_name().unwrap(), open_without_name(&folder).unwrap(), open_and_remove(&folder).unwrap()] {
             // SAFETY: plain numbers.
             restarted(|| unsafe { libc::ftruncate(fd.as_raw_fd(), 1 << 30) }).unwrap();
             let (one, other) =

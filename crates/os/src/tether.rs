@@ -7,6 +7,7 @@
 //! process that has left the group and is not tethered itself gets away.
 
 use crate::errno::checked;
+use crate::pidfd;
 use crate::unix::Packets;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -20,20 +21,43 @@ pub struct Tether {
 pub const DESCRIPTORS: u64 = 2;
 
 impl Tether {
-    /// Ties process `pid`, or process group `-pid`, to this process. It must exist.
-    pub fn tie(pid: i32) -> io::Result<Tether> {
+    /// Ties a process group to this process: that of a child that has not been reaped, so that the number is still its own.
+    pub fn tie_group(group: i32) -> io::Result<Tether> {
         let ends = Packets::pair()?;
-        arm(ends.0.as_fd(), pid)?;
-        arm(ends.1.as_fd(), pid)?;
+        aim(ends.0.as_fd(), -group)?;
+        aim(ends.1.as_fd(), -group)?;
+        Tether::armed(ends)
+    }
+
+    /// Ties the process with number `pid`, on which `process` is a hold. Had the process ended, the number could be
+    /// another's, so it is looked at again before the tether is armed: from then on the kernel knows it by more than that.
+    pub fn tie_process(pid: i32, process: BorrowedFd) -> io::Result<Tether> {
+        let ends = Packets::pair()?;
+        aim(ends.0.as_fd(), pid)?;
+        aim(ends.1.as_fd(), pid)?;
+        if pidfd::ended(process) {
+            return Err(io::Error::other(format!("process {pid} has ended")));
+        }
+        Tether::armed(ends)
+    }
+
+    fn armed(ends: (Packets, Packets)) -> io::Result<Tether> {
+        arm(ends.0.as_fd())?;
+        arm(ends.1.as_fd())?;
         Ok(Tether { _ends: ends })
     }
 }
 
-fn arm(end: BorrowedFd, pid: i32) -> io::Result<()> {
+/// Says for whom the signal will be. The kernel keeps hold of the process or group, not of its number.
+fn aim(end: BorrowedFd, pid: i32) -> io::Result<()> {
+    // SAFETY: a live descriptor and plain numbers.
+    checked(unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETOWN, pid) }).map(drop)
+}
+
+fn arm(end: BorrowedFd) -> io::Result<()> {
     let fd = end.as_raw_fd();
     // SAFETY: a live descriptor and plain numbers; F_SETSIG takes any signal.
     unsafe {
-        checked(libc::fcntl(fd, libc::F_SETOWN, pid))?;
         checked(libc::fcntl(fd, F_SETSIG, libc::SIGKILL))?;
         let flags = checked(libc::fcntl(fd, libc::F_GETFL))?;
         checked(libc::fcntl(fd, libc::F_SETFL, flags as i32 | libc::O_ASYNC)).map(drop)
@@ -59,7 +83,7 @@ mod tests {
         let mut child = spawn::spawn(&mut command, terms).unwrap();
         let mut out = child.stdout.take().unwrap();
         out.read_exact(&mut [0]).unwrap();
-        let tether = Tether::tie(-(child.id() as i32)).unwrap();
+        let tether = Tether::tie_group(child.id() as i32).unwrap();
         assert!(child.try_wait().unwrap().is_none());
         drop(tether);
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
@@ -71,6 +95,20 @@ mod tests {
     fn there_is_no_tether_to_nobody() {
         let mut child = Command::new("true").spawn().unwrap();
         child.wait().unwrap();
-        assert!(Tether::tie(child.id() as i32).is_err());
+        assert!(Tether::tie_group(child.id() as i32).is_err());
+    }
+
+    #[test]
+    fn a_process_whose_number_another_has_is_not_tied() {
+        let mut gone = Command::new("true").spawn().unwrap();
+        let hold = pidfd::open(gone.id() as i32).unwrap();
+        gone.wait().unwrap();
+        let mut other = Command::new("sleep").arg("1007").spawn().unwrap();
+        let pid = other.id() as i32;
+        // As if the number had come back as the other one's.
+        assert!(Tether::tie_process(pid, hold.as_fd()).is_err());
+        assert!(other.try_wait().unwrap().is_none(), "what was never armed kills nobody");
+        drop(Tether::tie_process(pid, pidfd::open(pid).unwrap().as_fd()).unwrap());
+        assert_eq!(other.wait().unwrap().signal(), Some(libc::SIGKILL));
     }
 }

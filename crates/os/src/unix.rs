@@ -6,6 +6,7 @@
 use crate::During;
 use crate::errno::{checked, restarted};
 use crate::held::{self, Owned};
+use crate::pidfd;
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -112,6 +113,10 @@ fn connect(fd: BorrowedFd, name: &str) -> io::Result<()> {
         .during(|| format!("connecting to the local socket '{name}'"))
 }
 
+/// asm-generic/socket.h: the number is the same on all architectures but those of PA-RISC and SPARC, on which Hawser does
+/// not run.
+const SO_PEERPIDFD: i32 = 77;
+
 /// Descriptors in flight beside one message: we send at most one.
 const CONTROL_LEN: usize = 64;
 #[repr(C, align(8))]
@@ -168,6 +173,29 @@ impl Packets {
         // SAFETY: room for `len` bytes.
         checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) })?;
         Ok(Credentials { pid: credentials.pid, user: credentials.uid })
+    }
+
+    /// A hold on the process at the other end. Where the kernel gives none with the connection (before Linux 6.5), it is
+    /// found by its number, as long as the connection shows that it is still there.
+    pub fn peer_process(&self) -> io::Result<OwnedFd> {
+        let (mut fd, mut len) = (-1_i32, size_of::<i32>() as libc::socklen_t);
+        let place = (&raw mut fd).cast();
+        // SAFETY: room for `len` bytes.
+        let result =
+            checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), libc::SOL_SOCKET, SO_PEERPIDFD, place, &mut len) });
+        if result.is_ok() {
+            // SAFETY: the descriptor is new and nobody else's.
+            return Ok(held::aside(unsafe { OwnedFd::from_raw_fd(fd) }));
+        }
+        let process = pidfd::open(self.peer()?.pid)?;
+        if self.is_over() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(process) }
+    }
+
+    /// Whether the other end is closed.
+    fn is_over(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
+        // SAFETY: one valid pollfd.
+        restarted(|| unsafe { libc::poll(&mut poll, 1, 0) }).is_ok_and(|n| n == 1)
     }
 
     /// Sends one message, with a descriptor beside it if given.

@@ -11,21 +11,26 @@ use hawser_os::unix::{Credentials, Listener, Packets};
 use hawser_os::{During, clock, host};
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Callers taken in one turn: a stranger costs some 5 us, so other events wait for less than a millisecond.
 pub const CALLERS_PER_TURN: usize = 64;
 /// More callers than can wait at the door at one moment (the backlog that `Listener::bind` asks for).
 pub const ALL_CALLERS: usize = 4097;
-/// Messages heard from one caller in one turn: more than its socket holds (net.core.wmem_default is 208 KiB, and each
-/// message takes 768 bytes of it at least), so that all is heard of one that has ended.
+/// Messages heard from one caller in one turn.
 pub const MESSAGES_PER_TURN: usize = 300;
+/// Messages heard from one that has ended: more than its socket holds, each of which takes 768 bytes of its buffer at
+/// least. The buffer is of net.core.wmem_default, 208 KiB where nobody has set it to more, and of 48 MiB here.
+pub const ALL_MESSAGES: usize = 65536;
 /// Callers beside the ranks that may be silent at once: tools, and strangers to the job with its user's rights.
 const SILENT_CALLERS: usize = 32;
 /// Silent callers of one process: a rank or a tool makes one connection, and speaks at once.
 const SILENT_PER_PROCESS: usize = 4;
 /// Descriptors that a door takes beside those of the ranks' connections.
 pub const DESCRIPTORS: u64 = SILENT_CALLERS as u64 + 1;
+/// How soon a visitor whose socket was full is told more, and how long he may leave it so.
+const MORE_NS: u64 = 10_000_000;
+const PATIENCE_NS: u64 = 30_000_000_000;
 /// How long the door rests when a caller cannot be taken.
 const REST_NS: u64 = 100_000_000;
 
@@ -39,10 +44,18 @@ pub struct Door {
     /// Callers that have said nothing yet and their processes, the first comer first, and how many there may be.
     silent: VecDeque<(u32, i32)>,
     silent_max: usize,
+    /// Visitors that have still to be told something, which their sockets had no room for.
+    waiting: HashMap<u32, Waiting>,
     /// The door is out of the epoll set until then.
     rests_until_ns: Option<u64>,
     /// That it cannot take callers has been told.
     is_told: bool,
+}
+
+/// The rest of an answer.
+struct Waiting {
+    parts: VecDeque<Message>,
+    until_ns: u64,
 }
 
 /// What is at the door.
@@ -79,6 +92,7 @@ impl Door {
             next: 0,
             silent: VecDeque::new(),
             silent_max: ranks + SILENT_CALLERS,
+            waiting: HashMap::new(),
             rests_until_ns: None,
             is_told: false,
         })
@@ -141,14 +155,17 @@ impl Door {
         self.silent.front().map(|(number, _)| *number).filter(|_| is_full)
     }
 
-    /// When the door's rest is over.
+    /// When the door's rest is over, or there may be room for more of an answer.
     pub fn deadline_ns(&self) -> Option<u64> {
-        self.rests_until_ns
+        let more_ns = (!self.waiting.is_empty()).then(|| clock::now_ns() + MORE_NS);
+        self.rests_until_ns.into_iter().chain(more_ns).min()
     }
 
-    /// Takes callers again once the rest is over.
+    /// Takes callers again once the rest is over, and goes on with answers.
     pub fn wake(&mut self, epoll: &mut Epoll) {
         let now_ns = clock::now_ns();
+        let told: Vec<u32> = self.waiting.keys().copied().collect();
+        told.into_iter().for_each(|number| self.tell_more(number, now_ns));
         if self.rests_until_ns.is_some_and(|at| at <= now_ns) {
             let added = epoll.add(self.listener.as_fd(), self.token, Interest::Read);
             self.rests_until_ns = added.is_err().then_some(now_ns + REST_NS);
@@ -157,6 +174,11 @@ impl Door {
 
     pub fn line(&self, number: u32) -> Option<BorrowedFd<'_>> {
         self.lines.get(&number).map(AsFd::as_fd)
+    }
+
+    /// A hold on the caller's process, as the kernel vouches.
+    pub fn process(&self, number: u32) -> Option<OwnedFd> {
+        self.lines.get(&number)?.peer_process().ok()
     }
 
     pub fn caller(&self, number: u32) -> Option<Credentials> {
@@ -185,24 +207,44 @@ impl Door {
         self.lines.get(&number).is_some_and(|line| line.send(&message.encode(), fd).is_ok())
     }
 
-    /// Answers a tool and ends the connection.
+    /// Answers a tool and ends the connection, both as soon as its socket takes it. One answer is all that it gets.
     pub fn tell(&mut self, number: u32, text: &str) {
+        if self.waiting.contains_key(&number) {
+            return;
+        }
+        let mut parts = VecDeque::new();
         // As many whole lines as fit into a message, so that no character is cut.
         let mut part = String::new();
         for line in text.lines() {
             if part.len() + line.len() > 8 << 10 {
-                self.say(number, &Message::Text(std::mem::take(&mut part)), None);
+                parts.push_back(Message::Text(std::mem::take(&mut part)));
             }
             part.push_str(line);
             part.push('\n');
         }
-        self.say(number, &Message::Text(part), None);
+        parts.push_back(Message::Text(part));
+        let now_ns = clock::now_ns();
+        self.waiting.insert(number, Waiting { parts, until_ns: now_ns + PATIENCE_NS });
+        self.tell_more(number, now_ns);
+    }
+
+    /// Says as much of an answer as the socket takes now.
+    fn tell_more(&mut self, number: u32, now_ns: u64) {
+        let (Some(line), Some(waiting)) = (self.lines.get(&number), self.waiting.get_mut(&number)) else { return };
+        while let Some(part) = waiting.parts.front() {
+            match line.send_now(&part.encode()) {
+                Ok(()) => drop(waiting.parts.pop_front()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && now_ns < waiting.until_ns => return,
+                Err(_) => break,
+            }
+        }
         self.hang_up(number);
     }
 
     /// Ends the connection. Closing takes its descriptor out of every epoll set.
     pub fn hang_up(&mut self, number: u32) -> Heard {
         self.lines.remove(&number);
+        self.waiting.remove(&number);
         self.no_longer_silent(number);
         Heard::Closed
     }

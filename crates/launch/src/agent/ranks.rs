@@ -33,7 +33,7 @@ pub struct Attached {
     pub line: u32,
     /// A hold on it where it is not the child.
     pub process: Option<OwnedFd>,
-    /// Where it has left the child's process group.
+    /// For when it leaves the child's process group.
     pub tether: Option<Tether>,
     pub finalized: bool,
     pub gone: bool,

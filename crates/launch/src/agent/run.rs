@@ -40,7 +40,7 @@ const FIRST_LOOK_NS: u64 = 500_000_000;
 const DESCRIPTORS_PER_RANK: u64 = 4;
 /// Descriptors beside: what the agent itself and a program being started need.
 const DESCRIPTORS_BESIDE: u64 = 32;
-/// Tethers of a rank: of its program's process group, and of the process that calls MPI_Init if that left the group.
+/// Tethers of a rank: of its program's process group, and of the process that calls MPI_Init if that is another one.
 const TETHERS_PER_RANK: u64 = 2;
 
 pub struct Run {
@@ -136,7 +136,7 @@ impl Run {
             match started {
                 Ok(started) => {
                     self.ranks[local].child = started.pid;
-                    self.ranks[local].tether = self.tie(-started.pid);
+                    self.ranks[local].tether = self.tie_group(started.pid);
                     self.register.by_process.insert(started.pid, local);
                     self.streams.add(desk, self.ranks[local].world, started);
                 }
@@ -154,10 +154,10 @@ impl Run {
         }
     }
 
-    /// Ties a process, or a process group, to this agent, as far as there are descriptors for it. Where it cannot be tied, it
-    /// is left to PR_SET_PDEATHSIG and to `abandon`.
-    fn tie(&self, pid: i32) -> Option<Tether> {
-        self.has_tethers.then(|| Tether::tie(pid).ok())?
+    /// Ties a process group to this agent, as far as there are descriptors for it. Where it cannot be tied, it is left to
+    /// PR_SET_PDEATHSIG and to `abandon`.
+    fn tie_group(&self, group: i32) -> Option<Tether> {
+        self.has_tethers.then(|| Tether::tie_group(group).ok())?
     }
 
     /// The cores of each rank, none where they are not bound.
@@ -177,7 +177,7 @@ impl Run {
         match token {
             Token::Signals => self.reap(desk),
             Token::Door => self.answer_door(desk, door::CALLERS_PER_TURN),
-            Token::Line(number) => self.hear(desk, number),
+            Token::Line(number) => self.hear(desk, number, door::MESSAGES_PER_TURN),
             Token::Process(local) => self.process_ended(desk, local as usize),
             Token::Input(reader) => self.streams.input_event(desk, reader, event),
             Token::Pipe(number) => self.streams.read(desk, number),
@@ -251,7 +251,7 @@ impl Run {
     fn reaped(&mut self, desk: &mut Desk, pid: i32, end: End) -> bool {
         let Some(&local) = self.register.by_process.get(&pid) else { return false };
         if let Some(attached) = &self.ranks[local].attached {
-            self.hear(desk, attached.line);
+            self.hear(desk, attached.line, door::ALL_MESSAGES);
         }
         // The end of the rank's process comes before that of the shell that reaped it.
         let before = self.ranks[local].pid() != pid && self.note_end(desk, local);
@@ -284,7 +284,7 @@ impl Run {
         }
         let line = *line;
         desk.epoll.remove(process.as_fd());
-        self.hear(desk, line);
+        self.hear(desk, line, door::ALL_MESSAGES);
         if let Some(attached) = &mut self.ranks[local].attached {
             attached.gone = true;
         }
@@ -359,7 +359,7 @@ impl Run {
                     if let Some(line) = self.door.line(number) {
                         let _ = desk.epoll.add(line, Token::Line(number).encode(), Interest::Read);
                     }
-                    self.hear(desk, number);
+                    self.hear(desk, number, door::MESSAGES_PER_TURN);
                 }
                 Knock::Stranger => {}
                 Knock::Rest(Some(error)) => {
@@ -370,9 +370,9 @@ impl Run {
         }
     }
 
-    /// What a caller has said, as far as one turn goes: the rest makes another event.
-    fn hear(&mut self, desk: &mut Desk, number: u32) {
-        for _ in 0..door::MESSAGES_PER_TURN {
+    /// What a caller has said, at most `limit` messages: the rest makes another event.
+    fn hear(&mut self, desk: &mut Desk, number: u32, limit: usize) {
+        for _ in 0..limit {
             match self.door.hear(number) {
                 Heard::Message(message) => self.heard(desk, number, message),
                 Heard::Closed => return self.line_closed(number),
@@ -400,7 +400,11 @@ impl Run {
                 self.streams.catch_up(desk, self.ranks[local].world);
                 self.trouble(desk, local, What::Aborted { code, text });
             }
-            _ => drop(self.door.hang_up(number)),
+            // The page of a rank that is hung up on tells the rest.
+            _ => {
+                self.door.hang_up(number);
+                self.line_closed(number);
+            }
         }
     }
 
@@ -474,14 +478,15 @@ impl Run {
         if !std::mem::replace(&mut self.register.somebody_attached, true) && self.is_part() {
             desk.up(&Up::Attached);
         }
-        let process = if caller > 0 && caller != rank.child { pidfd::open(caller).ok() } else { None };
+        let process = if caller > 0 && caller != rank.child { self.door.process(number) } else { None };
         if let Some(process) = &process {
             let _ = desk.epoll.add(process.as_fd(), Token::Process(local as u32).encode(), Interest::Read);
         }
         // Where neither the child's end nor a hold on the process will tell, the child stands for it.
         let pid = if process.is_some() { caller } else { rank.child };
-        let has_left = process.is_some() && tree::group(caller) != Some(rank.child);
-        let tether = if has_left { self.tie(caller) } else { None };
+        // It may leave the child's process group at any time.
+        let tether = process.as_ref().filter(|_| self.has_tethers);
+        let tether = tether.and_then(|process| Tether::tie_process(caller, process.as_fd()).ok());
         self.register.by_process.insert(pid, local);
         self.register.by_line.insert(number, local);
         self.ranks[local].attached =

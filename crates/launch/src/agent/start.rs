@@ -6,6 +6,7 @@ use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
 use hawser_boot::foreign::{RANK_NAMES, SERVERS, SIZE_NAMES};
 use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_node::profile;
+use hawser_os::host;
 use hawser_os::pipe;
 use hawser_os::spawn::{self, Terms};
 use std::ffi::{OsStr, OsString};
@@ -80,8 +81,8 @@ fn is_for_this_processor(wanted: &str) -> Result<(), What> {
         "arm64" => "aarch64".to_owned(),
         name => name.to_owned(),
     };
-    let ours = std::env::consts::ARCH;
-    if wanted.is_empty() || plain(wanted) == ours {
+    let ours = host::machine();
+    if wanted.is_empty() || plain(wanted) == plain(&ours) {
         return Ok(());
     }
     let text = format!("-arch {wanted}: this host's processor is of {ours}; name hosts of the other kind by -hosts");
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(in_path(&app, Path::new("/")), Some("/etc/passwd".into()));
         app.program = "./passwd".into();
         assert_eq!(in_path(&app, Path::new("/")), None);
-        assert!(is_for_this_processor("").is_ok() && is_for_this_processor(std::env::consts::ARCH).is_ok());
+        assert!(is_for_this_processor("").is_ok() && is_for_this_processor(&host::machine()).is_ok());
         match is_for_this_processor("sparc") {
             Err(What::NotStarted { code: 1, text }) => assert!(text.starts_with("-arch sparc: "), "{text}"),
             other => panic!("{other:?}"),

@@ -7,10 +7,12 @@
 
 use crate::frames::{HostJob, Stream};
 use crate::pattern::{Outputs, Place};
+use hawser_os::filesystem::O_NONBLOCK;
 use hawser_os::host;
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The place of each rank of the job, in their order.
@@ -52,7 +54,7 @@ impl Files {
             if outputs.makes_folders {
                 name.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| unmade(name, &error))?;
             }
-            File::create(name).map_err(|error| unmade(name, &error))?;
+            without_waiting().truncate(true).open(name).map_err(|error| unmade(name, &error))?;
         }
         Ok(Files { names, copies: outputs.copies, broken: BTreeSet::new() })
     }
@@ -92,9 +94,16 @@ impl Files {
     }
 }
 
+/// A file may be a FIFO: neither for a reader of it nor for room in it does mpiexec wait.
+fn without_waiting() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).custom_flags(O_NONBLOCK);
+    options
+}
+
 /// How much was appended where not all was.
 fn append(name: &Path, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
-    let mut file = OpenOptions::new().append(true).create(true).open(name).map_err(|error| (0, error))?;
+    let mut file = without_waiting().append(true).open(name).map_err(|error| (0, error))?;
     let mut done = 0;
     while done < bytes.len() {
         match file.write(&bytes[done..]) {
@@ -109,6 +118,13 @@ fn append(name: &Path, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
 
 #[cold]
 fn unmade(name: &Path, error: &io::Error) -> io::Error {
+    if name.metadata().is_ok_and(|kind| kind.file_type().is_fifo()) {
+        let text = format!(
+            "nobody reads {}, a FIFO, which is to take the ranks' output: {error}; start its reader first",
+            name.display()
+        );
+        return io::Error::other(text);
+    }
     let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let text = format!(
         "the file {} for the ranks' output cannot be made: {error}; see to its folder {}",

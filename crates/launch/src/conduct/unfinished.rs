@@ -6,6 +6,7 @@
 
 use super::Conductor;
 use crate::trouble::{EXIT_FAILURE, Trouble, What};
+use hawser_boot::protocol::ABORT_CALLED;
 use hawser_os::signals::SIGTERM;
 use std::collections::BTreeSet;
 
@@ -32,6 +33,13 @@ impl Conductor<'_> {
                     false => self.clockwork.unfinished(),
                 }
                 true
+            }
+            // The program's own end of the job, with a code of its own.
+            What::Aborted { ref text, .. } if text.starts_with(ABORT_CALLED) => {
+                if let Some(line) = self.unfinished.first.take() {
+                    self.say(&line);
+                }
+                false
             }
             // It waited for a rank that is gone, most likely: that one is the cause.
             What::Aborted { .. } if self.unfinished.first.is_some() => {
