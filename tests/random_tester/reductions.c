@@ -29,6 +29,7 @@ struct reduction {
     int basic; /* what each number is */
     bool in_place, twice, has_in, has_out;
     int root, me, peers, pass, counts[MOST_RANKS];
+    MPI_Count large_counts[MOST_RANKS]; /* `counts` for a call with large counts */
     long elements;
     struct place in, out;
 };
@@ -205,7 +206,11 @@ static void launch(struct reduction *r)
     case ALLREDUCE: CALL(call, Allreduce, allreduce, args, in, out, n, r->type->handle, r->handle); break;
     case REDUCE_SCATTER:
         args = text("%s, %s, %s, %s", buffers, list(r->peers, r->counts), r->type->name, op_names[r->op]);
-        CALL(call, Reduce_scatter, reduce_scatter, args, in, out, r->counts, r->type->handle, r->handle);
+        for (int i = 0; i < MOST_RANKS; i++) r->large_counts[i] = r->counts[i];
+        if (call->large)
+            CALL_OF(call, Reduce_scatter, reduce_scatter, _c, args, in, out, r->large_counts, r->type->handle,
+                r->handle);
+        else CALL_OF(call, Reduce_scatter, reduce_scatter, , args, in, out, r->counts, r->type->handle, r->handle);
         break;
     case REDUCE_SCATTER_BLOCK:
         args = text("%s, %d, %s, %s", buffers, r->counts[0], r->type->name, op_names[r->op]);
@@ -238,7 +243,7 @@ static void finish(struct operation *operation)
     struct reduction *r = operation->state;
     wait_and_check(r);
     free_call(&r->call);
-    if (r->op >= ADD) DO(MPI_Op_free(&r->handle), "MPI_Op_free(&%s)", op_names[r->op]);
+    if (r->op >= ADD && r->handle != MPI_OP_NULL) DO(MPI_Op_free(&r->handle), "MPI_Op_free(&%s)", op_names[r->op]);
     free_type(r->type);
     free_place(&r->in);
     free_place(&r->out);
@@ -254,6 +259,7 @@ static void draw(struct reduction *r)
     r->peers = g->inter ? g->others : g->ranks;
     r->kind = (enum kind)roll(&dice, g->inter ? 2 : KINDS);
     r->call.form = (enum form)roll(&dice, wishes.agreed ? 2 : 3);
+    r->call.large = !wishes.agreed && roll(&r->dice, 3) == 0;
     r->twice = roll(&dice, 3) == 0;
     r->root = roll(&dice, ranks_of(g));
     choose_op(r, &dice);
@@ -271,6 +277,17 @@ static void draw(struct reduction *r)
     }
 }
 
+/* It may free the operation and the datatype while they are in use. */
+static void begin_pass(struct reduction *r)
+{
+    fill(r);
+    launch(r);
+    bool last = r->pass || !r->twice || r->call.made;
+    if (r->call.form == BLOCKING || !last || r->op < ADD || r->handle == MPI_OP_NULL || roll(&r->dice, 3)) return;
+    DO(MPI_Op_free(&r->handle), "MPI_Op_free(&%s)", op_names[r->op]);
+    free_handle(r->type);
+}
+
 void begin_reduction(struct operation *operation)
 {
     struct reduction *r = calloc(1, sizeof *r);
@@ -283,11 +300,9 @@ void begin_reduction(struct operation *operation)
     if (r->has_out) r->out = place_for(r->type, r->elements, named(operation->name, 8));
     operation->state = r;
     operation->finish = finish;
-    fill(r);
-    launch(r);
+    begin_pass(r);
     if (!r->twice) return;
     wait_and_check(r);
     r->pass = 1;
-    fill(r);
-    launch(r);
+    begin_pass(r);
 }

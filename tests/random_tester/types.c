@@ -152,9 +152,15 @@ static void take_block(struct type *type, const struct type *child, long at, int
     for (int i = 0; i < times; i++) take(type, child, at + i * extent_of(child));
 }
 
-void free_type(struct type *type)
+void free_handle(struct type *type)
 {
     if (!type->predefined && !type->unmade) DO(MPI_Type_free(&type->handle), "MPI_Type_free(&%s)", type->name);
+    type->unmade = true;
+}
+
+void free_type(struct type *type)
+{
+    free_handle(type);
     free(type);
 }
 
