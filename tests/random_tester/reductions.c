@@ -80,6 +80,10 @@ static void put(long number, int basic, unsigned char *bytes)
     case BYTE: case INT8: AS(int8_t); break;
     case SHORT: case UNSIGNED_SHORT: AS(short); break;
     case FLOAT: AS(float); break;
+    /* Of a sum alone: its imaginary part is as large as the real one. */
+    case FLOAT_COMPLEX: ((float *)bytes)[0] = ((float *)bytes)[1] = (float)number; break;
+    case DOUBLE_COMPLEX: ((double *)bytes)[0] = ((double *)bytes)[1] = (double)number; break;
+    case BOOL: AS(bool); break;
     case DOUBLE: AS(double); break;
     case LONG: case UINT64: AS(long); break;
     default: AS(int);
@@ -88,7 +92,7 @@ static void put(long number, int basic, unsigned char *bytes)
 
 static void lay_pair(struct reduction *r, struct place *place, long element, struct pair pair, int when)
 {
-    unsigned char bytes[16];
+    _Alignas(16) unsigned char bytes[16];
     for (int i = 0; i < r->type->entries; i++) {
         put(i ? pair.b : pair.a, i ? INT : r->basic, bytes);
         lay_bytes(place, element * extent_of(r->type) + r->type->map[i].at, bytes, r->type->map[i].bytes, when);
@@ -122,10 +126,12 @@ static MPI_User_function *const functions[FUNCTIONS] = {user_0, user_1, user_2, 
 static void choose_op(struct reduction *r, struct dice *dice)
 {
     static const int whole[] = {INT, SHORT, LONG, UNSIGNED_SHORT, INT8, UINT64}, floating[] = {FLOAT, DOUBLE};
-    int how = roll(dice, 8);
+    int how = roll(dice, 10);
     if (how < 3) r->basic = whole[roll(dice, 6)], r->op = (enum op)roll(dice, 10);
     else if (how == 3) r->basic = floating[roll(dice, 2)], r->op = (enum op)roll(dice, 4);
     else if (how == 4) r->basic = BYTE, r->op = (enum op)(BAND + roll(dice, 3));
+    else if (how == 8) r->basic = roll(dice, 2) ? FLOAT_COMPLEX : DOUBLE_COMPLEX, r->op = SUM;
+    else if (how == 9) r->basic = BOOL, r->op = (enum op)(LAND + roll(dice, 3));
     else if (how == 5) r->basic = roll(dice, 5), r->op = roll(dice, 2) ? MINLOC : MAXLOC;
     else r->basic = INT, r->op = roll(dice, 3) ? COMPOSE : ADD;
 }

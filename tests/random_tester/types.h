@@ -61,8 +61,8 @@ bool elements_apart(const struct type *type, long elements);
 struct type *make_plain_type(const struct signature *signature);
 /* One of MPI's own, by its number, and what that means. */
 struct type *basic_type(int number);
-enum { INT, BYTE, CHAR, SHORT, LONG, FLOAT, DOUBLE, UNSIGNED_SHORT, INT8, UINT64, LONG_DOUBLE, FIRST_PAIR = 13,
-    SHORT_PAIR, LONG_PAIR,
+enum { INT, BYTE, CHAR, SHORT, LONG, FLOAT, DOUBLE, UNSIGNED_SHORT, INT8, UINT64, LONG_DOUBLE, FLOAT_COMPLEX,
+    DOUBLE_COMPLEX, BOOL, FIRST_PAIR, SHORT_PAIR, LONG_PAIR,
        FLOAT_PAIR, DOUBLE_PAIR };
 void free_type(struct type *type);
 /* Frees its handle alone, which may be in use. */
