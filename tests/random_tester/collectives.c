@@ -11,6 +11,9 @@ enum kind { BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGA
 /* One buffer of a call: blocks, each from somebody to somebody. */
 struct side {
     int n, count[MOST_RANKS], place[MOST_RANKS]; /* in elements, of MPI_Alltoallw in bytes */
+    /* The same for calls with large counts. */
+    MPI_Count large_count[MOST_RANKS];
+    MPI_Aint large_place[MOST_RANKS];
     struct type *type[MOST_RANKS];
     MPI_Datatype handle[MOST_RANKS];
     int from[MOST_RANKS], to[MOST_RANKS];
@@ -170,6 +173,25 @@ static const char *blocks_text(const struct collective *c, const struct side *si
     return text("buffer, %d, %s", side->count[0], side->type[0]->name);
 }
 
+static void copy_lists(struct side *side)
+{
+    for (int i = 0; i < MOST_RANKS; i++) side->large_count[i] = side->count[i], side->large_place[i] = side->place[i];
+}
+
+/* A call with lists of counts and places: `n`, `m`, `out_place` and `in_place` are those of its form. */
+#define LISTS(Long, short_, arguments, ...) do { \
+        if (call->large) { \
+            MPI_Count *n = out->large_count, *m = in->large_count; \
+            MPI_Aint *out_place = out->large_place, *in_place = in->large_place; \
+            (void)n, (void)m, (void)out_place, (void)in_place; \
+            CALL_OF(call, Long, short_, _c, arguments, __VA_ARGS__); \
+        } else { \
+            int *out_place = out->place, *in_place = in->place; \
+            (void)out_place, (void)in_place; \
+            CALL_OF(call, Long, short_, , arguments, __VA_ARGS__); \
+        } \
+    } while (0)
+
 static void launch(struct collective *c)
 {
     struct side *out = &c->out, *in = &c->in;
@@ -181,6 +203,7 @@ static void launch(struct collective *c)
     int root = root_of(c), *n = out->there ? out->count : none, *m = in->there ? in->count : none;
     MPI_Datatype *t = out->there ? out->handle : ints, *u = in->there ? in->handle : ints;
     struct call *call = &c->call;
+    copy_lists(out), copy_lists(in);
     bool scatters = c->kind == SCATTERV, gathers = c->kind == GATHERV || c->kind == ALLGATHERV;
     const char *sent = blocks_text(c, out, scatters || c->kind >= ALLTOALLV), *got = blocks_text(c, in, gathers
         || c->kind >= ALLTOALLV);
@@ -192,14 +215,14 @@ static void launch(struct collective *c)
             only->there ? only->handle[0] : MPI_INT, root);
         break;
     case GATHER: CALL(call, Gather, gather, with_root, from, n[0], t[0], to, m[0], u[0], root); break;
-    case GATHERV: CALL(call, Gatherv, gatherv, with_root, from, n[0], t[0], to, m, in->place, u[0], root); break;
+    case GATHERV: LISTS(Gatherv, gatherv, with_root, from, n[0], t[0], to, m, in_place, u[0], root); break;
     case SCATTER: CALL(call, Scatter, scatter, with_root, from, n[0], t[0], to, m[0], u[0], root); break;
-    case SCATTERV: CALL(call, Scatterv, scatterv, with_root, from, n, out->place, t[0], to, m[0], u[0], root); break;
+    case SCATTERV: LISTS(Scatterv, scatterv, with_root, from, n, out_place, t[0], to, m[0], u[0], root); break;
     case ALLGATHER: CALL(call, Allgather, allgather, both, from, n[0], t[0], to, m[0], u[0]); break;
-    case ALLGATHERV: CALL(call, Allgatherv, allgatherv, both, from, n[0], t[0], to, m, in->place, u[0]); break;
+    case ALLGATHERV: LISTS(Allgatherv, allgatherv, both, from, n[0], t[0], to, m, in_place, u[0]); break;
     case ALLTOALL: CALL(call, Alltoall, alltoall, both, from, n[0], t[0], to, m[0], u[0]); break;
-    case ALLTOALLV: CALL(call, Alltoallv, alltoallv, both, from, n, out->place, t[0], to, m, in->place, u[0]); break;
-    default: CALL(call, Alltoallw, alltoallw, both, from, n, out->place, t, to, m, in->place, u);
+    case ALLTOALLV: LISTS(Alltoallv, alltoallv, both, from, n, out_place, t[0], to, m, in_place, u[0]); break;
+    default: LISTS(Alltoallw, alltoallw, both, from, n, out_place, t, to, m, in_place, u);
     }
 }
 
@@ -216,11 +239,19 @@ static void barrier(struct call *c)
     }
 }
 
+/* Frees datatypes while they are in use. */
+static void free_handles(struct side *side)
+{
+    for (int i = 0; i < MOST_RANKS; i++) if (side->type[i]) free_handle(side->type[i]);
+}
+
 static void begin_pass(struct collective *c)
 {
     fill(c);
     if (c->kind == BARRIER) barrier(&c->call);
     else launch(c);
+    bool last = c->pass || !c->twice || c->call.made;
+    if (c->call.form != BLOCKING && last && roll(&c->dice, 3) == 0) free_handles(&c->out), free_handles(&c->in);
 }
 
 static void wait_and_check(struct collective *c)
@@ -257,6 +288,7 @@ static void draw(struct collective *c)
     const struct group *g = c->call.g;
     c->kind = (enum kind)roll(&dice, KINDS);
     c->call.form = (enum form)roll(&dice, wishes.agreed ? 2 : 3);
+    c->call.large = !wishes.agreed && roll(&c->dice, 3) == 0; /* ranks need not be of one mind */
     c->twice = roll(&dice, 3) == 0;
     c->root = roll(&dice, ranks_of(g));
     c->unit = draw_signature(&dice);

@@ -44,6 +44,7 @@ struct end {
     int request; /* its place in `requests`, or -1 */
     MPI_Status status;
     int source, tag; /* that a receive asks for */
+    bool large; /* calls have the form of large counts */
     bool apart; /* no byte belongs to two elements */
     bool persistent, borrowed; /* type and place are the sender's: MPI_Sendrecv_replace */
 };
@@ -182,6 +183,7 @@ static void make_end(struct exchange *x, struct end *end, int i, bool receives, 
     end->buffer = end->place.base;
     end->handle = end->type->handle;
     snprintf(end->name, sizeof end->name, "%s", end->type->name);
+    end->large = !wishes.agreed && roll(&end->dice, 3) == 0;
     if (end->count && !wishes.agreed && wishes.depth >= 0 && roll(&end->dice, 6) == 0) make_absolute(end);
 }
 
@@ -198,7 +200,8 @@ static void lay_what_comes(struct exchange *x, struct end *e, int message)
 
 static void free_end(struct end *end)
 {
-    if (end->buffer == MPI_BOTTOM) DO(MPI_Type_free(&end->handle), "MPI_Type_free(&%s)", end->name);
+    if (end->buffer == MPI_BOTTOM && end->handle != MPI_DATATYPE_NULL)
+        DO(MPI_Type_free(&end->handle), "MPI_Type_free(&%s)", end->name);
     free_type(end->type);
     free_place(&end->place);
 }
@@ -243,13 +246,24 @@ static const char *tag_name(int tag) { return tag == MPI_ANY_TAG ? "MPI_ANY_TAG"
 static const char *where(const struct end *end) { return end->buffer == MPI_BOTTOM ? "MPI_BOTTOM" : "buffer"; }
 
 #define TO e->buffer, (int)e->count, e->handle, to, tag, x->g->comm
-#define SEND(call, ...) \
+/* In the form of int counts, or that of large ones. */
+#define SEND(call, ...) do { if (e->large) SEND_(call##_c, ##__VA_ARGS__); else SEND_(call, ##__VA_ARGS__); } while (0)
+#define SEND_(call, ...) \
     DO(call(TO, ##__VA_ARGS__), #call "(%s, %ld, %s, %d, %d, %s%s)", where(e), e->count, e->name, to, tag, x->g->name, \
        sizeof #__VA_ARGS__ > 1 ? ", &request" : "")
 
 static void start(struct exchange *x, struct end *e)
 {
     DO(MPI_Start(request_of(x, e)), "MPI_Start(&request)");
+}
+
+/* Perhaps frees the datatype of a send that is under way, and is not started again by a call that names it. */
+static void free_in_use(struct exchange *x, struct end *e)
+{
+    if ((x->twice && !x->pass && !e->persistent) || roll(&e->dice, 3)) return;
+    if (e->buffer == MPI_BOTTOM && e->handle != MPI_DATATYPE_NULL)
+        DO(MPI_Type_free(&e->handle), "MPI_Type_free(&%s)", e->name);
+    free_handle(e->type);
 }
 
 static void send_persistent(struct exchange *x, struct end *e, int to, int tag, int mode)
@@ -278,6 +292,7 @@ static void send(struct exchange *x, int i, bool may_block)
     bool block = may_block && ((m->to != x->me && x->may_wait_for[m->to]) || mode == 2);
     if (e->persistent || (!block && way == 0)) {
         send_persistent(x, e, to, tag, mode);
+        free_in_use(x, e);
         return;
     }
     if (block && way) {
@@ -292,9 +307,14 @@ static void send(struct exchange *x, int i, bool may_block)
     if (mode == 1) SEND(MPI_Issend, request);
     if (mode == 2) SEND(MPI_Ibsend, request);
     if (mode == 3) SEND(MPI_Irsend, request);
+    free_in_use(x, e);
 }
 
 #define HERE e->buffer, (int)e->count, e->handle
+#define RECEIVE(call, last, text_of_last) do { \
+        if (e->large) DO(call##_c(HERE, source, tag, x->g->comm, last), #call "_c" RECEIVE_TEXT, text_of_last); \
+        else DO(call(HERE, source, tag, x->g->comm, last), #call RECEIVE_TEXT, text_of_last); \
+    } while (0)
 #define RECEIVE_TEXT \
     "(%s, %ld, %s, %s, %s, %s, %s)", where(e), e->count, e->name, source_of(source), tag_name(tag), x->g->name
 
@@ -322,7 +342,7 @@ static void probe_and_receive(struct exchange *x, struct end *e, bool poll)
             source_of(source),
            tag_name(tag), x->g->name);
     source = said.MPI_SOURCE, tag = said.MPI_TAG;
-    DO(MPI_Recv(HERE, source, tag, x->g->comm, &e->status), "MPI_Recv" RECEIVE_TEXT, "&status");
+    RECEIVE(MPI_Recv, &e->status, "&status");
     same_status(&said, &e->status, e->handle);
 }
 
@@ -355,17 +375,16 @@ static void receive(struct exchange *x, int i, bool may_block)
     int source = e->source, tag = e->tag, way = roll(&e->dice, may_block ? 9 : 2);
     if (e->persistent || way == 0) {
         if (!e->persistent)
-            DO(MPI_Recv_init(HERE, source, tag, x->g->comm, request_of(x, e)), "MPI_Recv_init" RECEIVE_TEXT,
-                "&request");
+            RECEIVE(MPI_Recv_init, request_of(x, e), "&request");
         e->persistent = true;
         start(x, e);
         return;
     }
     switch (way) {
-    case 1: DO(MPI_Irecv(HERE, source, tag, x->g->comm, request_of(x, e)), "MPI_Irecv" RECEIVE_TEXT, "&request"); break;
+    case 1: RECEIVE(MPI_Irecv, request_of(x, e), "&request"); break;
     case 2: case 3: probe_and_receive(x, e, way == 3); break;
     case 4: case 5: case 6: receive_matched(x, e, way == 5, way == 6); break;
-    default: DO(MPI_Recv(HERE, source, tag, x->g->comm, &e->status), "MPI_Recv" RECEIVE_TEXT, "&status");
+    default: RECEIVE(MPI_Recv, &e->status, "&status");
     }
 }
 
@@ -454,6 +473,8 @@ static void check_status(const struct exchange *x, const struct end *e, const st
             m->tag));
     DO(MPI_Get_count(&e->status, e->handle, &count), "MPI_Get_count(&status, %s, &count)", e->name);
     if (count != expected) failed("the count of a message is %d, expected %d", count, expected);
+    DO(MPI_Get_count_c(&e->status, e->handle, &large), "MPI_Get_count_c(&status, %s, &count)", e->name);
+    if (large != expected) failed("the large count of a message is %lld, expected %d", (long long)large, expected);
     DO(MPI_Test_cancelled(&e->status, &cancelled), "MPI_Test_cancelled(&status, &flag)");
     if (cancelled) failed("a message that was received is cancelled");
     /* Pairs may count as one element or two. (MPICH divides by zero there, Intel's MPI counts too few.) */

@@ -29,6 +29,7 @@ struct reduction {
     int basic; /* what each number is */
     bool in_place, twice, has_in, has_out;
     int root, me, peers, pass, counts[MOST_RANKS];
+    MPI_Count large_counts[MOST_RANKS]; /* `counts` for a call with large counts */
     long elements;
     struct place in, out;
 };
@@ -79,6 +80,10 @@ static void put(long number, int basic, unsigned char *bytes)
     case BYTE: case INT8: AS(int8_t); break;
     case SHORT: case UNSIGNED_SHORT: AS(short); break;
     case FLOAT: AS(float); break;
+    /* Of a sum alone: its imaginary part is as large as the real one. */
+    case FLOAT_COMPLEX: ((float *)bytes)[0] = ((float *)bytes)[1] = (float)number; break;
+    case DOUBLE_COMPLEX: ((double *)bytes)[0] = ((double *)bytes)[1] = (double)number; break;
+    case BOOL: AS(bool); break;
     case DOUBLE: AS(double); break;
     case LONG: case UINT64: AS(long); break;
     default: AS(int);
@@ -87,7 +92,7 @@ static void put(long number, int basic, unsigned char *bytes)
 
 static void lay_pair(struct reduction *r, struct place *place, long element, struct pair pair, int when)
 {
-    unsigned char bytes[16];
+    _Alignas(16) unsigned char bytes[16];
     for (int i = 0; i < r->type->entries; i++) {
         put(i ? pair.b : pair.a, i ? INT : r->basic, bytes);
         lay_bytes(place, element * extent_of(r->type) + r->type->map[i].at, bytes, r->type->map[i].bytes, when);
@@ -121,10 +126,12 @@ static MPI_User_function *const functions[FUNCTIONS] = {user_0, user_1, user_2, 
 static void choose_op(struct reduction *r, struct dice *dice)
 {
     static const int whole[] = {INT, SHORT, LONG, UNSIGNED_SHORT, INT8, UINT64}, floating[] = {FLOAT, DOUBLE};
-    int how = roll(dice, 8);
+    int how = roll(dice, 10);
     if (how < 3) r->basic = whole[roll(dice, 6)], r->op = (enum op)roll(dice, 10);
     else if (how == 3) r->basic = floating[roll(dice, 2)], r->op = (enum op)roll(dice, 4);
     else if (how == 4) r->basic = BYTE, r->op = (enum op)(BAND + roll(dice, 3));
+    else if (how == 8) r->basic = roll(dice, 2) ? FLOAT_COMPLEX : DOUBLE_COMPLEX, r->op = SUM;
+    else if (how == 9) r->basic = BOOL, r->op = (enum op)(LAND + roll(dice, 3));
     else if (how == 5) r->basic = roll(dice, 5), r->op = roll(dice, 2) ? MINLOC : MAXLOC;
     else r->basic = INT, r->op = roll(dice, 3) ? COMPOSE : ADD;
 }
@@ -205,7 +212,11 @@ static void launch(struct reduction *r)
     case ALLREDUCE: CALL(call, Allreduce, allreduce, args, in, out, n, r->type->handle, r->handle); break;
     case REDUCE_SCATTER:
         args = text("%s, %s, %s, %s", buffers, list(r->peers, r->counts), r->type->name, op_names[r->op]);
-        CALL(call, Reduce_scatter, reduce_scatter, args, in, out, r->counts, r->type->handle, r->handle);
+        for (int i = 0; i < MOST_RANKS; i++) r->large_counts[i] = r->counts[i];
+        if (call->large)
+            CALL_OF(call, Reduce_scatter, reduce_scatter, _c, args, in, out, r->large_counts, r->type->handle,
+                r->handle);
+        else CALL_OF(call, Reduce_scatter, reduce_scatter, , args, in, out, r->counts, r->type->handle, r->handle);
         break;
     case REDUCE_SCATTER_BLOCK:
         args = text("%s, %d, %s, %s", buffers, r->counts[0], r->type->name, op_names[r->op]);
@@ -238,7 +249,7 @@ static void finish(struct operation *operation)
     struct reduction *r = operation->state;
     wait_and_check(r);
     free_call(&r->call);
-    if (r->op >= ADD) DO(MPI_Op_free(&r->handle), "MPI_Op_free(&%s)", op_names[r->op]);
+    if (r->op >= ADD && r->handle != MPI_OP_NULL) DO(MPI_Op_free(&r->handle), "MPI_Op_free(&%s)", op_names[r->op]);
     free_type(r->type);
     free_place(&r->in);
     free_place(&r->out);
@@ -254,6 +265,7 @@ static void draw(struct reduction *r)
     r->peers = g->inter ? g->others : g->ranks;
     r->kind = (enum kind)roll(&dice, g->inter ? 2 : KINDS);
     r->call.form = (enum form)roll(&dice, wishes.agreed ? 2 : 3);
+    r->call.large = !wishes.agreed && roll(&r->dice, 3) == 0;
     r->twice = roll(&dice, 3) == 0;
     r->root = roll(&dice, ranks_of(g));
     choose_op(r, &dice);
@@ -271,6 +283,17 @@ static void draw(struct reduction *r)
     }
 }
 
+/* It may free the operation and the datatype while they are in use. */
+static void begin_pass(struct reduction *r)
+{
+    fill(r);
+    launch(r);
+    bool last = r->pass || !r->twice || r->call.made;
+    if (r->call.form == BLOCKING || !last || r->op < ADD || r->handle == MPI_OP_NULL || roll(&r->dice, 3)) return;
+    DO(MPI_Op_free(&r->handle), "MPI_Op_free(&%s)", op_names[r->op]);
+    free_handle(r->type);
+}
+
 void begin_reduction(struct operation *operation)
 {
     struct reduction *r = calloc(1, sizeof *r);
@@ -283,11 +306,9 @@ void begin_reduction(struct operation *operation)
     if (r->has_out) r->out = place_for(r->type, r->elements, named(operation->name, 8));
     operation->state = r;
     operation->finish = finish;
-    fill(r);
-    launch(r);
+    begin_pass(r);
     if (!r->twice) return;
     wait_and_check(r);
     r->pass = 1;
-    fill(r);
-    launch(r);
+    begin_pass(r);
 }

@@ -24,6 +24,7 @@ static const struct basic *basic(int number)
         ONE(MPI_FLOAT, float), ONE(MPI_DOUBLE, double), ONE(MPI_UNSIGNED_SHORT, unsigned short),
         ONE(MPI_INT8_T, int8_t), ONE(MPI_UINT64_T, uint64_t), ONE(MPI_LONG_DOUBLE, long double),
         ONE(MPI_C_FLOAT_COMPLEX, float _Complex), ONE(MPI_C_DOUBLE_COMPLEX, double _Complex),
+        ONE(MPI_C_BOOL, bool),
         PAIR(MPI_2INT, int), PAIR(MPI_SHORT_INT, short), PAIR(MPI_LONG_INT, long), PAIR(MPI_FLOAT_INT, float),
         PAIR(MPI_DOUBLE_INT, double),
     };
@@ -37,7 +38,7 @@ static const struct basic *basic(int number)
 static bool dry;
 #define MAKE(call, ...) do { if (!dry) DO(call, __VA_ARGS__); } while (0)
 
-enum { BASICS = 18, SIGNATURES = 4000, TRIES = 6 };
+enum { BASICS = 19, SIGNATURES = 4000, TRIES = 6 };
 static struct signature signatures[SIGNATURES];
 static int drawn;
 
@@ -152,9 +153,15 @@ static void take_block(struct type *type, const struct type *child, long at, int
     for (int i = 0; i < times; i++) take(type, child, at + i * extent_of(child));
 }
 
-void free_type(struct type *type)
+void free_handle(struct type *type)
 {
     if (!type->predefined && !type->unmade) DO(MPI_Type_free(&type->handle), "MPI_Type_free(&%s)", type->name);
+    type->unmade = true;
+}
+
+void free_type(struct type *type)
+{
+    free_handle(type);
     free(type);
 }
 

@@ -33,7 +33,7 @@ struct type {
     MPI_Datatype handle;
     char name[24];
     bool predefined;
-    bool unmade; /* a typemap alone, without a handle */
+    bool unmade; /* a typemap without a handle, which was never made or is freed */
     int entries, align;
     long bytes;
     /* Of the bytes themselves, and of the markers that MPI_Type_create_resized sets (MPI-5.0 5.1.6 and 5.1.7). */
@@ -61,10 +61,12 @@ bool elements_apart(const struct type *type, long elements);
 struct type *make_plain_type(const struct signature *signature);
 /* One of MPI's own, by its number, and what that means. */
 struct type *basic_type(int number);
-enum { INT, BYTE, CHAR, SHORT, LONG, FLOAT, DOUBLE, UNSIGNED_SHORT, INT8, UINT64, LONG_DOUBLE, FIRST_PAIR = 13,
-    SHORT_PAIR, LONG_PAIR,
+enum { INT, BYTE, CHAR, SHORT, LONG, FLOAT, DOUBLE, UNSIGNED_SHORT, INT8, UINT64, LONG_DOUBLE, FLOAT_COMPLEX,
+    DOUBLE_COMPLEX, BOOL, FIRST_PAIR, SHORT_PAIR, LONG_PAIR,
        FLOAT_PAIR, DOUBLE_PAIR };
 void free_type(struct type *type);
+/* Frees its handle alone, which may be in use. */
+void free_handle(struct type *type);
 /* Numbers as C writes them. */
 const char *list(int n, const int values[]);
 long lb_of(const struct type *type);
