@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -86,8 +88,8 @@ def test_the_limit_on_file_sizes_loses_nothing(session, tmp_path):
     assert len(masks) == 2 and not any(mask >> 24 & 1 for mask in masks), result
 
 
-def test_a_fifo_is_not_waited_for(session, tmp_path):
-    """One that nobody reads is told before anything starts; one that is full gets no more, and nothing is lost."""
+def test_a_fifo_is_waited_for_no_longer_than_some_seconds(session, tmp_path):
+    """One that nobody reads is told before anything starts; one whose reader takes nothing gets no more, and nothing is lost."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     result = call(session, "-outfile-pattern", fifo, "-n", 2, "touch", tmp_path / "started", timeout=30)
@@ -99,6 +101,28 @@ def test_a_fifo_is_not_waited_for(session, tmp_path):
     os.close(reader)
     assert result.code == 1 and taken and f"cannot be written to {fifo}" in result.err, result
     assert taken + result.out == "".join(f"{i}\n" for i in range(1, 100001))
+
+
+def test_a_fifo_is_one_stream_to_a_reader_that_is_slow(session, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with ThreadPoolExecutor(1) as threads:
+        opened = threads.submit(os.open, fifo, os.O_RDONLY)
+        other = os.open(fifo, os.O_WRONLY)  # when both are open
+        reader = opened.result()
+
+        def read():
+            pieces = [os.read(reader, 1 << 16)]
+            os.close(other)  # from here on mpiexec alone has it open
+            time.sleep(1)
+            return b"".join(pieces + list(iter(lambda: os.read(reader, 1 << 16), b""))).decode()
+
+        taken = threads.submit(read)
+        script = "for i in 1 2 3 4 5; do echo early $i; sleep 0.05; done; seq 100000"
+        result = call(session, "-outfile-pattern", fifo, "-n", 1, "sh", "-c", script, timeout=30)
+        assert (result.code, result.out, result.err) == (0, "", ""), result
+        assert taken.result() == "".join(f"early {i}\n" for i in range(1, 6)) + "".join(f"{i}\n" for i in range(1, 100001))
+    os.close(reader)
 
 
 @pytest.mark.parametrize("option", ["-configfile", "--configfile", "-file", "--app"])

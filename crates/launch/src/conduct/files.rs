@@ -1,17 +1,19 @@
 //! Where the ranks' output goes instead of mpiexec's own, or beside it: files that are named by patterns.
 //!
 //! All files are made before a program starts, so that a folder that is missing or forbidden ends the job then. Each
-//! piece of output is appended to its file at once: no file is held open, however many ranks there are. What a file
+//! piece of output is appended to its file at once: no file is held open, however many ranks there are, but for FIFOs,
+//! whose readers would take that for the end. What a file
 //! does not take (a full disk) goes to mpiexec's own output, and so does all that comes later for this file: nothing is
 //! lost. Before it: `output`, which cuts whole lines; after it: the file system.
 
 use crate::frames::{HostJob, Stream};
 use crate::pattern::{Outputs, Place};
-use hawser_os::filesystem::O_NONBLOCK;
+use hawser_os::filesystem::{O_NONBLOCK, wait_for_room};
 use hawser_os::host;
-use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +35,8 @@ pub struct Files {
     /// The two files of each rank; none for mpiexec's own output.
     names: Vec<[Option<PathBuf>; 2]>,
     copies: bool,
+    /// FIFOs, which stay open.
+    fifos: BTreeMap<PathBuf, File>,
     /// Files that do not take what is written.
     broken: BTreeSet<PathBuf>,
 }
@@ -50,13 +54,17 @@ impl Files {
     pub fn make(outputs: &Outputs, places: &[Place]) -> io::Result<Files> {
         let names: Vec<_> = places.iter().map(|place| outputs.files(place)).collect();
         let all: BTreeSet<&PathBuf> = names.iter().flatten().flatten().collect();
+        let mut fifos = BTreeMap::new();
         for name in all {
             if outputs.makes_folders {
                 name.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| unmade(name, &error))?;
             }
-            without_waiting().truncate(true).open(name).map_err(|error| unmade(name, &error))?;
+            let file = without_waiting().truncate(true).open(name).map_err(|error| unmade(name, &error))?;
+            if file.metadata().is_ok_and(|kind| kind.file_type().is_fifo()) {
+                fifos.insert(name.clone(), file);
+            }
         }
-        Ok(Files { names, copies: outputs.copies, broken: BTreeSet::new() })
+        Ok(Files { names, copies: outputs.copies, fifos, broken: BTreeSet::new() })
     }
 
     /// Whether output of `rank` has a file of its own.
@@ -78,7 +86,14 @@ impl Files {
         let Some(name) = self.name(rank, stream).filter(|name| !self.broken.contains(*name)).cloned() else {
             return Written { rest: bytes, trouble: None };
         };
-        match append(&name, &bytes) {
+        let appended = match self.fifos.get(&name) {
+            Some(fifo) => append(fifo, &bytes),
+            None => match without_waiting().append(true).open(&name) {
+                Ok(file) => append(&file, &bytes),
+                Err(error) => Err((0, error)),
+            },
+        };
+        match appended {
             Ok(()) => Written { rest: if self.copies { bytes } else { Vec::new() }, trouble: None },
             Err((done, error)) => {
                 let text = format!(
@@ -86,6 +101,7 @@ impl Files {
                      room for it or name another file",
                     name.display()
                 );
+                self.fifos.remove(&name);
                 self.broken.insert(name);
                 let rest = if self.copies { bytes } else { bytes[done..].to_vec() };
                 Written { rest, trouble: Some(text) }
@@ -94,7 +110,10 @@ impl Files {
     }
 }
 
-/// A file may be a FIFO: neither for a reader of it nor for room in it does mpiexec wait.
+/// How long a FIFO's reader may take until there is room again. mpiexec hears nothing meanwhile, and passes on no signal.
+const ROOM_MS: i32 = 5_000;
+
+/// A file may be a FIFO: mpiexec does not wait for its reader, and for room in it no longer than ROOM_MS.
 fn without_waiting() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).custom_flags(O_NONBLOCK);
@@ -102,18 +121,27 @@ fn without_waiting() -> OpenOptions {
 }
 
 /// How much was appended where not all was.
-fn append(name: &Path, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
-    let mut file = without_waiting().append(true).open(name).map_err(|error| (0, error))?;
+fn append(mut file: &File, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
     let mut done = 0;
     while done < bytes.len() {
         match file.write(&bytes[done..]) {
             Ok(0) => return Err((done, io::ErrorKind::WriteZero.into())),
             Ok(len) => done += len,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => match wait_for_room(file.as_fd(), ROOM_MS) {
+                Ok(true) => {}
+                Ok(false) => return Err((done, unread())),
+                Err(error) => return Err((done, error)),
+            },
             Err(error) => return Err((done, error)),
         }
     }
     Ok(())
+}
+
+#[cold]
+fn unread() -> io::Error {
+    io::Error::other(format!("its reader has taken nothing for {} s", ROOM_MS / 1_000))
 }
 
 #[cold]
