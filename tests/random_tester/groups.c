@@ -209,11 +209,28 @@ static void nothing_is_left(struct group *g)
         status.MPI_TAG);
 }
 
+/* Frees what operations have made of it, each while a sum over it is under way. */
+static void free_more(struct group *g)
+{
+    for (int i = 0; i < g->more; i++) {
+        int one = 1, sum = 0;
+        MPI_Request request;
+        DO(MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, g->made_of_it[i], &request),
+           "MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, more%d, &request)", i);
+        DO(MPI_Comm_free(&g->made_of_it[i]), "MPI_Comm_free(&more%d)", i);
+        if (g->made_of_it[i] != MPI_COMM_NULL) failed("a communicator that is freed is not MPI_COMM_NULL");
+        DO(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait(&request, MPI_STATUS_IGNORE)");
+        int expected = g->inter ? g->others : g->ranks;
+        if (sum != expected) failed("a sum over a communicator that was freed meanwhile is %d, not %d", sum, expected);
+    }
+}
+
 void groups_end(void)
 {
     for (int slot = SLOTS - 1; slot >= 0; slot--) {
         struct group *g = &groups[slot];
         if (!g->member) continue;
+        free_more(g);
         nothing_is_left(g);
         if (slot) DO(MPI_Comm_free(&g->comm), "MPI_Comm_free(&%s)", g->name);
     }

@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-enum { SLOTS = 6, MOST_RANKS = 16 };
+enum { SLOTS = 6, MOST_RANKS = 16, MOST_MORE = 16 };
 
 /* One communicator as this rank sees it. Several groups of ranks may have one each in the same slot. */
 struct group {
@@ -17,6 +17,9 @@ struct group {
     /* The other side of an intercommunicator. */
     bool inter, first; /* this side is the first one */
     int others, far[MOST_RANKS];
+    /* Communicators of the same ranks, which operations made and leave to be freed at the end. */
+    int more;
+    MPI_Comm made_of_it[MOST_MORE];
 };
 
 /* Forgets what was there, for another seed. */

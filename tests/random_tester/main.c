@@ -46,7 +46,7 @@ static void finish_some(const struct group *group, int number)
 static void begin(struct operation *o)
 {
     struct dice dice = dice_of(o->name, 0);
-    int kind = roll(&dice, 20);
+    int kind = roll(&dice, 22);
     if (kind < 8) draw_messages(o);
     if (kind < 10) {
         if (o->alone) {
@@ -57,7 +57,9 @@ static void begin(struct operation *o)
         else if (kind == 8) begin_truncation(o);
         else begin_packing(o);
     } else if (kind < 16) begin_collective(o);
-    else begin_reduction(o);
+    else if (kind < 20) begin_reduction(o);
+    else if (kind == 20) begin_duplicate(o);
+    else begin_nobody(o);
     if (!o->alone) return;
     o->finish(o);
     o->finish = NULL;

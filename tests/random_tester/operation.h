@@ -24,6 +24,10 @@ void begin_collective(struct operation *operation);
 void begin_reduction(struct operation *operation);
 void begin_truncation(struct operation *operation);
 void begin_packing(struct operation *operation);
+/* Duplicates the communicator while others are under way in it. */
+void begin_duplicate(struct operation *operation);
+/* Messages to and from MPI_PROC_NULL. */
+void begin_nobody(struct operation *operation);
 
 /* A length in units of a signature: about one of those at which libraries change their ways. */
 long draw_units(struct dice *dice, const struct signature *unit, long most_bytes);
