@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum kind { BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW,
-    KINDS };
+    NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW, KINDS };
 
 /* One buffer of a call: blocks, each from somebody to somebody. */
 struct side {
@@ -31,13 +31,17 @@ struct collective {
     bool in_place, alike, twice;
     int root, me, peers, pass; /* the root's number; by how many ranks this one is addressed */
     struct side out, in;
+    struct group graph; /* of a collective of neighbours: the group with a communicator that has a graph */
 };
 
 enum { EVERYBODY = 99 };
 
+static bool of_types(const struct collective *c) { return c->kind == ALLTOALLW || c->kind == NEIGHBOR_ALLTOALLW; }
+
 static bool of_lengths(const struct collective *c)
 {
-    return c->kind == GATHERV || c->kind == SCATTERV || c->kind == ALLGATHERV || c->kind >= ALLTOALLV;
+    return c->kind == GATHERV || c->kind == SCATTERV || c->kind == ALLGATHERV || c->kind == ALLTOALLV
+        || c->kind == NEIGHBOR_ALLGATHERV || c->kind == NEIGHBOR_ALLTOALLV || of_types(c);
 }
 
 static bool rooted(const struct collective *c) { return c->kind >= BCAST && c->kind <= SCATTERV; }
@@ -63,9 +67,47 @@ static void add_block(struct side *side, int from, int to)
     side->to[side->n++] = to;
 }
 
+/* Says whether a rank sends to another in the graph. */
+static bool is_edge(const struct collective *c, int from, int to)
+{
+    struct dice dice = dice_of(c->operation->name, 20000 + (uint64_t)(from * 128 + to));
+    return roll(&dice, 2);
+}
+
+/* Makes the graph, each rank with its neighbours in an order of its own, and chooses a block for each of them. */
+static void choose_neighbours(struct collective *c)
+{
+    int order[MOST_RANKS], from[MOST_RANKS], to[MOST_RANKS], sources = 0, targets = 0;
+    bool all = c->kind == NEIGHBOR_ALLGATHER || c->kind == NEIGHBOR_ALLGATHERV;
+    struct group *of = c->operation->group;
+    shuffled(&c->dice, c->peers, order);
+    if (all) add_block(&c->out, c->me, EVERYBODY);
+    for (int i = 0; i < c->peers; i++) {
+        int peer = order[i], other = order[c->peers - 1 - i];
+        if (is_edge(c, peer, c->me)) add_block(&c->in, from[sources++] = peer, all ? EVERYBODY : c->me);
+        if (!is_edge(c, c->me, other)) continue;
+        to[targets++] = other;
+        if (!all) add_block(&c->out, c->me, other);
+    }
+    if (of->more == MOST_MORE) failed("the tester has no room for more communicators");
+    MPI_Comm *made = &of->made_of_it[of->more];
+    DO(MPI_Dist_graph_create_adjacent(of->comm, sources, from, MPI_UNWEIGHTED, targets, to, MPI_UNWEIGHTED,
+                                      MPI_INFO_NULL, 0, made),
+       "MPI_Dist_graph_create_adjacent(%s, %d, %s, MPI_UNWEIGHTED, %d, %s, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &more%d)",
+       of->name, sources, list(sources, from), targets, list(targets, to), of->more);
+    c->graph = *of;
+    c->graph.comm = *made;
+    snprintf(c->graph.name, sizeof c->graph.name, "more%d", of->more++ % 100);
+    c->call.g = &c->graph;
+}
+
 /* Which blocks this rank sends and receives. */
 static void choose_blocks(struct collective *c)
 {
+    if (c->kind >= NEIGHBOR_ALLGATHER) {
+        choose_neighbours(c);
+        return;
+    }
     const struct group *g = c->call.g;
     bool root = c->me == c->root, far = !g->inter || (c->me < first_side(g)) != (c->root < first_side(g));
     bool gathers = c->kind == GATHER || c->kind == GATHERV, scatters = c->kind == SCATTER || c->kind == SCATTERV;
@@ -108,7 +150,7 @@ static void make_blocks_of_types(struct collective *c, struct side *side)
 static void make_side(struct collective *c, struct side *side)
 {
     if (!side->there) return;
-    if (c->kind == ALLTOALLW) {
+    if (of_types(c)) {
         make_blocks_of_types(c, side);
         return;
     }
@@ -130,8 +172,8 @@ static void make_side(struct collective *c, struct side *side)
 
 static void lay_block(const struct collective *c, struct side *side, int i, uint64_t stream, int when)
 {
-    const struct type *type = c->kind == ALLTOALLW ? side->type[i] : side->type[0];
-    long at = c->kind == ALLTOALLW ? side->place[i] : side->place[i] * extent_of(type);
+    const struct type *type = of_types(c) ? side->type[i] : side->type[0];
+    long at = of_types(c) ? side->place[i] : side->place[i] * extent_of(type);
     lay_at(&side->memory, type, at, bytes_of(c, side, i), stream, when);
 }
 
@@ -160,7 +202,7 @@ static int root_of(const struct collective *c)
 static const char *blocks_text(const struct collective *c, const struct side *side, bool several)
 {
     if (!side->there) return c->in_place ? "MPI_IN_PLACE" : "NULL, 0, MPI_INT";
-    if (c->kind == ALLTOALLW) {
+    if (of_types(c)) {
         char names[400] = "";
         int at = 0;
         for (int i = 0; i < side->n && at < 350; i++) at += snprintf(names + at, sizeof names - (size_t)at, "%s%s",
@@ -192,6 +234,29 @@ static void copy_lists(struct side *side)
         } \
     } while (0)
 
+static void launch_neighbours(struct collective *c, const char *both, const void *from, void *to, int n[], int m[],
+    MPI_Datatype t[], MPI_Datatype u[])
+{
+    struct side *out = &c->out, *in = &c->in;
+    struct call *call = &c->call;
+    switch (c->kind) {
+    case NEIGHBOR_ALLGATHER:
+        CALL(call, Neighbor_allgather, neighbor_allgather, both, from, n[0], t[0], to, m[0], u[0]);
+        break;
+    case NEIGHBOR_ALLGATHERV:
+        LISTS(Neighbor_allgatherv, neighbor_allgatherv, both, from, n[0], t[0], to, m, in_place, u[0]);
+        break;
+    case NEIGHBOR_ALLTOALL:
+        CALL(call, Neighbor_alltoall, neighbor_alltoall, both, from, n[0], t[0], to, m[0], u[0]);
+        break;
+    case NEIGHBOR_ALLTOALLV:
+        LISTS(Neighbor_alltoallv, neighbor_alltoallv, both, from, n, out_place, t[0], to, m, in_place, u[0]);
+        break;
+    default:
+        LISTS(Neighbor_alltoallw, neighbor_alltoallw, both, from, n, out->large_place, t, to, m, in->large_place, u);
+    }
+}
+
 static void launch(struct collective *c)
 {
     struct side *out = &c->out, *in = &c->in;
@@ -204,9 +269,10 @@ static void launch(struct collective *c)
     MPI_Datatype *t = out->there ? out->handle : ints, *u = in->there ? in->handle : ints;
     struct call *call = &c->call;
     copy_lists(out), copy_lists(in);
-    bool scatters = c->kind == SCATTERV, gathers = c->kind == GATHERV || c->kind == ALLGATHERV;
-    const char *sent = blocks_text(c, out, scatters || c->kind >= ALLTOALLV), *got = blocks_text(c, in, gathers
-        || c->kind >= ALLTOALLV);
+    bool scatters = c->kind == SCATTERV, gathers = c->kind == GATHERV || c->kind == ALLGATHERV
+        || c->kind == NEIGHBOR_ALLGATHERV;
+    bool both_lists = of_lengths(c) && !scatters && !gathers;
+    const char *sent = blocks_text(c, out, scatters || both_lists), *got = blocks_text(c, in, gathers || both_lists);
     const char *both = text("%s, %s", sent, got), *with_root = text("%s, %d", both, root);
     struct side *only = out->there ? out : in;
     switch (c->kind) {
@@ -222,7 +288,8 @@ static void launch(struct collective *c)
     case ALLGATHERV: LISTS(Allgatherv, allgatherv, both, from, n[0], t[0], to, m, in_place, u[0]); break;
     case ALLTOALL: CALL(call, Alltoall, alltoall, both, from, n[0], t[0], to, m[0], u[0]); break;
     case ALLTOALLV: LISTS(Alltoallv, alltoallv, both, from, n, out_place, t[0], to, m, in_place, u[0]); break;
-    default: LISTS(Alltoallw, alltoallw, both, from, n, out_place, t, to, m, in_place, u);
+    case ALLTOALLW: LISTS(Alltoallw, alltoallw, both, from, n, out_place, t, to, m, in_place, u); break;
+    default: launch_neighbours(c, both, from, to, n, m, t, u);
     }
 }
 
@@ -258,7 +325,9 @@ static void wait_and_check(struct collective *c)
 {
     static const char *const names[] = {"MPI_Barrier", "MPI_Bcast", "MPI_Gather", "MPI_Gatherv", "MPI_Scatter",
         "MPI_Scatterv",
-        "MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw"};
+        "MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw",
+        "MPI_Neighbor_allgather", "MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv",
+        "MPI_Neighbor_alltoallw"};
     static const char *const forms[] = {"", ", nonblocking", ", persistent"};
     wait_for(&c->call, &c->dice);
     if (c->out.there) check_place(&c->out.memory, "what %s%s sends", names[c->kind], forms[c->call.form]);
@@ -268,7 +337,7 @@ static void wait_and_check(struct collective *c)
 static void free_side(struct collective *c, struct side *side)
 {
     if (!side->there) return;
-    for (int i = 0; i < (c->kind == ALLTOALLW ? side->n : 1); i++) free_type(side->type[i]);
+    for (int i = 0; i < (of_types(c) ? side->n : 1); i++) free_type(side->type[i]);
     free_place(&side->memory);
 }
 
@@ -286,14 +355,14 @@ static void draw(struct collective *c)
 {
     struct dice dice = dice_of(c->operation->name, 5);
     const struct group *g = c->call.g;
-    c->kind = (enum kind)roll(&dice, KINDS);
+    c->kind = (enum kind)roll(&dice, g->inter ? NEIGHBOR_ALLGATHER : KINDS);
     c->call.form = (enum form)roll(&dice, wishes.agreed ? 2 : 3);
     c->call.large = !wishes.agreed && roll(&c->dice, 3) == 0; /* ranks need not be of one mind */
     c->twice = roll(&dice, 3) == 0;
     c->root = roll(&dice, ranks_of(g));
     c->unit = draw_signature(&dice);
     c->units = draw_units(&dice, c->unit, of_lengths(c) || c->kind > SCATTER ? 64 << 10 : 1 << 20);
-    c->in_place = roll(&dice, 3) == 0 && c->kind > BCAST && !g->inter;
+    c->in_place = roll(&dice, 3) == 0 && c->kind > BCAST && c->kind < NEIGHBOR_ALLGATHER && !g->inter;
     c->me = my_number(g);
     c->peers = g->inter ? g->others : g->ranks;
 }

@@ -3,6 +3,8 @@
 #include "place.h"
 #include "say.h"
 
+#include <stddef.h>
+
 /* A receive from nobody is complete at once, and leaves its buffer as it is. */
 static void from_nobody(const MPI_Status *status, const char *call)
 {
