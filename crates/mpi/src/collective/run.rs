@@ -7,7 +7,8 @@
 //! reductions call the application's functions.
 //!
 //! After an error the run goes on to its end, so that ranks that depend on this one are not left waiting; the
-//! first error is what the call returns.
+//! first error is what the call returns. Where a rank has ended, nobody knows what lies in the memory that it was to
+//! fill: this rank sends nothing of it, an empty message each, and whoever gets one does the same.
 //!
 //! Before it: `movement`, `reductions`, `whole`; after it: `memory`, `pt2pt`, `host`.
 
@@ -97,6 +98,8 @@ pub struct Run {
     round: usize,
     stage: Stage,
     failure: Option<Error>,
+    /// Data of a rank that has ended, or of one that has told of such, are missing: nothing is sent that could be made of them.
+    spoilt: bool,
     /// The task that it is, if it is one: what is waited for wakes that.
     pub task: Option<task::Id>,
 }
@@ -120,7 +123,7 @@ impl Run {
         self.reducer = reducer;
         (self.memory.send, self.memory.recv, self.memory.element) = (send, recv, element);
         self.memory.prepare(self.schedule.scratch())?;
-        (self.round, self.stage, self.failure) = (0, Stage::Begin, self.misfit());
+        (self.round, self.stage, self.failure, self.spoilt) = (0, Stage::Begin, self.misfit(), false);
         Ok(())
     }
 
@@ -258,16 +261,20 @@ impl Run {
         phase: Phase,
     ) {
         if let Some((step, mut round)) = self.exchange() {
-            if let Err(error) = host::exchange(process, comm, host, call, phase, &step, &mut round) {
-                keep_first(&mut self.failure, error);
-            }
-            return;
+            let ended = host::exchange(process, comm, host, call, phase, &step, &mut round);
+            return self.note(ended.err(), false);
         }
         let element = self.memory.element.clone();
         let (kind, parts) = self.host_parts(element.as_deref());
         let spec = Host::spec(kind, &parts);
         let ended = host::resume(process, comm, host, call, phase, &spec, &parts);
-        if let Err(error) = ended {
+        self.note(ended.err(), false);
+    }
+
+    /// Keeps the first error, and whether data are missing: `empty` where nothing came instead of them.
+    fn note(&mut self, error: Option<Error>, empty: bool) {
+        if let Some(error) = error {
+            self.spoilt |= empty || error.class() == Class::ProcAborted;
             keep_first(&mut self.failure, error);
         }
     }
@@ -282,12 +289,13 @@ impl Run {
         if host_step_of(&self.schedule, self.round).is_some() {
             return Stage::Host(Phase::Enter);
         }
-        let Run { schedule, memory, open, failure, .. } = self;
+        let Run { schedule, memory, open, failure, spoilt, .. } = self;
         let comms = schedule.round(self.round).comms;
         if comms.is_empty() {
             return Stage::Locals;
         }
-        let mut round = Starting { team, memory, open, failure, lane: &mut process.lane(team.comm.lane()).enter() };
+        let mut round =
+            Starting { team, memory, open, failure, spoilt, lane: &mut process.lane(team.comm.lane()).enter() };
         let receives = comms.iter().filter(|step| matches!(step, Step::Recv { .. })).count();
         let mut direct = None;
         for step in comms {
@@ -321,9 +329,7 @@ impl Run {
                 (None, Some(bytes)) if status.bytes != bytes => Some(too_short(&team.name(rank), status.bytes, bytes)),
                 _ => None,
             };
-            if let Some(error) = wrong {
-                keep_first(&mut self.failure, error);
-            }
+            self.note(wrong, receives.is_some() && status.bytes == 0);
             lane.core.requests.remove(request);
             self.open.pop();
         }
@@ -433,6 +439,7 @@ struct Starting<'a> {
     memory: &'a mut Memory,
     open: &'a mut Vec<Open>,
     failure: &'a mut Option<Error>,
+    spoilt: &'a mut bool,
     lane: &'a mut Lane,
 }
 
@@ -483,7 +490,7 @@ impl Starting<'_> {
     }
 
     fn send(&mut self, rank: u32, from: &Span) {
-        let buffer = self.memory.buffer(from);
+        let buffer = if *self.spoilt { Buffer::EMPTY } else { self.memory.buffer(from) };
         let to = Target { peer: self.peer(rank), context: self.team.context, tag: self.team.tag };
         if let Buffer::Dense(mem) = buffer
             && pt2pt::send_at_once(self.lane, &to, mem)
@@ -500,6 +507,12 @@ impl Starting<'_> {
         }
     }
 
+    /// As `Run::note`.
+    fn note(&mut self, error: Error, empty: bool) {
+        *self.spoilt |= empty || error.class() == Class::ProcAborted;
+        keep_first(self.failure, error);
+    }
+
     /// Looks at one ring for a moment if nothing else is under way, else posts the receive.
     fn receive(&mut self, process: &'static Process, direct: Direct) {
         let Direct { rank, peer, into } = direct;
@@ -507,10 +520,11 @@ impl Starting<'_> {
             let want = self.want(peer);
             match pt2pt::recv_direct(process, self.lane, &want, peer, into, rank as i32) {
                 Some(Status { error: Some(class), .. }) => {
-                    keep_first(self.failure, failed(class, &self.team.name(rank), Some(into.len() as u64)));
+                    self.note(failed(class, &self.team.name(rank), Some(into.len() as u64)), false);
                 }
                 Some(status) if status.bytes != into.len() as u64 => {
-                    keep_first(self.failure, too_short(&self.team.name(rank), status.bytes, into.len() as u64));
+                    let error = too_short(&self.team.name(rank), status.bytes, into.len() as u64);
+                    self.note(error, status.bytes == 0);
                 }
                 Some(_) => {}
                 None => self.post_buffer(rank, Buffer::Dense(into)),
@@ -539,10 +553,12 @@ fn failed(class: Class, rank: &str, receives: Option<u64>) -> Error {
     Error::new(class, text)
 }
 
+/// An empty message in place of data is what a rank sends that has none, since another one has ended (`Run::spoilt`).
 #[cold]
 fn too_short(rank: &str, got: u64, expected: u64) -> Error {
+    let why = if got == 0 { "a rank on which that depends has ended, or " } else { "" };
     let text = format!(
-        "{rank} sent {got} bytes where this rank expects {expected}; counts and types of the collective do not agree"
+        "{rank} sent {got} bytes where this rank expects {expected}; {why}counts and types of the collective do not agree"
     );
     Error::new(Class::Truncate, text)
 }
