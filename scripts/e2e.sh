@@ -1,6 +1,6 @@
 #!/bin/sh
 # e2e.sh PREFIX [pytest options]: the end-to-end tests against the Hawser installed in PREFIX. Without options all of them
-# run, files side by side where there are cores; with options pytest runs as they say, one test after the other.
+# run: files side by side where there are cores, then those that measure, alone. With options pytest runs as they say.
 set -eu
 HAWSER_PREFIX=$(cd "$1" && pwd)
 export HAWSER_PREFIX
@@ -18,6 +18,10 @@ if [ -n "${HAWSER_WHOLE:-}" ]; then
     "$root/scripts/mpi4py-std.sh" "$root/build/mpi4py-std" "$root/build/e2e/bin/python" "$HAWSER_PREFIX"
     "$root/scripts/venv.sh" "$root/build/mpich" mpich
 fi
+pytest() { "$root/build/e2e/bin/python" -m pytest -q "$@"; }
+[ $# -eq 0 ] || { pytest "$root/tests" "$@"; exit; }
+failed=0
 # A file stays with one worker, which compiles its programs once. Most tests wait more than they compute.
-[ $# -gt 0 ] || set -- -n auto --maxprocesses 4 --dist loadfile --durations 30
-exec "$root/build/e2e/bin/python" -m pytest -q "$root/tests" "$@"
+pytest "$root/tests" --ignore-glob '*/test_bench_*.py' -n auto --maxprocesses 4 --dist loadfile --durations 30 || failed=1
+pytest "$root"/tests/test_bench_*.py || failed=1
+exit $failed

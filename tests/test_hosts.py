@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import GRACE_OF_LABS_S, LONG, command_line, eventually
+from harness import GRACE_OF_LABS_S, LONG, MARK, command_line, eventually
 from lab import sshd
 
 # The whole job is over within this time after a host, an agent or a network has failed.
@@ -61,10 +61,13 @@ def part(host, words):
     return next(pid for pid, line in host.processes().items() if words in " ".join(line))
 
 
-def remote_shell(name):
-    """That of mpiexec to a host; the lab does not count it among the host's programs."""
+def remote_shell(lab, name):
+    """That of mpiexec to a host; the lab does not count it among the host's programs. Other runs of these tests may have
+    some of their own, with another mark."""
+    mark = f"{MARK}={lab.environment[MARK]}".encode()
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return next(pid for pid in pids if f"bin/lab-rsh {name} exec".encode() in command_line(pid))
+    shells = [pid for pid in pids if f"bin/lab-rsh {name} exec".encode() in command_line(pid)]
+    return next(pid for pid in shells if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
 
 
 def with_sshd(make, tmp_path, **lab):
@@ -96,7 +99,7 @@ def test_localhost_and_others_in_one_job(make):
 @pytest.mark.parametrize("victim, told", [
     (lambda lab: part(lab.hosts[1], "__agent"), ["the agent (pid ", "was killed by signal {}"]),
     (lambda lab: part(lab.hosts[1], "__guard"), ["lab-rsh ended with code 255"]),
-    (lambda lab: remote_shell("node1"), ["lab-rsh was killed by signal {}"]),
+    (lambda lab: remote_shell(lab, "node1"), ["lab-rsh was killed by signal {}"]),
 ], ids=["agent", "guard", "shell"])
 def test_what_is_killed_between_hosts_is_named(make, victim, told, how, name):
     lab = make(hosts=3)
