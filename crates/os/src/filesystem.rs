@@ -3,12 +3,11 @@
 //! Before it: `hawser-bench`, for people, `mpi::hardware`, and `memfd`, where a file without a name stands for memory;
 //! after it: the kernel.
 
-use crate::errno::{checked, restarted};
+use crate::errno::checked;
 pub use libc::O_NONBLOCK;
 use std::ffi::{CStr, OsStr};
 use std::fs::Metadata;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 
 /// Bytes of the file system that `path` lies on: all, and those that are free for everybody.
@@ -18,13 +17,6 @@ pub fn size_and_free(path: &CStr) -> io::Result<[u64; 2]> {
     // SAFETY: a C string and a valid place for the answer.
     checked(unsafe { libc::statvfs(path.as_ptr(), &mut stat) })?;
     Ok([stat.f_blocks, stat.f_bavail].map(|blocks| blocks.saturating_mul(stat.f_frsize)))
-}
-
-/// Waits until a pipe takes more, no longer than `limit_ms`. Whether it does; one without a reader fails when it is written.
-pub fn wait_for_room(pipe: BorrowedFd, limit_ms: i32) -> io::Result<bool> {
-    let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one entry, alive during the call.
-    restarted(|| i64::from(unsafe { libc::poll(&raw mut poll, 1, limit_ms) })).map(|ready| ready > 0)
 }
 
 /// The number of the file system that a directory lies on, the same for all processes of this host that see it; none

@@ -36,6 +36,7 @@ pub mod packet_ring;
 pub mod pidfd;
 pub mod pipe;
 pub mod process_vm;
+mod ready;
 pub mod signals;
 mod sockopt;
 pub mod spawn;

@@ -1,7 +1,8 @@
 //! A hold on a process that its number alone does not give: the number may be another's tomorrow (pidfd_open(2)).
 
 use crate::During;
-use crate::errno::{checked, restarted};
+use crate::errno::checked;
+use crate::ready::ready;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -16,9 +17,7 @@ pub fn open(pid: i32) -> io::Result<OwnedFd> {
 
 /// Whether the process has ended.
 pub fn ended(fd: BorrowedFd) -> bool {
-    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: one valid pollfd.
-    restarted(|| unsafe { libc::poll(&mut poll, 1, 0) }).is_ok_and(|n| n == 1)
+    ready(fd, libc::POLLIN, 0).unwrap_or(false)
 }
 
 /// Sends `signal` to the process.

@@ -4,6 +4,7 @@
 
 use crate::During;
 use crate::errno::{checked, restarted};
+use crate::ready::ready;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -34,6 +35,11 @@ pub fn read(fd: BorrowedFd, to: &mut [u8]) -> io::Result<usize> {
 pub fn write(fd: BorrowedFd, from: &[u8]) -> io::Result<usize> {
     // SAFETY: `from` is valid for reads of its length.
     restarted(|| unsafe { libc::write(fd.as_raw_fd(), from.as_ptr().cast(), from.len()) as i64 }).map(|n| n as usize)
+}
+
+/// Waits until a pipe takes more, no longer than `limit_ms`. Whether it does; a write to one without a reader fails.
+pub fn wait_for_room(pipe: BorrowedFd, limit_ms: i32) -> io::Result<bool> {
+    ready(pipe, libc::POLLOUT, limit_ms)
 }
 
 /// A duplicate that is closed on exec.

@@ -7,6 +7,7 @@ use crate::During;
 use crate::errno::{checked, restarted};
 use crate::held::{self, Owned};
 use crate::pidfd;
+use crate::ready::ready;
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -193,9 +194,7 @@ impl Packets {
 
     /// Whether the other end is closed.
     fn is_over(&self) -> bool {
-        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
-        // SAFETY: one valid pollfd.
-        restarted(|| unsafe { libc::poll(&mut poll, 1, 0) }).is_ok_and(|n| n == 1)
+        ready(self.as_fd(), libc::POLLRDHUP, 0).unwrap_or(false)
     }
 
     /// Sends one message, with a descriptor beside it if given.

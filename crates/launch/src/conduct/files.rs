@@ -8,8 +8,9 @@
 
 use crate::frames::{HostJob, Stream};
 use crate::pattern::{Outputs, Place};
-use hawser_os::filesystem::{O_NONBLOCK, wait_for_room};
+use hawser_os::filesystem::O_NONBLOCK;
 use hawser_os::host;
+use hawser_os::pipe::wait_for_room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
