@@ -97,9 +97,7 @@ pub struct Run {
     open: Vec<Open>,
     round: usize,
     stage: Stage,
-    failure: Option<Error>,
-    /// Data of a rank that has ended, or of one that has told of such, are missing: nothing is sent that could be made of them.
-    spoilt: bool,
+    failure: Failure,
     /// The task that it is, if it is one: what is waited for wakes that.
     pub task: Option<task::Id>,
 }
@@ -123,7 +121,7 @@ impl Run {
         self.reducer = reducer;
         (self.memory.send, self.memory.recv, self.memory.element) = (send, recv, element);
         self.memory.prepare(self.schedule.scratch())?;
-        (self.round, self.stage, self.failure, self.spoilt) = (0, Stage::Begin, self.misfit(), false);
+        (self.round, self.stage, self.failure) = (0, Stage::Begin, Failure { first: self.misfit(), spoilt: false });
         Ok(())
     }
 
@@ -132,7 +130,7 @@ impl Run {
         let Some(sequel) = self.schedule.sequel() else { return false };
         let mut bytes = vec![0; sequel.told.count as usize];
         // After a failure nobody knows what lies there.
-        if self.failure.is_none() {
+        if self.failure.first.is_none() {
             self.memory.bytes(&sequel.told).read(&mut bytes);
         }
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
@@ -142,10 +140,10 @@ impl Run {
         self.no_operation_is_open();
         self.memory.scratch_is_free();
         if let Some(error) = self.misfit() {
-            keep_first(&mut self.failure, error);
+            self.failure.note(error);
         }
         if let Err(error) = self.memory.prepare(self.schedule.scratch()) {
-            keep_first(&mut self.failure, error);
+            self.failure.note(error);
             self.schedule.clear();
         }
         !self.schedule.is_empty()
@@ -205,7 +203,7 @@ impl Run {
         if self.other.sequel().is_some() {
             std::mem::swap(&mut self.schedule, &mut self.other);
         }
-        self.failure.take().map_or(Ok(()), Err)
+        self.failure.first.take().map_or(Ok(()), Err)
     }
 
     /// Advances to the end.
@@ -261,21 +259,16 @@ impl Run {
         phase: Phase,
     ) {
         if let Some((step, mut round)) = self.exchange() {
-            let ended = host::exchange(process, comm, host, call, phase, &step, &mut round);
-            return self.note(ended.err(), false);
+            if let Err(error) = host::exchange(process, comm, host, call, phase, &step, &mut round) {
+                self.failure.note(error);
+            }
+            return;
         }
         let element = self.memory.element.clone();
         let (kind, parts) = self.host_parts(element.as_deref());
         let spec = Host::spec(kind, &parts);
-        let ended = host::resume(process, comm, host, call, phase, &spec, &parts);
-        self.note(ended.err(), false);
-    }
-
-    /// Keeps the first error, and whether data are missing: `empty` where nothing came instead of them.
-    fn note(&mut self, error: Option<Error>, empty: bool) {
-        if let Some(error) = error {
-            self.spoilt |= empty || error.class() == Class::ProcAborted;
-            keep_first(&mut self.failure, error);
+        if let Err(error) = host::resume(process, comm, host, call, phase, &spec, &parts) {
+            self.failure.note(error);
         }
     }
 
@@ -289,13 +282,12 @@ impl Run {
         if host_step_of(&self.schedule, self.round).is_some() {
             return Stage::Host(Phase::Enter);
         }
-        let Run { schedule, memory, open, failure, spoilt, .. } = self;
+        let Run { schedule, memory, open, failure, .. } = self;
         let comms = schedule.round(self.round).comms;
         if comms.is_empty() {
             return Stage::Locals;
         }
-        let mut round =
-            Starting { team, memory, open, failure, spoilt, lane: &mut process.lane(team.comm.lane()).enter() };
+        let mut round = Starting { team, memory, open, failure, lane: &mut process.lane(team.comm.lane()).enter() };
         let receives = comms.iter().filter(|step| matches!(step, Step::Recv { .. })).count();
         let mut direct = None;
         for step in comms {
@@ -324,12 +316,11 @@ impl Run {
                 entry.wakes = self.task;
                 return false;
             };
-            let wrong = match (status.error, receives) {
-                (Some(class), receives) => Some(failed(class, &team.name(rank), receives)),
-                (None, Some(bytes)) if status.bytes != bytes => Some(too_short(&team.name(rank), status.bytes, bytes)),
-                _ => None,
-            };
-            self.note(wrong, receives.is_some() && status.bytes == 0);
+            match (status.error, receives) {
+                (Some(class), receives) => self.failure.note(failed(class, &team.name(rank), receives)),
+                (None, Some(bytes)) => self.failure.note_length(|| team.name(rank), status.bytes, bytes),
+                _ => {}
+            }
             lane.core.requests.remove(request);
             self.open.pop();
         }
@@ -341,7 +332,7 @@ impl Run {
             let ended = host.poll_exchange(&mut phase, &step, &mut round);
             self.stage = Stage::Host(phase);
             if ended == Some(Ended::Mismatch) {
-                keep_first(&mut self.failure, host::mismatch("collective", step.bytes));
+                self.failure.note(host::mismatch("collective", step.bytes));
             }
             return ended.is_some();
         }
@@ -351,7 +342,7 @@ impl Run {
         let ended = host.poll(&mut phase, &spec, &parts);
         self.stage = Stage::Host(phase);
         if ended == Some(Ended::Mismatch) {
-            keep_first(&mut self.failure, host::mismatch("collective", spec.bytes));
+            self.failure.note(host::mismatch("collective", spec.bytes));
         }
         ended.is_some()
     }
@@ -438,8 +429,7 @@ struct Starting<'a> {
     team: &'a Team,
     memory: &'a mut Memory,
     open: &'a mut Vec<Open>,
-    failure: &'a mut Option<Error>,
-    spoilt: &'a mut bool,
+    failure: &'a mut Failure,
     lane: &'a mut Lane,
 }
 
@@ -485,12 +475,12 @@ impl Starting<'_> {
                 self.open.push(Open { request, rank, receives: Some(bytes) });
                 pt2pt::post(self.lane, want, buffer, request);
             }
-            Err(error) => keep_first(self.failure, error),
+            Err(error) => self.failure.note(error),
         }
     }
 
     fn send(&mut self, rank: u32, from: &Span) {
-        let buffer = if *self.spoilt { Buffer::EMPTY } else { self.memory.buffer(from) };
+        let buffer = if self.failure.spoilt { Buffer::EMPTY } else { self.memory.buffer(from) };
         let to = Target { peer: self.peer(rank), context: self.team.context, tag: self.team.tag };
         if let Buffer::Dense(mem) = buffer
             && pt2pt::send_at_once(self.lane, &to, mem)
@@ -503,14 +493,8 @@ impl Starting<'_> {
                 self.open.push(Open { request, rank, receives: None });
                 self.lane.start(Outgoing { to, body: Body::Buffer(buffer), sync: false, request });
             }
-            Err(error) => keep_first(self.failure, error),
+            Err(error) => self.failure.note(error),
         }
-    }
-
-    /// As `Run::note`.
-    fn note(&mut self, error: Error, empty: bool) {
-        *self.spoilt |= empty || error.class() == Class::ProcAborted;
-        keep_first(self.failure, error);
     }
 
     /// Looks at one ring for a moment if nothing else is under way, else posts the receive.
@@ -520,13 +504,11 @@ impl Starting<'_> {
             let want = self.want(peer);
             match pt2pt::recv_direct(process, self.lane, &want, peer, into, rank as i32) {
                 Some(Status { error: Some(class), .. }) => {
-                    self.note(failed(class, &self.team.name(rank), Some(into.len() as u64)), false);
+                    self.failure.note(failed(class, &self.team.name(rank), Some(into.len() as u64)));
                 }
-                Some(status) if status.bytes != into.len() as u64 => {
-                    let error = too_short(&self.team.name(rank), status.bytes, into.len() as u64);
-                    self.note(error, status.bytes == 0);
+                Some(status) => {
+                    self.failure.note_length(|| self.team.name(rank), status.bytes, into.len() as u64);
                 }
-                Some(_) => {}
                 None => self.post_buffer(rank, Buffer::Dense(into)),
             }
         } else {
@@ -535,9 +517,28 @@ impl Starting<'_> {
     }
 }
 
-/// The first error of a run is the one that its call returns.
-fn keep_first(failure: &mut Option<Error>, error: Error) {
-    failure.get_or_insert(error);
+/// What has gone wrong in a run.
+#[derive(Default)]
+struct Failure {
+    /// The error that its call returns.
+    first: Option<Error>,
+    /// Data of a rank that has ended, or of one that has told of such, are missing: what could be made of them is not sent.
+    spoilt: bool,
+}
+
+impl Failure {
+    fn note(&mut self, error: Error) {
+        self.spoilt |= error.class() == Class::ProcAborted;
+        self.first.get_or_insert(error);
+    }
+
+    /// A message of `rank` had `got` bytes. An empty one in place of data is what a rank sends that has none.
+    fn note_length(&mut self, rank: impl FnOnce() -> String, got: u64, expected: u64) {
+        if got != expected {
+            self.spoilt |= got == 0;
+            self.note(too_short(&rank(), got, expected));
+        }
+    }
 }
 
 #[cold]
@@ -553,7 +554,6 @@ fn failed(class: Class, rank: &str, receives: Option<u64>) -> Error {
     Error::new(class, text)
 }
 
-/// An empty message in place of data is what a rank sends that has none, since another one has ended (`Run::spoilt`).
 #[cold]
 fn too_short(rank: &str, got: u64, expected: u64) -> Error {
     let why = if got == 0 { "a rank on which that depends has ended, or " } else { "" };
