@@ -75,13 +75,11 @@ impl<A: Abi> Ends<A> {
         if completed.empty {
             self.statuses.write_error(self.ended, SUCCESS);
         }
-        if let Some(code) = completed.code() {
-            if let Err(error) = completed.check() {
-                errors::remember_operation(&error);
-            }
+        if let Err(error) = completed.check() {
+            errors::remember_operation(&error);
             self.failed.get_or_insert(completed.comm.map_or(Object::Default, Object::Held));
             self.codes.resize(self.ended, SUCCESS);
-            self.codes.push(code);
+            self.codes.push(error.code());
         }
         self.ended += 1;
     }

@@ -42,11 +42,6 @@ impl Completed {
         Completed { status, failure: None, general: None, comm, empty: false }
     }
 
-    /// The code of the operation's error, if it failed.
-    pub fn code(&self) -> Option<i32> {
-        self.failure.as_ref().map(Error::code).or(self.status.error.map(|class| class as i32))
-    }
-
     /// The operation's error, if it failed.
     #[inline]
     pub fn check(&mut self) -> Result<()> {
