@@ -130,8 +130,8 @@ pub(crate) fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, make: impl FnOnce() -> 
     Ok(made.map(drop)?)
 }
 
-/// The handle of a new communicator whose error handler the call brings. What goes wrong is told to that handler (MPI-5.0
-/// §7.4.2, §7.6.2); where it is none, to that of calls without an object.
+/// The handle of a new communicator whose error handler the call brings. What goes wrong is told to that handler
+/// (MPI-5.0 §7.4.2, §7.6.2); where it is none, to that of calls without an object.
 pub(crate) fn set_with_handler<A: Abi>(
     newcomm: hawser_base::Result<Out<A::Comm>>,
     errhandler: A::Errhandler,

@@ -19,8 +19,8 @@ fn is_agent(arguments: &[Vec<u8>]) -> bool {
     arguments.get(1).is_some_and(|word| word == AGENT_ARGUMENT.as_bytes())
 }
 
-/// How long one socket may take to let a process in, and all of them together. Anybody can listen under such a name and
-/// let nobody in; an agent that starts a thousand ranks takes them in less than a second.
+/// The limits on the wait until one socket lets this process in, and until all have been tried. Anybody can listen
+/// under such a name and let nobody in; an agent that starts a thousand ranks takes them in less than a second.
 const LIMIT_OF_ONE_MS: u64 = 1000;
 const LIMIT_OF_ALL_MS: u64 = 10_000;
 

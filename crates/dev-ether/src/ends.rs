@@ -71,16 +71,16 @@ pub struct Ends {
     /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
     /// that refuses nothing does not pay for the others.
     refused: Vec<HashMap<(u32, Route), i32>>,
-    /// Of each port the error number of the last frame, if that was refused for a reason of this host's own, and when.
+    /// The error number of each port's last frame, if that was refused for a reason of this host's own, and the time.
     errors: Vec<Option<(i32, u64)>>,
     /// Ports whose descriptors the program has closed, a bit each: their numbers may stand for files of others.
     closed: u32,
-    /// What each port has missed, as far as it was asked.
+    /// The frames and connections that each port has missed, as it said when it was asked last.
     missed: Vec<Missed>,
 }
 
-/// So long a refusal is told of. As long as something is to go by a port, it is tried more often (docs/protocol.md,
-/// P8: HELLO at least once a second, P24: questions to a silent peer); later nobody knows.
+/// A refusal is told of for this time. A port by which something is to go is tried more often (docs/protocol.md, P8:
+/// HELLO at least once a second, P24: questions to a silent peer); later nobody knows whether it still refuses.
 const FRESH_NS: u64 = 5_000_000_000;
 /// For a port whose descriptor is closed.
 const EBADF: i32 = 9;
@@ -235,7 +235,7 @@ impl Ends {
         if self.is_closed(at) { None } else { self.ports[at].as_stream() }
     }
 
-    /// What to sleep on.
+    /// Gives each descriptor to sleep on.
     pub fn descriptors(&mut self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.open_ports().for_each(|(_, port)| port.descriptors(each));
     }
@@ -245,7 +245,7 @@ impl Ends {
         self.open_ports().filter_map(|(_, port)| port.deadline_ns()).min()
     }
 
-    /// What came to all ports and was never handed over. A system call for each.
+    /// The frames and connections that came to all ports and were never handed over. It takes a system call for each.
     pub fn missed(&mut self) -> Missed {
         let open: Vec<(usize, Missed)> = self.open_ports().map(|(at, port)| (at, port.missed())).collect();
         open.into_iter().for_each(|(at, missed)| self.missed[at] = missed);

@@ -2,9 +2,10 @@
 //! receives is told nothing. While all peers answer and nothing was found one interface is looked at each time.
 //!
 //! A port is lost for good when the program has closed its descriptors or its interface is gone (its sockets are bound
-//! to that one, not to its name; where that was refused, they go by another one with the same address). One whose host
-//! has lost the address or the MAC address that peers know hears nothing until it has it again. It must never touch what a closed descriptor's number stands for now. Before it:
-//! `unanswered`; after it: `ends`, `os::held`, `os::nic`.
+//! to that one, not to its name; where that was refused, they go by another one with the same address). A port whose
+//! host has lost the address or the MAC address that peers know hears nothing until the host has it again. This file
+//! must never touch what a closed descriptor's number stands for now. Before it: `unanswered`; after it: `ends`,
+//! `os::held`, `os::nic`.
 
 use crate::ends::Ends;
 use crate::port::Address;
@@ -146,7 +147,7 @@ impl Watched {
         self.held.iter().all(Held::is_there)
     }
 
-    /// What is wrong with its interface.
+    /// The fault of its interface, if there is one.
     fn fault_of_nic(&self) -> Option<Fault> {
         if self.is_bound && self.nic.is_some_and(|nic| !nic::is_there(nic)) {
             return Some(Fault::NoNic);

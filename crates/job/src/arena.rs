@@ -62,7 +62,8 @@ impl Arena {
     }
 
     /// Frees a span of this arena. Others may still have it mapped; they then read zeroes. Once the program has closed
-    /// the segment's descriptor, the pages stay until the job ends: nobody gets them again, as they would not be zeroes.
+    /// the segment's descriptor, the pages stay until the job ends: nobody gets them again, as they would not be
+    /// zeroes.
     pub fn free(&self, span: Span) -> Result<()> {
         assert_eq!(span.local as usize, self.local, "a span of another rank's arena");
         let at = self.segment.plan().arena(self.local) + span.offset;

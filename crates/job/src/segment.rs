@@ -372,8 +372,8 @@ fn too_long(least: u64, limit: u64) -> io::Error {
 
 #[cold]
 fn closed() -> Error {
-    let text = "the program has closed the descriptor of the job's shared memory, of which no more can be mapped or given \
-                back; let it leave open what it has not opened itself, or close all that is open before MPI_Init";
+    let text = "the program has closed the descriptor of the job's shared memory, of which no more can be mapped or \
+                given back; let it leave open what it has not opened itself, or close all that is open before MPI_Init";
     Error::new(Class::Other, text)
 }
 

@@ -84,9 +84,11 @@ pub fn class(code: i32) -> Result<i32> {
 /// Classes of which the standard's text gives no cause: a program that is told nothing else could not say what to do.
 const SAYS_NOTHING: [Class; 3] = [Class::Other, Class::Intern, Class::Unknown];
 
+type Causes = [Option<String>; SAYS_NOTHING.len()];
+
 thread_local! {
     /// The cause of this thread's last error of each of these classes.
-    static UNTOLD: RefCell<[Option<String>; SAYS_NOTHING.len()]> = const { RefCell::new([const { None }; SAYS_NOTHING.len()]) };
+    static UNTOLD: RefCell<Causes> = const { RefCell::new([const { None }; SAYS_NOTHING.len()]) };
 }
 
 /// A call of this thread fails with this error: `string` gives the cause if the class has none of its own.

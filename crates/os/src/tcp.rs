@@ -157,8 +157,8 @@ impl Stream {
         (got == 0 && info.tcpi_rtt > 0).then_some(info.tcpi_rtt)
     }
 
-    /// What was sent in vain goes again after so long at most (TCP_RTO_MAX_MS, Linux 6.15; the kernel takes 1 s to 120 s,
-    /// and without it doubles each pause up to 120 s). Whether the kernel has that.
+    /// Limits the pause before what was sent in vain goes again (TCP_RTO_MAX_MS, Linux 6.15; the kernel takes 1 s to
+    /// 120 s, and without it doubles each pause up to 120 s). Whether the kernel has that.
     pub fn limit_pauses(&self, ms: i32) -> bool {
         /// linux/tcp.h; not in libc 0.2 yet.
         const TCP_RTO_MAX_MS: i32 = 44;

@@ -21,7 +21,8 @@ pub struct Tether {
 pub const DESCRIPTORS: u64 = 2;
 
 impl Tether {
-    /// Ties a process group to this process: that of a child that has not been reaped, so that the number is still its own.
+    /// Ties a process group to this process: that of a child that has not been reaped, so that the number is still its
+    /// own.
     pub fn tie_group(group: i32) -> io::Result<Tether> {
         let ends = Packets::pair()?;
         aim(ends.0.as_fd(), -group)?;
@@ -30,7 +31,8 @@ impl Tether {
     }
 
     /// Ties the process with number `pid`, on which `process` is a hold. Had the process ended, the number could be
-    /// another's, so it is looked at again before the tether is armed: from then on the kernel knows it by more than that.
+    /// another's, so it is looked at again before the tether is armed: from then on the kernel knows it by more than
+    /// that.
     pub fn tie_process(pid: i32, process: BorrowedFd) -> io::Result<Tether> {
         let ends = Packets::pair()?;
         aim(ends.0.as_fd(), pid)?;

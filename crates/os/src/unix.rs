@@ -19,7 +19,8 @@ pub struct Credentials {
     pub user: u32,
 }
 
-/// A connected socket of messages. Once a program has closed its descriptor, nothing is written to what has its number now.
+/// A connected socket of messages. Once a program has closed its descriptor, nothing is written to what has its number
+/// now.
 pub struct Packets(Owned);
 
 /// A socket that waits for connections under an abstract name.
@@ -114,8 +115,8 @@ fn connect(fd: BorrowedFd, name: &str) -> io::Result<()> {
         .during(|| format!("connecting to the local socket '{name}'"))
 }
 
-/// asm-generic/socket.h: the number is the same on all architectures but those of PA-RISC and SPARC, on which Hawser does
-/// not run.
+/// asm-generic/socket.h: the number is the same on all architectures but those of PA-RISC and SPARC, on which Hawser
+/// does not run.
 const SO_PEERPIDFD: i32 = 77;
 
 /// Descriptors in flight beside one message: we send at most one.
@@ -176,8 +177,8 @@ impl Packets {
         Ok(Credentials { pid: credentials.pid, user: credentials.uid })
     }
 
-    /// A hold on the process at the other end. Where the kernel gives none with the connection (before Linux 6.5), it is
-    /// found by its number, as long as the connection shows that it is still there.
+    /// A hold on the process at the other end. Where the kernel gives none with the connection (before Linux 6.5), it
+    /// is found by its number, as long as the connection shows that it is still there.
     pub fn peer_process(&self) -> io::Result<OwnedFd> {
         let (mut fd, mut len) = (-1_i32, size_of::<i32>() as libc::socklen_t);
         let place = (&raw mut fd).cast();

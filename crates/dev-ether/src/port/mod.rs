@@ -101,7 +101,8 @@ pub trait FramePort: Send {
     /// lost while a cable was out. What is sent next opens new ones.
     fn renew(&mut self) {}
 
-    /// Whether it is bound to its interface, and of no use once that is gone, though another one may take its name and address.
+    /// Whether it is bound to its interface, and of no use once that is gone, though another one may take its name and
+    /// address.
     fn is_bound(&self) -> bool {
         true
     }

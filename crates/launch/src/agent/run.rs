@@ -154,8 +154,8 @@ impl Run {
         }
     }
 
-    /// Ties a process group to this agent, as far as there are descriptors for it. Where it cannot be tied, it is left to
-    /// PR_SET_PDEATHSIG and to `abandon`.
+    /// Ties a process group to this agent, as far as there are descriptors for it. Where it cannot be tied, it is left
+    /// to PR_SET_PDEATHSIG and to `abandon`.
     fn tie_group(&self, group: i32) -> Option<Tether> {
         self.has_tethers.then(|| Tether::tie_group(group).ok())?
     }

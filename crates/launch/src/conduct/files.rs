@@ -111,7 +111,7 @@ impl Files {
     }
 }
 
-/// How long a FIFO's reader may take until there is room again. mpiexec hears nothing meanwhile, and passes on no signal.
+/// The limit on the wait for a FIFO's reader to make room. mpiexec hears nothing meanwhile, and passes on no signal.
 const ROOM_MS: i32 = 5_000;
 
 /// A file may be a FIFO: mpiexec does not wait for its reader, and for room in it no longer than ROOM_MS.

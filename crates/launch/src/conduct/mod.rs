@@ -46,8 +46,8 @@ use unanswered::Reach;
 use unfinished::Unfinished;
 use visitors::Visitors;
 
-/// Signals that mpiexec reads; those that it was started to ignore stay ignored. With SIGXFSZ among them a file that has
-/// reached the limit on file sizes is an error of the write, which is told, and no death.
+/// Signals that mpiexec reads; those that it was started to ignore stay ignored. With SIGXFSZ among them a file that
+/// has reached the limit on file sizes is an error of the write, which is told, and no death.
 const SIGNALS: [i32; 10] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD, SIGXFSZ];
 
 /// What waits to be written before the agents are left unread.

@@ -522,7 +522,7 @@ impl Starting<'_> {
 struct Failure {
     /// The error that its call returns.
     first: Option<Error>,
-    /// Data of a rank that has ended, or of one that has told of such, are missing: what could be made of them is not sent.
+    /// Data are missing, of a rank that has ended or of one that lacks such data itself: nothing made of them is sent.
     spoilt: bool,
 }
 
@@ -558,7 +558,8 @@ fn failed(class: Class, rank: &str, receives: Option<u64>) -> Error {
 fn too_short(rank: &str, got: u64, expected: u64) -> Error {
     let why = if got == 0 { "a rank on which that depends has ended, or " } else { "" };
     let text = format!(
-        "{rank} sent {got} bytes where this rank expects {expected}; {why}counts and types of the collective do not agree"
+        "{rank} sent {got} bytes where this rank expects {expected}; {why}counts and types of the collective do not \
+         agree"
     );
     Error::new(Class::Truncate, text)
 }

@@ -46,10 +46,10 @@ const SCRATCH_BYTES: usize = 64 << 10;
 const SHORT_OF_ROOM_NS: u64 = 100_000_000;
 /// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
 const UNUSED_TURNS: u32 = super::TURNS_MAX;
-/// TCP sends again after so long at most, where the kernel lets us say so, and elsewhere a connection that pauses for longer than the second
-/// of these is ended (`renew`): TCP's own pauses grow to 120 s, and a cable may be back long before. The least that Linux takes, in
-/// milliseconds.
+/// The longest pause of TCP before it sends again, where the kernel lets us set it: the least that Linux takes. Pauses
+/// grow to 120 s otherwise, and a cable may be back long before.
 const PAUSE_MAX_MS: i32 = 1_000;
+/// A connection that pauses for longer is ended (`renew`), where the kernel does not let us set that.
 const PAUSE_TOO_LONG_US: u32 = 1_500_000;
 const _: () = assert!(PAUSE_TOO_LONG_US > 1_000 * PAUSE_MAX_MS as u32);
 /// ETIMEDOUT, for a connection that we end since nothing passes.
@@ -102,7 +102,7 @@ pub struct StreamPort {
     epoll: Epoll,
     events: Vec<Event>,
     connections: Vec<Option<Connection>>,
-    /// The file of each connection's descriptor, by its place.
+    /// The file of each connection's descriptor, by the connection's place.
     held: Vec<Option<Held>>,
     ways: HashMap<Goal, Way>,
     /// The place of the connection that was sent by last, if it is still there.
@@ -262,7 +262,8 @@ impl StreamPort {
         }
     }
 
-    /// Ends connections of frames that pause for longer before they send again. Those of messages end by themselves (P37).
+    /// Ends connections of frames that pause for longer before they send again. Connections of messages end by
+    /// themselves (P37).
     fn end_pausing(&mut self, longer_than_us: u32) {
         for place in 0..self.connections.len() {
             if let Some(Connection::Out(outgoing)) = &self.connections[place]
