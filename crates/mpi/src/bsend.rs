@@ -4,17 +4,15 @@
 //! The copy lies in our own memory, not in the attached one: the attached size is the limit that the
 //! program asked for, and its memory is never written. Before it: `pt2pt`; after it: `outgoing`.
 
-use crate::buffer::Buffer;
 use crate::comm::CommRef;
-use crate::lane::Body;
-use crate::outgoing::Outgoing;
 use crate::process::Process;
-use crate::pt2pt::Target;
-use crate::request::{Kind, Request};
+use crate::request::{self, Kind};
 use crate::session;
-use crate::task::{self, End, Id, Step, Work};
+use crate::task::{self, End, Id, Step, Task};
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_job::{Open, Waiting};
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::message::{Body, Outgoing, Target};
 use std::sync::Mutex;
 
 /// Where a buffer may be attached: its address for MPI_Buffer_detach, its size, what of it is in use.
@@ -95,9 +93,9 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Tar
     let attached = nearer.unwrap_or(process.attached());
     attached.charge(process, bytes)?;
     let mut lane = process.lane(comm.lane()).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm.clone(), 0, to.tag))?;
+    let request = lane.core.requests.insert(request::new(Kind::Send, comm.clone(), 0, to.tag))?;
     lane.start(Outgoing { to: *to, body: Body::Held(buffer.to_vec()), sync: false, request });
-    if let Some(status) = lane.core.requests.get(request).status() {
+    if let Some(status) = request::status(lane.core.requests.get(request)) {
         lane.core.requests.remove(request);
         return status.check();
     }
@@ -115,9 +113,9 @@ pub fn flush(process: &'static Process, call: &'static str, attached: &Attached)
         let Ok(lane) = crate::request::lane_of(handle) else { continue };
         let open = Open::Messages((all.len() - nth) as u32);
         let reason = || Waiting { call: call.to_owned(), open, ..Waiting::default() };
-        process.wait_until(lane, reason, |lane| {
+        process.lanes().wait_until(lane, reason, |lane| {
             let Ok(index) = lane.core.requests.find(handle) else { return Some(()) };
-            lane.core.requests.get(index).status()?;
+            request::status(lane.core.requests.get(index))?;
             lane.core.requests.remove(index);
             Some(())
         });
@@ -126,18 +124,19 @@ pub fn flush(process: &'static Process, call: &'static str, attached: &Attached)
 
 /// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. `comm`: on whose lane.
 pub fn iflush(process: &'static Process, call: &'static str, attached: &Attached, comm: CommRef) -> Result<Handle> {
-    task::request(process, comm, Kind::Compound, Box::new(Flush { call, open: attached.open() }))
+    task::request(process, comm, Kind::Compound, Box::new(Flush { process, call, open: attached.open() }))
 }
 
 /// Sends on any lanes, which nothing wakes when they end.
 struct Flush {
+    process: &'static Process,
     call: &'static str,
     open: Vec<Handle>,
 }
 
-impl Work for Flush {
-    fn advance(&mut self, process: &'static Process, _me: Id) -> Step {
-        self.open.retain(|&handle| !has_ended(process, handle));
+impl Task<End> for Flush {
+    fn advance(&mut self, _me: Id) -> Step {
+        self.open.retain(|&handle| !has_ended(self.process, handle));
         if self.open.is_empty() { Step::Ended(End::of(Ok(()))) } else { Step::Polls }
     }
 
@@ -156,7 +155,7 @@ fn has_ended(process: &'static Process, handle: Handle) -> bool {
     let Ok(lane) = crate::request::lane_of(handle) else { return true };
     let Some(mut lane) = process.lane(lane).try_enter() else { return false };
     let requests = &mut lane.core.requests;
-    requests.find(handle).map_or(true, |index| requests.get(index).status().is_some())
+    requests.find(handle).map_or(true, |index| requests.get(index).is_over())
 }
 
 /// MPI_Buffer_detach and its like: the address and the size that were attached.

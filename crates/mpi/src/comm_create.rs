@@ -14,6 +14,7 @@ use crate::group::Group;
 use crate::hardware::{self, DIRECTORY, HOST};
 use crate::inter;
 use crate::process::{self, Process};
+use crate::request;
 use crate::{bsend, info};
 use hawser_base::handle::{comm, group};
 use hawser_base::value::{
@@ -220,7 +221,9 @@ pub fn disconnect(handle: Handle) -> Result<()> {
     let process = process::get()?;
     let found = ending(process, handle, "disconnected")?;
     let reason = || Waiting { call: NAME.to_owned(), communicator: found.display_name(), ..Waiting::default() };
-    process.wait_until(found.lane(), reason, |lane| (!lane.core.requests.has_active(found.context())).then_some(()));
+    process.lanes().wait_until(found.lane(), reason, |lane| {
+        (!request::has_active(&lane.core.requests, found.context())).then_some(())
+    });
     free_found(process, NAME, &found)
 }
 

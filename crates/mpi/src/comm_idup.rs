@@ -13,7 +13,7 @@ use crate::context_ids::{self, Choice, Search, Seeker};
 use crate::info::{self, Info};
 use crate::process::{self, Process};
 use crate::request::Kind;
-use crate::task::{self, End, Id, Step, Work};
+use crate::task::{self, End, Id, Step, Task};
 use hawser_base::table::Reserved;
 use hawser_base::{Context, Error, Handle, Result};
 use hawser_job::Waiting;
@@ -27,6 +27,7 @@ enum Stage {
 }
 
 struct Idup {
+    process: &'static Process,
     name: &'static str,
     old: CommRef,
     /// Until it is ready.
@@ -68,13 +69,23 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
         new.hints.set(&hints);
     }
     let refused = new.attributes.copy_from(&old.attributes, comm).err();
-    let idup =
-        Idup { name, old: old.clone(), new: Some(new), refused, meeting, seeker, search, stage: Stage::Offering };
+    let idup = Idup {
+        process,
+        name,
+        old: old.clone(),
+        new: Some(new),
+        refused,
+        meeting,
+        seeker,
+        search,
+        stage: Stage::Offering,
+    };
     Ok((handle, task::request(process, old, Kind::Collective, Box::new(idup))?))
 }
 
-impl Work for Idup {
-    fn advance(&mut self, process: &'static Process, me: Id) -> Step {
+impl Task<End> for Idup {
+    fn advance(&mut self, me: Id) -> Step {
+        let process = self.process;
         loop {
             let Some(words) = self.meeting.advance(process, me) else { return Step::Waits };
             match words.and_then(|words| self.go_on(process, &words)) {

@@ -40,7 +40,7 @@ pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Re
     }
     admit_threads(process, who, thread_level)?;
     if process.in_use() == 0 {
-        process.helper().map_or(Ok(()), |helper| helper.start(process))?;
+        process.lanes().helper().map_or(Ok(()), |helper| helper.start(process.lanes()))?;
         process.segment().rank(process.job().local_rank() as usize).set_phase(Phase::Running);
         if std::mem::take(&mut users.has_left) {
             process.segment().set_all_finalized(false);
@@ -85,7 +85,7 @@ pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
         }
     }
     if process.in_use() == who {
-        if let Some(helper) = process.helper() {
+        if let Some(helper) = process.lanes().helper() {
             helper.end();
         }
         leave(process, call);
@@ -136,7 +136,7 @@ fn leave(process: &'static Process, call: &'static str) {
 fn see_off(process: &'static Process, call: &'static str) {
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
     let world = process.world().lane();
-    process.wait_until(world, reason, |_| {
+    process.lanes().wait_until(world, reason, |_| {
         let done = process.fabric().flush() || process.segment().all_finalized();
         done.then_some(())
     });
@@ -148,9 +148,9 @@ fn see_off(process: &'static Process, call: &'static str) {
 fn drain(process: &'static Process, call: &'static str) {
     bsend::flush(process, call, process.attached());
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
-    let lanes: Vec<Lane> = process.active_lanes().collect();
+    let lanes: Vec<Lane> = process.lanes().active().collect();
     for lane in lanes {
-        process.wait_until(lane, reason, |lane| lane.is_drained().then_some(()));
+        process.lanes().wait_until(lane, reason, |lane| lane.is_drained().then_some(()));
     }
 }
 

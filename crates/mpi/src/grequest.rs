@@ -8,10 +8,10 @@
 
 use crate::comm::CommRef;
 use crate::errors;
-use crate::lane::Lane;
-use crate::process::{self, Process};
-use crate::request::{self, Kind, Request, State};
-use crate::task::{self, End, Id, Step, Work};
+use crate::process::{self};
+use crate::request::Lane;
+use crate::request::{self, Kind, State};
+use crate::task::{End, Id, Step, Task};
 use hawser_base::threads::LaneGuard;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Error, Handle, Result};
@@ -75,8 +75,8 @@ struct Polling {
     poll: Poll,
 }
 
-impl Work for Polling {
-    fn advance(&mut self, _: &'static Process, _: Id) -> Step {
+impl Task<End> for Polling {
+    fn advance(&mut self, _: Id) -> Step {
         let completed = || self.general.completed.load(Acquire); // partner: `complete`
         if completed() {
             return Step::Ended(End::of(Ok(())));
@@ -113,7 +113,8 @@ pub fn start(functions: Functions, poll: Option<Poll>) -> Result<Handle> {
     let lane_id = comm.lane();
     let general = Arc::new(General { functions, completed: AtomicBool::new(false) });
     let mut lane = process.lane(lane_id).enter();
-    let request = Request { general: Some(general.clone()), ..Request::new(Kind::General, comm, 0, ANY_TAG) };
+    let mut request = request::new(Kind::General, comm, 0, ANY_TAG);
+    request.note.general = Some(general.clone());
     let index = lane.core.requests.insert(request)?;
     let handle = lane.core.requests.handle(index);
     if let Some(poll) = poll {
@@ -129,7 +130,7 @@ pub fn complete(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find_freed(handle)?;
     let found = lane.core.requests.get(index);
-    let Some(general) = found.general.clone() else {
+    let Some(general) = found.note.general.clone() else {
         return Err(Error::new(Class::Request, "the request is no generalized request"));
     };
     if general.completed.swap(true, AcqRel) {
@@ -147,14 +148,14 @@ pub fn complete(handle: Handle) -> Result<()> {
         lane.core.requests.remove(index);
     }
     drop(lane);
-    task::wake_threads(process);
+    process.lanes().wake_threads();
     if orphan { outcome("free", (general.functions.free)()) } else { Ok(()) }
 }
 
 /// MPI_Request_free of one: its free function is called now, or when it is completed and nobody polls it.
 pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     let request = lane.core.requests.get(index);
-    let general = request.general.clone().expect("the caller looked");
+    let general = request.note.general.clone().expect("the caller looked");
     let ended = matches!(request.state, State::Done(_));
     request.orphan = true;
     if ended {

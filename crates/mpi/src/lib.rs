@@ -1,7 +1,6 @@
-//! Floor 5: the semantics of MPI, without an ABI and without a device's name.
+//! Floor 6: the semantics of MPI, without an ABI and without a device's name.
 //!
-//! The way down: `pt2pt` (checked) → `outgoing` (room) → `matching` (which method) → `lane` → `transport`. The way up:
-//! `lane` (delivered) → `matching` → `request` → `task` → `wait`. Objects with handles: `comm`, `group`, `types`,
+//! The way down: `pt2pt` (checked) → `p2p`. The way up: `p2p` → `request` → `task` → `wait`. Objects with handles: `comm`, `group`, `types`,
 //! `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init are in a `registry`. All
 //! arguments and results are house values: `base::value`, `base::handle`, `base::error::Class`.
 
@@ -10,13 +9,11 @@
 pub mod attributes;
 pub mod bsend;
 pub mod buffer;
-mod by_peer;
 pub mod collective;
 pub mod comm;
 pub mod comm_create;
 pub mod comm_idup;
 mod context_ids;
-pub mod counters;
 pub mod env;
 pub mod errhandler;
 pub mod errors;
@@ -25,21 +22,13 @@ pub mod fortran;
 pub mod grequest;
 pub mod group;
 pub mod hardware;
-pub mod helper;
 pub mod hints;
 pub mod info;
 pub mod inter;
-/// Public for the fuzz target (`tests/fuzz_packets.rs`) alone.
-#[doc(hidden)]
-pub mod lane;
-pub mod matching;
 pub mod meeting;
 pub mod memory;
 pub mod misuse;
 pub mod ops;
-/// Likewise.
-#[doc(hidden)]
-pub mod outgoing;
 pub mod partitioned;
 pub mod persistent;
 pub mod probe;
@@ -54,5 +43,3 @@ pub mod tools;
 pub mod topology;
 pub mod types;
 pub mod wait;
-#[doc(hidden)]
-pub mod wire;

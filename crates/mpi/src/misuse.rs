@@ -81,7 +81,7 @@ fn communicators(process: &'static Process) -> Vec<String> {
 
 fn requests(process: &'static Process) -> Vec<String> {
     let mut found = Vec::new();
-    for lane in process.active_lanes() {
+    for lane in process.lanes().active() {
         let lane = process.lane(lane).enter();
         found.extend(lane.core.requests.iter().filter(|request| !request.orphan).map(describe));
     }
@@ -90,19 +90,19 @@ fn requests(process: &'static Process) -> Vec<String> {
 
 /// `a receive from rank 1, tag 7, MPI_COMM_WORLD`.
 fn describe(request: &Request) -> String {
-    let persistent = if request.recipe.is_some() { "persistent " } else { "" };
+    let persistent = if request.note.recipe.is_some() { "persistent " } else { "" };
     let state = if matches!(request.state, State::Ended(_) | State::Done(_)) { ", complete" } else { "" };
-    let (rank, tag) = (request.rank, request.tag);
+    let (rank, tag) = (request.note.rank, request.note.tag);
     let rank = if rank == ANY_SOURCE { "any rank".to_owned() } else { format!("rank {rank}") };
     let tag = if tag == ANY_TAG { "any tag".to_owned() } else { format!("tag {tag}") };
-    let what = match request.kind {
+    let what = match request.note.kind {
         Kind::Send => format!("send to {rank}, {tag}"),
         Kind::Recv => format!("receive from {rank}, {tag}"),
         Kind::Collective => "collective".to_owned(),
         Kind::Compound => "operation".to_owned(),
         Kind::General => "generalized request".to_owned(),
     };
-    format!("a {persistent}{what}, {}{state}", request.comm.display_name())
+    format!("a {persistent}{what}, {}{state}", request.note.comm.display_name())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! `Reducer` is an operation made ready for one datatype: what collectives hold and apply. Before it:
 //! `abi::op`, the engine of collectives; after it: `datatype::reduce`.
 
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::{self, Buf};
 use crate::process::{self, Process};
 use crate::types;
 use hawser_base::handle::{mpich_op, op};
@@ -125,8 +125,8 @@ pub fn reduce_local(
     op: Handle,
 ) -> Result<()> {
     let process = process::get()?;
-    Buffer::new(process, &Buf { at: input, count, datatype })?;
-    Buffer::new(process, &Buf { at: inout, count, datatype })?;
+    buffer::of(process, &Buf { at: input, count, datatype })?;
+    buffer::of(process, &Buf { at: inout, count, datatype })?;
     let reducer = Reducer::new(process, op, datatype)?;
     if input == inout && count > 0 {
         return Err(Error::new(Class::Buffer, "inbuf and inoutbuf are the same; they must not overlap"));

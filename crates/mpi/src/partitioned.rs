@@ -7,22 +7,23 @@
 //! a negative tag that the sender gave to no other one. A receive that is started before its introduction has come posts
 //! its messages when it comes. Rounds need no number: messages with one tag stay in order.
 //!
-//! Before it: `abi::partitioned`, `persistent`; after it: `outgoing`, `pt2pt::post`, `request`.
+//! Before it: `abi::partitioned`, `persistent`; after it: `request`, `p2p::outgoing`, `p2p::incoming`.
 
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::{self, Buf};
 use crate::comm::Comm;
 use crate::info;
-use crate::lane::{Body, Lane};
-use crate::matching::{Envelope, Outcome, Want};
-use crate::outgoing::Outgoing;
 use crate::persistent::Recipe;
 use crate::process::{self, Process};
-use crate::pt2pt::{self, Target};
-use crate::request::{Kind, Request, Requests, State, lane_of};
-use crate::wait::{self, NO_LANE};
+use crate::pt2pt;
+use crate::request::{self, Kind, Lane, Request, Requests, State, lane_of};
+use crate::wait;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 use hawser_base::{Class, Context, Error, Handle, Peer, Result};
 use hawser_datatype::Scratch;
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::matching::{Envelope, Outcome, Want};
+use hawser_p2p::message::{Body, Outgoing, Target};
+use hawser_p2p::wait::NO_LANE;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -154,7 +155,8 @@ pub fn send_init(shape: &Shape, dest: i32, tag: i32, comm: Handle, hints: Handle
         }
     };
     let introduction = if let End::Sender(plan, to) = &end { Some((plan.encode(), *to)) } else { None };
-    let request = Partitioned::request(whole, partitions, end, Request::new(Kind::Send, comm, dest, tag));
+    let recipe = Partitioned::new(whole, partitions, end);
+    let request = request::persistent(Kind::Send, comm, dest, tag, recipe);
     let request = lane.core.requests.insert(request)?;
     if let Some((words, to)) = introduction {
         lane.start(Outgoing { to, body: Body::Held(words), sync: false, request });
@@ -186,10 +188,11 @@ pub fn recv_init(shape: &Shape, source: i32, tag: i32, comm: Handle, hints: Hand
             (End::Receiver(None, want, room), Some((want, Buffer::Dense(words))))
         }
     };
-    let request = Partitioned::request(whole, partitions, end, Request::new(Kind::Recv, comm, source, tag));
+    let recipe = Partitioned::new(whole, partitions, end);
+    let request = request::persistent(Kind::Recv, comm, source, tag, recipe);
     let request = lane.core.requests.insert(request)?;
     if let Some((want, words)) = introduction {
-        pt2pt::post(&mut lane, want, words, request);
+        lane.post(want, words, request);
     }
     Ok(lane.core.requests.handle(request))
 }
@@ -202,12 +205,12 @@ impl Shape {
             return Err(Error::new(Class::Arg, format!("partitions is {partitions}; it must not be negative")));
         };
         let one = Buf { count: if number == 0 { 0 } else { first.count }, ..first };
-        let bytes = Buffer::new(process, &one)?.len();
+        let bytes = buffer::of(process, &one)?.len();
         let Some(count) = first.count.checked_mul(number.into()) else {
             let text = format!("{number} partitions of {} elements are more than memory can hold", first.count);
             return Err(Error::new(Class::Count, text));
         };
-        let whole = if count == 0 { Buffer::EMPTY } else { Buffer::new(process, &Buf { count, ..first })? };
+        let whole = if count == 0 { Buffer::EMPTY } else { buffer::of(process, &Buf { count, ..first })? };
         Ok((whole, number, bytes))
     }
 }
@@ -216,7 +219,7 @@ impl Shape {
 fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32> {
     let taken = comm.partitions_begun.load(Relaxed); // under the lane's lock, as the store below
     let context = comm.context().partitioned();
-    let plans = || requests.iter().filter_map(|request| request.plan_of(context));
+    let plans = || requests.iter().filter_map(|request| plan_of(request, context));
     let fits = taken + u64::from(count) <= NUMBERS;
     // Nobody has had a number twice yet: no need to look.
     let first = if fits { Some(taken) } else { free_numbers(taken, count.into(), plans()) };
@@ -233,11 +236,11 @@ fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32>
 }
 
 impl Partitioned {
-    fn request(whole: Buffer, partitions: u32, end: End, request: Request) -> Request {
+    fn new(whole: Buffer, partitions: u32, end: End) -> Recipe {
         let introducing = !matches!(end, End::Nobody);
         let done = Vec::new();
         let this = Partitioned { whole, partitions, end, done, open: 0, bytes: 0, error: None, introducing };
-        Request { state: State::Inactive, recipe: Some(Box::new(Recipe::Partitioned(this))), ..request }
+        Recipe::Partitioned(this)
     }
 
     /// How the sender cuts the message, if that is known.
@@ -308,100 +311,70 @@ impl Partitioned {
     }
 }
 
-impl Request {
-    pub fn partitioned(&mut self) -> Option<&mut Partitioned> {
-        match self.recipe.as_deref_mut() {
-            Some(Recipe::Partitioned(partitioned)) => Some(partitioned),
-            _ => None,
+/// The numbers of a sender's messages in `context`.
+fn plan_of(request: &Request, context: Context) -> Option<Range<u64>> {
+    match request.note.recipe.as_deref() {
+        Some(Recipe::Partitioned(Partitioned { end: End::Sender(plan, to), .. })) if to.context == context => {
+            Some(plan.numbers())
         }
-    }
-
-    /// The numbers of a sender's messages in `context`.
-    fn plan_of(&self, context: Context) -> Option<Range<u64>> {
-        match self.recipe.as_deref() {
-            Some(Recipe::Partitioned(Partitioned { end: End::Sender(plan, to), .. })) if to.context == context => {
-                Some(plan.numbers())
-            }
-            _ => None,
-        }
-    }
-
-    /// Ends the round, if it is over.
-    fn end_round(&mut self) {
-        if !matches!(self.state, State::Active(_)) {
-            return;
-        }
-        let tag = self.tag;
-        if let Some(partitioned) = self.partitioned()
-            && partitioned.is_over()
-        {
-            let outcome = partitioned.outcome(if matches!(partitioned.end, End::Nobody) { ANY_TAG } else { tag });
-            self.state = State::Ended(outcome);
-        }
+        _ => None,
     }
 }
 
-impl Requests {
-    /// A message of a partitioned request has ended.
-    #[cold]
-    pub fn complete_partition(&mut self, index: u32, outcome: &Outcome) {
-        let request = self.get(index);
-        let partitioned = request.partitioned().expect("the caller has seen that it is one");
-        let knew = partitioned.plan().is_some();
-        partitioned.ended(outcome);
-        let learns = !knew && partitioned.plan().is_some();
-        let introducing = partitioned.introducing;
-        if learns && matches!(request.state, State::Active(_)) {
-            return self.introduced.push(index);
-        }
-        request.end_round();
-        let gone = request.orphan && !introducing;
-        if gone {
-            self.remove(index);
-        }
+/// Ends the round, if it is over.
+pub fn end_round(request: &mut Request) {
+    if !matches!(request.state, State::Active(_)) {
+        return;
+    }
+    let tag = request.note.tag;
+    if let Some(partitioned) = request.note.partitioned()
+        && partitioned.is_over()
+    {
+        let outcome = partitioned.outcome(if matches!(partitioned.end, End::Nobody) { ANY_TAG } else { tag });
+        request.state = State::Ended(outcome);
     }
 }
 
-impl Lane {
-    /// Posts the messages of receives whose senders have introduced themselves. Whether there were any.
-    #[cold]
-    pub fn post_introduced(&mut self) -> bool {
-        let introduced = std::mem::take(&mut self.core.requests.introduced);
-        for &index in &introduced {
-            if let Some(partitioned) = self.core.requests.get(index).partitioned() {
-                partitioned.begin();
-            }
-            self.post_partitions(index);
-        }
-        !introduced.is_empty()
+/// A message of a partitioned request has ended.
+#[cold]
+pub fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
+    let request = requests.get(index);
+    let partitioned = request.note.partitioned().expect("the caller has seen that it is one");
+    let knew = partitioned.plan().is_some();
+    partitioned.ended(outcome);
+    let learns = !knew && partitioned.plan().is_some();
+    let introducing = partitioned.introducing;
+    if learns && matches!(request.state, State::Active(_)) {
+        partitioned.begin();
+        return requests.next.push(index);
     }
+    end_round(request);
+    let gone = request.orphan && !introducing;
+    if gone {
+        requests.remove(index);
+    }
+}
 
-    /// Posts a receive for each partition of the sender.
-    fn post_partitions(&mut self, index: u32) {
-        let request = self.core.requests.get(index);
-        let Some(Partitioned { end: End::Receiver(Some(plan), want, _), whole, .. }) = request.partitioned() else {
-            return request.end_round();
-        };
-        let (plan, want, whole) = (*plan, *want, whole.clone());
-        for partition in 0..plan.partitions {
-            let at = (u128::from(partition) * u128::from(plan.bytes)).min(whole.len().into()) as u64;
-            let room = whole.part(at, plan.bytes.min(whole.len() - at));
-            pt2pt::post(self, Want { tag: Some(plan.tag(partition)), ..want }, room, index);
-        }
-        self.core.requests.get(index).end_round();
-    }
+/// The receives of a round that has begun, one for each partition of the sender.
+pub fn receives(request: &mut Request) -> Vec<(Want, Buffer)> {
+    let Some(Partitioned { end: End::Receiver(Some(plan), want, _), whole, .. }) = request.note.partitioned() else {
+        return Vec::new();
+    };
+    let (plan, want) = (*plan, *want);
+    let receive = |partition: u32| {
+        let at = (u128::from(partition) * u128::from(plan.bytes)).min(whole.len().into()) as u64;
+        let room = whole.part(at, plan.bytes.min(whole.len() - at));
+        (Want { tag: Some(plan.tag(partition)), ..want }, room)
+    };
+    (0..plan.partitions).map(receive).collect()
 }
 
 /// MPI_Start.
 pub fn start(lane: &mut Lane, index: u32) {
     let request = lane.core.requests.get(index);
     request.state = State::Active(None);
-    let partitioned = request.partitioned().expect("the caller has seen that it is one");
-    partitioned.begin();
-    match &partitioned.end {
-        End::Receiver(Some(_), ..) => lane.post_partitions(index),
-        _ => request.end_round(),
-    }
+    request.note.partitioned().expect("the caller has seen that it is one").begin();
+    lane.post_next(index);
 }
 
 /// MPI_Pready and its kin.
@@ -411,7 +384,7 @@ pub fn ready(handle: Handle, partitions: impl Iterator<Item = i32>) -> Result<()
     let index = lane.core.requests.find(handle)?;
     for partition in partitions {
         let request = lane.core.requests.get(index);
-        if let Some((to, message)) = request.make_ready(partition)? {
+        if let Some((to, message)) = make_ready(request, partition)? {
             lane.start(Outgoing { to, body: Body::Buffer(message), sync: false, request: index });
         }
     }
@@ -420,26 +393,24 @@ pub fn ready(handle: Handle, partitions: impl Iterator<Item = i32>) -> Result<()
     Ok(())
 }
 
-impl Request {
-    /// The message of a partition that is ready, to whoever wants it.
-    fn make_ready(&mut self, partition: i32) -> Result<Option<(Target, Buffer)>> {
-        let is_send = self.kind == Kind::Send;
-        let is_inactive = matches!(self.state, State::Inactive);
-        let partitioned = self.partitioned().filter(|_| is_send);
-        let Some(partitioned) = partitioned else { return Err(no_partitions("MPI_Psend_init")) };
-        if is_inactive {
-            let text = "the request is not active: MPI_Start comes before its partitions are ready";
-            return Err(Error::new(Class::Request, text));
-        }
-        let number = partitioned.check(partition)?;
-        if std::mem::replace(&mut partitioned.done[number as usize], true) {
-            let text = format!("partition {partition} is ready already; each is said to be once after MPI_Start");
-            return Err(Error::new(Class::Arg, text));
-        }
-        let End::Sender(plan, to) = &partitioned.end else { return Ok(None) };
-        let message = partitioned.whole.part(u64::from(number) * plan.bytes, plan.bytes);
-        Ok(Some((Target { tag: plan.tag(number), ..*to }, message)))
+/// The message of a partition that is ready, to whoever wants it.
+fn make_ready(request: &mut Request, partition: i32) -> Result<Option<(Target, Buffer)>> {
+    let is_send = request.note.kind == Kind::Send;
+    let is_inactive = matches!(request.state, State::Inactive);
+    let partitioned = request.note.partitioned().filter(|_| is_send);
+    let Some(partitioned) = partitioned else { return Err(no_partitions("MPI_Psend_init")) };
+    if is_inactive {
+        let text = "the request is not active: MPI_Start comes before its partitions are ready";
+        return Err(Error::new(Class::Request, text));
     }
+    let number = partitioned.check(partition)?;
+    if std::mem::replace(&mut partitioned.done[number as usize], true) {
+        let text = format!("partition {partition} is ready already; each is said to be once after MPI_Start");
+        return Err(Error::new(Class::Arg, text));
+    }
+    let End::Sender(plan, to) = &partitioned.end else { return Ok(None) };
+    let message = partitioned.whole.part(u64::from(number) * plan.bytes, plan.bytes);
+    Ok(Some((Target { tag: plan.tag(number), ..*to }, message)))
 }
 
 impl Partitioned {
@@ -472,7 +443,7 @@ pub fn arrived(handle: Handle, partition: i32) -> Result<bool> {
     let process = process::get()?;
     let mut arrived = look(process, handle, partition)?;
     if !arrived {
-        process.glance(NO_LANE);
+        process.lanes().glance(NO_LANE);
         arrived = look(process, handle, partition)?;
     }
     wait::polled(process, arrived, "MPI_Parrived", &[handle]);
@@ -484,8 +455,8 @@ fn look(process: &'static Process, handle: Handle, partition: i32) -> Result<boo
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
     let is_under_way = matches!(request.state, State::Active(_));
-    let is_recv = request.kind == Kind::Recv;
-    let Some(partitioned) = request.partitioned().filter(|_| is_recv) else {
+    let is_recv = request.note.kind == Kind::Recv;
+    let Some(partitioned) = request.note.partitioned().filter(|_| is_recv) else {
         return Err(no_partitions("MPI_Precv_init"));
     };
     let number = partitioned.check(partition)?;

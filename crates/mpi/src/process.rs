@@ -7,24 +7,23 @@
 use crate::bsend::Attached;
 use crate::comm::{Comm, CommRef};
 use crate::comm_create;
-use crate::counters::{self, Counter};
 use crate::group::Group;
-use crate::helper::Helper;
-use crate::lane::Lane;
-use crate::matching::{Limits, Op, QueueLengths};
 use crate::meeting;
 use crate::memory::Memory;
 use crate::probe::Message;
+use crate::request::{Lane, Note};
 use crate::{info, ops, types};
 use hawser_base::table::{Reserved, Table};
 use hawser_base::threads::LaneCell;
-use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
+use hawser_base::{Class, Context, Error, Handle, Lane as LaneId, Peer, Result};
 use hawser_boot::World;
+use hawser_job::Segment;
 use hawser_job::counters::Counters;
-use hawser_job::{Segment, Waiting};
 use hawser_os::fork;
+use hawser_p2p::lanes::{self, Lanes};
+use hawser_p2p::matching::{Limits, Op};
 use hawser_transport::{Fabric, Patience, Standby};
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicU8, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
@@ -33,13 +32,7 @@ static PROCESS: OnceLock<Process> = OnceLock::new();
 pub struct Process {
     /// Who uses MPI here, some of the constants below. First, because every call looks at it.
     stage: AtomicU8,
-    active: AtomicU32,
-    /// Calls that looked at the lanes and did not wait.
-    glances: AtomicU32,
-    fabric: &'static Fabric,
-    patience: Patience,
-    helper: Option<Helper>,
-    lanes: [LaneCell<Lane>; LANES],
+    lanes: Lanes<Note>,
     world_comm: Comm,
     self_comm: Comm,
     meeting: Comm,
@@ -50,8 +43,6 @@ pub struct Process {
     pub ops: ops::Ops,
     attached: Attached,
     memory: Memory,
-    counters: Counters,
-    queue_lengths: [Arc<QueueLengths>; LANES],
     segment: Segment,
     world: World,
     users: Mutex<Users>,
@@ -119,18 +110,12 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     let self_comm = Comm::new(Context::new(1, 0), alone);
     self_comm.set_handle(hawser_base::handle::comm::SELF);
     self_comm.set_name(SELF_NAME);
-    let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;
-    let (contended, at) = counters.word(Counter::LaneContended as usize);
-    let lanes: [Lane; LANES] = std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
-    let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.lengths().clone());
+    let lanes = Lanes::new(lanes::Parts { fabric, limits, patience, counters, standby });
+    lanes.activate(world_comm.lane());
+    lanes.activate(self_comm.lane());
     let process = Process {
         stage: AtomicU8::new(0),
-        active: AtomicU32::new(active),
-        glances: AtomicU32::new(0),
-        fabric,
-        patience,
-        helper: standby.map(Helper::new),
-        lanes: lanes.map(|lane| LaneCell::counted(lane, contended.clone(), at)),
+        lanes,
         world_comm,
         self_comm,
         meeting,
@@ -141,8 +126,6 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         ops: ops::Ops::default(),
         attached: Attached::default(),
         memory: Memory::new(&segment, world.local_rank() as usize, fabric),
-        counters,
-        queue_lengths,
         segment,
         world,
         users: Mutex::default(),
@@ -297,56 +280,38 @@ impl Process {
     /// All processes, on a context of its own: where members of a group meet that has no communicator yet.
     pub fn meeting(&'static self) -> CommRef {
         // Most programs never meet so: their waits are spared another lane.
-        self.activate(self.meeting.lane());
+        self.lanes.activate(self.meeting.lane());
         CommRef::Predefined(&self.meeting)
     }
 
-    pub fn fabric(&self) -> &'static Fabric {
-        self.fabric
-    }
-
+    /// MPI's lanes, with what it takes to wait.
     #[inline(always)]
-    pub fn patience(&self) -> &Patience {
-        &self.patience
-    }
-
-    #[inline(always)]
-    pub fn helper(&'static self) -> Option<&'static Helper> {
-        self.helper.as_ref()
-    }
-
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Of each lane how long its queues are: for anybody at any time.
-    pub fn queue_lengths(&self) -> impl Iterator<Item = &QueueLengths> {
-        self.queue_lengths.iter().map(|lengths| &**lengths)
+    pub fn lanes(&self) -> &Lanes<Note> {
+        &self.lanes
     }
 
     #[inline(always)]
     pub fn lane(&self, lane: LaneId) -> &LaneCell<Lane> {
-        &self.lanes[lane.index()]
+        self.lanes.lane(lane)
     }
 
-    /// Lanes that some communicator lives on.
-    pub fn active_lanes(&self) -> impl Iterator<Item = LaneId> + use<> {
-        let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
-        (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
+    pub fn fabric(&self) -> &'static Fabric {
+        self.lanes.fabric()
     }
 
-    /// A call that does not wait found nothing: a program that goes on like this waits too, and reports say for what.
+    #[inline(always)]
+    pub fn patience(&self) -> &Patience {
+        self.lanes.patience()
+    }
+
+    pub fn counters(&self) -> &Counters {
+        self.lanes.counters()
+    }
+
+    /// A call leaves an operation under way: the helper, if there is one, sees to it. No lane may be held.
     #[inline]
-    pub(crate) fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
-        self.patience.poll_in_vain(|| self.counters.sum(counters::MOVING), reason);
-    }
-
-    pub(crate) fn glances(&self) -> &AtomicU32 {
-        &self.glances
-    }
-
-    fn activate(&self, lane: LaneId) {
-        self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active_lanes`
+    pub fn lend(&'static self) {
+        self.lanes.lend();
     }
 
     pub fn comms(&'static self) -> &'static Table<Comm> {
@@ -355,7 +320,7 @@ impl Process {
 
     /// A handle for a new communicator.
     pub fn add_comm(&'static self, comm: Comm) -> Result<Handle> {
-        self.activate(comm.lane());
+        self.lanes.activate(comm.lane());
         let handle = self.comms.insert(comm).ok_or_else(|| full("communicators"))?;
         self.comms.get(handle).expect("it was just inserted").set_handle(handle);
         Ok(handle)
@@ -370,7 +335,7 @@ impl Process {
 
     /// The members have agreed on its number.
     pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>) {
-        self.activate(reserved.lane());
+        self.lanes.activate(reserved.lane());
         reserved.come();
     }
 
@@ -412,7 +377,7 @@ impl Process {
         let Ok(id) = crate::request::lane_of(handle) else { return false };
         let Some(mut lane) = self.lane(id).try_enter() else { return true };
         let Ok(index) = lane.core.requests.find(handle) else { return false };
-        let ended = lane.core.requests.get(index).status().is_some();
+        let ended = lane.core.requests.get(index).is_over();
         if ended {
             lane.core.requests.remove(index);
         }

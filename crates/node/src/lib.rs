@@ -1,4 +1,4 @@
-//! Floor 6: where a process is put together: profile and parameters → boot → devices → transport → `mpi::process`.
+//! Floor 7: where a process is put together: profile and parameters → boot → devices → transport → `mpi::process`.
 //!
 //! The only room that knows every device. A new device is one row of `DEVICES`. Before it: the ABI crates, for
 //! MPI_Init and the first session, and `hawser-info`, which tells the devices and the parameters; after it: nothing of it is left but the
@@ -25,9 +25,10 @@ use hawser_device::{Device, Loopback, PREFIX_MAX};
 use hawser_job::Segment;
 use hawser_job::segment::Alike;
 use hawser_link::frame::Key;
-use hawser_mpi::matching::Limits;
+use hawser_mpi::misuse;
 use hawser_mpi::process::{self, Parts, Process};
-use hawser_mpi::{counters, helper, misuse};
+use hawser_p2p::matching::Limits;
+use hawser_p2p::{counters, helper};
 use hawser_transport::{Fabric, Patience, Standby};
 use std::sync::Mutex;
 

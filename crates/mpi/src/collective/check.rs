@@ -4,7 +4,7 @@
 //! words of `coll::call`.
 
 use super::movement::{TypedBuf, VectorBuf};
-use crate::buffer::{Buf, Buffer, is_nowhere};
+use crate::buffer::{self, Buf};
 use crate::comm::Comm;
 use crate::process::Process;
 use crate::types;
@@ -12,6 +12,7 @@ use hawser_base::value::{PROC_NULL, ROOT};
 use hawser_base::{Class, Error, Result};
 use hawser_coll::{Blocks, Data, Ints, NOBODY};
 use hawser_datatype::{Datatype, UserPtr};
+use hawser_p2p::buffer::is_nowhere;
 use std::sync::Arc;
 
 /// A rank's part in a collective with a root.
@@ -73,7 +74,7 @@ pub const NO_DATA: Data = Data { count: 0, type_size: 0, dense: true };
 
 /// A buffer of one block.
 pub fn data(process: &Process, buf: &Buf) -> Result<(Arc<Datatype>, Data)> {
-    Buffer::new(process, buf)?;
+    buffer::of(process, buf)?;
     let datatype = types::get(process, buf.datatype)?;
     let data = data_of(&datatype, buf.count as u64);
     Ok((datatype, data))
@@ -85,7 +86,7 @@ pub fn data_of(datatype: &Datatype, count: u64) -> Data {
 
 /// A buffer of equal blocks, one for each of `ranks` ranks.
 pub fn blocks(process: &Process, buf: &Buf, ranks: u32) -> Result<(Arc<Datatype>, Blocks<'static>)> {
-    Buffer::new(process, buf)?;
+    buffer::of(process, buf)?;
     let datatype = types::get(process, buf.datatype)?;
     let bytes = datatype.packed_size(buf.count as u64).saturating_mul(ranks.into());
     if bytes >= i64::MAX as u64 {

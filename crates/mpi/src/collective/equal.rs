@@ -10,7 +10,7 @@ use super::check::{in_place_forbidden, no_alias, part_of};
 use super::nonblocking::Way;
 use super::reductions::Vectors;
 use super::team::Venue;
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::{self, Buf};
 use crate::inter;
 use crate::process;
 use hawser_base::handle::datatype;
@@ -29,12 +29,12 @@ pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>,
     let Some(send) = vectors.send else {
         return Err(in_place_forbidden(name, "send buffer", " with MPIX_EQUAL, whose result is one int"));
     };
-    let data = Buffer::new(process, &Buf { at: send, count: vectors.count, datatype: vectors.datatype })?;
+    let data = buffer::of(process, &Buf { at: send, count: vectors.count, datatype: vectors.datatype })?;
     let result = match root {
         Some(root) if root != comm.rank() => None,
         _ => {
             no_alias(send, vectors.recv, data.len())?;
-            Some(Buffer::new(process, &Buf { at: vectors.recv, count: 1, datatype: datatype::INT })?)
+            Some(buffer::of(process, &Buf { at: vectors.recv, count: 1, datatype: datatype::INT })?)
         }
     };
     let mut words = with_complement(&data.to_vec());

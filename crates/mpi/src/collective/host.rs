@@ -9,18 +9,18 @@
 use super::exchange::{OnBlock, Trade};
 use super::flags::exchange::Exchange;
 use super::flags::{BYTES_MAX, Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
-use crate::buffer::Buffer;
 use crate::comm::Comm;
-use crate::counters::Counter;
 use crate::ops::Reducer;
 use crate::process::Process;
-use crate::wait::NO_LANE;
 use hawser_base::threads::{Visit, multiple};
 use hawser_base::{Class, Error, Peer, Result, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
 use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, flag_step};
 use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
 use hawser_os::map::PAGE;
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::counters::Counter;
+use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -393,7 +393,7 @@ fn wait(
     let mut every = u32::MAX;
     for turn in 0u32.. {
         if turn == 1 {
-            attending.get_or_insert_with(|| process.attend());
+            attending.get_or_insert_with(|| process.lanes().attend());
             // Not before: with more ranks than cores one turn is all that a step takes.
             let period = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING };
             every = period[!process.has_operations() as usize];
@@ -403,7 +403,7 @@ fn wait(
             host.lost = Some(peer);
             return Err(dead(peer));
         }
-        if look && process.help(&mut idle, NO_LANE) {
+        if look && process.lanes().help(&mut idle, NO_LANE) {
             idle.moved();
         } else {
             idle.pause(|| waiting(comm, host, call));
@@ -462,7 +462,7 @@ pub fn mismatch(call: &str, bytes: u32) -> Error {
 impl Process {
     /// Whether operations of this rank are under way on any lane; what other threads do counts as such.
     fn has_operations(&'static self) -> bool {
-        self.active_lanes().any(|lane| match self.lane(lane).visit(None) {
+        self.lanes().active().any(|lane| match self.lane(lane).visit(None) {
             Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_quiet() || !lane.is_drained(),
             Visit::Tended | Visit::Lately => true,
         })

@@ -4,10 +4,10 @@
 //! (`check`) and the schedule was built from them, so that every span lies inside its buffer. In memory of ours that
 //! is checked once more; where the application's ends nobody here knows (`datatype::UserPtr`).
 
-use crate::buffer::Buffer;
 use hawser_base::{Class, Error, Result, UserMem};
 use hawser_coll::{Buffer as Name, Scratch as Wanted, Span, Unit};
 use hawser_datatype::{Datatype, Scratch, UserPtr};
+use hawser_p2p::buffer::Buffer;
 use std::sync::Arc;
 
 /// One of the application's buffers in a call.

@@ -12,7 +12,7 @@ use super::{Desk, Job, Ready, plan_on};
 use crate::comm::CommRef;
 use crate::process::Process;
 use crate::request::Kind;
-use crate::task::{self, End, Id, Step, Work};
+use crate::task::{self, End, Id, Step, Task};
 use hawser_base::{Error, Handle, Result};
 use hawser_coll::{Call, Tuning};
 use hawser_job::Waiting;
@@ -65,6 +65,7 @@ const _: () = assert!((Way::Persistent as i32) < i32::MAX >> TAG_BITS);
 
 /// One of them, planned.
 struct Planned {
+    process: &'static Process,
     run: Run,
     team: Team,
     job: Job,
@@ -73,7 +74,7 @@ struct Planned {
     agreement: Option<(Agreement, bool)>,
 }
 
-impl Work for Planned {
+impl Task<End> for Planned {
     fn begin(&mut self) -> Result<()> {
         if let Some((agreement, come_to)) = &mut self.agreement {
             *come_to = false;
@@ -82,9 +83,9 @@ impl Work for Planned {
         self.run.begin(self.job.clone())
     }
 
-    fn advance(&mut self, process: &'static Process, me: Id) -> Step {
+    fn advance(&mut self, me: Id) -> Step {
         if let Some((agreement, come_to @ false)) = &mut self.agreement {
-            let Some(verdict) = agreement.advance(process, me) else { return Step::Waits };
+            let Some(verdict) = agreement.advance(self.process, me) else { return Step::Waits };
             *come_to = true;
             if let Err(error) = verdict {
                 let _ = self.run.finish();
@@ -92,7 +93,7 @@ impl Work for Planned {
             }
         }
         self.run.task = Some(me);
-        match self.run.advance(process, &self.team, &mut None, false) {
+        match self.run.advance(self.process, &self.team, &mut None, false) {
             Progress::Ended => Step::Ended(End::of(self.run.finish().map_err(|error| named(self.name, &error)))),
             Progress::Waits => Step::Waits,
             Progress::WaitsForHost => unreachable!("a host step in a plan without them"),
@@ -149,7 +150,7 @@ impl Desk {
         let agreement = checks.then(|| (Agreement::new(comm, tag, name, call, &job), false));
         let team =
             Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
-        let planned = Box::new(Planned { run, team, job, name, agreement });
+        let planned = Box::new(Planned { process, run, team, job, name, agreement });
         let begin = if way == Way::Persistent { task::persistent } else { task::request };
         begin(process, comm.clone(), Kind::Collective, planned)
     }

@@ -13,7 +13,6 @@ use super::host::{self, Folding, Parts};
 use super::memory::Side;
 use super::nonblocking::{Names, Way, names};
 use super::{Desk, Job, enter};
-use crate::buffer::Buffer;
 use crate::comm::CommRef;
 use crate::inter;
 use crate::ops::{Operation, Reducer};
@@ -24,6 +23,7 @@ use hawser_base::{Class, Error, Handle, Result, UserMem};
 use hawser_coll::select::ALWAYS_BY_FLAGS;
 use hawser_coll::{Call, Data, Ints, Place, Reduction};
 use hawser_datatype::{Datatype, UserPtr};
+use hawser_p2p::buffer::Buffer;
 use std::sync::Arc;
 
 /// The checked arguments of a reduction.

@@ -18,16 +18,12 @@ use super::flags::exchange::Exchange;
 use super::flags::{Ended, Kind, Phase};
 use super::host::{self, Folding, Host, Parts};
 use super::memory::Memory;
-use crate::buffer::Buffer;
 use crate::comm::{Comm, CommRef};
 use crate::group::Group;
-use crate::lane::{Body, Lane};
-use crate::matching::Want;
 use crate::ops::Reducer;
-use crate::outgoing::Outgoing;
 use crate::process::Process;
-use crate::pt2pt::{self, Target};
-use crate::request::{Kind as RequestKind, Request};
+use crate::pt2pt;
+use crate::request::{self, Kind as RequestKind, Lane};
 use crate::status::Status;
 use crate::task;
 use hawser_base::value::ANY_TAG;
@@ -35,6 +31,9 @@ use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
 use hawser_coll::{Comm as Step, HostStep, Local, Misfit, Order, Schedule, Span};
 use hawser_datatype::Datatype;
 use hawser_job::{Tag, Waiting};
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::matching::Want;
+use hawser_p2p::message::{Body, Outgoing, Target};
 use hawser_transport::wait_peer;
 use std::sync::Arc;
 
@@ -219,7 +218,11 @@ impl Run {
                 Progress::Ended => return self.finish(),
                 Progress::Waits => {
                     let reason = self.reason(team, call);
-                    process.wait_until(team.comm.lane(), || reason.clone(), |lane| self.reap(team, lane).then_some(()));
+                    process.lanes().wait_until(
+                        team.comm.lane(),
+                        || reason.clone(),
+                        |lane| self.reap(team, lane).then_some(()),
+                    );
                 }
                 Progress::WaitsForHost => {
                     let (Some(host), Stage::Host(phase)) = (&mut *host, self.stage) else {
@@ -312,7 +315,7 @@ impl Run {
     fn reap(&mut self, team: &Team, lane: &mut Lane) -> bool {
         while let Some(&Open { request, rank, receives }) = self.open.last() {
             let entry = lane.core.requests.get(request);
-            let Some(status) = entry.status() else {
+            let Some(status) = request::status(entry) else {
                 entry.wakes = self.task;
                 return false;
             };
@@ -469,11 +472,11 @@ impl Starting<'_> {
 
     fn post_buffer(&mut self, rank: u32, buffer: Buffer) {
         let (want, bytes) = (self.want(self.peer(rank)), buffer.len());
-        let request = Request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32, ANY_TAG);
+        let request = request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32, ANY_TAG);
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
                 self.open.push(Open { request, rank, receives: Some(bytes) });
-                pt2pt::post(self.lane, want, buffer, request);
+                self.lane.post(want, buffer, request);
             }
             Err(error) => self.failure.note(error),
         }
@@ -483,11 +486,11 @@ impl Starting<'_> {
         let buffer = if self.failure.spoilt { Buffer::EMPTY } else { self.memory.buffer(from) };
         let to = Target { peer: self.peer(rank), context: self.team.context, tag: self.team.tag };
         if let Buffer::Dense(mem) = buffer
-            && pt2pt::send_at_once(self.lane, &to, mem)
+            && self.lane.send_at_once(&to, mem)
         {
             return;
         }
-        let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
+        let request = request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
                 self.open.push(Open { request, rank, receives: None });

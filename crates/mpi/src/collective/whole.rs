@@ -8,7 +8,7 @@ use super::host::{self, Parts};
 use super::memory::Side;
 use super::nonblocking::{Names, Way, names};
 use super::{Job, enter};
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::{self, Buf};
 use hawser_base::{Handle, Result};
 use hawser_coll::Call;
 use hawser_coll::select::ALWAYS_BY_FLAGS;
@@ -47,7 +47,7 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
         if !is_root && !has_own {
             return desk.perform(way, process, comm, name, &Call::Bcast { root, data: NO_DATA }, Job::default());
         }
-        let buffer = Buffer::new(process, buf)?;
+        let buffer = buffer::of(process, buf)?;
         let is_nothing = buffer.is_empty() && !comm.is_inter() && !desk.checks();
         if way == Way::Blocking && (comm.everybody().size() == 1 || is_nothing) {
             return Ok(Handle::NULL);

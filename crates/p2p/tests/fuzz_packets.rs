@@ -1,7 +1,7 @@
 //! Whatever peers send: packets of any words and any bytes, among sends and receives of our own.
 //!
 //! A real lane over a device whose peers are the fuzzer: `wire::decode`, the engine's `arrive`, the placing of
-//! payload and all effects run as they do under `pt2pt`. What must hold after every packet:
+//! payload and all effects run as they do under MPI. What must hold after every packet:
 //! - nothing panics, and no more memory is asked for than the packet and the limits warrant;
 //! - a packet that is counted as a stray has left the engine as it was;
 //! - what we send decodes, and nobody speaks to a peer that is lost;
@@ -16,19 +16,17 @@ use hawser_device::{
     Delivery, Device, Header, Limits as Figures, PREFIX_MAX, Payload, Pieces, Port, Refusal, RemoteKey, Source,
 };
 use hawser_job::counters::Counters;
-use hawser_mpi::buffer::Buffer;
-use hawser_mpi::comm::{Comm, CommRef};
-use hawser_mpi::counters::Counter;
-use hawser_mpi::group::Group;
-use hawser_mpi::lane::{Body, Lane};
-use hawser_mpi::matching::{Key, Limits, Op, Packet, Want};
-use hawser_mpi::outgoing::Outgoing;
-use hawser_mpi::pt2pt::{self, Target};
-use hawser_mpi::request::{Kind, Request, State};
-use hawser_mpi::wire;
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::counters::Counter;
+use hawser_p2p::lane::Lane;
+use hawser_p2p::matching::{Key, Limits, Op, Packet, Want};
+use hawser_p2p::message::{Body, Outgoing, Target};
+use hawser_p2p::plain::Plain;
+use hawser_p2p::request::{Request, State};
+use hawser_p2p::wire;
 use hawser_transport::Fabric;
 use std::collections::VecDeque;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{LazyLock, Mutex, MutexGuard};
 
 const PEERS: u32 = 3;
 const LANE: LaneId = LaneId(0);
@@ -298,11 +296,10 @@ impl Port for Hostile {
 
 static FABRIC: LazyLock<Fabric> =
     LazyLock::new(|| Fabric::new(vec![Box::new(Hostile)], PEERS as usize).unwrap_or_else(|e| panic!("{e}")));
-static COMM: LazyLock<Comm> = LazyLock::new(|| Comm::new(Context(0), Arc::new(Group::world(PEERS, Peer(0)))));
 
 /// A rank's lane with what its application has lent to it.
 struct Rank {
-    lane: Lane,
+    lane: Lane<Plain>,
     counters: Counters,
     /// Every buffer that was ever lent: they outlive the lane's operations.
     buffers: Vec<Vec<u8>>,
@@ -327,7 +324,7 @@ impl Rank {
     }
 
     fn new_recv(&mut self) -> u32 {
-        let request = Request::new(Kind::Recv, CommRef::Predefined(&COMM), 0, 0);
+        let request = Request::new(Plain { peer: None });
         let index = self.lane.core.requests.insert(request).unwrap_or_else(|e| panic!("{e}"));
         self.requests.push(index);
         index
@@ -369,7 +366,7 @@ impl Rank {
     }
 
     fn send(&mut self, target: &Target, bytes: usize, how: Sent) {
-        let request = Request::new(Kind::Send, CommRef::Predefined(&COMM), 0, 0);
+        let request = Request::new(Plain { peer: Some(target.peer) });
         let request = self.lane.core.requests.insert(request).expect("room for a request");
         self.requests.push(request);
         let body = match how {
@@ -383,7 +380,7 @@ impl Rank {
     fn recv(&mut self, want: Want, buffer: Buffer) -> u32 {
         self.room = self.room.max(buffer.len());
         let request = self.new_recv();
-        pt2pt::post(&mut self.lane, want, buffer, request);
+        self.lane.post(want, buffer, request);
         request
     }
 
@@ -400,19 +397,19 @@ impl Rank {
         }
     }
 
-    /// As `pt2pt::request_cancel`.
+    /// As MPI_Cancel does it. Only a send names its peer here.
     fn cancel(&mut self, number: usize) {
         let Some(&index) = self.requests.get(number % self.requests.len().max(1)) else { return };
         let core = &mut self.lane.core;
         let request = core.requests.get(index);
-        match (request.kind, &request.state) {
-            (Kind::Recv, &State::Active(Some(op))) => drop(core.engine.cancel_recv(op)),
-            (Kind::Send, &State::Active(Some(op))) => core.engine.cancel_send(op),
+        match (request.note.peer, &request.state) {
+            (None, &State::Active(Some(op))) => drop(core.engine.cancel_recv(op)),
+            (Some(_), &State::Active(Some(op))) => core.engine.cancel_send(op),
             _ => {}
         }
     }
 
-    /// As `probe::improbe` and `probe::imrecv`.
+    /// As MPI_Improbe and MPI_Imrecv do it.
     fn claim(&mut self, want: Want, room: usize) {
         let Some((held, _)) = self.lane.core.engine.claim(&want) else { return };
         let buffer = self.lend(room);

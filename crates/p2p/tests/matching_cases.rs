@@ -3,7 +3,7 @@
 //! One engine a test: what the peer does is written as packets. `interleavings` checks two engines at once.
 
 use hawser_base::{Class, Context, Peer};
-use hawser_mpi::matching::{
+use hawser_p2p::matching::{
     Effect, Engine, Key, Limits, MESSAGE_COST, Op, Outcome, Packet, Place, Posted, SendSpec, Start, Stray, Want,
 };
 

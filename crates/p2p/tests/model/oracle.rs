@@ -4,7 +4,7 @@
 use super::Setup;
 use super::program::{Send, Step};
 use hawser_base::Peer;
-use hawser_mpi::matching::{Envelope, Want};
+use hawser_p2p::matching::{Envelope, Want};
 
 /// A message, by the step that sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

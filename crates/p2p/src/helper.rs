@@ -7,13 +7,13 @@
 //! level, and keeps out of those that a waiting thread looks after. It never calls a function of the application below
 //! MPI_THREAD_MULTIPLE, nor completes a request: that is for the application's calls.
 //!
-//! Before it: `env`, which starts and ends it, and every call that leaves operations under way or waits; after it: `lane`,
+//! Before it: the user (MPI: `env`), which starts and ends it, and every call that leaves operations under way or waits; after it: `lane`,
 //! `task`, `transport::Standby`.
 
 use crate::counters::Counter;
-use crate::process::Process;
-use crate::task;
-use crate::wait::Progress;
+use crate::lanes::Lanes;
+use crate::request::Note;
+use crate::task::Progress;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
 use hawser_base::{Class, Error, Result, threads};
@@ -71,13 +71,13 @@ impl Helper {
     }
 
     /// Once the process is there, and nobody is inside.
-    pub fn start(&'static self, process: &'static Process) -> Result<()> {
+    pub fn start<N: Note>(&'static self, lanes: &'static Lanes<N>) -> Result<()> {
         threads::set_helped();
         self.ends.store(false, Relaxed); // partner: `run`, ordered by the thread's start
         self.standby.leave();
         let failed =
             |error| Error::new(Class::Other, format!("starting the thread of HAWSER_PROGRESS: {error}; set it off"));
-        *self.thread() = Some(thread::spawn(NAME, move || self.run(process)).map_err(failed)?);
+        *self.thread() = Some(thread::spawn(NAME, move || self.run(lanes)).map_err(failed)?);
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl Helper {
         self.standby.leave();
     }
 
-    fn run(&self, process: &'static Process) {
+    fn run<N: Note>(&self, lanes: &'static Lanes<N>) {
         thread::ask_for_short_turns(TURN_NS);
         let ends = || self.ends.load(Acquire); // partner: `end`
         loop {
@@ -103,18 +103,18 @@ impl Helper {
             if ends() {
                 return;
             }
-            process.counters().add(Counter::HelperCalls as usize, 1);
-            self.look_around(process);
+            lanes.counters().add(Counter::HelperCalls as usize, 1);
+            self.look_around(lanes);
         }
     }
 
     /// Moves what there is, until nothing has come for a while or the application looks for itself.
-    fn look_around(&self, process: &'static Process) {
+    fn look_around<N: Note>(&self, lanes: &'static Lanes<N>) {
         let mut since_ns = 0;
         while self.standby.is_called() {
-            let found = look(process, false);
+            let found = look(lanes, false);
             if found == Found::Moved {
-                process.patience().wake(); // threads that sleep: what they wait for may have ended
+                lanes.patience().wake(); // threads that sleep: what they wait for may have ended
                 since_ns = 0;
                 continue;
             }
@@ -124,7 +124,7 @@ impl Helper {
             }
             if found == Found::Nothing && now_ns - since_ns < QUIET_NS {
                 std::hint::spin_loop();
-            } else if self.has_done(process, found) {
+            } else if self.has_done(lanes, found) {
                 return;
             } else {
                 since_ns = 0;
@@ -133,14 +133,14 @@ impl Helper {
     }
 
     /// Nothing comes: makes ready to be called again, and looks once more. Whether that is so.
-    fn has_done(&self, process: &'static Process, found: Found) -> bool {
+    fn has_done<N: Note>(&self, lanes: &'static Lanes<N>, found: Found) -> bool {
         // Threads that come and wait as they like take nothing back: what is to be called for is known here alone.
         let retires = found == Found::NoWork && threads::several_callers();
         let stands = if retires { self.standby.retire() } else { self.standby.stand_by() };
-        let done = stands && look(process, true) <= if retires { Found::NoWork } else { Found::Nothing };
+        let done = stands && look(lanes, true) <= if retires { Found::NoWork } else { Found::Nothing };
         if stands && !done {
             self.standby.resume(retires);
-            process.patience().wake();
+            lanes.patience().wake();
         }
         done
     }
@@ -158,10 +158,10 @@ enum Found {
 }
 
 /// Progress of the lanes in which something is under way and that no thread waits for. `waits`: also for lanes that are occupied.
-fn look(process: &'static Process, waits: bool) -> Found {
+fn look<N: Note>(lanes: &'static Lanes<N>, waits: bool) -> Found {
     let mut found = Found::NoWork;
-    for id in process.active_lanes() {
-        let cell = process.lane(id);
+    for id in lanes.active() {
+        let cell = lanes.lane(id);
         if cell.is_tended() {
             continue;
         }
@@ -175,13 +175,13 @@ fn look(process: &'static Process, waits: bool) -> Found {
         let mut moved = lane.progress();
         let ready = lane.core.requests.tasks.is_ready();
         drop(lane);
-        moved |= ready && task::advance_as_helper(process, id) == Progress::Moved;
+        moved |= ready && lanes.advance_as_helper(id) == Progress::Moved;
         found = found.max(if moved { Found::Moved } else { Found::Nothing });
     }
     found
 }
 
-impl Process {
+impl<N: Note> Lanes<N> {
     /// A call leaves an operation under way. No lane may be held.
     #[inline]
     pub fn lend(&'static self) {
@@ -192,9 +192,9 @@ impl Process {
 
     /// A call is about to wait: until what it gets is dropped this thread looks after all that is under way.
     #[inline]
-    pub fn attend(&'static self) -> Attending {
+    pub fn attend(&'static self) -> Attending<N> {
         Attending(self.helper().map(|helper| Attended {
-            process: self,
+            lanes: self,
             helper,
             was_lent: !threads::several_callers() && helper.standby.take_back(),
         }))
@@ -202,30 +202,30 @@ impl Process {
 }
 
 #[inline(never)]
-fn lend(process: &'static Process, helper: &Helper) {
+fn lend<N: Note>(lanes: &'static Lanes<N>, helper: &Helper) {
     if helper.standby.lend() {
-        look_once_more(process, helper);
+        look_once_more(lanes, helper);
     }
 }
 
 /// The bell is armed. What moves now may have made more ready, for which nobody rings: the helper goes on, and the program computes.
-fn look_once_more(process: &'static Process, helper: &Helper) {
-    if look(process, true) == Found::Moved {
+fn look_once_more<N: Note>(lanes: &'static Lanes<N>, helper: &Helper) {
+    if look(lanes, true) == Found::Moved {
         helper.standby.call();
     }
 }
 
-/// See `Process::attend`. Where several threads wait as they like none of them takes anything back: the helper keeps out of the lanes
+/// See `Lanes::attend`. Where several threads wait as they like none of them takes anything back: the helper keeps out of the lanes
 /// that they look after, and what came there last is looked for by who leaves.
-pub struct Attending(Option<Attended>);
+pub struct Attending<N: Note>(Option<Attended<N>>);
 
-struct Attended {
-    process: &'static Process,
+struct Attended<N: Note> {
+    lanes: &'static Lanes<N>,
     helper: &'static Helper,
     was_lent: bool,
 }
 
-impl Drop for Attending {
+impl<N: Note> Drop for Attending<N> {
     #[inline]
     fn drop(&mut self) {
         // What was not lent before may be by now: functions of the application are called within.
@@ -237,18 +237,18 @@ impl Drop for Attending {
     }
 }
 
-impl Attended {
+impl<N: Note> Attended<N> {
     #[inline(never)]
     fn give_back(&self) {
-        let Attended { process, helper, .. } = self;
-        if !process.active_lanes().any(|lane| process.lane(lane).enter_as_guest().may_have_work()) {
+        let Attended { lanes, helper, .. } = self;
+        if !lanes.active().any(|lane| lanes.lane(lane).enter_as_guest().may_have_work()) {
             return;
         }
         if !threads::several_callers() {
             helper.standby.take_back(); // the bell is to be armed anew
         }
         if helper.standby.lend() || threads::several_callers() {
-            look_once_more(process, helper);
+            look_once_more(lanes, helper);
         }
     }
 }

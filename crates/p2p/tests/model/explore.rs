@@ -1,7 +1,7 @@
 //! Walks all interleavings of a setup, for `interleavings`.
 
 use crate::model::{Action, Parcel, Setup, Verdict, World};
-use hawser_mpi::matching::Packet;
+use hawser_p2p::matching::Packet;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};

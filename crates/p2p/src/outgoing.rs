@@ -3,29 +3,20 @@
 //! An eager message that its device has no room for waits here whole, as if the call had come later: it leaves as one
 //! packet when there is room, where a rendezvous takes three. Only room is waited for, which the peer makes by polling
 //! alone. Credit is not: it may come back only when a later message is matched, so without it a message asks. No
-//! message passes an earlier one to its peer. Before it: `pt2pt`, `persistent`, `bsend`, `collective`; after it:
-//! `matching` and `transport::Channel`.
+//! message passes an earlier one to its peer. Before it: the user's calls (MPI: `pt2pt`, `persistent`, `bsend`,
+//! `collective`); after it: `matching` and `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
-use crate::lane::{Body, Core, Lane};
+use crate::lane::{Core, Lane};
 use crate::matching::{Envelope, Key, Outcome, Packet, SendSpec, Start};
-use crate::pt2pt::Target;
+use crate::message::{Body, Outgoing, Target};
+use crate::request::Note;
 use crate::wire;
 use hawser_base::{Class, Peer, UserMem};
 use hawser_device::{PREFIX_MAX, Source};
 
-/// A send that the engine does not know yet.
-pub struct Outgoing {
-    pub to: Target,
-    pub body: Body,
-    /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
-    pub sync: bool,
-    /// What ends with it.
-    pub request: u32,
-}
-
-impl Lane {
+impl<N: Note> Lane<N> {
     /// Starts a send. Whatever comes of it, it ends by its request.
     pub fn start(&mut self, send: Outgoing) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
@@ -45,6 +36,28 @@ impl Lane {
         if self.core.engine.has_effects() {
             self.settle();
         }
+    }
+
+    /// A send that ends at once: one packet, or pushed into room that there is, if nothing speaks against it now.
+    #[inline(always)]
+    pub fn send_at_once(&mut self, target: &Target, mem: UserMem<'static>) -> bool {
+        let bytes = mem.len() as u64;
+        if !self.due.is_empty() {
+            return false;
+        }
+        if bytes > self.core.engine.limits().packet {
+            return self.push_whole(*target, mem);
+        }
+        if !self.core.engine.quick_send(target.peer, bytes) {
+            return false;
+        }
+        if self.channel.send_whole(target.peer, wire::eager(target.context, target.tag), mem) {
+            self.core.counters.add(Counter::Eager as usize, 1);
+            self.core.counters.add(Counter::BytesSent as usize, bytes);
+            return true;
+        }
+        self.core.engine.undo_quick_send(target.peer, bytes);
+        false
     }
 
     /// Pushes a message of several packets for which there seems to be room now: it ends here, without a request. What finds no room
@@ -92,7 +105,7 @@ impl Lane {
 
     /// Takes back a send that waits (MPI_Cancel).
     pub fn take_back(&mut self, request: u32) {
-        let Some(peer) = self.core.requests.get(request).named_peer() else { return };
+        let Some(peer) = self.core.requests.get(request).note.peer() else { return };
         if let Some(Outgoing { to, body, .. }) = self.due.take(peer, |send| send.request == request) {
             let envelope = Envelope { context: to.context, source: to.peer, tag: to.tag, bytes: body.bytes() };
             self.core.requests.complete(request, Outcome { envelope, error: None, cancelled: true });
@@ -153,7 +166,7 @@ impl Lane {
     }
 }
 
-impl Core {
+impl<N: Note> Core<N> {
     fn count_method(&mut self, packet: &Packet, asks: bool) {
         let counter = match packet {
             Packet::Push { .. } => Counter::Pushed,

@@ -2,7 +2,7 @@
 
 use super::oracle::Message;
 use hawser_base::{Context, Peer};
-use hawser_mpi::matching::{Key, SendSpec, Want};
+use hawser_p2p::matching::{Key, SendSpec, Want};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Send {

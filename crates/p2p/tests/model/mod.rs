@@ -11,7 +11,7 @@ pub mod oracle;
 pub mod program;
 
 use hawser_base::Peer;
-use hawser_mpi::matching::{Engine, Limits, Op, Packet, Place, Start};
+use hawser_p2p::matching::{Engine, Limits, Op, Packet, Place, Start};
 use oracle::{Message, Oracle};
 use program::Step;
 use std::collections::VecDeque;
@@ -248,7 +248,7 @@ impl World {
                 rank.steps[at] = Progress::Pending(op);
                 rank.lend(op, Live::Recv { step: at, buffer: vec![0; room as usize] })?;
                 let lost = want.source.is_some_and(|peer| rank.engine.is_lost(peer));
-                let at_once = posted == hawser_mpi::matching::Posted::Matched;
+                let at_once = posted == hawser_p2p::matching::Posted::Matched;
                 expect(at_once == (expected.is_some() || lost), || format!("step {at}: {posted:?}, due {expected:?}"))?;
             }
             Step::CancelSend(earlier) => {

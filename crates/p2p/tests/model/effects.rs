@@ -3,7 +3,7 @@
 use super::program::Step;
 use super::{Live, Parcel, Progress, Pull, Rank, Setup, Stream, Verdict, World, Write, expect, oracle::Message};
 use hawser_base::{Class, Peer};
-use hawser_mpi::matching::{Effect, Envelope, Key, Op, Outcome, Packet};
+use hawser_p2p::matching::{Effect, Envelope, Key, Op, Outcome, Packet};
 
 impl World {
     /// All effects of the rank's engine, in order.

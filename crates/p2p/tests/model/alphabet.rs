@@ -2,7 +2,7 @@
 
 use crate::model::program::{Send, Step};
 use hawser_base::{Context, Peer};
-use hawser_mpi::matching::Want;
+use hawser_p2p::matching::Want;
 
 /// The device of a whole program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

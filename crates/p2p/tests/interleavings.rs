@@ -11,7 +11,7 @@ mod model;
 
 use alphabet::{Alphabet, Device};
 use explore::explore_all;
-use hawser_mpi::matching::Limits;
+use hawser_p2p::matching::Limits;
 use model::Setup;
 use model::program::Step;
 

@@ -1,10 +1,10 @@
-//! Long random runs of two to six ranks, replayable: `HAWSER_SEED=<seed> cargo test -p hawser-mpi --test
+//! Long random runs of two to six ranks, replayable: `HAWSER_SEED=<seed> cargo test -p hawser-p2p --test
 //! random_runs`. `HAWSER_RUNS=<count>` runs more of them.
 
 mod model;
 
 use hawser_base::{Context, Peer};
-use hawser_mpi::matching::{Limits, Want};
+use hawser_p2p::matching::{Limits, Want};
 use hawser_sim::Dice;
 use model::program::{Send, Step};
 use model::{Action, Setup, World};

@@ -3,7 +3,7 @@
 //! that follows as if the receive had been posted, or the message had been held.
 
 use hawser_base::{Context, Peer};
-use hawser_mpi::matching::{Effect, Engine, Limits, Op, Packet, Place, SendSpec, Start, Want};
+use hawser_p2p::matching::{Effect, Engine, Limits, Op, Packet, Place, SendSpec, Start, Want};
 use hawser_sim::Dice;
 use std::collections::HashMap;
 

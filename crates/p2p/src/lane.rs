@@ -5,18 +5,17 @@
 //! buffers happen inside the delivery, in order; those that send wait in the outbox until the device has
 //! returned, because a delivery must not send (`device::Delivery`).
 //!
-//! Before it: `pt2pt`, `outgoing` and `request`; after it: `transport::Channel`.
+//! Before it: `outgoing`, `incoming` and `request`; after it: `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::by_peer::ByPeer;
 use crate::counters::Counter;
 use crate::matching::{Effect, Engine, Envelope, Key, Limits, Op, Outcome, Packet, Place, Whole};
-use crate::outgoing::Outgoing;
-use crate::pt2pt::Target;
-use crate::request::Requests;
+use crate::message::{Body, Outgoing, Target};
+use crate::request::{Note, Requests};
 use crate::wire;
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Class, Context, Lane as LaneId, Peer, SharedMem, UserMem};
+use hawser_base::{Class, Context, Lane as LaneId, Peer, UserMem};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, Source};
 use hawser_job::counters::Counters;
 use hawser_os::map::PAGE;
@@ -27,17 +26,17 @@ use std::collections::VecDeque;
 const BURST: u32 = 16;
 
 /// See the module.
-pub struct Lane {
+pub struct Lane<N: Note> {
     pub channel: Channel,
-    pub core: Core,
+    pub core: Core<N>,
     /// Sends that wait for room at their devices.
-    pub(crate) due: ByPeer<Outgoing>,
+    pub due: ByPeer<Outgoing>,
 }
 
 /// All of a lane but its ports, so that a port can deliver to it.
-pub struct Core {
+pub struct Core<N: Note> {
     pub engine: Engine,
-    pub requests: Requests,
+    pub requests: Requests<N>,
     pub counters: Counters,
     slots: Vec<Slot>,
     outbox: VecDeque<Effect>,
@@ -55,14 +54,6 @@ struct Slot {
     request: Option<u32>,
 }
 
-pub enum Body {
-    None,
-    /// A receive's or a send's memory.
-    Buffer(Buffer),
-    /// An unexpected message, or a copy that a buffered send keeps.
-    Held(Vec<u8>),
-}
-
 /// A send whose bytes are under way.
 struct Stream {
     op: Op,
@@ -75,8 +66,8 @@ struct Stream {
     placed: bool,
 }
 
-impl Lane {
-    pub fn new(id: LaneId, fabric: &'static Fabric, limits: Limits, counters: Counters) -> Lane {
+impl<N: Note> Lane<N> {
+    pub fn new(id: LaneId, fabric: &'static Fabric, limits: Limits, counters: Counters) -> Lane<N> {
         let core = Core {
             engine: Engine::new(fabric.peers(), limits),
             requests: Requests::new(id),
@@ -125,9 +116,9 @@ impl Lane {
         }
         // Envelopes first: a stream would take all the room.
         let began = !self.due.is_empty() && self.start_due();
-        let posted = !self.core.requests.introduced.is_empty() && self.post_introduced();
+        let went_on = !self.core.requests.next.is_empty() && self.go_on();
         let moved = !self.core.streams.is_empty() && self.pump();
-        began || posted || moved
+        began || went_on || moved
     }
 
     /// Carries out what the engine says.
@@ -271,36 +262,7 @@ fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
     rest.div_ceil(count).next_multiple_of(PAGE).min(most)
 }
 
-impl Body {
-    /// Bytes of the message.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Body::None => 0,
-            Body::Buffer(buffer) => buffer.len(),
-            Body::Held(bytes) => bytes.len() as u64,
-        }
-    }
-
-    /// Calls `f` with the bytes `at .. at + len` as a device takes them.
-    pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
-        match self {
-            Body::Buffer(buffer) => buffer.source(at, len, f),
-            Body::Held(_) if len == 0 => f(Source::None),
-            Body::Held(bytes) => {
-                let mut rest = &bytes[at as usize..at as usize + len];
-                let mut pack = |piece: SharedMem| {
-                    let (front, behind) = rest.split_at(piece.len());
-                    piece.write(front);
-                    rest = behind;
-                };
-                f(Source::Pack { len, pack: &mut pack })
-            }
-            Body::None => unreachable!("an operation without bytes sends some"),
-        }
-    }
-}
-
-impl Core {
+impl<N: Note> Core<N> {
     /// The request that ends with `op`, and the memory that it speaks of.
     pub fn bind(&mut self, op: Op, body: Body, request: Option<u32>) {
         *self.slot(op) = Slot { body, request };
@@ -341,7 +303,7 @@ impl Core {
         self.requests.complete(request, Outcome { envelope, error, cancelled: false });
     }
 
-    /// A receive from MPI_PROC_NULL, or a send to it.
+    /// Ends a request that is with nobody (MPI_PROC_NULL).
     pub fn end_null(&mut self, request: u32) {
         let envelope = Envelope { context: Context(0), source: Peer(u32::MAX), tag: ANY_TAG, bytes: 0 };
         self.requests.complete(request, Outcome { envelope, error: None, cancelled: false });
@@ -429,7 +391,7 @@ impl Core {
                 Body::None => {}
             },
             Place::Hold { op, bytes } => {
-                let mut kept = memory_for(bytes);
+                let mut kept = memory_for::<N>(bytes);
                 let len = payload.len().min(kept.len());
                 payload.read(&mut kept[..len]);
                 *self.slot(op) = Slot { body: Body::Held(kept), request: None };
@@ -473,18 +435,18 @@ impl Core {
     }
 }
 
-/// Memory for an unexpected message. A rank without it cannot keep MPI's promise, and says so.
-fn memory_for(bytes: u64) -> Vec<u8> {
+/// Memory for an unexpected message. A process without it cannot keep what it has promised its peers.
+fn memory_for<N: Note>(bytes: u64) -> Vec<u8> {
     let mut kept = Vec::new();
     if kept.try_reserve_exact(bytes as usize).is_err() {
         let text = format!("no memory for an unexpected message of {bytes} bytes; post its receive before it is sent");
-        crate::env::abort(Class::NoMem as i32, &text);
+        N::give_up(&text);
     }
     kept.resize(bytes as usize, 0);
     kept
 }
 
-impl Delivery for Core {
+impl<N: Note> Delivery for Core<N> {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
         if let Some(context) = wire::eager_context(&header, self.id) {
             return self.deliver_whole(

@@ -1,8 +1,8 @@
 //! Prints what the matching engine costs a message, in nanoseconds:
-//! `cargo run --release -p hawser-mpi --example matching_speed`.
+//! `cargo run --release -p hawser-p2p --example matching_speed`.
 
 use hawser_base::{Context, Peer};
-use hawser_mpi::matching::{Effect, Engine, Limits, Packet, SendSpec, Want};
+use hawser_p2p::matching::{Effect, Engine, Limits, Packet, SendSpec, Want};
 use std::hint::black_box;
 use std::time::Instant;
 
