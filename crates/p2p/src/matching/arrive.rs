@@ -4,7 +4,10 @@
 //! packet that makes no sense (a peer's error, never ours) is dropped and counted by the caller.
 
 use super::offers::Given;
-use super::*;
+use super::engine::Engine;
+use super::operation::*;
+use super::packet::{Key, Packet};
+use hawser_base::{Class, Peer};
 
 impl Engine {
     /// A packet of `from` with `payload` bytes behind it. `Err`: it fits nothing that we know of.

@@ -1,7 +1,11 @@
 //! Operations that end early: cancelled ones (MPI-5.0 §3.8.4), and those whose peer is gone.
 
 use super::arrive::Stray;
-use super::*;
+use super::engine::Engine;
+use super::operation::*;
+use super::packet::Packet;
+use super::queues::Want;
+use hawser_base::{Class, Peer};
 
 impl Engine {
     /// Cancels a receive if no message was matched with it; at once and locally. An offer that stands is

@@ -9,9 +9,11 @@
 //! that a receive can be cancelled at once and locally (MPI-5.0 §3.8.4) while an answer is under way. Then the
 //! answer is held; it is never longer than what was offered, so that nobody can ask for any memory that he likes.
 
+use super::engine::Engine;
+use super::operation::{Op, Receiving, State, Waiting};
+use super::packet::Packet;
 use super::queue::tags_meet;
 use super::queues::slot;
-use super::{Engine, Op, Packet, Receiving, State, Waiting};
 use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 

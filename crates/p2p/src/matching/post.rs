@@ -1,6 +1,10 @@
 //! The application's side: sends and receives start here, probes look here.
 
-use super::*;
+use super::engine::Engine;
+use super::operation::*;
+use super::packet::{Key, Packet};
+use super::queues::Want;
+use hawser_base::{Class, Context, Peer};
 
 /// A send as the application asks for it.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! which that took long gets an index by tag and keeps it until it is empty, so that a look costs the logarithm of its
 //! length whatever the tags are. It knows nothing of sources. Before it: `queues`; after it: nothing.
 
-use super::Op;
+use super::operation::Op;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Entries that are looked through before a queue gets an index: at about this length both cost the same.

@@ -3,7 +3,7 @@
 //! Both are kept by source, so that a receive from a known source never walks other sources' entries; a
 //! running number restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5).
 
-use super::Op;
+use super::operation::Op;
 use super::queue::{Entry, Queue, tags_meet};
 use hawser_base::{Context, LANES, Peer};
 

@@ -3,7 +3,7 @@
 //! A number comes again after 2^32 messages; the messages that are under way at one time are far fewer. It never
 //! looks at the operations. Before it: `arrive`, `post`; after it: nothing.
 
-use super::Op;
+use super::operation::Op;
 use std::collections::BTreeMap;
 
 /// The unfinished messages of one peer.
