@@ -4,94 +4,26 @@
 //! The copy lies in our own memory, not in the attached one: the attached size is the limit that the
 //! program asked for, and its memory is never written. Before it: `pt2pt`; after it: `outgoing`.
 
+use crate::attached::Attached;
 use crate::comm::CommRef;
 use crate::process::Process;
 use crate::request::{self, Kind};
-use crate::session;
+use crate::session_table;
 use crate::task::{self, End, Id, Step, Task};
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_job::{Open, Waiting};
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::message::{Body, Outgoing, Target};
-use std::sync::Mutex;
-
-/// Where a buffer may be attached: its address for MPI_Buffer_detach, its size, what of it is in use.
-#[derive(Debug, Default)]
-pub struct Attached(Mutex<Option<Room>>);
-
-#[derive(Debug)]
-struct Room {
-    address: usize,
-    size: u64,
-    /// MPI_BUFFER_AUTOMATIC: no limit.
-    automatic: bool,
-    open: Vec<(Handle, u64)>,
-}
-
-/// What a message costs beside its bytes: the standard ABI's MPI_BSEND_OVERHEAD, the larger of both ABIs'.
-const OVERHEAD: u64 = 96;
-
-impl Attached {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Room>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn is_there(&self) -> bool {
-        self.lock().is_some()
-    }
-
-    /// MPI_Buffer_attach and its like.
-    pub fn attach(&self, address: usize, size: u64, automatic: bool) -> Result<()> {
-        let mut room = self.lock();
-        if room.is_some() {
-            let text = "a buffer is attached already; detach it first (MPI_Buffer_detach or its like)";
-            return Err(Error::new(Class::Buffer, text));
-        }
-        *room = Some(Room { address, size, automatic, open: Vec::new() });
-        Ok(())
-    }
-
-    /// Charges a message; sends that have ended give back what they held.
-    fn charge(&self, process: &'static Process, bytes: u64) -> Result<()> {
-        let mut guard = self.lock();
-        let Some(room) = guard.as_mut() else {
-            let text = "no buffer is attached for a buffered send; call MPI_Buffer_attach first";
-            return Err(Error::new(Class::Buffer, text));
-        };
-        room.open.retain(|&(handle, _)| process.is_open(handle));
-        let used: u64 = room.open.iter().map(|(_, bytes)| bytes).sum();
-        if !room.automatic && used + bytes + OVERHEAD > room.size {
-            let text = format!(
-                "a message of {bytes} bytes does not fit the attached buffer of {} bytes, of which {used} are in use; \
-                 attach a larger one (the message and MPI_BSEND_OVERHEAD for each)",
-                room.size
-            );
-            return Err(Error::new(Class::Buffer, text));
-        }
-        Ok(())
-    }
-
-    fn opened(&self, handle: Handle, bytes: u64) {
-        if let Some(room) = self.lock().as_mut() {
-            room.open.push((handle, bytes + OVERHEAD));
-        }
-    }
-
-    /// Sends that have not ended.
-    fn open(&self) -> Vec<Handle> {
-        self.lock().as_ref().map_or(Vec::new(), |room| room.open.iter().map(|&(handle, _)| handle).collect())
-    }
-}
 
 /// Starts a buffered send: it ends for the caller here.
 pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Target) -> Result<()> {
     let bytes = buffer.len();
     let session = Some(comm.group().session()).filter(|session| !session.is_null());
-    let session = session.and_then(|session| session::get(session).ok());
+    let session = session.and_then(|session| session_table::get(session).ok());
     let of_session = session.as_ref().map(|session| &session.attached);
     let nearer = [Some(&comm.attached), of_session].into_iter().flatten().find(|attached| attached.is_there());
     let attached = nearer.unwrap_or(process.attached());
-    attached.charge(process, bytes)?;
+    attached.charge(|handle| process.is_open(handle), bytes)?;
     let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(request::new(Kind::Send, comm.clone(), 0, to.tag))?;
     lane.start(Outgoing { to: *to, body: Body::Held(buffer.to_vec()), sync: false, request });
@@ -161,7 +93,5 @@ fn has_ended(process: &'static Process, handle: Handle) -> bool {
 /// MPI_Buffer_detach and its like: the address and the size that were attached.
 pub fn detach(process: &'static Process, call: &'static str, attached: &Attached) -> Result<(usize, u64, bool)> {
     flush(process, call, attached);
-    let room = attached.lock().take();
-    room.map(|room| (room.address, room.size, room.automatic))
-        .ok_or_else(|| Error::new(Class::Buffer, "no buffer is attached"))
+    attached.take().ok_or_else(|| Error::new(Class::Buffer, "no buffer is attached"))
 }

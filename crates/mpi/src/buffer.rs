@@ -2,7 +2,6 @@
 //!
 //! Before it: `abi` (an address, a count and a handle); after it: `types` and `p2p::buffer`.
 
-use crate::process::Process;
 use crate::types;
 use hawser_base::{Class, Error, Handle, Result, UserMem};
 use hawser_datatype::UserPtr;
@@ -29,15 +28,15 @@ impl Buf {
 
 /// The memory that a call names; checks count, datatype and address (MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER).
 #[inline(always)]
-pub fn of(process: &Process, buf: &Buf) -> Result<Buffer> {
+pub fn of(buf: &Buf) -> Result<Buffer> {
     match buf.lean_memory() {
         Some(mem) => Ok(Buffer::Dense(mem)),
-        None => checked(process, buf),
+        None => checked(buf),
     }
 }
 
 #[inline(never)]
-fn checked(process: &Process, buf: &Buf) -> Result<Buffer> {
+fn checked(buf: &Buf) -> Result<Buffer> {
     if buf.count < 0 {
         return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
     }
@@ -45,5 +44,5 @@ fn checked(process: &Process, buf: &Buf) -> Result<Buffer> {
     if buf.count == 0 && buf.datatype.is_null() {
         return Ok(Buffer::EMPTY);
     }
-    types::with(process, buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?
+    types::with(buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?
 }

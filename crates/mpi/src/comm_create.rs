@@ -22,9 +22,8 @@ use hawser_base::value::{
     CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL,
 };
 use hawser_base::{Class, Context, Error, Handle, Result, threads};
-use hawser_job::flags::WORLD_BLOCK;
+use hawser_job::Waiting;
 use hawser_job::plan::FLAG_BLOCKS;
-use hawser_job::{Segment, Waiting};
 use std::sync::Arc;
 
 /// MPI_Comm_dup.
@@ -73,7 +72,7 @@ pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_group";
     let process = process::get()?;
     let old = process.comm(comm)?;
-    inter::refuse(&old, "create the new one with MPI_Comm_create")?;
+    old.refuse_inter("create the new one with MPI_Comm_create")?;
     if tag < 0 {
         return Err(Error::new(Class::Tag, format!("tag {tag} is negative")));
     }
@@ -374,12 +373,6 @@ pub(crate) fn block_of(word: u64) -> Result<Option<u32>> {
         return Err(Error::new(Class::Intern, format!("rank 0 named block {word} of {FLAG_BLOCKS} blocks of flags")));
     }
     Ok((word != NO_BLOCK).then_some(word as u32))
-}
-
-/// MPI_COMM_WORLD's flags, known to all without a word; none where the job has several hosts, or one rank.
-pub fn world_flags(segment: &Segment) -> Option<Flags> {
-    let here = segment.local_size() == segment.world_size() && segment.world_size() > 1;
-    here.then(|| Flags { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
 }
 
 #[cfg(test)]

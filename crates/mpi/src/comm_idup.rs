@@ -62,7 +62,7 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
     let salt = salt(&old, meeting.number().wrapping_add(1));
     let seeker = Seeker { numbers: context_ids::shared(), member: true, threads: true, salt };
     let search = Search::default();
-    meeting.and(process, &seeker.offer(search))?;
+    meeting.and(&seeker.offer(search))?;
     new.errhandler.inherit(&old.errhandler);
     new.inherit_topology(&old);
     if let Some(hints) = hints {
@@ -112,16 +112,16 @@ impl Idup {
             Stage::Offering => {
                 let all = words.try_into().expect("as many words as were offered");
                 let Some(choice) = self.seeker.choose(all, &mut self.search)? else {
-                    self.meeting.and(process, &self.seeker.offer(self.search))?;
+                    self.meeting.and(&self.seeker.offer(self.search))?;
                     return Ok(false);
                 };
                 self.stage = Stage::Choosing(choice);
-                self.meeting.max(process, choice.generation)?;
+                self.meeting.max(choice.generation)?;
             }
             Stage::Choosing(choice) => match self.seeker.settle(choice, words[0], &mut self.search) {
                 None => {
                     self.stage = Stage::Offering;
-                    self.meeting.and(process, &self.seeker.offer(self.search))?;
+                    self.meeting.and(&self.seeker.offer(self.search))?;
                 }
                 Some(context) => {
                     self.coming().agreed(context);

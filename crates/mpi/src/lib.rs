@@ -6,11 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alloc;
+pub mod attached;
 pub mod attributes;
 pub mod bsend;
 pub mod buffer;
 pub mod collective;
 pub mod comm;
+pub mod comm_attr;
 pub mod comm_create;
 pub mod comm_idup;
 mod context_ids;
@@ -19,6 +22,7 @@ pub mod errhandler;
 pub mod errors;
 pub mod exchange;
 pub mod fortran;
+pub mod general;
 pub mod grequest;
 pub mod group;
 pub mod hardware;
@@ -29,14 +33,18 @@ pub mod meeting;
 pub mod memory;
 pub mod misuse;
 pub mod ops;
+mod partition;
 pub mod partitioned;
 pub mod persistent;
 pub mod probe;
 pub mod process;
 pub mod pt2pt;
+pub mod raise;
 mod registry;
 pub mod request;
 pub mod session;
+pub mod session_table;
+pub mod stage;
 pub mod status;
 pub mod task;
 pub mod tools;

@@ -3,6 +3,7 @@
 //! Arguments of collectives are compared in `collective::agreement`; who waits for whom is told without being asked
 //! (`launch::report`). Before it: `env`, `collective`; after it: the tables of objects.
 
+use crate::ops;
 use crate::process::Process;
 use crate::request::{Kind, Request, State};
 use crate::{errhandler, info, types};
@@ -38,9 +39,9 @@ pub fn tell_of_leaks(process: &'static Process) {
     let left = [
         tell("request", requests(process)),
         tell("communicator", communicators(process)),
-        tell("datatype", types::left(process)),
+        tell("datatype", types::left()),
         tell("group", unnamed(process.groups().live().len())),
-        tell("operation", unnamed(process.ops.left())),
+        tell("operation", unnamed(ops::left())),
         tell("info object", unnamed(info::left())),
         tell("error handler", unnamed(errhandler::left())),
     ];

@@ -12,19 +12,18 @@
 use crate::buffer::{self, Buf};
 use crate::comm::Comm;
 use crate::info;
-use crate::persistent::Recipe;
+use crate::partition::{End, NUMBERS, Partitioned, Plan, free_numbers, plan_of};
 use crate::process::{self, Process};
 use crate::pt2pt;
 use crate::request::{self, Kind, Lane, Request, Requests, State, lane_of};
 use crate::wait;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
-use hawser_base::{Class, Context, Error, Handle, Peer, Result};
+use hawser_base::{Class, Error, Handle, Result};
 use hawser_datatype::Scratch;
 use hawser_p2p::buffer::Buffer;
-use hawser_p2p::matching::{Envelope, Outcome, Want};
+use hawser_p2p::matching::Want;
 use hawser_p2p::message::{Body, Outgoing, Target};
 use hawser_p2p::wait::NO_LANE;
-use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Partitions of a message and what was called for each: the arguments of an initialization.
@@ -35,115 +34,12 @@ pub struct Shape {
     pub first: Buf,
 }
 
-/// What a partitioned request keeps from start to start.
-pub struct Partitioned {
-    /// All partitions.
-    whole: Buffer,
-    partitions: u32,
-    end: End,
-    /// Of each of the sender's partitions: it is ready, or it has arrived, in this round.
-    done: Vec<bool>,
-    /// Messages of this round that have not ended, or were not begun.
-    open: u32,
-    /// What arrived in this round, in bytes.
-    bytes: u64,
-    error: Option<Class>,
-    /// The introduction is under way.
-    introducing: bool,
-}
-
-enum End {
-    Sender(Plan, Target),
-    /// The sender's plan, once it is known, and the memory for it.
-    Receiver(Option<Plan>, Want, Scratch),
-    /// The other side is MPI_PROC_NULL.
-    Nobody,
-}
-
-/// How a sender cuts its message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Plan {
-    partitions: u32,
-    /// Length of each, in bytes.
-    bytes: u64,
-    /// Number of the first; the tag of a message is the complement of its number.
-    first: u32,
-}
-
-/// Numbers of messages: as many as there are negative tags.
-const NUMBERS: u64 = 1 << 31;
-
-impl Plan {
-    const BYTES: usize = 24;
-
-    fn encode(&self) -> Vec<u8> {
-        [self.partitions.into(), self.bytes, self.first.into()]
-            .iter()
-            .flat_map(|word: &u64| word.to_le_bytes())
-            .collect()
-    }
-
-    /// None: no sender says so.
-    fn decode(bytes: &[u8; Plan::BYTES]) -> Option<Plan> {
-        let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("a word has eight bytes"));
-        let (partitions, first) = (u32::try_from(word(0)).ok()?, u32::try_from(word(2)).ok()?);
-        let plan = Plan { partitions, bytes: word(1), first };
-        let fits = u64::from(first) + u64::from(partitions) <= NUMBERS && plan.total() <= i64::MAX as u128;
-        fits.then_some(plan)
-    }
-
-    fn total(&self) -> u128 {
-        u128::from(self.partitions) * u128::from(self.bytes)
-    }
-
-    fn tag(&self, partition: u32) -> i32 {
-        !((self.first + partition) as i32)
-    }
-
-    fn numbers(&self) -> Range<u64> {
-        self.first.into()..u64::from(self.first) + u64::from(self.partitions)
-    }
-
-    /// The sender's partitions that have bytes of the receiver's `partition`, of `partitions` with `bytes` in all. What no
-    /// sender fills has arrived with the whole message.
-    fn covering(&self, partition: u32, partitions: u32, bytes: u64) -> Range<u32> {
-        let (all, at) = (u128::from(self.partitions), u128::from(partition));
-        // `theirs` of a partition are as long as `ours` of the sender's; where both sides have as much, zero bytes too, the
-        // numbers say it.
-        let (ours, theirs) = match self.total() == u128::from(bytes) {
-            true => (all, u128::from(partitions)),
-            false => (u128::from(bytes / u64::from(partitions)), u128::from(self.bytes).max(1)),
-        };
-        let (start, end) = ((at * ours / theirs).min(all), ((at + 1) * ours).div_ceil(theirs).min(all));
-        if start < end { start as u32..end as u32 } else { 0..self.partitions }
-    }
-}
-
-/// The first of `count` numbers in a row that no live plan has, from `next` on and round.
-fn free_numbers(next: u64, count: u64, live: impl Iterator<Item = Range<u64>> + Clone) -> Option<u64> {
-    let mut at = next % NUMBERS;
-    let mut rounds = 0;
-    loop {
-        if at + count > NUMBERS {
-            rounds += 1;
-            at = 0;
-            if rounds == 2 || count > NUMBERS {
-                return None;
-            }
-        }
-        match live.clone().find(|used| used.start < at + count && at < used.end) {
-            Some(used) => at = used.end,
-            None => return Some(at),
-        }
-    }
-}
-
 /// MPI_Psend_init.
 pub fn send_init(shape: &Shape, dest: i32, tag: i32, comm: Handle, hints: Handle) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
     info::hints(hints)?;
-    let (whole, partitions, bytes) = shape.check(process)?;
+    let (whole, partitions, bytes) = shape.check()?;
     let to = pt2pt::target(&comm, dest, tag)?;
     let mut lane = process.lane(comm.lane()).enter();
     let end = match to {
@@ -169,7 +65,7 @@ pub fn recv_init(shape: &Shape, source: i32, tag: i32, comm: Handle, hints: Hand
     let process = process::get()?;
     let comm = process.comm(comm)?;
     info::hints(hints)?;
-    let (whole, partitions, _) = shape.check(process)?;
+    let (whole, partitions, _) = shape.check()?;
     if source == ANY_SOURCE || tag == ANY_TAG {
         let (class, what) =
             if source == ANY_SOURCE { (Class::Rank, "MPI_ANY_SOURCE") } else { (Class::Tag, "MPI_ANY_TAG") };
@@ -199,18 +95,18 @@ pub fn recv_init(shape: &Shape, source: i32, tag: i32, comm: Handle, hints: Hand
 
 impl Shape {
     /// All partitions, their number, and the length of each in bytes.
-    fn check(&self, process: &Process) -> Result<(Buffer, u32, u64)> {
+    fn check(&self) -> Result<(Buffer, u32, u64)> {
         let Shape { partitions, first } = *self;
         let Ok(number) = u32::try_from(partitions) else {
             return Err(Error::new(Class::Arg, format!("partitions is {partitions}; it must not be negative")));
         };
         let one = Buf { count: if number == 0 { 0 } else { first.count }, ..first };
-        let bytes = buffer::of(process, &one)?.len();
+        let bytes = buffer::of(&one)?.len();
         let Some(count) = first.count.checked_mul(number.into()) else {
             let text = format!("{number} partitions of {} elements are more than memory can hold", first.count);
             return Err(Error::new(Class::Count, text));
         };
-        let whole = if count == 0 { Buffer::EMPTY } else { buffer::of(process, &Buf { count, ..first })? };
+        let whole = if count == 0 { Buffer::EMPTY } else { buffer::of(&Buf { count, ..first })? };
         Ok((whole, number, bytes))
     }
 }
@@ -233,140 +129,6 @@ fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32>
     let next = if fits { taken } else { NUMBERS + first } + u64::from(count);
     comm.partitions_begun.store(next, Relaxed);
     Ok(first as u32)
-}
-
-impl Partitioned {
-    fn new(whole: Buffer, partitions: u32, end: End) -> Recipe {
-        let introducing = !matches!(end, End::Nobody);
-        let done = Vec::new();
-        let this = Partitioned { whole, partitions, end, done, open: 0, bytes: 0, error: None, introducing };
-        Recipe::Partitioned(this)
-    }
-
-    /// How the sender cuts the message, if that is known.
-    fn plan(&self) -> Option<Plan> {
-        match &self.end {
-            End::Sender(plan, _) => Some(*plan),
-            End::Receiver(plan, ..) => *plan,
-            End::Nobody => None,
-        }
-    }
-
-    /// The request stays until its introduction has come to its end.
-    pub fn is_introducing(&self) -> bool {
-        self.introducing
-    }
-
-    /// A round begins.
-    fn begin(&mut self) {
-        let messages = self.plan().map_or(0, |plan| plan.partitions);
-        let partitions = if matches!(self.end, End::Nobody) { self.partitions } else { messages };
-        self.done.clear();
-        self.done.resize(partitions as usize, false);
-        (self.open, self.bytes) = (messages, 0);
-        // Without an introduction there is no round that could do better.
-        self.error = self.error.filter(|_| matches!(self.end, End::Receiver(None, ..)));
-    }
-
-    /// Nothing more will come in this round.
-    fn is_over(&self) -> bool {
-        let waits = matches!(self.end, End::Receiver(None, ..)) && self.error.is_none();
-        self.open == 0 && !waits
-    }
-
-    /// A message has ended.
-    fn ended(&mut self, outcome: &Outcome) {
-        let tag = outcome.envelope.tag;
-        if tag >= 0 {
-            return self.introduced(outcome);
-        }
-        self.open -= 1;
-        self.error = self.error.or(outcome.error);
-        if let End::Receiver(Some(plan), ..) = &self.end {
-            self.done[(!tag as u32 - plan.first) as usize] = true;
-            self.bytes += outcome.envelope.bytes;
-        }
-    }
-
-    fn introduced(&mut self, outcome: &Outcome) {
-        self.introducing = false;
-        self.error = self.error.or(outcome.error);
-        if let End::Receiver(plan, _, room) = &mut self.end
-            && outcome.error.is_none()
-        {
-            let mut words = [0; Plan::BYTES];
-            room.bytes(0, Plan::BYTES).read(&mut words);
-            room.returned();
-            *plan = Plan::decode(&words);
-            if plan.is_none() {
-                self.error = Some(Class::Intern);
-            }
-        }
-    }
-
-    /// What the request says when all has ended.
-    fn outcome(&self, tag: i32) -> Outcome {
-        let envelope = Envelope { context: Context(0), source: Peer(u32::MAX), tag, bytes: self.bytes };
-        Outcome { envelope, error: self.error, cancelled: false }
-    }
-}
-
-/// The numbers of a sender's messages in `context`.
-fn plan_of(request: &Request, context: Context) -> Option<Range<u64>> {
-    match request.note.recipe.as_deref() {
-        Some(Recipe::Partitioned(Partitioned { end: End::Sender(plan, to), .. })) if to.context == context => {
-            Some(plan.numbers())
-        }
-        _ => None,
-    }
-}
-
-/// Ends the round, if it is over.
-pub fn end_round(request: &mut Request) {
-    if !matches!(request.state, State::Active(_)) {
-        return;
-    }
-    let tag = request.note.tag;
-    if let Some(partitioned) = request.note.partitioned()
-        && partitioned.is_over()
-    {
-        let outcome = partitioned.outcome(if matches!(partitioned.end, End::Nobody) { ANY_TAG } else { tag });
-        request.state = State::Ended(outcome);
-    }
-}
-
-/// A message of a partitioned request has ended.
-#[cold]
-pub fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
-    let request = requests.get(index);
-    let partitioned = request.note.partitioned().expect("the caller has seen that it is one");
-    let knew = partitioned.plan().is_some();
-    partitioned.ended(outcome);
-    let learns = !knew && partitioned.plan().is_some();
-    let introducing = partitioned.introducing;
-    if learns && matches!(request.state, State::Active(_)) {
-        partitioned.begin();
-        return requests.next.push(index);
-    }
-    end_round(request);
-    let gone = request.orphan && !introducing;
-    if gone {
-        requests.remove(index);
-    }
-}
-
-/// The receives of a round that has begun, one for each partition of the sender.
-pub fn receives(request: &mut Request) -> Vec<(Want, Buffer)> {
-    let Some(Partitioned { end: End::Receiver(Some(plan), want, _), whole, .. }) = request.note.partitioned() else {
-        return Vec::new();
-    };
-    let (plan, want) = (*plan, *want);
-    let receive = |partition: u32| {
-        let at = (u128::from(partition) * u128::from(plan.bytes)).min(whole.len().into()) as u64;
-        let room = whole.part(at, plan.bytes.min(whole.len() - at));
-        (Want { tag: Some(plan.tag(partition)), ..want }, room)
-    };
-    (0..plan.partitions).map(receive).collect()
 }
 
 /// MPI_Start.
@@ -411,23 +173,6 @@ fn make_ready(request: &mut Request, partition: i32) -> Result<Option<(Target, B
     let End::Sender(plan, to) = &partitioned.end else { return Ok(None) };
     let message = partitioned.whole.part(u64::from(number) * plan.bytes, plan.bytes);
     Ok(Some((Target { tag: plan.tag(number), ..*to }, message)))
-}
-
-impl Partitioned {
-    /// MPI_ERR_ARG.
-    fn check(&self, partition: i32) -> Result<u32> {
-        u32::try_from(partition).ok().filter(|&number| number < self.partitions).ok_or_else(|| {
-            let text = format!("partition {partition} is none of the request's {} (from 0 on)", self.partitions);
-            Error::new(Class::Arg, text)
-        })
-    }
-
-    fn has_arrived(&self, partition: u32) -> bool {
-        let Some(plan) = self.plan() else { return false };
-        let covering = plan.covering(partition, self.partitions, self.whole.len());
-        self.done.len() == plan.partitions as usize
-            && self.done[covering.start as usize..covering.end as usize].iter().all(|&done| done)
-    }
 }
 
 #[cold]

@@ -4,39 +4,19 @@
 
 use crate::bsend;
 use crate::buffer::{self, Buf};
-use crate::partitioned::{self, Partitioned};
+use crate::partitioned;
 use crate::process::{self, Process};
-use crate::pt2pt::{self, Mode};
-use crate::request::{self, Kind, Request, State, lane_of};
+use crate::pt2pt;
+use crate::request::{self, Kind, Mode, Recipe, Request, State, lane_of};
 use crate::task::{End, Task};
 use hawser_base::{Class, Error, Handle, Lane as LaneId, Result};
-use hawser_p2p::buffer::Buffer;
-use hawser_p2p::matching::Want;
-use hawser_p2p::message::{Body, Outgoing, Target};
-
-/// What a persistent request does when it is started.
-pub enum Recipe {
-    Send {
-        buffer: Buffer,
-        to: Target,
-        mode: Mode,
-    },
-    Recv {
-        buffer: Buffer,
-        want: Want,
-    },
-    /// To or from MPI_PROC_NULL.
-    Nothing,
-    /// None while the task has it.
-    Task(Option<Box<dyn Task<End>>>),
-    Partitioned(Partitioned),
-}
+use hawser_p2p::message::{Body, Outgoing};
 
 /// MPI_Send_init and its modes.
 pub fn send_init(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    let buffer = buffer::of(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let recipe = match pt2pt::target(&comm, dest, tag)? {
         Some(to) => Recipe::Send { buffer, to, mode },
         None => Recipe::Nothing,
@@ -48,7 +28,7 @@ pub fn send_init(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Re
 pub fn recv_init(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    let buffer = buffer::of(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let recipe = match pt2pt::want(&comm, source, tag)? {
         Some(want) => Recipe::Recv { buffer, want },
         None => Recipe::Nothing,

@@ -3,8 +3,8 @@
 //! Before it: `abi::p2p`; after it: the matching engine's held messages.
 
 use crate::buffer::{self, Buf};
-use crate::comm::{Comm, CommRef};
-use crate::process::{self, Process};
+use crate::comm::Comm;
+use crate::process::{self, Message, Process};
 use crate::pt2pt;
 use crate::request::{self, Kind, Lane, NOTHING_RECEIVED, State};
 use crate::status::Status;
@@ -12,7 +12,7 @@ use crate::wait::{self, Completed};
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 use hawser_base::{Class, Error, Handle, Result, handle};
 use hawser_job::{Tag, Waiting};
-use hawser_p2p::matching::{Envelope, Op, Want};
+use hawser_p2p::matching::{Envelope, Want};
 use hawser_p2p::message::Body;
 use hawser_transport::wait_peer;
 
@@ -107,12 +107,6 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
     Ok((process.new_message(&comm, held)?, status(&comm, source, &envelope)))
 }
 
-/// A message that a matched probe took; it lies in its communicator's lane.
-pub struct Message {
-    pub comm: CommRef,
-    pub held: Op,
-}
-
 /// MPI_Imrecv. The message handle dies.
 pub fn imrecv(buf: &Buf, message: Handle) -> Result<Handle> {
     let process = process::get()?;
@@ -125,7 +119,7 @@ fn begin_mrecv(process: &'static Process, buf: &Buf, message: Handle) -> Result<
     if message == handle::message::NO_PROC {
         return Ok(NOTHING_RECEIVED);
     }
-    let buffer = buffer::of(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Message { comm, held } = process.take_message(message)?;
     let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(request::new(Kind::Recv, comm, ANY_SOURCE, ANY_TAG))?;

@@ -10,7 +10,8 @@ use crate::buffer::{self, Buf};
 use crate::comm::{Comm, CommRef};
 use crate::grequest;
 use crate::process::{self, Process};
-use crate::request::{self, Kind, Lane, NOTHING_RECEIVED, SENT, State};
+use crate::request::{self, Kind, Lane, Mode, NOTHING_RECEIVED, SENT, State};
+use crate::stage;
 use crate::status::Status;
 use crate::wait;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
@@ -20,15 +21,6 @@ use hawser_p2p::incoming::Taken;
 use hawser_p2p::matching::Want;
 use hawser_p2p::message::{Body, Outgoing, Target};
 use hawser_p2p::request::Note;
-
-/// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    Standard,
-    Buffered,
-    Synchronous,
-    Ready,
-}
 
 /// The largest tag (the attribute MPI_TAG_UB). Collectives use contexts of their own, so all of it is free.
 pub const TAG_UB: i32 = i32::MAX;
@@ -88,7 +80,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
         return false;
     }
     let counted; // one call below for both kinds, so that it is inlined
-    let comm = if comm == handle::comm::WORLD && process.has_world() {
+    let comm = if comm == handle::comm::WORLD && stage::has_world() {
         process.world()
     } else {
         let Some(found) = process.comms().get(comm) else { return false };
@@ -125,7 +117,7 @@ fn begin_send(
     mode: Mode,
 ) -> Result<Option<Begun>> {
     let comm = process.comm(comm)?;
-    let buffer = buffer::of(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Some(target) = target(&comm, dest, tag)? else { return Ok(None) };
     if mode == Mode::Buffered {
         return bsend::start(process, &comm, buffer, &target).map(|()| None);
@@ -165,7 +157,7 @@ pub fn irecv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
 
 fn begin_recv(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let comm = process.comm(comm)?;
-    let buffer = buffer::of(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(NOTHING_RECEIVED) };
     let mut lane = process.lane(comm.lane()).enter();
     let request = lane.core.requests.insert(request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
@@ -187,7 +179,7 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
 #[inline(always)]
 fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
     let counted; // as in `send_lean`
-    let comm = if comm == handle::comm::WORLD && process.has_world() {
+    let comm = if comm == handle::comm::WORLD && stage::has_world() {
         process.world()
     } else {
         counted = process.comms().get(comm)?;
@@ -209,7 +201,7 @@ fn lean_want(comm: &Comm, buf: &Buf, source: i32, tag: i32) -> Option<(Want, Pee
 #[inline(never)]
 fn recv_checked(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let comm = process.comm(comm)?;
-    let buffer = buffer::of(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
     recv_posted("MPI_Recv", process, comm, want, buffer, source)
 }
@@ -346,7 +338,7 @@ pub(crate) fn begin_sendrecv_replace(
 ) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let found = process.comm(comm)?;
-    let buffer = buffer::of(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let to = target(&found, dest, send_tag)?;
     want(&found, source, recv_tag)?;
     let mut send = SENT;

@@ -1,19 +1,18 @@
 //! MPI's requests: what MPI keeps with an operation under way, and what its status is (MPI-5.0 §3.7).
 //!
 //! The requests themselves live in the lanes of `p2p`. Before it: every call that begins or ends operations; after it:
-//! `comm`, `persistent`, `partitioned`, `grequest`, `p2p::request`.
+//! `comm`, `partition`, `general`, `p2p::request`.
 
 use crate::comm::CommRef;
-use crate::env;
-use crate::grequest::General;
-use crate::partitioned::{self, Partitioned};
-use crate::persistent::Recipe;
-use crate::status::Status;
-use crate::task::{End, Task};
+use crate::general::General;
+use crate::partition::{self, Partitioned};
+use crate::status::{End, Status};
 use hawser_base::value::ANY_SOURCE;
-use hawser_base::{Class, Context, Error, Handle, Peer};
+use hawser_base::{Context, Error, Handle, Peer};
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::matching::{Outcome, Want};
+use hawser_p2p::message::Target;
+use hawser_p2p::task::Work;
 use hawser_p2p::{lane, request};
 use std::sync::Arc;
 
@@ -41,6 +40,33 @@ pub enum Kind {
     Collective,
     /// The application's own.
     General,
+}
+
+/// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Standard,
+    Buffered,
+    Synchronous,
+    Ready,
+}
+
+/// What a persistent request does when it is started.
+pub enum Recipe {
+    Send {
+        buffer: Buffer,
+        to: Target,
+        mode: Mode,
+    },
+    Recv {
+        buffer: Buffer,
+        want: Want,
+    },
+    /// To or from MPI_PROC_NULL.
+    Nothing,
+    /// None while the task has it.
+    Task(Option<Box<dyn Work<End>>>),
+    Partitioned(Partitioned),
 }
 
 /// What MPI keeps with a request.
@@ -121,18 +147,18 @@ impl request::Note for Note {
     }
 
     fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
-        partitioned::one_ended(requests, index, outcome);
+        partition::one_ended(requests, index, outcome);
     }
 
     fn receives(request: &mut Request) -> Vec<(Want, Buffer)> {
-        partitioned::receives(request)
+        partition::receives(request)
     }
 
     fn begun(request: &mut Request) {
-        partitioned::end_round(request);
+        partition::end_round(request);
     }
 
-    fn keep(&mut self, work: Box<dyn Task<End>>) -> Option<Box<dyn Task<End>>> {
+    fn keep(&mut self, work: Box<dyn Work<End>>) -> Option<Box<dyn Work<End>>> {
         match self.recipe.as_deref_mut() {
             Some(Recipe::Task(kept)) => {
                 *kept = Some(work);
@@ -140,10 +166,6 @@ impl request::Note for Note {
             }
             _ => Some(work),
         }
-    }
-
-    fn give_up(text: &str) -> ! {
-        env::abort(Class::NoMem as i32, text)
     }
 }
 

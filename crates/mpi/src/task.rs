@@ -4,32 +4,16 @@
 //! after it: `request` and `p2p::task`.
 
 use crate::comm::CommRef;
-use crate::persistent::Recipe;
 use crate::process::Process;
-use crate::request::{self, Kind};
-use crate::status::Status;
+use crate::request::{self, Kind, Recipe};
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Error, Handle, Result};
+use hawser_base::{Handle, Result};
 use hawser_p2p::task;
 
+pub use crate::status::End;
 pub use hawser_p2p::task::{Id, Work as Task};
 
 pub type Step = task::Step<End>;
-
-/// How a task ended.
-#[derive(Clone, Debug)]
-pub struct End {
-    pub status: Status,
-    /// The error in words: a status has only its class.
-    pub failure: Option<Error>,
-}
-
-impl End {
-    /// Of a call that receives nothing.
-    pub fn of(result: Result<()>) -> End {
-        End { status: Status::EMPTY, failure: result.err() }
-    }
-}
 
 /// Begins a task: the handle of its request.
 pub fn request(process: &'static Process, comm: CommRef, kind: Kind, mut work: Box<dyn Task<End>>) -> Result<Handle> {

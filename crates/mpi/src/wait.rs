@@ -3,7 +3,7 @@
 //! The loop in which they wait is in `p2p`. Before it: `pt2pt`, `abi::request`; after it: `request` and `p2p::wait`.
 
 use crate::comm::CommRef;
-use crate::grequest::{self, Finish};
+use crate::general::{self, Finish};
 use crate::process::{self, Process};
 use crate::request::{self, Lane, NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
@@ -61,7 +61,7 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
     }
     let note = &guard.core.requests.get(index).note;
     if note.general.is_some() {
-        let reason = grequest::reason();
+        let reason = general::reason();
         return Waiting { call: format!("{call} of {}", reason.call), ..reason };
     }
     let comm = &note.comm;

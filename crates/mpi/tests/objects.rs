@@ -5,9 +5,10 @@ use hawser_base::handle::{Kind, comm, datatype, errhandler, keyval};
 use hawser_base::{Class, Error, Handle, Peer};
 use hawser_device::Loopback;
 use hawser_job::Segment;
-use hawser_mpi::attributes::{self, Copy, Delete, Found, Predefined};
-use hawser_mpi::errhandler::{self as handlers, Object};
+use hawser_mpi::attributes::{self, Copy, Delete};
+use hawser_mpi::comm_attr::{self, Found, Predefined};
 use hawser_mpi::process::{self, Parts};
+use hawser_mpi::raise::{self as handlers, Object};
 use hawser_mpi::{env, errors, info, memory, types};
 use hawser_p2p::counters::asleep;
 use hawser_p2p::matching;
@@ -124,11 +125,11 @@ fn attributes_of_mpi_comm_self_are_deleted_first_when_mpi_ends() {
                 eprintln!("deleted {name}, initialised {}", process::get().is_ok());
                 Ok(())
             };
-            let key = attributes::create_keyval(Kind::Comm, Copy::Null, Delete::Call(Box::new(delete))).unwrap();
-            attributes::comm_set(comm::SELF, key, 1).unwrap();
+            let key = comm_attr::create_keyval(Kind::Comm, Copy::Null, Delete::Call(Box::new(delete))).unwrap();
+            comm_attr::comm_set(comm::SELF, key, 1).unwrap();
         }
         assert!(env::finalize().unwrap().is_none());
-        assert!(process::was_finalized());
+        assert!(stage::was_finalized());
         return;
     }
     let (code, text) = in_own_process("attributes_of_mpi_comm_self_are_deleted_first_when_mpi_ends");
@@ -208,7 +209,7 @@ fn a_handler_of_another_kind_is_refused() {
 fn predefined_attributes_are_integers_behind_addresses() {
     start();
     let get = |key| {
-        attributes::comm_get(comm::WORLD, key, |value| match value {
+        comm_attr::comm_get(comm::WORLD, key, |value| match value {
             Predefined::Number(number) => number,
             Predefined::Rank(rank) => rank - 100,
             Predefined::Code(code) => code + 1000,
@@ -229,25 +230,25 @@ fn predefined_attributes_are_integers_behind_addresses() {
     assert_eq!(integer(keyval::LASTUSEDCODE).unwrap().1, errors::last_used() + 1000);
     assert_eq!(class(get(keyval::WIN_BASE)), Class::Keyval);
     assert_eq!(class(get(keyval::INVALID)), Class::Keyval);
-    assert_eq!(class(attributes::comm_set(comm::WORLD, keyval::TAG_UB, 1)), Class::Keyval);
+    assert_eq!(class(comm_attr::comm_set(comm::WORLD, keyval::TAG_UB, 1)), Class::Keyval);
 }
 
 #[test]
 fn attributes_of_communicators_and_datatypes_have_their_own_keys() {
     start();
-    let of_comms = attributes::create_keyval(Kind::Comm, Copy::Null, Delete::Null).unwrap();
-    let of_types = attributes::create_keyval(Kind::Datatype, Copy::Null, Delete::Null).unwrap();
-    attributes::comm_set(comm::WORLD, of_comms, 5).unwrap();
+    let of_comms = comm_attr::create_keyval(Kind::Comm, Copy::Null, Delete::Null).unwrap();
+    let of_types = comm_attr::create_keyval(Kind::Datatype, Copy::Null, Delete::Null).unwrap();
+    comm_attr::comm_set(comm::WORLD, of_comms, 5).unwrap();
     types::set_attr(datatype::INT, of_types, 6).unwrap();
-    let found = attributes::comm_get(comm::WORLD, of_comms, |_| 0).unwrap();
+    let found = comm_attr::comm_get(comm::WORLD, of_comms, |_| 0).unwrap();
     assert!(matches!(found, Some(Found::Value(5))));
     assert_eq!(types::get_attr(datatype::INT, of_types).unwrap(), Some(6));
     assert_eq!(class(types::set_attr(datatype::INT, of_comms, 0)), Class::Keyval);
-    assert_eq!(class(attributes::comm_set(comm::WORLD, of_types, 0)), Class::Keyval);
-    assert_eq!(class(attributes::comm_set(Handle::NULL, of_comms, 0)), Class::Comm);
-    attributes::comm_delete(comm::WORLD, of_comms).unwrap();
+    assert_eq!(class(comm_attr::comm_set(comm::WORLD, of_types, 0)), Class::Keyval);
+    assert_eq!(class(comm_attr::comm_set(Handle::NULL, of_comms, 0)), Class::Comm);
+    comm_attr::comm_delete(comm::WORLD, of_comms).unwrap();
     types::delete_attr(datatype::INT, of_types).unwrap();
-    assert!(attributes::comm_get(comm::WORLD, of_comms, |_| 0).unwrap().is_none());
+    assert!(comm_attr::comm_get(comm::WORLD, of_comms, |_| 0).unwrap().is_none());
     attributes::free_keyval(Kind::Comm, of_comms).unwrap();
     attributes::free_keyval(Kind::Datatype, of_types).unwrap();
 }

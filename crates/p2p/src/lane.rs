@@ -45,6 +45,8 @@ pub struct Core<N: Note> {
     lent: Vec<Stream>,
     fabric: &'static Fabric,
     id: LaneId,
+    /// Ends the process where there is no memory for an unexpected message.
+    give_up: fn(&str) -> !,
 }
 
 /// What belongs to an operation of the engine.
@@ -67,7 +69,13 @@ struct Stream {
 }
 
 impl<N: Note> Lane<N> {
-    pub fn new(id: LaneId, fabric: &'static Fabric, limits: Limits, counters: Counters) -> Lane<N> {
+    pub fn new(
+        id: LaneId,
+        fabric: &'static Fabric,
+        limits: Limits,
+        counters: Counters,
+        give_up: fn(&str) -> !,
+    ) -> Lane<N> {
         let core = Core {
             engine: Engine::new(fabric.peers(), limits),
             requests: Requests::new(id),
@@ -78,6 +86,7 @@ impl<N: Note> Lane<N> {
             lent: Vec::new(),
             fabric,
             id,
+            give_up,
         };
         Lane { channel: fabric.channel(id), core, due: ByPeer::default() }
     }
@@ -391,7 +400,7 @@ impl<N: Note> Core<N> {
                 Body::None => {}
             },
             Place::Hold { op, bytes } => {
-                let mut kept = memory_for::<N>(bytes);
+                let mut kept = memory_for(bytes, self.give_up);
                 let len = payload.len().min(kept.len());
                 payload.read(&mut kept[..len]);
                 *self.slot(op) = Slot { body: Body::Held(kept), request: None };
@@ -436,11 +445,11 @@ impl<N: Note> Core<N> {
 }
 
 /// Memory for an unexpected message. A process without it cannot keep what it has promised its peers.
-fn memory_for<N: Note>(bytes: u64) -> Vec<u8> {
+fn memory_for(bytes: u64, give_up: fn(&str) -> !) -> Vec<u8> {
     let mut kept = Vec::new();
     if kept.try_reserve_exact(bytes as usize).is_err() {
         let text = format!("no memory for an unexpected message of {bytes} bytes; post its receive before it is sent");
-        N::give_up(&text);
+        give_up(&text);
     }
     kept.resize(bytes as usize, 0);
     kept

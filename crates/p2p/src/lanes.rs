@@ -25,6 +25,8 @@ pub struct Parts {
     pub counters: Counters,
     /// Where the process is to have a helper.
     pub standby: Option<Standby>,
+    /// Ends the process: it has no memory for a message that it has promised to take, as the text says.
+    pub give_up: fn(&str) -> !,
 }
 
 /// See the module.
@@ -44,10 +46,10 @@ const _: () = assert!(LANES <= u32::BITS as usize);
 
 impl<N: Note> Lanes<N> {
     pub fn new(parts: Parts) -> Lanes<N> {
-        let Parts { fabric, limits, patience, counters, standby } = parts;
+        let Parts { fabric, limits, patience, counters, standby, give_up } = parts;
         let (contended, at) = counters.word(Counter::LaneContended as usize);
         let lanes: [Lane<N>; LANES] =
-            std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
+            std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone(), give_up));
         let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.lengths().clone());
         Lanes {
             active: AtomicU32::new(0),

@@ -1,7 +1,6 @@
 //! The least user of this crate: it keeps nothing with a request but the peer that can end it.
 //!
-//! Tests and examples use it, and layers that need no more. A message that there is no memory for ends the process by
-//! a panic. Before it: its user's calls; after it: `request`.
+//! Tests and examples use it, and layers that need no more. Before it: its user's calls; after it: `request`.
 
 use crate::buffer::Buffer;
 use crate::matching::{Outcome, Want};
@@ -41,9 +40,5 @@ impl Note for Plain {
 
     fn keep(&mut self, work: Box<dyn Work<()>>) -> Option<Box<dyn Work<()>>> {
         Some(work)
-    }
-
-    fn give_up(text: &str) -> ! {
-        panic!("{text}")
     }
 }

@@ -35,9 +35,6 @@ pub trait Note: Send + Sized + 'static {
 
     /// Keeps the work of a task that has ended, to begin it again; gives it back where it goes.
     fn keep(&mut self, work: Box<dyn Work<Self::End>>) -> Option<Box<dyn Work<Self::End>>>;
-
-    /// Ends the process: there is no memory for a message that was accepted. `text` says so, and what to do.
-    fn give_up(text: &str) -> !;
 }
 
 const LANE_BITS: u32 = LANES.trailing_zeros();

@@ -312,7 +312,7 @@ impl Rank {
     fn new() -> Rank {
         *on_wire() = EMPTY;
         let counters = Counters::private();
-        let lane = Lane::new(LANE, &FABRIC, LIMITS, counters.clone());
+        let lane = Lane::new(LANE, &FABRIC, LIMITS, counters.clone(), |text| panic!("{text}"));
         Rank { lane, counters, buffers: Vec::new(), requests: Vec::new(), room: 0 }
     }
 

@@ -47,7 +47,7 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
         if !is_root && !has_own {
             return desk.perform(way, process, comm, name, &Call::Bcast { root, data: NO_DATA }, Job::default());
         }
-        let buffer = buffer::of(process, buf)?;
+        let buffer = buffer::of(buf)?;
         let is_nothing = buffer.is_empty() && !comm.is_inter() && !desk.checks();
         if way == Way::Blocking && (comm.everybody().size() == 1 || is_nothing) {
             return Ok(Handle::NULL);
@@ -59,7 +59,7 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
             let kind = Kind::Bcast { root: root as usize };
             return host::step(process, comm, host, name, kind, &parts).map(|()| Handle::NULL);
         }
-        let (datatype, data) = check::data(process, buf)?;
+        let (datatype, data) = check::data(buf)?;
         let recv = Side::One { at: buf.at, count: data.count, datatype };
         desk.perform(way, process, comm, name, &Call::Bcast { root, data }, Job { recv, ..Job::default() })
     })

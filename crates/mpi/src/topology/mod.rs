@@ -11,8 +11,8 @@ pub mod graph;
 mod placement;
 
 use crate::comm::{Comm, CommRef};
+use crate::comm_create;
 use crate::process::Process;
-use crate::{comm_create, inter};
 use cart::Cart;
 use dist_graph::DistGraph;
 use graph::Graph;
@@ -43,7 +43,7 @@ pub struct Near {
 /// The communicator of a call that makes a topology (MPI_ERR_COMM: an intercommunicator has none).
 fn old_comm(process: &'static Process, comm: Handle) -> Result<CommRef> {
     let old = process.comm(comm)?;
-    inter::refuse(&old, "topologies are of one group; make one group of both with MPI_Intercomm_merge")?;
+    old.refuse_inter("topologies are of one group; make one group of both with MPI_Intercomm_merge")?;
     Ok(old)
 }
 

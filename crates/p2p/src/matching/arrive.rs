@@ -3,8 +3,8 @@
 //! `arrive` says where the payload goes; effects that follow are carried out after it was placed. A
 //! packet that makes no sense (a peer's error, never ours) is dropped and counted by the caller.
 
-use super::offers::Given;
 use super::engine::Engine;
+use super::offers::Given;
 use super::operation::*;
 use super::packet::{Key, Packet};
 use hawser_base::{Class, Peer};

@@ -225,4 +225,3 @@ pub struct Request {
     /// The sender's operation, by which it is answered.
     pub send: u32,
 }
-

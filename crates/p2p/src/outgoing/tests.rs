@@ -18,7 +18,7 @@ const MANY: u32 = 1000;
 fn lane() -> Lane<Plain> {
     let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);
     let fabric = Box::leak(Box::new(Fabric::new(devices.into(), 2).unwrap()));
-    Lane::new(LaneId(0), fabric, LIMITS, Counters::private())
+    Lane::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}"))
 }
 
 fn target(peer: Peer) -> Target {
