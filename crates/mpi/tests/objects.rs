@@ -7,9 +7,10 @@ use hawser_device::Loopback;
 use hawser_job::Segment;
 use hawser_mpi::attributes::{self, Copy, Delete};
 use hawser_mpi::comm_attr::{self, Found, Predefined};
+use hawser_mpi::errhandler as objects;
 use hawser_mpi::process::{self, Parts};
 use hawser_mpi::raise::{self as handlers, Object};
-use hawser_mpi::{env, errors, info, memory, types};
+use hawser_mpi::{alloc, env, errors, info, types};
 use hawser_p2p::counters::asleep;
 use hawser_p2p::matching;
 use hawser_transport::{Fabric, Patience};
@@ -154,13 +155,13 @@ fn handlers_are_set_got_called_and_freed() {
     let note = seen.clone();
     let function = Box::new(move |object, code| {
         // MPI may be called in it: nothing is locked.
-        handlers::free(handlers::get(&Object::Comm(object)).unwrap()).unwrap();
+        objects::free(handlers::get(&Object::Comm(object)).unwrap()).unwrap();
         note.lock().unwrap().push((object, code));
     });
-    let made = handlers::create(Kind::Comm, function).unwrap();
+    let made = objects::create(Kind::Comm, function).unwrap();
     handlers::set(&world, made).unwrap();
-    handlers::free(made).unwrap();
-    assert_eq!(class(handlers::free(made)), Class::Errhandler);
+    objects::free(made).unwrap();
+    assert_eq!(class(objects::free(made)), Class::Errhandler);
     assert_eq!(class(handlers::set(&world, made)), Class::Errhandler);
     assert_eq!(handlers::raise(&world, "MPI_Send", &error()), Class::Rank as i32);
     handlers::call(&world, "MPI_Comm_call_errhandler", Class::Tag as i32).unwrap();
@@ -169,14 +170,14 @@ fn handlers_are_set_got_called_and_freed() {
 
     let (again, more) = (handlers::get(&world).unwrap(), handlers::get(&world).unwrap());
     assert_eq!(again, more, "one handler has one handle");
-    handlers::free(again).unwrap();
+    objects::free(again).unwrap();
     seen.lock().unwrap().clear();
     // A communicator that is none, and MPI_COMM_SELF has no handler yet: MPI_COMM_WORLD's.
     handlers::raise(&Object::Comm(Handle::dynamic(300, 0)), "MPI_Send", &error());
     assert_eq!(*seen.lock().unwrap(), [(comm::WORLD, Class::Rank as i32)]);
     handlers::set(&Object::Comm(comm::SELF), more).unwrap();
-    handlers::free(more).unwrap();
-    assert_eq!(class(handlers::free(more)), Class::Errhandler);
+    objects::free(more).unwrap();
+    assert_eq!(class(objects::free(more)), Class::Errhandler);
     seen.lock().unwrap().clear();
     // A communicator that is none: MPI_COMM_SELF's handler, told of MPI_COMM_SELF.
     handlers::raise(&Object::Comm(Handle::dynamic(300, 0)), "MPI_Send", &error());
@@ -190,17 +191,17 @@ fn handlers_are_set_got_called_and_freed() {
 #[test]
 fn a_handler_of_another_kind_is_refused() {
     start();
-    let of_files = handlers::create(Kind::File, Box::new(|_, _| ())).unwrap();
+    let of_files = objects::create(Kind::File, Box::new(|_, _| ())).unwrap();
     assert_eq!(class(handlers::set(&Object::Comm(comm::WORLD), of_files)), Class::Errhandler);
     let no_file = Object::File(Handle::NULL);
     assert_eq!(handlers::get(&no_file).unwrap(), errhandler::ERRORS_RETURN, "files return errors by default");
     handlers::set(&no_file, of_files).unwrap();
     handlers::set(&no_file, errhandler::ERRORS_RETURN).unwrap();
-    handlers::free(of_files).unwrap();
+    objects::free(of_files).unwrap();
     for predefined in [errhandler::ERRORS_ARE_FATAL, errhandler::ERRORS_ABORT, errhandler::ERRORS_RETURN] {
-        handlers::free(predefined).unwrap();
+        objects::free(predefined).unwrap();
     }
-    assert_eq!(class(handlers::free(Handle::NULL)), Class::Errhandler);
+    assert_eq!(class(objects::free(Handle::NULL)), Class::Errhandler);
     assert_eq!(class(handlers::get(&Object::Win(Handle::dynamic(300, 0)))), Class::Win);
     assert_eq!(class(handlers::get(&Object::Comm(Handle::NULL))), Class::Comm);
 }
@@ -259,17 +260,17 @@ fn memory_heeds_its_info_and_its_arguments() {
     let hints = info::create().unwrap();
     let limits = info::Limits { key: 255, value: 1024 };
     info::set(hints, b"mpi_minimum_memory_alignment", b"65536", limits).unwrap();
-    let at = memory::alloc(100, hints).unwrap();
+    let at = alloc::alloc(100, hints).unwrap();
     assert!(at.addr().is_multiple_of(65536));
-    memory::free(at).unwrap();
-    assert_eq!(class(memory::free(at)), Class::Base);
+    alloc::free(at).unwrap();
+    assert_eq!(class(alloc::free(at)), Class::Base);
     info::set(hints, b"mpi_minimum_memory_alignment", b"many", limits).unwrap();
-    assert_eq!(class(memory::alloc(100, hints)), Class::InfoValue);
+    assert_eq!(class(alloc::alloc(100, hints)), Class::InfoValue);
     info::free(hints).unwrap();
-    assert_eq!(class(memory::alloc(100, hints)), Class::Info);
-    assert_eq!(class(memory::alloc(-1, Handle::NULL)), Class::Arg);
-    assert_eq!(class(memory::alloc(i64::MAX, Handle::NULL)), Class::NoMem);
-    memory::free(memory::alloc(0, Handle::NULL).unwrap()).unwrap();
+    assert_eq!(class(alloc::alloc(100, hints)), Class::Info);
+    assert_eq!(class(alloc::alloc(-1, Handle::NULL)), Class::Arg);
+    assert_eq!(class(alloc::alloc(i64::MAX, Handle::NULL)), Class::NoMem);
+    alloc::free(alloc::alloc(0, Handle::NULL).unwrap()).unwrap();
 }
 
 #[test]
