@@ -6,14 +6,14 @@
 //! same code runs under `mpi::pt2pt` and under the checker that walks every interleaving
 //! (`tests/interleavings.rs`).
 //!
-//! The methods (DESIGN.md, Three ways to send), chosen by precedence as in MPI/MBCF (mpi_mbcf.txt §3.1):
+//! The methods (docs/adr/0006-three-ways-to-send.md), chosen by precedence as in MPI/MBCF §3.1:
 //! - *eager*: the sender was first and has credit: the message travels at once, whole or as a push stream;
 //! - *RTR*, the write protocol: the receive was first and its source is known: an offer travels ahead,
 //!   and the sender answers it without asking (`offers.rs` holds the serial numbers that settle races);
 //! - *rendezvous*: the sender was first and is long, or out of credit: the envelope and the first bytes
 //!   travel, the rest waits for the receiver's word. Where a device can reach the other side's memory the rest
 //!   is copied once: the receiver reads it by the request's key, or the sender writes it by the grant's (the
-//!   handshake protocol of MP_Lite, mp_lite_via.txt §3.6.2).
+//!   handshake protocol of MP_Lite §3.6.2).
 //!
 //! Before it: `pt2pt` (checked arguments) and `transport` (packets in each peer's order). After it:
 //! `pt2pt` again, which carries the effects out.
@@ -133,7 +133,7 @@ pub struct Limits {
     pub first: u64,
     /// Shortest receive that is worth an offer, in bytes; above `eager` a message would otherwise wait.
     pub offer: u64,
-    /// Payload that a peer may have under way to us unmatched, in bytes (DESIGN.md, Credits).
+    /// Payload that a peer may have under way to us unmatched, in bytes (docs/adr/0005-credits.md).
     pub window: u64,
 }
 
@@ -262,14 +262,14 @@ struct Request {
     send: u32,
 }
 
-/// What the engine knows of a peer: fixed and small (DESIGN.md, state of a peer).
+/// What the engine knows of a peer: fixed and small (docs/adr/0017-a-process-is-not-a-rank.md).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PeerState {
     /// Window left for eager payload to the peer, in bytes.
     credit: u64,
     /// Window that we owe back to the peer, in bytes.
     owed: u64,
-    /// Messages sent to the peer, and accepted from it: the serial numbers of mpi_mbcf.txt §3.1.2.
+    /// Messages sent to the peer, and accepted from it: the serial numbers of MPI/MBCF §3.1.2.
     sent: u32,
     accepted: u32,
     /// The peer is gone.
