@@ -59,8 +59,9 @@ const FEW: u32 = 4;
 const STEPS_AHEAD: f64 = 2.0;
 
 impl Model {
-    /// Shared memory with a core for each rank: the figures of docs/measurements/2026-11-21-peers-and-floors.md and half
-    /// of the cache-line round trip a rank. A message: as collectives use them (4 KiB take 0.9 where a ping-pong takes 0.4).
+    /// Shared memory with a core for each rank: the figures of docs/measurements/2026-11-21-peers-and-floors.md and
+    /// half of the cache-line round trip a rank. A message: as collectives use them (4 KiB take 0.9 where a ping-pong
+    /// takes 0.4).
     pub const SHARED_MEMORY: Model = Model {
         message_us: 0.6,
         overhead_us: 0.08,
