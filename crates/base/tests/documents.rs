@@ -1,6 +1,6 @@
-//! Documents stay true, and the repository stands alone: every link leads to a file of the checkout, and what its text says
-//! in code font stands in that file; nothing refers to a file outside the repository; each document stands in its index;
-//! the documents that are read in a terminal have short lines.
+//! Documents stay true, and the repository stands alone: every link leads to a file of the checkout, and a name in code
+//! font stands in that file; nothing refers to a file outside the repository; each document stands in its index; the
+//! documents that are read in a terminal have short lines.
 //!
 //! Before it: nothing. After it: nothing. It reads files and must never write one.
 
@@ -13,8 +13,8 @@ const WIDTH: usize = 120;
 const ARCHITECTURE_LINES: usize = 130;
 
 /// Words by which a file refers to something outside the repository: documents and tables that a clone does not have,
-/// papers by a file's name instead of title and section, folders of a developer's machine. In two parts each, so that this
-/// file does not contain them.
+/// papers by a file's name instead of title and section, folders of a developer's machine. Each is in two parts, so that
+/// this file does not contain it.
 const OUTSIDE: [&str; 10] = [
     concat!("DESIGN", ".md"),
     concat!("shared", "/"),
@@ -227,7 +227,8 @@ fn decision_records_are_numbered_in_order() {
 
 #[test]
 fn a_wrong_file_a_wrong_name_and_a_wrong_heading_are_found() {
-    let text = "# The one\n[x](crates/none.rs) [`Peer`](crates/base/src/ids.rs) [`no_such_thing`](crates/base/src/ids.rs)\n\
+    let text = "# The one\n[x](crates/none.rs) [`Peer`](crates/base/src/ids.rs)\n\
+                [`no_such_thing`](crates/base/src/ids.rs)\n\
                 [a](#the-one) [b](#another) [c](docs/heritage.md#the-papers) [d](docs/heritage.md#the-pepers)\n\
                 [e]: none/none.md\n";
     let wrong = untrue("ARCHITECTURE.md", text);
