@@ -4,8 +4,8 @@
   compare.py PREFIX [-n RANKS] [--rounds N] [--ms MS] [--max BYTES] [--busy N] [--json FILE] [NAME...]
 
 PREFIX is where Hawser is installed; NAME are collectives (Allreduce, Iallreduce, ...; without one, all blocking ones).
-The peers are installed in ~/.cache/hawser-peers/NAME (docs/measuring.md says how; HAWSER_PEERS names another folder). Each
-runs for MS milliseconds a collective and size, in turns, N rounds; a figure is the median of the rounds' medians
+The peers are installed in ~/.cache/hawser-peers/NAME (docs/measuring.md says how; HAWSER_PEERS names another folder).
+Each runs for MS milliseconds a collective and size, in turns, N rounds; a figure is the median of the rounds' medians
 ("best": the least of all batches). A point is listed where Hawser is more than 20 % behind the best peer.
   --variant WORD=VAR=VALUE[,VAR=VALUE...]  one more column: Hawser with these parameters, WORD beginning with "/" another PREFIX
   --busy N                                 beside N busy loops, one on each of the first N cores
@@ -34,7 +34,8 @@ def build(abi, program="collectives"):
 def installed(prefix):
     """The folder of a library, if it is one."""
     if not (prefix / "bin" / "mpiexec").exists():
-        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: no {prefix}/bin/mpiexec; install it as docs/measuring.md says, or name another folder by HAWSER_PEERS")
+        remedy = "install it as docs/measuring.md says, or name another folder by HAWSER_PEERS"
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: no {prefix}/bin/mpiexec; {remedy}")
     return prefix
 
 

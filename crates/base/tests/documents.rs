@@ -13,8 +13,8 @@ const WIDTH: usize = 120;
 const ARCHITECTURE_LINES: usize = 130;
 
 /// Words by which a file refers to something outside the repository: documents and tables that a clone does not have,
-/// papers by a file's name instead of title and section, folders of a developer's machine. Each is in two parts, so that
-/// this file does not contain it.
+/// papers by a file's name instead of title and section, folders of a developer's machine. Each is in two parts, so
+/// that this file does not contain it.
 const OUTSIDE: [&str; 10] = [
     concat!("DESIGN", ".md"),
     concat!("shared", "/"),
