@@ -1,5 +1,6 @@
 #!/bin/sh
-# check-long.sh PREFIX: what takes longer than a change should wait for. Results go into docs/long-runs.md by hand.
+# check-long.sh PREFIX: what takes longer than a change should wait for. Results go into docs/measurements and
+# docs/long-runs.md by hand.
 # SEEDS=1000000: so many seeds of link's simulation, not 100000; a million take half an hour on two cores.
 set -eu
 seeds=${SEEDS:-100000}

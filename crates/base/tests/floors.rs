@@ -1,5 +1,5 @@
 //! The house keeps its floors: a room may use the floors below it, never one above, and not its neighbours.
-//! (DESIGN.md, The house.) Dev-dependencies apart.
+//! (docs/adr/0002-floors.md.) Dev-dependencies apart.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

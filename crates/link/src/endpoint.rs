@@ -20,7 +20,8 @@ use crate::survey::Survey;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
-/// Slots for sending that payload leaves to messages without: envelopes always travel (DESIGN.md, Credits).
+/// Slots for sending that payload leaves to messages without: envelopes always travel, so that legal programs cannot
+/// wait for each other's credits for ever (docs/adr/0005-credits.md).
 const CONTROL: usize = 64;
 
 /// Those that messages without payload leave too: to say HELLO, and to cut frames for shorter paths. Else memory that is full of

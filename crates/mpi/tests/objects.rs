@@ -10,7 +10,7 @@ use hawser_mpi::comm_attr::{self, Found, Predefined};
 use hawser_mpi::errhandler as objects;
 use hawser_mpi::process::{self, Parts};
 use hawser_mpi::raise::{self as handlers, Object};
-use hawser_mpi::{alloc, env, errors, info, types};
+use hawser_mpi::{alloc, env, errors, info, stage, types};
 use hawser_p2p::counters::asleep;
 use hawser_p2p::matching;
 use hawser_transport::{Fabric, Patience};

@@ -35,7 +35,7 @@ pub static PROGRESS: Param = Param {
 };
 
 /// How long the helper goes on looking when nothing comes: about as long as waking a peer's takes. 5, 50 and 100 us measured no
-/// better (docs/performance.md).
+/// better (docs/measurements/2026-11-23-progress.md).
 const QUIET_NS: u64 = 20_000;
 
 /// The shortest turns that Linux gives (kernel/sched/syscalls.c): a helper that is woken for some microseconds on the core where

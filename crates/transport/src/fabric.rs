@@ -1,5 +1,5 @@
 //! The devices of a process, and the route to each peer: the first device that reaches it
-//! (PM/Composite, pm_ethernet.txt: a device per peer).
+//! (PM/Composite, PM 7.2.1: a device per peer).
 
 use crate::channel::Channel;
 use hawser_base::{Class, Error, Lane, Peer, Region, Result, UserMem};

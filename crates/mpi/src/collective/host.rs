@@ -47,7 +47,8 @@ pub fn step_bytes(block: &FlagBlock) -> usize {
 }
 
 /// Up to this length a slot's data lie in one place. What is longer goes around the whole room: a line that one core writes again
-/// while another has it costs four times what it costs once both caches have let go of it (docs/performance.md, Collectives).
+/// while another has it costs four times what it costs once both caches have let go of it
+/// (docs/measurements/2026-11-23-collectives.md).
 const NEAR: usize = 4096;
 
 /// Where a contribution of `bytes` lies in its member's room: each parity has a half of it, so that steps of other lengths that

@@ -13,14 +13,14 @@ use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the engine knows of a peer: fixed and small (DESIGN.md, state of a peer).
+/// What the engine knows of a peer: fixed and small (docs/adr/0017-a-process-is-not-a-rank.md).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PeerState {
     /// Window left for eager payload to the peer, in bytes.
     pub(super) credit: u64,
     /// Window that we owe back to the peer, in bytes.
     pub(super) owed: u64,
-    /// Messages sent to the peer, and accepted from it: the serial numbers of mpi_mbcf.txt §3.1.2.
+    /// Messages sent to the peer, and accepted from it: the serial numbers of MPI/MBCF §3.1.2.
     pub(super) sent: u32,
     pub(super) accepted: u32,
     /// The peer is gone.

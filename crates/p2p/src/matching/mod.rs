@@ -6,14 +6,14 @@
 //! same code runs under `lane` and under the checker that walks every interleaving
 //! (`tests/interleavings.rs`).
 //!
-//! The methods (DESIGN.md, Three ways to send), chosen by precedence as in MPI/MBCF (mpi_mbcf.txt §3.1):
+//! The methods (docs/adr/0006-three-ways-to-send.md), chosen by precedence as in MPI/MBCF §3.1:
 //! - *eager*: the sender was first and has credit: the message travels at once, whole or as a push stream;
 //! - *RTR*, the write protocol: the receive was first and its source is known: an offer travels ahead,
 //!   and the sender answers it without asking (`offers.rs` holds the serial numbers that settle races);
 //! - *rendezvous*: the sender was first and is long, or out of credit: the envelope and the first bytes
 //!   travel, the rest waits for the receiver's word. Where a device can reach the other side's memory the rest
 //!   is copied once: the receiver reads it by the request's key, or the sender writes it by the grant's (the
-//!   handshake protocol of MP_Lite, mp_lite_via.txt §3.6.2).
+//!   handshake protocol of MP_Lite §3.6.2).
 //!
 //! Before it: `outgoing`, `incoming` and `lane` (packets in each peer's order). After it: `lane` again, which carries the
 //! effects out.

@@ -1,4 +1,4 @@
-//! The write protocol's offers and the serial numbers that settle its races (mpi_mbcf.txt §3.1.2).
+//! The write protocol's offers and the serial numbers that settle its races (MPI/MBCF §3.1.2).
 //!
 //! The receiver numbers its offers and says in each how many messages it had accepted. The sender takes an
 //! offer only if it is *fresh* (no message of ours was under way) and in *succession* (no offer before it
@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// Every message that fits `waiting` must be known to go to it: no earlier receive from any source is open
-    /// (DESIGN.md, Credits), and every earlier one from this source that could take it is offered too.
+    /// (docs/adr/0005-credits.md), and every earlier one from this source that could take it is offered too.
     fn may_offer(&self, waiting: &Waiting, to: Peer) -> bool {
         let peer = &self.peers[to.index()];
         if peer.lost {

@@ -97,7 +97,7 @@ pub struct Limits {
     pub first: u64,
     /// Shortest receive that is worth an offer, in bytes; above `eager` a message would otherwise wait.
     pub offer: u64,
-    /// Payload that a peer may have under way to us unmatched, in bytes (DESIGN.md, Credits).
+    /// Payload that a peer may have under way to us unmatched, in bytes (docs/adr/0005-credits.md).
     pub window: u64,
 }
 

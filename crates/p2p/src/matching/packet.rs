@@ -34,7 +34,7 @@ pub enum Packet {
     /// The receiver has all that it wants of `send`.
     Done { send: u32 },
     /// The write protocol: a receive is posted for you. `number` counts offers, `accepted` the messages
-    /// that were accepted from you before it (mpi_mbcf.txt §3.1.2).
+    /// that were accepted from you before it (MPI/MBCF §3.1.2).
     Offer { context: Context, tag: Option<i32>, room: u64, number: u32, accepted: u32 },
     /// Your offer `number`, and all after it, came too late: offer again from that number on.
     Stale { number: u32 },
