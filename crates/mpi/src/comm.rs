@@ -4,11 +4,11 @@
 
 use crate::attached::Attached;
 use crate::attributes::Attributes;
-use crate::collective;
+use crate::desk;
 use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
 use crate::hints::Hints;
-use crate::topology::Topology;
+use crate::shape::Topology;
 use hawser_base::table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
 use hawser_job::FlagBlock;
@@ -40,7 +40,7 @@ pub struct Comm {
     /// Its virtual topology, if it was made with one.
     topology: OnceLock<Arc<Topology>>,
     /// What its collectives keep from call to call.
-    pub(crate) collective: collective::State,
+    pub(crate) collective: desk::State,
     /// Partitions for which this rank has taken numbers.
     pub(crate) partitions_begun: AtomicU64,
 }
@@ -92,7 +92,7 @@ impl Comm {
             attached: Attached::default(),
             flags: OnceLock::new(),
             topology: OnceLock::new(),
-            collective: collective::State::default(),
+            collective: desk::State::default(),
             partitions_begun: AtomicU64::new(0),
         }
     }
@@ -238,6 +238,17 @@ impl Comm {
 
     pub fn topology(&self) -> Option<&Arc<Topology>> {
         self.topology.get()
+    }
+
+    /// The topology of a communicator that must have one (MPI_ERR_TOPOLOGY).
+    pub fn expect_topology(&self) -> Result<&Topology> {
+        let missing = || self.no_topology("topology", "MPI_Cart_create and its like make one with");
+        self.topology().map(Arc::as_ref).ok_or_else(missing)
+    }
+
+    #[cold]
+    pub(crate) fn no_topology(&self, what: &str, maker: &str) -> Error {
+        Error::new(Class::Topology, format!("{} has no {what}; {maker}", self.display_name()))
     }
 
     /// Said once, before the handle is given to anybody.

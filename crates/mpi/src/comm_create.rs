@@ -12,7 +12,6 @@ use crate::comm::{Comm, CommRef, Flags};
 use crate::context_ids::{self, Rounds, Seeker};
 use crate::group::Group;
 use crate::hardware::{self, DIRECTORY, HOST};
-use crate::inter;
 use crate::process::{self, Process};
 use crate::request;
 use crate::{bsend, info};
@@ -21,7 +20,7 @@ use hawser_base::value::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_NEIGHBORHOOD, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED,
     CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL,
 };
-use hawser_base::{Class, Context, Error, Handle, Result, threads};
+use hawser_base::{Class, Context, Error, Handle, Peer, Result, threads};
 use hawser_job::Waiting;
 use hawser_job::plan::FLAG_BLOCKS;
 use std::sync::Arc;
@@ -61,7 +60,7 @@ pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
     let group = subgroup(process, &old, group)?;
-    let remote = if old.is_inter() { Some(inter::remote_subgroup(process, NAME, &old, &group)?) } else { None };
+    let remote = if old.is_inter() { Some(remote_subgroup(process, NAME, &old, &group)?) } else { None };
     let member = group.rank().is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
     let context = agree(process, NAME, &Venue::Comm(&old), &old, member)?;
     if member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
@@ -95,6 +94,18 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
         return Err(Error::new(Class::Group, text));
     }
     Ok(group)
+}
+
+/// Nobody of the new group.
+const OUTSIDE: u64 = u64::MAX;
+
+/// The part of the remote group that its members name in MPI_Comm_create, as they order it.
+fn remote_subgroup(process: &'static Process, name: &'static str, old: &CommRef, group: &Group) -> Result<Arc<Group>> {
+    let places = Venue::Comm(old).gather_all(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
+    let place = |peer: Peer| old.everybody().rank_of(peer).map_or(OUTSIDE, |rank| places[rank as usize]);
+    let mut members: Vec<Peer> = old.counterparts().peers().filter(|&peer| place(peer) != OUTSIDE).collect();
+    members.sort_by_key(|&peer| place(peer));
+    Ok(Arc::new(Group::of(members, process.me()).in_session(old.group().session())))
 }
 
 pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<Group>> {

@@ -9,7 +9,7 @@ use crate::process::{self, Process};
 use crate::raise::{self, Object};
 use crate::stage;
 use crate::stage::{SESSIONS, WORLD};
-use crate::{bsend, collective, misuse};
+use crate::{bsend, collective, leaks};
 use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SINGLE};
 use hawser_base::{Class, Error, Lane, Result, handle, threads};
 use hawser_job::{Phase, Waiting};
@@ -113,7 +113,7 @@ pub fn finalize() -> Result<Option<Error>> {
     // What sessions have under way may wait for peers that come to their own end of the World Model first.
     if stage::in_use() == WORLD {
         drain(process, NAME);
-        misuse::tell_of_leaks(process);
+        leaks::tell_of_leaks(process);
     }
     // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
     // or an answer that it waits for.

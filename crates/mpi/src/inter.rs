@@ -259,20 +259,3 @@ pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
         Comm::new(context, Arc::new(Group::of(peers, process.me()).in_session(old.group().session()))),
     )
 }
-
-/// Nobody of the new group.
-const OUTSIDE: u64 = u64::MAX;
-
-/// The part of the remote group that its members name in MPI_Comm_create, as they order it.
-pub(crate) fn remote_subgroup(
-    process: &'static Process,
-    name: &'static str,
-    old: &CommRef,
-    group: &Group,
-) -> Result<Arc<Group>> {
-    let places = Venue::Comm(old).gather_all(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
-    let place = |peer: Peer| old.everybody().rank_of(peer).map_or(OUTSIDE, |rank| places[rank as usize]);
-    let mut members: Vec<Peer> = old.counterparts().peers().filter(|&peer| place(peer) != OUTSIDE).collect();
-    members.sort_by_key(|&peer| place(peer));
-    Ok(Arc::new(Group::of(members, process.me()).in_session(old.group().session())))
-}

@@ -115,7 +115,7 @@ pub fn free_numbers(next: u64, count: u64, live: impl Iterator<Item = Range<u64>
 }
 
 impl Partitioned {
-    pub fn new(whole: Buffer, partitions: u32, end: End) -> Recipe {
+    pub fn recipe(whole: Buffer, partitions: u32, end: End) -> Recipe {
         let introducing = !matches!(end, End::Nobody);
         let done = Vec::new();
         let this = Partitioned { whole, partitions, end, done, open: 0, bytes: 0, error: None, introducing };

@@ -51,7 +51,7 @@ pub fn send_init(shape: &Shape, dest: i32, tag: i32, comm: Handle, hints: Handle
         }
     };
     let introduction = if let End::Sender(plan, to) = &end { Some((plan.encode(), *to)) } else { None };
-    let recipe = Partitioned::new(whole, partitions, end);
+    let recipe = Partitioned::recipe(whole, partitions, end);
     let request = request::persistent(Kind::Send, comm, dest, tag, recipe);
     let request = lane.core.requests.insert(request)?;
     if let Some((words, to)) = introduction {
@@ -84,7 +84,7 @@ pub fn recv_init(shape: &Shape, source: i32, tag: i32, comm: Handle, hints: Hand
             (End::Receiver(None, want, room), Some((want, Buffer::Dense(words))))
         }
     };
-    let recipe = Partitioned::new(whole, partitions, end);
+    let recipe = Partitioned::recipe(whole, partitions, end);
     let request = request::persistent(Kind::Recv, comm, source, tag, recipe);
     let request = lane.core.requests.insert(request)?;
     if let Some((want, words)) = introduction {

@@ -21,11 +21,12 @@ pub struct Types {
     kept: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 
-static TYPES: Types = Types::NONE;
+static TYPES: Types = Types::new();
 
 impl Types {
-    const NONE: Types =
-        Types { made: Table::new(), predefined: [const { OnceLock::new() }; _], kept: Mutex::new(Vec::new()) };
+    const fn new() -> Types {
+        Types { made: Table::new(), predefined: [const { OnceLock::new() }; _], kept: Mutex::new(Vec::new()) }
+    }
 }
 
 /// A type in the table.

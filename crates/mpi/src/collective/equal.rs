@@ -7,10 +7,10 @@
 //! Before it: `reductions`; after it: `team`.
 
 use super::check::{in_place_forbidden, no_alias, part_of};
-use super::nonblocking::Way;
 use super::reductions::Vectors;
 use super::team::Venue;
 use crate::buffer::{self, Buf};
+use crate::desk::Way;
 use crate::process;
 use hawser_base::handle::datatype;
 use hawser_base::{Class, Error, Handle, Result};

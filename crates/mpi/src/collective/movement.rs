@@ -3,12 +3,13 @@
 //! `None` as a buffer is MPI_IN_PLACE. Before it: `abi::coll`; after it: `run`, by way of `Desk::execute`.
 
 use super::check::{self, NO_DATA, Part, blocks, may_be_in_place, no_alias, own_block, part_of, typed, vector};
-use super::exchange::Pattern;
-use super::memory::Side;
-use super::nonblocking::{Names, Way, names};
+use super::nonblocking::{Names, names};
 use super::{Desk, Job, enter};
 use crate::buffer::Buf;
 use crate::comm::CommRef;
+use crate::desk::Way;
+use crate::desk::exchange::Pattern;
+use crate::desk::memory::Side;
 use crate::process::Process;
 use hawser_base::{Handle, Result};
 use hawser_coll::{Blocks, Call, Data, Ints};

@@ -7,13 +7,15 @@
 
 use super::check::{self, Part, may_be_in_place, no_alias, part_of};
 use super::equal::equal;
-use super::exchange::Shares;
-use super::flags::{Kind, Phase};
-use super::host::{self, Folding, Parts};
-use super::memory::Side;
-use super::nonblocking::{Names, Way, names};
+use super::host;
+use super::nonblocking::{Names, names};
 use super::{Desk, Job, enter};
 use crate::comm::CommRef;
+use crate::desk::Way;
+use crate::desk::exchange::Shares;
+use crate::desk::flags::{Kind, Phase};
+use crate::desk::host::{Folding, Parts};
+use crate::desk::memory::Side;
 use crate::ops::{Operation, Reducer};
 use crate::process::Process;
 use crate::types;

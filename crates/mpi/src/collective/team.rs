@@ -2,10 +2,12 @@
 //!
 //! Before it: `comm_create`; after it: the same engine that runs the application's collectives.
 
-use super::memory::Side;
-use super::run::{Progress, Run, Team};
-use super::{Job, Way, at_desk, forced, model};
+use super::run::{Progress, Team};
+use super::{at_desk, forced, model};
 use crate::comm::CommRef;
+use crate::desk::memory::Side;
+use crate::desk::run::Run;
+use crate::desk::{Job, Way};
 use crate::group::Group;
 use crate::ops::Reducer;
 use crate::process::Process;

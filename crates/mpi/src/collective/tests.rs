@@ -1,11 +1,11 @@
 //! Host steps with threads as members, on a block that looks like one of the segment: values, mixtures of
 //! steps, late members, calls that do not belong together, and how long a step takes.
 
-use super::exchange::{Even, Pattern, Round};
-use super::flags::{Ended, Kind, Phase};
-use super::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes};
-use super::memory::{Memory, Side};
 use crate::buffer::Buf;
+use crate::desk::exchange::{Even, Pattern, Round};
+use crate::desk::flags::{Ended, Kind, Phase};
+use crate::desk::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes};
+use crate::desk::memory::{Memory, Side};
 use crate::ops::{Operation, Reducer};
 use crate::types;
 use hawser_base::{Handle, SharedMem, UserMem};

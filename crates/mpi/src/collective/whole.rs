@@ -3,12 +3,14 @@
 //! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
 
 use super::check::{self, NO_DATA, Part, part_of};
-use super::flags::Kind;
-use super::host::{self, Parts};
-use super::memory::Side;
-use super::nonblocking::{Names, Way, names};
+use super::host;
+use super::nonblocking::{Names, names};
 use super::{Job, enter};
 use crate::buffer::{self, Buf};
+use crate::desk::Way;
+use crate::desk::flags::Kind;
+use crate::desk::host::Parts;
+use crate::desk::memory::Side;
 use hawser_base::{Handle, Result};
 use hawser_coll::Call;
 use hawser_coll::select::ALWAYS_BY_FLAGS;
