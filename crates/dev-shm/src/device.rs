@@ -113,17 +113,20 @@ impl Device for ShmDevice {
         ShmDevice::NAME
     }
 
-    fn limits(&self, peer: Peer) -> Option<Limits> {
-        let local = self.local(peer)?;
+    fn reaches(&self, peer: Peer) -> bool {
+        self.local(peer).is_some_and(|local| local != self.me)
+    }
+
+    fn limits(&self) -> Limits {
         let ranks = self.segment.local_size();
         let (longest, piece) = self.lengths;
-        (local != self.me).then(|| Limits {
+        Limits {
             short: SHORT,
             packet: longest + PREFIX_MAX,
             pieces: Pieces::Pages(piece),
             eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
             read_from: Some(self.exposure.read_from()),
-        })
+        }
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {

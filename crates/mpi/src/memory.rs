@@ -177,8 +177,11 @@ mod tests {
         fn name(&self) -> &'static str {
             "noting"
         }
-        fn limits(&self, peer: Peer) -> Option<Limits> {
-            self.0.limits(peer)
+        fn reaches(&self, peer: Peer) -> bool {
+            self.0.reaches(peer)
+        }
+        fn limits(&self) -> Limits {
+            self.0.limits()
         }
         fn port(&self, lane: Lane) -> Box<dyn Port> {
             self.0.port(lane)

@@ -162,9 +162,7 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
 
 /// What the matching engine goes by: figures that suit every route.
 fn limits(fabric: &Fabric) -> Result<Limits> {
-    let least = |figure: fn(&hawser_device::Limits) -> usize| {
-        (0..fabric.peers() as u32).map(|peer| figure(&fabric.route(Peer(peer)).limits)).min().unwrap_or(0) as u64
-    };
+    let least = |figure: fn(&hawser_device::Limits) -> usize| fabric.all_limits().map(figure).min().unwrap_or(0) as u64;
     let packet = least(|limits| limits.packet - PREFIX_MAX).min(params::PACKET.number()?);
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
     let window = params::WINDOW.number_or(params::WINDOW_EAGERS * eager)?.max(eager);

@@ -85,7 +85,7 @@ fn measure(name: &str, one: impl FnMut(&mut Engine)) {
 
 /// The best of five rounds: what the machine does besides only adds.
 fn measure_many(name: &str, messages: u32, mut turn: impl FnMut(&mut Engine)) {
-    let mut engine = Engine::new(4, LIMITS);
+    let mut engine = Engine::new(LIMITS);
     let rounds = (0..5).map(|_| {
         let started = Instant::now();
         for _ in 0..MESSAGES / messages / 5 {

@@ -4,18 +4,19 @@
 //! after it: nothing.
 
 use hawser_base::Peer;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// See the module.
 pub struct ByPeer<T> {
-    queues: Vec<VecDeque<T>>,
+    /// Of the peers for which something has waited.
+    queues: HashMap<Peer, VecDeque<T>>,
     /// The peers whose queues are not empty.
     busy: Vec<Peer>,
 }
 
 impl<T> Default for ByPeer<T> {
     fn default() -> ByPeer<T> {
-        ByPeer { queues: Vec::new(), busy: Vec::new() }
+        ByPeer { queues: HashMap::new(), busy: Vec::new() }
     }
 }
 
@@ -28,14 +29,11 @@ impl<T> ByPeer<T> {
     /// Whether something waits for this peer.
     #[inline]
     pub fn has(&self, peer: Peer) -> bool {
-        self.queues.get(peer.index()).is_some_and(|queue| !queue.is_empty())
+        !self.busy.is_empty() && self.queues.get(&peer).is_some_and(|queue| !queue.is_empty())
     }
 
     pub fn push(&mut self, peer: Peer, item: T) {
-        if peer.index() >= self.queues.len() {
-            self.queues.resize_with(peer.index() + 1, VecDeque::new);
-        }
-        let queue = &mut self.queues[peer.index()];
+        let queue = self.queues.entry(peer).or_default();
         if queue.is_empty() {
             self.busy.push(peer);
         }
@@ -45,7 +43,7 @@ impl<T> ByPeer<T> {
     /// Offers what waits to `send`, which takes it or gives it back: then no more of its peer is offered.
     pub fn drain(&mut self, mut send: impl FnMut(T) -> Result<(), T>) {
         self.busy.retain(|peer| {
-            let queue = &mut self.queues[peer.index()];
+            let queue = self.queues.get_mut(peer).expect("a busy peer has a queue");
             while let Some(item) = queue.pop_front() {
                 if let Err(item) = send(item) {
                     queue.push_front(item);
@@ -58,7 +56,7 @@ impl<T> ByPeer<T> {
 
     /// Takes out the first that is waiting for the peer of those that fit.
     pub fn take(&mut self, peer: Peer, fits: impl FnMut(&T) -> bool) -> Option<T> {
-        let queue = self.queues.get_mut(peer.index())?;
+        let queue = self.queues.get_mut(&peer)?;
         let at = queue.iter().position(fits)?;
         let item = queue.remove(at);
         if queue.is_empty() {
@@ -69,8 +67,7 @@ impl<T> ByPeer<T> {
 
     /// Nothing goes to this peer any more.
     pub fn forget(&mut self, peer: Peer) {
-        if let Some(queue) = self.queues.get_mut(peer.index()) {
-            queue.clear();
+        if self.queues.remove(&peer).is_some() {
             self.busy.retain(|&busy| busy != peer);
         }
     }

@@ -77,7 +77,7 @@ impl<N: Note> Lane<N> {
         give_up: fn(&str) -> !,
     ) -> Lane<N> {
         let core = Core {
-            engine: Engine::new(fabric.peers(), limits),
+            engine: Engine::new(limits),
             requests: Requests::new(id),
             counters,
             slots: Vec::new(),
@@ -287,7 +287,7 @@ impl<N: Note> Core<N> {
 
     /// How long the pieces of a stream to a peer are, where no frames say it.
     pub(crate) fn piece_to(&self, to: Peer, total: u64, rest: usize) -> usize {
-        piece_of(&self.fabric.route(to).limits, total, rest)
+        piece_of(self.fabric.limits(to), total, rest)
     }
 
     /// Some message is on its way in pieces.

@@ -205,15 +205,13 @@ impl Device for Hostile {
         "hostile"
     }
 
-    fn limits(&self, _peer: Peer) -> Option<Figures> {
+    fn reaches(&self, _peer: Peer) -> bool {
+        true
+    }
+
+    fn limits(&self) -> Figures {
         let packet = LIMITS.packet as usize + PREFIX_MAX;
-        Some(Figures {
-            short: 8,
-            packet,
-            pieces: Pieces::Pages(|_| 8),
-            eager: LIMITS.eager as usize,
-            read_from: Some(16),
-        })
+        Figures { short: 8, packet, pieces: Pieces::Pages(|_| 8), eager: LIMITS.eager as usize, read_from: Some(16) }
     }
 
     fn port(&self, _lane: LaneId) -> Box<dyn Port> {

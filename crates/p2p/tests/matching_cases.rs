@@ -14,7 +14,7 @@ const OTHER: Peer = Peer(2);
 const KEY: Key = Key([7, 8, 9]);
 
 fn engine() -> Engine {
-    Engine::new(3, LIMITS)
+    Engine::new(LIMITS)
 }
 
 fn from(source: Peer, tag: i32) -> Want {
@@ -343,7 +343,7 @@ mod truncation {
 
     /// With a window so wide that no credit is due.
     fn engine() -> Engine {
-        Engine::new(3, Limits { window: 1 << 20, ..LIMITS })
+        Engine::new(Limits { window: 1 << 20, ..LIMITS })
     }
 
     /// A receive of `room` bytes gets the first packet of a message; its operation.

@@ -49,7 +49,7 @@ fn effects(engine: &mut Engine) -> Vec<Effect> {
 fn quick_send_is_start_send() {
     let (mut dice, mut short_cuts) = (Dice::new(1), 0);
     for _ in 0..200 {
-        let (mut quick, mut slow) = (Engine::new(3, LIMITS), Engine::new(3, LIMITS));
+        let (mut quick, mut slow) = (Engine::new(LIMITS), Engine::new(LIMITS));
         let mut offered = [0; 3];
         for _ in 0..100 {
             let to = Peer(dice.below(3) as u32);
@@ -108,7 +108,7 @@ fn a_message_taken_directly_is_as_if_held_first() {
 /// A random trace; how many messages were taken directly.
 fn taken_directly(seed: u64, way: Slow) -> u32 {
     let mut dice = Dice::new(seed);
-    let (mut quick, mut slow) = (Engine::new(3, LIMITS), Engine::new(3, LIMITS));
+    let (mut quick, mut slow) = (Engine::new(LIMITS), Engine::new(LIMITS));
     let mut names = [Names::default(), Names::default()];
     let mut short_cuts = 0;
     for _ in 0..60 {

@@ -12,7 +12,7 @@ use hawser_base::{Class, Peer};
 impl Engine {
     /// A packet of `from` with `payload` bytes behind it. `Err`: it fits nothing that we know of.
     pub fn arrive(&mut self, from: Peer, packet: Packet, payload: u64) -> Result<Place, Stray> {
-        if self.peers[from.index()].lost {
+        if self.peers[from].lost {
             return Err(Stray);
         }
         match packet {
@@ -62,7 +62,7 @@ impl Engine {
             }
             Packet::Cancelled { send, yes } => self.cancel_answered(from, Op(send), yes),
             Packet::Credit { bytes } => {
-                let peer = &mut self.peers[from.index()];
+                let peer = &mut self.peers[from];
                 peer.credit = (peer.credit.saturating_add(bytes)).min(self.limits.window);
                 Ok(Place::Drop)
             }
@@ -98,7 +98,7 @@ impl Engine {
     }
 
     fn longest_offer(&self, to: Peer) -> u64 {
-        self.peers[to.index()].offers.longest_made
+        self.peers[to].offers.longest_made
     }
 
     /// A message begins: matched with the receive that was posted first, or held. One that its communicator did not
@@ -211,11 +211,11 @@ impl Engine {
 
     /// Bytes of the peer's `message` go to `op` from now on.
     pub(super) fn lead(&mut self, from: Peer, message: u32, op: Op) {
-        self.peers[from.index()].inbound.lead(message, op);
+        self.peers[from].inbound.lead(message, op);
     }
 
     fn data(&mut self, from: Peer, message: u32, at: u64, payload: u64) -> Result<Place, Stray> {
-        let peer = &mut self.peers[from.index()];
+        let peer = &mut self.peers[from];
         let op = peer.inbound.target(message).ok_or(Stray)?;
         let end = at.checked_add(payload).ok_or(Stray)?;
         match &mut self.ops[op.0 as usize] {
@@ -251,7 +251,7 @@ impl Engine {
 
     /// The sender has written all that was granted.
     fn written_by(&mut self, from: Peer, message: u32) -> Result<Place, Stray> {
-        let streams = &mut self.peers[from.index()].inbound;
+        let streams = &mut self.peers[from].inbound;
         let op = streams.target(message).ok_or(Stray)?;
         match self.ops[op.0 as usize] {
             State::Recv(Receiving::Matched(inbound)) if inbound.granted => {

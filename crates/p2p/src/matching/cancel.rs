@@ -16,7 +16,7 @@ impl Engine {
         self.matchbox(want.context).unpost(&want, waiting.order);
         self.lengths.post(false);
         if let (Some(number), Some(to)) = (self.forget_offer(op, &waiting), want.source) {
-            let accepted = self.peers[to.index()].accepted;
+            let accepted = self.peers[to].accepted;
             self.transmit(to, Packet::Withdraw { number, accepted });
         }
         self.complete(op, Outcome { envelope: nobody(&want), error: None, cancelled: true });
@@ -75,7 +75,7 @@ impl Engine {
     /// The peer is gone: whatever needs it ends with an error. A message that arrived whole stays. What is
     /// claimed stays too, and ends when it is received. Nothing of the peer may `arrive` any more.
     pub fn lost(&mut self, peer: Peer) {
-        let state = &mut self.peers[peer.index()];
+        let state = &mut self.peers[peer];
         state.lost = true;
         state.inbound.clear();
         state.offers.given.clear();

@@ -9,6 +9,7 @@ use super::operation::*;
 use super::packet::Packet;
 use super::queues::{self, Matchbox};
 use super::streams::Streams;
+use hawser_base::paged::Paged;
 use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ pub struct Engine {
     pub(super) boxes: Vec<Option<Box<Matchbox>>>,
     /// For each of those the least generation that is let in: earlier communicators of the number are closed.
     pub(super) least: Vec<u32>,
-    pub(super) peers: Vec<PeerState>,
+    pub(super) peers: Paged<PeerState>,
     pub(super) effects: VecDeque<Effect>,
     /// Peers to which we owe a packet's worth of window.
     pub(super) due: Vec<Peer>,
@@ -69,7 +70,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    pub fn new(peers: usize, limits: Limits) -> Engine {
+    pub fn new(limits: Limits) -> Engine {
         assert!(limits.first <= limits.packet && limits.packet <= limits.eager && limits.eager <= limits.window);
         let peer = PeerState {
             credit: limits.window,
@@ -86,7 +87,7 @@ impl Engine {
             free: Vec::new(),
             boxes: Vec::new(),
             least: Vec::new(),
-            peers: vec![peer; peers],
+            peers: Paged::new(peer),
             effects: VecDeque::new(),
             due: Vec::new(),
             clock: 0,
@@ -120,7 +121,7 @@ impl Engine {
     /// It then counts as sent (the leanest path; `start_send` is the same without the short cut).
     #[inline(always)]
     pub fn quick_send(&mut self, to: Peer, bytes: u64) -> bool {
-        let peer = &mut self.peers[to.index()];
+        let peer = &mut self.peers[to];
         let cost = cost(bytes);
         if peer.credit < cost || !peer.offers.given.is_empty() || peer.lost {
             return false;
@@ -133,13 +134,13 @@ impl Engine {
     /// The same for a message that is pushed in several packets at once: its serial number.
     #[inline]
     pub fn quick_push(&mut self, to: Peer, bytes: u64) -> Option<u32> {
-        self.quick_send(to, bytes).then(|| self.peers[to.index()].sent)
+        self.quick_send(to, bytes).then(|| self.peers[to].sent)
     }
 
     /// Takes back a `quick_send` whose packet the device refused.
     #[inline]
     pub fn undo_quick_send(&mut self, to: Peer, bytes: u64) {
-        let peer = &mut self.peers[to.index()];
+        let peer = &mut self.peers[to];
         peer.credit += cost(bytes);
         peer.sent = peer.sent.wrapping_sub(1);
     }
@@ -147,7 +148,7 @@ impl Engine {
     /// Whether there is window left for a message of `bytes` bytes to `to`.
     #[inline]
     pub fn has_credit(&self, to: Peer, bytes: u64) -> bool {
-        self.peers[to.index()].credit >= cost(bytes)
+        self.peers[to].credit >= cost(bytes)
     }
 
     /// Whether the next eager message of `context` from `from` with a fitting tag belongs to whoever asks
@@ -170,7 +171,7 @@ impl Engine {
     /// Whether a packet of `from` is waited for: a receive that may take a message of its is posted, or bytes of one are to come.
     #[inline]
     pub fn expects(&self, from: Peer) -> bool {
-        let peer = &self.peers[from.index()];
+        let peer = &self.peers[from];
         peer.offers.receives() > 0 || self.any_source > 0 || peer.inbound.len() > 0
     }
 
@@ -220,14 +221,14 @@ impl Engine {
     /// Counts a message that begins; its serial number.
     #[inline(always)]
     pub(super) fn accepted(&mut self, from: Peer) -> u32 {
-        let peer = &mut self.peers[from.index()];
+        let peer = &mut self.peers[from];
         peer.accepted = peer.accepted.wrapping_add(1);
         peer.accepted
     }
 
     /// Nobody speaks to a peer that is gone.
     pub(super) fn transmit(&mut self, to: Peer, packet: Packet) {
-        if !self.peers[to.index()].lost {
+        if !self.peers[to].lost {
             self.effects.push_back(Effect::Transmit { to, packet });
         }
     }
@@ -236,7 +237,7 @@ impl Engine {
     /// program waits for the message that was matched. Half of it goes at once, or the peer would soon have to ask.
     #[inline(always)]
     pub(super) fn give_back(&mut self, to: Peer, cost: u64) {
-        let peer = &mut self.peers[to.index()];
+        let peer = &mut self.peers[to];
         let was = peer.owed;
         peer.owed += cost;
         if peer.owed > 0 && peer.owed >= self.limits.window / 2 {
@@ -247,7 +248,7 @@ impl Engine {
     }
 
     pub(super) fn pay(&mut self, to: Peer) {
-        let bytes = std::mem::take(&mut self.peers[to.index()].owed);
+        let bytes = std::mem::take(&mut self.peers[to].owed);
         self.transmit(to, Packet::Credit { bytes });
     }
 
@@ -256,7 +257,7 @@ impl Engine {
     pub fn pay_dues(&mut self) {
         while let Some(to) = self.due.pop() {
             // It was paid meanwhile, if it came to half.
-            if self.peers[to.index()].owed >= self.limits.window / 4 {
+            if self.peers[to].owed >= self.limits.window / 4 {
                 self.pay(to);
             }
         }
@@ -283,7 +284,7 @@ impl Engine {
             self.lengths.hold(false);
             if let State::Held(Held { envelope, body, cost, .. }) = self.free_op(op) {
                 if let Body::Pushed { message, .. } = body {
-                    self.peers[envelope.source.index()].inbound.end(message);
+                    self.peers[envelope.source].inbound.end(message);
                 }
                 self.give_back(envelope.source, cost);
             }
@@ -299,12 +300,12 @@ impl Engine {
 
     /// The peer was declared lost.
     pub fn is_lost(&self, peer: Peer) -> bool {
-        self.peers[peer.index()].lost
+        self.peers[peer].lost
     }
 
     /// What stands between us and a peer, for checkers and for `hawser-info --stats`.
     pub fn ledger(&self, peer: Peer) -> Ledger {
-        let state = &self.peers[peer.index()];
+        let state = &self.peers[peer];
         let held = self.ops.iter().filter_map(|state| match state {
             State::Held(held) if held.envelope.source == peer => Some(held.cost),
             _ => None,

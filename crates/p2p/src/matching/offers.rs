@@ -67,7 +67,7 @@ impl Engine {
         if room < self.limits.offer || !self.may_offer(&waiting, to) {
             return;
         }
-        let peer = &mut self.peers[to.index()];
+        let peer = &mut self.peers[to];
         let number = peer.offers.next_made;
         peer.offers.next_made = number.wrapping_add(1);
         peer.offers.longest_made = peer.offers.longest_made.max(room);
@@ -81,7 +81,7 @@ impl Engine {
     /// Every message that fits `waiting` must be known to go to it: no earlier receive from any source is open
     /// (docs/adr/0005-credits.md), and every earlier one from this source that could take it is offered too.
     fn may_offer(&self, waiting: &Waiting, to: Peer) -> bool {
-        let peer = &self.peers[to.index()];
+        let peer = &self.peers[to];
         if peer.lost {
             return false;
         }
@@ -101,7 +101,7 @@ impl Engine {
 
     /// The peer offers room for a message of ours.
     pub(super) fn offer_arrived(&mut self, from: Peer, given: Given, accepted: u32) {
-        let peer = &mut self.peers[from.index()];
+        let peer = &mut self.peers[from];
         if given.number != peer.offers.next_given {
             return; // not in succession: one before it was refused, and will be offered again
         }
@@ -115,7 +115,7 @@ impl Engine {
 
     /// Takes the offer that a message to `to` answers: the oldest one that it fits.
     pub(super) fn take_given(&mut self, to: Peer, context: Context, tag: i32) -> Option<Given> {
-        let given = &mut self.peers[to.index()].offers.given;
+        let given = &mut self.peers[to].offers.given;
         let at = given.iter().position(|g| g.context == context && tags_meet(g.tag, Some(tag)))?;
         given.remove(at)
     }
@@ -123,7 +123,7 @@ impl Engine {
     /// An offer was taken back. If a message of ours crossed the withdrawal, the peer may have given it to a
     /// later receive than the one whose offer we took for it: then the later offers are void and refused.
     pub(super) fn withdrawn(&mut self, from: Peer, number: u32, accepted: u32) {
-        let peer = &mut self.peers[from.index()];
+        let peer = &mut self.peers[from];
         let offers = &mut peer.offers;
         let next = number.wrapping_add(1);
         if accepted == peer.sent || !is_before(next, offers.next_given) {
@@ -137,7 +137,7 @@ impl Engine {
 
     /// The peer refused our offers from `number` on: those whose receives still wait are made again.
     pub(super) fn refused(&mut self, from: Peer, number: u32) {
-        let offers = &mut self.peers[from.index()].offers;
+        let offers = &mut self.peers[from].offers;
         if is_before(offers.next_made, number) {
             return; // no such offer was made
         }
@@ -161,7 +161,7 @@ impl Engine {
             self.any_source -= 1;
             return None;
         };
-        let offers = &mut self.peers[source.index()].offers;
+        let offers = &mut self.peers[source].offers;
         let Some(number) = waiting.offered else {
             offers.unoffered -= 1;
             return None;

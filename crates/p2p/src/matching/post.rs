@@ -49,13 +49,13 @@ impl Engine {
     /// Starts a send. A `Start::Begin` that is pushed or answers an offer goes on by `Effect::Stream`.
     pub fn start_send(&mut self, spec: SendSpec) -> Start {
         let SendSpec { to, context, tag, bytes, .. } = spec;
-        if self.peers[to.index()].lost {
+        if self.peers[to].lost {
             return Start::Lost;
         }
         let given = self.take_given(to, context, tag);
         let (limits, longest) = (self.limits, spec.packet.min(self.limits.packet));
         let first = limits.first.min(longest);
-        let peer = &mut self.peers[to.index()];
+        let peer = &mut self.peers[to];
         peer.sent = peer.sent.wrapping_add(1);
         // To be read where it lies, once copied, is better than any stream.
         let streams = spec.key.is_none() && !spec.sync;
@@ -83,7 +83,7 @@ impl Engine {
     /// `packet` with the first `front` bytes goes at once, the rest follows without asking.
     fn begin_stream(&mut self, spec: &SendSpec, packet: Packet, front: u64) -> Start {
         let op = self.new_send(spec, SendPhase::Streaming);
-        let message = self.peers[spec.to.index()].sent;
+        let message = self.peers[spec.to].sent;
         self.effects.push_back(Effect::Stream {
             op,
             to: spec.to,
@@ -102,7 +102,7 @@ impl Engine {
 
     fn new_sending(&mut self, envelope: Envelope, phase: SendPhase) -> Op {
         let to = envelope.source;
-        let message = self.peers[to.index()].sent;
+        let message = self.peers[to].sent;
         self.new_op(State::Send(Sending { to, envelope, message, phase, cancel_asked: false }))
     }
 
@@ -110,7 +110,7 @@ impl Engine {
     /// had been started.
     pub fn push_rest(&mut self, to: Peer, context: Context, tag: i32, bytes: u64, from: u64) -> Op {
         let op = self.new_sending(Envelope { context, source: to, tag, bytes }, SendPhase::Streaming);
-        let message = self.peers[to.index()].sent;
+        let message = self.peers[to].sent;
         self.effects.push_back(Effect::Stream { op, to, message, from, until: bytes, placed: false });
         op
     }
@@ -158,11 +158,11 @@ impl Engine {
             self.lengths.post(true);
             return (op, Posted::Waits);
         };
-        if self.peers[source.index()].lost {
+        if self.peers[source].lost {
             self.fail_recv(op, &want);
             return (op, Posted::Matched);
         }
-        self.peers[source.index()].offers.unoffered += 1;
+        self.peers[source].offers.unoffered += 1;
         if offers {
             self.offer(op);
         }
@@ -212,7 +212,7 @@ impl Engine {
         };
         let mut inbound = Inbound::new(envelope, room, here);
         let op = self.new_op(State::Recv(Receiving::Matched(inbound)));
-        let cut_off = self.peers[from.index()].lost && !self.held(held).is_whole();
+        let cut_off = self.peers[from].lost && !self.held(held).is_whole();
         self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });
         self.free_op(held);
         self.give_back(from, cost);

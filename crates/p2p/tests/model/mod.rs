@@ -133,7 +133,7 @@ impl World {
     pub fn new(setup: &Setup) -> World {
         let count = setup.programs.len();
         let rank = |program: &Vec<Step>| Rank {
-            engine: Engine::new(count, setup.limits),
+            engine: Engine::new(setup.limits),
             oracle: Oracle::default(),
             next: 0,
             steps: vec![Progress::Ahead; program.len()],
