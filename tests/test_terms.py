@@ -113,3 +113,10 @@ def test_ranks_may_differ_in_all_other_parameters(make, build):
         settings = [word for name, values in MIXED.items() if values[rank] for word in ("-env", name, values[rank])]
         words += [":"] * bool(rank) + ["-n", "1", *settings, build("random.c"), "11", "40"]
     finished(lab, "-ppn", "2", *words)
+
+
+def test_programs_of_both_abis_share_their_terms(session, build):
+    """One build of Hawser has two libraries."""
+    programs = [["-n", 1, build("hello.c", abi)] for abi in ("mpich", "std")]
+    ran = session.call([session.prefix / "bin/mpiexec", *programs[0], ":", *programs[1]])
+    assert (ran.code, ran.err) == (0, ""), ran
