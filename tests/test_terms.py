@@ -56,8 +56,19 @@ def test_two_hosts_are_told_which_term_they_do_not_share(make, build, name, valu
     with mpiexec(lab, "-ppn", "2", "-n", "2", program, ":", "-n", "2", "-env", name, value, *late) as job:
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
     first, second = (re.escape(text) for text in (default, said))
-    pattern = rf"mpiexec: {name} is {first} for rank [01] on host node0 and {second} for rank 2 on host node1; set it alike for all"
-    assert job.returncode == 1 and out == "" and err.count("\n") == 1 and re.match(pattern, err), (job.returncode, out, err)
+    places = "for rank [01] on host node0", "for rank 2 on host node1"
+    pattern = rf"mpiexec: {name} is {first} {places[0]} and {second} {places[1]}; set it alike for all"
+    assert (job.returncode, out, err.count("\n")) == (1, "", 1) and re.match(pattern, err), err
+    assert programs(lab) == {}
+
+
+def test_a_rank_that_differs_from_the_others_of_its_host_and_from_other_hosts_is_told_once(make, build):
+    """By the agent or by mpiexec: whoever hears of it first."""
+    lab, program = make(hosts=3), build("hello.c")
+    with mpiexec(lab, "-ppn", "2", "-n", "5", program, ":", "-n", "1", "-env", "HAWSER_EAGER", "32k", program) as job:
+        out, err = job.communicate(timeout=GRACE_OF_LABS_S)
+    pattern = r"mpiexec: HAWSER_EAGER is not set for rank [0-4] on host node[0-2] and 32768 for rank 5 on host node2; "
+    assert (job.returncode, out, err.count("\n")) == (1, "", 1) and re.match(pattern, err), err
     assert programs(lab) == {}
 
 
@@ -66,12 +77,13 @@ def test_all_terms_that_two_ranks_do_not_share_are_told_in_one_line(session, bui
     apart = ["-n", 1, "-env", "HAWSER_WINDOW", "2m", "-env", "HAWSER_CHECK", "1", program, ":", "-n", 1, program]
     ran = session.call([session.prefix / "bin/mpiexec", *apart])
     assert ran.code == 1 and ran.err.count("\n") == 1, ran
-    assert "HAWSER_CHECK is 1 for rank 0" in ran.err and ", HAWSER_WINDOW is 2097152 and not set; set them alike" in ran.err, ran
+    assert "HAWSER_CHECK is 1 for rank 0" in ran.err, ran
+    assert ", HAWSER_WINDOW is 2097152 and not set; set them alike" in ran.err, ran
 
 
 def test_terms_that_are_written_in_other_ways_are_the_same(session, build):
-    one, other = ({"HAWSER_WINDOW": window, "HAWSER_CHECK": check} for window, check in [("2m", "on"), ("2097152", "1")])
-    words = [[word for item in env.items() for word in ("-env", *item)] for env in (one, other)]
+    values = [("2m", "on"), ("2097152", "1")]
+    words = [["-env", "HAWSER_WINDOW", window, "-env", "HAWSER_CHECK", check] for window, check in values]
     program = build("hello.c")
     ran = session.call([session.prefix / "bin/mpiexec", "-n", 1, *words[0], program, ":", "-n", 1, *words[1], program])
     assert (ran.code, ran.err) == (0, ""), ran
@@ -95,8 +107,9 @@ def test_a_library_of_another_build_is_refused_with_both_builds(session, make, b
     another_build(session, tmp_path)
     program = build("hello.c", abi)
     there = ["env", f"LD_LIBRARY_PATH={tmp_path}", program]
-    told = r"mpiexec: rank 0 on host {} runs Hawser (\S+ \(build \w{{8}}\)), and rank 1 on host {} Hawser (\S+) \(build 0badcafe\); " \
-           r"let all ranks find the same library \(install it on all hosts, and see LD_LIBRARY_PATH\)\n$"
+    told = r"mpiexec: rank 0 on host {} runs Hawser \S+ \(build \w{{8}}\), and rank 1 on host {} Hawser \S+ " \
+           r"\(build 0badcafe\); let all ranks find the same library \(install it on all hosts, and see " \
+           r"LD_LIBRARY_PATH\)\n$"
     ran = session.call([session.prefix / "bin/mpiexec", "-n", 1, program, ":", "-n", 1, *there])
     assert ran.code == 1 and ran.out == "" and re.match(told.format(HOST, HOST), ran.err), ran
     lab = make(hosts=2)

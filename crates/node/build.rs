@@ -1,4 +1,5 @@
-//! HAWSER_BUILD: a number of the sources that a rank is made of, by which ranks of one job know that they keep to the same rules.
+//! HAWSER_BUILD: a number of the sources that a rank is made of, by which ranks of one job know that they keep to the
+//! same rules.
 //!
 //! It is the same for both ABIs, all processors and all profiles of one state of the sources.
 

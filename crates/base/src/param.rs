@@ -41,8 +41,8 @@ pub struct Param {
     pub default: &'static str,
     /// What it does, with its unit, in one line.
     pub help: &'static str,
-    /// Which ranks must set it alike (`value::T_SCOPE_LOCAL` and its like). With T_SCOPE_ALL_EQ a job whose ranks differ in it
-    /// is ended at its start (`must_be_alike`).
+    /// Which ranks must set it alike (`value::T_SCOPE_LOCAL` and its like). With T_SCOPE_ALL_EQ a job whose ranks
+    /// differ in it is ended at its start (`must_be_alike`).
     pub scope: i32,
     /// For whom it is (`value::T_VERBOSITY_USER_BASIC` and its like).
     pub verbosity: i32,

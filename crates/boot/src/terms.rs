@@ -1,9 +1,9 @@
 //! Terms: what all ranks of a job must have alike, on whatever host they are.
 //!
-//! A rank says its terms when it joins (`Message::Hello`): which library it runs, and the value of each parameter that must be
-//! the same everywhere. Its agent compares the ranks of a host, mpiexec the first ranks of all hosts, so nobody compares more
-//! than its own. Which parameters these are is not known here: `node` collects them by their rows. Before it: `node` and
-//! `launch`; after it: nothing.
+//! A rank says its terms when it joins (`Message::Hello`): which library it runs, and the value of each parameter that
+//! must be the same everywhere. Its agent compares the ranks of a host, mpiexec the first ranks of all hosts, so nobody
+//! compares more than its own. Which parameters these are is not known here: `node` collects them by their rows. Before
+//! it: `node` and `launch`; after it: nothing.
 
 /// What a value by the machine's profile ends with: where it comes from makes no difference, but the user should know.
 const BY_PROFILE: &str = " (by the profile)";
@@ -99,8 +99,8 @@ fn unlike(one: &Party, other: &Party) -> Option<String> {
     let (mine, theirs) = (&one.terms, &other.terms);
     if mine.library() != theirs.library() {
         return Some(format!(
-            "{} runs Hawser {}, and {} Hawser {}; let all ranks find the same library (install it on all hosts, and see \
-             LD_LIBRARY_PATH)",
+            "{} runs Hawser {}, and {} Hawser {}; let all ranks find the same library (install it on all hosts, and \
+             see LD_LIBRARY_PATH)",
             one.place(),
             mine.library(),
             other.place(),
@@ -151,8 +151,8 @@ mod tests {
     fn unlike_values_are_told_with_both_ranks_and_hosts_the_lower_rank_first() {
         let set = party(0, "a", LIBRARY, &[("HAWSER_WINDOW", "2097152", false), ("HAWSER_CHECK", "0", false)]);
         let unset = party(3, "b", LIBRARY, &[("HAWSER_WINDOW", "", false), ("HAWSER_CHECK", "0", false)]);
-        let expected = "HAWSER_WINDOW is 2097152 for rank 0 on host a and not set for rank 3 on host b; set it alike for all \
-                        ranks (mpiexec -genv HAWSER_WINDOW VALUE)";
+        let expected = "HAWSER_WINDOW is 2097152 for rank 0 on host a and not set for rank 3 on host b; set it alike \
+                        for all ranks (mpiexec -genv HAWSER_WINDOW VALUE)";
         assert_eq!(judged(set.clone(), unset.clone()), Verdict::Unlike(expected.into()));
         assert_eq!(judged(unset, set), Verdict::Unlike(expected.into()));
     }
@@ -161,8 +161,8 @@ mod tests {
     fn all_values_that_are_unlike_are_told_in_one_line() {
         let one = party(0, "a", LIBRARY, &[("HAWSER_EAGER", "1", false), ("HAWSER_CHECK", "1", false)]);
         let other = party(1, "a", LIBRARY, &[("HAWSER_EAGER", "2", true), ("HAWSER_CHECK", "0", false)]);
-        let expected = "HAWSER_EAGER is 1 for rank 0 on host a and 2 (by the profile) for rank 1 on host a, HAWSER_CHECK is 1 and \
-                        0; set them alike for all ranks (mpiexec -genv NAME VALUE)";
+        let expected = "HAWSER_EAGER is 1 for rank 0 on host a and 2 (by the profile) for rank 1 on host a, \
+                        HAWSER_CHECK is 1 and 0; set them alike for all ranks (mpiexec -genv NAME VALUE)";
         assert_eq!(judged(one, other), Verdict::Unlike(expected.into()));
     }
 
@@ -176,8 +176,8 @@ mod tests {
     fn unlike_libraries_are_told_alone() {
         let one = party(0, "a", LIBRARY, &[("HAWSER_EAGER", "1", false)]);
         let other = party(1, "b", "0.1.1 (build 2)", &[("HAWSER_EAGER", "2", false)]);
-        let expected = "rank 0 on host a runs Hawser 0.1.0 (build 1), and rank 1 on host b Hawser 0.1.1 (build 2); let all ranks \
-                        find the same library (install it on all hosts, and see LD_LIBRARY_PATH)";
+        let expected = "rank 0 on host a runs Hawser 0.1.0 (build 1), and rank 1 on host b Hawser 0.1.1 (build 2); let \
+                        all ranks find the same library (install it on all hosts, and see LD_LIBRARY_PATH)";
         assert_eq!(judged(one, other), Verdict::Unlike(expected.into()));
     }
 

@@ -47,8 +47,8 @@ pub fn attach() -> Result<World> {
     attach_on(&JobTerms::default())
 }
 
-/// Finds out who this process is. To be called once, by MPI_Init or the first session. A job whose ranks have unlike terms is
-/// ended.
+/// Finds out who this process is. To be called once, by MPI_Init or the first session. A job whose ranks have unlike
+/// terms is ended.
 pub fn attach_on(terms: &JobTerms) -> Result<World> {
     mapped::refuse_beside_another(attach as *const () as usize)?;
     attach_by(|variable| std::env::var(variable).ok(), terms)

@@ -108,7 +108,8 @@ fn always(bytes: usize) -> fn(usize) -> usize {
     }
 }
 
-/// The figures of this device among `ranks` ranks of a host, but for reading memory where it lies. With more ranks none grows.
+/// The figures of this device among `ranks` ranks of a host, but for reading memory where it lies. With more ranks none
+/// grows.
 pub fn limits(ranks: usize) -> Limits {
     among(ranks, lengths(ranks))
 }

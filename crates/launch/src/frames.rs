@@ -178,8 +178,8 @@ pub enum Up {
     Card(Card),
     /// The first rank of this host has called MPI_Init. In a job of several hosts.
     Attached,
-    /// What the ranks of this host have alike, as its first one said it (`boot::terms`). In a job of several hosts, before any
-    /// card of this host.
+    /// What the ranks of this host have alike, as its first one said it (`boot::terms`). In a job of several hosts,
+    /// before any card of this host.
     Terms {
         rank: u32,
         text: String,

@@ -157,9 +157,9 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
     }
 }
 
-/// What the matching engine goes by: figures that suit every route of every rank, for the job's ranks must have them alike. They
-/// follow from the parameters that are alike (`terms`), from the devices, and from `widest_host`, the ranks of the host that has
-/// the most: shared memory among them has the least figures.
+/// What the matching engine goes by: figures that suit every route of every rank, for the job's ranks must have them
+/// alike. They follow from the parameters that are alike (`terms`), from the devices, and from `widest_host`, the ranks
+/// of the host that has the most: shared memory among them has the least figures.
 fn limits(fabric: &Fabric, widest_host: usize) -> Result<Limits> {
     let widest = (widest_host > 1).then(|| hawser_dev_shm::limits(widest_host));
     let least = |figure: fn(&hawser_device::Limits) -> usize| {
