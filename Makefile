@@ -9,7 +9,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo lab test unit loom sim e2e check-long bench fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy unit loom sim e2e check-long bench fmt lint clean
 
 all: build
 
@@ -35,8 +35,18 @@ demo: stage
 lab: stage
 	scripts/demo-lab.sh $(STAGE)
 
-test: unit loom e2e
+# In stages, the quickest to fail first. Unit tests wait more than they compute, so the model checker runs beside them.
+test: setup tidy
+	$(MAKE) stage
+	$(CARGO) test --workspace --no-run
+	HAWSER_ARTEFACTS=$(abspath $(TARGET)/release) $(MAKE) --keep-going --jobs 2 --output-sync=target unit loom
+	$(MAKE) e2e
 
+# Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
+tidy: lint
+	$(CARGO) test --quiet -p hawser-base --test documents --test floors
+
+# HAWSER_ARTEFACTS names a folder with the libraries and tools that tests of installed files take; else they build them.
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
 
@@ -61,7 +71,7 @@ bench: stage
 fmt:
 	$(CARGO) fmt --all
 
-lint:
+lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 

@@ -49,3 +49,10 @@ if ! rust_is_new_enough; then
     . "$HOME/.cargo/env" 2>/dev/null || true
     rust_is_new_enough || { echo "setup: Rust 1.88 or later is needed; see https://rustup.rs" >&2; exit 1; }
 fi
+
+# What `make lint` runs. A Rust that is not rustup's has them in packages of the distribution.
+component() {
+    cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2" 2>/dev/null || echo "setup: please install $2" >&2
+}
+component fmt rustfmt
+component clippy clippy

@@ -56,8 +56,14 @@ pub fn outcome(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
 }
 
-/// Builds a cdylib (cargo does not, for the tests of one) in the profile of this test.
+/// The cdylib of a package: the one in the folder that HAWSER_ARTEFACTS names, else it is built (cargo does not, for the
+/// tests of one) in the profile of this test.
 pub fn build(package: &str, file: &str) -> PathBuf {
+    if let Some(folder) = std::env::var_os("HAWSER_ARTEFACTS") {
+        let library = PathBuf::from(folder).join(file);
+        assert!(library.exists(), "HAWSER_ARTEFACTS has no {file}");
+        return library;
+    }
     let exe = std::env::current_exe().expect("a test knows its own path");
     // target/PROFILE/deps/test.
     let profile = exe.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
