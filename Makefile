@@ -9,7 +9,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo lab test unit loom sim e2e check-long bench fmt lint clean
+.PHONY: all setup build stage install demo lab test unit loom sim e2e check-long bench drawing fmt lint clean
 
 all: build
 
@@ -57,6 +57,10 @@ check-long: stage
 
 bench: stage
 	scripts/bench.sh $(STAGE)
+
+# Which crate and which module uses which, from the sources (crates/imports).
+drawing: setup
+	$(CARGO) run --quiet -p hawser-imports -- crates $(BUILD)/drawing
 
 fmt:
 	$(CARGO) fmt --all
