@@ -2,9 +2,10 @@
 //!
 //! A module is a file; an inline module belongs to the file that it stands in. A module uses another one where it names
 //! something that is *defined* there: in a `use` declaration, in the path of an expression, a type, a pattern or a
-//! trait, or in the tokens of a macro. A name is followed through all re-exports to its definition, so that a re-export at the
-//! crate's root neither joins everything to a cycle nor hides one. Three things are no use of a module: to declare it
-//! (`mod x;`), to hand its names on (`pub use`), and to name the module itself (`use crate::x;` is nothing yet,
+//! trait, or in the tokens of a macro. A name is followed through all re-exports to its definition, so that a re-export
+//! at the crate's root neither joins everything to a cycle nor hides one. Three things are no use of a module: to
+//! declare it (`mod x;`), to hand its names on (`pub use`), and to name the module itself (`use crate::x;` is nothing
+//! yet,
 //! `x::encode()` is a use of the file that defines `encode`). `#[cfg(test)]` is left out. A call of a method is
 //! not seen, because it names no module: what is found is the graph of the names, as a reader of the file has it.
 //!

@@ -1,7 +1,8 @@
 //! From the names in a module to the modules that define them, through all imports, globs and re-exports.
 //!
-//! Visibility is not looked at (the compiler does), and one name may stand for several things (a module and a function):
-//! then all count. A name that comes from another crate or from a block's own variables is found nowhere, and makes no edge.
+//! Visibility is not looked at (the compiler does), and one name may stand for several things (a module and a
+//! function): then all count. A name that comes from another crate or from a block's own variables is found nowhere,
+//! and makes no edge.
 
 use std::collections::BTreeSet;
 

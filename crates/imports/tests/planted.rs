@@ -1,5 +1,5 @@
-//! Small crates that are written for these tests show what counts as a use of a module: cycles that are there are found,
-//! through re-exports and macros too, and what only looks like one is none.
+//! Small crates that are written for these tests show what counts as a use of a module: cycles that are there are
+//! found, through re-exports and macros too, and what only looks like one is none.
 
 use std::path::PathBuf;
 
