@@ -24,12 +24,22 @@ mod tokens;
 
 pub use graph::{Cycle, Edge, Graph, Level};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The graph of the crate in this folder; its library's, or where it has none its program's.
+/// The graph of the crate in this folder; its library's, or where it has none its program's. Programs beside a library
+/// have no modules: of them it has the crates that they name.
 pub fn of_crate(folder: &Path) -> Graph {
-    let source = folder.join("src");
-    let root = ["lib.rs", "main.rs"].map(|name| source.join(name)).into_iter().find(|path| path.exists());
-    let root = root.unwrap_or_else(|| panic!("{} has neither lib.rs nor main.rs", source.display()));
-    resolve::graph(&read::Source::read(&root))
+    let mut graphs = roots(&folder.join("src")).into_iter().map(|root| resolve::graph(&read::Source::read(&root)));
+    let mut graph = graphs.next().unwrap_or_else(|| panic!("{} has no sources", folder.display()));
+    graphs.for_each(|program| graph.crates.extend(program.crates));
+    graph
+}
+
+/// The files that a crate's library and programs begin with.
+fn roots(source: &Path) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = ["lib.rs", "main.rs"].map(|name| source.join(name)).into();
+    let programs = std::fs::read_dir(source.join("bin")).into_iter().flatten();
+    roots.extend(programs.map(|entry| entry.expect("a folder can be read").path()));
+    roots.retain(|path| path.is_file());
+    roots
 }

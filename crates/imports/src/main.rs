@@ -1,4 +1,5 @@
-//! `make drawing`: pictures of the house's imports, its floors in one and the modules of each crate in one more.
+//! `make drawing`: pictures of the house's imports, its floors in one and the modules of each crate in one more, beside
+//! which the lines stand that make its cycles (`.txt`).
 //!
 //! The command line is `hawser-imports [crates [folder]]`; without arguments it reads `crates` and writes to
 //! `build/drawing`.
@@ -53,8 +54,12 @@ fn draw_crate(folder: &Path, name: &str, graph: &Graph) -> std::io::Result<()> {
         let boxes = level.graph.names.iter().map(|module| shown(module, &level.of)).collect();
         Picture::by_use(title, boxes, level.graph.edges.iter().map(|edge| (edge.from, edge.to)).collect())
     };
+    let levels = graph.levels();
     let path = folder.join(format!("{name}.svg"));
-    std::fs::write(&path, svg(&graph.levels().iter().map(picture).collect::<Vec<_>>()))?;
+    std::fs::write(&path, svg(&levels.iter().map(picture).collect::<Vec<_>>()))?;
+    let cycles = graph.cycles().into_iter().chain(levels.iter().flat_map(|level| level.graph.cycles()));
+    let reports: String = cycles.map(|cycle| cycle.report() + "\n").collect();
+    std::fs::write(folder.join(format!("{name}.txt")), reports)?;
     let cycle =
         graph.largest().map(|cycle| format!("largest cycle {}: {}", cycle.members.len(), cycle.members.join(" ")));
     println!("{}: {} modules, {}", path.display(), graph.names.len(), cycle.unwrap_or_else(|| "no cycle".to_owned()));

@@ -79,10 +79,22 @@ impl Source {
                 self.resolve(at, rest, asked)
             }
             (Found::Module(at), Some((first, rest))) => {
-                let next = self.look_up(at, first, asked);
+                let mut next = self.look_up(at, first, asked);
+                if next.is_empty() && self.may_be_made_by_a_macro(at, first) {
+                    next.insert(Found::Item(at));
+                }
                 next.into_iter().flat_map(|found| self.follow(found, rest, asked)).collect()
             }
         }
+    }
+
+    /// Whether a name that this module does not show can only come from a macro that it calls: nothing else brings
+    /// names that are not written, but an import of another crate's.
+    fn may_be_made_by_a_macro(&self, module: usize, name: &str) -> bool {
+        let here = &self.modules[module];
+        let imported = here.imports.iter().any(|(given, _)| given == name);
+        let foreign = |glob: &Vec<String>| self.resolve(module, glob, &mut Asked::new()).is_empty();
+        !imported && !self.macros.contains_key(name) && !here.globs.iter().any(foreign)
     }
 
     /// What `name` is in this module.

@@ -88,6 +88,20 @@ fn macros_are_read_and_found() {
 }
 
 #[test]
+fn what_a_macro_defines_belongs_to_the_module_that_calls_it() {
+    let graph = graph(
+        "made",
+        &[
+            ("lib.rs", "mod a;\nmod b;\nmod outside;\n"),
+            ("a.rs", "macro_rules! made { ($name:ident) => { pub struct $name; } }\nmade!(Made);\n"),
+            ("b.rs", "use crate::a::Made;\nuse crate::outside::{Foreign, View};\n"),
+            ("outside.rs", "pub use hawser_base::View;\npub use hawser_device::*;\n"),
+        ],
+    );
+    assert_eq!(edges(&graph), ["b>a"]);
+}
+
+#[test]
 fn a_folder_is_one_module_of_its_level() {
     // No file is in a cycle, and yet the two folders use each other.
     let graph = graph(
