@@ -1,14 +1,14 @@
 #!/bin/sh
 # bench.sh PREFIX: Hawser beside its peers on this machine, in turns, and the raw floors. Leave the machine alone
-# meanwhile. COMPARE names the tool that runs the peers (../shared/peers/compare beside the checkout).
+# meanwhile. COMPARE names the tool that runs the peers (docs/measuring.md).
 set -eu
 prefix=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
-compare=${COMPARE:-$root/../shared/peers/compare}
+compare=${COMPARE:-$HOME/.cache/hawser-peers/compare}
 "$prefix/bin/hawser-bench" run --out "$root/build/bench/memory"
 if [ ! -x "$compare" ]; then
-    echo "bench: no $compare; the peers are left out" >&2
-    exit 0
+    echo "bench: no $compare (COMPARE names another one); Hawser alone was measured" >&2
+    exit 1
 fi
 "$compare" shm --hawser "$prefix" --rounds "${ROUNDS:-5}"
 "$compare" oversub -n 4 --hawser "$prefix" --rounds "${ROUNDS:-5}"

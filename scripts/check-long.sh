@@ -1,5 +1,6 @@
 #!/bin/sh
-# check-long.sh PREFIX: what takes longer than a change should wait for. Results go into docs/long-runs.md by hand.
+# check-long.sh PREFIX: what takes longer than a change should wait for. Results go into docs/measurements and
+# docs/long-runs.md by hand.
 # SEEDS=1000000: so many seeds of link's simulation, not 100000; a million take half an hour on two cores.
 set -eu
 seeds=${SEEDS:-100000}
@@ -10,9 +11,9 @@ cd "$root"
 step() { printf '\n== %s\n' "$*"; }
 
 step "matching: four operations, every interleaving"
-cargo test --release -p hawser-mpi --test interleavings -- --ignored --nocapture four_operations
+cargo test --release -p hawser-p2p --test interleavings -- --ignored --nocapture four_operations
 step "matching: 10000 random runs"
-HAWSER_RUNS=10000 cargo test --release -p hawser-mpi --test random_runs -- --nocapture
+HAWSER_RUNS=10000 cargo test --release -p hawser-p2p --test random_runs -- --nocapture
 step "link: $seeds seeds of its simulation, behind those of every test"
 SIM_SEED=10001 SIM_SEEDS=$seeds cargo test --release -p hawser-link --test simulation
 step "every decoder fuzzed, a minute each (crates/*/tests/fuzz_*.rs: of the network link's frames, dev-ether's cards, packets and streams)"

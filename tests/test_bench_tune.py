@@ -52,6 +52,16 @@ def test_all_ranks_go_by_a_profile_of_this_machine_and_the_environment_goes_befo
     assert f"profile     {path} of 2" in info and "+ HAWSER_SPIN=77 " in info and "+ HAWSER_EAGER=48k " in info
 
 
+def test_a_rank_that_goes_without_a_profile_that_others_go_by_is_told_where_they_differ(session, profile, tuned):
+    """In what all ranks must have alike: the first value alone would end no job."""
+    env = {"HAWSER_PROFILE": str(profile("HAWSER_SPIN = 77", "HAWSER_EAGER = 48k"))}
+    words = ["-n", 1, tuned, "HAWSER_SPIN", ":", "-n", 1, "-env", "HAWSER_PROFILE", "none", tuned, "HAWSER_SPIN"]
+    ran = session.call([session.prefix / "bin/mpiexec", *words], env)
+    assert ran.code == 1 and ran.out == "" and ran.err.count("\n") == 1, ran
+    told = r"mpiexec: HAWSER_EAGER is 49152 \(by the profile\) for rank 0 on host \S+ and not set for rank 1 on host"
+    assert re.match(told, ran.err), ran
+
+
 def test_a_rank_that_is_bound_to_a_core_is_on_the_machine_that_the_profile_is_for(session, profile, tuned):
     path = profile("HAWSER_SPIN = 77")
     command = ["taskset", "-c", "0", tuned, "HAWSER_SPIN"]

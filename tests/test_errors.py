@@ -71,14 +71,6 @@ def test_a_call_before_mpi_init_ends_the_job_with_one_line(run, build, abi):
     assert re.search(rf"rank \d on host {HOST} .*called before MPI_Init", line), line
 
 
-def test_ranks_of_different_windows_are_told_to_have_one(session, build):
-    """They would wait for each other for ever: what one pushes the other has no room for."""
-    program = build("deadlock.c")
-    apart = ["-n", 1, "-env", "HAWSER_WINDOW", "2m", program, ":", "-n", 1, program]
-    line = one_line(session.call([session.prefix / "bin/mpiexec", *apart]))
-    assert re.search(r"HAWSER_WINDOW is (2097152|1048576) bytes and another rank's is (2097152|1048576)", line), line
-
-
 def test_an_unsupported_function_is_named(run, build, abi):
     line = one_line(run(1, build("unsupported.c", abi), ["fatal"]))
     assert "MPI_Win_create" in line and "MPI_ERR_UNSUPPORTED_OPERATION" in line and "Hawser" in line, line
@@ -424,14 +416,6 @@ def test_members_that_call_different_collectives_are_told_who_called_what(run, b
     line = one_line(run(4, build("check.c", abi), [case], env={"HAWSER_CHECK": "1"}, timeout=30))
     on, name = r" failed(?: on (?:MPI_COMM_WORLD|bridge))?: MPI_ERR_ARG: ", r"(MPI_\w+: )?"
     assert re.search(rf"rank \d on host {HOST} .*: {function}{on}{name}{re.escape(calls)}\. {re.escape(ALIKE)}$", line), line
-
-
-def test_ranks_of_which_only_some_compare_are_told_so(session, build, abi):
-    """They would wait for the others' word for ever."""
-    program = build("check.c", abi)
-    apart = ["-n", 1, "-env", "HAWSER_CHECK", "1", program, "root", ":", "-n", 1, program, "root"]
-    line = one_line(session.call([session.prefix / "bin/mpiexec", *apart]))
-    assert re.search(r"HAWSER_CHECK is (not )?set for this rank and (not )?set for another one; set it alike", line), line
 
 
 def test_what_was_not_freed_is_listed(run, build, abi):

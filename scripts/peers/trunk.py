@@ -3,8 +3,8 @@
 
   trunk.py PREFIX [--bytes N] [--rounds N] [--turns N] [--port TEXT] [--variant WORD=VAR=VALUE,...] [--loss SHARE] [--flows] [RATES...]
 
-RATES is the Mbit/s of each rail, as in 500 500,500 500,100; the default is DESIGN.md's row for trunking. First what UDP
-brings through one port of 500 Mbit/s (iperf3); then each set of rails, in turns: the best and the median of all
+RATES is the Mbit/s of each rail, as in 500 500,500 500,100; the default is that of the target (docs/performance.md). First what
+UDP brings through one port of 500 Mbit/s (iperf3); then each set of rails, in turns: the best and the median of all
 messages of N bytes, in Mbit/s of payload, and its part of what the rails carry (UDP's part of each port's rate). With --flows the
 rate is that of each flow, the switches pass IP alone, as in clouds, and the part is one of what one flow carries.
 """

@@ -1,6 +1,7 @@
 /* How much of an exchange of 1 MiB (or as many bytes as the first argument says) between ranks 0 and 1 is left to MPI_Wait after
- * computing for twice its time, and what CPU both take beside the blocking form (DESIGN.md, overlap). A measurement: it prints
- * and checks no time. Rounds of both forms in turns, medians of times and means of CPU.
+ * computing for twice its time, and what CPU both take beside the blocking form (docs/performance.md,
+ * overlap). A measurement: it prints and checks no time. Rounds of both forms in turns, medians of times and means of
+ * CPU.
  *   overlap [BYTES [ROUNDS [one|both ways [US to take for the transfer's time instead of the one measured]]]] */
 #include "test.h"
 #include <time.h>

@@ -1,4 +1,4 @@
-//! Floor 7: the MPICH ABI, `libmpi.so.12`, of MPICH, Intel MPI and MVAPICH.
+//! Floor 8: the MPICH ABI, `libmpi.so.12`, of MPICH, Intel MPI and MVAPICH.
 //!
 //! Handle codec, constants, status layout, data symbols and exports; every function is in `hawser_abi`.
 //! Before it: the application (compiled with include/mpich/mpi.h or with the header of any MPI of this

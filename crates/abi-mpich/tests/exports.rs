@@ -12,18 +12,18 @@ fn library() -> PathBuf {
 }
 
 /// What the ABI has besides functions of MPI (mpich_constants.tsv, kinds "data symbol", "callback symbol").
-fn symbols() -> Option<Vec<String>> {
-    let rows = table("mpich_constants.tsv")?;
+fn symbols() -> Vec<String> {
+    let rows = table("mpich_constants.tsv");
     let data = rows.iter().filter(|r| r["kind"] == "data symbol");
     let mut names: Vec<String> = data.map(|r| r["name"].clone()).collect();
     names.push("MPIR_Dup_fn".to_owned());
-    Some(names)
+    names
 }
 
 #[test]
 fn exactly_the_functions_of_the_header_and_the_data_symbols_are_exported() {
-    let Some(mut expected) = support::expected("in_mpich502_header") else { return };
-    let symbols = symbols().expect("the tables are here");
+    let mut expected = support::expected("in_mpich502_header");
+    let symbols = symbols();
     assert_eq!(symbols.len(), 8);
     expected.extend(symbols);
     expected.sort();

@@ -1,4 +1,4 @@
-//! Floor 7: the standard ABI of MPI 5.0, `libmpi_abi.so.1`.
+//! Floor 8: the standard ABI of MPI 5.0, `libmpi_abi.so.1`.
 //!
 //! Handle codec, constants, status layout and exports; every function is in `hawser_abi`. The constants
 //! are the house's own values, so translation costs nothing here. Before it: the application (a program

@@ -8,7 +8,8 @@ use crate::arg::{self, Out, handle};
 use crate::callback::{CopyAttrFunction, DeleteAttrFunction};
 use crate::raise::Result;
 use hawser_base::handle::Kind;
-use hawser_mpi::attributes::{self, Copy, Delete, Found, Predefined};
+use hawser_mpi::attributes::{self, Copy, Delete};
+use hawser_mpi::comm_attr::{self, Found, Predefined};
 use hawser_mpi::types;
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -64,7 +65,7 @@ unsafe fn create<A: Abi, H: CHandle>(
     unsafe {
         let keyval = Out::new(keyval, "keyval")?;
         let made =
-            attributes::create_keyval(H::KIND, self::copy::<A, H>(copy, extra), self::delete::<A, H>(delete, extra));
+            comm_attr::create_keyval(H::KIND, self::copy::<A, H>(copy, extra), self::delete::<A, H>(delete, extra));
         keyval.put(A::keyval_out(made?));
     }
     Ok(())
@@ -118,7 +119,7 @@ pub unsafe fn comm_free_keyval<A: Abi>(keyval: *mut c_int) -> Result {
 /// # Safety
 /// None is asked: the value is never followed.
 pub unsafe fn comm_set<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void) -> Result {
-    Ok(attributes::comm_set(handle(comm)?, arg::keyval::<A>(keyval)?, value.expose_provenance())?)
+    Ok(comm_attr::comm_set(handle(comm)?, arg::keyval::<A>(keyval)?, value.expose_provenance())?)
 }
 
 /// # Safety
@@ -131,7 +132,7 @@ pub unsafe fn comm_get<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void,
         Predefined::Rank(rank) => A::rank_out(rank),
         Predefined::Code(code) => A::code_out(code),
     };
-    let found = attributes::comm_get(handle(comm)?, arg::keyval::<A>(keyval)?, number)?;
+    let found = comm_attr::comm_get(handle(comm)?, arg::keyval::<A>(keyval)?, number)?;
     let found = found.map(|found| match found {
         Found::Value(value) => ptr::with_exposed_provenance_mut(value),
         Found::Integer(integer) => integer.as_ptr().cast(),
@@ -143,7 +144,7 @@ pub unsafe fn comm_get<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void,
 /// # Safety
 /// None is asked.
 pub unsafe fn comm_delete<A: Abi>(comm: A::Comm, keyval: c_int) -> Result {
-    Ok(attributes::comm_delete(handle(comm)?, arg::keyval::<A>(keyval)?)?)
+    Ok(comm_attr::comm_delete(handle(comm)?, arg::keyval::<A>(keyval)?)?)
 }
 
 /// # Safety

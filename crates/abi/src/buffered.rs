@@ -9,8 +9,9 @@ use crate::comm::comm;
 use crate::p2p::not_in_place;
 use crate::raise::Result;
 use hawser_base::{Class, Error};
-use hawser_mpi::bsend::{self, Attached};
-use hawser_mpi::{process, session};
+use hawser_mpi::attached::Attached;
+use hawser_mpi::bsend;
+use hawser_mpi::{process, session_table};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -109,13 +110,13 @@ pub unsafe fn comm_iflush<A: Abi>(comm: A::Comm, request: *mut A::Request) -> Re
 /// # Safety
 /// The contract of MPI_Session_attach_buffer.
 pub unsafe fn session_attach<A: Abi>(session: A::Session, buffer: *mut c_void, size: impl Int) -> Result {
-    attach_to::<A>(&session::get(handle(session)?)?.attached, buffer, size)
+    attach_to::<A>(&session_table::get(handle(session)?)?.attached, buffer, size)
 }
 
 /// # Safety
 /// The contract of MPI_Session_detach_buffer.
 pub unsafe fn session_detach<A: Abi>(session: A::Session, buffer_addr: *mut c_void, size: *mut impl Int) -> Result {
-    let session = session::get(handle(session)?)?;
+    let session = session_table::get(handle(session)?)?;
     // SAFETY: the caller's arguments.
     unsafe { detach_from::<A>("MPI_Session_detach_buffer", &session.attached, buffer_addr, size) }
 }
@@ -123,7 +124,7 @@ pub unsafe fn session_detach<A: Abi>(session: A::Session, buffer_addr: *mut c_vo
 /// # Safety
 /// None is asked.
 pub unsafe fn session_flush<A: Abi>(session: A::Session) -> Result {
-    bsend::flush(process::get()?, "MPI_Session_flush_buffer", &session::get(handle(session)?)?.attached);
+    bsend::flush(process::get()?, "MPI_Session_flush_buffer", &session_table::get(handle(session)?)?.attached);
     Ok(())
 }
 
@@ -132,7 +133,7 @@ pub unsafe fn session_flush<A: Abi>(session: A::Session) -> Result {
 pub unsafe fn session_iflush<A: Abi>(session: A::Session, request: *mut A::Request) -> Result {
     // SAFETY: the caller's argument.
     let request = unsafe { Out::handle(request, "request") }?;
-    let (process, session) = (process::get()?, session::get(handle(session)?)?);
+    let (process, session) = (process::get()?, session_table::get(handle(session)?)?);
     request.set(bsend::iflush(process, "MPI_Session_iflush_buffer", &session.attached, process.meeting())?);
     Ok(())
 }

@@ -10,19 +10,21 @@ use crate::raise::Result;
 use hawser_base::value::{self, Set, UNDEFINED};
 use hawser_base::{Class, Error, Handle};
 use hawser_datatype::{Darg, Darray, Datatype, Distribution, Form, Order, TypeClass};
-use hawser_mpi::{process, types};
+use hawser_mpi::{stage, types};
 use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
 
 /// The datatype of a handle (MPI_ERR_TYPE).
 pub(crate) fn get<A: Abi>(datatype: A::Datatype) -> hawser_base::Result<Arc<Datatype>> {
-    types::get(process::get()?, handle(datatype)?)
+    stage::check()?;
+    types::get(handle(datatype)?)
 }
 
 /// A new type's handle.
 fn put<A: Abi>(newtype: Out<A::Datatype>, datatype: hawser_base::Result<Arc<Datatype>>) -> Result {
-    newtype.set(types::insert(process::get()?, datatype?)?);
+    stage::check()?;
+    newtype.set(types::insert(datatype?)?);
     Ok(())
 }
 

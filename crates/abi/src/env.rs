@@ -11,6 +11,7 @@ use hawser_base::{Class, Error};
 use hawser_mpi::hardware;
 use hawser_mpi::info::{self, Info};
 use hawser_mpi::process::{self, Process};
+use hawser_mpi::stage;
 use hawser_os::clock;
 use std::ffi::{c_char, c_double, c_int};
 
@@ -107,7 +108,7 @@ pub unsafe fn init_thread<A: Abi>(
 /// The contract of MPI_Initialized.
 pub unsafe fn initialized<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { Out::new(flag, "flag") }?.put(process::was_initialized().into());
+    unsafe { Out::new(flag, "flag") }?.put(stage::was_initialized().into());
     Ok(())
 }
 
@@ -115,7 +116,7 @@ pub unsafe fn initialized<A: Abi>(flag: *mut c_int) -> Result {
 /// The contract of MPI_Finalized.
 pub unsafe fn finalized<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { Out::new(flag, "flag") }?.put(process::was_finalized().into());
+    unsafe { Out::new(flag, "flag") }?.put(stage::was_finalized().into());
     Ok(())
 }
 
@@ -136,7 +137,7 @@ pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
     let comm = process::of_handlers().ok().zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
     let on = comm.map_or(String::new(), |comm| format!(" on {}", comm.display_name()));
     // Who it was and with which code stands in front of it (`boot::World::abort`).
-    hawser_mpi::env::abort(code, &format!("{}{on}", hawser_mpi::env::ABORT_CALLED))
+    hawser_mpi::process::abort(code, &format!("{}{on}", hawser_mpi::env::ABORT_CALLED))
 }
 
 /// # Safety
@@ -144,7 +145,8 @@ pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
 pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     let provided = unsafe { Out::new(provided, "provided") }?;
-    provided.put(A::value_out(Set::ThreadLevel, process::get()?.thread_level()?));
+    stage::check()?;
+    provided.put(A::value_out(Set::ThreadLevel, stage::thread_level()?));
     Ok(())
 }
 
@@ -153,7 +155,8 @@ pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
 pub unsafe fn is_thread_main<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     let flag = unsafe { Out::new(flag, "flag") }?;
-    flag.put(process::get()?.is_main_thread()?.into());
+    stage::check()?;
+    flag.put(stage::is_main_thread()?.into());
     Ok(())
 }
 

@@ -8,7 +8,8 @@ use crate::arg::{InOut, Out, handle, null};
 use crate::callback::ErrhandlerFunction;
 use crate::raise::Result;
 use hawser_base::{Class, Error, Handle};
-use hawser_mpi::errhandler::{self, Object};
+use hawser_mpi::errhandler;
+use hawser_mpi::raise::{self, Object};
 use std::ffi::c_int;
 
 /// A function of the application for objects of the C type `H`, as the house calls it.
@@ -51,7 +52,7 @@ macro_rules! of_kind {
             /// # Safety
             /// None is asked.
             pub unsafe fn $set<A: Abi>(object: A::$kind, errhandler: A::Errhandler) -> Result {
-                Ok(errhandler::set(&Object::$kind(handle(object)?), handle(errhandler)?)?)
+                Ok(raise::set(&Object::$kind(handle(object)?), handle(errhandler)?)?)
             }
 
             /// # Safety
@@ -59,7 +60,7 @@ macro_rules! of_kind {
             pub unsafe fn $get<A: Abi>(object: A::$kind, errhandler: *mut A::Errhandler) -> Result {
                 // SAFETY: the caller's argument.
                 let errhandler = unsafe { Out::handle(errhandler, "errhandler") }?;
-                errhandler.set(errhandler::get(&Object::$kind(handle(object)?))?);
+                errhandler.set(raise::get(&Object::$kind(handle(object)?))?);
                 Ok(())
             }
 
@@ -68,7 +69,7 @@ macro_rules! of_kind {
             pub unsafe fn $call<A: Abi>(object: A::$kind, code: c_int) -> Result {
                 let unknown = || Error::new(Class::Arg, format!("{code} is no error code"));
                 let code = A::code_in(code).ok_or_else(unknown)?;
-                Ok(errhandler::call(&Object::$kind(handle(object)?), $mpi, code)?)
+                Ok(raise::call(&Object::$kind(handle(object)?), $mpi, code)?)
             }
         )*
     };

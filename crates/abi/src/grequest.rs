@@ -11,7 +11,8 @@ use crate::callback::{
 use crate::raise::Result;
 use crate::status;
 use hawser_base::{Class, Error};
-use hawser_mpi::grequest::{self, Finish, Functions, Poll, StatusAt};
+use hawser_mpi::general::{Finish, Functions, Poll, StatusAt};
+use hawser_mpi::grequest;
 use hawser_mpi::process;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;

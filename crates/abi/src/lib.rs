@@ -1,4 +1,4 @@
-//! Floor 6: every function of MPI once, generic over the ABI.
+//! Floor 7: every function of MPI once, generic over the ABI.
 //!
 //! The way of a call: `abi-std::MPI_Send` (written by `export!` from its row of the table) →
 //! `p2p::send::<A>` → `mpi`. A generic function decodes handles and constants (`Abi`), checks what only

@@ -5,7 +5,7 @@
 use crate::abi::Abi;
 use crate::arg::{Out, handle};
 use crate::raise::Result;
-use hawser_mpi::memory;
+use hawser_mpi::alloc;
 use std::ffi::c_void;
 
 /// # Safety
@@ -44,12 +44,12 @@ pub unsafe fn aint_diff<A: Abi>(addr1: isize, addr2: isize) -> isize {
 pub unsafe fn alloc<A: Abi>(size: isize, info: A::Info, baseptr: *mut c_void) -> Result {
     // SAFETY: the caller's argument.
     let baseptr = unsafe { Out::new(baseptr.cast::<*mut c_void>(), "baseptr") }?;
-    baseptr.put(memory::alloc(size as i64, handle(info)?)?.cast());
+    baseptr.put(alloc::alloc(size as i64, handle(info)?)?.cast());
     Ok(())
 }
 
 /// # Safety
 /// The contract of MPI_Free_mem: nothing of the memory is used any more.
 pub unsafe fn free<A: Abi>(base: *mut c_void) -> Result {
-    Ok(memory::free(base.cast())?)
+    Ok(alloc::free(base.cast())?)
 }

@@ -10,13 +10,12 @@ use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::Handle;
 use hawser_mpi::collective::{self, Way};
-use hawser_mpi::topology;
 use std::ffi::{c_int, c_void};
 
 /// How many blocks come in and go out on a communicator (MPI_ERR_TOPOLOGY).
 fn degrees<A: Abi>(on: A::Comm) -> hawser_base::Result<(usize, usize)> {
     let comm = comm::<A>(on)?;
-    let near = topology::of(&comm)?.neighbors();
+    let near = comm.expect_topology()?.neighbors();
     Ok((near.sources.len(), near.destinations.len()))
 }
 

@@ -9,7 +9,8 @@ use crate::{request, status};
 use hawser_base::{Class, Error, Handle};
 use hawser_datatype::UserPtr;
 use hawser_mpi::buffer::Buf;
-use hawser_mpi::pt2pt::{self, Mode};
+use hawser_mpi::pt2pt;
+use hawser_mpi::request::Mode;
 use hawser_mpi::{exchange, persistent, probe};
 use std::ffi::{c_int, c_void};
 

@@ -10,8 +10,8 @@ use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::{Class, Error, UserMem};
 use hawser_datatype::{Datatype, UserPtr};
-use hawser_mpi::buffer::{Buf, Buffer};
-use hawser_mpi::process;
+use hawser_mpi::buffer::{self, Buf};
+use hawser_mpi::stage;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
@@ -26,7 +26,8 @@ unsafe fn user<A: Abi>(
 ) -> hawser_base::Result<(UserPtr<'static>, u64, Arc<Datatype>)> {
     // SAFETY: the caller's promise.
     let buf: Buf = unsafe { buf::<A>(at, count, datatype) }?;
-    Buffer::new(process::get()?, &buf)?;
+    stage::check()?;
+    buffer::of(&buf)?;
     Ok((buf.at, buf.count as u64, get::<A>(datatype)?))
 }
 

@@ -5,10 +5,9 @@
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::{Error, Handle};
-use hawser_mpi::errhandler;
 use std::ffi::c_int;
 
-pub use hawser_mpi::errhandler::Object;
+pub use hawser_mpi::raise::Object;
 
 /// A failed call: the error, and whose handler is called if the function's row does not know (a request's
 /// communicator).
@@ -136,5 +135,5 @@ pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
 
 /// Calls the handler; what it is told and what the call returns are the ABI's numbers.
 fn call<A: Abi>(object: Object, function: &'static str, fault: Fault) -> c_int {
-    A::code_out(errhandler::raise(fault.object.as_deref().unwrap_or(&object), function, &fault.error))
+    A::code_out(hawser_mpi::raise::raise(fault.object.as_deref().unwrap_or(&object), function, &fault.error))
 }

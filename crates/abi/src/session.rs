@@ -11,7 +11,7 @@ use crate::raise::{Fault, Object, Result};
 use hawser_base::handle::Kind;
 use hawser_base::{Class, Error, Handle};
 use hawser_mpi::errhandler::Errhandler;
-use hawser_mpi::{info, meeting, process, session};
+use hawser_mpi::{info, meeting, process, session, session_table};
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
@@ -43,7 +43,8 @@ pub unsafe fn finalize<A: Abi>(session: *mut A::Session) -> Result {
 pub unsafe fn get_info<A: Abi>(session: A::Session, info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
     let info = unsafe { Out::handle(info, "info_used") }?;
-    info.set(info::insert(session::get(handle(session)?)?.info())?);
+    let session = session_table::get(handle(session)?)?;
+    info.set(info::insert(session::info(&session))?);
     Ok(())
 }
 

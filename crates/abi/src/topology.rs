@@ -9,9 +9,10 @@ use crate::raise::Result;
 use hawser_base::value::{Set, UNDEFINED};
 use hawser_base::{Class, Error};
 use hawser_mpi::info;
+use hawser_mpi::shape::graph::{self as shape, Graph};
 use hawser_mpi::topology::cart;
 use hawser_mpi::topology::dist_graph::{self, Edges, Leaving};
-use hawser_mpi::topology::graph::{self, Graph};
+use hawser_mpi::topology::graph;
 use hawser_mpi::topology::{self, dims};
 use std::ffi::c_int;
 
@@ -218,7 +219,7 @@ unsafe fn graph<A: Abi>(
 ) -> hawser_base::Result<Graph> {
     let room = comm::<A>(on)?.size();
     // Before so much memory is looked at.
-    graph::fits(nnodes.into(), room)?;
+    shape::fits(nnodes.into(), room)?;
     // SAFETY: the caller's promise.
     unsafe { Graph::new(array(index, nnodes as usize, "index")?, |count| array(edges, count, "edges"), room) }
 }

@@ -1,6 +1,6 @@
 """Writes include/std/mpi.h and include/mpich/mpi.h from the tables.
 
-The values, signatures and callback shapes are those of ../shared/mpi/*.tsv; what is said here is how the
+The values, signatures and callback shapes are those of crates/abi/tables/*.tsv; what is said here is how the
 two headers are laid out and the few C declarations that no table has. Run it again after a change.
 """
 import os

@@ -1,4 +1,4 @@
-"""Reads the tables of MPI's functions, constants and callbacks (../shared/mpi/*.tsv).
+"""Reads the tables of MPI's functions, constants and callbacks (crates/abi/tables/*.tsv).
 
 Used by table.py (the Rust function table) and header.py (both mpi.h). Nothing here writes files.
 """
@@ -7,7 +7,7 @@ import os
 import re
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-TABLES = os.environ.get("MPI_TABLES", os.path.join(ROOT, "..", "shared", "mpi"))
+TABLES = os.path.join(ROOT, "crates", "abi", "tables")
 
 
 def rows(name):

@@ -31,8 +31,8 @@ pub struct Context(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Lane(pub u8);
 
-/// How many lanes there are: four threads on four communicators are what the design promises to keep
-/// apart (DESIGN.md, Threads); twice that leaves room for unlucky context numbers.
+/// How many lanes there are: four threads on four communicators are to be kept apart
+/// (docs/adr/0016-state-by-lanes.md); twice that leaves room for unlucky context numbers.
 pub const LANES: usize = 8;
 
 impl Lane {

@@ -4,6 +4,7 @@ pub mod buf;
 pub mod error;
 pub mod handle;
 pub mod ids;
+pub mod paged;
 pub mod param;
 pub mod region;
 pub mod table;

@@ -7,6 +7,7 @@
 //! who keeps what it has read looks whether `changes` is as it was.
 
 use crate::error::{Class, Error, Result};
+use crate::value::T_SCOPE_ALL_EQ;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::sync::{Mutex, MutexGuard};
@@ -40,7 +41,8 @@ pub struct Param {
     pub default: &'static str,
     /// What it does, with its unit, in one line.
     pub help: &'static str,
-    /// Which ranks must set it alike (`value::T_SCOPE_LOCAL` and its like).
+    /// Which ranks must set it alike (`value::T_SCOPE_LOCAL` and its like). With T_SCOPE_ALL_EQ a job whose ranks
+    /// differ in it is ended at its start (`must_be_alike`).
     pub scope: i32,
     /// For whom it is (`value::T_VERBOSITY_USER_BASIC` and its like).
     pub verbosity: i32,
@@ -109,6 +111,23 @@ impl Param {
         locked(&SET).insert(self.name, text.to_owned());
         CHANGES.fetch_add(1, Release); // partner: `changes`
         Ok(())
+    }
+
+    /// Whether all ranks of a job must have the same value, on whatever host they are.
+    pub fn must_be_alike(&self) -> bool {
+        self.scope == T_SCOPE_ALL_EQ
+    }
+
+    /// The value in force, written in one way however it was set; empty where the default is left to what was measured.
+    pub fn canonical(&self) -> Result<String> {
+        let text = self.text();
+        Ok(match self.kind {
+            _ if text.trim().is_empty() => String::new(),
+            Kind::Flag => u32::from(self.flag_of(&text)?).to_string(),
+            Kind::Number { .. } | Kind::Bytes { .. } => self.number_of(&text)?.to_string(),
+            Kind::Choice(_) => self.choice_of(&text)?.to_owned(),
+            Kind::Text => text.trim().to_owned(),
+        })
     }
 
     pub fn flag(&self) -> Result<bool> {
@@ -227,6 +246,17 @@ mod tests {
         assert_eq!(parse_bytes(" 2 MiB".trim().replace(' ', "").as_str()), Some(2 << 20));
         assert_eq!(parse_bytes("7q"), None);
         assert_eq!(parse_bytes("99999999999999999999"), None);
+    }
+
+    #[test]
+    fn however_a_value_is_written_it_has_one_canonical_text() {
+        let of = |kind, text| Param { kind, default: text, ..P }.canonical().unwrap();
+        let bytes = Kind::Bytes { min: 0, max: 1 << 30 };
+        assert_eq!(["2m", "2048KiB", " 2097152"].map(|text| of(bytes, text)), ["2097152"; 3]);
+        assert_eq!(["on", "Yes", "1"].map(|text| of(Kind::Flag, text)), ["1"; 3]);
+        assert_eq!(of(Kind::Choice(&["auto", "ring"]), "RING "), "ring");
+        assert_eq!((of(bytes, ""), of(Kind::Text, " a ")), (String::new(), "a".into()));
+        assert!(Param { default: "much", ..P }.canonical().is_err());
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Message sizes as NetPIPE has them: regular steps, each with a neighbour on either side, which catch what alignment and the edges
-//! of protocols cost (papers/netpipe_comparison.txt, section 2).
+//! Message sizes as NetPIPE has them: regular steps, each with a neighbour on either side, which catch what alignment
+//! and the edges of protocols cost (NetPIPE's comparison, section 2: docs/heritage.md).
 //!
 //! Before it: `command`, which knows the bounds; after it: `run`.
 

@@ -6,7 +6,7 @@
 //! Decoding never trusts a length: whatever does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -86,6 +86,8 @@ pub struct Welcome {
     pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe: u32,
+    /// The ranks of the host of the job that has the most.
+    pub widest_host: u32,
     /// All ranks of the host register for membarrier(2).
     pub membarrier: bool,
     /// All ranks of the host let their peers copy from their memory.
@@ -125,9 +127,11 @@ impl Unanswered {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
+    /// `terms`: `JobTerms::text`, what the rank must have alike with all others.
     Hello {
         version: u32,
         rank: u32,
+        terms: String,
     },
     Welcome(Welcome),
     Refused(String),
@@ -158,7 +162,7 @@ impl Message {
             bytes.extend(&rest[..rest.len().min(MESSAGE_MAX - 64)]);
         };
         match self {
-            Message::Hello { version, rank } => put(1, &[*version, *rank], &[]),
+            Message::Hello { version, rank, terms } => put(1, &[*version, *rank], terms.as_bytes()),
             Message::Welcome(w) => put(
                 2,
                 &[
@@ -169,6 +173,7 @@ impl Message {
                     w.appnum,
                     w.program_size,
                     w.universe,
+                    w.widest_host,
                     u32::from(w.membarrier),
                     u32::from(w.process_vm),
                 ],
@@ -195,7 +200,7 @@ impl Message {
         let word = |i: usize| Some(u32::from_le_bytes(rest.get(4 * i..4 * i + 4)?.try_into().ok()?));
         let text = |words: usize| Some(String::from_utf8_lossy(rest.get(4 * words..)?).into_owned());
         Some(match kind {
-            1 => Message::Hello { version: word(0)?, rank: word(1)? },
+            1 => Message::Hello { version: word(0)?, rank: word(1)?, terms: text(2)? },
             2 => Message::Welcome(Welcome {
                 rank: word(0)?,
                 size: word(1)?,
@@ -204,9 +209,10 @@ impl Message {
                 appnum: word(4)?,
                 program_size: word(5)?,
                 universe: word(6)?,
-                membarrier: word(7)? == 1,
-                process_vm: word(8)? == 1,
-                secret: Secret(rest.get(36..)?.try_into().ok()?),
+                widest_host: word(7)?,
+                membarrier: word(8)? == 1,
+                process_vm: word(9)? == 1,
+                secret: Secret(rest.get(40..)?.try_into().ok()?),
             }),
             3 => Message::Refused(text(0)?),
             4 => Message::Finalize,
@@ -246,12 +252,14 @@ mod tests {
             appnum: 1,
             program_size: 8,
             universe: 9,
+            widest_host: 5,
             membarrier: true,
             process_vm: false,
             secret: Secret(*b"0123456789abcdef"),
         };
         for message in [
-            Message::Hello { version: VERSION, rank: 7 },
+            Message::Hello { version: VERSION, rank: 7, terms: "0.1.0\nA=1".into() },
+            Message::Hello { version: VERSION, rank: 7, terms: String::new() },
             Message::Welcome(welcome),
             Message::Refused("no room".into()),
             Message::Alone,

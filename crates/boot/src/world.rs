@@ -7,6 +7,7 @@ use crate::protocol::{
     ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, Secret,
     Unanswered, VERSION, Welcome,
 };
+use crate::terms::JobTerms;
 use crate::{foreign, lineage, mapped};
 use hawser_base::{Class, Error, Result};
 use hawser_os::unix::Packets;
@@ -41,10 +42,16 @@ pub fn abort_outside(code: i32, text: &str) {
     }
 }
 
-/// Finds out who this process is. To be called once, by MPI_Init or the first session.
+/// Finds out who this process is, and says nothing of what it must have alike with others.
 pub fn attach() -> Result<World> {
+    attach_on(&JobTerms::default())
+}
+
+/// Finds out who this process is. To be called once, by MPI_Init or the first session. A job whose ranks have unlike
+/// terms is ended.
+pub fn attach_on(terms: &JobTerms) -> Result<World> {
     mapped::refuse_beside_another(attach as *const () as usize)?;
-    attach_by(|variable| std::env::var(variable).ok())
+    attach_by(|variable| std::env::var(variable).ok(), terms)
 }
 
 /// How many ranks run this program, as far as that is known before `attach`.
@@ -57,17 +64,17 @@ pub fn program_size_before() -> Option<u32> {
     std::env::var(PROGRAM_SIZE_VARIABLE).ok()?.parse().ok()
 }
 
-fn attach_by(environment: impl Fn(&str) -> Option<String>) -> Result<World> {
+fn attach_by(environment: impl Fn(&str) -> Option<String>, terms: &JobTerms) -> Result<World> {
     match environment(ADDRESS_VARIABLE) {
         Some(text) => {
             let address = Address::decode(&text).map_err(|text| Error::new(Class::Other, text))?;
-            join(&address)
+            join(&address, terms)
         }
         // Set without the address, it says that somebody has unset that one to run the program alone.
         None if environment(RANK_VARIABLE).is_some() => alone_unless_foreign(environment),
         None => {
             let world = alone_unless_foreign(environment)?;
-            lineage::agent().map_or(Ok(world), join_agent)
+            lineage::agent().map_or(Ok(world), |agent| join_agent(agent, terms))
         }
     }
 }
@@ -78,12 +85,12 @@ fn alone_unless_foreign(environment: impl Fn(&str) -> Option<String>) -> Result<
 
 /// A process of one.
 fn alone() -> World {
-    let facts = Welcome { size: 1, local_size: 1, program_size: 1, universe: 1, ..Welcome::default() };
+    let facts = Welcome { size: 1, local_size: 1, program_size: 1, universe: 1, widest_host: 1, ..Welcome::default() };
     World { facts, segment: None, lifeline: None, pid: host::pid() }
 }
 
 /// Joins the job of `agent`, below which this process runs with another environment than the agent's ranks have.
-fn join_agent(agent: i32) -> Result<World> {
+fn join_agent(agent: i32, terms: &JobTerms) -> Result<World> {
     let lost = |why: &str| {
         let text = format!(
             "this process has lost the variables that mpiexec set (env -i, sudo?), and {why}; let the program keep \
@@ -103,10 +110,10 @@ fn join_agent(agent: i32) -> Result<World> {
         );
         return Err(Error::new(Class::Other, text));
     }
-    join(&Address { rank: LOST_RANK, socket })
+    join(&Address { rank: LOST_RANK, socket }, terms)
 }
 
-fn join(address: &Address) -> Result<World> {
+fn join(address: &Address, terms: &JobTerms) -> Result<World> {
     let lifeline = Packets::connect(&address.socket).map_err(|error| lost(&address.socket, &error))?;
     // The kernel vouches for it. The memory that the agent hands over is mapped, so it must come from no stranger.
     let agent = lifeline.peer().map_err(|error| lost(&address.socket, &error))?.user;
@@ -116,7 +123,8 @@ fn join(address: &Address) -> Result<World> {
         user if user != agent && user != 0 => other_user(agent, user),
         _ => lost(&address.socket, &error),
     };
-    lifeline.send(&Message::Hello { version: VERSION, rank: address.rank }.encode(), None).map_err(gone)?;
+    let hello = Message::Hello { version: VERSION, rank: address.rank, terms: terms.text().into() };
+    lifeline.send(&hello.encode(), None).map_err(gone)?;
     let mut bytes = vec![0; MESSAGE_MAX];
     let (len, segment) = lifeline.receive(&mut bytes).map_err(gone)?;
     match Message::decode(&bytes[..len]) {
@@ -202,6 +210,11 @@ impl World {
     /// MPI_UNIVERSE_SIZE.
     pub fn universe_size(&self) -> u32 {
         self.facts.universe
+    }
+
+    /// How many ranks that host has which has the most.
+    pub fn widest_host(&self) -> u32 {
+        self.facts.widest_host
     }
 
     /// No launcher: a process of one. It makes its own segment (`job::Segment::alone`).
@@ -348,7 +361,7 @@ mod tests {
             ..Welcome::default()
         };
         let agent = agent(&name, Message::Welcome(facts), true);
-        let mut world = attach_by(environment(&name)).unwrap();
+        let mut world = attach_by(environment(&name), &JobTerms::new("0.1.0")).unwrap();
         assert_eq!((world.rank(), world.size(), world.local_rank(), world.local_size()), (3, 5, 1, 2));
         assert_eq!((world.appnum(), world.universe_size(), world.is_alone()), (Some(1), 6, false));
         assert_eq!((world.secret(), world.is_spread()), (Secret([9; 16]), true));
@@ -362,7 +375,7 @@ mod tests {
         assert_eq!(
             agent.join().unwrap(),
             [
-                Message::Hello { version: VERSION, rank: 3 },
+                Message::Hello { version: VERSION, rank: 3, terms: "0.1.0".into() },
                 Message::Card(b"card".to_vec()),
                 Message::Unanswered(unanswered),
                 Message::Finalize,
@@ -375,7 +388,7 @@ mod tests {
     fn a_refusal_is_passed_on() {
         let name = format!("hawser-test-refused-{}", host::pid());
         let agent = agent(&name, Message::Refused("taken by process 9".into()), false);
-        assert_eq!(attach_by(environment(&name)).err().unwrap().cause(), "taken by process 9");
+        assert_eq!(attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause(), "taken by process 9");
         agent.join().unwrap();
     }
 
@@ -392,17 +405,17 @@ mod tests {
     fn a_missing_segment_and_a_missing_agent_are_explained() {
         let name = format!("hawser-test-nosegment-{}", host::pid());
         let agent = agent(&name, Message::Welcome(Welcome::default()), false);
-        assert!(attach_by(environment(&name)).err().unwrap().cause().contains("ulimit -n"));
+        assert!(attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().contains("ulimit -n"));
         agent.join().unwrap();
-        let text = attach_by(environment(&name)).err().unwrap().cause().to_owned();
+        let text = attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().to_owned();
         assert!(text.contains("cannot be reached") && text.contains("unset HAWSER_BOOT"), "{text}");
     }
 
     #[test]
     fn without_a_launcher_a_process_is_alone() {
-        let world = attach_by(|_| None).unwrap();
+        let world = attach_by(|_| None, &JobTerms::default()).unwrap();
         assert_eq!((world.rank(), world.size(), world.appnum(), world.is_alone()), (0, 1, None, true));
-        assert!(attach_by(|v| (v == "PMI_SIZE").then(|| "2".into())).is_err());
+        assert!(attach_by(|v| (v == "PMI_SIZE").then(|| "2".into()), &JobTerms::default()).is_err());
     }
 
     #[test]

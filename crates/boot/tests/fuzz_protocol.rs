@@ -6,6 +6,7 @@ use bolero::check;
 use hawser_boot::foreign;
 use hawser_boot::mapped;
 use hawser_boot::protocol::{Address, MESSAGE_MAX, Message};
+use hawser_boot::terms::{Agreed, JobTerms, Party, Verdict};
 use std::path::Path;
 
 /// Text that is no UTF-8 is three times as long when it is shown as such, and a text that grows is copied.
@@ -23,6 +24,23 @@ fn messages() {
         // A text that has grown beyond a message is cut.
         if 3 * bytes.len() < MESSAGE_MAX - 64 {
             assert_eq!(Message::decode(&sent), Some(message));
+        }
+    });
+}
+
+/// The same terms go together, and two that do not are told in one line.
+#[test]
+fn terms() {
+    check!().with_iterations(5000).for_each(|bytes| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let (first, second) = text.split_once('\0').unwrap_or((&text, &text));
+        let party = |rank, text: &str| Party { rank, host: "a".into(), terms: JobTerms::from_text(text.into()) };
+        let mut agreed = Agreed::default();
+        let verdict = agreed.judge(party(0, first));
+        assert_eq!(verdict, if first.is_empty() { Verdict::Alike } else { Verdict::First });
+        assert_eq!(agreed.judge(party(1, first)), Verdict::Alike);
+        if let Verdict::Unlike(line) = agreed.judge(party(2, second)) {
+            assert!(first != second && !line.contains('\n'), "{line}");
         }
     });
 }

@@ -87,7 +87,8 @@ impl Edges {
     }
 }
 
-/// Planning a second time, with what is allocated for it (fitted to docs/performance.md, Blocks of unlike lengths).
+/// Planning a second time, with what is allocated for it (fitted to
+/// docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths).
 const PLAN_US: f64 = 2.0;
 
 /// What it costs beside the bytes: telling, up to the leader, across and, where all take something, down again.

@@ -62,12 +62,13 @@ pub struct Model {
     pub load: f64,
 }
 
-/// A wake-up and a change of process: DESIGN.md's barrier of Intel MPI takes 53 µs for the four rounds of
-/// 16 ranks on 2 cores, which is eight of these a round.
+/// A wake-up and a change of process: the barrier of Intel MPI takes 53 µs for the four rounds of 16 ranks on 2 cores
+/// (docs/measurements/2026-11-21-peers-and-floors.md), which is eight of these a round.
 const SWITCH_US: f64 = 53.0 / (4.0 * 8.0);
 
 /// Copies of memory that a byte of a message costs with more ranks than cores: into shared memory and out of it, on
-/// cores that other ranks need meanwhile, and what cold caches add (fitted to docs/performance.md, Collectives).
+/// cores that other ranks need meanwhile, and what cold caches add (fitted to
+/// docs/measurements/2026-11-23-collectives.md).
 const CROWDED_COPIES: f64 = 3.0;
 
 /// Room of a rank for what is on its way to all others, where they are few, and of all ranks where they are many
@@ -80,9 +81,9 @@ const FEW: u32 = 4;
 const STEPS_AHEAD: f64 = 2.0;
 
 impl Model {
-    /// Shared memory with a core for each rank: the figures of DESIGN.md ("What was measured") and half of
-    /// the cache-line round trip a rank. A message: as collectives use them (4 KiB take 0.9 where a ping-pong takes
-    /// 0.4).
+    /// Shared memory with a core for each rank: the figures of docs/measurements/2026-11-21-peers-and-floors.md and
+    /// half of the cache-line round trip a rank. A message: as collectives use them (4 KiB take 0.9 where a ping-pong
+    /// takes 0.4).
     pub const SHARED_MEMORY: Model = Model {
         message_us: 0.6,
         overhead_us: 0.08,
@@ -124,8 +125,8 @@ impl Model {
         }
     }
 
-    /// Ethernet at 10 Gbit/s through raw frames, of which each takes 1.2 to 1.9 us at both ends (docs/performance.md,
-    /// Frame ports).
+    /// Ethernet at 10 Gbit/s through raw frames, of which each takes 1.2 to 1.9 us at both ends
+    /// (docs/measurements/2026-11-22-frame-ports.md).
     pub const ETHERNET: Model =
         Model { message_us: 5.0, overhead_us: 0.5, overhead_of_all_us: 1.5, byte_us: 800e-6, ..Model::SHARED_MEMORY };
 
@@ -194,5 +195,5 @@ const _: () = {
 
 /// Bytes of all ranks' results that the last cache holds with what they are copied from and through; what is more comes
 /// from memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks,
-/// docs/performance.md).
+/// docs/measurements/2026-11-23-collectives.md).
 pub(crate) const CACHED: f64 = 10.0 * 1048576.0;

@@ -29,7 +29,8 @@ pub(crate) struct Args<'a> {
 }
 
 /// What a further message costs whose sender does nothing else and knows its length, while who passes blocks on is still told
-/// (fitted to docs/performance.md, Blocks of unlike lengths: the receivers' part does not count).
+/// (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths: the receivers' part does not
+/// count).
 const GIVEN_US: f64 = 0.15;
 
 impl<'a> Args<'a> {

@@ -72,7 +72,7 @@ pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
 
 /// Where ranks share a core: blocks that go through flags to or from a root are at least so long, since who waits for a
 /// flag waits for its turn as for a message; and no more ranks share it, since messages of that length are then read
-/// where they lie (`dev-shm`), without a turn for each step (measured, docs/performance.md).
+/// where they lie (`dev-shm`), without a turn for each step (measured, docs/measurements/2026-11-23-collectives.md).
 const CROWDED_FROM: u64 = 64 << 10;
 const CROWDED_LOAD: f64 = 4.0;
 

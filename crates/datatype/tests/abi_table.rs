@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// Names and values of the datatype handles of one ABI's table.
 fn handles(file: &str) -> Vec<(String, i64)> {
-    let path = format!("{}/../../../shared/mpi/{file}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../abi/tables/{file}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     let rows = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let types = rows.filter(|row| row[3] == "handle:datatype" && row[0] != "MPI_DATATYPE_NULL");

@@ -8,8 +8,8 @@ use crate::port::Address;
 /// Ports of a rank at most: one is a bit of a word (`Ends`).
 pub const PORTS: usize = 32;
 
-/// The longest card, in bytes: it is what is known of a peer never spoken to (DESIGN.md, Targets), and has room for the ports
-/// `packet` and `udp` of eleven rails.
+/// The longest card, in bytes: it is all that is known of a peer never spoken to, and has room for the ports `packet`
+/// and `udp` of eleven rails.
 pub const CARD: usize = 256;
 
 const _: () = assert!(11 * (2 * 3 + 9 + 7) < CARD);

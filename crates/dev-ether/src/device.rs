@@ -151,14 +151,12 @@ impl Device for EtherDevice {
         EtherDevice::NAME
     }
 
-    fn limits(&self, peer: Peer) -> Option<Limits> {
-        (self.serves)(peer).then_some(Limits {
-            short: self.short,
-            packet: PACKET,
-            pieces: Pieces::Frames(self.short),
-            eager: EAGER,
-            read_from: None,
-        })
+    fn reaches(&self, peer: Peer) -> bool {
+        (self.serves)(peer)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { short: self.short, packet: PACKET, pieces: Pieces::Frames(self.short), eager: EAGER, read_from: None }
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {

@@ -5,7 +5,7 @@
 use crate::port::{FLOWS, PORT_RANGE, PortRange};
 use crate::rails::{RAILS, Wanted};
 use hawser_base::param::{Kind, Param, Read};
-use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC, T_VERBOSITY_USER_DETAIL};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC, T_VERBOSITY_USER_DETAIL};
 use hawser_base::{Class, Error, Result};
 use hawser_link::Grade;
 
@@ -18,7 +18,8 @@ pub static PORT: Param = Param {
            for all others), or several of them with commas; \
            empty: packet where that is permitted, packet-udp instead where packet is not answered, udp, and for bulk stream where it \
            measures better and the network is no slower than Ethernet of 1 Gbit/s",
-    scope: T_SCOPE_ALL_EQ,
+    // Ranks that have no kind of port in common are told so (`unanswered`).
+    scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: Read::AtStart,
 };

@@ -108,22 +108,34 @@ fn always(bytes: usize) -> fn(usize) -> usize {
     }
 }
 
+/// The figures of this device among `ranks` ranks of a host, but for reading memory where it lies. With more ranks none
+/// grows.
+pub fn limits(ranks: usize) -> Limits {
+    among(ranks, lengths(ranks))
+}
+
+fn among(ranks: usize, (longest, piece): Lengths) -> Limits {
+    Limits {
+        short: SHORT,
+        packet: longest + PREFIX_MAX,
+        pieces: Pieces::Pages(piece),
+        eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
+        read_from: None,
+    }
+}
+
 impl Device for ShmDevice {
     fn name(&self) -> &'static str {
         ShmDevice::NAME
     }
 
-    fn limits(&self, peer: Peer) -> Option<Limits> {
-        let local = self.local(peer)?;
-        let ranks = self.segment.local_size();
-        let (longest, piece) = self.lengths;
-        (local != self.me).then(|| Limits {
-            short: SHORT,
-            packet: longest + PREFIX_MAX,
-            pieces: Pieces::Pages(piece),
-            eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
-            read_from: Some(self.exposure.read_from()),
-        })
+    fn reaches(&self, peer: Peer) -> bool {
+        self.local(peer).is_some_and(|local| local != self.me)
+    }
+
+    fn limits(&self) -> Limits {
+        let read_from = Some(self.exposure.read_from());
+        Limits { read_from, ..among(self.segment.local_size(), self.lengths) }
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {
@@ -169,6 +181,16 @@ mod tests {
             assert!(longest <= pool::chunks(ranks) * CHUNK);
         }
         assert_eq!(lengths(2).1(1 << 20), 32 << 10);
+    }
+
+    /// Ranks of hosts with fewer ranks go by the figures of the host with the most (`node`).
+    #[test]
+    fn among_more_ranks_no_figure_is_larger() {
+        let figures = |ranks| (limits(ranks).packet, limits(ranks).eager);
+        for ranks in 3..=hawser_job::plan::MAX_LOCAL {
+            let ((packet, eager), fewer) = (figures(ranks), figures(ranks - 1));
+            assert!(packet <= fewer.0 && eager <= fewer.1, "{ranks} ranks: {packet}, {eager}, before {fewer:?}");
+        }
     }
 
     #[test]

@@ -23,7 +23,8 @@ use std::sync::{Mutex, RwLock};
 const IN_ARENA: u64 = 1;
 const PRIVATE: u64 = 2;
 
-/// From here on one copy out of shared memory, or into it, is worth the packets around it (docs/performance.md).
+/// From here on one copy out of shared memory, or into it, is worth the packets around it
+/// (docs/measurements/2026-11-22-shared-memory.md).
 const ARENA_FROM: usize = 8 << 10;
 
 /// Parts of arenas are mapped in windows of this size, which costs address space only.
@@ -54,7 +55,7 @@ fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
 }
 
 /// Where so many ranks share a core nobody copies meanwhile, and each filling of a pair's room costs a turn of all of them: one slower
-/// copy is faster than two with their turns, whatever was measured alone (docs/performance.md, Collectives).
+/// copy is faster than two with their turns, whatever was measured alone (docs/measurements/2026-11-23-collectives.md).
 const CROWD: usize = 4;
 const CROWD_FROM: u64 = 64 << 10;
 

@@ -34,5 +34,5 @@ pub mod ring;
 #[doc(hidden)]
 pub mod watch;
 
-pub use device::{PIECE, ShmDevice};
+pub use device::{PIECE, ShmDevice, limits};
 pub use exposure::PROCESS_VM_FROM;

@@ -19,7 +19,7 @@ pub const POOL_CHUNKS: usize = 256;
 const _: () = assert!(POOL_CHUNKS == 1 << u8::BITS);
 
 /// Up to so many ranks have a pool of all chunks: a sender that goes around less than a MiB writes lines that its readers' caches
-/// still have, at a quarter of the speed (docs/performance.md, Collectives). Eight ranks gained nothing.
+/// still have, at a quarter of the speed (docs/measurements/2026-11-23-collectives.md). Eight ranks gained nothing.
 const FEW: usize = 4;
 /// Pages that a rank may touch of all pools and rings of one lane when it exchanges long messages with everybody, of more ranks:
 /// 2.5 of the 4 MiB that a rank may touch of everything shared in a job of 64.

@@ -242,8 +242,11 @@ pub trait Device: Send + Sync {
     /// As in `mpiexec --info`.
     fn name(&self) -> &'static str;
 
-    /// Whether it reaches the peer, and its figures.
-    fn limits(&self, peer: Peer) -> Option<Limits>;
+    /// Whether it reaches the peer.
+    fn reaches(&self, peer: Peer) -> bool;
+
+    /// Its figures, toward every peer that it reaches.
+    fn limits(&self) -> Limits;
 
     /// The end of lane `lane`; asked for once a lane.
     fn port(&self, lane: Lane) -> Box<dyn Port>;

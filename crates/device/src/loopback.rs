@@ -32,15 +32,19 @@ impl Device for Loopback {
         Loopback::NAME
     }
 
-    fn limits(&self, peer: Peer) -> Option<Limits> {
-        (peer == self.me).then_some(Limits {
+    fn reaches(&self, peer: Peer) -> bool {
+        peer == self.me
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
             short: PACKET,
             packet: PACKET,
             pieces: Pieces::Pages(|_| PACKET),
             // As shared memory has it: one figure has to suit all devices of a rank.
             eager: 2 * PACKET,
             read_from: None,
-        })
+        }
     }
 
     fn port(&self, _lane: Lane) -> Box<dyn Port> {

@@ -25,7 +25,8 @@ pub const FLAG_LINES: usize = 8;
 /// Blocks with much room, the first ones: address space is limited, and few communicators move long data.
 pub const WIDE_BLOCKS: usize = 16;
 /// Payload room for each member of a wide block at most, on a host with so few ranks. With a MiB a core writes to lines that no
-/// cache holds any more, which is four times as fast as to lines that a reader has (docs/performance.md, Collectives).
+/// cache holds any more, which is four times as fast as to lines that a reader has
+/// (docs/measurements/2026-11-23-collectives.md).
 pub const FLAG_PAYLOAD_WIDE: usize = 1 << 20;
 const FLAG_PAYLOAD_OF_FEW: usize = 4 << 20;
 const FEW: usize = 16;

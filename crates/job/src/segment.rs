@@ -23,20 +23,11 @@ use std::sync::atomic::{AtomicU32, fence};
 /// "HawserJb": the first word of every segment, written last.
 const MAGIC: u64 = u64::from_le_bytes(*b"HawserJb");
 
-/// What all ranks of a host must have alike.
-#[derive(Clone, Copy, Debug)]
-pub enum Alike {
-    Window,
-    Checks,
-}
-
 /// Offsets in the header page; `facts` and `flags` have theirs.
 const MAGIC_AT: usize = 0;
 const VERSION: usize = 8;
 const LOCAL: usize = 12;
 const WORLD: usize = 16;
-/// What all ranks must go by alike: zero, or what the first of them said (`Alike`).
-const AGREED: usize = 24;
 const BLOCKS: usize = 20;
 const ARENA: usize = 48;
 const JOB_ID: usize = 64;
@@ -232,16 +223,6 @@ impl Segment {
         }
         map::shared(self.live_fd()?, self.plan.arena(span.local as usize) + span.offset, span.len as usize)
             .map_err(|e| Error::new(Class::NoMem, e.to_string()))
-    }
-
-    /// A number that all ranks must have alike: the first rank's, which is the caller's if that is the first. Not 0.
-    pub fn agree(&self, what: Alike, number: u64) -> u64 {
-        assert_ne!(number, 0);
-        // A word alone: nothing is read by its leave.
-        match self.region.u64(AGREED + 8 * what as usize).compare_exchange(0, number, Relaxed, Relaxed) {
-            Ok(_) => number,
-            Err(first) => first,
-        }
     }
 
     pub fn name_counters(&self, names: &[impl AsRef<str>]) {

@@ -11,7 +11,7 @@ use hawser_job::{Facts, Open, ProcessVm, Silent, Tag, WaitPeer, Waiting, Ways};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -178,6 +178,12 @@ pub enum Up {
     Card(Card),
     /// The first rank of this host has called MPI_Init. In a job of several hosts.
     Attached,
+    /// What the ranks of this host have alike, as its first one said it (`boot::terms`). In a job of several hosts,
+    /// before any card of this host.
+    Terms {
+        rank: u32,
+        text: String,
+    },
     /// A rank has come to the end of MPI_Finalize, or of its last session.
     Finalized,
     /// It has begun another session.
@@ -256,6 +262,7 @@ impl Up {
             Up::Ready { version, pid } => to.u8(9).text(version).u32(*pid as u32).done(),
             Up::Card(card) => put_card(to.u8(10), card),
             Up::Attached => to.u8(11).done(),
+            Up::Terms { rank, text } => to.u8(17).u32(*rank).text(text).done(),
             Up::Finalized => to.u8(14).done(),
             Up::Back => to.u8(16).done(),
             Up::Info(text) => to.u8(12).text(text).done(),
@@ -293,6 +300,7 @@ impl Up {
             9 => Up::Ready { version: from.text()?, pid: from.u32()? as i32 },
             10 => Up::Card(get_card(from)?),
             11 => Up::Attached,
+            17 => Up::Terms { rank: from.u32()?, text: from.text()? },
             14 => Up::Finalized,
             16 => Up::Back,
             12 => Up::Info(from.text()?),
@@ -593,6 +601,7 @@ mod tests {
             What::Aborted { code: -3, text: "why".into() },
             What::OtherMpi { program: "p".into(), file: "f".into(), ours: "o".into() },
             What::Host { text: "no".into() },
+            What::Unlike { text: "A".into() },
         ];
         let mut ups = vec![
             Up::Started { host: "vm".into(), facts, notes: vec!["note".into()] },
@@ -621,6 +630,7 @@ mod tests {
             Up::Ready { version: "1".into(), pid: 7 },
             Up::Card((3, b"card".to_vec())),
             Up::Attached,
+            Up::Terms { rank: 3, text: "0.1.0\nA=1".into() },
             Up::Finalized,
             Up::Back,
             Up::Left { rank: 1, pid: 2 },

@@ -6,6 +6,7 @@ use hawser_base::param::{Kind, Param};
 use hawser_job::plan::LAYOUT_VERSION;
 use hawser_job::{Facts, ProcessVm};
 use hawser_node::profile::Found;
+use hawser_node::terms::LIBRARY;
 use hawser_os::{cpus, host};
 use std::fmt::Write;
 use std::os::unix::ffi::OsStringExt;
@@ -49,7 +50,7 @@ pub fn settings(environment: &Environment) -> Vec<(Vec<u8>, Vec<u8>)> {
 /// What this host has, as measured for `ranks` ranks with these settings.
 pub fn of_host(ranks: usize, settings: &Environment) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "Hawser {} (segment layout {LAYOUT_VERSION})", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(text, "Hawser {LIBRARY}, segment layout {LAYOUT_VERSION}");
     let _ = writeln!(text, "host        {}", host::name());
     let allowed = cpus::allowed().unwrap_or_default();
     let quota = cpus::quota().map_or_else(|| "no quota".into(), |quota| format!("quota {quota:.2}"));
@@ -81,7 +82,8 @@ pub fn parameters(profile: &Found) -> String {
         let value = if value.is_empty() { "(empty)" } else { &value };
         let words =
             if let Kind::Choice(words) = param.kind { format!(": {}", words.join(", ")) } else { String::new() };
-        let _ = writeln!(text, "  {mark} {}={value}  {}{words}", param.name, param.help);
+        let alike = if param.must_be_alike() { "; all ranks alike" } else { "" };
+        let _ = writeln!(text, "  {mark} {}={value}  {}{words}{alike}", param.name, param.help);
     }
     let mut others: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("HAWSER_")).collect();
     others.retain(|(name, _)| known.iter().all(|param| param.name != name));

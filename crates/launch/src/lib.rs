@@ -1,4 +1,4 @@
-//! Floor 7: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
+//! Floor 8: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
 //!
 //! mpiexec (`conduct`) reads the command line (`args`), starts an agent for each host (`hosts`), and speaks with it in frames
 //! (`frames`, `channel`) over the agent's standard input and output, through ssh too. The agent (`agent`) makes the job's

@@ -51,6 +51,10 @@ pub enum What {
         file: String,
         ours: String,
     },
+    /// The rank and another one differ in what all ranks must have alike; the text names both.
+    Unlike {
+        text: String,
+    },
     /// The agent cannot run the job at all.
     Host {
         text: String,
@@ -127,6 +131,7 @@ impl Trouble {
                 "{who}, {program}, runs on another MPI library, {file}, and cannot join this job; \
                  rebuild it with Hawser's mpicc{ours}"
             ),
+            What::Unlike { text } => text.clone(),
             What::Host { text } => format!("host {host} cannot run the job: {text}"),
         }
     }
@@ -143,6 +148,7 @@ impl Trouble {
             What::OtherMpi { program, file, ours } => to.u8(6).text(program).text(file).text(ours),
             What::Host { text } => to.u8(7).text(text),
             What::EndUnknown => to.u8(8),
+            What::Unlike { text } => to.u8(9).text(text),
         };
     }
 
@@ -158,6 +164,7 @@ impl Trouble {
             6 => What::OtherMpi { program: from.text()?, file: from.text()?, ours: from.text()? },
             7 => What::Host { text: from.text()? },
             8 => What::EndUnknown,
+            9 => What::Unlike { text: from.text()? },
             _ => return None,
         };
         Some(Trouble { rank, pid, what })

@@ -21,7 +21,8 @@ use crate::survey::Survey;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
-/// Slots for sending that payload leaves to messages without: envelopes always travel (DESIGN.md, Credits).
+/// Slots for sending that payload leaves to messages without: envelopes always travel, so that legal programs cannot
+/// wait for each other's credits for ever (docs/adr/0005-credits.md).
 const CONTROL: usize = 64;
 
 /// Paths that a peer may open: all pairs of eight rails with four ports each. No peer takes all memory with HELLOs.

@@ -1,6 +1,7 @@
 //! How fast all paths over one of our NICs are together: whether the network is so slow that raw frames carry what it takes at little cost.
 //! Then they carry bulk too: their runs are no bursts, and no other protocol's congestion control is beside ours. Eight senders of 1 MiB
-//! through a port of 500 Mbit/s: 475 Mbit/s and no stall over 10 ms, not 432 and 59; one rail at 1 % loss 472, not 426 (docs/measuring.md).
+//! through a port of 500 Mbit/s: 475 Mbit/s and no stall over 10 ms, not 432 and 59; one rail at 1 % loss 472, not 426
+//! (docs/measurements/2026-11-23-rails-and-flows.md, 2026-11-22-network.md).
 //!
 //! Only what the network takes is to be seen, not how seldom a program sends, or how late its peer takes part: a span counts if more was
 //! waiting than the network took, and if this rank looked all the time; of a window's spans the second best.

@@ -1,4 +1,4 @@
-//! Memory for frames, as many for all peers together: PM's buffers per channel instead of per peer (`pm_ethernet.txt`, 4.3).
+//! Memory for frames, as many for all peers together: PM's buffers per channel instead of per peer (PM, 4.3).
 //! A slot holds one frame, and what its path must know of it while it is under way; slots stand in queues without any memory
 //! of their own.
 //!

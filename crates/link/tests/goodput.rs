@@ -235,7 +235,7 @@ fn rails_of_any_rates_carry_bulk_together() {
     }
 }
 
-/// DESIGN.md, Targets: at 1 % loss at least 80 % of what goes without.
+/// The target of docs/performance.md: at 1 % loss at least 80 % of what goes without.
 #[test]
 fn loss_and_reordering_on_every_rail_cost_little() {
     let faults = Faults { lose: 10, reorder: 100, late_ns: 200 * US, ..Faults::default() };

@@ -14,7 +14,7 @@ const RANKS: u32 = 40;
 /// Those of a job that is large, and the memory of each.
 const MANY: u32 = 1001;
 const MANY_SLOTS: usize = 400;
-/// Bytes that a path which is open and quiet may have (DESIGN.md, Targets).
+/// Bytes that a path which is open and quiet may have (docs/performance.md, Targets).
 const PATH: i64 = 1 << 10;
 
 /// Frames that wait in memory of their own, every so many lost.
@@ -146,7 +146,7 @@ fn nothing_is_asked_for_once_paths_are_open() {
     assert_eq!(memory.count_total, 1, "{memory:?}");
 }
 
-/// DESIGN.md, state of a peer.
+/// State of a peer (docs/performance.md, Targets).
 #[test]
 fn a_quiet_path_has_little() {
     let mut world = World::new(0);
@@ -163,7 +163,7 @@ fn a_quiet_path_has_little() {
     assert!(unknown <= 256, "{unknown} bytes for a peer that was never spoken to");
 }
 
-/// DESIGN.md, state of a peer: and of a thousand, connecting takes no time.
+/// State of a thousand peers (docs/performance.md, Targets): connecting them takes no time either.
 #[test]
 fn a_thousand_peers_have_little_and_are_connected_at_once() {
     for rails in [1, 4] {

@@ -1,16 +1,14 @@
 //! Communicators: a group, a pair of contexts, and what the application hangs on them (MPI-5.0 chapter 7).
 //!
-//! How new ones are agreed on is in `comm_create`. Before it: `abi::comm`; after it: `group`, `lane`.
+//! How new ones are agreed on is in `comm_create`. Before it: `abi::comm`; after it: `group`.
 
+use crate::attached::Attached;
 use crate::attributes::Attributes;
-use crate::bsend::Attached;
-use crate::collective;
+use crate::desk;
 use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
 use crate::hints::Hints;
-use crate::process::Process;
-use crate::topology::Topology;
-use hawser_base::handle;
+use crate::shape::Topology;
 use hawser_base::table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
 use hawser_job::FlagBlock;
@@ -42,7 +40,7 @@ pub struct Comm {
     /// Its virtual topology, if it was made with one.
     topology: OnceLock<Arc<Topology>>,
     /// What its collectives keep from call to call.
-    pub(crate) collective: collective::State,
+    pub(crate) collective: desk::State,
     /// Partitions for which this rank has taken numbers.
     pub(crate) partitions_begun: AtomicU64,
 }
@@ -94,7 +92,7 @@ impl Comm {
             attached: Attached::default(),
             flags: OnceLock::new(),
             topology: OnceLock::new(),
-            collective: collective::State::default(),
+            collective: desk::State::default(),
             partitions_begun: AtomicU64::new(0),
         }
     }
@@ -175,6 +173,15 @@ impl Comm {
         Err(self.bad_rank(rank))
     }
 
+    /// For functions that are for intracommunicators alone (MPI_ERR_COMM). `instead`: what the user can do.
+    pub fn refuse_inter(&self, instead: &str) -> Result<()> {
+        if self.is_inter() {
+            let text = format!("{} is an intercommunicator; {instead}", self.display_name());
+            return Err(Error::new(Class::Comm, text));
+        }
+        Ok(())
+    }
+
     #[cold]
     fn bad_rank(&self, rank: i32) -> Error {
         Error::new(Class::Rank, format!("rank {rank} is outside {}", self.ranks()))
@@ -233,6 +240,17 @@ impl Comm {
         self.topology.get()
     }
 
+    /// The topology of a communicator that must have one (MPI_ERR_TOPOLOGY).
+    pub fn expect_topology(&self) -> Result<&Topology> {
+        let missing = || self.no_topology("topology", "MPI_Cart_create and its like make one with");
+        self.topology().map(Arc::as_ref).ok_or_else(missing)
+    }
+
+    #[cold]
+    pub(crate) fn no_topology(&self, what: &str, maker: &str) -> Error {
+        Error::new(Class::Topology, format!("{} has no {what}; {maker}", self.display_name()))
+    }
+
     /// Said once, before the handle is given to anybody.
     pub fn set_topology(&self, topology: Arc<Topology>) {
         let _ = self.topology.set(topology);
@@ -266,45 +284,5 @@ impl Deref for CommRef {
             CommRef::Predefined(comm) => comm,
             CommRef::Counted(comm) => comm,
         }
-    }
-}
-
-impl Process {
-    /// The communicator of a handle (MPI_ERR_COMM).
-    #[inline]
-    pub fn comm(&'static self, handle: Handle) -> Result<CommRef> {
-        if handle == handle::comm::WORLD && self.has_world() {
-            return Ok(CommRef::Predefined(self.world()));
-        }
-        self.other_comm(handle)
-    }
-
-    fn other_comm(&'static self, handle: Handle) -> Result<CommRef> {
-        if handle == handle::comm::SELF && self.has_world() {
-            return Ok(CommRef::Predefined(self.self_comm()));
-        }
-        self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| self.no_comm(handle))
-    }
-
-    /// The same for what is asked of the object alone, which may be coming: programs that use MPICH (mpi4py is one) set
-    /// the error handler of a duplicate before MPI_Comm_idup has ended.
-    pub fn comm_or_coming(&'static self, handle: Handle) -> Result<CommRef> {
-        self.comm(handle).or_else(|error| self.comms().get_coming(handle).map(CommRef::Counted).ok_or(error))
-    }
-
-    #[cold]
-    fn no_comm(&'static self, handle: Handle) -> Error {
-        let text = if handle.is_null() {
-            "the communicator is MPI_COMM_NULL".to_owned()
-        } else if let Some(name) = handle::comm::name(handle) {
-            format!(
-                "{name} ended with MPI_Finalize; sessions make their own communicators (MPI_Comm_create_from_group)"
-            )
-        } else if self.comms().get_coming(handle).is_some() {
-            "the communicator is not ready; complete the request of its MPI_Comm_idup first".to_owned()
-        } else {
-            format!("communicator {handle:?} does not exist; it was freed before")
-        };
-        Error::new(Class::Comm, text)
     }
 }

@@ -12,18 +12,17 @@ use crate::comm::{Comm, CommRef, Flags};
 use crate::context_ids::{self, Rounds, Seeker};
 use crate::group::Group;
 use crate::hardware::{self, DIRECTORY, HOST};
-use crate::inter;
 use crate::process::{self, Process};
+use crate::request;
 use crate::{bsend, info};
 use hawser_base::handle::{comm, group};
 use hawser_base::value::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_NEIGHBORHOOD, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED,
     CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL,
 };
-use hawser_base::{Class, Context, Error, Handle, Result, threads};
-use hawser_job::flags::WORLD_BLOCK;
+use hawser_base::{Class, Context, Error, Handle, Peer, Result, threads};
+use hawser_job::Waiting;
 use hawser_job::plan::FLAG_BLOCKS;
-use hawser_job::{Segment, Waiting};
 use std::sync::Arc;
 
 /// MPI_Comm_dup.
@@ -61,7 +60,7 @@ pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
     let group = subgroup(process, &old, group)?;
-    let remote = if old.is_inter() { Some(inter::remote_subgroup(process, NAME, &old, &group)?) } else { None };
+    let remote = if old.is_inter() { Some(remote_subgroup(process, NAME, &old, &group)?) } else { None };
     let member = group.rank().is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
     let context = agree(process, NAME, &Venue::Comm(&old), &old, member)?;
     if member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
@@ -72,7 +71,7 @@ pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_group";
     let process = process::get()?;
     let old = process.comm(comm)?;
-    inter::refuse(&old, "create the new one with MPI_Comm_create")?;
+    old.refuse_inter("create the new one with MPI_Comm_create")?;
     if tag < 0 {
         return Err(Error::new(Class::Tag, format!("tag {tag} is negative")));
     }
@@ -95,6 +94,18 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
         return Err(Error::new(Class::Group, text));
     }
     Ok(group)
+}
+
+/// Nobody of the new group.
+const OUTSIDE: u64 = u64::MAX;
+
+/// The part of the remote group that its members name in MPI_Comm_create, as they order it.
+fn remote_subgroup(process: &'static Process, name: &'static str, old: &CommRef, group: &Group) -> Result<Arc<Group>> {
+    let places = Venue::Comm(old).gather_all(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
+    let place = |peer: Peer| old.everybody().rank_of(peer).map_or(OUTSIDE, |rank| places[rank as usize]);
+    let mut members: Vec<Peer> = old.counterparts().peers().filter(|&peer| place(peer) != OUTSIDE).collect();
+    members.sort_by_key(|&peer| place(peer));
+    Ok(Arc::new(Group::of(members, process.me()).in_session(old.group().session())))
 }
 
 pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<Group>> {
@@ -220,7 +231,9 @@ pub fn disconnect(handle: Handle) -> Result<()> {
     let process = process::get()?;
     let found = ending(process, handle, "disconnected")?;
     let reason = || Waiting { call: NAME.to_owned(), communicator: found.display_name(), ..Waiting::default() };
-    process.wait_until(found.lane(), reason, |lane| (!lane.core.requests.has_active(found.context())).then_some(()));
+    process.lanes().wait_until(found.lane(), reason, |lane| {
+        (!request::has_active(&lane.core.requests, found.context())).then_some(())
+    });
     free_found(process, NAME, &found)
 }
 
@@ -371,12 +384,6 @@ pub(crate) fn block_of(word: u64) -> Result<Option<u32>> {
         return Err(Error::new(Class::Intern, format!("rank 0 named block {word} of {FLAG_BLOCKS} blocks of flags")));
     }
     Ok((word != NO_BLOCK).then_some(word as u32))
-}
-
-/// MPI_COMM_WORLD's flags, known to all without a word; none where the job has several hosts, or one rank.
-pub fn world_flags(segment: &Segment) -> Option<Flags> {
-    let here = segment.local_size() == segment.world_size() && segment.world_size() > 1;
-    here.then(|| Flags { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
 }
 
 #[cfg(test)]

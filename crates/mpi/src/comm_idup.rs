@@ -13,7 +13,7 @@ use crate::context_ids::{self, Choice, Search, Seeker};
 use crate::info::{self, Info};
 use crate::process::{self, Process};
 use crate::request::Kind;
-use crate::task::{self, End, Id, Step, Work};
+use crate::task::{self, End, Id, Step, Task};
 use hawser_base::table::Reserved;
 use hawser_base::{Context, Error, Handle, Result};
 use hawser_job::Waiting;
@@ -27,6 +27,7 @@ enum Stage {
 }
 
 struct Idup {
+    process: &'static Process,
     name: &'static str,
     old: CommRef,
     /// Until it is ready.
@@ -61,20 +62,30 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
     let salt = salt(&old, meeting.number().wrapping_add(1));
     let seeker = Seeker { numbers: context_ids::shared(), member: true, threads: true, salt };
     let search = Search::default();
-    meeting.and(process, &seeker.offer(search))?;
+    meeting.and(&seeker.offer(search))?;
     new.errhandler.inherit(&old.errhandler);
     new.inherit_topology(&old);
     if let Some(hints) = hints {
         new.hints.set(&hints);
     }
     let refused = new.attributes.copy_from(&old.attributes, comm).err();
-    let idup =
-        Idup { name, old: old.clone(), new: Some(new), refused, meeting, seeker, search, stage: Stage::Offering };
+    let idup = Idup {
+        process,
+        name,
+        old: old.clone(),
+        new: Some(new),
+        refused,
+        meeting,
+        seeker,
+        search,
+        stage: Stage::Offering,
+    };
     Ok((handle, task::request(process, old, Kind::Collective, Box::new(idup))?))
 }
 
-impl Work for Idup {
-    fn advance(&mut self, process: &'static Process, me: Id) -> Step {
+impl Task<End> for Idup {
+    fn advance(&mut self, me: Id) -> Step {
+        let process = self.process;
         loop {
             let Some(words) = self.meeting.advance(process, me) else { return Step::Waits };
             match words.and_then(|words| self.go_on(process, &words)) {
@@ -101,16 +112,16 @@ impl Idup {
             Stage::Offering => {
                 let all = words.try_into().expect("as many words as were offered");
                 let Some(choice) = self.seeker.choose(all, &mut self.search)? else {
-                    self.meeting.and(process, &self.seeker.offer(self.search))?;
+                    self.meeting.and(&self.seeker.offer(self.search))?;
                     return Ok(false);
                 };
                 self.stage = Stage::Choosing(choice);
-                self.meeting.max(process, choice.generation)?;
+                self.meeting.max(choice.generation)?;
             }
             Stage::Choosing(choice) => match self.seeker.settle(choice, words[0], &mut self.search) {
                 None => {
                     self.stage = Stage::Offering;
-                    self.meeting.and(process, &self.seeker.offer(self.search))?;
+                    self.meeting.and(&self.seeker.offer(self.search))?;
                 }
                 Some(context) => {
                     self.coming().agreed(context);

@@ -17,6 +17,9 @@
 use hawser_base::{Class, Context, Error, LANES, Result};
 use std::sync::{Mutex, MutexGuard};
 
+/// Where groups meet that have no communicator yet (`meeting`): of number 2, after MPI_COMM_WORLD and MPI_COMM_SELF.
+pub const MEETING: Context = Context::new(2, 0);
+
 pub const NUMBERS: usize = Context::NUMBERS as usize;
 /// Numbers that are offered at once, 512 bytes of them: so much goes around in the time of any short message.
 const WINDOW: usize = 4096;

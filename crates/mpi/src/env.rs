@@ -5,9 +5,11 @@
 //!
 //! Before it: `abi::env`, `session`; after it: everything, for the last time.
 
-use crate::errhandler::Object;
-use crate::process::{self, Process, SESSIONS, WORLD};
-use crate::{bsend, collective, errhandler, misuse};
+use crate::process::{self, Process};
+use crate::raise::{self, Object};
+use crate::stage;
+use crate::stage::{SESSIONS, WORLD};
+use crate::{bsend, collective, leaks};
 use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SINGLE};
 use hawser_base::{Class, Error, Lane, Result, handle, threads};
 use hawser_job::{Phase, Waiting};
@@ -22,25 +24,25 @@ pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
     // The handlers go last: an attribute's delete function that fails is told by those of the session.
     for (comm, handle, _) in predefined {
         if let Err(error) = comm.attributes.delete_all(handle) {
-            errhandler::raise(&Object::Default, "MPI_Init", &error);
+            raise::raise(&Object::Default, "MPI_Init", &error);
         }
     }
     predefined.iter().for_each(|(comm, _, name)| comm.renew(name));
     Ok(())
 }
 
-/// `who` (`process::WORLD`, `process::SESSIONS`) begins to use MPI.
+/// `who` (`stage::WORLD`, `stage::SESSIONS`) begins to use MPI.
 pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
-    if process::was_forked() {
-        return Err(process::outside());
+    if stage::was_forked() {
+        return Err(stage::outside());
     }
-    let mut users = process.users();
-    if who == WORLD && process::was_initialized() {
+    let mut users = stage::users();
+    if who == WORLD && stage::was_initialized() {
         return Err(Error::new(Class::Other, "MPI is initialised already; it can be only once in a process"));
     }
-    admit_threads(process, who, thread_level)?;
-    if process.in_use() == 0 {
-        process.helper().map_or(Ok(()), |helper| helper.start(process))?;
+    admit_threads(who, thread_level)?;
+    if stage::in_use() == 0 {
+        process.lanes().helper().map_or(Ok(()), |helper| helper.start(process.lanes()))?;
         process.segment().rank(process.job().local_rank() as usize).set_phase(Phase::Running);
         if std::mem::take(&mut users.has_left) {
             process.segment().set_all_finalized(false);
@@ -48,25 +50,25 @@ pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Re
         }
     }
     match who {
-        WORLD => process.set_world_model(thread_level),
+        WORLD => stage::set_world_model(thread_level),
         _ => users.sessions += 1,
     }
-    process.set_stage(who, true);
+    stage::set(who, true);
     Ok(())
 }
 
 /// From one thread inside the library at a time to several, if whoever begins may bring them. Sessions may each have a
 /// thread of their own (MPI-5.0 §11.3.1), so that two of them may be inside whatever their levels are; who says
 /// MPI_THREAD_SINGLE says that there is one thread in all.
-fn admit_threads(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
-    let beside_others = who == SESSIONS || process.in_use() & SESSIONS != 0;
+fn admit_threads(who: u8, thread_level: i32) -> Result<()> {
+    let beside_others = who == SESSIONS || stage::in_use() & SESSIONS != 0;
     let several = thread_level == THREAD_MULTIPLE || beside_others && thread_level != THREAD_SINGLE;
     if !several || threads::several_callers() {
         return Ok(());
     }
     // The main thread may be inside at this moment, and knows of no other one.
-    let funneled = process.in_use() & WORLD != 0 && process.thread_level().is_ok_and(|level| level == THREAD_FUNNELED);
-    if funneled && !process.is_main_thread()? {
+    let funneled = stage::in_use() & WORLD != 0 && stage::thread_level().is_ok_and(|level| level == THREAD_FUNNELED);
+    if funneled && !stage::is_main_thread()? {
         let text = "MPI_Init_thread was asked for MPI_THREAD_FUNNELED, and this is not the main thread; ask for \
                     MPI_THREAD_MULTIPLE";
         return Err(Error::new(Class::Other, text));
@@ -77,21 +79,21 @@ fn admit_threads(process: &'static Process, who: u8, thread_level: i32) -> Resul
 
 /// `who` no longer uses MPI. The last one takes the rank out of the job.
 pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
-    let mut users = process.users();
+    let mut users = stage::users();
     if who == SESSIONS {
         users.sessions -= 1;
         if users.sessions > 0 {
             return;
         }
     }
-    if process.in_use() == who {
-        if let Some(helper) = process.helper() {
+    if stage::in_use() == who {
+        if let Some(helper) = process.lanes().helper() {
             helper.end();
         }
         leave(process, call);
         users.has_left = true;
     }
-    process.set_stage(who, false);
+    stage::set(who, false);
 }
 
 /// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
@@ -101,17 +103,17 @@ pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
 pub fn finalize() -> Result<Option<Error>> {
     const NAME: &str = "MPI_Finalize";
     let process = process::get()?;
-    if process.in_use() & WORLD == 0 {
-        return Err(process::outside());
+    if stage::in_use() & WORLD == 0 {
+        return Err(stage::outside());
     }
     let refused = process.self_comm().attributes.delete_all(handle::comm::SELF).err();
     if let Some(error) = &refused {
-        errhandler::raise(&Object::Default, NAME, error);
+        raise::raise(&Object::Default, NAME, error);
     }
     // What sessions have under way may wait for peers that come to their own end of the World Model first.
-    if process.in_use() == WORLD {
+    if stage::in_use() == WORLD {
         drain(process, NAME);
-        misuse::tell_of_leaks(process);
+        leaks::tell_of_leaks(process);
     }
     // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
     // or an answer that it waits for.
@@ -136,7 +138,7 @@ fn leave(process: &'static Process, call: &'static str) {
 fn see_off(process: &'static Process, call: &'static str) {
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
     let world = process.world().lane();
-    process.wait_until(world, reason, |_| {
+    process.lanes().wait_until(world, reason, |_| {
         let done = process.fabric().flush() || process.segment().all_finalized();
         done.then_some(())
     });
@@ -148,30 +150,13 @@ fn see_off(process: &'static Process, call: &'static str) {
 fn drain(process: &'static Process, call: &'static str) {
     bsend::flush(process, call, process.attached());
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
-    let lanes: Vec<Lane> = process.active_lanes().collect();
+    let lanes: Vec<Lane> = process.lanes().active().collect();
     for lane in lanes {
-        process.wait_until(lane, reason, |lane| lane.is_drained().then_some(()));
+        process.lanes().wait_until(lane, reason, |lane| lane.is_drained().then_some(()));
     }
 }
 
 pub use hawser_boot::protocol::ABORT_CALLED;
-
-/// MPI_Abort: the whole job ends, whatever the communicator.
-pub fn abort(code: i32, text: &str) -> ! {
-    // What the program printed before tells what it was doing; its process ends without exit(3).
-    hawser_os::host::flush_streams();
-    match process::any() {
-        Some(process) => process.job().abort(code, text),
-        None => abort_outside(code, text),
-    }
-}
-
-/// The same before MPI_Init: the launcher, if there is one, is told even so, for one line with rank and host.
-fn abort_outside(code: i32, text: &str) -> ! {
-    hawser_boot::world::abort_outside(code, text);
-    eprintln!("hawser: {text}");
-    hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
-}
 
 /// MPI_Get_processor_name.
 pub fn processor_name() -> String {

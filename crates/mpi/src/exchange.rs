@@ -4,12 +4,12 @@
 
 use crate::buffer::Buf;
 use crate::comm::CommRef;
-use crate::lane::Lane;
 use crate::process::{self, Process};
 use crate::pt2pt;
-use crate::request::{Kind, NOTHING_RECEIVED, SENT};
+use crate::request::Lane;
+use crate::request::{self, Kind, NOTHING_RECEIVED, SENT};
 use crate::status::Status;
-use crate::task::{self, End, Id, Step, Work};
+use crate::task::{self, End, Id, Step, Task};
 use hawser_base::{Handle, Result};
 use hawser_job::{Tag, Waiting};
 use hawser_transport::wait_peer;
@@ -34,7 +34,7 @@ impl Part {
         if let Part::Open { request, .. } = *self {
             let requests = &mut lane.core.requests;
             let index = requests.find(request).expect("nobody else has this request");
-            let Some(status) = requests.get(index).status() else {
+            let Some(status) = request::status(requests.get(index)) else {
                 requests.get(index).wakes = Some(me);
                 return None;
             };
@@ -50,15 +50,16 @@ impl Part {
 }
 
 struct Exchange {
+    process: &'static Process,
     name: &'static str,
     comm: CommRef,
     send: Part,
     recv: Part,
 }
 
-impl Work for Exchange {
-    fn advance(&mut self, process: &'static Process, me: Id) -> Step {
-        let mut lane = process.lane(self.comm.lane()).enter();
+impl Task<End> for Exchange {
+    fn advance(&mut self, me: Id) -> Step {
+        let mut lane = self.process.lane(self.comm.lane()).enter();
         let (Some(sent), Some(received)) = (self.send.look(&mut lane, me), self.recv.look(&mut lane, me)) else {
             return Step::Waits;
         };
@@ -118,5 +119,5 @@ pub fn isendrecv_replace(
 fn begin(name: &'static str, comm: Handle, send: Part, recv: Part) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    task::request(process, comm.clone(), Kind::Compound, Box::new(Exchange { name, comm, send, recv }))
+    task::request(process, comm.clone(), Kind::Compound, Box::new(Exchange { process, name, comm, send, recv }))
 }

@@ -7,11 +7,11 @@
 //! Before it: `abi::grequest`; after it: `request`, `task`.
 
 use crate::comm::CommRef;
-use crate::errors;
-use crate::lane::Lane;
-use crate::process::{self, Process};
-use crate::request::{self, Kind, Request, State};
-use crate::task::{self, End, Id, Step, Work};
+use crate::general::{Functions, General, Poll, outcome, reason};
+use crate::process::{self};
+use crate::request::Lane;
+use crate::request::{self, Kind, State};
+use crate::task::{End, Id, Step, Task};
 use hawser_base::threads::LaneGuard;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Error, Handle, Result};
@@ -19,64 +19,14 @@ use hawser_job::Waiting;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
-/// Where a status in the ABI's layout lies, which the query function fills in.
-#[derive(Clone, Copy, Debug)]
-pub struct StatusAt(pub usize);
-
-/// The application's functions; each gives an error code.
-pub struct Functions {
-    pub query: Box<dyn Fn(StatusAt) -> i32 + Send + Sync>,
-    pub free: Box<dyn Fn() -> i32 + Send + Sync>,
-    /// Told whether the operation has ended.
-    pub cancel: Box<dyn Fn(bool) -> i32 + Send + Sync>,
-}
-
-/// MPICH's: called with the extra state until the application completes the request.
-pub type Poll = Box<dyn Fn() -> i32 + Send + Sync>;
-
-/// What a request stands for.
-pub struct General {
-    functions: Functions,
-    completed: AtomicBool,
-}
-
-/// One that has ended, for the function that completes it.
-pub struct Finish {
-    general: Arc<General>,
-    /// The request goes, and with it what the application keeps for it.
-    gone: bool,
-}
-
-impl Finish {
-    pub fn new(general: Arc<General>, gone: bool) -> Finish {
-        Finish { general, gone }
-    }
-
-    /// Has the status filled in, and what belongs to the request freed if it goes. The last error is the one that
-    /// counts (§13.2).
-    pub fn run(&self, status: StatusAt) -> Result<()> {
-        let Functions { query, free, .. } = &self.general.functions;
-        let asked = outcome("query", query(status));
-        if self.gone { outcome("free", free()).and(asked) } else { asked }
-    }
-}
-
-fn outcome(which: &str, code: i32) -> Result<()> {
-    if code == Class::Success as i32 {
-        return Ok(());
-    }
-    let text = format!("the {which} function of the generalized request returned {}", errors::describe(code));
-    Err(errors::from_code(code, text))
-}
-
 /// Asks the application whether its operation has ended.
 struct Polling {
     general: Arc<General>,
     poll: Poll,
 }
 
-impl Work for Polling {
-    fn advance(&mut self, _: &'static Process, _: Id) -> Step {
+impl Task<End> for Polling {
+    fn advance(&mut self, _: Id) -> Step {
         let completed = || self.general.completed.load(Acquire); // partner: `complete`
         if completed() {
             return Step::Ended(End::of(Ok(())));
@@ -101,11 +51,6 @@ impl Work for Polling {
     }
 }
 
-/// What a rank says that waits for one.
-pub fn reason() -> Waiting {
-    Waiting { call: "MPI_Grequest_start".to_owned(), ..Waiting::default() }
-}
-
 /// MPI_Grequest_start, and with `poll` MPIX_Grequest_start.
 pub fn start(functions: Functions, poll: Option<Poll>) -> Result<Handle> {
     let process = process::get()?;
@@ -113,7 +58,8 @@ pub fn start(functions: Functions, poll: Option<Poll>) -> Result<Handle> {
     let lane_id = comm.lane();
     let general = Arc::new(General { functions, completed: AtomicBool::new(false) });
     let mut lane = process.lane(lane_id).enter();
-    let request = Request { general: Some(general.clone()), ..Request::new(Kind::General, comm, 0, ANY_TAG) };
+    let mut request = request::new(Kind::General, comm, 0, ANY_TAG);
+    request.note.general = Some(general.clone());
     let index = lane.core.requests.insert(request)?;
     let handle = lane.core.requests.handle(index);
     if let Some(poll) = poll {
@@ -129,7 +75,7 @@ pub fn complete(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find_freed(handle)?;
     let found = lane.core.requests.get(index);
-    let Some(general) = found.general.clone() else {
+    let Some(general) = found.note.general.clone() else {
         return Err(Error::new(Class::Request, "the request is no generalized request"));
     };
     if general.completed.swap(true, AcqRel) {
@@ -147,14 +93,14 @@ pub fn complete(handle: Handle) -> Result<()> {
         lane.core.requests.remove(index);
     }
     drop(lane);
-    task::wake_threads(process);
+    process.lanes().wake_threads();
     if orphan { outcome("free", (general.functions.free)()) } else { Ok(()) }
 }
 
 /// MPI_Request_free of one: its free function is called now, or when it is completed and nobody polls it.
 pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     let request = lane.core.requests.get(index);
-    let general = request.general.clone().expect("the caller looked");
+    let general = request.note.general.clone().expect("the caller looked");
     let ended = matches!(request.state, State::Done(_));
     request.orphan = true;
     if ended {

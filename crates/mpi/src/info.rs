@@ -3,7 +3,6 @@
 //! Keys and values are bytes as the application gave them. Their longest lengths are the ABI's and come as
 //! arguments. Before it: `abi::info`, and rooms that read hints; after it: `registry`.
 
-use crate::process;
 use crate::registry::Registry;
 use hawser_base::handle::info;
 use hawser_base::{Class, Error, Handle, Result};
@@ -27,6 +26,9 @@ pub struct Info {
 
 /// Where the program was when MPI was first asked.
 static START_DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
+
+/// Processes of this program, once the launcher has been asked.
+static PROGRAM_SIZE: OnceLock<u32> = OnceLock::new();
 
 static INFOS: Registry<Arc<Mutex<Info>>> = Registry::new("info objects");
 
@@ -199,7 +201,7 @@ fn environment(argv: &[Vec<u8>]) -> Info {
         info.set(b"wdir", directory.as_os_str().as_bytes());
     }
     // Before MPI_Init it is what the launcher says in the environment.
-    let processes = process::any().map(|process| process.job().program_size()).or_else(program_size_before);
+    let processes = PROGRAM_SIZE.get().copied().or_else(program_size_before);
     if let Some(processes) = processes {
         // Less than what was asked for is never started.
         let processes = processes.to_string();
@@ -207,6 +209,11 @@ fn environment(argv: &[Vec<u8>]) -> Info {
         info.set(b"soft", processes.as_bytes());
     }
     info
+}
+
+/// Remembers how many processes the program has.
+pub fn note_program_size(processes: u32) {
+    let _ = PROGRAM_SIZE.set(processes);
 }
 
 /// Remembers the directory that the program was started in, before it changes that.

@@ -13,18 +13,10 @@ use crate::context_ids::Rounds;
 use crate::errhandler::Errhandler;
 use crate::group::Group;
 use crate::process::{self, Process};
-use crate::{info, meeting, session};
+use crate::session_table;
+use crate::{info, meeting};
 use hawser_base::{Class, Context, Error, Handle, Peer, Result};
 use std::sync::Arc;
-
-/// Functions that are for intracommunicators alone (MPI_ERR_COMM). `instead`: what the user can do.
-pub fn refuse(comm: &Comm, instead: &str) -> Result<()> {
-    if comm.is_inter() {
-        let text = format!("{} is an intercommunicator; {instead}", comm.display_name());
-        return Err(Error::new(Class::Comm, text));
-    }
-    Ok(())
-}
 
 /// MPI_Comm_test_inter.
 pub fn test_inter(comm: Handle) -> Result<bool> {
@@ -56,7 +48,7 @@ pub fn create(
     const NAME: &str = "MPI_Intercomm_create";
     let process = process::get()?;
     let local = process.comm(local_comm)?;
-    refuse(&local, "pass an intracommunicator as local_comm")?;
+    local.refuse_inter("pass an intracommunicator as local_comm")?;
     local.peer(local_leader).map_err(|error| Error::new(error.class(), format!("local_leader: {}", error.cause())))?;
     let leads = local.rank() == local_leader as u32;
     let met = leads.then(|| leaders(process, peer_comm, remote_leader, tag)?.meet(process, NAME, local.group()));
@@ -196,7 +188,7 @@ pub fn create_from_groups(
     const NAME: &str = "MPI_Intercomm_create_from_groups";
     let process = process::get()?;
     let (group, other) = (group_in(process, local.0, "local")?, group_in(process, remote.0, "remote")?);
-    session::check_open(group.session())?;
+    session_table::check_open(group.session())?;
     let hints = info::hints(info)?;
     if group.size() == 0 || other.size() == 0 {
         return Ok(Handle::NULL);
@@ -266,21 +258,4 @@ pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
         &old,
         Comm::new(context, Arc::new(Group::of(peers, process.me()).in_session(old.group().session()))),
     )
-}
-
-/// Nobody of the new group.
-const OUTSIDE: u64 = u64::MAX;
-
-/// The part of the remote group that its members name in MPI_Comm_create, as they order it.
-pub(crate) fn remote_subgroup(
-    process: &'static Process,
-    name: &'static str,
-    old: &CommRef,
-    group: &Group,
-) -> Result<Arc<Group>> {
-    let places = Venue::Comm(old).gather_all(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
-    let place = |peer: Peer| old.everybody().rank_of(peer).map_or(OUTSIDE, |rank| places[rank as usize]);
-    let mut members: Vec<Peer> = old.counterparts().peers().filter(|&peer| place(peer) != OUTSIDE).collect();
-    members.sort_by_key(|&peer| place(peer));
-    Ok(Arc::new(Group::of(members, process.me()).in_session(old.group().session())))
 }

@@ -10,23 +10,21 @@
 use crate::collective::team::Venue;
 use crate::comm::Comm;
 use crate::comm_create::{agree_by, group_of, make};
-use crate::context_ids::Rounds;
+use crate::context_ids::{self, Rounds};
 use crate::errhandler::Errhandler;
 use crate::group::Group;
+use crate::info;
 use crate::process::{self, Process};
-use crate::{info, session};
+use crate::session_table;
 use hawser_base::{Class, Context, Error, Handle, Result};
 use std::sync::Arc;
-
-/// Where groups meet: of number 2, after MPI_COMM_WORLD and MPI_COMM_SELF (`context_ids`).
-pub const CONTEXT: Context = Context::new(2, 0);
 
 /// MPI_Comm_create_from_group. MPI_COMM_NULL where this process is not in the group.
 pub fn create_from_group(group: Handle, stringtag: &[u8], info: Handle, errhandler: Errhandler) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_from_group";
     let process = process::get()?;
     let group = group_of(process, group)?;
-    session::check_open(group.session())?;
+    session_table::check_open(group.session())?;
     let hints = info::hints(info)?;
     if group.rank().is_none() {
         return Ok(Handle::NULL);
@@ -83,7 +81,8 @@ impl<'a> Meeting<'a> {
     /// are the word; of others the word or its complement differs.
     fn together(&self, words: &mut [u64], fold: impl FnOnce(&Venue<'_>, &mut [u64]) -> Result<()>) -> Result<()> {
         let comm = self.process.meeting();
-        let venue = Venue::Some { comm: &comm, group: self.group.clone(), context: CONTEXT, tag: self.tag() };
+        let venue =
+            Venue::Some { comm: &comm, group: self.group.clone(), context: context_ids::MEETING, tag: self.tag() };
         let mut all = [&*words, &self.marks()].concat();
         fold(&venue, &mut all)?;
         let (folded, marks) = all.split_at(words.len());

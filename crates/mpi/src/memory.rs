@@ -2,12 +2,10 @@
 //! segment. A transfer from it is one plain copy.
 //!
 //! Long pieces are spans of the arena of their own; short ones share a slab. Devices are told of every span
-//! while it is mapped. Before it: `abi::memory`; after it: `job::arena`, and the devices through
+//! while it is mapped. Before it: `alloc`; after it: `job::arena`, and the devices through
 //! `transport::Fabric`.
 
-use crate::info;
-use crate::process;
-use hawser_base::{Class, Error, Handle, Region, Result};
+use hawser_base::{Class, Error, Region, Result};
 use hawser_job::Segment;
 use hawser_job::arena::{Arena, Span};
 use hawser_os::map::{self, PAGE};
@@ -16,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 /// What every piece is aligned to, in bytes: a cache line, and no less than any datatype wants.
-const ALIGN: usize = 64;
+pub const ALIGN: usize = 64;
 /// A slab's length in bytes. It is touched page by page, so its length costs addresses only.
 const SLAB: usize = 256 << 10;
 /// Up to this length, in bytes, pieces come from slabs: eight or more fit into one.
@@ -52,32 +50,6 @@ struct Slab {
     used: BTreeMap<usize, usize>,
 }
 
-/// MPI_Alloc_mem. Size 0 gives memory too, which is to be freed; the info key mpi_minimum_memory_alignment
-/// is heeded.
-pub fn alloc(size: i64, info: Handle) -> Result<*mut u8> {
-    let process = process::get()?;
-    let hints = info::hints(info)?;
-    let align = hints.get(b"mpi_minimum_memory_alignment").map_or(Ok(ALIGN), alignment)?;
-    let size = usize::try_from(size)
-        .map_err(|_| Error::new(Class::Arg, format!("the size is {size}; it must not be negative")))?;
-    process.memory().alloc(size, align)
-}
-
-/// MPI_Free_mem (MPI_ERR_BASE).
-pub fn free(base: *mut u8) -> Result<()> {
-    process::get()?.memory().free(base)
-}
-
-/// The value of mpi_minimum_memory_alignment: a power of two, in bytes.
-fn alignment(text: &[u8]) -> Result<usize> {
-    let text = String::from_utf8_lossy(text);
-    let parsed = text.trim().parse().ok().filter(|align: &usize| align.is_power_of_two());
-    parsed.ok_or_else(|| {
-        let text = format!("mpi_minimum_memory_alignment is \"{text}\"; it must be a power of two, in bytes");
-        Error::new(Class::InfoValue, text)
-    })
-}
-
 impl Memory {
     /// The memory of local rank `local`: made once, in its process.
     pub fn new(segment: &Segment, local: usize, fabric: &'static Fabric) -> Memory {
@@ -88,7 +60,7 @@ impl Memory {
         self.pieces.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn alloc(&self, size: usize, align: usize) -> Result<*mut u8> {
+    pub fn alloc(&self, size: usize, align: usize) -> Result<*mut u8> {
         if size <= SHORT && align <= PAGE {
             self.alloc_short(size, align.max(ALIGN))
         } else {
@@ -118,7 +90,7 @@ impl Memory {
         Ok(at)
     }
 
-    fn free(&self, base: *mut u8) -> Result<()> {
+    pub fn free(&self, base: *mut u8) -> Result<()> {
         let mut pieces = self.pieces();
         let mapped = match pieces.long.remove(&base.addr()) {
             Some(mapped) => mapped,
@@ -205,8 +177,11 @@ mod tests {
         fn name(&self) -> &'static str {
             "noting"
         }
-        fn limits(&self, peer: Peer) -> Option<Limits> {
-            self.0.limits(peer)
+        fn reaches(&self, peer: Peer) -> bool {
+            self.0.reaches(peer)
+        }
+        fn limits(&self) -> Limits {
+            self.0.limits()
         }
         fn port(&self, lane: Lane) -> Box<dyn Port> {
             self.0.port(lane)
@@ -314,13 +289,5 @@ mod tests {
             assert_eq!(bench.memory.alloc(size, align).unwrap_err().class(), Class::NoMem);
         }
         assert!(bench.known.lock().unwrap().is_empty());
-    }
-
-    #[test]
-    fn an_alignment_is_a_power_of_two() {
-        assert_eq!(alignment(b" 4096").unwrap(), 4096);
-        for bad in [&b""[..], b"0", b"3", b"-8", b"64k"] {
-            assert_eq!(alignment(bad).unwrap_err().class(), Class::InfoValue);
-        }
     }
 }

@@ -3,9 +3,9 @@
 //! `Reducer` is an operation made ready for one datatype: what collectives hold and apply. Before it:
 //! `abi::op`, the engine of collectives; after it: `datatype::reduce`.
 
-use crate::buffer::{Buf, Buffer};
-use crate::process::{self, Process};
-use crate::types;
+use crate::buffer::{self, Buf};
+use crate::registry::full;
+use crate::{stage, types};
 use hawser_base::handle::{mpich_op, op};
 use hawser_base::table::Table;
 use hawser_base::{Class, Error, Handle, Result};
@@ -31,16 +31,11 @@ impl Created {
 }
 
 /// All of them.
-#[derive(Default)]
-pub struct Ops {
-    made: Table<Arc<Created>>,
-}
+static CREATED: Table<Arc<Created>> = Table::new();
 
-impl Ops {
-    /// How many the program has not freed.
-    pub fn left(&self) -> usize {
-        self.made.live().len()
-    }
+/// How many the program has not freed.
+pub fn left() -> usize {
+    CREATED.live().len()
 }
 
 /// An operation. Cheap to clone; it lives on when its handle is freed.
@@ -79,11 +74,11 @@ fn predefined(handle: Handle) -> Option<Op> {
 
 impl Operation {
     /// The operation of a handle (MPI_ERR_OP).
-    pub fn of(process: &Process, handle: Handle) -> Result<Operation> {
+    pub fn of(handle: Handle) -> Result<Operation> {
         if handle.is_predefined() {
             return predefined(handle).map(Operation::Predefined).ok_or_else(|| no_op(handle));
         }
-        let found = process.ops.made.get(handle).ok_or_else(|| no_op(handle))?;
+        let found = CREATED.get(handle).ok_or_else(|| no_op(handle))?;
         Ok(Operation::Created(Arc::clone(&found)))
     }
 
@@ -99,21 +94,23 @@ impl Operation {
 /// MPI_Op_create, and MPI_Op_create_c if `large`.
 pub fn create(function: Function, commutes: bool, large: bool) -> Result<Handle> {
     let created = Arc::new(Created::new(function, commutes, large));
-    process::get()?.ops.made.insert(created).ok_or_else(|| process::full("operations"))
+    stage::check()?;
+    CREATED.insert(created).ok_or_else(|| full("operations"))
 }
 
 /// MPI_Op_free. The operation lives until the calls that use it have ended.
 pub fn free(handle: Handle) -> Result<()> {
-    let process = process::get()?;
+    stage::check()?;
     if let Some(op) = predefined(handle) {
         return Err(Error::new(Class::Op, format!("{} is predefined and cannot be freed", op.name())));
     }
-    if process.ops.made.remove(handle) { Ok(()) } else { Err(no_op(handle)) }
+    if CREATED.remove(handle) { Ok(()) } else { Err(no_op(handle)) }
 }
 
 /// MPI_Op_commutative.
 pub fn commutative(handle: Handle) -> Result<bool> {
-    Ok(Operation::of(process::get()?, handle)?.is_commutative())
+    stage::check()?;
+    Ok(Operation::of(handle)?.is_commutative())
 }
 
 /// MPI_Reduce_local: `inout = in op inout`.
@@ -124,10 +121,10 @@ pub fn reduce_local(
     datatype: Handle,
     op: Handle,
 ) -> Result<()> {
-    let process = process::get()?;
-    Buffer::new(process, &Buf { at: input, count, datatype })?;
-    Buffer::new(process, &Buf { at: inout, count, datatype })?;
-    let reducer = Reducer::new(process, op, datatype)?;
+    stage::check()?;
+    buffer::of(&Buf { at: input, count, datatype })?;
+    buffer::of(&Buf { at: inout, count, datatype })?;
+    let reducer = Reducer::new(op, datatype)?;
     if input == inout && count > 0 {
         return Err(Error::new(Class::Buffer, "inbuf and inoutbuf are the same; they must not overlap"));
     }
@@ -148,9 +145,9 @@ enum Ready {
 impl Reducer {
     /// For collectives, where MPI_REPLACE and MPI_NO_OP have no meaning (MPI-5.0 §12.3.4). MPI_ERR_OP if the
     /// operation is not defined on the datatype.
-    pub fn new(process: &Process, op: Handle, datatype: Handle) -> Result<Reducer> {
-        let operation = Operation::of(process, op)?;
-        types::with(process, datatype, |found| Reducer::of(operation, found, datatype))?
+    pub fn new(op: Handle, datatype: Handle) -> Result<Reducer> {
+        let operation = Operation::of(op)?;
+        types::with(datatype, |found| Reducer::of(operation, found, datatype))?
     }
 
     pub(crate) fn of(operation: Operation, datatype: &Arc<Datatype>, handle: Handle) -> Result<Reducer> {

@@ -3,68 +3,42 @@
 //! Before it: `abi::p2p`; after it: `outgoing`, `pt2pt::post` and `task`.
 
 use crate::bsend;
-use crate::buffer::{Buf, Buffer};
-use crate::lane::Body;
-use crate::outgoing::Outgoing;
-use crate::partitioned::{self, Partitioned};
+use crate::buffer::{self, Buf};
+use crate::partitioned;
 use crate::process::{self, Process};
-use crate::pt2pt::{self, Mode, Target};
-use crate::request::{Kind, Request, State, lane_of};
-use crate::task::{self, Work};
+use crate::pt2pt;
+use crate::request::{self, Kind, Mode, Recipe, Request, State, lane_of};
+use crate::task::{End, Task};
 use hawser_base::{Class, Error, Handle, Lane as LaneId, Result};
-
-/// What a persistent request does when it is started.
-pub enum Recipe {
-    Send {
-        buffer: Buffer,
-        to: Target,
-        mode: Mode,
-    },
-    Recv {
-        buffer: Buffer,
-        want: crate::matching::Want,
-    },
-    /// To or from MPI_PROC_NULL.
-    Nothing,
-    /// None while the task has it.
-    Task(Option<Box<dyn Work>>),
-    Partitioned(Partitioned),
-}
+use hawser_p2p::message::{Body, Outgoing};
 
 /// MPI_Send_init and its modes.
 pub fn send_init(buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    let buffer = Buffer::new(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let recipe = match pt2pt::target(&comm, dest, tag)? {
         Some(to) => Recipe::Send { buffer, to, mode },
         None => Recipe::Nothing,
     };
-    let request =
-        Request { state: State::Inactive, recipe: Some(Box::new(recipe)), ..Request::new(Kind::Send, comm, dest, tag) };
-    insert(request)
+    insert(request::persistent(Kind::Send, comm, dest, tag, recipe))
 }
 
 /// MPI_Recv_init.
 pub fn recv_init(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    let buffer = Buffer::new(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let recipe = match pt2pt::want(&comm, source, tag)? {
         Some(want) => Recipe::Recv { buffer, want },
         None => Recipe::Nothing,
     };
-    let request = Request {
-        state: State::Inactive,
-        recipe: Some(Box::new(recipe)),
-        ..Request::new(Kind::Recv, comm, source, tag)
-    };
-    insert(request)
+    insert(request::persistent(Kind::Recv, comm, source, tag, recipe))
 }
 
 fn insert(request: Request) -> Result<Handle> {
     let process = process::get()?;
-    let mut lane = process.lane(request.comm.lane()).enter();
+    let mut lane = process.lane(request.note.comm.lane()).enter();
     let index = lane.core.requests.insert(request)?;
     Ok(lane.core.requests.handle(index))
 }
@@ -82,21 +56,21 @@ fn begin(process: &'static Process, handle: Handle) -> Result<()> {
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
     let idle = matches!(request.state, State::Inactive);
-    if idle && request.partitioned().is_some() {
+    if idle && request.note.partitioned().is_some() {
         partitioned::start(&mut lane, index);
         return Ok(());
     }
-    let Some(mut recipe) = request.recipe.take_if(|_| idle) else {
+    let Some(mut recipe) = request.note.recipe.take_if(|_| idle) else {
         let text = "the request is not persistent, or is active already; complete it first";
         return Err(Error::new(Class::Request, text));
     };
     request.state = State::Active(None);
-    let comm = request.comm.clone();
+    let comm = request.note.comm.clone();
     let started = match &mut *recipe {
         Recipe::Partitioned(_) => unreachable!("it was started above"),
         Recipe::Task(work) => {
             let work = work.take().expect("a request that is not active has its work");
-            request.recipe = Some(recipe);
+            request.note.recipe = Some(recipe);
             drop(lane);
             return begin_task(process, comm.lane(), index, work);
         }
@@ -105,7 +79,7 @@ fn begin(process: &'static Process, handle: Handle) -> Result<()> {
             Ok(())
         }
         Recipe::Recv { buffer, want } => {
-            pt2pt::post(&mut lane, *want, buffer.clone(), index);
+            lane.post(*want, buffer.clone(), index);
             Ok(())
         }
         Recipe::Send { buffer, to, mode: Mode::Buffered } => {
@@ -122,21 +96,21 @@ fn begin(process: &'static Process, handle: Handle) -> Result<()> {
         }
     };
     let request = lane.core.requests.get(index);
-    request.recipe = Some(recipe);
+    request.note.recipe = Some(recipe);
     if started.is_err() {
         request.state = State::Inactive;
     }
     started
 }
 
-fn begin_task(process: &'static Process, lane_id: LaneId, index: u32, mut work: Box<dyn Work>) -> Result<()> {
+fn begin_task(process: &'static Process, lane_id: LaneId, index: u32, mut work: Box<dyn Task<End>>) -> Result<()> {
     let Err(error) = work.begin() else {
-        task::run(process, lane_id, index, work);
+        process.lanes().run(lane_id, index, work);
         return Ok(());
     };
     let mut lane = process.lane(lane_id).enter();
     let request = lane.core.requests.get(index);
     request.state = State::Inactive;
-    request.recipe = Some(Box::new(Recipe::Task(Some(work))));
+    request.note.recipe = Some(Box::new(Recipe::Task(Some(work))));
     Err(error)
 }

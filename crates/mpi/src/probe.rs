@@ -2,18 +2,18 @@
 //!
 //! Before it: `abi::p2p`; after it: the matching engine's held messages.
 
-use crate::buffer::{Buf, Buffer};
-use crate::comm::{Comm, CommRef};
-use crate::lane::{Body, Lane};
-use crate::matching::{Envelope, Op, Want};
-use crate::process::{self, Process};
+use crate::buffer::{self, Buf};
+use crate::comm::Comm;
+use crate::process::{self, Message, Process};
 use crate::pt2pt;
-use crate::request::{Kind, NOTHING_RECEIVED, Request, State};
+use crate::request::{self, Kind, Lane, NOTHING_RECEIVED, State};
 use crate::status::Status;
 use crate::wait::{self, Completed};
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 use hawser_base::{Class, Error, Handle, Result, handle};
 use hawser_job::{Tag, Waiting};
+use hawser_p2p::matching::{Envelope, Want};
+use hawser_p2p::message::Body;
 use hawser_transport::wait_peer;
 
 fn status(comm: &Comm, source: i32, envelope: &Envelope) -> Status {
@@ -26,16 +26,16 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<Option<Status>> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
     let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Some(Status::PROC_NULL)) };
-    process.glance(comm.lane());
+    process.lanes().glance(comm.lane());
     let mut lane = process.lane(comm.lane()).enter();
     let found = lane.core.engine.probe(&want).or_else(|| {
         lane.progress();
         lane.core.engine.probe(&want)
     });
-    process.leave(comm.lane(), lane);
+    process.lanes().leave(comm.lane(), lane);
     match found {
         Some(_) => process.patience().poll_found(),
-        None => process.polled_in_vain(|| reason("MPI_Iprobe", &comm, &want)),
+        None => process.lanes().polled_in_vain(|| reason("MPI_Iprobe", &comm, &want)),
     }
     Ok(found.map(|envelope| status(&comm, source, &envelope)))
 }
@@ -46,7 +46,7 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let comm = process.comm(comm)?;
     let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
     let reason = || reason("MPI_Probe", &comm, &want);
-    let envelope = process.wait_until(comm.lane(), reason, |lane| {
+    let envelope = process.lanes().wait_until(comm.lane(), reason, |lane| {
         lane.core.engine.probe(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
     })?;
     Ok(status(&comm, source, &envelope))
@@ -78,15 +78,15 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
         return Ok(Some((handle::message::NO_PROC, Status::PROC_NULL)));
     };
     // What this rank has under way in other communicators may be what its peer waits for before it sends.
-    process.glance(comm.lane());
+    process.lanes().glance(comm.lane());
     let mut lane = process.lane(comm.lane()).enter();
     let claimed = lane.core.engine.claim(&want).or_else(|| {
         lane.progress();
         lane.core.engine.claim(&want)
     });
-    process.leave(comm.lane(), lane);
+    process.lanes().leave(comm.lane(), lane);
     let Some((held, envelope)) = claimed else {
-        process.polled_in_vain(|| reason("MPI_Improbe", &comm, &want));
+        process.lanes().polled_in_vain(|| reason("MPI_Improbe", &comm, &want));
         return Ok(None);
     };
     process.patience().poll_found();
@@ -101,16 +101,10 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
         return Ok((handle::message::NO_PROC, Status::PROC_NULL));
     };
     let reason = || reason("MPI_Mprobe", &comm, &want);
-    let (held, envelope) = process.wait_until(comm.lane(), reason, |lane| {
+    let (held, envelope) = process.lanes().wait_until(comm.lane(), reason, |lane| {
         lane.core.engine.claim(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
     })?;
     Ok((process.new_message(&comm, held)?, status(&comm, source, &envelope)))
-}
-
-/// A message that a matched probe took; it lies in its communicator's lane.
-pub struct Message {
-    pub comm: CommRef,
-    pub held: Op,
 }
 
 /// MPI_Imrecv. The message handle dies.
@@ -125,10 +119,10 @@ fn begin_mrecv(process: &'static Process, buf: &Buf, message: Handle) -> Result<
     if message == handle::message::NO_PROC {
         return Ok(NOTHING_RECEIVED);
     }
-    let buffer = Buffer::new(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Message { comm, held } = process.take_message(message)?;
     let mut lane = process.lane(comm.lane()).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, ANY_SOURCE, ANY_TAG))?;
+    let request = lane.core.requests.insert(request::new(Kind::Recv, comm, ANY_SOURCE, ANY_TAG))?;
     let Some(op) = lane.core.engine.recv_claimed(held, buffer.len()) else {
         lane.core.requests.remove(request);
         return Err(Error::new(Class::Request, "the message was received before"));

@@ -4,89 +4,47 @@
 //! World Model or sessions, is kept here and told by `env`.
 //! Before it: `node` (which brings world, devices and parameters together); after it: everything here.
 
-use crate::bsend::Attached;
-use crate::comm::{Comm, CommRef};
-use crate::comm_create;
-use crate::counters::{self, Counter};
+use crate::attached::Attached;
+use crate::comm::{Comm, CommRef, Flags};
+use crate::context_ids;
 use crate::group::Group;
-use crate::helper::Helper;
-use crate::lane::Lane;
-use crate::matching::{Limits, Op, QueueLengths};
-use crate::meeting;
 use crate::memory::Memory;
-use crate::probe::Message;
-use crate::{info, ops, types};
+use crate::registry::full;
+use crate::request::{Lane, Note};
+use crate::{info, stage};
 use hawser_base::table::{Reserved, Table};
 use hawser_base::threads::LaneCell;
-use hawser_base::{Class, Context, Error, Handle, LANES, Lane as LaneId, Peer, Result};
+use hawser_base::{Class, Context, Error, Handle, Lane as LaneId, Peer, Result, handle};
 use hawser_boot::World;
+use hawser_job::Segment;
 use hawser_job::counters::Counters;
-use hawser_job::{Segment, Waiting};
+use hawser_job::flags::WORLD_BLOCK;
 use hawser_os::fork;
+use hawser_p2p::lanes::{self, Lanes};
+use hawser_p2p::matching::{Limits, Op};
 use hawser_transport::{Fabric, Patience, Standby};
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
 /// See the module.
 pub struct Process {
-    /// Who uses MPI here, some of the constants below. First, because every call looks at it.
-    stage: AtomicU8,
-    active: AtomicU32,
-    /// Calls that looked at the lanes and did not wait.
-    glances: AtomicU32,
-    fabric: &'static Fabric,
-    patience: Patience,
-    helper: Option<Helper>,
-    lanes: [LaneCell<Lane>; LANES],
+    lanes: Lanes<Note>,
     world_comm: Comm,
     self_comm: Comm,
     meeting: Comm,
     comms: Table<Comm>,
     groups: Table<Arc<Group>>,
     messages: Table<Message>,
-    pub types: types::Types,
-    pub ops: ops::Ops,
     attached: Attached,
     memory: Memory,
-    counters: Counters,
-    queue_lengths: [Arc<QueueLengths>; LANES],
     segment: Segment,
     world: World,
-    users: Mutex<Users>,
-    world_model: OnceLock<WorldModel>,
 }
-
-/// The World Model: between MPI_Init and MPI_Finalize.
-pub const WORLD: u8 = 1;
-/// There are sessions.
-pub const SESSIONS: u8 = 2;
-const RUNNING: u8 = WORLD | SESSIONS;
-/// MPI_Finalize was called.
-const WORLD_ENDED: u8 = 4;
-/// In a child of fork: a copy of the rank, which its peers know nothing of.
-const CHILD: u8 = 8;
-/// MPI_COMM_WORLD and MPI_COMM_SELF may be named: in the World Model, and before it while there are sessions.
-const NAMED: u8 = 16;
 
 /// The names that they have until the program gives others (MPI-5.0 §7.8).
 pub const WORLD_NAME: &[u8] = b"MPI_COMM_WORLD";
 pub const SELF_NAME: &[u8] = b"MPI_COMM_SELF";
-
-/// Held while somebody begins or ends to use MPI.
-#[derive(Default)]
-pub struct Users {
-    pub sessions: u32,
-    /// The job was told that this rank has left.
-    pub has_left: bool,
-}
-
-/// What MPI_Init was told.
-struct WorldModel {
-    thread_level: i32,
-    main_thread: std::thread::ThreadId,
-}
 
 /// What `node` brings.
 pub struct Parts {
@@ -99,54 +57,54 @@ pub struct Parts {
     pub standby: Option<Standby>,
 }
 
+/// A message that a matched probe took; it lies in its communicator's lane.
+pub struct Message {
+    pub comm: CommRef,
+    pub held: Op,
+}
+
+/// MPI_COMM_WORLD's flags, if all processes are on this host.
+fn world_flags(segment: &Segment) -> Option<Flags> {
+    let here = segment.local_size() == segment.world_size() && segment.world_size() > 1;
+    here.then(|| Flags { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
+}
+
 /// Makes the process, which nobody uses yet; called once, by `node`, under its lock.
 pub fn start(parts: Parts) -> Result<&'static Process> {
     let Parts { world, segment, fabric, limits, patience, standby } = parts;
     fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
     info::note_start();
+    info::note_program_size(world.program_size());
     let me = Peer(world.rank());
     let counters = segment.rank(world.local_rank() as usize).counters();
     let group = Arc::new(Group::world(world.size(), me));
     let alone = Arc::new(Group::of(vec![me], me));
-    let meeting = Comm::new(meeting::CONTEXT, group.clone());
+    let meeting = Comm::new(context_ids::MEETING, group.clone());
     meeting.set_name(b"a group that has no communicator yet");
     let world_comm = Comm::new(Context(0), group);
-    world_comm.set_handle(hawser_base::handle::comm::WORLD);
+    world_comm.set_handle(handle::comm::WORLD);
     world_comm.set_name(WORLD_NAME);
-    if let Some(flags) = comm_create::world_flags(&segment) {
+    if let Some(flags) = world_flags(&segment) {
         world_comm.set_flags(flags);
     }
     let self_comm = Comm::new(Context::new(1, 0), alone);
-    self_comm.set_handle(hawser_base::handle::comm::SELF);
+    self_comm.set_handle(handle::comm::SELF);
     self_comm.set_name(SELF_NAME);
-    let active = 1 << world_comm.lane().0 | 1 << self_comm.lane().0;
-    let (contended, at) = counters.word(Counter::LaneContended as usize);
-    let lanes: [Lane; LANES] = std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone()));
-    let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.lengths().clone());
+    let lanes = Lanes::new(lanes::Parts { fabric, limits, patience, counters, standby, give_up: no_memory });
+    lanes.activate(world_comm.lane());
+    lanes.activate(self_comm.lane());
     let process = Process {
-        stage: AtomicU8::new(0),
-        active: AtomicU32::new(active),
-        glances: AtomicU32::new(0),
-        fabric,
-        patience,
-        helper: standby.map(Helper::new),
-        lanes: lanes.map(|lane| LaneCell::counted(lane, contended.clone(), at)),
+        lanes,
         world_comm,
         self_comm,
         meeting,
         comms: Table::new(),
         groups: Table::new(),
         messages: Table::new(),
-        types: types::Types::default(),
-        ops: ops::Ops::default(),
         attached: Attached::default(),
         memory: Memory::new(&segment, world.local_rank() as usize, fabric),
-        counters,
-        queue_lengths,
         segment,
         world,
-        users: Mutex::default(),
-        world_model: OnceLock::new(),
     };
     Ok(PROCESS.get_or_init(|| process))
 }
@@ -155,8 +113,8 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
 #[inline(always)]
 pub fn get() -> Result<&'static Process> {
     match PROCESS.get() {
-        Some(process) if process.stage.load(Relaxed) & RUNNING != 0 => Ok(process), // partner: `set_stage`
-        _ => Err(outside()),
+        Some(process) if stage::is_running() => Ok(process),
+        _ => Err(stage::outside()),
     }
 }
 
@@ -167,96 +125,38 @@ pub fn any() -> Option<&'static Process> {
 
 /// The process whose error handlers hold: also in a child of fork, where every call fails.
 pub fn of_handlers() -> Result<&'static Process> {
-    get().or_else(|error| PROCESS.get().filter(|process| process.is_child()).ok_or(error))
+    get().or_else(|error| PROCESS.get().filter(|_| stage::was_forked()).ok_or(error))
 }
 
-#[cold]
-pub fn outside() -> Error {
-    let stage = PROCESS.get().map_or(0, |process| process.stage.load(Relaxed)); // partner: `set_stage`, `in_child`
-    let text = match stage {
-        _ if stage & CHILD != 0 => {
-            "called in a child of fork, which is no rank; call MPI in the process that called MPI_Init, or start the child \
-             as a program of its own (exec)"
-        }
-        _ if stage & WORLD_ENDED != 0 => "called after MPI_Finalize",
-        _ if was_used() => {
-            "called after the last MPI_Session_finalize; a new session has to be made (MPI_Session_init)"
-        }
-        _ => "called before MPI_Init",
-    };
-    Error::new(Class::Other, text)
-}
-
-fn was_used() -> bool {
-    PROCESS.get().is_some_and(|process| process.users().has_left)
-}
-
-/// Nothing is called here that the child may not: it has one thread, and locks may be held for ever.
 extern "C" fn in_child() {
-    if let Some(process) = PROCESS.get() {
-        let stage = process.stage.load(Relaxed); // partner of both: `get`, in this one thread
-        if stage & RUNNING != 0 {
-            process.stage.store(if stage & WORLD != 0 { CHILD | WORLD_ENDED } else { CHILD }, Relaxed);
-        }
+    if PROCESS.get().is_some() {
+        stage::enter_child();
     }
 }
 
-/// MPI_Initialized, which asks for the World Model alone.
-pub fn was_initialized() -> bool {
-    stage_has(WORLD | WORLD_ENDED)
+/// MPI_Abort: the whole job ends, whatever the communicator.
+pub fn abort(code: i32, text: &str) -> ! {
+    // What the program printed before tells what it was doing; its process ends without exit(3).
+    hawser_os::host::flush_streams();
+    match any() {
+        Some(process) => process.job().abort(code, text),
+        None => abort_outside(code, text),
+    }
 }
 
-/// MPI_Finalized. In a child of fork there is no MPI any more, and exit handlers (mpi4py's, PETSc's) need not end it.
-pub fn was_finalized() -> bool {
-    stage_has(WORLD_ENDED | CHILD)
+/// The same before MPI_Init: the launcher, if there is one, is told even so, for one line with rank and host.
+fn abort_outside(code: i32, text: &str) -> ! {
+    hawser_boot::world::abort_outside(code, text);
+    eprintln!("hawser: {text}");
+    hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
 }
 
-/// This process is a fork of a rank.
-pub fn was_forked() -> bool {
-    stage_has(CHILD)
-}
-
-fn stage_has(bits: u8) -> bool {
-    PROCESS.get().is_some_and(|process| process.stage.load(Acquire) & bits != 0) // partner: `set_stage`
+/// There is no memory for what this rank has promised to its peers.
+fn no_memory(text: &str) -> ! {
+    abort(Class::NoMem as i32, text)
 }
 
 impl Process {
-    pub fn users(&self) -> MutexGuard<'_, Users> {
-        self.users.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// Who uses MPI here: `WORLD`, `SESSIONS`.
-    pub fn in_use(&self) -> u8 {
-        self.stage.load(Acquire) & RUNNING // partner: `set_stage`
-    }
-
-    fn is_child(&self) -> bool {
-        self.stage.load(Relaxed) & CHILD != 0 // partner: `in_child`
-    }
-
-    /// MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone. Programs written
-    /// for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called that can mean
-    /// one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
-    #[inline(always)]
-    pub fn has_world(&self) -> bool {
-        self.stage.load(Relaxed) & (NAMED | CHILD) != 0 // partner: `set_stage`
-    }
-
-    /// `who` uses MPI from now on, or no longer. For one who holds `users`, and not in a child of fork.
-    pub fn set_stage(&self, who: u8, uses: bool) {
-        let stage = self.stage.load(Relaxed); // written under `users` alone
-        let ended = if who == WORLD && !uses { WORLD_ENDED } else { 0 };
-        let stage = if uses { stage | who } else { stage & !who | ended };
-        let is_named = stage & WORLD != 0 || stage & SESSIONS != 0 && stage & WORLD_ENDED == 0;
-        let stage = if is_named { stage | NAMED } else { stage & !NAMED };
-        self.stage.store(stage, Release); // partners: `get`, `has_world`, `was_finalized`
-    }
-
-    /// Said once, by MPI_Init in its thread.
-    pub fn set_world_model(&self, thread_level: i32) {
-        let _ = self.world_model.set(WorldModel { thread_level, main_thread: std::thread::current().id() });
-    }
-
     #[inline(always)]
     pub fn world(&'static self) -> &'static Comm {
         &self.world_comm
@@ -280,73 +180,41 @@ impl Process {
         Peer(self.world_comm.rank())
     }
 
-    fn world_model(&self) -> Result<&WorldModel> {
-        self.world_model.get().ok_or_else(|| Error::new(Class::Other, "called before MPI_Init, of which it tells"))
-    }
-
-    /// MPI_Query_thread.
-    pub fn thread_level(&self) -> Result<i32> {
-        self.world_model().map(|model| model.thread_level)
-    }
-
-    /// MPI_Is_thread_main.
-    pub fn is_main_thread(&self) -> Result<bool> {
-        self.world_model().map(|model| std::thread::current().id() == model.main_thread)
-    }
-
     /// All processes, on a context of its own: where members of a group meet that has no communicator yet.
     pub fn meeting(&'static self) -> CommRef {
         // Most programs never meet so: their waits are spared another lane.
-        self.activate(self.meeting.lane());
+        self.lanes.activate(self.meeting.lane());
         CommRef::Predefined(&self.meeting)
     }
 
-    pub fn fabric(&self) -> &'static Fabric {
-        self.fabric
-    }
-
+    /// MPI's lanes, with what it takes to wait.
     #[inline(always)]
-    pub fn patience(&self) -> &Patience {
-        &self.patience
-    }
-
-    #[inline(always)]
-    pub fn helper(&'static self) -> Option<&'static Helper> {
-        self.helper.as_ref()
-    }
-
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Of each lane how long its queues are: for anybody at any time.
-    pub fn queue_lengths(&self) -> impl Iterator<Item = &QueueLengths> {
-        self.queue_lengths.iter().map(|lengths| &**lengths)
+    pub fn lanes(&self) -> &Lanes<Note> {
+        &self.lanes
     }
 
     #[inline(always)]
     pub fn lane(&self, lane: LaneId) -> &LaneCell<Lane> {
-        &self.lanes[lane.index()]
+        self.lanes.lane(lane)
     }
 
-    /// Lanes that some communicator lives on.
-    pub fn active_lanes(&self) -> impl Iterator<Item = LaneId> + use<> {
-        let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
-        (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
+    pub fn fabric(&self) -> &'static Fabric {
+        self.lanes.fabric()
     }
 
-    /// A call that does not wait found nothing: a program that goes on like this waits too, and reports say for what.
+    #[inline(always)]
+    pub fn patience(&self) -> &Patience {
+        self.lanes.patience()
+    }
+
+    pub fn counters(&self) -> &Counters {
+        self.lanes.counters()
+    }
+
+    /// A call leaves an operation under way: the helper, if there is one, sees to it. No lane may be held.
     #[inline]
-    pub(crate) fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
-        self.patience.poll_in_vain(|| self.counters.sum(counters::MOVING), reason);
-    }
-
-    pub(crate) fn glances(&self) -> &AtomicU32 {
-        &self.glances
-    }
-
-    fn activate(&self, lane: LaneId) {
-        self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active_lanes`
+    pub fn lend(&'static self) {
+        self.lanes.lend();
     }
 
     pub fn comms(&'static self) -> &'static Table<Comm> {
@@ -355,7 +223,7 @@ impl Process {
 
     /// A handle for a new communicator.
     pub fn add_comm(&'static self, comm: Comm) -> Result<Handle> {
-        self.activate(comm.lane());
+        self.lanes.activate(comm.lane());
         let handle = self.comms.insert(comm).ok_or_else(|| full("communicators"))?;
         self.comms.get(handle).expect("it was just inserted").set_handle(handle);
         Ok(handle)
@@ -370,7 +238,7 @@ impl Process {
 
     /// The members have agreed on its number.
     pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>) {
-        self.activate(reserved.lane());
+        self.lanes.activate(reserved.lane());
         reserved.come();
     }
 
@@ -412,7 +280,7 @@ impl Process {
         let Ok(id) = crate::request::lane_of(handle) else { return false };
         let Some(mut lane) = self.lane(id).try_enter() else { return true };
         let Ok(index) = lane.core.requests.find(handle) else { return false };
-        let ended = lane.core.requests.get(index).status().is_some();
+        let ended = lane.core.requests.get(index).is_over();
         if ended {
             lane.core.requests.remove(index);
         }
@@ -420,7 +288,42 @@ impl Process {
     }
 }
 
-#[cold]
-pub fn full(what: &str) -> Error {
-    Error::new(Class::Other, format!("there are more {what} than handles ({}); free some", Handle::SLOTS))
+impl Process {
+    /// The communicator of a handle (MPI_ERR_COMM).
+    #[inline]
+    pub fn comm(&'static self, handle: Handle) -> Result<CommRef> {
+        if handle == handle::comm::WORLD && stage::has_world() {
+            return Ok(CommRef::Predefined(self.world()));
+        }
+        self.other_comm(handle)
+    }
+
+    fn other_comm(&'static self, handle: Handle) -> Result<CommRef> {
+        if handle == handle::comm::SELF && stage::has_world() {
+            return Ok(CommRef::Predefined(self.self_comm()));
+        }
+        self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| self.no_comm(handle))
+    }
+
+    /// The same for what is asked of the object alone, which may be coming: programs that use MPICH (mpi4py is one) set
+    /// the error handler of a duplicate before MPI_Comm_idup has ended.
+    pub fn comm_or_coming(&'static self, handle: Handle) -> Result<CommRef> {
+        self.comm(handle).or_else(|error| self.comms().get_coming(handle).map(CommRef::Counted).ok_or(error))
+    }
+
+    #[cold]
+    fn no_comm(&'static self, handle: Handle) -> Error {
+        let text = if handle.is_null() {
+            "the communicator is MPI_COMM_NULL".to_owned()
+        } else if let Some(name) = handle::comm::name(handle) {
+            format!(
+                "{name} ended with MPI_Finalize; sessions make their own communicators (MPI_Comm_create_from_group)"
+            )
+        } else if self.comms().get_coming(handle).is_some() {
+            "the communicator is not ready; complete the request of its MPI_Comm_idup first".to_owned()
+        } else {
+            format!("communicator {handle:?} does not exist; it was freed before")
+        };
+        Error::new(Class::Comm, text)
+    }
 }

@@ -6,48 +6,24 @@
 //! Before it: `abi::p2p`; after it: `outgoing`, `lane` and `matching`; `wait` when it cannot end at once.
 
 use crate::bsend;
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::{self, Buf};
 use crate::comm::{Comm, CommRef};
-use crate::counters::Counter;
 use crate::grequest;
-use crate::lane::{Body, Core, Lane};
-use crate::matching::{Posted, Want};
-use crate::outgoing::Outgoing;
 use crate::process::{self, Process};
-use crate::request::{self, Kind, NOTHING_RECEIVED, Request, SENT, State};
+use crate::request::{self, Kind, Lane, Mode, NOTHING_RECEIVED, SENT, State};
+use crate::stage;
 use crate::status::Status;
 use crate::wait;
-use crate::wire;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use hawser_base::{Class, Context, Error, Handle, Lane as LaneId, Peer, Result, UserMem, handle};
-use hawser_device::{Delivery, Header, Payload};
-
-/// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    Standard,
-    Buffered,
-    Synchronous,
-    Ready,
-}
+use hawser_base::{Class, Error, Handle, Lane as LaneId, Peer, Result, UserMem, handle};
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::incoming::Taken;
+use hawser_p2p::matching::Want;
+use hawser_p2p::message::{Body, Outgoing, Target};
+use hawser_p2p::request::Note;
 
 /// The largest tag (the attribute MPI_TAG_UB). Collectives use contexts of their own, so all of it is free.
 pub const TAG_UB: i32 = i32::MAX;
-
-/// Turns of polling one ring alone before a receive is posted and everything is looked at.
-const DIRECT_TURNS: u32 = 2000;
-/// The same of a rank of another host, where a turn asks the kernel: some 30 us, as transport::idle spins.
-const DIRECT_TURNS_FAR: u32 = 16;
-/// The same while other threads may want the lane.
-const DIRECT_TURNS_SHARED: u32 = 20;
-
-/// A checked destination.
-#[derive(Clone, Copy)]
-pub struct Target {
-    pub peer: Peer,
-    pub context: Context,
-    pub tag: i32,
-}
 
 #[inline]
 fn check_tag(tag: i32) -> Result<()> {
@@ -92,7 +68,7 @@ pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mo
         return Ok(());
     }
     match begin_send(process, buf, dest, tag, comm, mode)? {
-        Some(Begun { lane, request, .. }) => wait::request(process, lane, request, call).check(),
+        Some(Begun { lane, request, .. }) => wait::for_request(process, lane, request, call).check(),
         None => Ok(()),
     }
 }
@@ -104,7 +80,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
         return false;
     }
     let counted; // one call below for both kinds, so that it is inlined
-    let comm = if comm == handle::comm::WORLD && process.has_world() {
+    let comm = if comm == handle::comm::WORLD && stage::has_world() {
         process.world()
     } else {
         let Some(found) = process.comms().get(comm) else { return false };
@@ -112,7 +88,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
         &counted
     };
     let Some((target, mem)) = lean_target(comm, buf, dest, tag) else { return false };
-    send_at_once(&mut process.lane(comm.lane()).enter(), &target, mem)
+    process.lane(comm.lane()).enter().send_at_once(&target, mem)
 }
 
 /// Where a lean send goes to, and what.
@@ -141,7 +117,7 @@ fn begin_send(
     mode: Mode,
 ) -> Result<Option<Begun>> {
     let comm = process.comm(comm)?;
-    let buffer = Buffer::new(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Some(target) = target(&comm, dest, tag)? else { return Ok(None) };
     if mode == Mode::Buffered {
         return bsend::start(process, &comm, buffer, &target).map(|()| None);
@@ -149,36 +125,14 @@ fn begin_send(
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
     if let (Buffer::Dense(mem), false) = (&buffer, mode == Mode::Synchronous)
-        && send_at_once(&mut lane, &target, *mem)
+        && lane.send_at_once(&target, *mem)
     {
         return Ok(None);
     }
-    let request = lane.core.requests.insert(Request::new(Kind::Send, comm, dest, target.tag))?;
+    let request = lane.core.requests.insert(request::new(Kind::Send, comm, dest, target.tag))?;
     let sync = mode == Mode::Synchronous;
     lane.start(Outgoing { to: target, body: Body::Buffer(buffer), sync, request });
     Ok(Some(Begun { lane: lane_id, request, handle: lane.core.requests.handle(request) }))
-}
-
-/// A send that ends at once: one packet, or pushed into room that there is, if nothing speaks against it now.
-#[inline(always)]
-pub(crate) fn send_at_once(lane: &mut Lane, target: &Target, mem: UserMem<'static>) -> bool {
-    let bytes = mem.len() as u64;
-    if !lane.due.is_empty() {
-        return false;
-    }
-    if bytes > lane.core.engine.limits().packet {
-        return lane.push_whole(*target, mem);
-    }
-    if !lane.core.engine.quick_send(target.peer, bytes) {
-        return false;
-    }
-    if lane.channel.send_whole(target.peer, wire::eager(target.context, target.tag), mem) {
-        lane.core.counters.add(Counter::Eager as usize, 1);
-        lane.core.counters.add(Counter::BytesSent as usize, bytes);
-        return true;
-    }
-    lane.core.engine.undo_quick_send(target.peer, bytes);
-    false
 }
 
 /// MPI_Isend and its modes.
@@ -203,25 +157,12 @@ pub fn irecv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
 
 fn begin_recv(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let comm = process.comm(comm)?;
-    let buffer = Buffer::new(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(NOTHING_RECEIVED) };
     let mut lane = process.lane(comm.lane()).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
-    post(&mut lane, want, buffer, request);
+    let request = lane.core.requests.insert(request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
+    lane.post(want, buffer, request);
     Ok(lane.core.requests.handle(request))
-}
-
-/// Posts a receive in its lane.
-pub fn post(lane: &mut Lane, want: Want, buffer: Buffer, request: u32) {
-    let shared = want.source.is_some_and(|source| lane.core.room_key(source, &buffer).is_some());
-    let engine = &mut lane.core.engine;
-    let (op, posted) =
-        if shared { engine.post_shared(want, buffer.len()) } else { engine.post_recv(want, buffer.len()) };
-    lane.core.requests.begun(request, op);
-    lane.core.bind(op, Body::Buffer(buffer), Some(request));
-    if posted == Posted::Matched || lane.core.engine.has_effects() {
-        lane.settle();
-    }
 }
 
 /// MPI_Recv. The status of a receive that failed says what came (`Status::check`).
@@ -238,7 +179,7 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
 #[inline(always)]
 fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
     let counted; // as in `send_lean`
-    let comm = if comm == handle::comm::WORLD && process.has_world() {
+    let comm = if comm == handle::comm::WORLD && stage::has_world() {
         process.world()
     } else {
         counted = process.comms().get(comm)?;
@@ -260,12 +201,12 @@ fn lean_want(comm: &Comm, buf: &Buf, source: i32, tag: i32) -> Option<(Want, Pee
 #[inline(never)]
 fn recv_checked(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let comm = process.comm(comm)?;
-    let buffer = Buffer::new(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let Some(want) = want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
     recv_posted("MPI_Recv", process, comm, want, buffer, source)
 }
 
-/// Polls the source's ring alone, as long as that is right and worth it.
+/// Takes the message from its source's ring, as long as that is right and worth it.
 #[inline(always)]
 pub(crate) fn recv_direct(
     process: &Process,
@@ -275,83 +216,12 @@ pub(crate) fn recv_direct(
     mem: UserMem,
     source: i32,
 ) -> Option<Status> {
-    let engine = &lane.core.engine;
-    if is_long(lane, peer, mem) || !lane.is_quiet() || !engine.quick_recv(want.context, peer) {
-        return None;
-    }
-    let turns = direct_turns(process);
-    let mut turn = 0;
-    let Lane { channel, core, .. } = &mut *lane;
-    let mut direct = Direct { core, want, mem, got: None };
-    while !channel.poll_from(peer, &mut direct) {
-        turn += 1;
-        if turn >= turns || turn == DIRECT_TURNS_FAR && process.segment().local_index(peer.0).is_none() {
-            return None;
-        }
-        std::hint::spin_loop();
-    }
-    let got = direct.got;
-    if lane.core.engine.has_effects() {
-        lane.settle();
-    }
-    // None: another message came first, and the engine has it.
-    got.map(|(tag, bytes)| direct_status(source, tag, bytes, mem.len() as u64))
-}
-
-/// A message of several packets wants its receive posted before the first one comes: it would be held.
-#[inline(always)]
-fn is_long(lane: &Lane, peer: Peer, mem: UserMem) -> bool {
-    mem.len() as u64 > lane.core.engine.limits().packet || mem.len() > lane.channel.longest(peer)
-}
-
-fn direct_turns(process: &Process) -> u32 {
-    if process.patience().is_crowded() {
-        1
-    } else if hawser_base::threads::several_callers() {
-        DIRECT_TURNS_SHARED
-    } else {
-        DIRECT_TURNS
-    }
-}
-
-#[inline]
-fn direct_status(source: i32, tag: i32, bytes: u64, room: u64) -> Status {
+    let turns = || process.lanes().direct_turns();
+    let is_near = || process.segment().local_index(peer.0).is_some();
+    let Taken { tag, bytes } = lane.take_directly(want, peer, mem, turns, is_near)?;
+    let room = mem.len() as u64;
     let error = (bytes > room).then_some(Class::Truncate);
-    Status { source, tag, error, bytes: bytes.min(room), cancelled: false }
-}
-
-/// Takes the message that is waited for straight from the device; everything else goes to the engine.
-struct Direct<'a> {
-    core: &'a mut Core,
-    want: &'a Want,
-    mem: UserMem<'a>,
-    got: Option<(i32, u64)>,
-}
-
-impl Delivery for Direct<'_> {
-    #[inline]
-    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
-        let tag = header.b as i32;
-        let is_another = self.got.is_some() || self.want.source != Some(from);
-        if is_another
-            || !wire::is_eager(&header, self.want.context)
-            || self.want.tag.is_some_and(|wanted| wanted != tag)
-        {
-            return self.core.deliver(from, header, payload);
-        }
-        let bytes = payload.len();
-        payload.copy_to(self.mem.slice(0, bytes.min(self.mem.len())));
-        self.core.engine.took_directly(from, bytes as u64);
-        self.got = Some((tag, bytes as u64));
-    }
-
-    fn lost(&mut self, peer: Peer) {
-        self.core.lost(peer);
-    }
-
-    fn returned(&mut self, ticket: u32, taken: u64) {
-        self.core.returned(ticket, taken);
-    }
+    Some(Status { source, tag, error, bytes: bytes.min(room), cancelled: false })
 }
 
 #[inline(never)]
@@ -365,10 +235,10 @@ fn recv_posted(
 ) -> Result<Status> {
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
-    let request = lane.core.requests.insert(Request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
-    post(&mut lane, want, buffer, request);
+    let request = lane.core.requests.insert(request::new(Kind::Recv, comm, source, want.tag.unwrap_or(ANY_TAG)))?;
+    lane.post(want, buffer, request);
     drop(lane);
-    Ok(wait::request(process, lane_id, request, call))
+    Ok(wait::for_request(process, lane_id, request, call))
 }
 
 /// MPI_Sendrecv. The status is the receive's; its error is that of the send, if that failed.
@@ -405,7 +275,7 @@ fn sendrecv_lean(
     let (target, sent) = lean_target(&comm, out, dest, send_tag)?;
     let (want, from, mem) = lean_want(&comm, into, source, recv_tag)?;
     let mut lane = process.lane(comm.lane()).enter();
-    if is_long(&lane, from, mem) || !send_at_once(&mut lane, &target, sent) {
+    if lane.is_long(from, mem) || !lane.send_at_once(&target, sent) {
         return None;
     }
     let direct = recv_direct(process, &mut lane, &want, from, mem, source);
@@ -468,13 +338,13 @@ pub(crate) fn begin_sendrecv_replace(
 ) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let found = process.comm(comm)?;
-    let buffer = Buffer::new(process, buf)?;
+    let buffer = buffer::of(buf)?;
     let to = target(&found, dest, send_tag)?;
     want(&found, source, recv_tag)?;
     let mut send = SENT;
     if let Some(to) = to {
         let mut lane = process.lane(found.lane()).enter();
-        let request = lane.core.requests.insert(Request::new(Kind::Send, found.clone(), dest, send_tag))?;
+        let request = lane.core.requests.insert(request::new(Kind::Send, found.clone(), dest, send_tag))?;
         lane.start(Outgoing { to, body: Body::Held(buffer.to_vec()), sync: false, request });
         send = lane.core.requests.handle(request);
     }
@@ -491,20 +361,20 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    if let Some(general) = request.general.clone() {
+    if let Some(general) = request.note.general.clone() {
         return grequest::cancel(lane, &general);
     }
-    let is_partitioned = request.partitioned().is_some();
-    match (request.kind, &request.state) {
+    let is_partitioned = request.note.partitioned().is_some();
+    match (request.note.kind, &request.state) {
         _ if is_partitioned => return Err(not_to_be("cancelled (MPI-5.0 §4.2); complete it")),
-        (Kind::Collective | Kind::Compound, _) => return Err(not_cancelled(request.kind)),
+        (Kind::Collective | Kind::Compound, _) => return Err(not_cancelled(request.note.kind)),
         (_, State::Inactive) => return Err(Error::new(Class::Request, "the request is not active; nothing to cancel")),
         (Kind::Recv, &State::Active(Some(op))) => {
             lane.core.engine.cancel_recv(op);
         }
         (Kind::Send, &State::Active(Some(op))) => {
-            request.cancel = true;
-            let to_self = request.named_peer() == Some(process.me());
+            request.note.cancel = true;
+            let to_self = request.note.peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
             lane.settle();
             // Question and answer: what is decided here is decided at once, as programs expect that look only once.
@@ -530,8 +400,8 @@ pub fn request_free(handle: Handle) -> Result<()> {
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    let introducing = request.partitioned().map(|partitioned| partitioned.is_introducing());
-    match (request.kind, &request.state) {
+    let introducing = request.note.partitioned().map(|partitioned| partitioned.is_introducing());
+    match (request.note.kind, &request.state) {
         (Kind::General, _) => return grequest::free(lane, index),
         (Kind::Collective, State::Running(_)) => return Err(not_freed()),
         (_, State::Active(_)) if introducing.is_some() => {

@@ -6,9 +6,8 @@
 //!
 //! Before it: `info`, `errhandler`, `attributes`; after it: `base::table`.
 
-use crate::process;
 use hawser_base::table::Table;
-use hawser_base::{Handle, Result};
+use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Mutex, MutexGuard};
 
 /// See the module. Objects are cheap to clone (`Arc`).
@@ -29,7 +28,7 @@ impl<T: Clone> Registry<T> {
 
     pub fn insert(&self, object: T) -> Result<Handle> {
         let inserted = self.table().insert(object);
-        inserted.ok_or_else(|| process::full(self.what))
+        inserted.ok_or_else(|| full(self.what))
     }
 
     pub fn get(&self, handle: Handle) -> Option<T> {
@@ -49,6 +48,12 @@ impl<T: Clone> Registry<T> {
         let object = table.get(handle).map(|object| T::clone(&object))?;
         table.remove(handle).then_some(object)
     }
+}
+
+/// There are as many objects of a kind as handles for them.
+#[cold]
+pub fn full(what: &str) -> Error {
+    Error::new(Class::Other, format!("there are more {what} than handles ({}); free some", Handle::SLOTS))
 }
 
 #[cfg(test)]

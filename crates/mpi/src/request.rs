@@ -1,26 +1,33 @@
-//! Requests: what a handle of an operation under way stands for (MPI-5.0 §3.7).
+//! MPI's requests: what MPI keeps with an operation under way, and what its status is (MPI-5.0 §3.7).
 //!
-//! A request lives in the lane of its communicator, and its handle says which, so that threads on
-//! different lanes share nothing. It never holds a buffer (`lane`) and never waits (`wait`).
+//! The requests themselves live in the lanes of `p2p`. Before it: every call that begins or ends operations; after it:
+//! `comm`, `partition`, `general`, `p2p::request`.
 
 use crate::comm::CommRef;
-use crate::grequest::General;
-use crate::matching::{Op, Outcome};
-use crate::persistent::Recipe;
-use crate::status::Status;
-use crate::task::{self, Tasks};
+use crate::general::General;
+use crate::partition::{self, Partitioned};
+use crate::status::{End, Status};
 use hawser_base::value::ANY_SOURCE;
-use hawser_base::{Class, Context, Error, Handle, LANES, Lane, Peer, Result};
+use hawser_base::{Context, Error, Handle, Peer};
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::matching::{Outcome, Want};
+use hawser_p2p::message::Target;
+use hawser_p2p::task::Work;
+use hawser_p2p::{lane, request};
 use std::sync::Arc;
+
+pub use hawser_p2p::request::lane_of;
+
+pub type Request = request::Request<Note>;
+pub type Requests = request::Requests<Note>;
+pub type State = request::State<End>;
+pub type Lane = lane::Lane<Note>;
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
 pub const SENT: Handle = Handle::predefined(1);
 
 /// A receive from MPI_PROC_NULL, which has ended from the start.
 pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
-
-const LANE_BITS: u32 = LANES.trailing_zeros();
-const _: () = assert!(LANES.is_power_of_two() && (Handle::FIRST_DYNAMIC as usize).is_multiple_of(LANES));
 
 /// What kind of operation it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,78 +42,77 @@ pub enum Kind {
     General,
 }
 
-/// How far it has come.
-#[derive(Debug)]
-pub enum State {
-    /// A persistent request that is not started.
-    Inactive,
-    /// Under way, if the engine knows it; else about to begin.
-    Active(Option<Op>),
-    /// A task, under way.
-    Running(task::Id),
-    Ended(Outcome),
-    /// Not by the engine.
-    Done(task::End),
+/// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Standard,
+    Buffered,
+    Synchronous,
+    Ready,
 }
 
-/// One operation.
-pub struct Request {
+/// What a persistent request does when it is started.
+pub enum Recipe {
+    Send {
+        buffer: Buffer,
+        to: Target,
+        mode: Mode,
+    },
+    Recv {
+        buffer: Buffer,
+        want: Want,
+    },
+    /// To or from MPI_PROC_NULL.
+    Nothing,
+    /// None while the task has it.
+    Task(Option<Box<dyn Work<End>>>),
+    Partitioned(Partitioned),
+}
+
+/// What MPI keeps with a request.
+pub struct Note {
     pub kind: Kind,
-    pub state: State,
     pub comm: CommRef,
     /// The rank that the call named; asked of the communicator for MPI_ANY_SOURCE.
     pub rank: i32,
     /// The tag that it named.
     pub tag: i32,
-    /// The task that goes on when it has ended.
-    pub wakes: Option<task::Id>,
     /// What it is, if it is the application's.
     pub general: Option<Arc<General>>,
     /// What MPI_Start does again.
     pub recipe: Option<Box<Recipe>>,
-    /// MPI_Request_free was called: it goes when it ends.
-    pub orphan: bool,
     /// MPI_Cancel was called.
     pub cancel: bool,
 }
 
-impl Request {
-    pub fn new(kind: Kind, comm: CommRef, rank: i32, tag: i32) -> Request {
-        Request {
-            kind,
-            state: State::Active(None),
-            comm,
-            rank,
-            tag,
-            wakes: None,
-            general: None,
-            recipe: None,
-            orphan: false,
-            cancel: false,
+/// An operation of `comm` that is about to begin.
+#[inline]
+pub fn new(kind: Kind, comm: CommRef, rank: i32, tag: i32) -> Request {
+    Request::new(Note { kind, comm, rank, tag, general: None, recipe: None, cancel: false })
+}
+
+/// A persistent request, which waits to be started.
+pub fn persistent(kind: Kind, comm: CommRef, rank: i32, tag: i32, recipe: Recipe) -> Request {
+    let mut request = new(kind, comm, rank, tag);
+    request.note.recipe = Some(Box::new(recipe));
+    request.state = State::Inactive;
+    request
+}
+
+impl Note {
+    /// What it keeps for partitioned communication, if it is of that.
+    pub fn partitioned(&mut self) -> Option<&mut Partitioned> {
+        match self.recipe.as_deref_mut() {
+            Some(Recipe::Partitioned(partitioned)) => Some(partitioned),
+            _ => None,
         }
     }
 
-    /// Who alone can end it, if the call named somebody.
-    pub fn named_peer(&self) -> Option<Peer> {
-        u32::try_from(self.rank).ok().and_then(|rank| self.comm.counterparts().peer(rank))
-    }
-
-    /// It has ended, well or not.
-    #[inline(always)]
-    pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Ended(_) | State::Done(_))
-    }
-
-    /// The status of an ended operation.
+    /// The status of an operation that has ended so.
     #[inline]
-    pub fn status(&self) -> Option<Status> {
-        let outcome = match &self.state {
-            State::Ended(outcome) => outcome,
-            State::Done(end) => return Some(end.status),
-            _ => return None,
-        };
+    pub fn status(&self, outcome: &Outcome) -> Status {
         let envelope = outcome.envelope;
-        Some(match self.kind {
+        match self.kind {
             Kind::Send | Kind::Compound | Kind::Collective | Kind::General => {
                 Status { error: outcome.error, cancelled: outcome.cancelled, ..Status::EMPTY }
             }
@@ -118,246 +124,68 @@ impl Request {
                 bytes: envelope.bytes,
                 cancelled: false,
             },
-        })
-    }
-
-    /// The error in words of one that did not end by the engine.
-    pub fn failure(&self) -> Option<&Error> {
-        if let State::Done(end) = &self.state { end.failure.as_ref() } else { None }
-    }
-}
-
-/// Requests of a lane whose numbers have generations: half of the slots of all handles.
-const GUARDED: u32 = (Handle::SLOTS / 2 - Handle::FIRST_DYNAMIC) >> LANE_BITS;
-/// Requests behind them that each generation has room for: there it counts as a part of the number. So there can be
-/// millions, of which those that come when there are many already do not notice a handle that was used too long.
-const PAGE: u32 = (Handle::SLOTS / 2) >> LANE_BITS;
-/// Requests that a lane can have.
-const MOST: u32 = GUARDED + (PAGE << Handle::GENERATION_BITS);
-
-/// The slot, but for the lane, of a request's number, and the generation in which it is used first.
-#[inline]
-const fn place(index: u32) -> (u32, u32) {
-    if index < GUARDED {
-        return (Handle::FIRST_DYNAMIC + (index << LANE_BITS), 0);
-    }
-    (Handle::SLOTS / 2 + (((index - GUARDED) % PAGE) << LANE_BITS), (index - GUARDED) / PAGE)
-}
-
-/// The number that a handle names.
-#[inline]
-fn number(handle: Handle) -> u32 {
-    let index = (handle.slot().wrapping_sub(Handle::FIRST_DYNAMIC)) >> LANE_BITS;
-    if index < GUARDED { index } else { index + handle.generation() * PAGE }
-}
-
-struct Entry {
-    generation: u32,
-    request: Option<Request>,
-}
-
-/// All requests of a lane.
-pub struct Requests {
-    /// What some of them stand for.
-    pub tasks: Tasks,
-    /// Partitioned receives that have just learned what will come.
-    pub introduced: Vec<u32>,
-    lane: Lane,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
-    /// Numbers beyond GUARDED, which are used when there is no other.
-    free_beyond: Vec<u32>,
-}
-
-impl Requests {
-    pub fn new(lane: Lane) -> Requests {
-        Requests {
-            tasks: Tasks::default(),
-            introduced: Vec::new(),
-            lane,
-            entries: Vec::new(),
-            free: Vec::new(),
-            free_beyond: Vec::new(),
         }
     }
+}
 
-    /// A new request's number.
+impl request::Note for Note {
+    type End = End;
+
     #[inline]
-    pub fn insert(&mut self, request: Request) -> Result<u32> {
-        if let Some(index) = self.free.pop() {
-            self.entries[index as usize].request = Some(request);
-            return Ok(index);
-        }
-        self.insert_beyond(request)
-    }
-
-    #[inline(never)]
-    fn insert_beyond(&mut self, request: Request) -> Result<u32> {
-        if let Some(index) = self.free_beyond.pop() {
-            self.entries[index as usize].request = Some(request);
-            return Ok(index);
-        }
-        let index = self.entries.len() as u32;
-        if index == MOST {
-            let text = format!("{index} requests are open on one communicator's lane; complete some of them first");
-            return Err(Error::new(Class::Other, text));
-        }
-        self.entries.push(Entry { generation: place(index).1, request: Some(request) });
-        Ok(index)
+    fn peer(&self) -> Option<Peer> {
+        u32::try_from(self.rank).ok().and_then(|rank| self.comm.counterparts().peer(rank))
     }
 
     #[inline]
-    pub fn get(&mut self, index: u32) -> &mut Request {
-        self.entries[index as usize].request.as_mut().expect("a request's number is used while it lives")
+    fn stays(&self) -> bool {
+        self.recipe.is_some() || self.general.is_some()
     }
 
     #[inline]
-    pub fn remove(&mut self, index: u32) -> Request {
-        let entry = &mut self.entries[index as usize];
-        if index < GUARDED {
-            entry.generation = (entry.generation + 1) & ((1 << Handle::GENERATION_BITS) - 1);
-            self.free.push(index);
-        } else {
-            self.free_beyond.push(index);
-        }
-        entry.request.take().expect("a request's number is used while it lives")
+    fn has_several(&self) -> bool {
+        matches!(self.recipe.as_deref(), Some(Recipe::Partitioned(_)))
     }
 
-    /// Takes out one that has ended without error and goes: its status, and its communicator, to be let go outside of the lane.
-    #[inline(always)]
-    pub fn end_well(&mut self, index: u32) -> Option<(Status, CommRef)> {
-        let request = self.get(index);
-        let goes = request.recipe.is_none() && request.general.is_none();
-        let status = match request.state {
-            State::Ended(Outcome { error: None, .. }) if goes => request.status()?,
-            _ => return None,
-        };
-        Some((status, self.remove(index).comm))
+    fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
+        partition::one_ended(requests, index, outcome);
     }
 
-    pub fn handle(&self, index: u32) -> Handle {
-        Handle::dynamic(place(index).0 | self.lane.0 as u32, self.entries[index as usize].generation)
+    fn receives(request: &mut Request) -> Vec<(Want, Buffer)> {
+        partition::receives(request)
     }
 
-    /// The number of a live request of this lane.
-    #[inline]
-    pub fn find(&self, handle: Handle) -> Result<u32> {
-        let index = number(handle);
-        match self.entries.get(index as usize) {
-            Some(Entry { generation, request: Some(request) })
-                if *generation == handle.generation() && !request.orphan =>
-            {
-                Ok(index)
+    fn begun(request: &mut Request) {
+        partition::end_round(request);
+    }
+
+    fn keep(&mut self, work: Box<dyn Work<End>>) -> Option<Box<dyn Work<End>>> {
+        match self.recipe.as_deref_mut() {
+            Some(Recipe::Task(kept)) => {
+                *kept = Some(work);
+                None
             }
-            _ => Err(dead(handle)),
+            _ => Some(work),
         }
-    }
-
-    /// The same of one that may have been freed before it ended.
-    pub fn find_freed(&self, handle: Handle) -> Result<u32> {
-        let index = number(handle);
-        match self.entries.get(index as usize) {
-            Some(Entry { generation, request: Some(_) }) if *generation == handle.generation() => Ok(index),
-            _ => Err(dead(handle)),
-        }
-    }
-
-    /// The engine says that the operation has ended.
-    #[inline]
-    pub fn complete(&mut self, index: u32, outcome: Outcome) {
-        let request = self.get(index);
-        if request.recipe.is_some() && request.partitioned().is_some() {
-            return self.complete_partition(index, &outcome);
-        }
-        request.state = State::Ended(outcome);
-        let wakes = request.wakes.take();
-        if request.orphan {
-            self.remove(index);
-        }
-        if let Some(task) = wakes {
-            self.tasks.wake(task);
-        }
-    }
-
-    /// Whether something is under way on the communicator of `context`.
-    pub fn has_active(&self, context: Context) -> bool {
-        let mut active =
-            self.iter().filter(|request| !matches!(request.state, State::Inactive) && request.status().is_none());
-        active.any(|request| request.comm.context() == context)
-    }
-
-    /// The engine knows an operation of the request. A partitioned one has several.
-    #[inline]
-    pub fn begun(&mut self, index: u32, op: Op) {
-        let request = self.get(index);
-        if request.recipe.is_none() || request.partitioned().is_none() {
-            request.state = State::Active(Some(op));
-        }
-    }
-
-    /// All that are open.
-    pub fn iter(&self) -> impl Iterator<Item = &Request> + Clone {
-        self.entries.iter().filter_map(|entry| entry.request.as_ref())
-    }
-
-    /// Whether there are any, under way or not.
-    pub fn has_any(&self) -> bool {
-        self.entries.len() > self.free.len() + self.free_beyond.len()
-    }
-
-    /// Requests that were never completed, for the report at the end.
-    pub fn open(&self) -> usize {
-        self.iter().count()
     }
 }
 
-/// The lane that a request's handle names.
+/// The status of a request that has ended.
 #[inline]
-pub fn lane_of(handle: Handle) -> Result<Lane> {
-    if handle.slot() < Handle::FIRST_DYNAMIC {
-        return Err(dead(handle));
+pub fn status(request: &Request) -> Option<Status> {
+    match &request.state {
+        State::Ended(outcome) => Some(request.note.status(outcome)),
+        State::Done(end) => Some(end.status),
+        _ => None,
     }
-    Ok(Lane(((handle.slot() - Handle::FIRST_DYNAMIC) & (LANES as u32 - 1)) as u8))
 }
 
-#[cold]
-fn dead(handle: Handle) -> Error {
-    Error::new(Class::Request, format!("request {handle:?} does not exist; it was completed or freed before"))
+/// The error in words of one that did not end by the engine.
+pub fn failure(request: &Request) -> Option<&Error> {
+    if let State::Done(end) = &request.state { end.failure.as_ref() } else { None }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::comm::Comm;
-    use crate::group::Group;
-
-    #[test]
-    fn each_of_millions_of_requests_has_a_handle_of_its_own() {
-        const { assert!(MOST > 4_000_000) };
-        for index in (0..MOST).step_by(7).chain([GUARDED - 1, GUARDED, GUARDED + PAGE, MOST - 1]) {
-            let (slot, generation) = place(index);
-            let handle = Handle::dynamic(slot | 5, generation);
-            assert_eq!((number(handle), lane_of(handle).unwrap()), (index, Lane(5)));
-            assert_eq!(Handle::from_bits(handle.bits()), Some(handle));
-        }
-    }
-
-    #[test]
-    fn a_request_that_has_gone_is_not_found_and_low_numbers_are_used_first() {
-        let group = Arc::new(Group::world(1, Peer(0)));
-        let comm = CommRef::Predefined(Box::leak(Box::new(Comm::new(Context(0), group))));
-        let mut all = Requests::new(Lane(3));
-        let insert = |all: &mut Requests| all.insert(Request::new(Kind::Recv, comm.clone(), 0, 0)).unwrap();
-        for index in 0..GUARDED + PAGE + 10 {
-            assert_eq!(insert(&mut all), index);
-        }
-        for index in [7, GUARDED + PAGE + 3] {
-            let handle = all.handle(index);
-            assert_eq!(all.find(handle).unwrap(), index);
-            all.remove(index);
-            assert!(all.find(handle).is_err());
-        }
-        assert_eq!((insert(&mut all), all.handle(7).generation()), (7, 1));
-        assert_eq!(insert(&mut all), GUARDED + PAGE + 3);
-    }
+/// Whether something is under way on the communicator of `context`.
+pub fn has_active(requests: &Requests, context: Context) -> bool {
+    let is_active = |request: &Request| !matches!(request.state, State::Inactive) && !request.is_over();
+    requests.iter().any(|request| is_active(request) && request.note.comm.context() == context)
 }

@@ -2,30 +2,22 @@
 //!
 //! A session is a user of MPI (`env`), with an error handler and a buffer for buffered sends of its own. It holds nothing
 //! of what is derived from it: groups name their session, communicators have a group, and both outlive it harmlessly.
-//! What is asked of sessions may be asked at any time by any thread, so they live in a `registry`.
 //!
-//! Before it: `abi::session`, `errhandler`, `bsend`; after it: `env`.
+//! Before it: `abi::session`; after it: `env`, `session_table`.
 
-use crate::bsend::{self, Attached};
+use crate::attached::Attached;
+use crate::bsend;
 use crate::env;
 use crate::errhandler::{Errhandler, ErrhandlerCell};
 use crate::group::Group;
 use crate::hints::MEMORY_KINDS;
 use crate::info::Info;
-use crate::process::{self, Process, SESSIONS};
-use crate::registry::Registry;
+use crate::process::{self, Process};
+use crate::session_table::{ALL, Session, dead, get};
+use crate::stage::SESSIONS;
 use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED, THREAD_SINGLE};
 use hawser_base::{Class, Error, Handle, Peer, Result};
 use std::sync::Arc;
-
-/// See the module.
-pub struct Session {
-    pub errhandler: ErrhandlerCell,
-    pub attached: Attached,
-    thread_level: &'static [u8],
-}
-
-static ALL: Registry<Arc<Session>> = Registry::new("sessions");
 
 /// The values of `thread_level`. A program that says nothing may use the session in any way.
 const THREAD_LEVELS: [(&[u8], i32); 4] = [
@@ -58,34 +50,12 @@ pub fn finalize(handle: Handle) -> Result<()> {
     Ok(())
 }
 
-/// The session of a handle (MPI_ERR_SESSION).
-pub fn get(handle: Handle) -> Result<Arc<Session>> {
-    ALL.get(handle).ok_or_else(|| dead(handle))
-}
-
-/// Whether something that is derived from a session may still be used; null: of no session.
-pub fn check_open(handle: Handle) -> Result<()> {
-    if handle.is_null() { Ok(()) } else { get(handle).map(drop) }
-}
-
-#[cold]
-fn dead(handle: Handle) -> Error {
-    let text = if handle.is_null() {
-        "the session is MPI_SESSION_NULL".to_owned()
-    } else {
-        format!("session {handle:?} does not exist; it was finalised before")
-    };
-    Error::new(Class::Session, text)
-}
-
-impl Session {
-    /// MPI_Session_get_info.
-    pub fn info(&self) -> Info {
-        let mut info = Info::default();
-        info.set(THREAD_LEVEL, self.thread_level);
-        info.set(MEMORY_KINDS[0], MEMORY_KINDS[1]);
-        info
-    }
+/// MPI_Session_get_info.
+pub fn info(session: &Session) -> Info {
+    let mut info = Info::default();
+    info.set(THREAD_LEVEL, session.thread_level);
+    info.set(MEMORY_KINDS[0], MEMORY_KINDS[1]);
+    info
 }
 
 /// The processes of a set, in any order.

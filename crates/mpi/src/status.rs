@@ -45,3 +45,18 @@ impl Status {
         Error::new(class, text)
     }
 }
+
+/// How a task ended.
+#[derive(Clone, Debug)]
+pub struct End {
+    pub status: Status,
+    /// The error in words: a status has only its class.
+    pub failure: Option<Error>,
+}
+
+impl End {
+    /// Of a call that receives nothing.
+    pub fn of(result: Result<()>) -> End {
+        End { status: Status::EMPTY, failure: result.err() }
+    }
+}

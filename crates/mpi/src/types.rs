@@ -4,7 +4,8 @@
 //! `buffer`, `abi::datatype`; after it: the `datatype` room.
 
 use crate::attributes::Attributes;
-use crate::process::{self, Process};
+use crate::registry::full;
+use crate::stage;
 use hawser_base::handle::{Kind, datatype, mpich_datatype};
 use hawser_base::table::Table;
 use hawser_base::{Class, Error, Handle, Result};
@@ -20,9 +21,11 @@ pub struct Types {
     kept: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 
-impl Default for Types {
-    fn default() -> Types {
-        Types { made: Table::new(), predefined: [const { OnceLock::new() }; _], kept: Mutex::default() }
+static TYPES: Types = Types::new();
+
+impl Types {
+    const fn new() -> Types {
+        Types { made: Table::new(), predefined: [const { OnceLock::new() }; _], kept: Mutex::new(Vec::new()) }
     }
 }
 
@@ -113,12 +116,17 @@ pub const fn handle_of(basic: Basic) -> Handle {
     Handle::predefined(NUMBERS[basic as usize])
 }
 
+/// All of them, while MPI may be used (MPI_ERR_OTHER otherwise).
+fn types() -> Result<&'static Types> {
+    stage::check().map(|()| &TYPES)
+}
+
 /// Calls `f` with the datatype of a handle (MPI_ERR_TYPE).
 #[inline(always)]
-pub fn with<R>(process: &Process, handle: Handle, f: impl FnOnce(&Arc<Datatype>) -> R) -> Result<R> {
+pub fn with<R>(handle: Handle, f: impl FnOnce(&Arc<Datatype>) -> R) -> Result<R> {
     match basic(handle) {
         Some(basic) => Ok(f(Datatype::basic(basic))),
-        None => match process.types.made.get(handle) {
+        None => match TYPES.made.get(handle) {
             Some(made) => Ok(f(&made.datatype)),
             None => Err(no_type(handle)),
         },
@@ -126,8 +134,8 @@ pub fn with<R>(process: &Process, handle: Handle, f: impl FnOnce(&Arc<Datatype>)
 }
 
 /// The datatype of a handle (MPI_ERR_TYPE).
-pub fn get(process: &Process, handle: Handle) -> Result<Arc<Datatype>> {
-    with(process, handle, Arc::clone)
+pub fn get(handle: Handle) -> Result<Arc<Datatype>> {
+    with(handle, Arc::clone)
 }
 
 #[cold]
@@ -141,24 +149,25 @@ fn no_type(handle: Handle) -> Error {
 }
 
 /// A handle for a type that a constructor made: predefined types have theirs.
-pub fn insert(process: &Process, datatype: Arc<Datatype>) -> Result<Handle> {
-    process.types.insert(datatype)
+pub fn insert(datatype: Arc<Datatype>) -> Result<Handle> {
+    TYPES.insert(datatype)
 }
 
 /// MPI_Type_commit.
 pub fn commit(handle: Handle) -> Result<()> {
-    with(process::get()?, handle, |datatype| datatype.commit())
+    types()?;
+    with(handle, |datatype| datatype.commit())
 }
 
 /// MPI_Type_free: its attributes are deleted first; types made of it and calls under way keep what they
 /// need (§5.1.9).
 pub fn free(handle: Handle) -> Result<()> {
-    process::get()?.types.free(handle)
+    types()?.free(handle)
 }
 
 /// The names of those that the program has not freed; empty where it gave none.
-pub fn left(process: &'static Process) -> Vec<String> {
-    let types = &process.types;
+pub fn left() -> Vec<String> {
+    let types = &TYPES;
     let kept: Vec<Handle> =
         types.kept.lock().unwrap_or_else(|p| p.into_inner()).iter().map(|(_, handle)| *handle).collect();
     let own = types.made.live().into_iter().filter(|handle| !kept.contains(handle));
@@ -167,48 +176,44 @@ pub fn left(process: &'static Process) -> Vec<String> {
 
 /// MPI_Type_dup: attributes are copied as their keys say; the commit state too, but not the name (§5.1.10).
 pub fn dup(handle: Handle) -> Result<Handle> {
-    process::get()?.types.dup(handle)
+    types()?.dup(handle)
 }
 
 /// MPI_Type_get_name: a predefined type and MPI_DATATYPE_NULL are called like their constants, others are not until they are named.
 pub fn name(handle: Handle) -> Result<Vec<u8>> {
-    process::get()?.types.name(handle)
+    types()?.name(handle)
 }
 
 /// MPI_Type_set_name.
 pub fn set_name(handle: Handle, name: &[u8]) -> Result<()> {
-    process::get()?.types.extras(handle, |extras| *extras.name() = Some(name.to_vec()))
+    types()?.extras(handle, |extras| *extras.name() = Some(name.to_vec()))
 }
 
 /// MPI_Type_set_attr.
 pub fn set_attr(handle: Handle, keyval: Handle, value: usize) -> Result<()> {
-    process::get()?.types.extras(handle, |extras| extras.attributes.set(Kind::Datatype, handle, keyval, value))?
+    types()?.extras(handle, |extras| extras.attributes.set(Kind::Datatype, handle, keyval, value))?
 }
 
 /// MPI_Type_get_attr.
 pub fn get_attr(handle: Handle, keyval: Handle) -> Result<Option<usize>> {
-    process::get()?.types.extras(handle, |extras| extras.attributes.get(Kind::Datatype, keyval))?
+    types()?.extras(handle, |extras| extras.attributes.get(Kind::Datatype, keyval))?
 }
 
 /// MPI_Type_delete_attr.
 pub fn delete_attr(handle: Handle, keyval: Handle) -> Result<()> {
-    process::get()?.types.extras(handle, |extras| extras.attributes.delete(Kind::Datatype, handle, keyval))?
+    types()?.extras(handle, |extras| extras.attributes.delete(Kind::Datatype, handle, keyval))?
 }
 
 /// What MPI_Type_get_contents gives, and the handles of the types in it, of which the application frees
 /// those that are not predefined (§5.1.13).
 pub fn contents(handle: Handle) -> Result<(Contents, Vec<Handle>)> {
-    process::get()?.types.contents(handle)
+    types()?.contents(handle)
 }
 
 /// Calls `f` with a handle of `datatype` that works until it returns: `handle`, or if the application has
 /// freed it, another one. For functions of the application that are called with a handle.
 pub fn with_live_handle<R>(handle: Handle, datatype: &Arc<Datatype>, f: impl FnOnce(Handle) -> R) -> R {
-    let types = process::any().map(|process| &process.types);
-    match types.filter(|types| !types.is_of(handle, datatype)) {
-        None => f(handle),
-        Some(types) => types.with_other_handle(handle, datatype, f),
-    }
+    if TYPES.is_of(handle, datatype) { f(handle) } else { TYPES.with_other_handle(handle, datatype, f) }
 }
 
 impl Types {
@@ -229,7 +234,7 @@ impl Types {
     }
 
     fn insert_new(&self, datatype: Arc<Datatype>) -> Result<Handle> {
-        self.made.insert(Made { datatype, extras: Extras::default() }).ok_or_else(|| process::full("datatypes"))
+        self.made.insert(Made { datatype, extras: Extras::default() }).ok_or_else(|| full("datatypes"))
     }
 
     /// The type of a handle.

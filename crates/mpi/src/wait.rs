@@ -1,25 +1,18 @@
-//! Completion: the wait and test calls, and the loop in which every blocking call waits.
+//! Completion: MPI's wait and test calls.
 //!
-//! The loop polls the lane that matters and, every so often, all the others, so that a wait on one lane
-//! keeps the rest of the rank moving. A lane is never held while this thread rests. Whoever made progress on a lane
-//! advances the tasks there that are ready, when it has left the lane.
-//!
-//! Before it: `pt2pt`, `collective`, `abi::request`; after it: `lane`, `task` and `transport::Idle`.
+//! The loop in which they wait is in `p2p`. Before it: `pt2pt`, `abi::request`; after it: `request` and `p2p::wait`.
 
 use crate::comm::CommRef;
-use crate::grequest::{self, Finish};
-use crate::lane::Lane;
+use crate::general::{self, Finish};
 use crate::process::{self, Process};
-use crate::request::{NOTHING_RECEIVED, SENT, State, lane_of};
+use crate::request::{self, Lane, NOTHING_RECEIVED, SENT, State, lane_of};
 use crate::status::Status;
-use crate::task;
-use hawser_base::threads::{self, LaneGuard, Visit};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Error, Handle, Lane as LaneId, Result};
 use hawser_job::{Open, Tag, WaitPeer, Waiting};
-use hawser_os::clock;
-use hawser_transport::{Idle, wait_peer};
-use std::sync::atomic::Ordering::Relaxed;
+use hawser_p2p::request::Note;
+use hawser_p2p::wait::NO_LANE;
+use hawser_transport::wait_peer;
 
 /// A completed operation, and whose error handler is called if it failed.
 pub struct Completed {
@@ -49,135 +42,13 @@ impl Completed {
     }
 }
 
-impl Process {
-    /// Waits until `done` says so of its lane.
-    pub fn wait_until<R>(
-        &'static self,
-        lane: LaneId,
-        reason: impl Fn() -> Waiting,
-        mut done: impl FnMut(&mut Lane) -> Option<R>,
-    ) -> R {
-        let mut attending = None; // ends last: it arms the bell, which the end of `idle` may disarm
-        let mut idle = self.patience().idle();
-        let mut tending = None;
-        loop {
-            let mut guard = self.lane(lane).enter();
-            let mut result = done(&mut guard);
-            let mut moved = result.is_none() && guard.progress();
-            if moved {
-                result = done(&mut guard);
-            }
-            let tasks = self.leave(lane, guard);
-            if let Some(result) = result {
-                return result;
-            }
-            moved |= tasks == Progress::Moved;
-            if tasks == Progress::LeftOut {
-                idle.nap();
-            }
-            attending.get_or_insert_with(|| self.attend());
-            tending.get_or_insert_with(|| self.lane(lane).tend());
-            self.rest(&mut idle, lane, moved, &reason);
-        }
-    }
-
-    /// Leaves a lane after progress there, and advances its tasks.
-    #[inline]
-    pub fn leave(&'static self, lane: LaneId, guard: LaneGuard<'_, Lane>) -> Progress {
-        let ready = guard.core.requests.tasks.is_ready();
-        drop(guard);
-        if ready { task::advance(self, lane) } else { Progress::Nothing }
-    }
-
-    /// One turn of waiting, all lanes but `lane` looked at when it is time for that.
-    #[inline]
-    pub fn rest(&'static self, idle: &mut Idle<'_>, lane: LaneId, moved: bool, reason: &impl Fn() -> Waiting) {
-        if moved || idle.look_wide() && self.help(idle, lane) {
-            idle.moved();
-        } else {
-            idle.pause(reason);
-        }
-    }
-
-    /// Progress of every lane in use but one, for a thread that waits. Whether anything moved.
-    pub fn help(&'static self, idle: &mut Idle<'_>, but: LaneId) -> bool {
-        let found = self.progress_others(but, idle.is_armed().then(clock::now_ns));
-        if found == Progress::LeftOut && idle.is_armed() {
-            idle.nap();
-        }
-        found == Progress::Moved
-    }
-
-    /// Progress of every lane in use but one; of those of other threads only at a time, and if they have been left.
-    pub fn progress_others(&'static self, but: LaneId, now_ns: Option<u64>) -> Progress {
-        let mut found = Progress::Nothing;
-        for lane in self.active_lanes().filter(|&lane| lane != but) {
-            match self.lane(lane).visit(now_ns) {
-                Visit::Inside(mut guard) => {
-                    let moved = if guard.progress() { Progress::Moved } else { Progress::Nothing };
-                    found = found.max(moved).max(self.leave(lane, guard));
-                }
-                Visit::Lately => found = found.max(Progress::LeftOut),
-                Visit::Tended => {}
-            }
-        }
-        found
-    }
-
-    /// The same for a call that does not wait.
-    pub fn glance(&'static self, but: LaneId) {
-        let glances = self.glances();
-        let is_time = threads::several_callers() && glances.fetch_add(1, Relaxed).is_multiple_of(GLANCES); // a statistic
-        self.progress_others(but, is_time.then(clock::now_ns));
-    }
-}
-
-/// What a look at other lanes found; of several lanes the last of these that one had.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Progress {
-    Nothing,
-    /// Nothing, and a lane was left to the thread that was in it lately, or a task is not told when it can go on.
-    LeftOut,
-    Moved,
-}
-
-/// No lane has this number.
-pub const NO_LANE: LaneId = LaneId(u8::MAX);
-
-/// Polling calls that look at other threads' lanes once: together they cost as much as one reading of the clock.
-const GLANCES: u32 = 64;
-
 /// Waits for a request that a blocking call made, and forgets it.
-pub fn request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
+pub fn for_request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
     let reason = || open_reason(process, call, lane, index);
-    process.wait_until(lane, reason, |lane| {
-        look_closely(lane, index)
+    process.lanes().wait_until(lane, reason, |lane| {
+        lane.look_closely(index)
             .then(|| take(lane, index, Then::End).expect("a request that is over is taken").0.status)
     })
-}
-
-/// Turns of polling the one peer that is waited for, before everything is looked at.
-const CLOSE_TURNS: u32 = 8;
-
-/// Whether a request is over, or is after its peer alone was looked at.
-#[inline]
-fn look_closely(lane: &mut Lane, index: u32) -> bool {
-    let request = lane.core.requests.get(index);
-    if request.is_over() {
-        return true;
-    }
-    let is_active = matches!(request.state, State::Active(_));
-    let Some(peer) = request.named_peer().filter(|_| is_active && lane.is_quiet()) else { return false };
-    for _ in 0..CLOSE_TURNS {
-        if !lane.progress_with(peer) {
-            std::hint::spin_loop();
-        } else if lane.core.requests.get(index).is_over() {
-            return true;
-        } else if !lane.is_quiet() {
-            return false;
-        }
-    }
-    false
 }
 
 /// What a rank says of the request that it sleeps for.
@@ -188,19 +59,19 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
     {
         return Waiting { call: format!("{call} of {}", reason.call), ..reason };
     }
-    let request = guard.core.requests.get(index);
-    if request.general.is_some() {
-        let reason = grequest::reason();
+    let note = &guard.core.requests.get(index).note;
+    if note.general.is_some() {
+        let reason = general::reason();
         return Waiting { call: format!("{call} of {}", reason.call), ..reason };
     }
-    let comm = &request.comm;
-    let tag = if request.tag == ANY_TAG { Tag::Any } else { Tag::Is(request.tag) };
+    let comm = &note.comm;
+    let tag = if note.tag == ANY_TAG { Tag::Any } else { Tag::Is(note.tag) };
     Waiting {
         call: call.to_owned(),
         communicator: comm.display_name(),
         context: comm.context().0,
-        peer: wait_peer(request.named_peer()),
-        remote: comm.remote_rank(request.named_peer()),
+        peer: wait_peer(note.peer()),
+        remote: comm.remote_rank(note.peer()),
         tag,
         ..Waiting::default()
     }
@@ -250,20 +121,20 @@ impl Then {
 #[inline]
 fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
-    let status = request.status()?;
-    let mut completed = Completed { failure: request.failure().cloned(), ..Completed::of(status, None) };
-    let gone = then == Then::End && request.recipe.is_none();
-    if let Some(general) = &request.general {
+    let status = request::status(request)?;
+    let mut completed = Completed { failure: request::failure(request).cloned(), ..Completed::of(status, None) };
+    let gone = then == Then::End && request.note.recipe.is_none();
+    if let Some(general) = &request.note.general {
         completed.general = Some(Finish::new(general.clone(), gone));
     }
     if gone {
-        completed.comm = Some(lane.core.requests.remove(index).comm);
+        completed.comm = Some(lane.core.requests.remove(index).note.comm);
         return Some((completed, gone));
     }
-    completed.comm = Some(request.comm.clone());
+    completed.comm = Some(request.note.comm.clone());
     if then == Then::End {
         request.state = State::Inactive;
-        request.cancel = false;
+        request.note.cancel = false;
     }
     Some((completed, gone))
 }
@@ -360,14 +231,15 @@ fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<
     let cell = process.lane(lane_of(handle).ok()?);
     let mut lane = cell.enter();
     let index = lane.core.requests.find(handle).ok()?;
-    if !lane.core.requests.get(index).is_over() && !look_closely(&mut lane, index) {
+    if !lane.core.requests.get(index).is_over() && !lane.look_closely(index) {
         drop(lane);
         until_over(process, name, handle);
         lane = cell.enter();
     }
-    let (status, comm) = lane.core.requests.end_well(index)?;
+    let (outcome, note) = lane.core.requests.end_well(index)?;
     drop(lane);
-    drop(comm); // whose last user may be this, and then enters the lane
+    let status = note.status(&outcome);
+    drop(note); // the last user of its communicator may be this, and then enters the lane
     Some(status)
 }
 
@@ -376,7 +248,7 @@ fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<
 fn until_over(process: &'static Process, name: &'static str, handle: Handle) {
     if let Ok(Found::Open(lane, index)) = find(process, handle) {
         let reason = || open_reason(process, name, lane, index);
-        process.wait_until(lane, reason, |lane| look_closely(lane, index).then_some(()));
+        process.lanes().wait_until(lane, reason, |lane| lane.look_closely(index).then_some(()));
     }
 }
 
@@ -391,7 +263,7 @@ pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
     let process = process::get()?;
     let mut ended = look(process, handle, then)?.ended();
     if ended.is_none() {
-        process.glance(NO_LANE);
+        process.lanes().glance(NO_LANE);
         ended = look(process, handle, then)?.ended();
     }
     polled(process, ended.is_some(), then.name("MPI_Test", "MPI_Request_get_status"), std::slice::from_ref(handle));
@@ -404,7 +276,7 @@ pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles
     if found {
         process.patience().poll_found();
     } else {
-        process.polled_in_vain(|| several(process, name, handles));
+        process.lanes().polled_in_vain(|| several(process, name, handles));
     }
 }
 
@@ -412,7 +284,7 @@ pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles
 pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<()> {
     let process = process::get()?;
     check_all(handles)?;
-    let _attending = process.attend(); // once, not for each of them
+    let _attending = process.lanes().attend(); // once, not for each of them
     for (i, handle) in handles.iter_mut().enumerate() {
         each(i, wait_for(process, "MPI_Waitall", handle)?);
     }
@@ -425,7 +297,7 @@ pub fn testall(handles: &mut [Handle], then: Then, mut each: impl FnMut(usize, C
     check_all(handles)?;
     let mut ended = all_ended(process, handles)?;
     if !ended {
-        process.glance(NO_LANE);
+        process.lanes().glance(NO_LANE);
         ended = all_ended(process, handles)?;
     }
     polled(process, ended, then.name("MPI_Testall", "MPI_Request_get_status_all"), handles);
@@ -446,7 +318,7 @@ fn check_all(handles: &[Handle]) -> Result<()> {
 fn all_ended(process: &'static Process, handles: &[Handle]) -> Result<bool> {
     for &handle in handles {
         if let Found::Open(lane, index) = find(process, handle)?
-            && process.lane(lane).enter().core.requests.get(index).status().is_none()
+            && !process.lane(lane).enter().core.requests.get(index).is_over()
         {
             return Ok(false);
         }
@@ -481,7 +353,7 @@ pub fn testany(handles: &mut [Handle], then: Then) -> Result<Any> {
     check_all(handles)?;
     let mut found = poll_any(process, handles, then)?;
     if let Any::NotYet = found {
-        process.glance(NO_LANE);
+        process.lanes().glance(NO_LANE);
         found = poll_any(process, handles, then)?;
     }
     let name = then.name("MPI_Testany", "MPI_Request_get_status_any");
@@ -493,15 +365,15 @@ pub fn testany(handles: &mut [Handle], then: Then) -> Result<Any> {
 pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
     let process = process::get()?;
     check_all(handles)?;
-    let _attending = process.attend();
+    let _attending = process.lanes().attend();
     let mut idle = process.patience().idle();
     loop {
         match poll_any(process, handles, Then::End)? {
             Any::NotYet => {}
             found => return Ok(found),
         }
-        let moved = process.help(&mut idle, NO_LANE);
-        process.rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitany", handles));
+        let moved = process.lanes().help(&mut idle, NO_LANE);
+        process.lanes().rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitany", handles));
     }
 }
 
@@ -510,7 +382,7 @@ pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
 pub fn testsome(handles: &mut [Handle], then: Then, each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
-    process.glance(NO_LANE);
+    process.lanes().glance(NO_LANE);
     let found = poll_some(process, handles, then, each)?;
     polled(process, found != Some(0), then.name("MPI_Testsome", "MPI_Request_get_status_some"), handles);
     Ok(found)
@@ -540,14 +412,14 @@ fn poll_some(
 pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
-    let _attending = process.attend();
+    let _attending = process.lanes().attend();
     let mut idle = process.patience().idle();
     loop {
         match poll_some(process, handles, Then::End, &mut each)? {
             Some(0) => {}
             found => return Ok(found),
         }
-        let moved = process.help(&mut idle, NO_LANE);
-        process.rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitsome", handles));
+        let moved = process.lanes().help(&mut idle, NO_LANE);
+        process.lanes().rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitsome", handles));
     }
 }

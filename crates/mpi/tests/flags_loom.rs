@@ -6,8 +6,8 @@
 //! wake that is not sent is a deadlock. The last tests weaken an order and must see that.
 #![cfg(loom)]
 
-use hawser_mpi::collective::flags::exchange::{Exchange, Moves, Source};
-use hawser_mpi::collective::flags::{Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
+use hawser_mpi::desk::flags::exchange::{Exchange, Moves, Source};
+use hawser_mpi::desk::flags::{Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
 use loom::sync::atomic::AtomicU64;
 use loom::sync::atomic::Ordering::{self, Relaxed};
 use loom::sync::{Arc, Condvar, Mutex};

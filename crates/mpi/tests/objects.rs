@@ -5,11 +5,14 @@ use hawser_base::handle::{Kind, comm, datatype, errhandler, keyval};
 use hawser_base::{Class, Error, Handle, Peer};
 use hawser_device::Loopback;
 use hawser_job::Segment;
-use hawser_mpi::attributes::{self, Copy, Delete, Found, Predefined};
-use hawser_mpi::counters::asleep;
-use hawser_mpi::errhandler::{self as handlers, Object};
+use hawser_mpi::attributes::{self, Copy, Delete};
+use hawser_mpi::comm_attr::{self, Found, Predefined};
+use hawser_mpi::errhandler as objects;
 use hawser_mpi::process::{self, Parts};
-use hawser_mpi::{env, errors, info, matching, memory, types};
+use hawser_mpi::raise::{self as handlers, Object};
+use hawser_mpi::{alloc, env, errors, info, stage, types};
+use hawser_p2p::counters::asleep;
+use hawser_p2p::matching;
 use hawser_transport::{Fabric, Patience};
 use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -123,11 +126,11 @@ fn attributes_of_mpi_comm_self_are_deleted_first_when_mpi_ends() {
                 eprintln!("deleted {name}, initialised {}", process::get().is_ok());
                 Ok(())
             };
-            let key = attributes::create_keyval(Kind::Comm, Copy::Null, Delete::Call(Box::new(delete))).unwrap();
-            attributes::comm_set(comm::SELF, key, 1).unwrap();
+            let key = comm_attr::create_keyval(Kind::Comm, Copy::Null, Delete::Call(Box::new(delete))).unwrap();
+            comm_attr::comm_set(comm::SELF, key, 1).unwrap();
         }
         assert!(env::finalize().unwrap().is_none());
-        assert!(process::was_finalized());
+        assert!(stage::was_finalized());
         return;
     }
     let (code, text) = in_own_process("attributes_of_mpi_comm_self_are_deleted_first_when_mpi_ends");
@@ -152,13 +155,13 @@ fn handlers_are_set_got_called_and_freed() {
     let note = seen.clone();
     let function = Box::new(move |object, code| {
         // MPI may be called in it: nothing is locked.
-        handlers::free(handlers::get(&Object::Comm(object)).unwrap()).unwrap();
+        objects::free(handlers::get(&Object::Comm(object)).unwrap()).unwrap();
         note.lock().unwrap().push((object, code));
     });
-    let made = handlers::create(Kind::Comm, function).unwrap();
+    let made = objects::create(Kind::Comm, function).unwrap();
     handlers::set(&world, made).unwrap();
-    handlers::free(made).unwrap();
-    assert_eq!(class(handlers::free(made)), Class::Errhandler);
+    objects::free(made).unwrap();
+    assert_eq!(class(objects::free(made)), Class::Errhandler);
     assert_eq!(class(handlers::set(&world, made)), Class::Errhandler);
     assert_eq!(handlers::raise(&world, "MPI_Send", &error()), Class::Rank as i32);
     handlers::call(&world, "MPI_Comm_call_errhandler", Class::Tag as i32).unwrap();
@@ -167,14 +170,14 @@ fn handlers_are_set_got_called_and_freed() {
 
     let (again, more) = (handlers::get(&world).unwrap(), handlers::get(&world).unwrap());
     assert_eq!(again, more, "one handler has one handle");
-    handlers::free(again).unwrap();
+    objects::free(again).unwrap();
     seen.lock().unwrap().clear();
     // A communicator that is none, and MPI_COMM_SELF has no handler yet: MPI_COMM_WORLD's.
     handlers::raise(&Object::Comm(Handle::dynamic(300, 0)), "MPI_Send", &error());
     assert_eq!(*seen.lock().unwrap(), [(comm::WORLD, Class::Rank as i32)]);
     handlers::set(&Object::Comm(comm::SELF), more).unwrap();
-    handlers::free(more).unwrap();
-    assert_eq!(class(handlers::free(more)), Class::Errhandler);
+    objects::free(more).unwrap();
+    assert_eq!(class(objects::free(more)), Class::Errhandler);
     seen.lock().unwrap().clear();
     // A communicator that is none: MPI_COMM_SELF's handler, told of MPI_COMM_SELF.
     handlers::raise(&Object::Comm(Handle::dynamic(300, 0)), "MPI_Send", &error());
@@ -188,17 +191,17 @@ fn handlers_are_set_got_called_and_freed() {
 #[test]
 fn a_handler_of_another_kind_is_refused() {
     start();
-    let of_files = handlers::create(Kind::File, Box::new(|_, _| ())).unwrap();
+    let of_files = objects::create(Kind::File, Box::new(|_, _| ())).unwrap();
     assert_eq!(class(handlers::set(&Object::Comm(comm::WORLD), of_files)), Class::Errhandler);
     let no_file = Object::File(Handle::NULL);
     assert_eq!(handlers::get(&no_file).unwrap(), errhandler::ERRORS_RETURN, "files return errors by default");
     handlers::set(&no_file, of_files).unwrap();
     handlers::set(&no_file, errhandler::ERRORS_RETURN).unwrap();
-    handlers::free(of_files).unwrap();
+    objects::free(of_files).unwrap();
     for predefined in [errhandler::ERRORS_ARE_FATAL, errhandler::ERRORS_ABORT, errhandler::ERRORS_RETURN] {
-        handlers::free(predefined).unwrap();
+        objects::free(predefined).unwrap();
     }
-    assert_eq!(class(handlers::free(Handle::NULL)), Class::Errhandler);
+    assert_eq!(class(objects::free(Handle::NULL)), Class::Errhandler);
     assert_eq!(class(handlers::get(&Object::Win(Handle::dynamic(300, 0)))), Class::Win);
     assert_eq!(class(handlers::get(&Object::Comm(Handle::NULL))), Class::Comm);
 }
@@ -207,7 +210,7 @@ fn a_handler_of_another_kind_is_refused() {
 fn predefined_attributes_are_integers_behind_addresses() {
     start();
     let get = |key| {
-        attributes::comm_get(comm::WORLD, key, |value| match value {
+        comm_attr::comm_get(comm::WORLD, key, |value| match value {
             Predefined::Number(number) => number,
             Predefined::Rank(rank) => rank - 100,
             Predefined::Code(code) => code + 1000,
@@ -228,25 +231,25 @@ fn predefined_attributes_are_integers_behind_addresses() {
     assert_eq!(integer(keyval::LASTUSEDCODE).unwrap().1, errors::last_used() + 1000);
     assert_eq!(class(get(keyval::WIN_BASE)), Class::Keyval);
     assert_eq!(class(get(keyval::INVALID)), Class::Keyval);
-    assert_eq!(class(attributes::comm_set(comm::WORLD, keyval::TAG_UB, 1)), Class::Keyval);
+    assert_eq!(class(comm_attr::comm_set(comm::WORLD, keyval::TAG_UB, 1)), Class::Keyval);
 }
 
 #[test]
 fn attributes_of_communicators_and_datatypes_have_their_own_keys() {
     start();
-    let of_comms = attributes::create_keyval(Kind::Comm, Copy::Null, Delete::Null).unwrap();
-    let of_types = attributes::create_keyval(Kind::Datatype, Copy::Null, Delete::Null).unwrap();
-    attributes::comm_set(comm::WORLD, of_comms, 5).unwrap();
+    let of_comms = comm_attr::create_keyval(Kind::Comm, Copy::Null, Delete::Null).unwrap();
+    let of_types = comm_attr::create_keyval(Kind::Datatype, Copy::Null, Delete::Null).unwrap();
+    comm_attr::comm_set(comm::WORLD, of_comms, 5).unwrap();
     types::set_attr(datatype::INT, of_types, 6).unwrap();
-    let found = attributes::comm_get(comm::WORLD, of_comms, |_| 0).unwrap();
+    let found = comm_attr::comm_get(comm::WORLD, of_comms, |_| 0).unwrap();
     assert!(matches!(found, Some(Found::Value(5))));
     assert_eq!(types::get_attr(datatype::INT, of_types).unwrap(), Some(6));
     assert_eq!(class(types::set_attr(datatype::INT, of_comms, 0)), Class::Keyval);
-    assert_eq!(class(attributes::comm_set(comm::WORLD, of_types, 0)), Class::Keyval);
-    assert_eq!(class(attributes::comm_set(Handle::NULL, of_comms, 0)), Class::Comm);
-    attributes::comm_delete(comm::WORLD, of_comms).unwrap();
+    assert_eq!(class(comm_attr::comm_set(comm::WORLD, of_types, 0)), Class::Keyval);
+    assert_eq!(class(comm_attr::comm_set(Handle::NULL, of_comms, 0)), Class::Comm);
+    comm_attr::comm_delete(comm::WORLD, of_comms).unwrap();
     types::delete_attr(datatype::INT, of_types).unwrap();
-    assert!(attributes::comm_get(comm::WORLD, of_comms, |_| 0).unwrap().is_none());
+    assert!(comm_attr::comm_get(comm::WORLD, of_comms, |_| 0).unwrap().is_none());
     attributes::free_keyval(Kind::Comm, of_comms).unwrap();
     attributes::free_keyval(Kind::Datatype, of_types).unwrap();
 }
@@ -257,17 +260,17 @@ fn memory_heeds_its_info_and_its_arguments() {
     let hints = info::create().unwrap();
     let limits = info::Limits { key: 255, value: 1024 };
     info::set(hints, b"mpi_minimum_memory_alignment", b"65536", limits).unwrap();
-    let at = memory::alloc(100, hints).unwrap();
+    let at = alloc::alloc(100, hints).unwrap();
     assert!(at.addr().is_multiple_of(65536));
-    memory::free(at).unwrap();
-    assert_eq!(class(memory::free(at)), Class::Base);
+    alloc::free(at).unwrap();
+    assert_eq!(class(alloc::free(at)), Class::Base);
     info::set(hints, b"mpi_minimum_memory_alignment", b"many", limits).unwrap();
-    assert_eq!(class(memory::alloc(100, hints)), Class::InfoValue);
+    assert_eq!(class(alloc::alloc(100, hints)), Class::InfoValue);
     info::free(hints).unwrap();
-    assert_eq!(class(memory::alloc(100, hints)), Class::Info);
-    assert_eq!(class(memory::alloc(-1, Handle::NULL)), Class::Arg);
-    assert_eq!(class(memory::alloc(i64::MAX, Handle::NULL)), Class::NoMem);
-    memory::free(memory::alloc(0, Handle::NULL).unwrap()).unwrap();
+    assert_eq!(class(alloc::alloc(100, hints)), Class::Info);
+    assert_eq!(class(alloc::alloc(-1, Handle::NULL)), Class::Arg);
+    assert_eq!(class(alloc::alloc(i64::MAX, Handle::NULL)), Class::NoMem);
+    alloc::free(alloc::alloc(0, Handle::NULL).unwrap()).unwrap();
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Floor 6: where a process is put together: profile and parameters → boot → devices → transport → `mpi::process`.
+//! Floor 7: where a process is put together: profile and parameters → boot → devices → transport → `mpi::process`.
 //!
 //! The only room that knows every device. A new device is one row of `DEVICES`. Before it: the ABI crates, for
 //! MPI_Init and the first session, and `hawser-info`, which tells the devices and the parameters; after it: nothing of it is left but the
@@ -9,13 +9,14 @@
 pub mod misspelt;
 mod params;
 pub mod profile;
+pub mod terms;
 mod tools;
 
 pub use params::{all as params, check as check_params};
 pub use tools::{changed as counters_of_changes, groups as tools};
 
 use hawser_base::param::Param;
-use hawser_base::{Class, Error, Peer, Result};
+use hawser_base::{Peer, Result};
 use hawser_boot::World;
 use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_dev_ether::port::Seal;
@@ -23,11 +24,10 @@ use hawser_dev_ether::{EtherDevice, Setup, Told, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
 use hawser_job::Segment;
-use hawser_job::segment::Alike;
 use hawser_link::frame::Key;
-use hawser_mpi::matching::Limits;
 use hawser_mpi::process::{self, Parts, Process};
-use hawser_mpi::{counters, helper, misuse};
+use hawser_p2p::matching::Limits;
+use hawser_p2p::{counters, helper};
 use hawser_transport::{Fabric, Patience, Standby};
 use std::sync::Mutex;
 
@@ -42,7 +42,7 @@ pub fn start() -> Result<&'static Process> {
     }
     profile::of_rank()?;
     params::check()?;
-    let mut world = hawser_boot::attach()?;
+    let mut world = hawser_boot::attach_on(&terms::of_rank()?)?;
     // Below mpiexec it tells, once for all ranks and what they start.
     if world.is_alone() && std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let variables = std::env::vars_os().map(|(name, _)| name);
@@ -84,9 +84,7 @@ fn join(world: &mut World) -> Result<Joined> {
     let others = others.map(|local| segment.rank(local as usize)).collect();
     let patience = Patience::new(cores, &page, others, asleep, fabric)?;
     let standby = helper::is_wanted(cores)?.then(|| Standby::new(page.doorbell(), fabric)).transpose()?;
-    let limits = limits(fabric)?;
-    agree(&segment, &limits)?;
-    agree_on_checks(&segment)?;
+    let limits = limits(fabric, world.widest_host() as usize)?;
     Ok(Joined { segment, fabric, limits, patience, standby })
 }
 
@@ -159,10 +157,13 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
     }
 }
 
-/// What the matching engine goes by: figures that suit every route.
-fn limits(fabric: &Fabric) -> Result<Limits> {
+/// What the matching engine goes by: figures that suit every route of every rank, for the job's ranks must have them
+/// alike. They follow from the parameters that are alike (`terms`), from the devices, and from `widest_host`, the ranks
+/// of the host that has the most: shared memory among them has the least figures.
+fn limits(fabric: &Fabric, widest_host: usize) -> Result<Limits> {
+    let widest = (widest_host > 1).then(|| hawser_dev_shm::limits(widest_host));
     let least = |figure: fn(&hawser_device::Limits) -> usize| {
-        (0..fabric.peers() as u32).map(|peer| figure(&fabric.route(Peer(peer)).limits)).min().unwrap_or(0) as u64
+        fabric.all_limits().chain(&widest).map(figure).min().unwrap_or(0) as u64
     };
     let packet = least(|limits| limits.packet - PREFIX_MAX).min(params::PACKET.number()?);
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
@@ -170,39 +171,10 @@ fn limits(fabric: &Fabric) -> Result<Limits> {
     Ok(Limits { packet, eager, first: packet.min(params::FIRST.number()?), offer: eager + 1, window })
 }
 
-/// Who compares collectives waits for the word of all others, who must know it.
-fn agree_on_checks(segment: &Segment) -> Result<()> {
-    let mine = misuse::is_looked_for();
-    let first = segment.agree(Alike::Checks, u64::from(mine) + 1) == 2;
-    if first == mine {
-        return Ok(());
-    }
-    let say = |is: bool| if is { "set" } else { "not set" };
-    let text = format!(
-        "HAWSER_CHECK is {} for this rank and {} for another one; set it alike for all ranks",
-        say(mine),
-        say(first)
-    );
-    Err(Error::new(Class::Other, text))
-}
-
-/// A sender keeps account of the room that its receiver has: both must go by the same window.
-fn agree(segment: &Segment, limits: &Limits) -> Result<()> {
-    let first = segment.agree(Alike::Window, limits.window);
-    if first == limits.window {
-        return Ok(());
-    }
-    let text = format!(
-        "this rank's HAWSER_WINDOW is {} bytes and another rank's is {first} (8 x HAWSER_EAGER where it is not set); set \
-         both alike for all ranks",
-        limits.window
-    );
-    Err(Error::new(Class::Other, text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_job::Spec;
     use hawser_job::counters::{COUNTERS, NAME_ROOM};
     use std::collections::HashSet;
 
@@ -221,6 +193,23 @@ mod tests {
         let expected =
             ["connections with changed bytes", "frames dropped with a wrong tag", "frames dropped with a wrong CRC"];
         assert_eq!(found, expected);
+    }
+
+    /// A sender keeps account of its receiver's window, so both must have the same one.
+    #[test]
+    fn a_rank_alone_on_its_host_has_the_limits_of_ranks_that_are_many() {
+        let fabric = |devices: Vec<Box<dyn Device>>, ranks| Box::leak(Box::new(Fabric::new(devices, ranks).unwrap()));
+        let own = || Box::new(Loopback::new(Peer(0)));
+        let alone = fabric(vec![own()], 1);
+        let limits_of = |ranks: usize| {
+            let spec = Spec { world: ranks, world_ranks: (0..ranks as u32).collect(), ..Spec::alone("a", "test") };
+            let shm = ShmDevice::new(Segment::create(&spec).unwrap(), 0);
+            limits(fabric(vec![own(), Box::new(shm)], ranks), ranks).unwrap()
+        };
+        for ranks in [2, 10, 64] {
+            assert_eq!(limits(alone, ranks).unwrap(), limits_of(ranks), "{ranks} ranks");
+        }
+        assert!(limits(alone, 64).unwrap().window < limits(alone, 2).unwrap().window, "or nothing is tested");
     }
 
     #[test]

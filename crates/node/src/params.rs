@@ -34,7 +34,7 @@ pub static WINDOW: Param = Param {
 pub const WINDOW_EAGERS: u64 = 8;
 
 /// Both ends copy a message of one packet in turn, not at once, but a second packet and its way through the queues cost more up to
-/// the default (docs/performance.md).
+/// the default (docs/measurements/2026-11-23-message-rate.md).
 pub static PACKET: Param = Param {
     name: "HAWSER_PACKET",
     kind: Kind::Bytes { min: 1 << 10, max: 1 << 20 },

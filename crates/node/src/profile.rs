@@ -9,7 +9,7 @@
 
 use crate::params;
 use hawser_base::param::{Kind, Param, Read};
-use hawser_base::value::{T_SCOPE_ALL_EQ, T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
+use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
 use hawser_base::{Class, Error, Result};
 use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_os::{cpus, host};
@@ -202,7 +202,7 @@ impl Profile {
             let param =
                 known.iter().find(|param| param.name == name).ok_or_else(|| Unfit::NoParameter(name.clone()))?;
             param.accepts(value).map_err(|error| Unfit::Value(error.cause().into()))?;
-            if !is_other || param.scope == T_SCOPE_ALL_EQ {
+            if !is_other || param.must_be_alike() {
                 rows.push((*param, value.as_str()));
             }
         }

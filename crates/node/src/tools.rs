@@ -6,11 +6,11 @@ use crate::params::{EAGER, FIRST, PACKET, WINDOW};
 use crate::profile::PROFILE;
 use hawser_base::param::Param;
 use hawser_job::counters::Entry;
-use hawser_mpi::counters::{self, Counter};
-use hawser_mpi::helper::PROGRESS;
 use hawser_mpi::misuse::CHECK;
 use hawser_mpi::tools::Group;
 use hawser_mpi::tools::pvar::Variable;
+use hawser_p2p::counters::{self, Counter};
+use hawser_p2p::helper::PROGRESS;
 
 /// The first counter of the collectives, of waiting, and of Ethernet, behind those of messages.
 const COLLECTIVES: usize = Counter::HostSteps as usize;

@@ -4,10 +4,12 @@
 //! an eager message becomes a rendezvous). Control packets always travel, in order: those that a device
 //! refuses wait in the peer's backlog, and nothing to that peer overtakes them.
 
-use crate::fabric::Route;
+use crate::fabric::Routes;
+use hawser_base::paged::Paged;
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Refusal, Source};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A packet without payload.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +31,8 @@ impl Control {
     }
 }
 
-/// What the channel knows of a peer.
+/// What the channel knows of a peer that was sent to.
+#[derive(Clone)]
 struct Way {
     device: u8,
     /// Nothing reaches it any more.
@@ -42,42 +45,66 @@ struct Way {
     backlog: VecDeque<Control>,
 }
 
+impl Way {
+    /// To a peer that was never sent to: nothing is short enough for the leanest send.
+    const BLANK: Way =
+        Way { device: u8::MAX, lost: false, short_now: 0, below: 0, longest: 0, backlog: VecDeque::new() };
+
+    #[inline(always)]
+    fn is_blank(&self) -> bool {
+        self.device == Way::BLANK.device
+    }
+}
+
 /// See the module.
 pub struct Channel {
     ports: Vec<Box<dyn Port>>,
-    ways: Vec<Way>,
+    routes: Arc<Routes>,
+    ways: Paged<Way>,
     /// Peers with a backlog.
     waiting: Vec<Peer>,
 }
 
 impl Channel {
-    pub(crate) fn new(ports: Vec<Box<dyn Port>>, routes: impl Iterator<Item = Route>) -> Channel {
-        let way = |Route { device, limits }: Route| Way {
-            device,
-            lost: false,
-            short_now: limits.short as u32 + 1,
-            below: limits.short as u32 + 1,
-            longest: limits.longest() as u32,
-            backlog: VecDeque::new(),
-        };
-        Channel { ports, ways: routes.map(way).collect(), waiting: Vec::new() }
+    pub(crate) fn new(ports: Vec<Box<dyn Port>>, routes: Arc<Routes>) -> Channel {
+        Channel { ports, routes, ways: Paged::new(Way::BLANK), waiting: Vec::new() }
+    }
+
+    /// The way to a peer, which is opened by its first use.
+    #[inline(always)]
+    fn way(&mut self, to: Peer) -> &mut Way {
+        if self.ways[to].is_blank() {
+            self.open(to);
+        }
+        &mut self.ways[to]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, to: Peer) {
+        let (device, limits) = (self.routes.device(to), self.routes.limits(to));
+        let below = limits.short as u32 + 1;
+        let longest = limits.longest() as u32;
+        self.ways[to] = Way { device, short_now: below, below, longest, ..Way::BLANK };
     }
 
     /// Longest payload that is best sent to the peer in one packet, in bytes.
     #[inline(always)]
     pub fn longest(&self, to: Peer) -> usize {
-        self.ways[to.index()].longest as usize
+        let way = &self.ways[to];
+        if way.is_blank() { self.routes.limits(to).longest() } else { way.longest as usize }
     }
 
     /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
     pub fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
-        self.ports[self.ways[to.index()].device as usize].piece(to, total)
+        let device = self.way(to).device;
+        self.ports[device as usize].piece(to, total)
     }
 
     /// The leanest send, of what fits one packet. False: too long, refused, or something waits before it.
     #[inline(always)]
     pub fn send_whole(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
-        let way = &self.ways[to.index()];
+        let way = &self.ways[to];
         if bytes.len() < way.short_now as usize {
             return self.ports[way.device as usize].send_short(to, header, bytes).is_ok();
         }
@@ -86,7 +113,11 @@ impl Channel {
 
     #[inline(never)]
     fn send_longer(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
-        let way = &self.ways[to.index()];
+        if self.ways[to].is_blank() {
+            self.open(to);
+            return self.send_whole(to, header, bytes);
+        }
+        let way = &self.ways[to];
         let port = &mut self.ports[way.device as usize];
         way.short_now > 0
             && !way.lost
@@ -101,7 +132,8 @@ impl Channel {
     }
 
     fn try_send(&mut self, to: Peer, send: impl FnOnce(&mut dyn Port) -> Result<(), Refusal>) -> bool {
-        let way = &mut self.ways[to.index()];
+        self.way(to);
+        let way = &mut self.ways[to];
         if way.lost {
             return true;
         }
@@ -126,7 +158,8 @@ impl Channel {
 
     /// Lends a stream to be sent from where it lies (`Port::lend`). False: it is to be sent in pieces.
     pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
-        let way = &self.ways[to.index()];
+        self.way(to);
+        let way = &self.ways[to];
         // What waits here must not be overtaken.
         !way.lost && way.backlog.is_empty() && self.ports[way.device as usize].lend(to, header, mem, placed, ticket)
     }
@@ -139,7 +172,7 @@ impl Channel {
     /// Sends a packet without payload, now or as soon as there is room.
     pub fn control(&mut self, to: Peer, control: Control) {
         if !self.send(to, control.header, control.prefix(), Source::None) {
-            let way = &mut self.ways[to.index()];
+            let way = &mut self.ways[to];
             if way.backlog.is_empty() {
                 self.waiting.push(to);
                 way.short_now = 0;
@@ -150,7 +183,8 @@ impl Channel {
 
     /// Whether payload of `len` bytes to the peer would be taken now.
     pub fn has_room(&mut self, to: Peer, len: usize) -> bool {
-        let way = &self.ways[to.index()];
+        self.way(to);
+        let way = &self.ways[to];
         way.backlog.is_empty() && self.ports[way.device as usize].has_room(to, len)
     }
 
@@ -174,7 +208,7 @@ impl Channel {
     }
 
     fn flush_peer(&mut self, peer: Peer) -> bool {
-        let way = &mut self.ways[peer.index()];
+        let way = &mut self.ways[peer];
         while let Some(control) = way.backlog.front() {
             match self.ports[way.device as usize].send(peer, control.header, control.prefix(), Source::None) {
                 Ok(()) => drop(way.backlog.pop_front()),
@@ -198,8 +232,8 @@ impl Channel {
     /// Looks for a packet of `from`; others may be delivered with it (`Port::poll_from`).
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let device = self.ways[from.index()].device as usize;
-        self.ports[device].poll_from(from, delivery)
+        let device = self.way(from).device;
+        self.ports[device as usize].poll_from(from, delivery)
     }
 }
 
@@ -246,7 +280,7 @@ mod tests {
         let far: [Arc<Mutex<Far>>; 2] = Default::default();
         let ports = far.iter().map(|far| Box::new(TestPort(far.clone())) as Box<dyn Port>).collect();
         let limits = Limits { short: 100, packet: 200, pieces: Pieces::Pages(|_| 100), eager: 200, read_from: None };
-        (Channel::new(ports, [0, 1].into_iter().map(|device| Route { device, limits })), far)
+        (Channel::new(ports, Routes::of_test(vec![0, 1], vec![limits; 2])), far)
     }
 
     fn header(a: u32) -> Header {

@@ -1,5 +1,5 @@
 //! The devices of a process, and the route to each peer: the first device that reaches it
-//! (PM/Composite, pm_ethernet.txt: a device per peer).
+//! (PM/Composite, PM 7.2.1: a device per peer).
 
 use crate::channel::Channel;
 use hawser_base::{Class, Error, Lane, Peer, Region, Result, UserMem};
@@ -7,52 +7,71 @@ use hawser_device::{Device, Limits, RemoteKey, Source};
 use hawser_job::doorbell::Sources;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
-/// A way to a peer: which device, and its figures toward that peer.
-#[derive(Clone, Copy, Debug)]
-pub struct Route {
-    pub device: u8,
-    pub limits: Limits,
+/// Which device reaches each peer, and the devices' figures. A byte for a peer.
+pub(crate) struct Routes {
+    devices: Vec<u8>,
+    limits: Vec<Limits>,
+}
+
+impl Routes {
+    pub fn device(&self, peer: Peer) -> u8 {
+        self.devices[peer.index()]
+    }
+
+    pub fn limits(&self, peer: Peer) -> &Limits {
+        &self.limits[self.device(peer) as usize]
+    }
+
+    #[cfg(test)]
+    pub fn of_test(devices: Vec<u8>, limits: Vec<Limits>) -> Arc<Routes> {
+        Arc::new(Routes { devices, limits })
+    }
 }
 
 /// All devices and all routes, shared by the lanes.
 pub struct Fabric {
     devices: Vec<Box<dyn Device>>,
-    routes: Vec<Route>,
+    routes: Arc<Routes>,
 }
 
 impl Fabric {
     /// Routes to `peers` peers over `devices`, the best first.
     pub fn new(devices: Vec<Box<dyn Device>>, peers: usize) -> Result<Fabric> {
         let route = |peer: Peer| {
-            let reaching = devices.iter().enumerate().find_map(|(i, d)| Some((i, d.limits(peer)?)));
-            let (device, limits) = reaching.ok_or_else(|| {
+            let reaching = devices.iter().position(|device| device.reaches(peer));
+            let device = reaching.ok_or_else(|| {
                 let tried: Vec<_> = devices.iter().map(|d| d.name()).collect();
                 Error::new(Class::Other, format!("rank {peer} is reached by no device (tried: {})", tried.join(", ")))
             })?;
-            Ok(Route { device: device as u8, limits })
+            Ok(device as u8)
         };
         let routes = (0..peers as u32).map(Peer).map(route).collect::<Result<_>>()?;
-        Ok(Fabric { devices, routes })
+        let limits = devices.iter().map(|device| device.limits()).collect();
+        Ok(Fabric { devices, routes: Arc::new(Routes { devices: routes, limits }) })
     }
 
-    pub fn peers(&self) -> usize {
-        self.routes.len()
+    /// The figures of each device that is the route to some peer.
+    pub fn all_limits(&self) -> impl Iterator<Item = &Limits> {
+        let Routes { devices, limits } = &*self.routes;
+        limits.iter().enumerate().filter(|(device, _)| devices.contains(&(*device as u8))).map(|(_, limits)| limits)
     }
 
+    /// The figures toward a peer.
     #[inline]
-    pub fn route(&self, peer: Peer) -> &Route {
-        &self.routes[peer.index()]
+    pub fn limits(&self, peer: Peer) -> &Limits {
+        self.routes.limits(peer)
     }
 
     fn device(&self, peer: Peer) -> &dyn Device {
-        &*self.devices[self.route(peer).device as usize]
+        &*self.devices[self.routes.device(peer) as usize]
     }
 
     /// This lane's ends of all devices.
     pub fn channel(&self, lane: Lane) -> Channel {
         let ports = self.devices.iter().map(|d| d.port(lane)).collect();
-        Channel::new(ports, self.routes.iter().copied())
+        Channel::new(ports, self.routes.clone())
     }
 
     /// What to sleep on: what `make` gives, with each descriptor that becomes readable when something comes added to the sources that
@@ -110,7 +129,7 @@ impl Fabric {
 
     /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
     pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<RemoteKey> {
-        let from = self.route(to).limits.read_from?;
+        let from = self.limits(to).read_from?;
         if mem.len() < from {
             return None;
         }
@@ -145,7 +164,7 @@ mod tests {
     #[test]
     fn the_first_device_that_reaches_a_peer_is_its_route() {
         let fabric = Fabric::new(vec![own(1), own(0), own(1)], 2).unwrap();
-        assert_eq!((fabric.route(Peer(0)).device, fabric.route(Peer(1)).device), (1, 0));
+        assert_eq!((fabric.routes.device(Peer(0)), fabric.routes.device(Peer(1))), (1, 0));
     }
 
     #[test]

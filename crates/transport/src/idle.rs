@@ -3,7 +3,7 @@
 //! An `Idle` lives as long as one wait of one thread. The caller polls, asks `pause`, polls again; after
 //! `pause` has armed the doorbell the caller must poll every source once more before it calls again. With
 //! more ranks than cores nobody spins: a yield lets the peer run that is waited for. Measured on two
-//! cores with 16 ranks (ARCHITECTURE.md, Waiting): spinning 100 turns first doubles a barrier, sleeping
+//! cores with 16 ranks (docs/adr/0011-spin-yield-then-sleep.md): spinning 100 turns first doubles a barrier, sleeping
 //! at once triples it. Where more threads of this process wait than it has cores they spin for a moment only, and where a
 //! yield has shown that somebody else is on this core nobody spins for a while; where it has shown one who gives no way (`hog`)
 //! nobody yields.

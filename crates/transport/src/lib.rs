@@ -13,6 +13,6 @@ mod polling;
 mod standby;
 
 pub use channel::{Channel, Control};
-pub use fabric::{Fabric, Route};
+pub use fabric::Fabric;
 pub use idle::{Asleep, Idle, Patience, SPIN, YIELD, wait_peer};
 pub use standby::Standby;

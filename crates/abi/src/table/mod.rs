@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A function marked `unsupported` raises MPI_ERR_UNSUPPORTED_OPERATION with its own name. The rows are
-//! checked against ../shared/mpi/functions.tsv by `tests/table.rs` and written by tools/table.py.
+//! checked against tables/functions.tsv by `tests/table.rs` and written by tools/table.py.
 
 mod coll;
 mod comm;

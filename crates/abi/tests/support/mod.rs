@@ -11,17 +11,14 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/NAME is two below the root").to_owned()
 }
 
-/// The rows of ../shared/mpi/NAME by column; None, aloud, where the tables are not at hand.
-pub fn table(name: &str) -> Option<Vec<HashMap<String, String>>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/mpi").join(name);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("SKIPPED: {} is not here", path.display());
-        return None;
-    };
+/// The rows of crates/abi/tables/NAME by column. A missing table fails the test.
+pub fn table(name: &str) -> Vec<HashMap<String, String>> {
+    let path = root().join("crates/abi/tables").join(name);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut lines = text.lines();
-    let heads: Vec<&str> = lines.next()?.split('\t').collect();
+    let heads: Vec<&str> = lines.next().expect("a table begins with a line of its columns").split('\t').collect();
     let row = |line: &str| heads.iter().map(|h| h.to_string()).zip(line.split('\t').map(str::to_owned)).collect();
-    Some(lines.map(row).collect())
+    lines.map(row).collect()
 }
 
 /// A folder that is removed with its contents.
@@ -88,10 +85,10 @@ pub fn exports(library: &Path) -> Vec<String> {
 }
 
 /// All functions of the column `header` of functions.tsv as MPI_X and PMPI_X.
-pub fn expected(header: &str) -> Option<Vec<String>> {
-    let functions = table("functions.tsv")?;
+pub fn expected(header: &str) -> Vec<String> {
+    let functions = table("functions.tsv");
     let names = functions.iter().filter(|r| r[header] == "Y").map(|r| r["name"].clone());
     let mut names: Vec<_> = names.flat_map(|n| [format!("P{n}"), n]).collect();
     names.sort();
-    Some(names)
+    names
 }

@@ -1,7 +1,7 @@
 //! What the facts of a host mean for a job: a table of examinations, a row each.
 //!
-//! No I/O. Figures in what a change would give are of docs/measuring.md and ARCHITECTURE.md unless it says that they were measured
-//! now. Before it: `command`; after it: `finding`.
+//! No I/O. Figures in what a change would give are of docs/performance.md and docs/measurements unless it says that
+//! they were measured now. Before it: `command`; after it: `finding`.
 
 use super::facts::{Facts, Rail};
 use super::finding::{Row, Said, advice, broken, well};

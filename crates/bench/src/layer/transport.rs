@@ -71,7 +71,7 @@ impl TransportEnd {
         let own = Box::new(Loopback::new(Peer(me)));
         let fabric = Fabric::new(vec![own, device], 2).map_err(|error| io::Error::other(error.cause().to_string()))?;
         let peer = Peer(1 - me);
-        let (channel, limits) = (fabric.channel(Lane(0)), fabric.route(peer).limits);
+        let (channel, limits) = (fabric.channel(Lane(0)), *fabric.limits(peer));
         let watch = Watch::new(SILENCE, "nothing comes any more");
         let whole = channel.longest(peer).min(packet()?);
         Ok(TransportEnd { fabric, channel, peer, limits, whole, sends: 0, inbox: Inbox::default(), watch })

@@ -7,7 +7,7 @@ use super::{Outcome, Verdict};
 use crate::explain::{size, us};
 use std::fmt::Write;
 
-/// The promise of the defaults (the issue, and DESIGN.md): nowhere more than a tenth slower than what tuning finds.
+/// The promise of the defaults: nowhere more than a tenth slower than the values that tuning finds.
 const NEAR: f64 = 1.1;
 
 fn at(pair: &Pair) -> String {

@@ -11,7 +11,8 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 /// Flows to one peer, the port's own among them: as many of 5 Gbit/s (what Amazon EC2 gives one between instances that share no placement
-/// group) as make up the 19 Gbit/s that a rank sends by one where nothing holds it (64 KiB in 27 us: ARCHITECTURE.md).
+/// group) as make up the 19 Gbit/s that a rank sends by one where nothing holds it (64 KiB in 27 us:
+/// docs/adr/0030-no-guess-where-fragments-belong.md).
 pub const FLOWS: u8 = 4;
 
 /// A socket, and the file that it was when it was opened.

@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 
 /// Chunks for what has come and was not taken, and for what is sent: as many frames of 1500 bytes as a run of `packet`, twice. All seats share
 /// them, and each counts on all, for a peer is reached by one way; should many be reached by several at once, what is dropped is counted and
-/// comes again. Twice as many would take a message of one byte 0.3 us longer, since the kernel uses them in turns (docs/measuring.md).
+/// comes again. Twice as many would take a message of one byte 0.3 us longer, since the kernel uses them in turns
+/// (docs/measurements/2026-11-23-ip-only-networks.md).
 const CHUNKS: u32 = 128;
 /// Further ones for a NIC that fills them itself: as many frames as its own queue usually holds.
 const SPARE: u32 = 1024;
@@ -268,7 +269,7 @@ fn with_zero_copy(interface: &Interface, program: &Program) -> io::Result<(Link,
 
 /// All of the NIC's queues that there are, and a program that the kernel runs. A driver may run one and have no zero-copy, but nothing is
 /// gained by it that was worth what it costs: of a veth it takes the peer's segmentation offload, and three quarters of TCP's rate
-/// (docs/measuring.md).
+/// (docs/measurements/2026-11-23-xdp.md).
 fn with_copies(interface: &Interface, program: &Program) -> io::Result<(Link, Vec<Socket>)> {
     let link = program.attach(interface.index, false)?;
     let mut queues = vec![queue(interface, 0, false)?];

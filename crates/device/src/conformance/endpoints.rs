@@ -46,7 +46,8 @@ pub enum Form {
 
 impl Endpoint {
     pub fn limits(&self, peer: usize) -> Limits {
-        self.device.limits(Peer(peer as u32)).expect("the device reaches its peer")
+        assert!(self.device.reaches(Peer(peer as u32)), "the device does not reach its peer");
+        self.device.limits()
     }
 
     /// Sends `payload(seed, len)` behind a prefix of its first `prefix` bytes, under the header `head(seed)`.

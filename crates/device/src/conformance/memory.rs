@@ -45,10 +45,12 @@ impl Device for Memory {
         "memory"
     }
 
-    fn limits(&self, peer: Peer) -> Option<Limits> {
-        let limits =
-            Limits { short: 100, packet: PACKET, pieces: Pieces::Pages(|_| PACKET), eager: PACKET, read_from: None };
-        (peer.0 < self.ranks).then_some(limits)
+    fn reaches(&self, peer: Peer) -> bool {
+        peer.0 < self.ranks
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { short: 100, packet: PACKET, pieces: Pieces::Pages(|_| PACKET), eager: PACKET, read_from: None }
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {

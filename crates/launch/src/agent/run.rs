@@ -15,6 +15,7 @@ use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
 use hawser_boot::mapped;
 use hawser_boot::protocol::{Inspect, LOST_RANK, Message, VERSION, Welcome};
+use hawser_boot::terms::{Agreed, JobTerms, Party, Verdict};
 use hawser_job::plan::CARD_MAX;
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
 use hawser_node::profile;
@@ -51,7 +52,11 @@ pub struct Run {
     door: Door,
     libraries: Option<PathBuf>,
     ranks: Vec<Rank>,
+    /// The ranks of the host of the job that has the most.
+    widest_host: u32,
     register: Register,
+    /// What its ranks have alike.
+    agreed: Agreed,
     /// There are descriptors for tethers.
     has_tethers: bool,
     streams: Streams,
@@ -94,6 +99,7 @@ impl Run {
         let name = if is_part { inspect::part(&job.id, &host) } else { job.id.clone() };
         let door = Door::open(&name, job.ranks.len(), &mut desk.epoll, Token::Door.encode())?;
         let ranks = job.ranks.iter().map(|&(world, app)| Rank { world, app, ..Rank::default() }).collect();
+        let widest_host = widest(&job);
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
         let libraries = facts::library_directory();
         let streams = Streams::new(before);
@@ -106,7 +112,9 @@ impl Run {
             door,
             libraries,
             ranks,
+            widest_host,
             register: Register::default(),
+            agreed: Agreed::default(),
             has_tethers,
             streams,
             unheard,
@@ -384,7 +392,9 @@ impl Run {
     fn heard(&mut self, desk: &mut Desk, number: u32, message: Message) {
         let local = self.register.by_line.get(&number).copied();
         match (message, local) {
-            (Message::Hello { version, rank }, None) => self.let_in(desk, number, version, rank),
+            (Message::Hello { version, rank, terms }, None) => {
+                self.welcome(desk, number, (version, rank), JobTerms::from_text(terms));
+            }
             (Message::Inspect(what), None) => self.tell(number, what),
             (Message::Finalize, Some(local)) => self.finalized(desk, local, true),
             (Message::Back, Some(local)) => self.finalized(desk, local, false),
@@ -447,43 +457,50 @@ impl Run {
         }
     }
 
-    /// A process says that it is rank `world`.
-    fn let_in(&mut self, desk: &mut Desk, number: u32, version: u32, world: u32) {
+    /// A process says which rank it is, by the boot protocol of its version, and what it must have alike with others.
+    fn welcome(&mut self, desk: &mut Desk, number: u32, (version, world): (u32, u32), terms: JobTerms) {
         let caller = self.door.caller(number).map_or(0, |credentials| credentials.pid);
-        let local = match self.entry(version, world, caller) {
-            Ok(local) => local,
+        match self.entry(version, world, caller) {
+            Ok(local) if self.is_alike(desk, local, terms) => self.let_in(desk, number, local, caller),
+            // It waits for an answer until the job has ended.
+            Ok(_) => {}
             Err(answer) => {
                 self.door.say(number, &answer, None);
                 self.door.hang_up(number);
-                return;
             }
-        };
-        let world = self.ranks[local].world;
+        }
+    }
+
+    /// Whether a rank has what it must have alike with the ranks of this host before it; else the job ends.
+    fn is_alike(&mut self, desk: &mut Desk, local: usize, terms: JobTerms) -> bool {
+        let (rank, text) = (self.ranks[local].world, terms.text().to_owned());
+        match self.agreed.judge(Party { rank, host: self.host.clone(), terms }) {
+            Verdict::First if self.is_part() => desk.up(&Up::Terms { rank, text }),
+            Verdict::First | Verdict::Alike => {}
+            Verdict::Unlike(text) => {
+                self.ranks[local].judged = true;
+                self.trouble(desk, local, What::Unlike { text });
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Process `caller` becomes a rank.
+    fn let_in(&mut self, desk: &mut Desk, number: u32, local: usize, caller: i32) {
         let page = self.segment.rank(local);
         page.set_pid(caller);
         page.set_phase(Phase::Attached);
-        let rank = &self.ranks[local];
-        let welcome = Welcome {
-            rank: world,
-            size: self.job.size,
-            local_rank: local as u32,
-            local_size: self.ranks.len() as u32,
-            appnum: rank.app,
-            program_size: self.job.apps[rank.app as usize].ranks,
-            universe: self.job.size,
-            membarrier: self.facts.membarrier,
-            process_vm: self.facts.process_vm == ProcessVm::Allowed,
-            secret: self.job.secret,
-        };
+        let welcome = self.facts_of(local);
         if !std::mem::replace(&mut self.register.somebody_attached, true) && self.is_part() {
             desk.up(&Up::Attached);
         }
-        let process = if caller > 0 && caller != rank.child { self.door.process(number) } else { None };
+        let process = if caller > 0 && caller != self.ranks[local].child { self.door.process(number) } else { None };
         if let Some(process) = &process {
             let _ = desk.epoll.add(process.as_fd(), Token::Process(local as u32).encode(), Interest::Read);
         }
         // Where neither the child's end nor a hold on the process will tell, the child stands for it.
-        let pid = if process.is_some() { caller } else { rank.child };
+        let pid = if process.is_some() { caller } else { self.ranks[local].child };
         // It may leave the child's process group at any time.
         let tether = process.as_ref().filter(|_| self.has_tethers);
         let tether = tether.and_then(|process| Tether::tie_process(caller, process.as_fd()).ok());
@@ -493,6 +510,24 @@ impl Run {
             Some(Attached { pid, line: number, process, tether, finalized: false, gone: false, end: None });
         self.door.say(number, &Message::Welcome(welcome), Some(self.segment.fd()));
         self.judge_absent(desk);
+    }
+
+    /// What a rank is told of itself and its job.
+    fn facts_of(&self, local: usize) -> Welcome {
+        let rank = &self.ranks[local];
+        Welcome {
+            rank: rank.world,
+            size: self.job.size,
+            local_rank: local as u32,
+            local_size: self.ranks.len() as u32,
+            appnum: rank.app,
+            program_size: self.job.apps[rank.app as usize].ranks,
+            universe: self.job.size,
+            widest_host: self.widest_host,
+            membarrier: self.facts.membarrier,
+            process_vm: self.facts.process_vm == ProcessVm::Allowed,
+            secret: self.job.secret,
+        }
     }
 
     /// Whether other hosts have ranks of the job, too.
@@ -649,6 +684,13 @@ fn segment(job: &HostJob, host: &str, facts: Facts) -> io::Result<Segment> {
         segment.set_hosts(&job.hosts);
     }
     Ok(segment)
+}
+
+/// How many ranks the host of a job has which has the most.
+fn widest(job: &HostJob) -> u32 {
+    let mut ranks = vec![0; job.hosts.iter().max().map_or(0, |&most| most as usize + 1)];
+    job.hosts.iter().for_each(|&host| ranks[host as usize] += 1);
+    ranks.into_iter().max().unwrap_or(job.ranks.len() as u32)
 }
 
 /// Sees that there are descriptors enough; whether there are some for tethers too.

@@ -11,6 +11,7 @@ use crate::frames::{self, Counts, Down, RankState, Up};
 use crate::trouble::{EXIT_FAILURE, Trouble, What};
 use crate::{info, stats};
 use hawser_boot::protocol::Unanswered;
+use hawser_boot::terms::{JobTerms, Party, Verdict};
 use hawser_os::signals::SIGTERM;
 use hawser_os::tty;
 
@@ -80,6 +81,7 @@ impl Conductor<'_> {
                 self.attached = true;
                 self.judge_absent();
             }
+            Up::Terms { rank, text } => self.compare(number, rank, text),
             Up::Left { rank, pid } => {
                 self.left.get_or_insert((number, Trouble { rank, pid, what: What::NoInit }));
                 self.judge_absent();
@@ -228,6 +230,18 @@ impl Conductor<'_> {
         if !self.ending && !self.waits_for_others(number, trouble) {
             self.say(&trouble.line(&self.hosts[number].name));
             self.end(trouble.exit_code(), SIGTERM);
+        }
+    }
+
+    /// The ranks of a host have said what all ranks of the job must have alike.
+    fn compare(&mut self, number: usize, rank: u32, terms: String) {
+        let host = self.hosts[number].name.clone();
+        let party = Party { rank, host, terms: JobTerms::from_text(terms) };
+        if let Verdict::Unlike(text) = self.agreed.judge(party)
+            && !self.ending
+        {
+            self.say(&text);
+            self.end(EXIT_FAILURE, SIGTERM);
         }
     }
 

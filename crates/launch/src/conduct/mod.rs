@@ -25,6 +25,7 @@ use crate::{pulse, report, stats};
 use clockwork::{Clockwork, Due};
 use files::Files;
 use hawser_boot::protocol::Inspect;
+use hawser_boot::terms::Agreed;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::limits::{self, Resource};
 use hawser_os::signals::{
@@ -95,6 +96,8 @@ struct Conductor<'a> {
     questions: Questions,
     /// Ranks that others find no way to.
     reach: Reach,
+    /// What the ranks of all hosts have alike.
+    agreed: Agreed,
     /// Published and not yet passed on.
     cards: Vec<Card>,
     /// In a job of several hosts: whether a rank has called MPI_Init, and who has left without, on which host.
@@ -149,6 +152,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io:
         clockwork: Clockwork::new(options.timeout, hang_s),
         questions: Questions::default(),
         reach: Reach::new(unreached_s),
+        agreed: Agreed::default(),
         cards: Vec::new(),
         attached: false,
         finalized: 0,
@@ -518,8 +522,9 @@ impl Conductor<'_> {
 
     /// Passes on what has gathered: cards to all hosts, answers to those who asked.
     fn pass_on(&mut self) {
-        if !self.cards.is_empty() {
-            let cards = std::mem::take(&mut self.cards);
+        let cards = std::mem::take(&mut self.cards);
+        // Ranks of a job that is ending, which may have unlike terms, are not to speak to each other.
+        if !cards.is_empty() && !self.ending {
             self.down_all(&Down::Cards(cards));
         }
         while let Some((why, states)) = self.questions.answered() {

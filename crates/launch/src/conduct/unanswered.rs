@@ -1,6 +1,6 @@
 //! Ranks that others have found no way to, or find none to any more: what was tried, and when the job is ended for it.
 //!
-//! A rank that computes or is stopped answers nothing and is waited for (DESIGN.md, "Silence is not death"). Only
+//! A rank that computes or is stopped answers nothing and is waited for (docs/adr/0004-silence-is-not-death.md). Only
 //! seconds count in which both ranks looked at their networks, as their pages say: then what one said would have been
 //! heard by the other. Where one of the two has lost all its ports for good, a few seconds do in which the one that
 //! waits is in MPI. No I/O. Before it: `agents`, which hears of it; after it: `conduct`.

@@ -18,7 +18,7 @@ use crate::survey::Survey;
 pub(super) const RUN: usize = 64;
 
 /// Frames of the shortest length from which on what waits is bulk. Raw frames cost 1.7 us each, a run of UDP segments about 5 us and
-/// little for each (docs/performance.md, Frame ports).
+/// little for each (docs/measurements/2026-11-22-frame-ports.md).
 const BULK: usize = 6;
 
 /// From so many bytes on long frames pay, even if single ones take long. By TCP instead of UDP or raw frames, in turns, best decile:

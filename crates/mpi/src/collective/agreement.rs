@@ -9,10 +9,11 @@
 //!
 //! Before it: `Desk::execute`, `nonblocking`; after it: `run`.
 
-use super::Job;
-use super::run::{Progress, Run, Team};
+use super::run::{Progress, Team};
 use super::team::Words;
 use crate::comm::{Comm, CommRef};
+use crate::desk::Job;
+use crate::desk::run::Run;
 use crate::process::Process;
 use crate::task::Id;
 use hawser_base::{Class, Error, Result};

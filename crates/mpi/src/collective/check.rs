@@ -4,14 +4,14 @@
 //! words of `coll::call`.
 
 use super::movement::{TypedBuf, VectorBuf};
-use crate::buffer::{Buf, Buffer, is_nowhere};
+use crate::buffer::{self, Buf};
 use crate::comm::Comm;
-use crate::process::Process;
 use crate::types;
 use hawser_base::value::{PROC_NULL, ROOT};
 use hawser_base::{Class, Error, Result};
 use hawser_coll::{Blocks, Data, Ints, NOBODY};
 use hawser_datatype::{Datatype, UserPtr};
+use hawser_p2p::buffer::is_nowhere;
 use std::sync::Arc;
 
 /// A rank's part in a collective with a root.
@@ -72,9 +72,9 @@ pub fn may_be_in_place(comm: &Comm, call: &str, what: &str, here: bool) -> Resul
 pub const NO_DATA: Data = Data { count: 0, type_size: 0, dense: true };
 
 /// A buffer of one block.
-pub fn data(process: &Process, buf: &Buf) -> Result<(Arc<Datatype>, Data)> {
-    Buffer::new(process, buf)?;
-    let datatype = types::get(process, buf.datatype)?;
+pub fn data(buf: &Buf) -> Result<(Arc<Datatype>, Data)> {
+    buffer::of(buf)?;
+    let datatype = types::get(buf.datatype)?;
     let data = data_of(&datatype, buf.count as u64);
     Ok((datatype, data))
 }
@@ -84,9 +84,9 @@ pub fn data_of(datatype: &Datatype, count: u64) -> Data {
 }
 
 /// A buffer of equal blocks, one for each of `ranks` ranks.
-pub fn blocks(process: &Process, buf: &Buf, ranks: u32) -> Result<(Arc<Datatype>, Blocks<'static>)> {
-    Buffer::new(process, buf)?;
-    let datatype = types::get(process, buf.datatype)?;
+pub fn blocks(buf: &Buf, ranks: u32) -> Result<(Arc<Datatype>, Blocks<'static>)> {
+    buffer::of(buf)?;
+    let datatype = types::get(buf.datatype)?;
     let bytes = datatype.packed_size(buf.count as u64).saturating_mul(ranks.into());
     if bytes >= i64::MAX as u64 {
         return Err(Error::new(Class::Count, format!("{ranks} blocks of {} elements fit no memory", buf.count)));
@@ -96,8 +96,8 @@ pub fn blocks(process: &Process, buf: &Buf, ranks: u32) -> Result<(Arc<Datatype>
 }
 
 /// A buffer of blocks of their own counts and places.
-pub fn vector<'a>(process: &Process, buf: &VectorBuf<'a>, ranks: u32) -> Result<(Arc<Datatype>, Blocks<'a>)> {
-    let datatype = types::get(process, buf.datatype)?;
+pub fn vector<'a>(buf: &VectorBuf<'a>, ranks: u32) -> Result<(Arc<Datatype>, Blocks<'a>)> {
+    let datatype = types::get(buf.datatype)?;
     committed(&datatype)?;
     let some = counts(&buf.counts, ranks)?;
     not_null(buf.at, &datatype, some)?;
@@ -107,7 +107,6 @@ pub fn vector<'a>(process: &Process, buf: &VectorBuf<'a>, ranks: u32) -> Result<
 
 /// The blocks of MPI_Alltoallw; `sizes` is filled with the types' sizes.
 pub fn typed<'a>(
-    process: &Process,
     buf: &TypedBuf<'a>,
     ranks: u32,
     sizes: &'a mut Vec<i64>,
@@ -115,7 +114,7 @@ pub fn typed<'a>(
     counts(&buf.counts, ranks)?;
     let mut found = Vec::with_capacity(ranks as usize);
     for (rank, &handle) in (0..ranks).zip(buf.datatypes) {
-        let datatype = types::get(process, handle)?;
+        let datatype = types::get(handle)?;
         committed(&datatype)?;
         if buf.counts.at(rank) > 0 {
             not_null(buf.at.moved(buf.displs.at(rank)), &datatype, true)?;

@@ -7,11 +7,10 @@
 //! Before it: `reductions`; after it: `team`.
 
 use super::check::{in_place_forbidden, no_alias, part_of};
-use super::nonblocking::Way;
 use super::reductions::Vectors;
 use super::team::Venue;
-use crate::buffer::{Buf, Buffer};
-use crate::inter;
+use crate::buffer::{self, Buf};
+use crate::desk::Way;
 use crate::process;
 use hawser_base::handle::datatype;
 use hawser_base::{Class, Error, Handle, Result};
@@ -24,17 +23,17 @@ pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>,
     }
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    inter::refuse(&comm, "merge the groups with MPI_Intercomm_merge to compare their data with MPIX_EQUAL")?;
+    comm.refuse_inter("merge the groups with MPI_Intercomm_merge to compare their data with MPIX_EQUAL")?;
     let root = root.map(|root| part_of(&comm, root).map(|part| part.root)).transpose()?;
     let Some(send) = vectors.send else {
         return Err(in_place_forbidden(name, "send buffer", " with MPIX_EQUAL, whose result is one int"));
     };
-    let data = Buffer::new(process, &Buf { at: send, count: vectors.count, datatype: vectors.datatype })?;
+    let data = buffer::of(&Buf { at: send, count: vectors.count, datatype: vectors.datatype })?;
     let result = match root {
         Some(root) if root != comm.rank() => None,
         _ => {
             no_alias(send, vectors.recv, data.len())?;
-            Some(Buffer::new(process, &Buf { at: vectors.recv, count: 1, datatype: datatype::INT })?)
+            Some(buffer::of(&Buf { at: vectors.recv, count: 1, datatype: datatype::INT })?)
         }
     };
     let mut words = with_complement(&data.to_vec());

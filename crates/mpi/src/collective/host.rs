@@ -1,299 +1,24 @@
-//! Host steps on a communicator: the protocol of `flags` on a block of the job's segment, and how to wait in it.
+//! Waiting in host steps: the protocol of `desk::flags` on a communicator's block.
 //!
 //! A rank that waits here keeps its other traffic moving: it looks at its lanes every few turns, each turn
 //! while operations of its own are under way, and always before it sleeps. No lane is held here at any time,
 //! since reductions call the application's functions.
 //!
-//! Before it: `run` and the short ways of `whole` and `reductions`; after it: `flags`, `transport::Idle`.
+//! Before it: `run` and the short ways of `whole` and `reductions`; after it: `desk::host`, `transport::Idle`.
 
-use super::exchange::{OnBlock, Trade};
-use super::flags::exchange::Exchange;
-use super::flags::{BYTES_MAX, Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
-use crate::buffer::Buffer;
 use crate::comm::Comm;
-use crate::counters::Counter;
-use crate::ops::Reducer;
+use crate::desk::exchange::Trade;
+use crate::desk::flags::exchange::Exchange;
+use crate::desk::flags::{Ended, Kind, Phase, Spec};
+use crate::desk::host::{Host, Parts, mismatch};
 use crate::process::Process;
-use crate::wait::NO_LANE;
 use hawser_base::threads::{Visit, multiple};
-use hawser_base::{Class, Error, Peer, Result, SharedMem};
-use hawser_datatype::{Datatype, UserPtr};
-use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, flag_step};
-use hawser_job::{Doorbell, FlagBlock, Phase as RankPhase, Waiting};
-use hawser_os::map::PAGE;
+use hawser_base::{Class, Error, Peer, Result};
+use hawser_job::{Phase as RankPhase, Waiting};
+use hawser_p2p::counters::Counter;
+use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Lines of a member in the block. Two neighbours are fetched together by today's prefetchers, so lines that
-/// are used at the same time by different members are apart.
-const SLOT_LINES: [usize; 2] = [0, 2];
-const PROGRESS_LINE: usize = 4;
-/// Of member 0, and of member 1: there are always two.
-const ARRIVALS_LINE: usize = 6;
-const GENERATION_LINE: usize = 6;
-/// Of member 0: how many members have freed the communicator.
-const DEPARTED_LINE: usize = 7;
-const _: () = assert!(DEPARTED_LINE < FLAG_LINES);
-
-/// Bytes that travel beside their flag.
-pub const SHORT_BYTES: usize = LINE - 8;
-/// Two slots share a member's payload room.
-const SLOTS: usize = SLOT_LINES.len();
-const _: () = assert!(flag_step(FLAG_PAYLOAD_WIDE) < BYTES_MAX as usize);
-
-/// Bytes of one contribution at most.
-pub fn step_bytes(block: &FlagBlock) -> usize {
-    flag_step(block.room())
-}
-
-/// Up to this length a slot's data lie in one place. What is longer goes around the whole room: a line that one core writes again
-/// while another has it costs four times what it costs once both caches have let go of it (docs/performance.md, Collectives).
-const NEAR: usize = 4096;
-
-/// Where a contribution of `bytes` lies in its member's room: each parity has a half of it, so that steps of other lengths that
-/// somebody may still read lie elsewhere.
-fn place(slot: Slot, bytes: usize, room: usize) -> usize {
-    let half = room / SLOTS;
-    let within = match bytes {
-        ..=NEAR => 0,
-        _ => {
-            let each = bytes.next_multiple_of(PAGE);
-            (slot.turn % (half / each) as u64) as usize * each
-        }
-    };
-    slot.parity * half + within
-}
-
-impl Word for AtomicU64 {
-    #[inline(always)]
-    fn load(&self, order: Ordering) -> u64 {
-        AtomicU64::load(self, order)
-    }
-    #[inline(always)]
-    fn store(&self, value: u64, order: Ordering) {
-        AtomicU64::store(self, value, order)
-    }
-    #[inline(always)]
-    fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
-        AtomicU64::fetch_add(self, value, order)
-    }
-}
-
-/// A block of the segment with the members' doorbells.
-pub struct FlagBoard {
-    block: FlagBlock,
-    bells: Box<[Doorbell]>,
-    me: usize,
-}
-
-impl Board for FlagBoard {
-    type Word = AtomicU64;
-
-    #[inline(always)]
-    fn slot(&self, member: usize, parity: usize) -> &AtomicU64 {
-        self.block.flag(member, SLOT_LINES[parity])
-    }
-    #[inline(always)]
-    fn progress(&self, member: usize) -> &AtomicU64 {
-        self.block.flag(member, PROGRESS_LINE)
-    }
-    #[inline(always)]
-    fn arrivals(&self) -> &AtomicU64 {
-        self.block.flag(0, ARRIVALS_LINE)
-    }
-    #[inline(always)]
-    fn generation(&self) -> &AtomicU64 {
-        self.block.flag(1, GENERATION_LINE)
-    }
-
-    #[inline]
-    fn wake(&self, whom: Whom) {
-        match whom {
-            Whom::Nobody => {}
-            Whom::One(member) if member == self.me => {}
-            Whom::One(member) => self.bells[member].ring(),
-            Whom::Below => self.ring_all(&self.bells[..self.me]),
-            Whom::Above => self.ring_all(&self.bells[self.me + 1..]),
-            // Our own is not armed.
-            Whom::All => self.ring_all(&self.bells),
-        }
-    }
-}
-
-impl FlagBoard {
-    #[inline]
-    fn ring_all(&self, bells: &[Doorbell]) {
-        self.bells[self.me].waker_barrier();
-        bells.iter().for_each(Doorbell::ring_after_barrier);
-    }
-}
-
-/// What a reduction does with contributions.
-#[derive(Clone, Copy)]
-pub struct Folding<'a> {
-    pub reducer: &'a Reducer,
-    pub datatype: &'a Datatype,
-    pub count: u64,
-}
-
-/// The data of one step: the contribution, and where the result goes (a broadcast's are the same).
-pub struct Parts<'a> {
-    pub from: Buffer,
-    pub into: Buffer,
-    pub folding: Option<Folding<'a>>,
-    /// The contribution to the next step, where both are an MPI_Allreduce's.
-    pub ahead: Buffer,
-}
-
-impl Parts<'_> {
-    pub const NONE: Parts<'static> =
-        Parts { from: Buffer::EMPTY, into: Buffer::EMPTY, folding: None, ahead: Buffer::EMPTY };
-}
-
-/// The room of a slot for `bytes`, beside its flag or apart.
-pub fn room(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> SharedMem<'_> {
-    if short {
-        block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, bytes)
-    } else {
-        block.payload(slot.member).slice(place(slot, bytes, block.room()), bytes)
-    }
-}
-
-/// The data of a step and the room for it in the block.
-struct Traffic<'a> {
-    block: &'a FlagBlock,
-    parts: &'a Parts<'a>,
-    bytes: usize,
-    short: bool,
-}
-
-impl Traffic<'_> {
-    fn room(&self, slot: Slot) -> SharedMem<'_> {
-        room(self.block, slot, self.bytes, self.short)
-    }
-
-    fn published(&self) -> SharedMem<'_> {
-        self.block.line_payload(1, GENERATION_LINE).slice(0, self.bytes)
-    }
-
-    fn folding(&self) -> Folding<'_> {
-        self.parts.folding.expect("a reduction has an operation")
-    }
-}
-
-impl Data for Traffic<'_> {
-    fn put(&mut self, slot: Slot) {
-        self.parts.from.copy_out(self.room(slot));
-    }
-
-    fn fold(&mut self, from: Slot, into: Slot) {
-        let Folding { reducer, datatype, count } = self.folding();
-        let elements = |slot| UserPtr::over(self.room(slot), datatype, count);
-        reducer.apply(elements(from), elements(into), count);
-    }
-
-    fn pair(&mut self, first: Slot, second: Slot) {
-        let Folding { reducer, count, .. } = self.folding();
-        let kernel = reducer.predefined().expect("pairs are formed with predefined operations alone");
-        let mut result = [0; SHORT_BYTES];
-        let result = &mut result[..self.bytes];
-        self.room(second).read(result);
-        kernel.apply(&mut *result, self.room(first), count);
-        self.parts.into.fill(result);
-    }
-
-    fn take(&mut self, slot: Slot) {
-        self.parts.into.copy_in(self.room(slot));
-    }
-
-    fn publish(&mut self, slot: Slot) {
-        let mut result = [0; SHORT_BYTES];
-        self.room(slot).read(&mut result[..self.bytes]);
-        self.published().write(&result[..self.bytes]);
-    }
-
-    fn take_published(&mut self) {
-        self.parts.into.copy_in(self.published());
-    }
-
-    fn ahead(&self) -> Option<u32> {
-        let bytes = self.parts.ahead.len();
-        (bytes > SHORT_BYTES as u64).then_some(bytes as u32)
-    }
-
-    fn put_ahead(&mut self, slot: Slot) {
-        let ahead = &self.parts.ahead;
-        ahead.copy_out(room(self.block, slot, ahead.len() as usize, false));
-    }
-}
-
-/// A communicator's seat at its block.
-pub struct Host {
-    seat: Seat,
-    board: FlagBoard,
-    /// A member that died before it was through a step: no step can end any more.
-    lost: Option<Peer>,
-}
-
-impl Host {
-    /// `bells` are the members', in rank order.
-    pub fn new(block: FlagBlock, me: usize, bells: Vec<Doorbell>) -> Host {
-        let seat = Seat::new(me, bells.len());
-        Host { seat, board: FlagBoard { block, bells: bells.into(), me }, lost: None }
-    }
-
-    /// As if so many steps had been.
-    #[cfg(test)]
-    pub fn after(self, steps: u64) -> Host {
-        Host { seat: self.seat.after(steps), ..self }
-    }
-
-    /// A step with these data.
-    #[inline]
-    pub fn spec(kind: Kind, parts: &Parts<'_>) -> Spec {
-        let bytes = parts.from.len();
-        assert!(bytes < BYTES_MAX.into(), "a host step of {bytes} bytes");
-        // The application's functions get memory aligned for their type, which a line's rest is not. One element of a
-        // pair type is in one run but without its padding, which a kernel over plain memory counts in.
-        let (predefined, whole) = match parts.folding.map(|folding| (folding.reducer.predefined(), folding.count)) {
-            Some((Some(kernel), count)) => (true, kernel.element_bytes() * count == bytes),
-            Some((None, _)) => (false, false),
-            None => (true, true),
-        };
-        let short = bytes <= SHORT_BYTES as u64 && predefined;
-        Spec { kind, bytes: bytes as u32, short, pair: short && whole }
-    }
-
-    /// Goes on with a step as far as it can; `Some` when it has ended.
-    #[inline]
-    pub fn poll(&mut self, phase: &mut Phase, spec: &Spec, parts: &Parts<'_>) -> Option<Ended> {
-        let mut data = Traffic { block: &self.board.block, parts, bytes: spec.bytes as usize, short: spec.short };
-        self.seat.poll(phase, spec, &self.board, &mut data)
-    }
-
-    /// The same of an exchange.
-    #[inline]
-    pub fn poll_exchange(&mut self, phase: &mut Phase, step: &Exchange, trade: &mut impl Trade) -> Option<Ended> {
-        let mut moves = OnBlock { trade, block: &self.board.block };
-        self.seat.exchange(phase, step, &self.board, &mut moves)
-    }
-
-    fn missing(&self) -> Option<usize> {
-        self.seat.missing(&self.board)
-    }
-
-    /// Of the members, one that has ended and was not through the step that is under way.
-    pub fn lost_among(&self, has_ended: impl Fn(usize) -> bool) -> Option<usize> {
-        self.seat.lost((0..self.board.bells.len()).filter(|&member| has_ended(member)), &self.board)
-    }
-}
-
-/// The communicator is freed on this member, which is through with all steps. Whether it was the last of `members`.
-pub fn depart(block: &FlagBlock, members: usize) -> bool {
-    // AcqRel: whoever is last has all others' accesses behind it.
-    let before = block.flag(0, DEPARTED_LINE).fetch_add(1, Ordering::AcqRel);
-    before + 1 == members as u64
-}
+use std::sync::atomic::Ordering;
 
 /// A step of the whole communicator, waited for.
 #[inline]
@@ -393,7 +118,7 @@ fn wait(
     let mut every = u32::MAX;
     for turn in 0u32.. {
         if turn == 1 {
-            attending.get_or_insert_with(|| process.attend());
+            attending.get_or_insert_with(|| process.lanes().attend());
             // Not before: with more ranks than cores one turn is all that a step takes.
             let period = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING };
             every = period[!process.has_operations() as usize];
@@ -403,7 +128,7 @@ fn wait(
             host.lost = Some(peer);
             return Err(dead(peer));
         }
-        if look && process.help(&mut idle, NO_LANE) {
+        if look && process.lanes().help(&mut idle, NO_LANE) {
             idle.moved();
         } else {
             idle.pause(|| waiting(comm, host, call));
@@ -450,43 +175,12 @@ fn dead(peer: Peer) -> Error {
     Error::new(Class::ProcAborted, text)
 }
 
-#[cold]
-pub fn mismatch(call: &str, bytes: u32) -> Error {
-    let text = format!(
-        "the members of the communicator do not agree on this {call}: this rank gives {bytes} bytes, another one called \
-         with other counts or types, or called another function"
-    );
-    Error::new(Class::Truncate, text)
-}
-
 impl Process {
     /// Whether operations of this rank are under way on any lane; what other threads do counts as such.
     fn has_operations(&'static self) -> bool {
-        self.active_lanes().any(|lane| match self.lane(lane).visit(None) {
+        self.lanes().active().any(|lane| match self.lane(lane).visit(None) {
             Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_quiet() || !lane.is_drained(),
             Visit::Tended | Visit::Lately => true,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hawser_job::plan::flag_payload;
-
-    /// What a half still holds for a reader is the step of this parity before; the other half is the other parity's.
-    #[test]
-    fn contributions_go_around_their_half_of_the_room_and_stay_in_it() {
-        for room in [2, 3, 5, 16, 17, 64, 1000].map(|local| flag_payload(local, 0)) {
-            for bytes in [1, NEAR, NEAR + 1, 3 * PAGE, flag_step(room)].map(|bytes| bytes.min(flag_step(room))) {
-                for (parity, turn) in (0..2).flat_map(|parity| (0..300).map(move |turn| (parity, turn))) {
-                    let at = |turn| place(Slot { member: 0, parity, turn }, bytes, room);
-                    let half = parity * room / 2..(parity + 1) * room / 2;
-                    assert!(half.start <= at(turn) && at(turn) + bytes <= half.end, "{bytes} of {room}, turn {turn}");
-                    let has_places = bytes > NEAR && half.len() >= 2 * bytes.next_multiple_of(PAGE);
-                    assert_eq!(at(turn) != at(turn + 1), has_places, "{bytes} of {room}, turn {turn}");
-                }
-            }
-        }
     }
 }

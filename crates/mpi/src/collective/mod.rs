@@ -10,10 +10,7 @@
 mod agreement;
 mod check;
 mod equal;
-mod exchange;
-pub mod flags;
 mod host;
-mod memory;
 mod movement;
 mod neighbor;
 mod nonblocking;
@@ -24,64 +21,29 @@ pub mod team;
 mod tests;
 mod whole;
 
+pub use crate::desk::Way;
 pub use movement::{
     TypedBuf, VectorBuf, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter, scatterv,
 };
 pub use neighbor::{
     neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw,
 };
-pub use nonblocking::Way;
 pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 pub use whole::{barrier, barrier_of, bcast};
 
 use crate::buffer::Buf;
 use crate::comm::{Comm, CommRef};
+use crate::desk::exchange::{Even, Pattern};
+use crate::desk::flags::Phase;
+use crate::desk::host::Host;
+use crate::desk::{self, Desk, Job, Ready};
 use crate::misuse;
-use crate::ops::Reducer;
 use crate::process::{self, Process};
 use agreement::Agreement;
-use exchange::{Even, Pattern};
-use flags::Phase;
-use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Error, Handle, Result, param};
 use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Schedule, Sides, Tuning, plan, plan_between};
-use hawser_datatype::Datatype;
-use host::Host;
-use memory::Side;
-use run::{Run, Team};
-use std::sync::{Arc, Mutex};
-
-/// What a communicator keeps for its collectives.
-pub struct State(LaneCell<Desk>);
-
-impl Default for State {
-    fn default() -> State {
-        State(LaneCell::new(Desk::new()))
-    }
-}
-
-/// Where one collective at a time is worked on.
-struct Desk {
-    /// Collectives by messages so far, of each way: every member counts the same.
-    counts: [u32; 3],
-    ready: Option<Ready>,
-    host: Option<Host>,
-    /// Where the members are, if some share a host and some do not.
-    hosts: Option<Hosts>,
-    run: Run,
-}
-
-/// What is found out at the first collective, and at the first one after a tool has set a parameter.
-#[derive(Clone, Copy)]
-struct Ready {
-    tuning: Tuning<'static>,
-    /// `param::changes` before.
-    changes: u32,
-    /// Nobody forces another algorithm on the collectives that have a short way through flags.
-    lean: bool,
-    /// Members compare what they call (`HAWSER_CHECK`).
-    checks: bool,
-}
+use run::Team;
+use std::sync::Mutex;
 
 /// The collectives that have one, and the algorithm whose steps it takes.
 const LEAN: [(Collective, &str); 9] = [
@@ -95,14 +57,6 @@ const LEAN: [(Collective, &str); 9] = [
     (Collective::Allgather, "host"),
     (Collective::Alltoall, "host"),
 ];
-
-/// The buffers of a call, and its operation.
-#[derive(Clone, Default)]
-struct Job {
-    send: Side,
-    recv: Side,
-    reduction: Option<(Reducer, Arc<Datatype>)>,
-}
 
 /// Finds the communicator and its desk for one call. One thread at a time may be inside (MPI-5.0 §6.1).
 #[inline]
@@ -132,10 +86,6 @@ fn occupied(comm: &Comm) -> Error {
 }
 
 impl Desk {
-    fn new() -> Desk {
-        Desk { counts: [0; 3], ready: None, host: None, hosts: None, run: Run::default() }
-    }
-
     #[cold]
     fn prepare(&mut self, process: &'static Process, comm: &Comm) -> Result<()> {
         let changes = param::changes();
@@ -156,27 +106,13 @@ impl Desk {
         if !one_host && !comm.is_on_one_host(process) {
             self.hosts = Hosts::new(comm.everybody().peers().map(|peer| process.segment().host_of(peer.0)));
         }
-        let host_bytes = comm.flags().map_or(0, |flags| host::step_bytes(&flags.block) as u64);
+        let host_bytes = comm.flags().map_or(0, |flags| desk::host::step_bytes(&flags.block) as u64);
         let limits = Limits { host_bytes, ..Limits::DEFAULT };
         let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits, forced };
         let checks = misuse::is_looked_for() && comm.everybody().size() > 1;
         let lean = one_host && !checks && LEAN.iter().all(|&(collective, name)| forced.leaves(collective, name));
         self.ready = Some(Ready { tuning, changes, lean, checks });
         Ok(())
-    }
-
-    /// The flags, for a call that is short enough to go straight to them.
-    #[inline]
-    fn lean(&mut self, way: Way) -> Option<&mut Host> {
-        let ready = self.ready.as_ref()?;
-        if ready.lean && way == Way::Blocking { self.host.as_mut() } else { None }
-    }
-
-    /// The same for a call that ranks whose buffers are not as plain plan, and count.
-    fn lean_and_counted(&mut self, way: Way) -> Option<&mut Host> {
-        self.lean(way)?;
-        self.next_tag(way);
-        self.lean(way)
     }
 
     /// Carries out a call of short equal blocks in one step through flags, if it is one.
@@ -201,11 +137,6 @@ impl Desk {
         let done = host::exchange(process, comm, host, name, Phase::Enter, &even.exchange(), &mut even);
         even.keep_own();
         Some(done.map(|()| Handle::NULL))
-    }
-
-    /// Whether members compare what they call.
-    fn checks(&self) -> bool {
-        self.ready.is_some_and(|ready| ready.checks)
     }
 
     /// Plans a call and runs it to its end.
@@ -300,6 +231,6 @@ impl Comm {
     pub(crate) fn depart_from_flags(&self) -> bool {
         let Some(mut desk) = self.collective.0.try_enter() else { return false };
         desk.host = None;
-        self.flags().is_some_and(|flags| host::depart(&flags.block, self.size() as usize))
+        self.flags().is_some_and(|flags| desk::host::depart(&flags.block, self.size() as usize))
     }
 }

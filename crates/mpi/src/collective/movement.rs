@@ -3,12 +3,13 @@
 //! `None` as a buffer is MPI_IN_PLACE. Before it: `abi::coll`; after it: `run`, by way of `Desk::execute`.
 
 use super::check::{self, NO_DATA, Part, blocks, may_be_in_place, no_alias, own_block, part_of, typed, vector};
-use super::exchange::Pattern;
-use super::memory::Side;
-use super::nonblocking::{Names, Way, names};
+use super::nonblocking::{Names, names};
 use super::{Desk, Job, enter};
 use crate::buffer::Buf;
 use crate::comm::CommRef;
+use crate::desk::Way;
+use crate::desk::exchange::Pattern;
+use crate::desk::memory::Side;
 use crate::process::Process;
 use hawser_base::{Handle, Result};
 use hawser_coll::{Blocks, Call, Data, Ints};
@@ -47,10 +48,10 @@ impl<'a> Many<'a> {
         }
     }
 
-    pub(super) fn find(&self, process: &Process, ranks: u32) -> Result<(Side, Blocks<'a>)> {
+    pub(super) fn find(&self, ranks: u32) -> Result<(Side, Blocks<'a>)> {
         let (datatype, blocks) = match self {
-            Many::Equal(buf) => blocks(process, buf, ranks)?,
-            Many::Vector(buf) => vector(process, buf, ranks)?,
+            Many::Equal(buf) => blocks(buf, ranks)?,
+            Many::Vector(buf) => vector(buf, ranks)?,
         };
         Ok((Side::One { at: self.at(), count: 0, datatype }, blocks))
     }
@@ -80,8 +81,8 @@ const EQUAL_MOST: u32 = 64;
 
 const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
 
-pub(super) fn one(process: &Process, buf: &Buf) -> Result<(Side, Data)> {
-    let (datatype, data): (Arc<Datatype>, Data) = check::data(process, buf)?;
+pub(super) fn one(buf: &Buf) -> Result<(Side, Data)> {
+    let (datatype, data): (Arc<Datatype>, Data) = check::data(buf)?;
     Ok((Side::One { at: buf.at, count: data.count, datatype }, data))
 }
 
@@ -123,12 +124,12 @@ fn gather_any(
         }
         let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
         match send.filter(|_| has_own) {
-            Some(buf) => (job.send, data) = one(process, buf)?,
+            Some(buf) => (job.send, data) = one(buf)?,
             None if !has_own => {}
             None => may_be_in_place(comm, name, "send buffer", is_root)?,
         }
         if is_root {
-            (job.recv, all) = recv.find(process, comm.counterparts().size())?;
+            (job.recv, all) = recv.find(comm.counterparts().size())?;
             if send.is_some() && has_own {
                 own_block(data.bytes(), all.bytes(root))?;
                 no_alias(job.send.data_at(root, 0), job.recv.data_at(root, all.displs.at(root)), data.bytes())?;
@@ -173,12 +174,12 @@ fn scatter_any(
         }
         let (mut job, mut data, mut all) = (Job::default(), NO_DATA, NO_BLOCKS);
         match recv.filter(|_| has_own) {
-            Some(buf) => (job.recv, data) = one(process, buf)?,
+            Some(buf) => (job.recv, data) = one(buf)?,
             None if !has_own => {}
             None => may_be_in_place(comm, name, "receive buffer", is_root)?,
         }
         if is_root {
-            (job.send, all) = send.find(process, comm.counterparts().size())?;
+            (job.send, all) = send.find(comm.counterparts().size())?;
             if recv.is_some() && has_own {
                 own_block(all.bytes(root), data.bytes())?;
                 no_alias(job.send.data_at(root, all.displs.at(root)), job.recv.data_at(root, 0), data.bytes())?;
@@ -216,9 +217,9 @@ fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_
         }
         let (mut job, mut data) = (Job::default(), NO_DATA);
         let all;
-        (job.recv, all) = recv.find(process, comm.counterparts().size())?;
+        (job.recv, all) = recv.find(comm.counterparts().size())?;
         match send {
-            Some(buf) => (job.send, data) = one(process, buf)?,
+            Some(buf) => (job.send, data) = one(buf)?,
             None => may_be_in_place(comm, name, "send buffer", true)?,
         }
         if send.is_some() && !comm.is_inter() {
@@ -263,10 +264,10 @@ fn alltoall_any(way: Way, name: &'static str, send: Option<Many<'_>>, recv: Many
         let (mut job, mut give) = (Job::default(), NO_BLOCKS);
         let take;
         let ranks = comm.counterparts().size();
-        (job.recv, take) = recv.find(process, ranks)?;
+        (job.recv, take) = recv.find(ranks)?;
         let in_place = send.is_none();
         match &send {
-            Some(send) => (job.send, give) = send.find(process, ranks)?,
+            Some(send) => (job.send, give) = send.find(ranks)?,
             None => may_be_in_place(comm, name, "send buffer", true)?,
         }
         if !in_place && !comm.is_inter() {
@@ -298,10 +299,10 @@ fn typed_alltoall(
     let (mut send_sizes, mut recv_sizes) = (Vec::new(), Vec::new());
     let (mut job, mut give) = (Job::default(), NO_BLOCKS);
     let ranks = comm.counterparts().size();
-    let (datatypes, take) = typed(process, recv, ranks, &mut recv_sizes)?;
+    let (datatypes, take) = typed(recv, ranks, &mut recv_sizes)?;
     job.recv = Side::Typed { at: recv.at, datatypes };
     if let Some(send) = send {
-        let (datatypes, found) = typed(process, send, ranks, &mut send_sizes)?;
+        let (datatypes, found) = typed(send, ranks, &mut send_sizes)?;
         job.send = Side::Typed { at: send.at, datatypes };
         give = found;
     } else {

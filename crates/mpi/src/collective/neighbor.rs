@@ -5,12 +5,12 @@
 //! by way of `Desk::perform`.
 
 use super::check::{own_block, typed};
-use super::memory::Side;
 use super::movement::{Many, TypedBuf, VectorBuf, one};
-use super::nonblocking::{Names, Way, names};
+use super::nonblocking::{Names, names};
 use super::{Job, enter};
 use crate::buffer::Buf;
-use crate::topology;
+use crate::desk::Way;
+use crate::desk::memory::Side;
 use hawser_base::{Handle, Result};
 use hawser_coll::{Blocks, Call, Neighbors};
 
@@ -28,9 +28,9 @@ pub fn neighbor_allgatherv(way: Way, send: &Buf, recv: &VectorBuf<'_>, comm: Han
 
 fn allgather_any(way: Way, name: &'static str, send: &Buf, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        let near = topology::of(comm)?.neighbors();
-        let (side, data) = one(process, send)?;
-        let (recv_side, take) = recv.find(process, near.sources.len() as u32)?;
+        let near = comm.expect_topology()?.neighbors();
+        let (side, data) = one(send)?;
+        let (recv_side, take) = recv.find(near.sources.len() as u32)?;
         for (_, into) in near.loops(comm.rank()) {
             own_block(data.bytes(), take.bytes(into))?;
         }
@@ -53,9 +53,9 @@ pub fn neighbor_alltoallv(way: Way, send: &VectorBuf<'_>, recv: &VectorBuf<'_>, 
 
 fn alltoall_any(way: Way, name: &'static str, send: Many<'_>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        let near = topology::of(comm)?.neighbors();
-        let (send_side, give) = send.find(process, near.destinations.len() as u32)?;
-        let (recv_side, take) = recv.find(process, near.sources.len() as u32)?;
+        let near = comm.expect_topology()?.neighbors();
+        let (send_side, give) = send.find(near.destinations.len() as u32)?;
+        let (recv_side, take) = recv.find(near.sources.len() as u32)?;
         own_blocks(&near, comm.rank(), &give, &take)?;
         let job = Job { send: send_side, recv: recv_side, ..Job::default() };
         desk.perform(way, process, comm, name, &Call::NeighborAlltoall { near, send: give, recv: take }, job)
@@ -66,10 +66,10 @@ fn alltoall_any(way: Way, name: &'static str, send: Many<'_>, recv: Many<'_>, co
 pub fn neighbor_alltoallw(way: Way, send: &TypedBuf<'_>, recv: &TypedBuf<'_>, comm: Handle) -> Result<Handle> {
     const NAMES: Names = names!("Neighbor_alltoallw" "neighbor_alltoallw");
     enter(comm, |process, comm, desk| {
-        let near = topology::of(comm)?.neighbors();
+        let near = comm.expect_topology()?.neighbors();
         let (mut send_sizes, mut recv_sizes) = (Vec::new(), Vec::new());
-        let (send_types, give) = typed(process, send, near.destinations.len() as u32, &mut send_sizes)?;
-        let (recv_types, take) = typed(process, recv, near.sources.len() as u32, &mut recv_sizes)?;
+        let (send_types, give) = typed(send, near.destinations.len() as u32, &mut send_sizes)?;
+        let (recv_types, take) = typed(recv, near.sources.len() as u32, &mut recv_sizes)?;
         own_blocks(&near, comm.rank(), &give, &take)?;
         let job = Job {
             send: Side::Typed { at: send.at, datatypes: send_types },

@@ -7,23 +7,17 @@
 //! Before it: `movement`, `reductions`, `whole`, by way of `Desk::perform`; after it: `task` and `run`.
 
 use super::agreement::Agreement;
-use super::run::{Progress, Run, Team};
-use super::{Desk, Job, Ready, plan_on};
+use super::plan_on;
+use super::run::{Progress, Team};
 use crate::comm::CommRef;
+use crate::desk::run::Run;
+use crate::desk::{Desk, Job, Ready, Way};
 use crate::process::Process;
 use crate::request::Kind;
-use crate::task::{self, End, Id, Step, Work};
+use crate::task::{self, End, Id, Step, Task};
 use hawser_base::{Error, Handle, Result};
 use hawser_coll::{Call, Tuning};
 use hawser_job::Waiting;
-
-/// How a collective is carried out: the three forms of each MPI function.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    Blocking,
-    Nonblocking,
-    Persistent,
-}
 
 /// A collective's name in each of its forms.
 #[derive(Clone, Copy, Debug)]
@@ -56,15 +50,9 @@ impl Names {
     }
 }
 
-/// Tags of each way, as many bits. Those of persistent collectives are kept while the others go on and come round again. Blocking and
-/// nonblocking ones are counted apart: that all members begin both in one order (MPI-5.0 §6.12) programs do not always keep, mpi4py's
-/// own test_ulfm for one, and other libraries do not notice.
-const TAG_BITS: u32 = 29;
-
-const _: () = assert!((Way::Persistent as i32) < i32::MAX >> TAG_BITS);
-
 /// One of them, planned.
 struct Planned {
+    process: &'static Process,
     run: Run,
     team: Team,
     job: Job,
@@ -73,7 +61,7 @@ struct Planned {
     agreement: Option<(Agreement, bool)>,
 }
 
-impl Work for Planned {
+impl Task<End> for Planned {
     fn begin(&mut self) -> Result<()> {
         if let Some((agreement, come_to)) = &mut self.agreement {
             *come_to = false;
@@ -82,9 +70,9 @@ impl Work for Planned {
         self.run.begin(self.job.clone())
     }
 
-    fn advance(&mut self, process: &'static Process, me: Id) -> Step {
+    fn advance(&mut self, me: Id) -> Step {
         if let Some((agreement, come_to @ false)) = &mut self.agreement {
-            let Some(verdict) = agreement.advance(process, me) else { return Step::Waits };
+            let Some(verdict) = agreement.advance(self.process, me) else { return Step::Waits };
             *come_to = true;
             if let Err(error) = verdict {
                 let _ = self.run.finish();
@@ -92,7 +80,7 @@ impl Work for Planned {
             }
         }
         self.run.task = Some(me);
-        match self.run.advance(process, &self.team, &mut None, false) {
+        match self.run.advance(self.process, &self.team, &mut None, false) {
             Progress::Ended => Step::Ended(End::of(self.run.finish().map_err(|error| named(self.name, &error)))),
             Progress::Waits => Step::Waits,
             Progress::WaitsForHost => unreachable!("a host step in a plan without them"),
@@ -118,13 +106,6 @@ pub fn named(name: &str, error: &Error) -> Error {
 }
 
 impl Desk {
-    /// The tag of the next collective by messages.
-    pub fn next_tag(&mut self, way: Way) -> i32 {
-        let count = &mut self.counts[way as usize];
-        *count = count.wrapping_add(1);
-        ((way as u32) << TAG_BITS | (*count & ((1 << TAG_BITS) - 1))) as i32
-    }
-
     /// Plans a call and carries it out, begins it or keeps it: the handle of its request, if it has one.
     #[inline]
     pub fn perform(
@@ -149,24 +130,8 @@ impl Desk {
         let agreement = checks.then(|| (Agreement::new(comm, tag, name, call, &job), false));
         let team =
             Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
-        let planned = Box::new(Planned { run, team, job, name, agreement });
+        let planned = Box::new(Planned { process, run, team, job, name, agreement });
         let begin = if way == Way::Persistent { task::persistent } else { task::request };
         begin(process, comm.clone(), Kind::Collective, planned)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tags_of_different_ways_never_meet() {
-        let ways = [Way::Blocking, Way::Nonblocking, Way::Persistent];
-        let mut desk = Desk::new();
-        assert_eq!(ways.map(|way| desk.next_tag(way)), [1, 1 << 29 | 1, 1 << 30 | 1]);
-        desk.counts = [(1 << 29) - 2, (1 << 29) - 1, u32::MAX];
-        let passing: Vec<i32> = (0..3).map(|_| desk.next_tag(Way::Blocking)).collect();
-        assert_eq!(passing, [(1 << 29) - 1, 0, 1]);
-        assert_eq!(ways[1..].iter().map(|&way| desk.next_tag(way)).collect::<Vec<_>>(), [1 << 29, 1 << 30]);
     }
 }

@@ -7,15 +7,15 @@
 
 use super::check::{self, Part, may_be_in_place, no_alias, part_of};
 use super::equal::equal;
-use super::exchange::Shares;
-use super::flags::{Kind, Phase};
-use super::host::{self, Folding, Parts};
-use super::memory::Side;
-use super::nonblocking::{Names, Way, names};
+use super::host;
+use super::nonblocking::{Names, names};
 use super::{Desk, Job, enter};
-use crate::buffer::Buffer;
 use crate::comm::CommRef;
-use crate::inter;
+use crate::desk::Way;
+use crate::desk::exchange::Shares;
+use crate::desk::flags::{Kind, Phase};
+use crate::desk::host::{Folding, Parts};
+use crate::desk::memory::Side;
 use crate::ops::{Operation, Reducer};
 use crate::process::Process;
 use crate::types;
@@ -24,6 +24,7 @@ use hawser_base::{Class, Error, Handle, Result, UserMem};
 use hawser_coll::select::ALWAYS_BY_FLAGS;
 use hawser_coll::{Call, Data, Ints, Place, Reduction};
 use hawser_datatype::{Datatype, UserPtr};
+use hawser_p2p::buffer::Buffer;
 use std::sync::Arc;
 
 /// The checked arguments of a reduction.
@@ -62,11 +63,11 @@ impl Vectors {
     /// Checks the arguments; the receive buffer if it is significant. The operation comes first: it is what
     /// the datatype is judged by.
     #[inline]
-    fn check<'a>(&self, process: &Process, datatype: &'a Arc<Datatype>, receives: bool) -> Result<Reducing<'a>> {
+    fn check<'a>(&self, datatype: &'a Arc<Datatype>, receives: bool) -> Result<Reducing<'a>> {
         if self.count < 0 {
             return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", self.count)));
         }
-        let reducer = Reducer::of(Operation::of(process, self.op)?, datatype, self.datatype)?;
+        let reducer = Reducer::of(Operation::of(self.op)?, datatype, self.datatype)?;
         if !reducer.is_elementwise() {
             let text =
                 "MPIX_EQUAL compares whole buffers: MPI_Reduce, MPI_Allreduce and MPI_Reduce_local alone take it";
@@ -96,7 +97,7 @@ impl Vectors {
         desk: &mut Desk,
         f: impl FnOnce(&'static Process, &CommRef, &mut Desk, &Arc<Datatype>) -> Result<Handle>,
     ) -> Result<Handle> {
-        types::with(process, self.datatype, |datatype| f(process, comm, desk, datatype))?
+        types::with(self.datatype, |datatype| f(process, comm, desk, datatype))?
     }
 
     /// Finds the communicator's desk and the datatype.
@@ -118,8 +119,8 @@ impl Vectors {
         call: impl FnOnce(Reduction) -> Call<'static>,
     ) -> Result<Handle> {
         self.enter(comm, |process, comm, desk, datatype| {
-            inter::refuse(comm, "ranks of two groups have no order; merge them with MPI_Intercomm_merge first")?;
-            let reducing = self.check(process, datatype, true)?;
+            comm.refuse_inter("ranks of two groups have no order; merge them with MPI_Intercomm_merge first")?;
+            let reducing = self.check(datatype, true)?;
             let (call, count) = (call(reducing.data), self.count as u64);
             let job = reducing.job(self.send.map(|at| (at, count)), Some((self.recv, count)));
             desk.perform(way, process, comm, name, &call, job)
@@ -163,7 +164,7 @@ pub fn allreduce(way: Way, vectors: &Vectors, comm: Handle) -> Result<Handle> {
         if vectors.send.is_none() {
             may_be_in_place(comm, name, "send buffer", true)?;
         }
-        let reducing = vectors.check(process, datatype, true)?;
+        let reducing = vectors.check(datatype, true)?;
         if let Some(host) = desk.lean(way)
             && let Some(parts) = vectors.short(&reducing, true)
         {
@@ -192,7 +193,7 @@ pub fn reduce(way: Way, vectors: &Vectors, root: i32, comm: Handle) -> Result<Ha
         }
         let vectors = Vectors { send: vectors.send.filter(|_| has_own), ..*vectors };
         vectors.with_type(process, comm, desk, |process, comm, desk, datatype| {
-            let reducing = vectors.check(process, datatype, is_root)?;
+            let reducing = vectors.check(datatype, is_root)?;
             if let Some(host) = desk.lean(way)
                 && let Some(parts) = vectors.short(&reducing, is_root)
             {
@@ -250,7 +251,7 @@ fn scattered<'a>(
         let mine = counts.at(comm.rank());
         // The input has all blocks; in place it lies in the receive buffer, which then is as long.
         let whole = Vectors { count: total, ..*vectors };
-        let mut reducing = whole.check(process, datatype, vectors.send.is_none())?;
+        let mut reducing = whole.check(datatype, vectors.send.is_none())?;
         let received = if let Some(send) = vectors.send {
             Buffer::of(vectors.recv, mine as u64, datatype)?;
             no_alias(send, vectors.recv, reducing.data.type_size.saturating_mul(mine as u64))?;

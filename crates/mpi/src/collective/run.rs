@@ -12,29 +12,24 @@
 //!
 //! Before it: `movement`, `reductions`, `whole`; after it: `memory`, `pt2pt`, `host`.
 
-use super::Job;
-use super::exchange::Round;
-use super::flags::exchange::Exchange;
-use super::flags::{Ended, Kind, Phase};
-use super::host::{self, Folding, Host, Parts};
-use super::memory::Memory;
-use crate::buffer::Buffer;
+use super::host;
 use crate::comm::{Comm, CommRef};
+use crate::desk::flags::Phase;
+use crate::desk::host::Host;
+use crate::desk::memory::Memory;
+use crate::desk::run::{Failure, Open, Run, Stage, failed, host_step_of};
 use crate::group::Group;
-use crate::lane::{Body, Lane};
-use crate::matching::Want;
-use crate::ops::Reducer;
-use crate::outgoing::Outgoing;
 use crate::process::Process;
-use crate::pt2pt::{self, Target};
-use crate::request::{Kind as RequestKind, Request};
+use crate::pt2pt;
+use crate::request::{self, Kind as RequestKind, Lane};
 use crate::status::Status;
-use crate::task;
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
-use hawser_coll::{Comm as Step, HostStep, Local, Misfit, Order, Schedule, Span};
-use hawser_datatype::Datatype;
+use hawser_base::{Context, Peer, Result, UserMem};
+use hawser_coll::{Comm as Step, Span};
 use hawser_job::{Tag, Waiting};
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::matching::Want;
+use hawser_p2p::message::{Body, Outgoing, Target};
 use hawser_transport::wait_peer;
 use std::sync::Arc;
 
@@ -63,45 +58,6 @@ impl Team {
     }
 }
 
-/// A step under way.
-struct Open {
-    request: u32,
-    /// With whom.
-    rank: u32,
-    /// The bytes of a receive.
-    receives: Option<u64>,
-}
-
-/// Where the run stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Stage {
-    /// The communication of the round has not begun.
-    #[default]
-    Begin,
-    /// It is under way.
-    Comms,
-    /// The round's host step is under way.
-    Host(Phase),
-    /// Only local steps are left of the round.
-    Locals,
-}
-
-/// One collective under way, and the memory that the next one uses again.
-#[derive(Default)]
-pub struct Run {
-    pub schedule: Schedule,
-    /// The part of the schedule that does not run: the rest, or, while that runs, what came before it, with its sequel.
-    other: Schedule,
-    memory: Memory,
-    reducer: Option<Reducer>,
-    open: Vec<Open>,
-    round: usize,
-    stage: Stage,
-    failure: Failure,
-    /// The task that it is, if it is one: what is waited for wakes that.
-    pub task: Option<task::Id>,
-}
-
 /// What a run waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
@@ -113,48 +69,6 @@ pub enum Progress {
 }
 
 impl Run {
-    /// Begins the schedule on a call's buffers: its memory is set aside.
-    pub fn begin(&mut self, job: Job) -> Result<()> {
-        debug_assert!(self.open.is_empty());
-        let Job { send, recv, reduction } = job;
-        let (reducer, element) = reduction.unzip();
-        self.reducer = reducer;
-        (self.memory.send, self.memory.recv, self.memory.element) = (send, recv, element);
-        self.memory.prepare(self.schedule.scratch())?;
-        (self.round, self.stage, self.failure) = (0, Stage::Begin, Failure { first: self.misfit(), spoilt: false });
-        Ok(())
-    }
-
-    /// The rounds are over: true if others have told this rank what the rest is planned from, and there is a rest, which runs now.
-    fn go_on(&mut self) -> bool {
-        let Some(sequel) = self.schedule.sequel() else { return false };
-        let mut bytes = vec![0; sequel.told.count as usize];
-        // After a failure nobody knows what lies there.
-        if self.failure.first.is_none() {
-            self.memory.bytes(&sequel.told).read(&mut bytes);
-        }
-        let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        sequel.plan(&words, &mut self.other);
-        std::mem::swap(&mut self.schedule, &mut self.other);
-        self.round = 0;
-        self.no_operation_is_open();
-        self.memory.scratch_is_free();
-        if let Some(error) = self.misfit() {
-            self.failure.note(error);
-        }
-        if let Err(error) = self.memory.prepare(self.schedule.scratch()) {
-            self.failure.note(error);
-            self.schedule.clear();
-        }
-        !self.schedule.is_empty()
-    }
-
-    /// A block that is left out, for which nobody waits.
-    fn misfit(&self) -> Option<Error> {
-        let Misfit { from, told, expected } = self.schedule.misfit()?;
-        Some(too_short(&format!("rank {from}"), told, expected))
-    }
-
     /// Goes on as far as it can without waiting. `patient`: the caller has nothing else to do, so that a single
     /// message may be waited for at its ring for a moment.
     pub fn advance(
@@ -190,22 +104,6 @@ impl Run {
         Progress::Ended
     }
 
-    /// Only then may its memory go: a step under way has a view of it.
-    fn no_operation_is_open(&self) {
-        assert!(self.open.is_empty(), "{} steps of a collective are under way at its end", self.open.len());
-    }
-
-    /// The run is over: what the call returns. Its buffers are let go.
-    pub fn finish(&mut self) -> Result<()> {
-        self.no_operation_is_open();
-        self.memory.release();
-        self.reducer = None;
-        if self.other.sequel().is_some() {
-            std::mem::swap(&mut self.schedule, &mut self.other);
-        }
-        self.failure.first.take().map_or(Ok(()), Err)
-    }
-
     /// Advances to the end.
     pub fn complete(
         &mut self,
@@ -219,7 +117,11 @@ impl Run {
                 Progress::Ended => return self.finish(),
                 Progress::Waits => {
                     let reason = self.reason(team, call);
-                    process.wait_until(team.comm.lane(), || reason.clone(), |lane| self.reap(team, lane).then_some(()));
+                    process.lanes().wait_until(
+                        team.comm.lane(),
+                        || reason.clone(),
+                        |lane| self.reap(team, lane).then_some(()),
+                    );
                 }
                 Progress::WaitsForHost => {
                     let (Some(host), Stage::Host(phase)) = (&mut *host, self.stage) else {
@@ -272,11 +174,6 @@ impl Run {
         }
     }
 
-    /// The round as an exchange, if it is one.
-    fn exchange(&mut self) -> Option<(Exchange, Round<'_>)> {
-        Round::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())
-    }
-
     /// Posts the receives of the round and starts its sends.
     fn begin_round(&mut self, process: &'static Process, team: &Team, patient: bool) -> Stage {
         if host_step_of(&self.schedule, self.round).is_some() {
@@ -312,7 +209,7 @@ impl Run {
     fn reap(&mut self, team: &Team, lane: &mut Lane) -> bool {
         while let Some(&Open { request, rank, receives }) = self.open.last() {
             let entry = lane.core.requests.get(request);
-            let Some(status) = entry.status() else {
+            let Some(status) = request::status(entry) else {
                 entry.wakes = self.task;
                 return false;
             };
@@ -327,81 +224,6 @@ impl Run {
         true
     }
 
-    fn host_step(&mut self, host: &mut Host, mut phase: Phase) -> bool {
-        if let Some((step, mut round)) = self.exchange() {
-            let ended = host.poll_exchange(&mut phase, &step, &mut round);
-            self.stage = Stage::Host(phase);
-            if ended == Some(Ended::Mismatch) {
-                self.failure.note(host::mismatch("collective", step.bytes));
-            }
-            return ended.is_some();
-        }
-        let element = self.memory.element.clone();
-        let (kind, parts) = self.host_parts(element.as_deref());
-        let spec = Host::spec(kind, &parts);
-        let ended = host.poll(&mut phase, &spec, &parts);
-        self.stage = Stage::Host(phase);
-        if ended == Some(Ended::Mismatch) {
-            self.failure.note(host::mismatch("collective", spec.bytes));
-        }
-        ended.is_some()
-    }
-
-    /// The round's host step and its data.
-    fn host_parts<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Kind, Parts<'a>) {
-        let step = host_step_of(&self.schedule, self.round).expect("the round's only step");
-        let ahead = self.schedule.contributed_after(self.round);
-        let Run { memory, reducer, .. } = self;
-        let folding = |from: &Span| {
-            let (reducer, datatype) = reducer.as_ref().zip(element).expect("a reduction has an operation");
-            Some(Folding { reducer, datatype, count: from.count })
-        };
-        match &step {
-            HostStep::Barrier => (Kind::Barrier, Parts::NONE),
-            HostStep::Bcast { root, span } => {
-                let buffer = memory.buffer(span);
-                let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
-                (Kind::Bcast { root: *root as usize }, parts)
-            }
-            HostStep::Reduce { root, from, into } => {
-                let (ahead, folding) = (Buffer::EMPTY, folding(from));
-                let parts = Parts { from: memory.buffer(from), into: memory.buffer(into), folding, ahead };
-                (Kind::Reduce { root: *root as usize }, parts)
-            }
-            HostStep::Allreduce { from, into } => {
-                let ahead = ahead.map_or(Buffer::EMPTY, |next| memory.buffer(&next));
-                let parts =
-                    Parts { from: memory.buffer(from), into: memory.buffer(into), folding: folding(from), ahead };
-                (Kind::Allreduce, parts)
-            }
-            HostStep::Exchange { .. } => unreachable!("an exchange has data of its own"),
-        }
-    }
-
-    fn locals(&mut self) {
-        let Run { schedule, memory, reducer, .. } = self;
-        for step in schedule.round(self.round).locals {
-            match step {
-                Local::Copy { from, into } => {
-                    let from = memory.buffer(from);
-                    from.copy_to(&memory.buffer(into));
-                }
-                Local::Say { word, into } => memory.bytes(into).write(&word.to_ne_bytes()),
-                Local::Reduce { from, into, order } => {
-                    let reducer = reducer.as_ref().expect("a reduction has an operation");
-                    let (a, b) = (memory.elements(from), memory.elements(into));
-                    match order {
-                        Order::FromFirst => reducer.apply(a, b, from.count),
-                        Order::IntoFirst => {
-                            reducer.apply(b, a, from.count);
-                            memory.buffer(from).copy_to(&memory.buffer(into));
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     pub fn reason(&self, team: &Team, call: &'static str) -> Waiting {
         // The one that `reap` asks for.
         let awaited = self.open.last().and_then(|open| team.group.peer(open.rank));
@@ -414,13 +236,6 @@ impl Run {
             context: team.comm.context().0,
             ..Waiting::default()
         }
-    }
-}
-
-fn host_step_of(schedule: &Schedule, round: usize) -> Option<HostStep> {
-    match schedule.round(round).comms {
-        [Step::Host(step), ..] => Some(*step),
-        _ => None,
     }
 }
 
@@ -469,11 +284,11 @@ impl Starting<'_> {
 
     fn post_buffer(&mut self, rank: u32, buffer: Buffer) {
         let (want, bytes) = (self.want(self.peer(rank)), buffer.len());
-        let request = Request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32, ANY_TAG);
+        let request = request::new(RequestKind::Recv, self.team.comm.clone(), rank as i32, ANY_TAG);
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
                 self.open.push(Open { request, rank, receives: Some(bytes) });
-                pt2pt::post(self.lane, want, buffer, request);
+                self.lane.post(want, buffer, request);
             }
             Err(error) => self.failure.note(error),
         }
@@ -483,11 +298,11 @@ impl Starting<'_> {
         let buffer = if self.failure.spoilt { Buffer::EMPTY } else { self.memory.buffer(from) };
         let to = Target { peer: self.peer(rank), context: self.team.context, tag: self.team.tag };
         if let Buffer::Dense(mem) = buffer
-            && pt2pt::send_at_once(self.lane, &to, mem)
+            && self.lane.send_at_once(&to, mem)
         {
             return;
         }
-        let request = Request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
+        let request = request::new(RequestKind::Send, self.team.comm.clone(), rank as i32, ANY_TAG);
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
                 self.open.push(Open { request, rank, receives: None });
@@ -515,51 +330,4 @@ impl Starting<'_> {
             self.post_buffer(rank, Buffer::Dense(into));
         }
     }
-}
-
-/// What has gone wrong in a run.
-#[derive(Default)]
-struct Failure {
-    /// The error that its call returns.
-    first: Option<Error>,
-    /// Data are missing, of a rank that has ended or of one that lacks such data itself: nothing made of them is sent.
-    spoilt: bool,
-}
-
-impl Failure {
-    fn note(&mut self, error: Error) {
-        self.spoilt |= error.class() == Class::ProcAborted;
-        self.first.get_or_insert(error);
-    }
-
-    /// A message of `rank` had `got` bytes. An empty one in place of data is what a rank sends that has none.
-    fn note_length(&mut self, rank: impl FnOnce() -> String, got: u64, expected: u64) {
-        if got != expected {
-            self.spoilt |= got == 0;
-            self.note(too_short(&rank(), got, expected));
-        }
-    }
-}
-
-#[cold]
-fn failed(class: Class, rank: &str, receives: Option<u64>) -> Error {
-    let text = match (class, receives) {
-        (Class::Truncate, Some(bytes)) => format!(
-            "{rank} sent more than the {bytes} bytes that this rank expects; counts and types of the collective \
-             do not agree"
-        ),
-        (Class::ProcAborted, _) => format!("{rank} has ended and takes part in no collective"),
-        (_, _) => format!("a message of the collective, with {rank}, failed"),
-    };
-    Error::new(class, text)
-}
-
-#[cold]
-fn too_short(rank: &str, got: u64, expected: u64) -> Error {
-    let why = if got == 0 { "a rank on which that depends has ended, or " } else { "" };
-    let text = format!(
-        "{rank} sent {got} bytes where this rank expects {expected}; {why}counts and types of the collective do not \
-         agree"
-    );
-    Error::new(Class::Truncate, text)
 }

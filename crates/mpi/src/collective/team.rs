@@ -2,10 +2,12 @@
 //!
 //! Before it: `comm_create`; after it: the same engine that runs the application's collectives.
 
-use super::memory::Side;
-use super::run::{Progress, Run, Team};
-use super::{Job, Way, at_desk, forced, model};
+use super::run::{Progress, Team};
+use super::{at_desk, forced, model};
 use crate::comm::CommRef;
+use crate::desk::memory::Side;
+use crate::desk::run::Run;
+use crate::desk::{Job, Way};
 use crate::group::Group;
 use crate::ops::Reducer;
 use crate::process::Process;
@@ -154,7 +156,7 @@ impl Venue<'_> {
     }
 
     fn fold(&self, process: &'static Process, name: &'static str, op: Handle, words: &mut [u64]) -> Result<()> {
-        let mut folding = OnWords::fold(process, op, words)?;
+        let mut folding = OnWords::fold(op, words)?;
         let over = self.execute(process, name, &folding.call, folding.job);
         folding.words.returned();
         over?;
@@ -240,12 +242,12 @@ struct OnWords {
 }
 
 impl OnWords {
-    fn fold(process: &Process, op: Handle, mine: &[u64]) -> Result<OnWords> {
+    fn fold(op: Handle, mine: &[u64]) -> Result<OnWords> {
         let mut words = Words::new(mine.len());
         words.set(0, mine);
         let (count, type_size) = (mine.len() as u64, WORD_BYTES as u64);
         let data = Reduction { count, type_size, dense: true, commutative: true, in_place: true };
-        let reducer = Reducer::new(process, op, datatype::UINT64_T)?;
+        let reducer = Reducer::new(op, datatype::UINT64_T)?;
         let reduction = Some((reducer, Datatype::basic(Basic::Uint64).clone()));
         let job = Job { send: Side::None, recv: words.side(), reduction };
         Ok(OnWords { words, call: Call::Allreduce(data), job })
@@ -292,13 +294,13 @@ impl Meeting {
     }
 
     /// Begins the bitwise and of everybody's words.
-    pub fn and(&mut self, process: &Process, words: &[u64]) -> Result<()> {
-        self.begin(OnWords::fold(process, op::BAND, words)?)
+    pub fn and(&mut self, words: &[u64]) -> Result<()> {
+        self.begin(OnWords::fold(op::BAND, words)?)
     }
 
     /// Begins the largest of everybody's words.
-    pub fn max(&mut self, process: &Process, word: u64) -> Result<()> {
-        self.begin(OnWords::fold(process, op::MAX, &[word])?)
+    pub fn max(&mut self, word: u64) -> Result<()> {
+        self.begin(OnWords::fold(op::MAX, &[word])?)
     }
 
     /// Begins the word of rank 0.

@@ -1,17 +1,18 @@
 //! Host steps with threads as members, on a block that looks like one of the segment: values, mixtures of
 //! steps, late members, calls that do not belong together, and how long a step takes.
 
-use super::exchange::{Even, Pattern, Round};
-use super::flags::{Ended, Kind, Phase};
-use super::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes};
-use super::memory::{Memory, Side};
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::Buf;
+use crate::desk::exchange::{Even, Pattern, Round};
+use crate::desk::flags::{Ended, Kind, Phase};
+use crate::desk::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes};
+use crate::desk::memory::{Memory, Side};
 use crate::ops::{Operation, Reducer};
 use crate::types;
 use hawser_base::{Handle, SharedMem, UserMem};
 use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, Place, Schedule, Tuning, plan};
 use hawser_datatype::{Basic, Datatype, Op, UserPtr};
 use hawser_job::{Doorbell, FlagBlock};
+use hawser_p2p::buffer::Buffer;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;

@@ -3,12 +3,14 @@
 //! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
 
 use super::check::{self, NO_DATA, Part, part_of};
-use super::flags::Kind;
-use super::host::{self, Parts};
-use super::memory::Side;
-use super::nonblocking::{Names, Way, names};
+use super::host;
+use super::nonblocking::{Names, names};
 use super::{Job, enter};
-use crate::buffer::{Buf, Buffer};
+use crate::buffer::{self, Buf};
+use crate::desk::Way;
+use crate::desk::flags::Kind;
+use crate::desk::host::Parts;
+use crate::desk::memory::Side;
 use hawser_base::{Handle, Result};
 use hawser_coll::Call;
 use hawser_coll::select::ALWAYS_BY_FLAGS;
@@ -47,7 +49,7 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
         if !is_root && !has_own {
             return desk.perform(way, process, comm, name, &Call::Bcast { root, data: NO_DATA }, Job::default());
         }
-        let buffer = Buffer::new(process, buf)?;
+        let buffer = buffer::of(buf)?;
         let is_nothing = buffer.is_empty() && !comm.is_inter() && !desk.checks();
         if way == Way::Blocking && (comm.everybody().size() == 1 || is_nothing) {
             return Ok(Handle::NULL);
@@ -59,7 +61,7 @@ pub fn bcast(way: Way, buf: &Buf, root: i32, comm: Handle) -> Result<Handle> {
             let kind = Kind::Bcast { root: root as usize };
             return host::step(process, comm, host, name, kind, &parts).map(|()| Handle::NULL);
         }
-        let (datatype, data) = check::data(process, buf)?;
+        let (datatype, data) = check::data(buf)?;
         let recv = Side::One { at: buf.at, count: data.count, datatype };
         desk.perform(way, process, comm, name, &Call::Bcast { root, data }, Job { recv, ..Job::default() })
     })

@@ -7,6 +7,7 @@
 
 use super::{Id, at, enumeration, named, no_handle, with};
 use crate::process;
+use crate::stage;
 use hawser_base::handle::datatype;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::T_SCOPE_ALL_EQ;
@@ -114,7 +115,7 @@ pub fn read(id: Id) -> Result<Value> {
 /// Writes what `value` reads from the tool's buffer, in the C type of the datatype that it is told.
 pub fn write(id: Id, value: impl FnOnce(Handle) -> Value) -> Result<()> {
     let param = find(id)?;
-    if param.read == Read::AtStart && process::was_initialized() {
+    if param.read == Read::AtStart && stage::was_initialized() {
         let text = format!("{} is read by MPI_Init; set it before, or in the environment", param.name);
         return Err(Error::new(Class::ToolCvarSetNever, text));
     }

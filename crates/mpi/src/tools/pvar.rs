@@ -6,7 +6,6 @@
 //! Before it: `abi::tool`; after it: `job::counters`, `matching::QueueLengths`.
 
 use super::{ALL_HANDLES, Id, State, at, named, no_handle, with};
-use crate::matching::QueueLengths;
 use crate::process;
 use hawser_base::handle::datatype;
 use hawser_base::value::{
@@ -15,6 +14,7 @@ use hawser_base::value::{
 };
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_job::counters::{Entry, Unit};
+use hawser_p2p::matching::QueueLengths;
 use std::collections::BTreeMap;
 
 /// See the module.
@@ -83,7 +83,7 @@ impl Variable {
         let Some(process) = process::any() else { return 0 };
         match self.source {
             Source::Counter(slot, _) => process.counters().get(slot),
-            Source::Length(length) => process.queue_lengths().map(|lane| u64::from(length(lane))).sum(),
+            Source::Length(length) => process.lanes().queue_lengths().map(|lane| u64::from(length(lane))).sum(),
         }
     }
 

@@ -3,19 +3,13 @@
 //! Before it: `abi::topology`; after it: `placement`, `make`, and `collective::team`, by which ranks tell each
 //! other of edges.
 
-use super::{Near, Shape, Topology, make, none, old_comm, placement};
+use super::{make, old_comm, placement};
 use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef};
 use crate::process::{self, Process};
+use crate::shape::{DistGraph, Near, Shape, Topology};
 use hawser_base::value::PROC_NULL;
 use hawser_base::{Class, Error, Handle, Result};
-
-/// What a rank's `Near` does not say; weights are in its order. Unweighted edges have no weights.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DistGraph {
-    pub source_weights: Option<Vec<u32>>,
-    pub destination_weights: Option<Vec<u32>>,
-}
 
 /// Edges of one direction as the application passes them.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +45,7 @@ const PLAIN: u32 = 1;
 pub fn of(comm: &Comm) -> Result<(&DistGraph, &Near)> {
     match comm.topology().map(|topology| (&topology.shape, &topology.near)) {
         Some((Shape::DistGraph(graph), near)) => Ok((graph, near)),
-        _ => Err(none(comm, "distributed graph topology", "MPI_Dist_graph_create makes a communicator with one")),
+        _ => Err(comm.no_topology("distributed graph topology", "MPI_Dist_graph_create makes a communicator with one")),
     }
 }
 

@@ -2,78 +2,24 @@
 //!
 //! Before it: `abi::topology`; after it: `placement`, and `make`.
 
-use super::{Shape, Topology, make, mapped, none, old_comm, placement};
+use super::{make, mapped, old_comm, placement};
 use crate::comm::Comm;
 use crate::process::{self, Process};
-use hawser_base::{Class, Error, Handle, Result};
-
-/// See the module: MPI's `index` and `edges`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Graph {
-    /// Where the neighbours of each node end in `edges`.
-    index: Vec<u32>,
-    edges: Vec<u32>,
-}
-
-impl Graph {
-    /// `edges` gives the array of that many neighbours (MPI_ERR_ARG).
-    pub fn new<'a>(index: &[i32], edges: impl FnOnce(usize) -> Result<&'a [i32]>, room: u32) -> Result<Graph> {
-        fits(index.len() as i64, room)?;
-        let mut last = 0;
-        for (node, &end) in index.iter().enumerate() {
-            if end < last {
-                let text =
-                    format!("index[{node}] is {end}, less than {last}: it counts the neighbours of all nodes so far");
-                return Err(Error::new(Class::Arg, text));
-            }
-            last = end;
-        }
-        let edges = edges(last as usize)?;
-        let nodes = index.len() as i32;
-        if let Some((i, edge)) = edges.iter().enumerate().find(|&(_, edge)| !(0..nodes).contains(edge)) {
-            let text = format!("edges[{i}] is {edge}, outside 0..={} of the graph", nodes - 1);
-            return Err(Error::new(Class::Arg, text));
-        }
-        let unsigned = |all: &[i32]| all.iter().map(|&n| n as u32).collect();
-        Ok(Graph { index: unsigned(index), edges: unsigned(edges) })
-    }
-
-    pub fn index(&self) -> &[u32] {
-        &self.index
-    }
-
-    pub fn edges(&self) -> &[u32] {
-        &self.edges
-    }
-
-    /// MPI_Graph_neighbors.
-    pub fn neighbors(&self, node: u32) -> &[u32] {
-        let node = node as usize;
-        let start = if node == 0 { 0 } else { self.index[node - 1] };
-        &self.edges[start as usize..self.index[node] as usize]
-    }
-}
-
-/// At most as many nodes as ranks (MPI_ERR_ARG).
-pub fn fits(nodes: i64, room: u32) -> Result<()> {
-    if !(0..=i64::from(room)).contains(&nodes) {
-        let text = format!("nnodes is {nodes}; it may be 0 to {room}, the ranks of the communicator");
-        return Err(Error::new(Class::Arg, text));
-    }
-    Ok(())
-}
+use crate::shape::graph::Graph;
+use crate::shape::{Shape, Topology};
+use hawser_base::{Handle, Result};
 
 /// The graph of a communicator (MPI_ERR_TOPOLOGY).
 pub fn of(comm: &Comm) -> Result<&Graph> {
     match comm.topology().map(|topology| &topology.shape) {
         Some(Shape::Graph(graph)) => Ok(graph),
-        _ => Err(none(comm, "graph topology", "MPI_Graph_create makes a communicator with one")),
+        _ => Err(comm.no_topology("graph topology", "MPI_Graph_create makes a communicator with one")),
     }
 }
 
 /// Which rank comes to each node.
 fn order(process: &'static Process, old: &Comm, graph: &Graph, reorder: bool) -> Vec<u32> {
-    let nodes = graph.index.len() as u32;
+    let nodes = graph.index().len() as u32;
     if !reorder {
         return (0..nodes).collect();
     }
@@ -95,27 +41,4 @@ pub fn map(comm: Handle, graph: &Graph) -> Result<i32> {
     let process = process::get()?;
     let old = old_comm(process, comm)?;
     Ok(mapped(&order(process, &old, graph, true), old.rank()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_lie_between_the_ends_of_two_nodes() {
-        let graph = Graph::new(&[2, 2, 3, 6], |count| Ok(&[1, 3, 3, 0, 2, 3][..count]), 9).unwrap();
-        let all: Vec<&[u32]> = (0..4).map(|node| graph.neighbors(node)).collect();
-        assert_eq!(all, [&[1, 3][..], &[], &[3], &[0, 2, 3]]);
-    }
-
-    #[test]
-    fn wrong_graphs_are_refused() {
-        let new = |index: &[i32], edges: &'static [i32]| Graph::new(index, |_| Ok(edges), 3).map_err(|why| why.class());
-        assert_eq!(new(&[1, 0], &[0]), Err(Class::Arg));
-        assert_eq!(new(&[-1], &[]), Err(Class::Arg));
-        assert_eq!(new(&[1, 2], &[1, 2]), Err(Class::Arg));
-        assert_eq!(new(&[1, 2], &[1, -1]), Err(Class::Arg));
-        assert_eq!(new(&[0; 4], &[]), Err(Class::Arg));
-        assert!(new(&[], &[]).is_ok() && new(&[0; 3], &[]).is_ok());
-    }
 }

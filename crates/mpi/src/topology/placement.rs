@@ -6,9 +6,9 @@
 //!
 //! Before it: `cart`, `graph`, `dist_graph`; after it: `job::Segment`.
 
-use super::cart::Cart;
 use crate::comm::Comm;
 use crate::process::Process;
+use crate::shape::cart::Cart;
 use hawser_coll::by_host;
 use std::collections::BinaryHeap;
 

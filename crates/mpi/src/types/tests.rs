@@ -18,7 +18,7 @@ fn pair_of_ints() -> Arc<Datatype> {
 
 #[test]
 fn every_predefined_type_has_a_handle_and_its_name() {
-    let types = Types::default();
+    let types = Types::new();
     for &of in Basic::ALL {
         let handle = handle_of(of);
         assert_eq!(basic(handle), Some(of));
@@ -40,7 +40,7 @@ fn every_handle_of_either_abi_has_a_type() {
 
 #[test]
 fn a_type_has_no_name_until_it_is_given_one() {
-    let types = Types::default();
+    let types = Types::new();
     let handle = types.insert(pair_of_ints()).unwrap();
     assert_eq!(types.name(handle).unwrap(), b"");
     types.extras(handle, |extras| *extras.name() = Some(b"mine".to_vec())).unwrap();
@@ -53,7 +53,7 @@ fn a_type_has_no_name_until_it_is_given_one() {
 
 #[test]
 fn a_freed_type_is_gone_but_what_was_made_of_it_works() {
-    let types = Types::default();
+    let types = Types::new();
     let old = types.insert(pair_of_ints()).unwrap();
     let new = Datatype::contiguous(3, &types.get(old).unwrap(), Form::Int).unwrap();
     let new = types.insert(new).unwrap();
@@ -71,7 +71,7 @@ fn a_freed_type_is_gone_but_what_was_made_of_it_works() {
 
 #[test]
 fn contents_name_predefined_types_by_their_handles_and_others_by_new_ones() {
-    let types = Types::default();
+    let types = Types::new();
     let inner = types.insert(pair_of_ints()).unwrap();
     let members = [types.get(inner).unwrap(), Datatype::basic(Basic::Double).clone()];
     let outer = types.insert(Datatype::structure(&[1, 1], &[0, 8], &members, Form::Int).unwrap()).unwrap();
@@ -88,7 +88,7 @@ fn contents_name_predefined_types_by_their_handles_and_others_by_new_ones() {
 
 #[test]
 fn equal_arguments_give_fortrans_kinds_again() {
-    let types = Types::default();
+    let types = Types::new();
     let real = |p| types.insert(Datatype::f90_real(Some(p), None).unwrap()).unwrap();
     assert_eq!(real(7), real(7));
     assert_ne!(real(7), real(8));
@@ -99,7 +99,7 @@ fn equal_arguments_give_fortrans_kinds_again() {
 
 #[test]
 fn a_copy_has_the_attributes_that_its_keys_say_and_the_commit_state() {
-    let types = Types::default();
+    let types = Types::new();
     let (kept, left) = (new_keyval(Kind::Datatype, Copy::Dup), new_keyval(Kind::Datatype, Copy::Null));
     let old = types.insert(pair_of_ints()).unwrap();
     types.get(old).unwrap().commit();
@@ -114,7 +114,7 @@ fn a_copy_has_the_attributes_that_its_keys_say_and_the_commit_state() {
 
 #[test]
 fn a_copy_whose_attributes_fail_is_given_up() {
-    let types = Types::default();
+    let types = Types::new();
     let failing = new_keyval(Kind::Datatype, Copy::Call(Box::new(|_, _, _| Err(Class::NoSpace as i32))));
     let old = types.insert(pair_of_ints()).unwrap();
     types.extras(old, |e| e.attributes.set(Kind::Datatype, old, failing, 4)).unwrap().unwrap();
@@ -124,7 +124,7 @@ fn a_copy_whose_attributes_fail_is_given_up() {
 
 #[test]
 fn a_type_whose_attribute_does_not_go_is_not_freed() {
-    let types = Types::default();
+    let types = Types::new();
     let refusing = Delete::Call(Box::new(|_, _, value| if value == 1 { Err(Class::Io as i32) } else { Ok(()) }));
     let key = attributes::new_keyval(Kind::Datatype, Copy::Null, refusing).unwrap();
     let handle = types.insert(pair_of_ints()).unwrap();
@@ -136,7 +136,7 @@ fn a_type_whose_attribute_does_not_go_is_not_freed() {
 
 #[test]
 fn a_function_gets_a_handle_that_works_though_its_own_was_freed() {
-    let types = Types::default();
+    let types = Types::new();
     let handle = types.insert(pair_of_ints()).unwrap();
     let datatype = types.get(handle).unwrap();
     assert!(types.is_of(handle, &datatype));

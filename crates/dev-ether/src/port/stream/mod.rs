@@ -40,7 +40,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Nothing is dropped: what has no room waits at its sender. A bound all the same: net.ipv4.tcp_rmem's usual maximum, 6 MiB.
 const ROOM: usize = 6 << 20;
-/// What a read takes at most: several of the longest frames, which stay in the cache (docs/measuring.md: of 256 KiB, 5 to 8 % longer).
+/// What a read takes at most: several of the longest frames, which stay in the cache (of 256 KiB 5 to 8 % longer:
+/// docs/measurements/2026-11-23-ethernet-beside-peers.md).
 const SCRATCH_BYTES: usize = 64 << 10;
 /// Without descriptors for callers they wait so long in the kernel, and then are looked at again: long enough to cost nothing,
 /// and shorter than any peer waits.

@@ -1,0 +1,85 @@
+//! Attributes of communicators, and the few that all of them have from the start (MPI-5.0 §7.7, §9.1.2).
+//!
+//! Before it: `abi::attributes`; after it: `attributes`, `process`.
+
+use crate::attributes::{Copy, Delete, new_keyval};
+use crate::errors;
+use crate::process::{self, Process};
+use crate::pt2pt::TAG_UB;
+use crate::stage;
+use hawser_base::handle::{Kind, keyval};
+use hawser_base::value::{ANY_SOURCE, PROC_NULL};
+use hawser_base::{Handle, Result};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+/// MPI_Comm_create_keyval and its like; `kind` says for which objects.
+pub fn create_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
+    stage::check()?;
+    new_keyval(kind, copy, delete)
+}
+
+/// A predefined attribute's value; each kind of number is the ABI's business.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Predefined {
+    Number(i32),
+    Rank(i32),
+    Code(i32),
+}
+
+/// What MPI_Comm_get_attr finds.
+#[derive(Clone, Copy, Debug)]
+pub enum Found {
+    /// What the application set.
+    Value(usize),
+    /// A predefined integer; the application gets its address.
+    Integer(&'static AtomicI32),
+}
+
+/// The integers behind predefined attributes, by the keys' numbers.
+static INTEGERS: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
+
+const _: () = assert!((keyval::UNIVERSE_SIZE.bits() as usize) < INTEGERS.len());
+
+/// MPI_Comm_set_attr.
+pub fn comm_set(comm: Handle, keyval: Handle, value: usize) -> Result<()> {
+    let found = process::get()?.comm(comm)?;
+    found.attributes.set(Kind::Comm, comm, keyval, value)
+}
+
+/// MPI_Comm_get_attr. The predefined attributes are seen on every communicator. `number` writes a
+/// predefined value as the ABI does.
+pub fn comm_get(comm: Handle, keyval: Handle, number: impl FnOnce(Predefined) -> i32) -> Result<Option<Found>> {
+    let process = process::get()?;
+    let found = process.comm(comm)?;
+    if !(keyval::TAG_UB.bits()..=keyval::UNIVERSE_SIZE.bits()).contains(&keyval.bits()) {
+        return Ok(found.attributes.get(Kind::Comm, keyval)?.map(Found::Value));
+    }
+    Ok(predefined(process, keyval).map(|value| {
+        let integer = &INTEGERS[keyval.bits() as usize];
+        // Read by the application, in this thread or after a synchronisation of its own.
+        integer.store(number(value), Relaxed);
+        Found::Integer(integer)
+    }))
+}
+
+/// MPI_Comm_delete_attr.
+pub fn comm_delete(comm: Handle, keyval: Handle) -> Result<()> {
+    let found = process::get()?.comm(comm)?;
+    found.attributes.delete(Kind::Comm, comm, keyval)
+}
+
+fn predefined(process: &Process, keyval: Handle) -> Option<Predefined> {
+    let job = process.job();
+    match keyval {
+        keyval::TAG_UB => Some(Predefined::Number(TAG_UB)),
+        // No process is the host, and every one can do the language's input and output (MPI-5.0 §9.1.2).
+        keyval::HOST => Some(Predefined::Rank(PROC_NULL)),
+        keyval::IO => Some(Predefined::Rank(ANY_SOURCE)),
+        // All clocks are the same one if all processes are on one host.
+        keyval::WTIME_IS_GLOBAL => Some(Predefined::Number(i32::from(job.local_size() == job.size()))),
+        keyval::APPNUM => job.appnum().map(|number| Predefined::Number(number as i32)),
+        keyval::LASTUSEDCODE => Some(Predefined::Code(errors::last_used())),
+        keyval::UNIVERSE_SIZE => Some(Predefined::Number(job.universe_size() as i32)),
+        _ => None,
+    }
+}

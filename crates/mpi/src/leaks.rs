@@ -1,0 +1,103 @@
+//! What a program did not free before MPI_Finalize, which `HAWSER_CHECK` has told.
+//!
+//! Before it: `env`; after it: the tables of objects.
+
+use crate::misuse::is_looked_for;
+use crate::ops;
+use crate::process::Process;
+use crate::request::{Kind, Request, State};
+use crate::{errhandler, info, types};
+use hawser_base::value::{ANY_SOURCE, ANY_TAG};
+
+/// Names that a line tells before it only counts.
+const NAMED: usize = 4;
+
+/// Tells what the program has not freed, if that is asked for and there is any. It is at its end.
+pub fn tell_of_leaks(process: &'static Process) {
+    if !is_looked_for() {
+        return;
+    }
+    let left = [
+        tell("request", requests(process)),
+        tell("communicator", communicators(process)),
+        tell("datatype", types::left()),
+        tell("group", unnamed(process.groups().live().len())),
+        tell("operation", unnamed(ops::left())),
+        tell("info object", unnamed(info::left())),
+        tell("error handler", unnamed(errhandler::left())),
+    ];
+    let left: Vec<String> = left.into_iter().flatten().collect();
+    if !left.is_empty() {
+        let me = process.world().rank();
+        eprintln!("hawser: rank {me} comes to MPI_Finalize and has not freed {} (HAWSER_CHECK)", left.join(", "));
+    }
+}
+
+fn unnamed(count: usize) -> Vec<String> {
+    vec![String::new(); count]
+}
+
+/// `3 datatypes (cell; face; 1 more)`; nothing of nothing.
+fn tell(what: &str, names: Vec<String>) -> Option<String> {
+    let count = names.len();
+    if count == 0 {
+        return None;
+    }
+    let mut named: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    let more = count - named.len().min(NAMED);
+    let plural = if count == 1 { "" } else { "s" };
+    if named.is_empty() {
+        return Some(format!("{count} {what}{plural}"));
+    }
+    named.truncate(NAMED);
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    Some(format!("{count} {what}{plural} ({})", named.join("; ")))
+}
+
+fn communicators(process: &'static Process) -> Vec<String> {
+    let comms = process.comms();
+    comms.live().into_iter().filter_map(|handle| comms.get(handle)).map(|comm| comm.display_name()).collect()
+}
+
+fn requests(process: &'static Process) -> Vec<String> {
+    let mut found = Vec::new();
+    for lane in process.lanes().active() {
+        let lane = process.lane(lane).enter();
+        found.extend(lane.core.requests.iter().filter(|request| !request.orphan).map(describe));
+    }
+    found
+}
+
+/// `a receive from rank 1, tag 7, MPI_COMM_WORLD`.
+fn describe(request: &Request) -> String {
+    let persistent = if request.note.recipe.is_some() { "persistent " } else { "" };
+    let state = if matches!(request.state, State::Ended(_) | State::Done(_)) { ", complete" } else { "" };
+    let (rank, tag) = (request.note.rank, request.note.tag);
+    let rank = if rank == ANY_SOURCE { "any rank".to_owned() } else { format!("rank {rank}") };
+    let tag = if tag == ANY_TAG { "any tag".to_owned() } else { format!("tag {tag}") };
+    let what = match request.note.kind {
+        Kind::Send => format!("send to {rank}, {tag}"),
+        Kind::Recv => format!("receive from {rank}, {tag}"),
+        Kind::Collective => "collective".to_owned(),
+        Kind::Compound => "operation".to_owned(),
+        Kind::General => "generalized request".to_owned(),
+    };
+    format!("a {persistent}{what}, {}{state}", request.note.comm.display_name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_counted_and_named_as_far_as_it_has_names() {
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        assert_eq!(tell("group", unnamed(0)), None);
+        assert_eq!(tell("group", unnamed(1)).unwrap(), "1 group");
+        assert_eq!(tell("datatype", names(&["cell"])).unwrap(), "1 datatype (cell)");
+        assert_eq!(tell("datatype", names(&["", "cell", ""])).unwrap(), "3 datatypes (cell; 2 more)");
+        assert_eq!(tell("request", names(&["a", "b", "c", "d", "e"])).unwrap(), "5 requests (a; b; c; d; 1 more)");
+    }
+}

@@ -1,0 +1,38 @@
+//! The sessions there are: what is asked of them may be asked at any time by any thread, so they live in a `registry`.
+//!
+//! Before it: `session`, `raise`, `bsend`; after it: `errhandler`, `attached`.
+
+use crate::attached::Attached;
+use crate::errhandler::ErrhandlerCell;
+use crate::registry::Registry;
+use hawser_base::{Class, Error, Handle, Result};
+use std::sync::Arc;
+
+/// See the module.
+pub struct Session {
+    pub errhandler: ErrhandlerCell,
+    pub attached: Attached,
+    pub thread_level: &'static [u8],
+}
+
+pub(crate) static ALL: Registry<Arc<Session>> = Registry::new("sessions");
+
+/// The session of a handle (MPI_ERR_SESSION).
+pub fn get(handle: Handle) -> Result<Arc<Session>> {
+    ALL.get(handle).ok_or_else(|| dead(handle))
+}
+
+/// Whether something that is derived from a session may still be used; null: of no session.
+pub fn check_open(handle: Handle) -> Result<()> {
+    if handle.is_null() { Ok(()) } else { get(handle).map(drop) }
+}
+
+#[cold]
+pub(crate) fn dead(handle: Handle) -> Error {
+    let text = if handle.is_null() {
+        "the session is MPI_SESSION_NULL".to_owned()
+    } else {
+        format!("session {handle:?} does not exist; it was finalised before")
+    };
+    Error::new(Class::Session, text)
+}

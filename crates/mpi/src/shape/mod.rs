@@ -1,0 +1,58 @@
+//! The shapes of virtual topologies, as one rank of a communicator has them: data and arithmetic (MPI-5.0 chapter 8).
+//!
+//! How communicators get one is in `topology`. Before it: `comm`, `topology`; after it: nothing.
+
+pub mod cart;
+pub mod graph;
+
+use cart::Cart;
+use graph::Graph;
+use hawser_coll::Neighbors;
+
+/// The topology of a communicator, as one of its ranks has it.
+pub struct Topology {
+    pub shape: Shape,
+    pub near: Near,
+}
+
+pub enum Shape {
+    Cart(Cart),
+    Graph(Graph),
+    DistGraph(DistGraph),
+}
+
+/// A rank's neighbours, in the order of the blocks of neighbourhood collectives; none is MPI_PROC_NULL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Near {
+    pub sources: Vec<Option<u32>>,
+    pub destinations: Vec<Option<u32>>,
+}
+
+/// What a rank's `Near` does not say; weights are in its order. Unweighted edges have no weights.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DistGraph {
+    pub source_weights: Option<Vec<u32>>,
+    pub destination_weights: Option<Vec<u32>>,
+}
+
+impl Topology {
+    pub fn cart(cart: Cart, rank: u32) -> Topology {
+        let sources = cart.neighbors(rank);
+        Topology { near: Near { destinations: sources.clone(), sources }, shape: Shape::Cart(cart) }
+    }
+
+    pub fn graph(graph: Graph, rank: u32) -> Topology {
+        let sources: Vec<Option<u32>> = graph.neighbors(rank).iter().copied().map(Some).collect();
+        Topology { near: Near { destinations: sources.clone(), sources }, shape: Shape::Graph(graph) }
+    }
+
+    pub fn dist_graph(graph: DistGraph, near: Near) -> Topology {
+        Topology { shape: Shape::DistGraph(graph), near }
+    }
+
+    /// For neighbourhood collectives.
+    pub fn neighbors(&self) -> Neighbors<'_> {
+        let Near { sources, destinations } = &self.near;
+        Neighbors { sources, destinations, grid: matches!(self.shape, Shape::Cart(_)) }
+    }
+}

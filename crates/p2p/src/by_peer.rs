@@ -1,0 +1,123 @@
+//! What is to go to peers and waits for room, in the order for each: one queue a peer, and which are not empty.
+//!
+//! A look costs as much as there are peers with a queue, never as much as waits in them. Before it: `lane`, `outgoing`;
+//! after it: nothing.
+
+use hawser_base::Peer;
+use std::collections::{HashMap, VecDeque};
+
+/// See the module.
+pub struct ByPeer<T> {
+    /// Of the peers for which something has waited.
+    queues: HashMap<Peer, VecDeque<T>>,
+    /// The peers whose queues are not empty.
+    busy: Vec<Peer>,
+}
+
+impl<T> Default for ByPeer<T> {
+    fn default() -> ByPeer<T> {
+        ByPeer { queues: HashMap::new(), busy: Vec::new() }
+    }
+}
+
+impl<T> ByPeer<T> {
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    /// Whether something waits for this peer.
+    #[inline]
+    pub fn has(&self, peer: Peer) -> bool {
+        !self.busy.is_empty() && self.queues.get(&peer).is_some_and(|queue| !queue.is_empty())
+    }
+
+    pub fn push(&mut self, peer: Peer, item: T) {
+        let queue = self.queues.entry(peer).or_default();
+        if queue.is_empty() {
+            self.busy.push(peer);
+        }
+        queue.push_back(item);
+    }
+
+    /// Offers what waits to `send`, which takes it or gives it back: then no more of its peer is offered.
+    pub fn drain(&mut self, mut send: impl FnMut(T) -> Result<(), T>) {
+        self.busy.retain(|peer| {
+            let queue = self.queues.get_mut(peer).expect("a busy peer has a queue");
+            while let Some(item) = queue.pop_front() {
+                if let Err(item) = send(item) {
+                    queue.push_front(item);
+                    return true;
+                }
+            }
+            false
+        });
+    }
+
+    /// Takes out the first that is waiting for the peer of those that fit.
+    pub fn take(&mut self, peer: Peer, fits: impl FnMut(&T) -> bool) -> Option<T> {
+        let queue = self.queues.get_mut(&peer)?;
+        let at = queue.iter().position(fits)?;
+        let item = queue.remove(at);
+        if queue.is_empty() {
+            self.busy.retain(|&busy| busy != peer);
+        }
+        item
+    }
+
+    /// Nothing goes to this peer any more.
+    pub fn forget(&mut self, peer: Peer) {
+        if self.queues.remove(&peer).is_some() {
+            self.busy.retain(|&busy| busy != peer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> ByPeer<(u32, u32)> {
+        let mut all = ByPeer::default();
+        for item in [(5, 1), (0, 2), (5, 3), (0, 4), (2, 5)] {
+            all.push(Peer(item.0), item);
+        }
+        all
+    }
+
+    #[test]
+    fn one_refusal_ends_a_peers_turn_and_no_others() {
+        let (mut all, mut offered) = (three(), Vec::new());
+        all.drain(|item| {
+            offered.push(item.1);
+            if item.0 == 5 { Err(item) } else { Ok(()) }
+        });
+        assert_eq!(offered, [1, 2, 4, 5]);
+        assert!(all.has(Peer(5)) && !all.has(Peer(0)) && !all.has(Peer(9)) && !all.is_empty());
+        all.push(Peer(5), (5, 6));
+        offered.clear();
+        all.drain(|item| {
+            offered.push(item.1);
+            Ok(())
+        });
+        assert_eq!(offered, [1, 3, 6], "in order");
+        assert!(all.is_empty());
+    }
+
+    #[test]
+    fn what_is_taken_out_or_forgotten_is_not_offered() {
+        let mut all = three();
+        assert_eq!(all.take(Peer(5), |item| item.1 == 3), Some((5, 3)));
+        assert_eq!(all.take(Peer(5), |item| item.1 == 3), None);
+        assert_eq!(all.take(Peer(2), |_| true), Some((2, 5)));
+        all.forget(Peer(0));
+        all.forget(Peer(7));
+        let mut offered = Vec::new();
+        all.drain(|item| {
+            offered.push(item);
+            Ok(())
+        });
+        assert_eq!(offered, [(5, 1)]);
+        assert!(all.is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! All that one user of the transport has in this process: its lanes, which of them are in use, and how it waits.
+//!
+//! There is one for MPI; other users have their own, with matching, order and credits of their own. Before it: the
+//! user's calls (MPI: `process`); after it: `lane`, `wait` and `helper`.
+
+use crate::counters::{self, Counter};
+use crate::helper::Helper;
+use crate::incoming;
+use crate::lane::Lane;
+use crate::matching::{Limits, QueueLengths};
+use crate::request::Note;
+use hawser_base::threads::{self, LaneCell};
+use hawser_base::{LANES, Lane as LaneId};
+use hawser_job::Waiting;
+use hawser_job::counters::Counters;
+use hawser_transport::{Fabric, Patience, Standby};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+/// What a user's lanes are made of.
+pub struct Parts {
+    pub fabric: &'static Fabric,
+    pub limits: Limits,
+    pub patience: Patience,
+    pub counters: Counters,
+    /// Where the process is to have a helper.
+    pub standby: Option<Standby>,
+    /// Ends the process: it has no memory for a message that it has promised to take, as the text says.
+    pub give_up: fn(&str) -> !,
+}
+
+/// See the module.
+pub struct Lanes<N: Note> {
+    /// A bit for each lane that something lives on. First, because every call looks at it.
+    active: AtomicU32,
+    /// Calls that looked at the lanes and did not wait.
+    pub(crate) glances: AtomicU32,
+    fabric: &'static Fabric,
+    patience: Patience,
+    helper: Option<Helper>,
+    lanes: [LaneCell<Lane<N>>; LANES],
+    counters: Counters,
+    queue_lengths: [Arc<QueueLengths>; LANES],
+}
+const _: () = assert!(LANES <= u32::BITS as usize);
+
+impl<N: Note> Lanes<N> {
+    pub fn new(parts: Parts) -> Lanes<N> {
+        let Parts { fabric, limits, patience, counters, standby, give_up } = parts;
+        let (contended, at) = counters.word(Counter::LaneContended as usize);
+        let lanes: [Lane<N>; LANES] =
+            std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone(), give_up));
+        let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.lengths().clone());
+        Lanes {
+            active: AtomicU32::new(0),
+            glances: AtomicU32::new(0),
+            fabric,
+            patience,
+            helper: standby.map(Helper::new),
+            lanes: lanes.map(|lane| LaneCell::counted(lane, contended.clone(), at)),
+            counters,
+            queue_lengths,
+        }
+    }
+
+    #[inline(always)]
+    pub fn lane(&self, lane: LaneId) -> &LaneCell<Lane<N>> {
+        &self.lanes[lane.index()]
+    }
+
+    /// Lanes that something lives on.
+    pub fn active(&self) -> impl Iterator<Item = LaneId> + use<N> {
+        let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
+        (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
+    }
+
+    /// Something will live on this lane: whoever waits looks at it from now on.
+    pub fn activate(&self, lane: LaneId) {
+        self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active`
+    }
+
+    pub fn fabric(&self) -> &'static Fabric {
+        self.fabric
+    }
+
+    #[inline(always)]
+    pub fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    #[inline(always)]
+    pub fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
+    }
+
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How long the queues of each lane are: for anybody at any time.
+    pub fn queue_lengths(&self) -> impl Iterator<Item = &QueueLengths> {
+        self.queue_lengths.iter().map(|lengths| &**lengths)
+    }
+
+    /// A call that does not wait found nothing: a program that goes on like this waits too, and reports say for what.
+    #[inline]
+    pub fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
+        self.patience.poll_in_vain(|| self.counters.sum(counters::MOVING), reason);
+    }
+
+    /// Turns for which a receive polls its peer's ring alone (`Lane::take_directly`).
+    #[inline]
+    pub fn direct_turns(&self) -> u32 {
+        if self.patience.is_crowded() {
+            1
+        } else if threads::several_callers() {
+            incoming::TURNS_SHARED
+        } else {
+            incoming::TURNS
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Operations that end early: cancelled ones (MPI-5.0 §3.8.4), and those whose peer is gone.
+
+use super::arrive::Stray;
+use super::engine::Engine;
+use super::operation::*;
+use super::packet::Packet;
+use super::queues::Want;
+use hawser_base::{Class, Peer};
+
+impl Engine {
+    /// Cancels a receive if no message was matched with it; at once and locally. An offer that stands is
+    /// taken back; an answer that is already under way is matched anew like any message.
+    pub fn cancel_recv(&mut self, op: Op) -> bool {
+        let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return false };
+        let want = waiting.want;
+        self.matchbox(want.context).unpost(&want, waiting.order);
+        self.lengths.post(false);
+        if let (Some(number), Some(to)) = (self.forget_offer(op, &waiting), want.source) {
+            let accepted = self.peers[to].accepted;
+            self.transmit(to, Packet::Withdraw { number, accepted });
+        }
+        self.complete(op, Outcome { envelope: nobody(&want), error: None, cancelled: true });
+        true
+    }
+
+    /// Asks the receiver to forget a request; the answer decides. A send whose bytes are under way ends as usual.
+    pub fn cancel_send(&mut self, op: Op) {
+        let State::Send(sending) = &mut self.ops[op.0 as usize] else { return };
+        if sending.phase != SendPhase::Waiting || sending.cancel_asked {
+            return;
+        }
+        sending.cancel_asked = true;
+        let to = sending.to;
+        self.transmit(to, Packet::Cancel { send: op.0 });
+    }
+
+    pub(super) fn cancel_arrived(&mut self, from: Peer, send: u32) {
+        let asked = |state: &State| match state {
+            State::Held(Held { envelope, body: Body::Asked { request, .. }, claimed: false, .. }) => {
+                envelope.source == from && request.send == send
+            }
+            _ => false,
+        };
+        let found = self.ops.iter().position(asked).map(|index| Op(index as u32));
+        if let Some(op) = found {
+            self.drop_held(op);
+        }
+        self.transmit(from, Packet::Cancelled { send, yes: found.is_some() });
+    }
+
+    /// Takes a held message out of its queue and forgets it.
+    fn drop_held(&mut self, op: Op) {
+        let State::Held(Held { envelope, order, cost, .. }) = self.free_op(op) else {
+            unreachable!("dropped operation {op:?} was not a held message")
+        };
+        self.matchbox(envelope.context).unhold(envelope.source, order);
+        self.lengths.hold(false);
+        self.give_back(envelope.source, cost);
+        self.effects.push_back(Effect::Discard { held: op });
+    }
+
+    pub(super) fn cancel_answered(&mut self, from: Peer, op: Op, yes: bool) -> Result<Place, Stray> {
+        let Some(State::Send(sending)) = self.ops.get_mut(op.0 as usize) else { return Err(Stray) };
+        if sending.to != from || !sending.cancel_asked {
+            return Err(Stray);
+        }
+        match (sending.phase, yes) {
+            (SendPhase::Waiting, true) => self.end_send(op, true),
+            (SendPhase::Ended, _) => drop(self.free_op(op)),
+            _ => sending.cancel_asked = false,
+        }
+        Ok(Place::Drop)
+    }
+
+    /// The peer is gone: whatever needs it ends with an error. A message that arrived whole stays. What is
+    /// claimed stays too, and ends when it is received. Nothing of the peer may `arrive` any more.
+    pub fn lost(&mut self, peer: Peer) {
+        let state = &mut self.peers[peer];
+        state.lost = true;
+        state.inbound.clear();
+        state.offers.given.clear();
+        for index in 0..self.ops.len() {
+            let op = Op(index as u32);
+            match &self.ops[index] {
+                State::Send(s) if s.to == peer && s.phase == SendPhase::Ended => drop(self.free_op(op)),
+                State::Send(s) if s.to == peer => {
+                    let outcome = Outcome { envelope: s.envelope, error: Some(Class::ProcAborted), cancelled: false };
+                    self.complete(op, outcome);
+                }
+                State::Recv(Receiving::Posted(waiting)) if waiting.want.source == Some(peer) => {
+                    let waiting = *waiting;
+                    self.matchbox(waiting.want.context).unpost(&waiting.want, waiting.order);
+                    self.lengths.post(false);
+                    self.forget_offer(op, &waiting);
+                    self.fail_recv(op, &waiting.want);
+                }
+                State::Recv(Receiving::Matched(m)) if m.envelope.source == peer => {
+                    let outcome = Outcome { envelope: m.envelope, error: Some(Class::ProcAborted), cancelled: false };
+                    self.complete(op, outcome);
+                }
+                State::Held(h) if h.envelope.source == peer && !h.claimed && !h.is_whole() => self.drop_held(op),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn fail_recv(&mut self, op: Op, want: &Want) {
+        let outcome = Outcome { envelope: nobody(want), error: Some(Class::ProcAborted), cancelled: false };
+        self.complete(op, outcome);
+    }
+}
+
+/// The envelope of a receive that got no message.
+fn nobody(want: &Want) -> Envelope {
+    Envelope {
+        context: want.context,
+        source: want.source.unwrap_or(Peer(u32::MAX)),
+        tag: want.tag.unwrap_or(-1),
+        bytes: 0,
+    }
+}

@@ -1,0 +1,224 @@
+//! One queue of matching: receives, or messages, in their order, found by tag.
+//!
+//! As a rule the first entry is the one that is asked for, or there are few, and they are looked through. A queue in
+//! which that took long gets an index by tag and keeps it until it is empty, so that a look costs the logarithm of its
+//! length whatever the tags are. It knows nothing of sources. Before it: `queues`; after it: nothing.
+
+use super::operation::Op;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Entries that are looked through before a queue gets an index: at about this length both cost the same.
+const LOOKS: usize = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Entry {
+    pub op: Op,
+    /// `None` is MPI_ANY_TAG.
+    pub tag: Option<i32>,
+    /// Greater than that of all entries before it.
+    pub order: u64,
+}
+
+/// See the module.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+pub struct Queue {
+    len: usize,
+    /// All entries, while there is no index.
+    line: VecDeque<Entry>,
+    index: Option<Box<Index>>,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+struct Index {
+    by_order: BTreeMap<u64, Entry>,
+    by_tag: BTreeMap<(Option<i32>, u64), Op>,
+}
+
+/// Some message could have both tags.
+#[inline]
+pub fn tags_meet(a: Option<i32>, b: Option<i32>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a == b,
+        _ => true,
+    }
+}
+
+impl Queue {
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        self.len += 1;
+        match &mut self.index {
+            Some(index) => index.insert(entry),
+            None => self.line.push_back(entry),
+        }
+    }
+
+    /// The first entry whose tag meets `tag`.
+    pub fn first(&mut self, tag: Option<i32>) -> Option<Entry> {
+        if let Some(index) = &self.index {
+            return index.first(tag);
+        }
+        let at = self.line.iter().position(|e| tags_meet(e.tag, tag));
+        let found = at.map(|at| self.line[at]);
+        if at.unwrap_or(self.len) > LOOKS {
+            self.build_index();
+        }
+        found
+    }
+
+    /// Takes that entry out.
+    #[inline]
+    pub fn take(&mut self, tag: Option<i32>) -> Option<Entry> {
+        // Without an index, and mostly it is the first.
+        if let Some(&front) = self.line.front()
+            && tags_meet(front.tag, tag)
+        {
+            self.line.pop_front();
+            self.len -= 1;
+            return Some(front);
+        }
+        let found = self.first(tag)?;
+        self.remove(found.order);
+        Some(found)
+    }
+
+    /// Takes out the entry of this order. False if it is not here.
+    pub fn remove(&mut self, order: u64) -> bool {
+        if self.index.is_none() {
+            let is_first = self.line.front().is_some_and(|e| e.order == order);
+            let at = if is_first { 0 } else { self.line.partition_point(|e| e.order < order) };
+            if at.min(self.len - at) <= LOOKS {
+                let found = self.line.get(at).is_some_and(|e| e.order == order);
+                if found {
+                    self.line.remove(at);
+                    self.len -= 1;
+                }
+                return found;
+            }
+            self.build_index();
+        }
+        let Some(index) = &mut self.index else { return false };
+        let Some(entry) = index.by_order.remove(&order) else { return false };
+        index.by_tag.remove(&(entry.tag, order));
+        self.len -= 1;
+        if self.len == 0 {
+            self.index = None;
+        }
+        true
+    }
+
+    /// All entries in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> + '_ {
+        self.line.iter().chain(self.index.iter().flat_map(|index| index.by_order.values()))
+    }
+
+    #[cold]
+    fn build_index(&mut self) {
+        let mut index = Box::<Index>::default();
+        self.line.drain(..).for_each(|entry| index.insert(entry));
+        self.index = Some(index);
+    }
+}
+
+impl Index {
+    fn insert(&mut self, entry: Entry) {
+        self.by_order.insert(entry.order, entry);
+        self.by_tag.insert((entry.tag, entry.order), entry.op);
+    }
+
+    fn first(&self, tag: Option<i32>) -> Option<Entry> {
+        if tag.is_none() {
+            return self.by_order.first_key_value().map(|(_, &entry)| entry);
+        }
+        let first = |tag| {
+            let (&(tag, order), &op) = self.by_tag.range((tag, 0)..=(tag, u64::MAX)).next()?;
+            Some(Entry { op, tag, order })
+        };
+        // An entry with any tag and one with this tag: the earlier one.
+        [first(None), first(tag)].into_iter().flatten().min_by_key(|entry| entry.order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_sim::Dice;
+
+    /// What a queue is, without an index.
+    #[derive(Default)]
+    struct Plain(Vec<Entry>);
+
+    impl Plain {
+        fn first(&self, tag: Option<i32>) -> Option<Entry> {
+            self.0.iter().find(|e| tags_meet(e.tag, tag)).copied()
+        }
+
+        fn remove(&mut self, order: u64) -> bool {
+            let before = self.0.len();
+            self.0.retain(|e| e.order != order);
+            self.0.len() < before
+        }
+    }
+
+    fn entry(order: u64, tag: Option<i32>) -> Entry {
+        Entry { op: Op(order as u32 % 7), tag, order }
+    }
+
+    #[test]
+    fn with_an_index_or_without_a_queue_answers_the_same() {
+        let (mut dice, mut indexed) = (Dice::new(1), 0);
+        for _ in 0..50 {
+            let (mut queue, mut plain, mut order) = (Queue::default(), Plain::default(), 0);
+            let (tags, grows) = ([1, 3, 200][dice.index(3)], 1 + dice.below(3));
+            for turn in 0..1500 {
+                let tag = (dice.below(10) > 0).then(|| dice.below(tags) as i32);
+                let growing = turn / 500 != 1;
+                match dice.below(6) {
+                    0 => assert_eq!(queue.remove(order / 2), plain.remove(order / 2)),
+                    n if n <= grows && growing => {
+                        order += 1 + dice.below(3);
+                        queue.push(entry(order, tag));
+                        plain.0.push(entry(order, tag));
+                    }
+                    _ => {
+                        let found = plain.first(tag);
+                        assert_eq!(queue.first(tag), found);
+                        assert_eq!(queue.take(tag), found);
+                        assert!(found.is_none_or(|found| plain.remove(found.order)));
+                    }
+                }
+                assert!(queue.iter().eq(&plain.0) && queue.is_empty() == plain.0.is_empty());
+                indexed += queue.index.is_some() as u32;
+            }
+        }
+        assert!(indexed > 1000, "{indexed} turns with an index");
+    }
+
+    #[test]
+    fn a_queue_that_is_taken_from_its_front_gets_no_index() {
+        let mut queue = Queue::default();
+        (1..=10_000).for_each(|order| queue.push(entry(order, Some(1))));
+        for order in 1..=10_000 {
+            assert_eq!(queue.take(Some(1)).map(|e| e.order), Some(order));
+            assert!(queue.index.is_none());
+        }
+    }
+
+    #[test]
+    fn one_deep_look_is_the_last_until_the_queue_is_empty() {
+        let mut queue = Queue::default();
+        let n = 2 * LOOKS as u64;
+        (1..=n).for_each(|order| queue.push(entry(order, Some(order as i32))));
+        assert_eq!(queue.first(Some(-1)), None);
+        assert!(queue.index.is_some() && queue.line.is_empty());
+        for order in (1..=n).rev() {
+            assert!(queue.index.is_some() && queue.first(Some(order as i32)).is_some() && queue.remove(order));
+        }
+        assert!(queue.is_empty() && queue.index.is_none());
+    }
+}

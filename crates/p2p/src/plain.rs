@@ -1,0 +1,44 @@
+//! The least user of this crate: it keeps nothing with a request but the peer that can end it.
+//!
+//! Tests and examples use it, and layers that need no more. Before it: its user's calls; after it: `request`.
+
+use crate::buffer::Buffer;
+use crate::matching::{Outcome, Want};
+use crate::request::{Note, Request, Requests};
+use crate::task::Work;
+use hawser_base::Peer;
+
+/// The note of a request with one operation, which goes when its end was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Plain {
+    /// The peer that the operation is with; none for a receive from any source.
+    pub peer: Option<Peer>,
+}
+
+impl Note for Plain {
+    type End = ();
+
+    fn peer(&self) -> Option<Peer> {
+        self.peer
+    }
+
+    fn stays(&self) -> bool {
+        false
+    }
+
+    fn has_several(&self) -> bool {
+        false
+    }
+
+    fn one_ended(_: &mut Requests<Plain>, _: u32, _: &Outcome) {}
+
+    fn receives(_: &mut Request<Plain>) -> Vec<(Want, Buffer)> {
+        Vec::new()
+    }
+
+    fn begun(_: &mut Request<Plain>) {}
+
+    fn keep(&mut self, work: Box<dyn Work<()>>) -> Option<Box<dyn Work<()>>> {
+        Some(work)
+    }
+}

@@ -1,0 +1,265 @@
+//! All interleavings of two ranks with up to four operations, and of three ranks with MPI_ANY_SOURCE.
+//!
+//! `cargo test` walks alphabets that are cut to what each question needs; the ignored tests (`make check-long`, but for
+//! the whole alphabet) walk larger ones. A failure prints the programs and the way to the bad state.
+
+#[path = "model/alphabet.rs"]
+mod alphabet;
+#[path = "model/explore.rs"]
+mod explore;
+mod model;
+
+use alphabet::{Alphabet, Device};
+use explore::explore_all;
+use hawser_p2p::matching::Limits;
+use model::Setup;
+use model::program::Step;
+
+/// Tiny sizes, so that 0..2 bytes are one packet, 3 and 4 are pushed, and 5 and more are asked for.
+const LIMITS: Limits = Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 128 };
+const SIZES: [u64; 7] = [0, 1, 2, 3, 4, 5, 9];
+/// One size a method.
+const METHODS: [u64; 3] = [1, 3, 9];
+const ROOMS: [u64; 4] = [0, 3, 5, 10];
+/// No payload, one message, two messages.
+const WINDOWS: [u64; 3] = [8, 64, 128];
+
+const EAGER: Device = Device { eager: true, key: None };
+const DEVICES: [Device; 5] = [
+    EAGER,
+    Device { eager: true, key: Some(true) },
+    Device { eager: true, key: Some(false) },
+    Device { eager: false, key: None },
+    Device { eager: false, key: Some(true) },
+];
+
+fn sends(sizes: &[u64], tags: &[i32]) -> Alphabet {
+    Alphabet {
+        device: EAGER,
+        send_to: vec![1],
+        send_tags: tags.to_vec(),
+        sizes: sizes.to_vec(),
+        syncs: vec![false],
+        sources: vec![],
+        tags: vec![],
+        rooms: vec![],
+        shared: None,
+        cancels: true,
+        probes: false,
+    }
+}
+
+fn receives(rooms: &[u64], sources: &[Option<usize>], tags: &[Option<i32>]) -> Alphabet {
+    Alphabet {
+        device: EAGER,
+        send_to: vec![],
+        send_tags: vec![],
+        sizes: vec![],
+        syncs: vec![],
+        sources: sources.to_vec(),
+        tags: tags.to_vec(),
+        rooms: rooms.to_vec(),
+        shared: None,
+        cancels: true,
+        probes: true,
+    }
+}
+
+/// Both alphabets in one rank that speaks to `peer`.
+fn both(a: Alphabet, b: &Alphabet, peer: usize) -> Alphabet {
+    let sources = b.sources.iter().map(|s| s.map(|_| peer)).collect();
+    Alphabet { send_to: vec![peer], sources, tags: b.tags.clone(), rooms: b.rooms.clone(), probes: b.probes, ..a }
+}
+
+fn setup(programs: Vec<Vec<Step>>) -> Setup {
+    Setup { limits: LIMITS, programs, unordered: false, outbox: false, mortal: None }
+}
+
+/// Every choice of one program a rank.
+fn product(ranks: &[Vec<Vec<Step>>]) -> Vec<Setup> {
+    let mut all = vec![Vec::new()];
+    for programs in ranks {
+        let with = |chosen: &Vec<Vec<Step>>| -> Vec<_> {
+            programs.iter().map(|p| [chosen.as_slice(), std::slice::from_ref(p)].concat()).collect()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all.into_iter().map(setup).collect()
+}
+
+fn unordered(setups: Vec<Setup>) -> Vec<Setup> {
+    setups.into_iter().map(|s| Setup { unordered: true, ..s }).collect()
+}
+
+fn windows(setups: &[Setup]) -> Vec<Setup> {
+    let with = |s: &Setup, window| Setup { limits: Limits { window, ..LIMITS }, ..s.clone() };
+    setups.iter().flat_map(|s| WINDOWS.map(|window| with(s, window))).collect()
+}
+
+fn mortal(setups: &[Setup], rank: usize) -> Vec<Setup> {
+    setups.iter().map(|s| Setup { mortal: Some(rank), ..s.clone() }).collect()
+}
+
+#[test]
+fn every_size_by_every_device_into_every_room() {
+    let receiver = receives(&ROOMS, &[Some(0), None], &[Some(1)]);
+    for device in DEVICES {
+        let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1]) };
+        let one = product(&[sender.programs(1), receiver.programs(1)]);
+        let again = product(&[sender.programs(1), receiver.programs(2)]);
+        let cancelled = product(&[sender.programs(2), receiver.programs(1)]);
+        explore_all(&format!("{device:?}"), &[windows(&one), again, unordered(cancelled)].concat());
+    }
+}
+
+#[test]
+fn two_sends_and_two_receives_with_tags() {
+    let receiver = receives(&[3, 10], &[Some(0), None], &[Some(1), None]);
+    explore_all("2 + 2", &product(&[sends(&METHODS, &[1, 2]).programs(2), receiver.programs(2)]));
+}
+
+/// Receives that are written by their sender, and those where that fails.
+fn shared(receiver: &Alphabet) -> [Alphabet; 2] {
+    [true, false].map(|writable| Alphabet { shared: Some(writable), ..receiver.clone() })
+}
+
+#[test]
+fn every_size_into_shared_rooms() {
+    for receiver in shared(&receives(&ROOMS, &[Some(0), None], &[Some(1)])) {
+        for device in [EAGER, DEVICES[1], DEVICES[3]] {
+            let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1]) };
+            let one = product(&[sender.programs(1), receiver.programs(1)]);
+            let again = product(&[sender.programs(1), receiver.programs(2)]);
+            let cancelled = product(&[sender.programs(2), receiver.programs(1)]);
+            explore_all(&format!("{:?} {device:?}", receiver.shared), &[windows(&one), again, cancelled].concat());
+        }
+    }
+}
+
+#[test]
+fn shared_rooms_and_others() {
+    let receiver = Alphabet { probes: false, ..receives(&[10], &[Some(0), None], &[None]) };
+    let queued = |s: Setup| Setup { outbox: true, ..s };
+    let senders = sends(&METHODS, &[1, 2]).programs(2);
+    for rooms in shared(&receiver) {
+        let mut programs = rooms.programs(2);
+        for (first, second) in [(&rooms, &receiver), (&receiver, &rooms)] {
+            programs.extend(
+                first.programs(1).iter().flat_map(|a| second.programs(1).into_iter().map(|b| [&a[..], &b].concat())),
+            );
+        }
+        let setups = product(&[senders.clone(), programs]);
+        explore_all("shared or not", &setups.into_iter().map(queued).collect::<Vec<_>>());
+    }
+    let [zero, one] = [1, 0].map(|peer| Alphabet { shared: Some(true), ..both(sends(&[3, 9], &[1]), &receiver, peer) });
+    explore_all("shared, both ways", &product(&[zero.programs(2), one.programs(2)]));
+}
+
+#[test]
+fn late_data_is_overtaken() {
+    let receiver = Alphabet { probes: false, ..receives(&[3, 10], &[Some(0)], &[Some(1), None]) };
+    let setups = product(&[sends(&[4, 5], &[1, 2]).programs(2), receiver.programs(2)]);
+    explore_all("late", &unordered(setups));
+    let setups = product(&[sends(&[7], &[1]).programs(1), receiver.programs(2)]);
+    let pushed = |s: Setup| Setup { limits: Limits { eager: 8, ..LIMITS }, ..s };
+    explore_all("late, with gaps", &unordered(setups.into_iter().map(pushed).collect()));
+}
+
+#[test]
+fn messages_overtake_what_the_engine_says() {
+    let receiver = Alphabet { probes: false, ..receives(&[10], &[Some(0)], &[Some(1), None]) };
+    let queued = |s: Setup| Setup { outbox: true, ..s };
+    let setups = product(&[sends(&METHODS, &[1, 2]).programs(2), receiver.programs(2)]);
+    explore_all("outbox", &setups.into_iter().map(queued).collect::<Vec<_>>());
+    let [zero, one] = [1, 0].map(|peer| both(sends(&[1, 9], &[1]), &receives(&[10], &[Some(0)], &[None]), peer));
+    let setups = product(&[zero.programs(1), one.programs(2)]);
+    explore_all("outbox, both ways", &setups.into_iter().map(queued).collect::<Vec<_>>());
+}
+
+#[test]
+fn three_sends_into_one_receive() {
+    let receiver = receives(&[10], &[Some(0), None], &[Some(2), None]);
+    let setups = product(&[sends(&METHODS, &[1, 2]).programs(3), receiver.programs(1)]);
+    explore_all("3 + 1", &windows(&setups));
+}
+
+#[test]
+fn one_send_into_three_receives() {
+    let receiver = receives(&[3], &[Some(0), None], &[Some(1), None]);
+    explore_all("1 + 3", &product(&[sends(&METHODS, &[1]).programs(1), receiver.programs(3)]));
+}
+
+#[test]
+fn both_ranks_send_and_receive() {
+    let receiver = Alphabet { probes: false, ..receives(&[10], &[Some(0)], &[None]) };
+    let [zero, one] = [1, 0].map(|peer| both(sends(&[3, 9], &[1]), &receiver, peer));
+    for (a, b) in [(2, 2), (1, 3)] {
+        explore_all("both ways", &product(&[zero.programs(a), one.programs(b)]));
+    }
+}
+
+#[test]
+fn two_senders_and_any_source() {
+    let receiver = receives(&[3, 10], &[Some(0), None], &[Some(1)]);
+    let sender = sends(&METHODS, &[1]);
+    let mut programs = [sender.programs(1), receiver.programs(2), sender.programs(1)];
+    explore_all("1 + 2 + 1", &product(&programs));
+    programs[0] = sender.programs(2);
+    programs[1] = Alphabet { rooms: vec![10], ..receiver }.programs(1);
+    explore_all("2 + 1 + 1", &product(&programs));
+}
+
+#[test]
+fn a_rank_dies_at_any_moment() {
+    let receiver = receives(&[3, 10], &[Some(0), None], &[None]);
+    for device in [DEVICES[0], DEVICES[1], DEVICES[2]] {
+        let sender = Alphabet { device, ..sends(&METHODS, &[1]) };
+        let setups = [
+            product(&[sender.programs(1), receiver.programs(2)]),
+            product(&[sender.programs(2), receiver.programs(1)]),
+        ];
+        for setups in setups {
+            explore_all("death", &[mortal(&setups, 0), mortal(&setups, 1)].concat());
+        }
+    }
+    for receiver in shared(&receiver) {
+        let setups = product(&[sends(&METHODS, &[1]).programs(2), receiver.programs(1)]);
+        explore_all("death while it writes", &[mortal(&setups, 0), mortal(&setups, 1)].concat());
+    }
+    let any = Alphabet { probes: false, cancels: false, ..receives(&[10], &[Some(0), None], &[None]) };
+    let one = sends(&METHODS, &[1]).programs(1);
+    explore_all("death of one of two senders", &mortal(&product(&[one.clone(), any.programs(2), one]), 0));
+}
+
+#[test]
+#[ignore = "hours: by hand"]
+fn the_whole_alphabet() {
+    let receiver = receives(&ROOMS, &[Some(0), None], &[Some(1), Some(2), None]);
+    for device in DEVICES {
+        let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1, 2]) };
+        for (a, b) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
+            let setups = product(&[sender.programs(a), receiver.programs(b)]);
+            explore_all(&format!("{a} + {b} {device:?}"), &setups);
+        }
+    }
+}
+
+#[test]
+#[ignore = "minutes: make check-long"]
+fn four_operations_with_late_data() {
+    let receiver = receives(&[0, 3, 10], &[Some(0), None], &[Some(1), None]);
+    for (a, b) in [(2, 2), (3, 1), (1, 3)] {
+        let setups = product(&[sends(&[2, 4, 5], &[1, 2]).programs(a), receiver.programs(b)]);
+        explore_all(&format!("{a} + {b}, late data"), &unordered(setups));
+    }
+}
+
+#[test]
+#[ignore = "minutes: make check-long"]
+fn four_operations_and_a_death() {
+    let receiver = receives(&[3, 10], &[Some(0), None], &[None]);
+    for (a, b) in [(2, 2), (3, 1), (1, 3)] {
+        let setups = product(&[sends(&METHODS, &[1]).programs(a), receiver.programs(b)]);
+        explore_all(&format!("{a} + {b}, death"), &[mortal(&setups, 0), mortal(&setups, 1)].concat());
+    }
+}

@@ -1,0 +1,448 @@
+//! A world of a few ranks, each with an engine and a program, and the wires between them.
+//!
+//! The world does what `mpi::pt2pt` and the transport do around the engine, with real bytes: it carries out
+//! placements and effects, keeps the buffers and streams. One `Action` is one step of the world; who picks
+//! the actions (all of them in `explore`, a seeded choice in `random_runs`) is not its business. After each action it
+//! checks what the engine did against `oracle`, which knows nothing of methods, credits or offers.
+
+pub mod checks;
+pub mod effects;
+pub mod oracle;
+pub mod program;
+
+use hawser_base::Peer;
+use hawser_p2p::matching::{Engine, Limits, Op, Packet, Place, Start};
+use oracle::{Message, Oracle};
+use program::Step;
+use std::collections::VecDeque;
+
+/// What does not change while a world runs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub limits: Limits,
+    pub programs: Vec<Vec<Step>>,
+    /// `Packet::Data` may be overtaken by later packets of its pair.
+    pub unordered: bool,
+    /// What an engine says to its peers waits in an outbox, while the messages that its application sends go
+    /// at once, as in `mpi::lane`.
+    pub outbox: bool,
+    /// This rank may die at any moment, and the others hear of it at any moment after.
+    pub mortal: Option<usize>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct World {
+    pub ranks: Vec<Rank>,
+    /// Packets from rank `f` to rank `t`, at `f * ranks + t`.
+    pub wires: Vec<VecDeque<Parcel>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rank {
+    pub engine: Engine,
+    pub oracle: Oracle,
+    /// The next step of its program.
+    pub next: usize,
+    pub steps: Vec<Progress>,
+    /// By operation number: what the application or the library lent to it.
+    pub live: Vec<Option<Live>>,
+    pub streams: Vec<Stream>,
+    pub pulls: Vec<Pull>,
+    pub writes: Vec<Write>,
+    pub outbox: VecDeque<(Peer, Parcel)>,
+    pub dead: bool,
+}
+
+/// How far a step of a program is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Progress {
+    Ahead,
+    Pending(Op),
+    /// A matched probe holds this message.
+    Claimed(Op, Message),
+    Done,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Live {
+    Send { step: usize },
+    Recv { step: usize, buffer: Vec<u8> },
+    Held { buffer: Vec<u8> },
+}
+
+/// A packet under way, and the message that it speaks of, for the oracle.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Parcel {
+    pub packet: Packet,
+    pub payload: Vec<u8>,
+    pub about: Option<Message>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Stream {
+    pub op: Op,
+    pub to: Peer,
+    pub number: u32,
+    pub at: u64,
+    pub until: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Pull {
+    pub op: Op,
+    pub message: Message,
+    pub readable: bool,
+    pub from: u64,
+    pub until: u64,
+}
+
+/// The bytes of the send `op` that are to be written to the receive `step` of `to`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Write {
+    pub op: Op,
+    pub to: Peer,
+    pub step: usize,
+    pub writable: bool,
+    pub from: u64,
+    pub until: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// The rank takes the next step of its program.
+    Step(usize),
+    /// The packet at this place of the wire arrives.
+    Deliver { from: usize, to: usize, at: usize },
+    /// The rank hands the next fragment of a stream to its device.
+    Fragment { rank: usize, stream: usize },
+    /// The rank sends the first packet of its outbox.
+    Flush(usize),
+    /// The rank reads a peer's memory.
+    Pull { rank: usize, pull: usize },
+    /// The rank writes a peer's memory.
+    Write { rank: usize, write: usize },
+    /// The rank is gone.
+    Die(usize),
+    /// The rank hears that the peer is gone.
+    Lose { rank: usize, peer: usize },
+}
+
+pub type Verdict<T = ()> = Result<T, String>;
+
+impl World {
+    pub fn new(setup: &Setup) -> World {
+        let count = setup.programs.len();
+        let rank = |program: &Vec<Step>| Rank {
+            engine: Engine::new(setup.limits),
+            oracle: Oracle::default(),
+            next: 0,
+            steps: vec![Progress::Ahead; program.len()],
+            live: Vec::new(),
+            streams: Vec::new(),
+            pulls: Vec::new(),
+            writes: Vec::new(),
+            outbox: VecDeque::new(),
+            dead: false,
+        };
+        World { ranks: setup.programs.iter().map(rank).collect(), wires: vec![VecDeque::new(); count * count] }
+    }
+
+    /// All that can happen next.
+    pub fn actions(&self, setup: &Setup) -> Vec<Action> {
+        let mut all = Vec::new();
+        let count = self.ranks.len();
+        (0..count).for_each(|rank| self.actions_of(setup, rank, &mut all));
+        if let Some(mortal) = setup.mortal {
+            if !self.ranks[mortal].dead {
+                all.push(Action::Die(mortal));
+            } else {
+                let knows = |r: &Rank| r.dead || r.engine.is_lost(Peer(mortal as u32));
+                let ignorant = (0..count).filter(|&rank| !knows(&self.ranks[rank]));
+                all.extend(ignorant.map(|rank| Action::Lose { rank, peer: mortal }));
+            }
+        }
+        all
+    }
+
+    pub fn actions_of(&self, setup: &Setup, index: usize, all: &mut Vec<Action>) {
+        let (rank, count) = (&self.ranks[index], self.ranks.len());
+        if rank.dead {
+            return;
+        }
+        if rank.next < rank.steps.len() {
+            all.push(Action::Step(index));
+        }
+        for from in 0..count {
+            let wire = &self.wires[from * count + index];
+            all.extend(deliverable(wire, setup.unordered).map(|at| Action::Deliver { from, to: index, at }));
+        }
+        if !rank.outbox.is_empty() {
+            all.push(Action::Flush(index));
+        }
+        all.extend((0..rank.streams.len()).map(|stream| Action::Fragment { rank: index, stream }));
+        all.extend((0..rank.pulls.len()).map(|pull| Action::Pull { rank: index, pull }));
+        all.extend((0..rank.writes.len()).map(|write| Action::Write { rank: index, write }));
+    }
+
+    pub fn act(&mut self, setup: &Setup, action: Action) -> Verdict {
+        match action {
+            Action::Step(rank) => self.step(setup, rank),
+            Action::Deliver { from, to, at } => self.deliver(setup, from, to, at),
+            Action::Fragment { rank, stream } => self.fragment(setup, rank, stream),
+            Action::Pull { rank, pull } => self.pull(setup, rank, pull),
+            Action::Write { rank, write } => self.write(setup, rank, write),
+            Action::Flush(rank) => {
+                let (to, parcel) = self.ranks[rank].outbox.pop_front().ok_or("an empty outbox")?;
+                self.wire(rank, to.index()).push_back(parcel);
+                Ok(())
+            }
+            Action::Die(rank) => {
+                self.ranks[rank].dead = true;
+                Ok(())
+            }
+            Action::Lose { rank, peer } => self.lose(setup, rank, peer),
+        }
+    }
+
+    pub fn wire(&mut self, from: usize, to: usize) -> &mut VecDeque<Parcel> {
+        let count = self.ranks.len();
+        &mut self.wires[from * count + to]
+    }
+
+    fn step(&mut self, setup: &Setup, index: usize) -> Verdict {
+        let rank = &mut self.ranks[index];
+        let at = rank.next;
+        rank.next += 1;
+        match setup.programs[index][at] {
+            Step::Send(spec) => {
+                let message = Message { rank: index as u8, step: at as u16 };
+                let to = spec.to.index();
+                let was_lost = rank.engine.is_lost(spec.to);
+                let parcel = match rank.engine.start_send(spec.with_key(message, setup.limits.packet)) {
+                    Start::Lost => {
+                        rank.steps[at] = Progress::Done;
+                        return expect(was_lost, || "a send to a living peer was refused".into());
+                    }
+                    Start::Eager => {
+                        rank.steps[at] = Progress::Done;
+                        expect(!spec.sync && spec.eager, || "a send that may not was eager".into())?;
+                        let packet = Packet::Eager { context: spec.context, tag: spec.tag };
+                        Parcel { packet, payload: message.bytes(0, spec.bytes), about: Some(message) }
+                    }
+                    Start::Begin { op, packet, front } => {
+                        rank.steps[at] = Progress::Pending(op);
+                        rank.lend(op, Live::Send { step: at })?;
+                        expect(front <= setup.limits.packet, || format!("a front of {front} bytes"))?;
+                        expect(spec.eager || front == 0, || "payload for a device that takes none".into())?;
+                        Parcel { packet, payload: message.bytes(0, front), about: Some(message) }
+                    }
+                };
+                self.wire(index, to).push_back(parcel);
+            }
+            Step::Recv { want, room, shared } => {
+                let expected = rank.oracle.post(setup, at, &want);
+                let (op, posted) = match shared {
+                    Some(_) => rank.engine.post_shared(want, room),
+                    None => rank.engine.post_recv(want, room),
+                };
+                rank.steps[at] = Progress::Pending(op);
+                rank.lend(op, Live::Recv { step: at, buffer: vec![0; room as usize] })?;
+                let lost = want.source.is_some_and(|peer| rank.engine.is_lost(peer));
+                let at_once = posted == hawser_p2p::matching::Posted::Matched;
+                expect(at_once == (expected.is_some() || lost), || format!("step {at}: {posted:?}, due {expected:?}"))?;
+            }
+            Step::CancelSend(earlier) => {
+                if let Progress::Pending(op) = rank.steps[earlier] {
+                    rank.engine.cancel_send(op);
+                }
+                rank.steps[at] = Progress::Done;
+            }
+            Step::CancelRecv(earlier) => {
+                if let Progress::Pending(op) = rank.steps[earlier] {
+                    let due = rank.oracle.cancel(earlier);
+                    let done = rank.engine.cancel_recv(op);
+                    expect(due == done, || format!("step {earlier} cancelled: {done}, due {due}"))?;
+                }
+                rank.steps[at] = Progress::Done;
+            }
+            Step::Probe(want) => {
+                let due = rank.oracle.first(setup, &want).map(|m| m.envelope(setup));
+                let seen = rank.engine.probe(&want);
+                rank.steps[at] = Progress::Done;
+                expect(due == seen, || format!("probe saw {seen:?}, due {due:?}"))?;
+            }
+            Step::Claim(want) => {
+                let due = rank.oracle.claim(setup, &want);
+                let seen = rank.engine.claim(&want);
+                let same = due.map(|m| m.envelope(setup)) == seen.map(|(_, envelope)| envelope);
+                expect(same, || format!("claimed {seen:?}, due {due:?}"))?;
+                rank.steps[at] = match (seen, due) {
+                    (Some((held, _)), Some(message)) => Progress::Claimed(held, message),
+                    _ => Progress::Done,
+                };
+            }
+            Step::RecvClaimed { claim, room, .. } => {
+                rank.steps[at] = Progress::Done;
+                if let Progress::Claimed(held, message) = rank.steps[claim] {
+                    rank.steps[claim] = Progress::Done;
+                    let op = rank.engine.recv_claimed(held, room).ok_or("a claimed message is gone")?;
+                    rank.oracle.matched.push((at, message));
+                    rank.steps[at] = Progress::Pending(op);
+                    rank.lend(op, Live::Recv { step: at, buffer: vec![0; room as usize] })?;
+                }
+            }
+        }
+        self.settle(setup, index)
+    }
+
+    fn deliver(&mut self, setup: &Setup, from: usize, to: usize, at: usize) -> Verdict {
+        let parcel = self.wire(from, to).remove(at).ok_or("no such packet")?;
+        let rank = &mut self.ranks[to];
+        let Parcel { packet, payload, about } = parcel;
+        let begins =
+            matches!(packet, Packet::Eager { .. } | Packet::Push { .. } | Packet::Answer { .. } | Packet::Ask { .. });
+        let mut due = None;
+        match (packet, about) {
+            (_, Some(message)) if begins => {
+                due = Some(rank.oracle.arrive(setup, message, payload.len() as u64, asks(&packet)));
+            }
+            (Packet::Data { .. }, Some(message)) => rank.oracle.more(message, payload.len() as u64),
+            (Packet::Cancel { .. }, Some(message)) => rank.oracle.withdraw(message),
+            _ => {}
+        }
+        let place = rank.engine.arrive(Peer(from as u32), packet, payload.len() as u64);
+        let place = place.map_err(|_| format!("{packet:?} from {from} to {to} is stray"))?;
+        if let Some(due) = due {
+            let got = match place {
+                Place::Into { op, .. } => rank.step_of(op),
+                _ => None,
+            };
+            expect(due == got, || format!("{packet:?} went to step {got:?}, due {due:?}"))?;
+        }
+        rank.place(place, &payload)?;
+        self.settle(setup, to)
+    }
+
+    fn fragment(&mut self, setup: &Setup, index: usize, stream: usize) -> Verdict {
+        let rank = &mut self.ranks[index];
+        let Stream { op, to, number, at, until } = rank.streams[stream].clone();
+        let step = rank.step_of(op).ok_or("a stream of no operation")?;
+        let message = Message { rank: index as u8, step: step as u16 };
+        let end = until.min(at + setup.limits.packet.max(1));
+        rank.streams[stream].at = end;
+        let ended = end == until;
+        if ended {
+            rank.streams.remove(stream);
+            rank.engine.streamed(op);
+        }
+        if end > at {
+            let packet = Packet::Data { message: number, at };
+            let parcel = Parcel { packet, payload: message.bytes(at, end - at), about: Some(message) };
+            self.wire(index, to.index()).push_back(parcel);
+        }
+        self.settle(setup, index)
+    }
+
+    fn pull(&mut self, setup: &Setup, index: usize, pull: usize) -> Verdict {
+        let Pull { op, message, readable, from, until } = self.ranks[index].pulls.remove(pull);
+        let owner = &self.ranks[message.rank as usize];
+        let exposed = matches!(owner.steps[message.step as usize], Progress::Pending(_));
+        let read = readable && !owner.dead;
+        expect(exposed || owner.dead, || format!("{message:?} is read after its send ended"))?;
+        let rank = &mut self.ranks[index];
+        if read {
+            let place = Place::Into { op, at: from, room: until - from };
+            rank.place(place, &message.bytes(from, until - from))?;
+        }
+        rank.engine.pulled(op, from, read);
+        self.settle(setup, index)
+    }
+
+    fn write(&mut self, setup: &Setup, index: usize, write: usize) -> Verdict {
+        let Write { op, to, step, writable, from, until } = self.ranks[index].writes.remove(write);
+        let sender = self.ranks[index].step_of(op).ok_or("a write of no operation")?;
+        let message = Message { rank: index as u8, step: sender as u16 };
+        let owner = &mut self.ranks[to.index()];
+        if !owner.dead {
+            let Progress::Pending(receive) = owner.steps[step] else {
+                return Err(format!("{message:?} is written to step {step} after that has ended"));
+            };
+            let matched = owner.oracle.match_of(step);
+            expect(matched == Some(message), || format!("{message:?} is written to step {step}, due {matched:?}"))?;
+            let room = if writable { until - from } else { 0 };
+            owner.place(Place::Into { op: receive, at: from, room }, &message.bytes(from, room))?;
+        }
+        self.ranks[index].engine.written(op, from, until, writable);
+        self.settle(setup, index)
+    }
+
+    /// The engine of `index` hears that `peer` is gone; nothing of the pair travels any more.
+    fn lose(&mut self, setup: &Setup, index: usize, peer: usize) -> Verdict {
+        self.wire(index, peer).clear();
+        self.wire(peer, index).clear();
+        self.ranks[index].outbox.retain(|(to, _)| to.index() != peer);
+        let before = self.ranks[index].steps.clone();
+        let fate = checks::fate_of_steps(setup, &self.ranks[index], index, peer);
+        self.ranks[index].oracle.lose(setup, peer);
+        self.ranks[index].engine.lost(Peer(peer as u32));
+        self.settle(setup, index)?;
+        checks::only_the_fated_ended(&before, &self.ranks[index].steps, &fate)
+    }
+}
+
+impl Rank {
+    fn lend(&mut self, op: Op, live: Live) -> Verdict {
+        let at = op.0 as usize;
+        if at >= self.live.len() {
+            self.live.resize(at + 1, None);
+        }
+        expect(self.live[at].is_none(), || format!("{op:?} is used twice: {:?} and {live:?}", self.live[at]))?;
+        self.live[at] = Some(live);
+        Ok(())
+    }
+
+    pub fn step_of(&self, op: Op) -> Option<usize> {
+        match self.live.get(op.0 as usize)?.as_ref()? {
+            Live::Send { step } | Live::Recv { step, .. } => Some(*step),
+            Live::Held { .. } => None,
+        }
+    }
+
+    fn place(&mut self, place: Place, payload: &[u8]) -> Verdict {
+        let (op, at, room) = match place {
+            Place::Drop => return Ok(()),
+            Place::Hold { op, bytes } => {
+                self.lend(op, Live::Held { buffer: vec![0; bytes as usize] })?;
+                (op, 0, payload.len())
+            }
+            Place::Into { op, at, room } => (op, at as usize, room as usize),
+        };
+        expect(room <= payload.len(), || format!("{room} bytes of {} are placed", payload.len()))?;
+        match self.live.get_mut(op.0 as usize) {
+            Some(Some(Live::Recv { buffer, .. } | Live::Held { buffer })) => {
+                let end = at + room;
+                expect(end <= buffer.len(), || format!("{op:?} of {} bytes is written to {end}", buffer.len()))?;
+                buffer[at..end].copy_from_slice(&payload[..room]);
+                Ok(())
+            }
+            other => Err(format!("bytes for {op:?}, which is {other:?}")),
+        }
+    }
+}
+
+/// Places of a wire whose packets may arrive next: the first, and with unordered data whatever is behind data
+/// alone.
+fn deliverable(wire: &VecDeque<Parcel>, unordered: bool) -> impl Iterator<Item = usize> + '_ {
+    let is_data = |p: &Parcel| matches!(p.packet, Packet::Data { .. });
+    let front = wire.iter().take_while(|p| is_data(p)).count();
+    let reach = if unordered { (front + 1).min(wire.len()) } else { wire.len().min(1) };
+    0..reach
+}
+
+fn asks(packet: &Packet) -> bool {
+    matches!(packet, Packet::Ask { .. })
+}
+
+pub fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}

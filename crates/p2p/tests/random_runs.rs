@@ -1,0 +1,119 @@
+//! Long random runs of two to six ranks, replayable: `HAWSER_SEED=<seed> cargo test -p hawser-p2p --test
+//! random_runs`. `HAWSER_RUNS=<count>` runs more of them.
+
+mod model;
+
+use hawser_base::{Context, Peer};
+use hawser_p2p::matching::{Limits, Want};
+use hawser_sim::Dice;
+use model::program::{Send, Step};
+use model::{Action, Setup, World};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const SIZES: [u64; 8] = [0, 1, 2, 3, 4, 5, 9, 40];
+const ROOMS: [u64; 6] = [0, 2, 3, 9, 40, 50];
+
+fn random_setup(dice: &mut Dice) -> Setup {
+    let ranks = 2 + dice.index(5);
+    let limits = dice.one_of(&[
+        Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 256 },
+        Limits { packet: 2, eager: 9, first: 2, offer: 0, window: 64 },
+        Limits { packet: 3, eager: 5, first: 0, offer: 6, window: 1000 },
+        Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 8 },
+    ]);
+    let programs = (0..ranks).map(|rank| random_program(dice, rank, ranks)).collect();
+    let mortal = dice.one_in(2).then(|| dice.index(ranks));
+    Setup { limits, programs, unordered: dice.one_in(2), outbox: dice.one_in(2), mortal }
+}
+
+fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {
+    let operations = 50 + dice.index(200);
+    // A rank that receives more than it is sent to, one that sends more, or one that does as much of both.
+    let bias = 3 + dice.index(5);
+    let mut program = Vec::new();
+    while program.len() < operations {
+        let other = (rank + 1 + dice.index(ranks - 1)) % ranks;
+        let context = Context(dice.one_of(&[0, 0, 0, 1, 32]));
+        let tag = dice.index(3) as i32;
+        let source = (!dice.one_in(5)).then_some(Peer(other as u32));
+        let want = Want { context, source, tag: (!dice.one_in(4)).then_some(tag) };
+        let room = dice.one_of(&ROOMS);
+        let shared = dice.one_of(&[None, None, Some(true), Some(false)]);
+        let earlier = program.len().saturating_sub(1 + dice.index(6));
+        match (dice.index(10), program.get(earlier)) {
+            (0, Some(Step::Send(_))) => program.push(Step::CancelSend(earlier)),
+            (0, Some(Step::Recv { .. })) => program.push(Step::CancelRecv(earlier)),
+            (0, _) => program.push(Step::Probe(want)),
+            (1, _) => program.extend([Step::Claim(want), Step::RecvClaimed { claim: program.len(), room, shared }]),
+            (what, _) if what < bias => {
+                let key = dice.one_of(&[None, None, Some(true), Some(false)]);
+                let (sync, eager, bytes) = (dice.one_in(6), !dice.one_in(8), dice.one_of(&SIZES));
+                program.push(Step::Send(Send { to: Peer(other as u32), context, tag, bytes, sync, eager, key }));
+            }
+            _ => program.push(Step::Recv { want, room, shared }),
+        }
+    }
+    program
+}
+
+/// Anything that can happen, with wires that are sometimes slow, and deaths when their hour has come.
+fn choose(dice: &mut Dice, actions: &[Action], haste: usize, hour_has_come: bool) -> Action {
+    let dies = |a: &&Action| matches!(a, Action::Die(_));
+    match actions.iter().find(dies) {
+        Some(&death) if hour_has_come || actions.len() == 1 => return death,
+        _ => {}
+    }
+    loop {
+        let action = dice.one_of(actions);
+        let again = match action {
+            Action::Die(_) => true,
+            Action::Lose { .. } => !dice.one_in(50),
+            Action::Deliver { .. } => !dice.one_in(haste),
+            _ => false,
+        };
+        if !again {
+            return action;
+        }
+    }
+}
+
+fn run(seed: u64) -> Result<usize, String> {
+    let mut dice = Dice::new(seed);
+    let setup = random_setup(&mut dice);
+    let haste = 1 + dice.index(8);
+    let hour = dice.index(2000);
+    let mut world = World::new(&setup);
+    for count in 0.. {
+        let actions = world.actions(&setup);
+        if actions.is_empty() {
+            return world.check_end(&setup).map(|()| count);
+        }
+        let action = choose(&mut dice, &actions, haste, count >= hour);
+        let acted = catch_unwind(AssertUnwindSafe(|| world.act(&setup, action)));
+        acted.unwrap_or_else(|_| Err("panic".into())).map_err(|why| format!("action {count}, {action:?}: {why}"))?;
+    }
+    unreachable!("a run ends")
+}
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
+}
+
+#[test]
+fn random_runs_of_two_to_six_ranks() {
+    let (first, count) = match number("HAWSER_SEED") {
+        Some(seed) => (seed, 1),
+        None => {
+            (std::time::UNIX_EPOCH.elapsed().map_or(1, |t| t.as_nanos() as u64), number("HAWSER_RUNS").unwrap_or(1000))
+        }
+    };
+    let mut actions = 0;
+    for seed in (0..count).map(|at| first.wrapping_add(at)) {
+        match run(seed) {
+            Ok(count) => actions += count,
+            Err(why) => panic!("HAWSER_SEED={seed}: {why}"),
+        }
+    }
+    println!("{count} runs from HAWSER_SEED={first}: {actions} actions");
+}
