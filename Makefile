@@ -9,7 +9,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo lab test tidy unit loom sim e2e check-long bench fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy unit loom sim e2e check-long bench drawing fmt lint clean
 
 all: build
 
@@ -44,7 +44,7 @@ test: setup tidy
 
 # Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
 tidy: lint
-	$(CARGO) test --quiet -p hawser-base --test documents --test floors
+	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test floors --test cycles
 
 # HAWSER_ARTEFACTS names a folder with the libraries and tools that tests of installed files take; else they build them.
 unit: setup
@@ -67,6 +67,10 @@ check-long: stage
 
 bench: stage
 	scripts/bench.sh $(STAGE)
+
+# Which crate and which module uses which, from the sources (crates/imports).
+drawing: setup
+	$(CARGO) run --quiet -p hawser-imports -- crates $(BUILD)/drawing
 
 fmt:
 	$(CARGO) fmt --all

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(&str, u32)] = &[
     ("base", 0),
     ("sim", 0),
+    ("imports", 0),
     ("link", 1),
     ("datatype", 1),
     ("coll", 1),

@@ -1,4 +1,4 @@
-//! The raw layers: what there is beneath every library, each a module behind `Layer`.
+//! The raw layers: what there is beneath every library, each a module behind `Layer` and a `row` of one table.
 //!
 //! A new one is a module and a row of `LAYERS`. Before it: `worker`, the process in which a layer lives; after it: the modules.
 
@@ -12,6 +12,7 @@ mod memcpy;
 mod packets;
 mod port;
 mod ring;
+mod row;
 mod tcp;
 mod together;
 mod transport;
@@ -21,44 +22,11 @@ use crate::duet;
 use crate::place::Place;
 use crate::record::Floor;
 use crate::system::Plan;
-use crate::task::{Pattern, Played, Task};
+use crate::task::Pattern;
 use std::io;
 
 pub use apart::{FAR, FAR_ADDRESS};
-
-/// A layer that stands.
-pub trait Layer {
-    fn play(&mut self, task: &Task) -> io::Result<Played>;
-}
-
-/// Where a layer can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Between {
-    Cores,
-    Hosts,
-    /// Wherever a library can be.
-    Ranks,
-    /// Frame ports take the cable's interface.
-    Cable,
-    /// And change it for everybody while they stand: a program in front of the kernel's stack. Only by name.
-    CableAlone,
-}
-
-/// A layer's row.
-pub struct Row {
-    pub name: &'static str,
-    pub about: &'static str,
-    pub floor: Floor,
-    pub between: Between,
-    /// Longest message, in bytes.
-    limit: Option<u64>,
-    /// Its messages have bytes that can be compared.
-    carries: bool,
-    patterns: &'static [Pattern],
-    open: fn(&Row) -> io::Result<Box<dyn Layer>>,
-    /// The far process's part, of a layer that has one.
-    far: fn(&Row) -> io::Result<()>,
-}
+pub use row::{Between, Row};
 
 pub static LAYERS: &[Row] = &[
     Row {
@@ -70,7 +38,7 @@ pub static LAYERS: &[Row] = &[
         carries: false,
         patterns: &[Pattern::PingPong],
         open: |_| line::open(),
-        far: no_far,
+        far: Row::no_far,
     },
     Row {
         name: "memcpy",
@@ -81,7 +49,7 @@ pub static LAYERS: &[Row] = &[
         carries: true,
         patterns: &[Pattern::PingPong, Pattern::Stream],
         open: |_| memcpy::open(),
-        far: no_far,
+        far: Row::no_far,
     },
     Row {
         name: "ring",
@@ -92,7 +60,7 @@ pub static LAYERS: &[Row] = &[
         carries: true,
         patterns: duet::PATTERNS,
         open: |_| ring::open(),
-        far: no_far,
+        far: Row::no_far,
     },
     Row {
         name: "tcp",
@@ -149,10 +117,6 @@ const fn port(name: &'static str, about: &'static str) -> Row {
     }
 }
 
-fn no_far(row: &Row) -> io::Result<()> {
-    Err(io::Error::other(format!("{} is within one process", row.name)))
-}
-
 impl Row {
     pub fn named(name: &str) -> Option<&'static Row> {
         LAYERS.iter().find(|row| row.name == name)
@@ -181,13 +145,5 @@ impl Row {
             carries: self.carries,
             patterns: self.patterns,
         })
-    }
-
-    pub fn open(&self) -> io::Result<Box<dyn Layer>> {
-        (self.open)(self)
-    }
-
-    pub fn be_far(&self) -> io::Result<()> {
-        (self.far)(self)
     }
 }

@@ -11,11 +11,13 @@
 //!
 //! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks.
 
+use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
 use crate::cut::{Cut, bring_home};
 use crate::hosts::{Team, is_run};
+use crate::model::{CACHED, Shape};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, CACHED, Shape, Tuning};
+use crate::tuning::Tuning;
 
 pub(crate) struct Args<'a> {
     pub send: Data,
@@ -202,7 +204,7 @@ fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         let from = place.before(step);
         s.send(place.after(step), args.own(place));
         s.recv(from, args.block(from));
-        s.end_window(step, t);
+        s.end_window(step, &t.limits);
     }
     args.place_own(place, s);
 }
@@ -233,7 +235,7 @@ fn exchange(args: &Args, between: &Team, t: &Tuning, s: &mut Schedule) {
         let (to, from) = (between.place.after(step), between.place.before(step));
         args.pieces(members[from as usize]).for_each(|piece| s.recv(between.ranks[from as usize], piece));
         args.pieces(members[between.place.rank as usize]).for_each(|piece| s.send(between.ranks[to as usize], piece));
-        s.end_window(step, t);
+        s.end_window(step, &t.limits);
     }
     s.end_round();
 }

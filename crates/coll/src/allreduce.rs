@@ -13,13 +13,16 @@
 //! alone. All but ring keep rank order, so that operations need not commute.
 
 use crate::accumulate::{Accumulator, Side, halves, part, piece};
+use crate::algorithm::Algorithm;
 use crate::bcast;
 use crate::call::{Data, Place, Reduction};
 use crate::cube::{Cube, Role};
-use crate::hosts::{Team, cost_among};
+use crate::hosts::Team;
+use crate::model::Shape;
 use crate::reduce::{self, host_ranges};
 use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::tuning::Tuning;
+use crate::two_level::cost_among;
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     Algorithm { name: "host", fits: |s, _| s.host, cost: cost_of_host, build: host },

@@ -13,13 +13,15 @@
 //! choice may depend only on the size of the communicator, and between two ranks on all; who passes their blocks on is told
 //! the lengths first, and long ones go straight. In place host and exchange fit, and bruck and two_level equal blocks.
 
+use crate::algorithm::Algorithm;
 use crate::bruck;
 use crate::call::{Blocks, Place};
 use crate::cut::{Cut, bring_home};
 use crate::edges::{self, Edge, Edges, Ends};
 use crate::hosts::Team;
+use crate::model::{CACHED, Shape};
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
-use crate::select::{Algorithm, CACHED, Shape, Tuning, fits_slot};
+use crate::tuning::{Tuning, fits_slot};
 
 pub(crate) struct Args<'a> {
     pub send: Blocks<'a>,
@@ -330,7 +332,7 @@ fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mu
             s.recv(between.ranks[from as usize], arriving.rows(members[from as usize].len() as u32));
             s.send(between.ranks[to as usize], leaving.rows(own));
         }
-        s.end_window(step, t);
+        s.end_window(step, &t.limits);
     }
     s.end_round();
     arrived

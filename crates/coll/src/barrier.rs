@@ -6,10 +6,12 @@
 //! | two_level | signals to one rank a host, dissemination between these, signals back | 2 + ⌈log2 hosts⌉ | 0 |
 //! | dissemination | Hensgen, Finkel, Manber 1988; MPICH "dissemination" | ⌈log2 p⌉ | 0 |
 
+use crate::algorithm::Algorithm;
 use crate::call::Place;
 use crate::hosts::Team;
+use crate::model::Shape;
 use crate::schedule::{HostStep, Schedule};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::tuning::Tuning;
 
 pub(crate) const ALGORITHMS: &[Algorithm<()>] = &[
     Algorithm { name: "host", fits: |s, _| s.host, cost: |s, t| t.model.steps(s, 1.0), build: host },

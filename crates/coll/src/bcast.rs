@@ -11,11 +11,14 @@
 //! Types may differ from rank to rank as long as their bytes agree, so whatever cuts the data cuts bytes;
 //! a buffer that is not dense is packed into scratch memory first and unpacked at the end.
 
+use crate::algorithm::Algorithm;
 use crate::call::{Data, Place};
-use crate::hosts::{Team, cost_of_both};
+use crate::hosts::Team;
+use crate::model::Shape;
 use crate::schedule::{Buffer, HostStep, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
+use crate::tuning::Tuning;
+use crate::two_level::cost_of_both;
 
 pub(crate) struct Args {
     pub root: u32,

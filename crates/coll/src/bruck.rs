@@ -10,7 +10,7 @@ use crate::alltoall::Args;
 use crate::call::Place;
 use crate::edges::Edges;
 use crate::schedule::{Buffer, Schedule, Span, WORD};
-use crate::select::Tuning;
+use crate::tuning::Tuning;
 
 /// Block i of the scratch memory is the one with that number.
 pub(crate) fn of_equal(args: &Args, place: Place, s: &mut Schedule) {

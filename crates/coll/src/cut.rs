@@ -5,7 +5,7 @@
 //! gather and scatter.
 
 use crate::schedule::{Schedule, Span, Unit};
-use crate::select::Tuning;
+use crate::tuning::Tuning;
 
 /// Pieces are so many bytes, or a multiple: most types' elements fit them.
 const GRAIN: u64 = 64;

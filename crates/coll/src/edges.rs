@@ -11,8 +11,9 @@
 
 use crate::call::{Blocks, Data, Place};
 use crate::hosts::{Hosts, Team};
+use crate::model::Shape;
 use crate::schedule::{Buffer, Schedule, Span, WORD};
-use crate::select::{Shape, Tuning};
+use crate::tuning::Tuning;
 
 /// A block that leaves this rank, or arrives.
 pub(crate) struct Edge {

@@ -10,10 +10,11 @@
 //! Keeps rank order. The receive buffer of rank 0 is not touched.
 
 use crate::accumulate::piece;
+use crate::algorithm::Algorithm;
 use crate::call::{Place, Reduction};
 use crate::scan;
 use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Tuning, is_one_step};
+use crate::tuning::{Tuning, is_one_step};
 
 pub(crate) struct Args {
     pub data: Reduction,

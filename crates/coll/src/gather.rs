@@ -10,13 +10,16 @@
 //! n is one block. Blocks of other ranks travel packed in scratch memory. Of MPI_Gatherv only the root knows the counts: who
 //! passes blocks on is told their lengths first (binomial: as many rounds more), and long ones go straight to the root.
 
+use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
 use crate::cut::{Cut, bring_home};
 use crate::edges::{self, Edge, Edges, Ends};
-use crate::hosts::{Team, cost_of_blocks, is_run};
+use crate::hosts::{Team, is_run};
+use crate::model::Shape;
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span, WORD};
-use crate::select::{Algorithm, Shape, Tuning, is_rooted_by_flags};
 use crate::tree::Tree;
+use crate::tuning::{Tuning, is_rooted_by_flags};
+use crate::two_level::cost_of_blocks;
 
 pub(crate) struct Args<'a> {
     pub root: u32,
@@ -31,7 +34,7 @@ impl<'a> Args<'a> {
         Algorithm {
             name: "host",
             fits: is_rooted_by_flags,
-            cost: |s, t| t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + t.model.slots_of_root(s, t),
+            cost: |s, t| t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + t.model.slots_of_root(s, &t.limits),
             build: host,
         },
         Algorithm {
@@ -125,7 +128,7 @@ fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     for step in 1..place.size {
         let from = place.after(step);
         s.recv(from, args.recv.span(Buffer::Recv, from));
-        s.end_window(step, t);
+        s.end_window(step, &t.limits);
     }
     own_block(args, place, s);
 }
@@ -159,7 +162,7 @@ fn collect(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) -> Span {
     let block = |at: u32| Span::bytes(all, bytes * u64::from(at), bytes);
     for (count, (at, rank)) in (1..).zip(local.others()) {
         s.recv(rank, block(at));
-        s.end_window(count, t);
+        s.end_window(count, &t.limits);
     }
     s.copy(args.send.span(Buffer::Send), block(local.place.rank));
     Span::bytes(all, 0, bytes * u64::from(local.place.size))
@@ -184,7 +187,7 @@ fn take_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Sc
                 at += bytes;
             }
         }
-        s.end_window(count, t);
+        s.end_window(count, &t.limits);
     }
     copies.into_iter().for_each(|(from, into)| s.copy(from, into));
     own_block(args, place, s);

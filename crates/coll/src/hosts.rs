@@ -1,17 +1,17 @@
-//! Which ranks of a communicator share a host, and how a collective is made of smaller ones: a part on each host, and a part
-//! between hosts, of one rank each, its leader (MPICH's "smp" algorithms, MVAPICH's two-level ones).
+//! Which ranks of a communicator share a host, and how a collective is made of smaller ones: a part on each host, and a
+//! part between hosts, of one rank each, its leader (MPICH's "smp" algorithms, MVAPICH's two-level ones).
 //!
-//! Bytes cross a network once a host instead of once a rank. Before it: `mpi`, which knows the hosts, and the rows "two_level" of
-//! the collectives' tables; after it: those tables again, for the parts.
+//! Bytes cross a network once a host instead of once a rank. Before it: `mpi`, which knows the hosts, and the
+//! rows "two_level" of the collectives' tables. After it: `two_level`, for the parts.
 
 use crate::call::Place;
 use crate::schedule::{Schedule, Span};
-use crate::select::{Algorithm, Model, Shape, Tuning, choose};
 use crate::tree::Tree;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where the ranks of a communicator are; the same on all of them. Cheap to clone, for plans that are carried out later.
+/// Where the ranks of a communicator are; the same on all of them. Cheap to clone, for plans that are carried out
+/// later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     /// The place in `members` of each rank's host.
@@ -47,7 +47,8 @@ pub(crate) struct Team<'a> {
 }
 
 impl Hosts {
-    /// From what tells each rank's host from others. None where there is nothing to know: all ranks share one, or none do.
+    /// From what tells each rank's host from others. None where there is nothing to know: all ranks share one, or none
+    /// do.
     pub fn new(of_each: impl IntoIterator<Item = u32>) -> Option<Hosts> {
         let (host_of, members) = by_host(of_each);
         let is_known = members.len() > 1 && members.len() < host_of.len();
@@ -117,13 +118,6 @@ impl<'a> Team<'a> {
         (0..).zip(self.ranks.iter().copied()).filter(move |&(at, _)| at != own)
     }
 
-    /// Appends a collective of these alone, by the algorithm that is cheapest there.
-    pub fn run<A>(&self, rows: &[Algorithm<A>], args: &A, shape: &Shape, tuning: &Tuning, s: &mut Schedule) {
-        if self.place.size > 1 {
-            self.build(s, |place, s| (choose(rows, 0, shape, tuning).build)(args, place, tuning, s));
-        }
-    }
-
     /// Hands `spans` down a tree from the one that is `root` among these.
     pub fn hand_down(&self, root: u32, spans: &[Span], s: &mut Schedule) {
         let tree = Tree::new(self.place, root);
@@ -149,53 +143,6 @@ pub(crate) fn is_run(ranks: &[u32]) -> bool {
 
 fn index_of(rank: u32, ranks: &[u32]) -> u32 {
     ranks.iter().position(|&other| other == rank).expect("it is one of these") as u32
-}
-
-impl<'a> Tuning<'a> {
-    /// What holds among ranks of one host.
-    pub(crate) fn within(&self) -> Tuning<'a> {
-        Tuning { model: Model::SHARED_MEMORY, ..self.between() }
-    }
-
-    /// What holds between the leaders.
-    pub(crate) fn between(&self) -> Tuning<'a> {
-        Tuning { one_host: false, hosts: None, ..*self }
-    }
-
-    /// For the rows "two_level", of whose calls `fits` has found that there are hosts.
-    pub(crate) fn known_hosts(&self) -> &'a Hosts {
-        self.hosts.expect("two levels were found to fit")
-    }
-
-    /// Whether two levels keep the order of ranks.
-    pub(crate) fn has_hosts_in_order(&self) -> bool {
-        self.hosts.is_some_and(Hosts::is_in_order)
-    }
-}
-
-/// What it costs to go down, or up, both levels of a tree: between leaders, and on the largest host.
-pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &Shape, tuning: &Tuning) -> f64 {
-    let hosts = tuning.known_hosts();
-    cost_among(rows, shape, hosts.count(), &tuning.between())
-        + cost_among(rows, shape, hosts.largest(), &tuning.within())
-}
-
-/// The same for a block of each rank that ends or begins at one: `shape.bytes` is one block.
-pub(crate) fn cost_of_blocks(shape: &Shape, tuning: &Tuning) -> f64 {
-    let (hosts, within, between) = (tuning.known_hosts(), tuning.within().model, &tuning.model);
-    let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
-    within.message_us
-        + (largest - 1.0) * (within.overhead_us + shape.n() * within.byte_us)
-        + between.message_us
-        + (count - 1.0) * between.overhead_us
-        + (shape.p() - largest) * shape.n() * between.byte_us
-        + shape.p() * shape.n() * between.copy_us
-}
-
-/// The cost of a part of a call, among `size` ranks.
-pub(crate) fn cost_among<A>(rows: &[Algorithm<A>], shape: &Shape, size: u32, tuning: &Tuning) -> f64 {
-    let shape = Shape { size, host: false, ..*shape };
-    if size > 1 { (choose(rows, 0, &shape, tuning).cost)(&shape, tuning) } else { 0.0 }
 }
 
 #[cfg(test)]

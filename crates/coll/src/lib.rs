@@ -4,13 +4,19 @@
 //! the arguments, fills in a `Call` and asks `plan` for the schedule. After it: `mpi`'s one engine, which
 //! runs schedules for blocking, nonblocking and persistent calls alike; in tests `check` runs them.
 //!
-//! An algorithm is one function in the file of its collective and one row of that file's table.
+//! An algorithm is one function in the file of its collective and one row of that file's table. From below: `schedule`
+//! and `call`; `model` and `hosts`, and `tuning` of both; `algorithm`, the row of a table, and `two_level`; the
+//! collectives' files; `select`, which has all their tables.
 
 #![forbid(unsafe_code)]
 
+mod algorithm;
 pub mod call;
+mod collective;
+mod model;
 pub mod schedule;
 pub mod select;
+mod tuning;
 
 #[cfg(any(test, feature = "check"))]
 pub mod check;
@@ -23,6 +29,7 @@ mod cut;
 mod edges;
 mod hosts;
 mod tree;
+mod two_level;
 
 mod allgather;
 mod allreduce;
@@ -41,10 +48,13 @@ mod scatter;
 mod survey;
 
 pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
+pub use collective::Collective;
 pub use hosts::{Hosts, by_host};
 pub use inter::{NOBODY, Sides, plan_between};
+pub use model::{Limits, Model, Shape};
 pub use schedule::{
     Buffer, Comm, Giver, HostStep, Local, Misfit, Order, Ranks, Round, Schedule, Scratch, Sequel, Span, Unit, WORD,
 };
-pub use select::{Collective, Forced, Limits, Model, PARAMS, Shape, Tuning, plan};
+pub use select::{PARAMS, plan};
 pub use survey::choices;
+pub use tuning::{Forced, Tuning};

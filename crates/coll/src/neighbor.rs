@@ -10,10 +10,12 @@
 //! neighbours several times messages pair as MPI-5.0 §8.6 says: the k-th edge to a rank is the k-th edge from
 //! it, but on a grid what leaves in one direction of a dimension comes in from the other.
 
+use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Neighbors, Place};
 use crate::edges::{self, Edge, Edges, Ends};
+use crate::model::Shape;
 use crate::schedule::{Buffer, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
+use crate::tuning::Tuning;
 
 /// What goes to each neighbour.
 pub(crate) enum Outgoing<'a> {

@@ -11,12 +11,15 @@
 //! which passes the result on. The order never depends on time, so a call gives the same bits every time.
 
 use crate::accumulate::{Accumulator, Side, halves, piece};
+use crate::algorithm::Algorithm;
 use crate::call::{Place, Reduction};
 use crate::cube::{Cube, Role};
-use crate::hosts::{Team, cost_of_both};
+use crate::hosts::Team;
+use crate::model::Shape;
 use crate::schedule::{Buffer, HostStep, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning};
 use crate::tree::Tree;
+use crate::tuning::Tuning;
+use crate::two_level::cost_of_both;
 use std::ops::Range;
 
 pub(crate) struct Args {

@@ -14,13 +14,16 @@
 //! largest distance first, so that every rank ends at its own block.
 
 use crate::accumulate::{Accumulator, Side, piece};
+use crate::algorithm::Algorithm;
 use crate::allreduce;
 use crate::call::{Ints, Place, Reduction};
 use crate::cube::{Cube, Role};
-use crate::hosts::{Team, cost_among};
+use crate::hosts::Team;
+use crate::model::Shape;
 use crate::reduce::{self, host_ranges};
 use crate::schedule::{Buffer, Giver, HostStep, Order, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning, is_one_step};
+use crate::tuning::{Tuning, is_one_step};
+use crate::two_level::cost_among;
 use std::ops::Range;
 
 pub(crate) struct Args {

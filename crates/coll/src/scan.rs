@@ -11,12 +11,15 @@
 //! All keep rank order.
 
 use crate::accumulate::{Accumulator, Side, piece};
+use crate::algorithm::Algorithm;
 use crate::call::{Place, Reduction};
 use crate::exscan;
-use crate::hosts::{Team, cost_among};
+use crate::hosts::Team;
+use crate::model::Shape;
 use crate::reduce::host_ranges;
 use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
-use crate::select::{Algorithm, Shape, Tuning, is_one_step};
+use crate::tuning::{Tuning, is_one_step};
+use crate::two_level::cost_among;
 
 pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     // More steps than one gain nothing on a chain.

@@ -9,13 +9,16 @@
 //!
 //! n is one block. The mirror of gather, also in that who passes on blocks of MPI_Scatterv is told their lengths first.
 
+use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
 use crate::cut::{Cut, bring_home};
 use crate::edges::{self, Edge, Edges, Ends};
-use crate::hosts::{Team, cost_of_blocks, is_run};
+use crate::hosts::{Team, is_run};
+use crate::model::Shape;
 use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span, WORD};
-use crate::select::{Algorithm, Shape, Tuning, is_rooted_by_flags};
 use crate::tree::{Child, Tree};
+use crate::tuning::{Tuning, is_rooted_by_flags};
+use crate::two_level::cost_of_blocks;
 
 pub(crate) struct Args<'a> {
     pub root: u32,
@@ -37,7 +40,7 @@ impl<'a> Args<'a> {
             fits: is_rooted_by_flags,
             cost: |s, t| {
                 let all = s.bytes * u64::from(s.size - 1);
-                t.model.steps_ahead(s, t.limits.host_steps(all)) + t.model.slots_of_root(s, t)
+                t.model.steps_ahead(s, t.limits.host_steps(all)) + t.model.slots_of_root(s, &t.limits)
             },
             build: host,
         },
@@ -136,7 +139,7 @@ fn linear(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     for step in 1..place.size {
         let to = place.after(step);
         s.send(to, args.send.span(Buffer::Send, to));
-        s.end_window(step, t);
+        s.end_window(step, &t.limits);
     }
     own_block(args, place, s);
 }
@@ -172,7 +175,7 @@ fn pass_on(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) {
     s.end_round();
     for (count, (at, rank)) in (1..).zip(local.others()) {
         s.send(rank, block(at));
-        s.end_window(count, t);
+        s.end_window(count, &t.limits);
     }
     s.copy(block(local.place.rank), args.recv.span(Buffer::Recv));
 }
@@ -196,7 +199,7 @@ fn give_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Sc
             s.send(leader, Span::bytes(packed, at, bytes * ranks.len() as u64));
             at += bytes * ranks.len() as u64;
         }
-        s.end_window(count, t);
+        s.end_window(count, &t.limits);
     }
     hosts.local(place.rank).others().for_each(|(_, rank)| s.send(rank, args.send.span(Buffer::Send, rank)));
     own_block(args, place, s);

@@ -11,7 +11,7 @@
 //!
 //! Before it: the algorithms (`bcast`, `allreduce`, …). After it: the engine in `mpi`, and `check`.
 
-use crate::select::Tuning;
+use crate::model::Limits;
 use std::fmt;
 use std::sync::Arc;
 
@@ -492,8 +492,8 @@ impl Schedule {
     }
 
     /// Closes the round after `done` messages, where as many may be under way.
-    pub(crate) fn end_window(&mut self, done: u32, tuning: &Tuning) {
-        if done.is_multiple_of(tuning.limits.outstanding.max(1)) {
+    pub(crate) fn end_window(&mut self, done: u32, limits: &Limits) {
+        if done.is_multiple_of(limits.outstanding.max(1)) {
             self.end_round();
         }
     }

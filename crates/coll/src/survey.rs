@@ -3,8 +3,10 @@
 //! It asks `plan` as a call would. Before it: `hawser-info`.
 
 use crate::call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
+use crate::collective::Collective;
 use crate::schedule::Schedule;
-use crate::select::{Collective, Tuning, plan};
+use crate::select::plan;
+use crate::tuning::Tuning;
 
 /// The shortest and the longest data that are looked at, in bytes, by powers of two.
 const LENGTHS: std::ops::RangeInclusive<u32> = 3..=26;

@@ -13,8 +13,11 @@ mod selection;
 use crate::Hosts;
 use crate::call::{Call, Place};
 use crate::check::{Member, Memory, Rules, Terms, run};
+use crate::collective::Collective;
+use crate::model::{Limits, Model};
 use crate::schedule::Schedule;
-use crate::select::{Collective, Forced, Limits, Model, Tuning, plan};
+use crate::select::plan;
+use crate::tuning::{Forced, Tuning};
 
 const LARGEST: u32 = 64;
 const COUNTS: [u64; 5] = [0, 1, 3, 7, 1000];

@@ -4,7 +4,7 @@
 //! after it: nothing.
 
 use crate::direct::Direct;
-use crate::ends::Ends;
+use crate::ends::{Ends, RAILS};
 use crate::port::Missed;
 use hawser_job::counters::{Counters, Entry, Unit};
 use hawser_link::Endpoint;
@@ -12,9 +12,6 @@ use hawser_link::frame::Dropped;
 
 /// So long the page may be behind while the rank does something: ports are asked by system calls.
 const LATE_NS: u64 = 10_000_000;
-
-/// Rails whose bytes are counted apart; those of all further ones are counted with the last of them.
-pub const RAILS: usize = 8;
 
 /// What the protocol did and what was missed, in the order of the slots; behind them the reasons for dropping a frame, then
 /// the bytes of each rail, and those by further flows.

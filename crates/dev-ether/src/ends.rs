@@ -3,7 +3,6 @@
 //! Before it: `device`; after it: `port`.
 
 use crate::card::{Card, End};
-use crate::counters::RAILS;
 use crate::port::{Address, FramePort, Missed, PortOf, Refused, StreamPort, TURNS_MAX};
 use hawser_link::{Far, Route, SHORTEST, Wire};
 use hawser_os::clock;
@@ -50,6 +49,9 @@ impl InVain {
         };
     }
 }
+
+/// Rails whose bytes are counted apart; those of all further ones are counted with the last of them.
+pub const RAILS: usize = 8;
 
 /// See the module.
 pub struct Ends {

@@ -10,7 +10,7 @@
 
 use crate::marks::{Mark, mark};
 use crate::meter::Meter;
-use crate::strand::Grade;
+use crate::rail::{Cable, Grade};
 use crate::survey::{Survey, Won};
 
 /// What was cut for the way before goes by the next one first: no more than a turn's, or it is all that there is (many short messages).
@@ -55,13 +55,6 @@ const WAIT_BYTES: u64 = 32 << 20;
 const _: () = assert!(3 * TURNS as u64 * (STALE_BYTES as u64 + TURN_BYTES) < WAIT_BYTES && WAIT_BYTES < AGAIN_BYTES);
 const _: () = assert!(2 * GLANCE_BYTES <= TURN_BYTES && 10 * 10 * GLANCE_BYTES <= AGAIN_BYTES);
 const _: () = assert!(AGAIN_BYTES < AGAIN_BYTES_MAX);
-
-/// Two NICs between which there are ways: one of ours and one of the peer's, each by its owner's number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cable {
-    pub ours: u8,
-    pub theirs: u8,
-}
 
 /// What the choice must know of a way.
 pub trait Way {

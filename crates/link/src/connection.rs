@@ -7,7 +7,6 @@ mod ways;
 
 use crate::ack::{self, ACK_MAX};
 use crate::bulk::{Bulk, Way};
-use crate::endpoint::SPARE;
 use crate::frame::{Cover, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
 use crate::meter::LONG_BYTES;
@@ -15,11 +14,12 @@ use crate::pace::Arrival;
 use crate::path::{Due, Numbers, Path, Word};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
+use crate::rail::Rail;
 use crate::reassembly::{Deliver, Holding, Reassembly};
 use crate::record::{RECORD, Record};
 use crate::room::Room;
 use crate::seq::{Seq, WINDOW};
-use crate::strand::{Hello, Rail, Route, Strand};
+use crate::strand::{Hello, Route, Strand};
 use crate::survey::Survey;
 use std::io::IoSlice;
 use ways::{Load, RUN};
@@ -29,6 +29,10 @@ pub trait Wire {
     /// Sends frames of one length, of which the last may be shorter, in order. How many were taken; not all: try later.
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize;
 }
+
+/// Slots for sending that messages without payload leave too: to say HELLO, and to cut frames for shorter paths. Else memory that is full of
+/// what waits for a peer would keep its paths from being opened (found by the simulation, seed 16).
+pub(crate) const SPARE: usize = 16;
 
 /// A frame that must be delivered in order may be overtaken by this part of what a receiver has for all: half of what it holds of
 /// one peer (`reassembly`).

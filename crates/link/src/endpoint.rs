@@ -4,18 +4,19 @@
 //! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Before it: `dev-ether`; after it:
 //! `connection`.
 
-use crate::connection::{Connection, Counts, Shared, Wire};
+use crate::connection::{Connection, Counts, SPARE, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
 use crate::length::SHORTEST;
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
+use crate::rail::Rail;
 use crate::reach::{Reach, Standing};
 use crate::reassembly::{Deliver, Holding, RESERVE};
 use crate::record::{FRAGMENTS, RECORD};
 use crate::room::Room;
 use crate::seq::Seq;
-use crate::strand::{Far, HELLO, Hello, Rail, Route, Strand};
+use crate::strand::{Far, HELLO, Hello, Route, Strand};
 use crate::survey::Survey;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
@@ -23,10 +24,6 @@ use std::hash::Hasher;
 /// Slots for sending that payload leaves to messages without: envelopes always travel, so that legal programs cannot
 /// wait for each other's credits for ever (docs/adr/0005-credits.md).
 const CONTROL: usize = 64;
-
-/// Those that messages without payload leave too: to say HELLO, and to cut frames for shorter paths. Else memory that is full of
-/// what waits for a peer would keep its paths from being opened (found by the simulation, seed 16).
-pub(crate) const SPARE: usize = 16;
 
 /// Paths that a peer may open: all pairs of eight rails with four ports each. No peer takes all memory with HELLOs.
 const PATHS: usize = 256;

@@ -4,10 +4,12 @@
 //! go out. Nothing here reads a clock, waits, or allocates after a path is open. `docs/protocol.md` is the
 //! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
 //!
-//! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
-//! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and `window`, and at its end
-//! `reassembly`; `ways`, `bulk` (with `meter`, `survey` and `pace`) and `stripe` choose among paths; `grant` shares the `room` for what comes, `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
-//! frame ports.
+//! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path
+//! from its opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and
+//! `window`, and at its end `reassembly`; `ways`, `bulk` (with `meter`, `survey` and `pace`) and `stripe` choose among
+//! paths by what each `rail` is; `grant` shares the `room` for what comes, `length` finds what a path passes; `frame`,
+//! `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it:
+//! `dev-ether` with its frame ports.
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +26,7 @@ mod pace;
 pub mod path;
 pub mod planted;
 pub mod pool;
+mod rail;
 mod rate;
 mod reach;
 mod reassembly;
@@ -41,7 +44,8 @@ mod window;
 pub use connection::{Counts, Wire};
 pub use endpoint::{Class, Config, Endpoint, Refused};
 pub use length::SHORTEST;
+pub use rail::{Grade, Rail};
 pub use reach::{Reach, Standing};
 pub use reassembly::Message;
 pub use seq::{Seq, WINDOW};
-pub use strand::{Far, Grade, Rail, Route};
+pub use strand::{Far, Route};

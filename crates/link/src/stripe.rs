@@ -6,7 +6,7 @@
 //! It knows no frames and no clock (P26). Before it: `ways` of `connection`.
 
 use crate::marks::{Mark, mark};
-use crate::strand::Grade;
+use crate::rail::Grade;
 
 /// A run of frames takes no longer than this by the way that it goes, where there are several: a message may end so much later for it.
 /// Shorter runs cost system calls: 250 us are 4 frames at 200 Mbit/s.

@@ -4,9 +4,8 @@
 //!
 //! It decides nothing. Before it: `bulk`; after it: `pace`.
 
-use crate::bulk::Cable;
 use crate::pace::Pace;
-use crate::strand::Rail;
+use crate::rail::{Cable, Rail};
 
 /// A rank that did not look for so long was computing, or had no core.
 const GAP_NS: u64 = 1_000_000;

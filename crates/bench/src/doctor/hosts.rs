@@ -5,7 +5,7 @@
 //! Before it: `command` and `pair`; after it: mpiexec, and `serve` at the other end.
 
 use super::orders::{Order, Reply};
-use super::text::brief;
+use super::plain::brief;
 use crate::place;
 use crate::said::{self, LastWords};
 use hawser_os::signals::{self, SIGTERM};

@@ -21,6 +21,7 @@ mod measure;
 mod network;
 mod orders;
 mod pair;
+mod plain;
 mod ports;
 mod record;
 mod serve;

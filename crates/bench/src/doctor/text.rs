@@ -5,6 +5,7 @@
 use super::choice::rate_text;
 use super::finding::{Finding, Verdict};
 use super::pair::{Pair, Way};
+use super::plain::plain;
 use super::record::{Between, Host, Record};
 use std::fmt::Write;
 
@@ -19,17 +20,6 @@ pub fn host(host: &Host) -> String {
 
 fn line(finding: &Finding) -> String {
     plain(&format!("  {} {:<15} {}", mark(finding.verdict), finding.name, finding.found)) + "\n"
-}
-
-/// Without what would change a terminal, or look like another line: it may be another host's.
-fn plain(text: &str) -> String {
-    text.chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect()
-}
-
-/// The first of its characters, plainly.
-pub fn brief(text: &str, characters: usize) -> String {
-    let end = text.char_indices().nth(characters).map(|(end, _)| end);
-    end.map_or_else(|| plain(text), |end| plain(&text[..end]) + "...")
 }
 
 fn mark(verdict: Verdict) -> &'static str {
@@ -124,9 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_host_says_is_one_plain_line_and_not_too_long() {
-        assert_eq!(brief("caf\u{e9}\u{1b}[2J\nroot", 80), "caf\u{e9}\u{fffd}[2J\u{fffd}root");
-        assert_eq!(brief(&"\u{e9}".repeat(100), 80), "\u{e9}".repeat(80) + "...");
+    fn what_another_host_says_is_one_plain_line() {
         let facts = Facts { name: "b".into(), kernel: "6\u{1b}c\nBROKEN".into(), ..Facts::default() };
         let told = host(&Host::found("b", facts));
         let is_plain = |line: &str| line.starts_with("  ") && !line.contains(char::is_control);

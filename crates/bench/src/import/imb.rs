@@ -3,10 +3,10 @@
 //! What becomes the median here is `t_max`, the slowest rank's average over the repetitions, as the slowest rank counts in our patterns
 //! too; `t_min` is the fastest one's. Rates count the messages of all pairs, in Biband of both directions. Before it: `import`; after it: `table` and `section`.
 
-use crate::import::Unread;
 use crate::import::section::Section;
 use crate::import::table::{Column, Table};
 use crate::import::text::{Line, Text};
+use crate::import::unread::Unread;
 
 const SECTION: &str = "Benchmarking ";
 /// What stands in a row's second cell, instead of figures, where IMB had no room or no time for a size.

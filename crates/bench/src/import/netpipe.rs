@@ -4,10 +4,10 @@
 //! same row is finer and agrees, the time is reckoned from it. `np.out` does not tell a ping-pong from a stream (`-s`) or from both
 //! ways at once (`-2`); what is printed does, if the whole of it is there. Before it: `import`; after it: `section`.
 
-use crate::import::Unread;
 use crate::import::figure::{Wrong, real, reckoned, rounding, whole};
 use crate::import::section::{Section, point};
 use crate::import::text::{Line, Text};
+use crate::import::unread::Unread;
 use crate::record::Point;
 
 /// A megabit as 3.7 counts, over a second in microseconds.

@@ -3,10 +3,10 @@
 //! Times are averages over iterations and, in collective operations, over the ranks, unless it was told to print the slowest rank's too
 //! (`-f`): then that one's is taken. How many ranks there were it says only in `osu_mbw_mr`. Before it: `import`; after it: `table` and `section`.
 
-use crate::import::Unread;
 use crate::import::section::Section;
 use crate::import::table::{Column, Table};
 use crate::import::text::{Line, Text};
+use crate::import::unread::Unread;
 
 /// What stands between `OSU MPI` and `Test`: our pattern, its ranks and what its rate counts in a play.
 const TESTS: [(&str, &str, usize, u32); 6] = [

@@ -3,7 +3,7 @@
 //! The near process starts it, and they agree by lines over its standard input and output: the far one's address, the near one's,
 //! then the tasks. Before it: `tcp`, `port`, `link` and `transport`, whose ends these are; after it: `far` and `duet`.
 
-use super::{Layer, Row};
+use super::row::{Layer, Row};
 use crate::duet::{End, Player, Role};
 use crate::far::Far;
 use crate::task::{Answer, Played, Task};

@@ -3,8 +3,8 @@
 //!
 //! Before it: `link` and `transport`; after it: `apart`, and `hawser-dev-ether`, which opens the ports as for a rank.
 
-use super::Row;
 use super::apart::{Apart, follow, start};
+use super::row::Row;
 use crate::duet::End;
 use crate::hex;
 use crate::worker::say;

@@ -2,7 +2,7 @@
 //!
 //! Before it: `Together`; after it: nothing.
 
-use super::Layer;
+use super::row::Layer;
 use super::together::Together;
 use crate::duet::End;
 use hawser_base::Region;

@@ -5,8 +5,8 @@
 
 use super::cards::{self, Made, Parts};
 use super::inbox::Inbox;
+use super::row::{Layer, Row};
 use super::watch::{SETTLED_WITHIN, SILENCE, Watch};
-use super::{Layer, Row};
 use crate::duet::End;
 use hawser_dev_ether::Ends;
 use hawser_dev_ether::endpoint::{self, RUN_BYTES};

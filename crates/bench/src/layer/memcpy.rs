@@ -2,7 +2,7 @@
 //!
 //! Before it: `worker`; after it: nothing.
 
-use super::Layer;
+use super::row::Layer;
 use crate::buffers::{self, Pool};
 use crate::task::{Played, Task};
 use hawser_os::usage;

@@ -6,8 +6,8 @@
 
 use super::apart::{Apart, follow, start};
 use super::inbox::Inbox;
+use super::row::{Layer, Row};
 use super::watch::Watch;
-use super::{Layer, Row};
 use crate::duet::End;
 use crate::worker::say;
 use crate::{hex, net};

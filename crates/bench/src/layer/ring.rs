@@ -2,9 +2,9 @@
 //!
 //! Before it: `Together`; after it: `hawser-dev-shm`.
 
-use super::Layer;
 use super::inbox::Inbox;
 use super::packets::{Packets, header};
+use super::row::Layer;
 use super::together::Together;
 use crate::duet::End;
 use crate::sample;

@@ -4,8 +4,8 @@
 
 use super::apart::{Apart, FAR_ADDRESS, follow, start};
 use super::meeting::{Door, MET_WITHIN, Secret, call};
+use super::row::{Layer, Row};
 use super::watch::{SILENCE, Watch};
-use super::{Layer, Row};
 use crate::duet::End;
 use crate::hex;
 use crate::worker::say;

@@ -2,7 +2,7 @@
 //!
 //! Before it: `line`, `ring` and `transport`, whose ends these are; after it: `duet`.
 
-use super::Layer;
+use super::row::Layer;
 use crate::duet::{End, Player, Role};
 use crate::sample;
 use crate::task::{Played, Task};

@@ -12,8 +12,9 @@
 use super::rooted::{reduce_to_first, reduced};
 use super::{Sides, within};
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
+use crate::collective::Collective;
 use crate::schedule::{Buffer, Schedule, Span, Unit};
-use crate::select::{Collective, Tuning};
+use crate::tuning::Tuning;
 
 pub(super) fn allreduce(data: Reduction, sides: Sides, t: &Tuning, s: &mut Schedule) {
     let Place { rank, size } = sides.local;
@@ -94,7 +95,7 @@ fn cross(send: Data, sides: Sides, t: &Tuning, s: &mut Schedule, into: impl Fn(u
     s.send(sides.theirs(entrance(rank, sides.remote, size)), send.span(Buffer::Send));
     for (done, block) in (0..).zip(entering(rank, size, sides.remote)) {
         s.recv(sides.theirs(block), into(block));
-        s.end_window(done + 1, t);
+        s.end_window(done + 1, &t.limits);
     }
 }
 
@@ -161,6 +162,6 @@ pub(super) fn alltoall(send: Blocks<'_>, recv: Blocks<'_>, sides: Sides, t: &Tun
         if from < sides.remote {
             s.recv(sides.theirs(from), recv.span(Buffer::Recv, from));
         }
-        s.end_window(step + 1, t);
+        s.end_window(step + 1, &t.limits);
     }
 }

@@ -12,7 +12,8 @@ mod rooted;
 use crate::call::{Call, Place};
 use crate::hosts::Hosts;
 use crate::schedule::{Schedule, Span};
-use crate::select::{Tuning, dispatch};
+use crate::select::dispatch;
+use crate::tuning::Tuning;
 
 /// The root of a call on a rank of the root's own group, which is not the root (MPI_PROC_NULL there).
 pub const NOBODY: u32 = u32::MAX;

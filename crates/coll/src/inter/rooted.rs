@@ -11,7 +11,7 @@
 use super::{NOBODY, Sides, within};
 use crate::call::{Blocks, Call, Data, Place, Reduction};
 use crate::schedule::{Buffer, Schedule, Span};
-use crate::select::Tuning;
+use crate::tuning::Tuning;
 
 /// The root, as rank 0, and the other group's ranks after it.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ pub(super) fn gatherv(root: u32, send: Data, recv: Blocks<'_>, sides: Sides, t: 
     }
     for rank in 0..sides.remote {
         s.recv(sides.theirs(rank), recv.span(Buffer::Recv, rank));
-        s.end_window(rank + 1, t);
+        s.end_window(rank + 1, &t.limits);
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn scatterv(root: u32, send: Blocks<'_>, recv: Data, sides: Sides, t:
     }
     for rank in 0..sides.remote {
         s.send(sides.theirs(rank), send.span(Buffer::Send, rank));
-        s.end_window(rank + 1, t);
+        s.end_window(rank + 1, &t.limits);
     }
 }
 

@@ -7,9 +7,11 @@ use super::movement::{Plan, TypedPlan, byte, heard, kind, pairs_between, uneven}
 use super::{LIMITS, Part, algorithms, hosts, is_by_flags};
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
 use crate::check::{Cell, GAP, Layout, Member, Memory, Rules, Terms, UNWRITTEN, run};
+use crate::collective::Collective;
 use crate::inter::{NOBODY, Sides, plan_between};
+use crate::model::Model;
 use crate::schedule::Schedule;
-use crate::select::{Collective, Forced, Model, Tuning};
+use crate::tuning::{Forced, Tuning};
 
 const MOST: u32 = 8;
 

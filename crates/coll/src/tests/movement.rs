@@ -5,8 +5,9 @@
 use super::{LARGEST, Part, algorithms, counts, fits, forced, play};
 use crate::call::{Blocks, Call, Data, Ints};
 use crate::check::{Cell, GAP, Layout, Memory, Terms, UNWRITTEN};
+use crate::collective::Collective;
 use crate::schedule::{Comm, Schedule};
-use crate::select::{Collective, Tuning};
+use crate::tuning::Tuning;
 use std::collections::{HashMap, VecDeque};
 
 /// A type and how many of it make two bytes.

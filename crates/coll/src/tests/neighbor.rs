@@ -6,7 +6,7 @@ use super::movement::{Plan, TypedPlan, byte, kind};
 use super::{LARGEST, Part, algorithms, fits, forced, play};
 use crate::call::{Call, Neighbors};
 use crate::check::{Member, Memory, Terms, UNWRITTEN};
-use crate::select::Collective;
+use crate::collective::Collective;
 
 /// The topology of all ranks, and where each block that arrives comes from: rank and block.
 struct Edges {

@@ -4,7 +4,7 @@
 use super::{LARGEST, LIMITS, Part, algorithms, counts, fits, forced, is_by_flags, play};
 use crate::call::{Call, Ints, Reduction};
 use crate::check::{Cell, GAP, Layout, Member, Memory, Terms, UNWRITTEN};
-use crate::select::Collective;
+use crate::collective::Collective;
 
 /// Bytes of an element.
 const ELEMENT: u64 = 8;

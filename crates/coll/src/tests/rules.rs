@@ -2,8 +2,9 @@
 
 use crate::call::{Call, Place, Reduction};
 use crate::check::{Layout, Member, Memory, Rules, Terms, run};
+use crate::collective::Collective;
 use crate::schedule::{Buffer, Comm, Giver, HostStep, Order, Ranks, Schedule, Span, WORD};
-use crate::select::{Collective, plan};
+use crate::select::plan;
 
 /// Two ranks with four elements each in `Send` and room for four in `Recv`, and what `write` gives each.
 fn outcome(seed: u64, host_bytes: u64, write: impl Fn(u32, &mut Schedule)) -> Result<(), String> {

@@ -3,8 +3,11 @@
 use crate::Hosts;
 use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
 use crate::choices;
+use crate::collective::Collective;
+use crate::model::{Limits, Model};
 use crate::schedule::Schedule;
-use crate::select::{Collective, Forced, Limits, Model, PARAMS, Tuning, plan};
+use crate::select::{PARAMS, plan};
+use crate::tuning::{Forced, Tuning};
 use hawser_base::param::Kind;
 
 fn tuning(one_host: bool, model: Model) -> Tuning<'static> {

@@ -4,7 +4,7 @@
 //! What is not .FALSE. counts as true. Before it: the lookup in `reduce`, and `mpi`, which says what the words are.
 
 use super::number::{Operation, each};
-use super::{Kernel, Op};
+use super::op::{Kernel, Op};
 use crate::basic::Repr;
 use std::sync::OnceLock;
 

@@ -1,35 +1,13 @@
 //! Arithmetic, comparison, logic and bits on every representation, as loops that the compiler vectorises.
 //!
-//! What a number can do is a trait; an operation is a type; [`each`] is the only loop. Before it: the
-//! lookup in `reduce`.
+//! An operation is a type; [`each`] is the only loop. Before it: the lookup in `reduce`. After it: `element`.
 
+use super::element::{Bits, Ordered, Ring, Truth};
+use super::op::{Kernel, Op};
 use super::quad::Quad;
 use super::small_float::{Bf16, F16};
 use super::x87::{self, X87};
-use super::{Kernel, Op};
 use crate::basic::Repr;
-
-pub(super) trait Ring: Copy {
-    fn add(self, other: Self) -> Self;
-    fn sub(self, other: Self) -> Self;
-    fn mul(self, other: Self) -> Self;
-}
-
-pub(super) trait Ordered: Copy {
-    fn less(self, other: Self) -> bool;
-    fn same(self, other: Self) -> bool;
-}
-
-pub(super) trait Truth: Copy {
-    fn is_true(self) -> bool;
-    fn from_truth(truth: bool) -> Self;
-}
-
-trait Bits: Copy {
-    fn and(self, other: Self) -> Self;
-    fn or(self, other: Self) -> Self;
-    fn xor(self, other: Self) -> Self;
-}
 
 macro_rules! integers {
     ($($t:ty)*) => {$(

@@ -1,9 +1,9 @@
 //! MPI_MINLOC and MPI_MAXLOC: the extreme value and where it was; of equal values the lowest place
 //! (MPI-5.0 §6.9.4).
 
-use super::number::Ordered;
+use super::element::Ordered;
+use super::op::{Kernel, Op};
 use super::x87::X87;
-use super::{Kernel, Op};
 use crate::basic::Repr;
 
 /// A C struct of value and index.

@@ -3,7 +3,7 @@
 //! Round to nearest even, subnormals and infinities as IEEE 754 says; a NaN operand comes back quiet.
 //! Speed does not matter here as it does elsewhere: gfortran's own code computes it in software, too.
 
-use super::number::{Ordered, Ring, Truth};
+use super::element::{Ordered, Ring, Truth};
 
 /// The bits, as a little-endian machine loads them: 1 sign, 15 exponent and 112 fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! For sums and products that is exactly the rounded true result: binary32 has more than twice their
 //! digits and two. The conversions are integer work, for machines without F16C.
 
-use super::number::{Ordered, Ring, Truth};
+use super::element::{Ordered, Ring, Truth};
 
 /// IEEE binary16: 1 sign, 5 exponent and 10 fraction bits.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 //! The unit keeps 64 bits of precision unless a program lowers it, and then that program's own C code
 //! computes the same. Six bytes of padding are written as zero, so that equal values are equal bytes.
 
-use super::number::{Ordered, Ring, Truth};
+use super::element::{Ordered, Ring, Truth};
 use std::arch::asm;
 
 #[derive(Clone, Copy)]

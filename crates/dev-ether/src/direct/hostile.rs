@@ -2,9 +2,9 @@
 //!
 //! Nothing panics, nobody believes a count of bytes that never were, and what was lent comes back once.
 
-use super::inbound::{Inbound, Reply};
+use super::inbound::Inbound;
 use super::outbound::{Lent, Outbound, Returned};
-use super::wire::{FRONT, front_of};
+use super::wire::{FRONT, Reply, front_of};
 use bolero::{TypeGenerator, check};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;

@@ -2,7 +2,7 @@
 //!
 //! What it says of itself is believed only with its tag. Before it: `direct`; after it: nothing.
 
-use super::{FRONT, Front, read_front};
+use super::wire::{FRONT, Front, Reply, read_front};
 use hawser_device::Header;
 use hawser_link::Seq;
 use hawser_link::frame::{Ends, Key};
@@ -15,13 +15,6 @@ pub struct Piece {
     /// Messages of link that must be delivered before it.
     pub behind: Option<Seq>,
     pub left: u64,
-}
-
-/// What the peer is to be told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reply {
-    At { number: u32, count: u64 },
-    Closed { number: u32, count: u64 },
 }
 
 /// See the module.

@@ -33,7 +33,7 @@ use hawser_os::tcp::Stream;
 use inbound::Inbound;
 use outbound::Outbound;
 use std::collections::HashMap;
-use wire::{FRONT, Front, Said, front_of, read_front};
+use wire::{Reply, Said, Word};
 
 /// Parts of messages that are delivered from one connection before others have their turn.
 const BURST: usize = 16;
@@ -200,10 +200,10 @@ impl Direct {
         let pair = pairs.entry(peer).or_insert_with(Pair::new);
         let mut give = |given| returned.push(given);
         match said {
-            Said::Word(outbound::Word::Ask { number }) => pair.inward.asked(number, false),
-            Said::Word(outbound::Word::Close { number }) => pair.inward.asked(number, true),
-            Said::Reply(inbound::Reply::At { number, count }) => pair.out.at(number, count, now_ns, &mut give),
-            Said::Reply(inbound::Reply::Closed { number, count }) => pair.out.closed(number, count, now_ns, &mut give),
+            Said::Word(Word::Ask { number }) => pair.inward.asked(number, false),
+            Said::Word(Word::Close { number }) => pair.inward.asked(number, true),
+            Said::Reply(Reply::At { number, count }) => pair.out.at(number, count, now_ns, &mut give),
+            Said::Reply(Reply::Closed { number, count }) => pair.out.closed(number, count, now_ns, &mut give),
         }
         true
     }

@@ -3,7 +3,7 @@
 //!
 //! Positions are bytes behind the greeting. Before it: `direct`; after it: nothing.
 
-use super::{FRONT, front_of};
+use super::wire::{FRONT, Word, front_of};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
 use hawser_link::Seq;
@@ -32,15 +32,6 @@ pub struct Returned {
     pub lane: Lane,
     pub ticket: u32,
     pub taken: u64,
-}
-
-/// What the peer is to be told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Word {
-    /// How far are you?
-    Ask { number: u32 },
-    /// Read what has come, and no more.
-    Close { number: u32 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

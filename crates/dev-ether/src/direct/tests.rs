@@ -2,8 +2,9 @@
 //! and a link that keeps its order and takes its time: every byte of every message comes once, to its place, and all
 //! that was lent comes back (P36, P37).
 
-use super::inbound::{Inbound, Reply};
-use super::outbound::{Lent, Outbound, Returned, Word};
+use super::inbound::Inbound;
+use super::outbound::{Lent, Outbound, Returned};
+use super::wire::{Reply, Word};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
 use hawser_link::Seq;

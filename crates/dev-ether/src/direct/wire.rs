@@ -2,8 +2,6 @@
 //!
 //! Before it: `outbound`, `inbound`; after it: `link::frame::Key`.
 
-use super::inbound::Reply;
-use super::outbound::Word;
 use hawser_base::Lane;
 use hawser_device::Header;
 use hawser_link::Seq;
@@ -20,6 +18,22 @@ const ASK: u8 = 1;
 const CLOSE: u8 = 2;
 const AT: u8 = 3;
 const CLOSED: u8 = 4;
+
+/// What the sending end tells its peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// How far are you?
+    Ask { number: u32 },
+    /// Read what has come, and no more.
+    Close { number: u32 },
+}
+
+/// What the receiving end tells its peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reply {
+    At { number: u32, count: u64 },
+    Closed { number: u32, count: u64 },
+}
 
 /// What a front says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

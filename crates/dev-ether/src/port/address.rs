@@ -1,5 +1,6 @@
 //! Where a port is reached, and its form in a rank's card: at most 20 bytes.
 
+use hawser_os::interfaces::Network;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
@@ -132,6 +133,14 @@ pub(super) fn on_interface(address: SocketAddr, scope: u32) -> SocketAddr {
             SocketAddrV6::new(*v6.ip(), v6.port(), 0, scope).into()
         }
         address => address,
+    }
+}
+
+/// Where a socket is bound that has this host's address `local`.
+pub(super) fn socket_address(local: &Network, port: u16) -> SocketAddr {
+    match local.ip {
+        IpAddr::V4(ip) => (ip, port).into(),
+        IpAddr::V6(ip) => SocketAddrV6::new(ip, port, 0, local.scope).into(),
     }
 }
 

@@ -3,11 +3,11 @@
 //! A UDP socket keeps the port for us. By it goes what is for a neighbour whom the kernel has to find first (`neighbours`); the host's own
 //! packet filter, NAT and IPsec do not see the rest. It takes nothing that comes. Before it: `packet_udp`, `xdp_udp`; after it: `headers`.
 
-use super::address::on_interface;
+use super::address::{on_interface, socket_address};
 use super::headers::{self, Headers};
 use super::neighbours::{Neighbours, Way};
-use super::udp::socket_address;
-use super::{Address, FOREIGN_KIND, PortRange, Refused, packet};
+use super::refused::FOREIGN_KIND;
+use super::{Address, PortRange, Refused, packet};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::packet::RUN_MAX;
 use hawser_os::{clock, udp};

@@ -14,6 +14,7 @@ mod packet;
 mod packet_udp;
 mod queues;
 mod range;
+mod refused;
 mod stream;
 mod udp;
 mod xdp;
@@ -25,12 +26,13 @@ pub use packet::{Member, PacketPort};
 pub use packet_udp::PacketUdpPort;
 pub use queues::Queues;
 pub use range::{PORT_RANGE, PortRange};
+pub use refused::Refused;
 pub use stream::{Carries, GREETING, Greeting, PortOf, Seal, StreamPort, stream_frames};
 pub use udp::UdpPort;
 pub use xdp::XdpPort;
 pub use xdp_udp::XdpUdpPort;
 
-use std::io::{self, IoSlice};
+use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
 /// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
@@ -155,31 +157,3 @@ const SYSTEM_CALL_TURNS: u32 = 8;
 
 /// A port has no more turns than this (`FramePort::turns`): a TCP port that nobody uses.
 pub const TURNS_MAX: u32 = 256;
-
-/// Why a frame was not sent. It left nothing behind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
-    /// No room now: it may be tried again later.
-    Full,
-    /// The rail is down or nobody is there, as far as this host can know; the system's error number.
-    Unreachable(i32),
-    /// Longer than the rail takes now.
-    TooLong,
-}
-
-impl Refused {
-    /// What the system's refusal means. linux/errno-base.h, errno.h: ENOBUFS 105, EMSGSIZE 90.
-    fn of(error: &io::Error) -> Refused {
-        const ENOBUFS: i32 = 105;
-        const EMSGSIZE: i32 = 90;
-        match error.raw_os_error() {
-            Some(ENOBUFS) => Refused::Full,
-            Some(EMSGSIZE) => Refused::TooLong,
-            _ if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory) => Refused::Full,
-            number => Refused::Unreachable(number.unwrap_or(0)),
-        }
-    }
-}
-
-/// For an address that is not of this port's kind: EAFNOSUPPORT.
-const FOREIGN_KIND: Refused = Refused::Unreachable(97);

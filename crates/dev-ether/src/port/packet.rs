@@ -7,7 +7,8 @@
 //! Each socket of an interface looks at each frame (one filter a rank). Where one process, the host's agent, makes the
 //! sockets of all ranks of a job (`Member`) they are a fanout group: the selector is the place in it, and each frame is looked at by one.
 
-use super::{Address, FOREIGN_KIND, FramePort, Missed, Refused};
+use super::refused::FOREIGN_KIND;
+use super::{Address, FramePort, Missed, Refused};
 use hawser_os::bpf::{self, Field};
 use hawser_os::interfaces::Interface;
 use hawser_os::packet::{RUN_MAX, Shape, Socket};

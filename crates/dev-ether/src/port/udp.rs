@@ -3,13 +3,14 @@
 //! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
 //! way (GRO): that is what makes bulk fast. Where a network gives each flow a share only, bulk leaves from several source ports (`flows`).
 
-use super::address::on_interface;
+use super::address::{on_interface, socket_address};
 use super::flows::Flows;
-use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
+use super::refused::FOREIGN_KIND;
+use super::{Address, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
 use hawser_os::interfaces::{Interface, Network};
 use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
 use std::io::{self, IoSlice};
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// What is asked of the kernel for each direction; without privilege it gives what net.core.rmem_max and wmem_max allow.
@@ -91,13 +92,6 @@ impl UdpPort {
 /// what was read counts until a quarter of the whole was.
 fn room(granted: usize) -> usize {
     granted / 2 * 3 / 4
-}
-
-pub(super) fn socket_address(local: &Network, port: u16) -> SocketAddr {
-    match local.ip {
-        IpAddr::V4(ip) => (ip, port).into(),
-        IpAddr::V6(ip) => SocketAddrV6::new(ip, port, 0, local.scope).into(),
-    }
 }
 
 impl FramePort for UdpPort {

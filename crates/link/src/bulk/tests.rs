@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::pace::Arrival;
-use crate::strand::Rail;
+use crate::rail::Rail;
 
 const CABLE: Cable = Cable { ours: 0, theirs: 0 };
 

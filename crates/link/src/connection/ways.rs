@@ -9,7 +9,8 @@ use crate::marks::{Mark, mark};
 use crate::path::Path;
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
-use crate::strand::{Far, Grade, Rail, Route, Strand};
+use crate::rail::{Grade, Rail};
+use crate::strand::{Far, Route, Strand};
 use crate::stripe::{self, SLICE_NS};
 use crate::survey::Survey;
 

@@ -1,9 +1,8 @@
 //! A connection that somebody opened to us. Until it has said its greeting it is a stranger and has no buffer at all;
 //! then it keeps at most the part of one frame.
 
-use super::FRAME_MAX;
+use super::form::{FRAME_MAX, PREFIX};
 use super::greeting::GREETING;
-use super::outgoing::PREFIX;
 use hawser_os::tcp::Stream;
 
 pub(super) struct Incoming {

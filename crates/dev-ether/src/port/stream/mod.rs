@@ -8,18 +8,21 @@
 //!
 //! A hearer keeps one connection of each peer's port, and few strangers (P32): nobody takes its descriptors.
 //!
-//! `outgoing` sends, `incoming` receives, `greeting` is what a connection begins with, `callers` says which are kept; this
+//! `outgoing` sends, `incoming` receives, `greeting` is what a connection begins with, `form` how frames
+//! stand in it, `callers` says which are kept; this
 //! file knows which is which and sleeps on all of them.
 
 mod callers;
+mod form;
 mod greeting;
 mod incoming;
 mod outgoing;
 
-use super::address::on_interface;
-use super::udp::socket_address;
-use super::{Address, FOREIGN_KIND, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
+use super::address::{on_interface, socket_address};
+use super::refused::FOREIGN_KIND;
+use super::{Address, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
 use callers::{Callers, STRANGERS_MAX};
+use form::FRAME_MAX;
 pub use greeting::{Carries, GREETING, Greeting, PortOf, Seal};
 use hawser_os::clock;
 use hawser_os::epoll::{Epoll, Event, Interest};
@@ -29,14 +32,12 @@ use hawser_os::tcp::{Listener, Stream};
 use hawser_os::udp;
 pub use incoming::stream_frames;
 use incoming::{End, Incoming};
-use outgoing::Outgoing;
+use outgoing::{Goal, Outgoing};
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Longest frame: a packet of 16 KiB and all that goes in front of it.
-const FRAME_MAX: usize = (16 << 10) + 256;
 /// Nothing is dropped: what has no room waits at its sender. A bound all the same: net.ipv4.tcp_rmem's usual maximum, 6 MiB.
 const ROOM: usize = 6 << 20;
 /// What a read takes at most: several of the longest frames, which stay in the cache (of 256 KiB 5 to 8 % longer:
@@ -56,9 +57,6 @@ const _: () = assert!(PAUSE_TOO_LONG_US > 1_000 * PAUSE_MAX_MS as u32);
 /// ETIMEDOUT, for a connection that we end since nothing passes.
 const TIMED_OUT: i32 = 110;
 const LISTENER: u64 = 0;
-
-/// A port of a peer, and where it is.
-type Goal = (PortOf, SocketAddr);
 
 /// A connection, at a place that its events name.
 enum Connection {

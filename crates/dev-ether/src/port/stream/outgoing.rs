@@ -1,20 +1,23 @@
 //! A connection that carries our frames to one peer. What TCP does not take at once waits here, a bounded part of it.
 
-use super::greeting::GREETING;
-use super::{FRAME_MAX, Goal};
+use super::form::{FRAME_MAX, PREFIX};
+use super::greeting::{GREETING, PortOf};
+
 use crate::port::Refused;
 use hawser_os::epoll::Interest;
 use hawser_os::tcp::{PIECES_MAX, Stream};
 use std::io::{self, IoSlice};
+use std::net::SocketAddr;
 
 /// With more than this waiting no further frame is taken: enough for the greeting and a first message before the connection stands.
 const WAITING_MAX: usize = 4 << 10;
-/// Bytes of a frame's length and the length's complement, in front of it (P32).
-pub(super) const PREFIX: usize = 4;
 /// A frame takes two pieces.
 const RUN_MAX: usize = PIECES_MAX / 2;
 /// ECONNRESET, for an end that came without an error number.
 const RESET: i32 = 104;
+
+/// A port of a peer, and where it is.
+pub(super) type Goal = (PortOf, SocketAddr);
 
 pub(super) struct Outgoing {
     stream: Stream,

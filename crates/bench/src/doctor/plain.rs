@@ -1,0 +1,25 @@
+//! Text of another host, made fit for a terminal and for a line of ours.
+//!
+//! Before it: `text` and `hosts`, which show it.
+
+/// Without what would change a terminal, or look like another line: it may be another host's.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect()
+}
+
+/// The first of its characters, plainly.
+pub fn brief(text: &str, characters: usize) -> String {
+    let end = text.char_indices().nth(characters).map(|(end, _)| end);
+    end.map_or_else(|| plain(text), |end| plain(&text[..end]) + "...")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_plain_and_not_too_long() {
+        assert_eq!(brief("caf\u{e9}\u{1b}[2J\nroot", 80), "caf\u{e9}\u{fffd}[2J\u{fffd}root");
+        assert_eq!(brief(&"\u{e9}".repeat(100), 80), "\u{e9}".repeat(80) + "...");
+    }
+}

@@ -1,0 +1,47 @@
+//! A row of a collective's table, and the choice among the rows of one.
+//!
+//! Nothing here knows a collective: each has its table in its own file, and `select` has all tables.
+
+use crate::call::Place;
+use crate::model::Shape;
+use crate::schedule::Schedule;
+use crate::tuning::Tuning;
+
+/// One row of a collective's table.
+pub(crate) struct Algorithm<A> {
+    pub name: &'static str,
+    pub fits: fn(&Shape, &Tuning) -> bool,
+    /// Microseconds, from the formula in the function's comment.
+    pub cost: fn(&Shape, &Tuning) -> f64,
+    pub build: fn(&A, Place, &Tuning, &mut Schedule),
+}
+
+/// The parameter's words for a table of `N - 1` rows: "auto" and the names.
+pub(crate) const fn words<A, const N: usize>(rows: &[Algorithm<A>]) -> [&'static str; N] {
+    assert!(rows.len() + 1 == N);
+    let mut words = ["auto"; N];
+    let mut i = 1;
+    while i < N {
+        words[i] = rows[i - 1].name;
+        i += 1;
+    }
+    words
+}
+
+/// Up to this length a host step is the cheapest wherever there is one: what costs say of other rows takes longer than
+/// the step.
+pub const ALWAYS_BY_FLAGS: u64 = 512;
+
+/// The forced row if it fits, else the cheapest that does; of equals the first in the table. Rows of host steps come
+/// first.
+pub(crate) fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {
+    if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape, tuning)) {
+        return row;
+    }
+    if shape.host && shape.bytes <= ALWAYS_BY_FLAGS && (rows[0].fits)(shape, tuning) {
+        return &rows[0];
+    }
+    let fitting = rows.iter().filter(|row| (row.fits)(shape, tuning));
+    let cheapest = fitting.map(|row| ((row.cost)(shape, tuning), row)).reduce(|a, b| if b.0 < a.0 { b } else { a });
+    cheapest.expect("each table has an algorithm for every call").1
+}

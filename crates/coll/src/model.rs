@@ -1,0 +1,199 @@
+//! What a call costs: the figures of a communicator, the bounds of a schedule, and what all ranks know of a call.
+//!
+//! Costs are plain IEEE arithmetic in a fixed order, so that equal inputs give equal costs on every machine. Nothing
+//! here knows an algorithm. Before it: `node`, which measures the figures. After it: `tuning`, and the costs in the
+//! tables.
+
+/// What all ranks know of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub size: u32,
+    /// The vector (bcast, reductions), all blocks together (allgather, reduce_scatter) or one block
+    /// (gather, scatter, alltoall); 0 where not every rank knows it (gatherv, scatterv, alltoallv, -w).
+    pub bytes: u64,
+    /// All blocks are equal.
+    pub uniform: bool,
+    pub commutative: bool,
+    pub in_place: bool,
+    /// Host steps can carry the data.
+    pub host: bool,
+}
+
+impl Shape {
+    pub(crate) fn p(&self) -> f64 {
+        f64::from(self.size)
+    }
+
+    pub(crate) fn n(&self) -> f64 {
+        self.bytes as f64
+    }
+
+    /// Rounds of a binomial tree or a dissemination.
+    pub(crate) fn levels(&self) -> f64 {
+        f64::from(self.size.next_power_of_two().trailing_zeros())
+    }
+
+    /// Two more messages where a hypercube does not fit.
+    pub(crate) fn fold(&self) -> f64 {
+        if self.size.is_power_of_two() { 0.0 } else { 2.0 }
+    }
+}
+
+/// What communication costs within a communicator; the same on all its ranks. Microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// From the call of a send to the return of the receive, for an empty message; with its share of planning and
+    /// posting.
+    pub message_us: f64,
+    /// What each further message costs that is in flight beside others.
+    pub overhead_us: f64,
+    /// The same where all ranks have as many that leave and that arrive.
+    pub overhead_of_all_us: f64,
+    /// A byte sent.
+    pub byte_us: f64,
+    /// A byte of a vector reduced into another, while all ranks do.
+    pub reduce_us: f64,
+    /// A byte copied within a rank, while all ranks do.
+    pub copy_us: f64,
+    /// A host step, and its share for each rank of the communicator.
+    pub host_us: f64,
+    pub host_rank_us: f64,
+    /// Ranks that share a core: what one rank does alone takes this part of what it takes while all do.
+    pub load: f64,
+}
+
+/// A wake-up and a change of process: the barrier of Intel MPI takes 53 µs for the four rounds of 16 ranks on 2 cores
+/// (docs/measurements/2026-11-21-peers-and-floors.md), which is eight of these a round.
+const SWITCH_US: f64 = 53.0 / (4.0 * 8.0);
+
+/// Copies of memory that a byte of a message costs with more ranks than cores: into shared memory and out of it, on
+/// cores that other ranks need meanwhile, and what cold caches add (fitted to
+/// docs/measurements/2026-11-23-collectives.md).
+const CROWDED_COPIES: f64 = 3.0;
+
+/// Room of a rank for what is on its way to all others, where they are few, and of all ranks where they are many
+/// (`dev-shm`); a message that is longer than its pair's needs one more turn each time.
+const ROOM_OF_FEW: f64 = 1048576.0;
+const ROOM_OF_ALL: f64 = 2.5 * 1048576.0;
+const FEW: u32 = 4;
+
+/// Slots of a member: of steps that do not hold up those who only give, so many pass in one turn.
+const STEPS_AHEAD: f64 = 2.0;
+
+impl Model {
+    /// Shared memory with a core for each rank: the figures of docs/measurements/2026-11-21-peers-and-floors.md and
+    /// half of the cache-line round trip a rank. A message: as collectives use them (4 KiB take 0.9 where a ping-pong
+    /// takes 0.4).
+    pub const SHARED_MEMORY: Model = Model {
+        message_us: 0.6,
+        overhead_us: 0.08,
+        overhead_of_all_us: 0.08,
+        byte_us: 48e-6,
+        reduce_us: 60e-6,
+        copy_us: 40e-6,
+        host_us: 0.15,
+        host_rank_us: 0.04,
+        load: 1.0,
+    };
+
+    /// More ranks than cores: between two rounds every rank of a core must have had its turn, and what all ranks do at
+    /// the same time takes as many times as long as there are ranks on a core.
+    pub fn oversubscribed(ranks: u32, cores: u32) -> Model {
+        let load = (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
+        let (turn_us, plain) = (SWITCH_US * load, Model::SHARED_MEMORY);
+        let (own, pairs) = (f64::from(ranks), f64::from(ranks) * f64::from(ranks));
+        let room = if ranks <= FEW { ROOM_OF_FEW / own } else { ROOM_OF_ALL / pairs };
+        Model {
+            message_us: turn_us,
+            overhead_us: 0.5,
+            overhead_of_all_us: 0.5,
+            byte_us: CROWDED_COPIES * plain.copy_us * load + turn_us / room,
+            reduce_us: plain.reduce_us * load,
+            copy_us: plain.copy_us * load,
+            host_us: turn_us,
+            load,
+            ..plain
+        }
+    }
+
+    /// That of a communicator: whether all its members are on one host, and of that its ranks and its cores.
+    pub fn of(one_host: bool, ranks: u32, cores: u32) -> Model {
+        match one_host {
+            false => Model::ETHERNET,
+            true if ranks > cores => Model::oversubscribed(ranks, cores),
+            true => Model::SHARED_MEMORY,
+        }
+    }
+
+    /// Ethernet at 10 Gbit/s through raw frames, of which each takes 1.2 to 1.9 us at both ends
+    /// (docs/measurements/2026-11-22-frame-ports.md).
+    pub const ETHERNET: Model =
+        Model { message_us: 5.0, overhead_us: 0.5, overhead_of_all_us: 1.5, byte_us: 800e-6, ..Model::SHARED_MEMORY };
+
+    /// One message of `bytes`.
+    pub(crate) fn message(&self, bytes: f64) -> f64 {
+        self.message_us + bytes * self.byte_us
+    }
+
+    /// `steps` host steps, one after the other.
+    pub(crate) fn steps(&self, shape: &Shape, steps: f64) -> f64 {
+        steps * (self.host_us + shape.p() * self.host_rank_us)
+    }
+
+    /// Copying `bytes` through slots: with more ranks than cores what comes out of them is in no near cache any more
+    /// (fitted).
+    pub(crate) fn slots(&self, bytes: f64) -> f64 {
+        bytes * self.copy_us * (self.load / 2.0).max(1.0)
+    }
+
+    /// The root's copies of all blocks but its own; the others copy theirs meanwhile, but for what is in the first
+    /// step.
+    pub(crate) fn slots_of_root(&self, shape: &Shape, limits: &Limits) -> f64 {
+        let alone = shape.bytes.min(limits.host_bytes) as f64;
+        self.slots((shape.p() - 1.0) * shape.n() + alone) / self.load
+    }
+
+    /// The same where those who only give, or only take, need not wait for each step.
+    pub(crate) fn steps_ahead(&self, shape: &Shape, steps: f64) -> f64 {
+        self.steps(shape, (steps / STEPS_AHEAD).max(1.0))
+    }
+
+    /// One rank folds a byte of all contributions while the others wait.
+    pub(crate) fn fold_us(&self, shape: &Shape) -> f64 {
+        (shape.p() - 1.0) * self.reduce_us / self.load
+    }
+}
+
+/// Bounds that schedules respect; the same on all ranks of a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of one host step.
+    pub host_bytes: u64,
+    /// Most sends, and most receives, of one round of a linear algorithm.
+    pub outstanding: u32,
+    /// Most bytes of a block that other ranks pass on where only its two ends know how long it is.
+    pub via_bytes: u64,
+}
+
+impl Limits {
+    /// What a host of 64 ranks has room for; as many messages in flight as rings and credits take without a stall.
+    /// A block is passed on within a host twice, and copied twice, where that costs less than the message that it
+    /// saves.
+    pub const DEFAULT: Limits = Limits { host_bytes: 8192, outstanding: 16, via_bytes: 2048 };
+
+    /// Host steps that a vector of `bytes` takes.
+    pub(crate) fn host_steps(&self, bytes: u64) -> f64 {
+        bytes.div_ceil(self.host_bytes.max(1)).max(1) as f64
+    }
+}
+
+const _: () = {
+    let (within, far) = (Model::SHARED_MEMORY, Model::ETHERNET);
+    let via_us = Limits::DEFAULT.via_bytes as f64 * 2.0 * (within.byte_us + within.copy_us);
+    assert!(via_us < far.overhead_us);
+};
+
+/// Bytes of all ranks' results that the last cache holds with what they are copied from and through; what is more comes
+/// from memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks,
+/// docs/measurements/2026-11-23-collectives.md).
+pub(crate) const CACHED: f64 = 10.0 * 1048576.0;

@@ -1,0 +1,83 @@
+//! All that selection and building know beside the call: the hosts, the model, the limits, and what is forced.
+//!
+//! It must be equal on all ranks of a communicator. Before it: `mpi`, which makes one for each communicator. After it:
+//! `select`, and the algorithms, which ask it what fits.
+
+use crate::collective::Collective;
+use crate::hosts::Hosts;
+use crate::model::{Limits, Model, Shape};
+
+/// One value a communicator, equal on its ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning<'a> {
+    /// All members are on one host and share the job's segment there: host steps are possible.
+    pub one_host: bool,
+    /// Where the members are, if some share a host and some do not.
+    pub hosts: Option<&'a Hosts>,
+    pub model: Model,
+    pub limits: Limits,
+    pub forced: Forced,
+}
+
+impl<'a> Tuning<'a> {
+    /// What holds among ranks of one host.
+    pub(crate) fn within(&self) -> Tuning<'a> {
+        Tuning { model: Model::SHARED_MEMORY, ..self.between() }
+    }
+
+    /// What holds between the leaders.
+    pub(crate) fn between(&self) -> Tuning<'a> {
+        Tuning { one_host: false, hosts: None, ..*self }
+    }
+
+    /// For the rows "two_level", of whose calls `fits` has found that there are hosts.
+    pub(crate) fn known_hosts(&self) -> &'a Hosts {
+        self.hosts.expect("two levels were found to fit")
+    }
+
+    /// Whether two levels keep the order of ranks.
+    pub(crate) fn has_hosts_in_order(&self) -> bool {
+        self.hosts.is_some_and(Hosts::is_in_order)
+    }
+}
+
+/// Which algorithm is forced for each collective; 0 is none. Read once a process, never in a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forced([u8; Collective::ALL.len()]);
+
+impl Forced {
+    pub const NONE: Forced = Forced([0; Collective::ALL.len()]);
+
+    /// The number that is forced on `collective`.
+    pub(crate) fn of(&self, collective: Collective) -> u8 {
+        self.0[collective as usize]
+    }
+
+    /// The same with this number forced on `collective`.
+    pub(crate) fn with_number(mut self, collective: Collective, number: u8) -> Forced {
+        self.0[collective as usize] = number;
+        self
+    }
+}
+
+/// Whether a slot has room for the whole vector, or the longest block.
+pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
+    s.host && s.bytes <= t.limits.host_bytes
+}
+
+/// Whether a slot has room for a block of each other rank.
+pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
+    s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
+}
+
+/// Where ranks share a core: blocks that go through flags to or from a root are at least so long, since who waits for a
+/// flag waits for its turn as for a message; and no more ranks share it, since messages of that length are then read
+/// where they lie (`dev-shm`), without a turn for each step (measured, docs/measurements/2026-11-23-collectives.md).
+const CROWDED_FROM: u64 = 64 << 10;
+const CROWDED_LOAD: f64 = 4.0;
+
+/// Whether blocks go through flags to or from a root.
+pub(crate) fn is_rooted_by_flags(s: &Shape, t: &Tuning) -> bool {
+    let load = t.model.load;
+    s.host && s.uniform && (load <= 1.0 || load < CROWDED_LOAD && s.bytes >= CROWDED_FROM)
+}

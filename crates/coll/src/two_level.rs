@@ -1,0 +1,44 @@
+//! The parts of a collective on two levels, one between the hosts' leaders and one on each host: what they cost, and
+//! how they are appended to a schedule.
+//!
+//! Before it: the rows "two_level" of the tables. After it: the tables' other rows, for the parts.
+
+use crate::algorithm::{Algorithm, choose};
+use crate::hosts::Team;
+use crate::model::Shape;
+use crate::schedule::Schedule;
+use crate::tuning::Tuning;
+
+impl Team<'_> {
+    /// Appends a collective of these alone, by the algorithm that is cheapest there.
+    pub fn run<A>(&self, rows: &[Algorithm<A>], args: &A, shape: &Shape, tuning: &Tuning, s: &mut Schedule) {
+        if self.place.size > 1 {
+            self.build(s, |place, s| (choose(rows, 0, shape, tuning).build)(args, place, tuning, s));
+        }
+    }
+}
+
+/// What it costs to go down, or up, both levels of a tree: between leaders, and on the largest host.
+pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &Shape, tuning: &Tuning) -> f64 {
+    let hosts = tuning.known_hosts();
+    cost_among(rows, shape, hosts.count(), &tuning.between())
+        + cost_among(rows, shape, hosts.largest(), &tuning.within())
+}
+
+/// The same for a block of each rank that ends or begins at one: `shape.bytes` is one block.
+pub(crate) fn cost_of_blocks(shape: &Shape, tuning: &Tuning) -> f64 {
+    let (hosts, within, between) = (tuning.known_hosts(), tuning.within().model, &tuning.model);
+    let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
+    within.message_us
+        + (largest - 1.0) * (within.overhead_us + shape.n() * within.byte_us)
+        + between.message_us
+        + (count - 1.0) * between.overhead_us
+        + (shape.p() - largest) * shape.n() * between.byte_us
+        + shape.p() * shape.n() * between.copy_us
+}
+
+/// The cost of a part of a call, among `size` ranks.
+pub(crate) fn cost_among<A>(rows: &[Algorithm<A>], shape: &Shape, size: u32, tuning: &Tuning) -> f64 {
+    let shape = Shape { size, host: false, ..*shape };
+    if size > 1 { (choose(rows, 0, &shape, tuning).cost)(&shape, tuning) } else { 0.0 }
+}

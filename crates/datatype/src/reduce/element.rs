@@ -1,0 +1,26 @@
+//! What a number can do, as traits: an operation asks for one, each representation has those that it can.
+//!
+//! Before it: `number`, which has the operations, and the representations that Rust has no type for (`quad`,
+//! `small_float`, `x87`).
+
+pub(super) trait Ring: Copy {
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+}
+
+pub(super) trait Ordered: Copy {
+    fn less(self, other: Self) -> bool;
+    fn same(self, other: Self) -> bool;
+}
+
+pub(super) trait Truth: Copy {
+    fn is_true(self) -> bool;
+    fn from_truth(truth: bool) -> Self;
+}
+
+pub(super) trait Bits: Copy {
+    fn and(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    fn xor(self, other: Self) -> Self;
+}

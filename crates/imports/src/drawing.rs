@@ -1,0 +1,177 @@
+//! Pictures (SVG) of a graph: boxes in rows, those that use others above those that they use, and arrows between them.
+//!
+//! An arrow that goes down is grey; one that does not is red, and so are the boxes of a cycle. The text of a picture is
+//! made here; files are written by the program (`main`).
+
+use std::collections::BTreeSet;
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
+
+/// Pixels: a box, the space between two in a row, and from row to row.
+const HEIGHT: usize = 24;
+const GAP: usize = 16;
+const STEP: usize = 84;
+/// A character of 13 pixels of a monospaced font is some 8 wide.
+const CHARACTER: usize = 8;
+/// How often the boxes of a row are put where those are that they are joined with.
+const SWEEPS: usize = 8;
+
+/// Boxes and arrows of one picture; a row's number grows downward.
+#[derive(Debug, Default)]
+pub struct Picture {
+    pub title: String,
+    pub boxes: Vec<String>,
+    pub row_of: Vec<usize>,
+    pub arrows: BTreeSet<(usize, usize)>,
+    /// Boxes that are part of a cycle.
+    pub marked: BTreeSet<usize>,
+}
+
+/// Where a box lies.
+struct Place {
+    left: usize,
+    top: usize,
+    width: usize,
+}
+
+impl Picture {
+    /// With a row for each box as `row_of` says.
+    pub fn in_rows(title: String, boxes: Vec<String>, row_of: Vec<usize>, arrows: BTreeSet<(usize, usize)>) -> Picture {
+        Picture { title, boxes, row_of, arrows, marked: BTreeSet::new() }
+    }
+
+    /// With each box above all that it uses; those of a cycle share a row.
+    pub fn by_use(title: String, boxes: Vec<String>, arrows: BTreeSet<(usize, usize)>) -> Picture {
+        let mut drawn: DiGraph<(), ()> = DiGraph::new();
+        boxes.iter().for_each(|_| _ = drawn.add_node(()));
+        drawn.extend_with_edges(arrows.iter().map(|&(from, to)| (from as u32, to as u32)));
+        let mut height_of = vec![0; boxes.len()];
+        let mut marked = BTreeSet::new();
+        // What is used comes before those that use it.
+        for part in tarjan_scc(&drawn) {
+            let part: BTreeSet<usize> = part.iter().map(|node| node.index()).collect();
+            let below = arrows.iter().filter(|(from, to)| part.contains(from) && !part.contains(to));
+            let height = below.map(|&(_, to)| height_of[to] + 1).max().unwrap_or(0);
+            part.iter().for_each(|&at| height_of[at] = height);
+            if part.len() > 1 {
+                marked.extend(part);
+            }
+        }
+        let highest = height_of.iter().copied().max().unwrap_or(0);
+        let row_of = height_of.into_iter().map(|height| highest - height).collect();
+        Picture { title, boxes, row_of, arrows, marked }
+    }
+
+    /// The arrows that do not go down.
+    pub fn not_down(&self) -> Vec<(&str, &str)> {
+        let wrong = self.arrows.iter().filter(|&&(from, to)| !self.goes_down(from, to));
+        wrong.map(|&(from, to)| (self.boxes[from].as_str(), self.boxes[to].as_str())).collect()
+    }
+
+    fn goes_down(&self, from: usize, to: usize) -> bool {
+        self.row_of[from] < self.row_of[to]
+    }
+
+    /// The boxes of each row from left to right, near to what they are joined with.
+    fn rows(&self) -> Vec<Vec<usize>> {
+        let count = self.row_of.iter().max().map_or(0, |last| last + 1);
+        let row = |number| (0..self.boxes.len()).filter(|&at| self.row_of[at] == number).collect();
+        let mut rows: Vec<Vec<usize>> = (0..count).map(row).collect();
+        for _ in 0..SWEEPS {
+            let mut position = vec![0.0; self.boxes.len()];
+            for row in &rows {
+                for (index, &at) in row.iter().enumerate() {
+                    position[at] = (index as f64 + 0.5) / row.len() as f64;
+                }
+            }
+            let middle = |at: usize| {
+                let joined = self.arrows.iter().filter(|(from, to)| *from == at || *to == at);
+                let others: Vec<f64> = joined.map(|&(from, to)| position[from + to - at]).collect();
+                if others.is_empty() { position[at] } else { others.iter().sum::<f64>() / others.len() as f64 }
+            };
+            rows.iter_mut().for_each(|row| row.sort_by(|&a, &b| middle(a).total_cmp(&middle(b))));
+        }
+        rows
+    }
+
+    fn width_of(&self, at: usize) -> usize {
+        self.boxes[at].len() * CHARACTER + GAP
+    }
+
+    /// Where each box lies, and how wide and high all is; `top` is where the picture begins.
+    fn places(&self, top: usize) -> (Vec<Place>, usize, usize) {
+        let rows = self.rows();
+        let wide = |row: &Vec<usize>| row.iter().map(|&at| self.width_of(at) + GAP).sum::<usize>() + GAP;
+        let width = rows.iter().map(wide).max().unwrap_or(0).max(self.title.len() * CHARACTER + 2 * GAP);
+        let mut places: Vec<Place> = self.boxes.iter().map(|_| Place { left: 0, top: 0, width: 0 }).collect();
+        for (number, row) in rows.iter().enumerate() {
+            let mut left = GAP + (width - wide(row)) / 2;
+            for &at in row {
+                places[at] = Place { left, top: top + 2 * GAP + number * STEP, width: self.width_of(at) };
+                left += self.width_of(at) + GAP;
+            }
+        }
+        (places, width, 2 * GAP + rows.len() * STEP)
+    }
+}
+
+/// Several pictures, one under the other.
+pub fn svg(pictures: &[Picture]) -> String {
+    let mut text = String::new();
+    let (mut width, mut top) = (0, 0);
+    for picture in pictures {
+        let (places, wide, high) = picture.places(top);
+        let (x, y) = (GAP, top + GAP + 4);
+        text += &format!("<text x=\"{x}\" y=\"{y}\" font-weight=\"bold\">{}</text>\n", picture.title);
+        picture.arrows.iter().for_each(|&(from, to)| text += &arrow(picture, &places, from, to));
+        (0..picture.boxes.len()).for_each(|at| text += &one_box(picture, &places[at], at));
+        width = width.max(wide);
+        top += high;
+    }
+    format!("{}{text}</svg>\n", head(width, top))
+}
+
+fn head(width: usize, height: usize) -> String {
+    let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
+    let point = |name, colour| {
+        let shape = format!("<path d=\"M0,0 L8,3 L0,6 z\" fill=\"{colour}\"/>");
+        let size = "markerWidth=\"8\" markerHeight=\"6\" refX=\"8\" refY=\"3\" orient=\"auto\"";
+        format!("<marker id=\"{name}\" {size}>{shape}</marker>")
+    };
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" {size} font-family=\"monospace\" font-size=\"13\">\n\
+         <defs>{}{}</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+        point("down", "#888"),
+        point("wrong", "#c00")
+    )
+}
+
+fn arrow(picture: &Picture, places: &[Place], from: usize, to: usize) -> String {
+    let down = picture.goes_down(from, to);
+    let level = picture.row_of[from] == picture.row_of[to];
+    let (begin, end) = (&places[from], &places[to]);
+    let (x1, x2) = (begin.left + begin.width / 2, end.left + end.width / 2);
+    // A sideways arrow bows out above its row.
+    let (y1, y2, bow) = match (down, level) {
+        (true, _) => (begin.top + HEIGHT, end.top, (end.top - begin.top - HEIGHT) as isize / 2),
+        (false, true) => (begin.top, end.top, -(HEIGHT as isize)),
+        (false, false) => (begin.top, end.top + HEIGHT, -(STEP as isize) / 2),
+    };
+    let (c1, c2) = (y1 as isize + bow, if level { y2 as isize + bow } else { y2 as isize - bow });
+    let (colour, point, thick) = if down { ("#888", "down", "0.8") } else { ("#c00", "wrong", "1.6") };
+    let look = format!("stroke=\"{colour}\" stroke-width=\"{thick}\" marker-end=\"url(#{point})\"");
+    format!("<path d=\"M{x1},{y1} C{x1},{c1} {x2},{c2} {x2},{y2}\" fill=\"none\" {look}/>\n")
+}
+
+fn one_box(picture: &Picture, place: &Place, at: usize) -> String {
+    let Place { left, top, width } = place;
+    let (edge, fill) = if picture.marked.contains(&at) { ("#c00", "#fdd") } else { ("#333", "#eef3fa") };
+    let (x, y) = (left + GAP / 2, top + 16);
+    let look = format!("rx=\"4\" fill=\"{fill}\" stroke=\"{edge}\"");
+    format!(
+        "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{HEIGHT}\" {look}/>\
+         <text x=\"{x}\" y=\"{y}\">{}</text>\n",
+        picture.boxes[at]
+    )
+}

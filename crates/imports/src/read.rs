@@ -1,0 +1,218 @@
+//! The modules of one crate: what each defines, imports and names, as `syn` parses it.
+//!
+//! Nothing is looked up here; that is done by `resolve`, when all modules are known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, UseTree, Visibility};
+
+use crate::tokens::{self, Named};
+
+#[derive(Debug, Default)]
+pub struct Module {
+    pub parent: Option<usize>,
+    /// The module whose file this one stands in; itself, unless it is inline.
+    pub file: usize,
+    /// As `a::b`, and empty for the root.
+    pub name: String,
+    pub source: PathBuf,
+    pub children: BTreeMap<String, usize>,
+    pub items: BTreeSet<String>,
+    /// The name that a `use` gives, and the path that it stands for.
+    pub imports: Vec<(String, Vec<String>)>,
+    pub globs: Vec<Vec<String>>,
+    pub named: Vec<Named>,
+}
+
+/// All modules of a crate; the root is the first.
+#[derive(Debug, Default)]
+pub struct Source {
+    pub modules: Vec<Module>,
+    /// Macros by name: `macro_rules!` ignores modules.
+    pub macros: BTreeMap<String, usize>,
+}
+
+impl Source {
+    pub fn read(root: &Path) -> Source {
+        let mut all = Source::default();
+        let folder = root.parent().expect("a source file stands in a folder").to_owned();
+        all.modules.push(Module { source: root.to_owned(), ..Module::default() });
+        all.read_file(0, root, folder);
+        all
+    }
+
+    /// `folder` is where the files of its child modules are.
+    fn read_file(&mut self, module: usize, path: &Path, folder: PathBuf) {
+        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Reader { all: self, module, folder }.visit_file(&file);
+    }
+
+    fn add_child(&mut self, parent: usize, name: &str, source: Option<PathBuf>) -> usize {
+        let number = self.modules.len();
+        let above = &mut self.modules[parent];
+        above.children.insert(name.to_owned(), number);
+        let path = if above.name.is_empty() { name.to_owned() } else { format!("{}::{name}", above.name) };
+        let file = if source.is_some() { number } else { above.file };
+        let source = source.unwrap_or_else(|| above.source.clone());
+        self.modules.push(Module { parent: Some(parent), file, name: path, source, ..Module::default() });
+        number
+    }
+}
+
+/// Walks through one module's items.
+struct Reader<'a> {
+    all: &'a mut Source,
+    module: usize,
+    folder: PathBuf,
+}
+
+impl Reader<'_> {
+    fn module(&mut self) -> &mut Module {
+        &mut self.all.modules[self.module]
+    }
+
+    fn define(&mut self, name: &syn::Ident) {
+        let name = name.to_string();
+        self.module().items.insert(name);
+    }
+
+    fn read_child(&mut self, item: &ItemMod) {
+        let name = item.ident.to_string();
+        let inner = self.folder.join(&name);
+        let Some((_, items)) = &item.content else {
+            let files = [self.folder.join(format!("{name}.rs")), inner.join("mod.rs")];
+            let path = files.into_iter().find(|path| path.exists()).expect("a declared module has a file");
+            let child = self.all.add_child(self.module, &name, Some(path.clone()));
+            return self.all.read_file(child, &path, inner);
+        };
+        let child = self.all.add_child(self.module, &name, None);
+        let mut reader = Reader { all: self.all, module: child, folder: inner };
+        items.iter().for_each(|item| reader.visit_item(item));
+    }
+
+    /// The names that one `use` brings; a private one names what it brings, a public one only hands it on.
+    fn read_use(&mut self, tree: &UseTree, before: &[String], names: bool) {
+        let mut path = before.to_vec();
+        match tree {
+            UseTree::Path(more) => {
+                path.push(more.ident.to_string());
+                self.read_use(&more.tree, &path, names);
+            }
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.read_use(tree, before, names)),
+            UseTree::Glob(star) => {
+                self.module().globs.push(path.clone());
+                self.name(path, names, star.span());
+            }
+            UseTree::Name(one) => {
+                if one.ident != "self" {
+                    path.push(one.ident.to_string());
+                }
+                let name = path.last().expect("an import has a name").clone();
+                self.import(name, path, names, one.span());
+            }
+            UseTree::Rename(one) => {
+                if one.ident != "self" {
+                    path.push(one.ident.to_string());
+                }
+                self.import(one.rename.to_string(), path, names, one.span());
+            }
+        }
+    }
+
+    fn import(&mut self, name: String, path: Vec<String>, names: bool, span: proc_macro2::Span) {
+        self.module().imports.push((name, path.clone()));
+        self.name(path, names, span);
+    }
+
+    fn name(&mut self, path: Vec<String>, names: bool, span: proc_macro2::Span) {
+        if names {
+            self.module().named.push(Named { path, line: span.start().line });
+        }
+    }
+
+    fn read_macro(&mut self, item: &syn::ItemMacro) {
+        if let Some(name) = &item.ident {
+            self.all.macros.insert(name.to_string(), self.module);
+            self.define(name);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if attributes(item).iter().any(of_tests) {
+            return;
+        }
+        match item {
+            Item::Mod(item) => return self.read_child(item),
+            Item::Use(item) => {
+                let names = matches!(item.vis, Visibility::Inherited);
+                return self.read_use(&item.tree, &[], names);
+            }
+            Item::Macro(item) => self.read_macro(item),
+            Item::Const(item) => self.define(&item.ident),
+            Item::Enum(item) => self.define(&item.ident),
+            Item::Fn(item) => self.define(&item.sig.ident),
+            Item::Static(item) => self.define(&item.ident),
+            Item::Struct(item) => self.define(&item.ident),
+            Item::Trait(item) => self.define(&item.ident),
+            Item::Type(item) => self.define(&item.ident),
+            Item::Union(item) => self.define(&item.ident),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !item.attrs.iter().any(of_tests) {
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.name(names, true, path.span());
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let mut found = Vec::new();
+        tokens::paths(call.tokens.clone(), &mut found);
+        self.module().named.append(&mut found);
+        visit::visit_macro(self, call);
+    }
+
+    /// What an attribute names is not the module's own business: derives and conditions.
+    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+
+    /// `pub(in a::b)` uses nothing.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// `cfg(test)` or `cfg(all(test, …))`: no build that is used contains it.
+fn of_tests(attribute: &Attribute) -> bool {
+    let syn::Meta::List(list) = &attribute.meta else { return false };
+    let text = list.tokens.to_string();
+    list.path.is_ident("cfg") && (text == "test" || text.starts_with("all (test ,"))
+}

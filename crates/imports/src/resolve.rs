@@ -1,0 +1,125 @@
+//! From the names in a module to the modules that define them, through all imports, globs and re-exports.
+//!
+//! Visibility is not looked at (the compiler does), and one name may stand for several things (a module and a
+//! function): then all count. A name that comes from another crate or from a block's own variables is found nowhere,
+//! and makes no edge.
+
+use std::collections::BTreeSet;
+
+use crate::graph::{Edge, Graph};
+use crate::read::Source;
+use crate::tokens::Named;
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Module(usize),
+    /// Something that this module defines.
+    Item(usize),
+}
+
+/// The names that are being looked up: an import may lead back to itself.
+type Asked = BTreeSet<(usize, String)>;
+
+/// The graph of the files of one crate.
+pub fn graph(source: &Source) -> Graph {
+    let files: Vec<usize> = (0..source.modules.len()).filter(|&number| source.modules[number].file == number).collect();
+    let number_of = |module: usize| files.binary_search(&source.modules[module].file).expect("each module has a file");
+    let mut graph = Graph::default();
+    graph.names.extend(files.iter().map(|&number| source.modules[number].name.clone()));
+    for (number, module) in source.modules.iter().enumerate() {
+        let brought = module.imports.iter().map(|(_, path)| path).chain(&module.globs);
+        for path in brought.chain(module.named.iter().map(|named| &named.path)) {
+            graph.crates.extend(path[0].strip_prefix("hawser_").map(|name| name.replace('_', "-")));
+        }
+        for named in &module.named {
+            for target in source.definers(number, named) {
+                let (from, to) = (number_of(number), number_of(target));
+                if from != to {
+                    let source = module.source.clone();
+                    graph.edges.insert(Edge { from, to, source, line: named.line, path: named.path.join("::") });
+                }
+            }
+        }
+    }
+    graph
+}
+
+impl Source {
+    /// The modules that define what stands here.
+    fn definers(&self, module: usize, named: &Named) -> Vec<usize> {
+        let found = self.resolve(module, &named.path, &mut Asked::new());
+        let item = |found: &Found| if let Found::Item(at) = found { Some(*at) } else { None };
+        let items: Vec<usize> = found.iter().filter_map(item).collect();
+        if !items.is_empty() {
+            return items;
+        }
+        // A macro is found by its name alone, wherever it is defined.
+        let last = named.path.last().expect("a path has a name");
+        let callable = named.path.len() == 1 || named.path[0] == "crate";
+        self.macros.get(last).copied().filter(|_| callable && found.is_empty()).into_iter().collect()
+    }
+
+    fn resolve(&self, module: usize, path: &[String], asked: &mut Asked) -> BTreeSet<Found> {
+        let Some((first, rest)) = path.split_first() else { return BTreeSet::from([Found::Module(module)]) };
+        let start = match first.as_str() {
+            "crate" => BTreeSet::from([Found::Module(0)]),
+            "self" => BTreeSet::from([Found::Module(module)]),
+            "super" => self.modules[module].parent.map(Found::Module).into_iter().collect(),
+            name => self.look_up(module, name, asked),
+        };
+        start.into_iter().flat_map(|found| self.follow(found, rest, asked)).collect()
+    }
+
+    fn follow(&self, found: Found, rest: &[String], asked: &mut Asked) -> BTreeSet<Found> {
+        match (found, rest.split_first()) {
+            // What follows an item is its own: a variant, an associated function.
+            (Found::Item(_), _) | (_, None) => BTreeSet::from([found]),
+            (Found::Module(at), Some((first, _))) if first == "super" || first == "self" => {
+                self.resolve(at, rest, asked)
+            }
+            (Found::Module(at), Some((first, rest))) => {
+                let mut next = self.look_up(at, first, asked);
+                if next.is_empty() && self.may_be_made_by_a_macro(at, first) {
+                    next.insert(Found::Item(at));
+                }
+                next.into_iter().flat_map(|found| self.follow(found, rest, asked)).collect()
+            }
+        }
+    }
+
+    /// Whether a name that this module does not show can only come from a macro that it calls: nothing else brings
+    /// names that are not written, but an import of another crate's.
+    fn may_be_made_by_a_macro(&self, module: usize, name: &str) -> bool {
+        let here = &self.modules[module];
+        let imported = here.imports.iter().any(|(given, _)| given == name);
+        let foreign = |glob: &Vec<String>| self.resolve(module, glob, &mut Asked::new()).is_empty();
+        !imported && !self.macros.contains_key(name) && !here.globs.iter().any(foreign)
+    }
+
+    /// What `name` is in this module.
+    fn look_up(&self, module: usize, name: &str, asked: &mut Asked) -> BTreeSet<Found> {
+        if !asked.insert((module, name.to_owned())) {
+            return BTreeSet::new();
+        }
+        let here = &self.modules[module];
+        let mut found: BTreeSet<Found> = here.children.get(name).copied().map(Found::Module).into_iter().collect();
+        if here.items.contains(name) {
+            found.insert(Found::Item(module));
+        }
+        for (_, path) in here.imports.iter().filter(|(given, _)| given == name) {
+            found.extend(self.resolve(module, path, asked));
+        }
+        if found.is_empty() {
+            for glob in &here.globs {
+                for base in self.resolve(module, glob, asked) {
+                    if let Found::Module(at) = base {
+                        found.extend(self.look_up(at, name, asked));
+                    }
+                }
+            }
+        }
+        asked.remove(&(module, name.to_owned()));
+        found
+    }
+}

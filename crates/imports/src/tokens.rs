@@ -1,0 +1,66 @@
+//! The paths that stand in the tokens of a macro, whose grammar only the macro knows.
+//!
+//! Each run `a::b::c` counts as a path, and each word alone, unless it follows a dot or a dollar (`$crate` apart) or is
+//! the name before a colon. Words that are no names of modules or of what they define come to nothing in `resolve`.
+
+use proc_macro2::{TokenStream, TokenTree};
+
+/// A path as it was written, and where.
+#[derive(Debug, Clone)]
+pub struct Named {
+    pub path: Vec<String>,
+    pub line: usize,
+}
+
+/// Adds the paths in `tokens` to `found`.
+pub fn paths(tokens: TokenStream, found: &mut Vec<Named>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at] {
+            TokenTree::Group(group) => paths(group.stream(), found),
+            TokenTree::Ident(word) => {
+                let (path, after) = path_from(&tokens, at);
+                let label = path.len() == 1 && is(&tokens, after, ':');
+                let known = path[0] == "crate" || !before(&tokens, at);
+                if known && !label {
+                    found.push(Named { path, line: word.span().start().line });
+                }
+                at = after;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// The path that begins here, and where it ends.
+fn path_from(tokens: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
+    let mut path = Vec::new();
+    while let Some(TokenTree::Ident(word)) = tokens.get(at) {
+        path.push(word.to_string());
+        at += 1;
+        if !(is(tokens, at, ':') && is(tokens, at + 1, ':')) {
+            break;
+        }
+        if !matches!(tokens.get(at + 2), Some(TokenTree::Ident(_))) {
+            // A turbofish or a list follows: the path ends here for us.
+            at += 2;
+            break;
+        }
+        at += 2;
+    }
+    (path, at)
+}
+
+fn is(tokens: &[TokenTree], at: usize, mark: char) -> bool {
+    matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
+}
+
+/// Whether what stands before makes this word a field, a macro's variable, a lifetime, or the rest of a path.
+fn before(tokens: &[TokenTree], at: usize) -> bool {
+    let mark = |back: usize, mark| at >= back && is(tokens, at - back, mark);
+    let field = mark(1, '.') && !mark(2, '.');
+    field || mark(1, '$') || mark(1, '\'') || (mark(1, ':') && mark(2, ':'))
+}
