@@ -5,23 +5,23 @@
 
 use crate::matching::{Key, Packet};
 use hawser_base::{Context, Lane};
-use hawser_device::{Header, PREFIX_MAX, Payload};
+use hawser_device::{Header, PREFIX_MAX, Payload, Protocol};
 use hawser_transport::Control;
 
-const EAGER: u8 = 1;
-const PUSH: u8 = 2;
-const ASK: u8 = 3;
-const ANSWER: u8 = 4;
-const DATA: u8 = 5;
-const GRANT: u8 = 6;
-const DONE: u8 = 7;
-const OFFER: u8 = 8;
-const STALE: u8 = 9;
-const WITHDRAW: u8 = 10;
-const CANCEL: u8 = 11;
-const CANCELLED: u8 = 12;
-const CREDIT: u8 = 13;
-const WRITTEN: u8 = 14;
+const EAGER: u8 = Protocol::MESSAGES.kind(1);
+const PUSH: u8 = Protocol::MESSAGES.kind(2);
+const ASK: u8 = Protocol::MESSAGES.kind(3);
+const ANSWER: u8 = Protocol::MESSAGES.kind(4);
+const DATA: u8 = Protocol::MESSAGES.kind(5);
+const GRANT: u8 = Protocol::MESSAGES.kind(6);
+const DONE: u8 = Protocol::MESSAGES.kind(7);
+const OFFER: u8 = Protocol::MESSAGES.kind(8);
+const STALE: u8 = Protocol::MESSAGES.kind(9);
+const WITHDRAW: u8 = Protocol::MESSAGES.kind(10);
+const CANCEL: u8 = Protocol::MESSAGES.kind(11);
+const CANCELLED: u8 = Protocol::MESSAGES.kind(12);
+const CREDIT: u8 = Protocol::MESSAGES.kind(13);
+const WRITTEN: u8 = Protocol::MESSAGES.kind(14);
 
 /// The header of a whole eager message: all that the leanest path writes.
 #[inline(always)]

@@ -5,9 +5,10 @@
 //! refuses wait in the peer's backlog, and nothing to that peer overtakes them.
 
 use crate::fabric::Routes;
+use crate::receivers::{Receiver, Receivers, Sorted};
 use hawser_base::paged::Paged;
 use hawser_base::{Peer, UserMem};
-use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Refusal, Source};
+use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Protocol, Refusal, Source};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -63,11 +64,13 @@ pub struct Channel {
     ways: Paged<Way>,
     /// Peers with a backlog.
     waiting: Vec<Peer>,
+    /// Of protocols other than that of whoever polls, where there are any.
+    receivers: Option<Box<Receivers>>,
 }
 
 impl Channel {
     pub(crate) fn new(ports: Vec<Box<dyn Port>>, routes: Arc<Routes>) -> Channel {
-        Channel { ports, routes, ways: Paged::new(Way::BLANK), waiting: Vec::new() }
+        Channel { ports, routes, ways: Paged::new(Way::BLANK), waiting: Vec::new(), receivers: None }
     }
 
     /// The way to a peer, which is opened by its first use.
@@ -223,17 +226,32 @@ impl Channel {
         true
     }
 
+    /// Packets of `protocol` come to `receiver` from now on. False: it has a receiver already.
+    pub fn register(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
+        self.receivers.get_or_insert_default().add(protocol, receiver)
+    }
+
     /// Delivers what has arrived on any device. How many packets.
     #[inline]
     pub fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
-        self.ports.iter_mut().map(|port| port.poll(delivery)).sum()
+        match &mut self.receivers {
+            None => self.ports.iter_mut().map(|port| port.poll(delivery)).sum(),
+            Some(receivers) => {
+                let mut sorted = Sorted { receivers, messages: delivery };
+                self.ports.iter_mut().map(|port| port.poll(&mut sorted)).sum()
+            }
+        }
     }
 
     /// Looks for a packet of `from`; others may be delivered with it (`Port::poll_from`).
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
         let device = self.way(from).device;
-        self.ports[device as usize].poll_from(from, delivery)
+        let port = &mut self.ports[device as usize];
+        match &mut self.receivers {
+            None => port.poll_from(from, delivery),
+            Some(receivers) => port.poll_from(from, &mut Sorted { receivers, messages: delivery }),
+        }
     }
 }
 

@@ -10,9 +10,11 @@ mod fabric;
 mod hog;
 mod idle;
 mod polling;
+mod receivers;
 mod standby;
 
 pub use channel::{Channel, Control};
 pub use fabric::Fabric;
 pub use idle::{Asleep, Idle, Patience, SPIN, YIELD, wait_peer};
+pub use receivers::Receiver;
 pub use standby::Standby;

@@ -1,0 +1,118 @@
+//! Packets name their protocol, and each protocol of a lane has one receiver.
+//!
+//! Messages between processes (`p2p`) are the protocol of whoever polls the channel; windows, PM, Madeleine and others
+//! register their own. A packet of a protocol without a receiver goes to the one that polls, who counts it as a stray.
+//! Before it: `channel`; after it: the receivers.
+
+use hawser_base::Peer;
+use hawser_device::{Delivery, Header, Payload, Protocol};
+
+/// Takes the packets of one protocol on one lane.
+pub trait Receiver: Send {
+    /// A packet of `from`. As `Delivery::deliver` it must not send: what it wants to send it notes for later.
+    fn receive(&mut self, from: Peer, header: Header, payload: &mut dyn Payload);
+
+    /// Nothing will come from `peer` any more, and nothing will reach it. Said once.
+    fn lost(&mut self, peer: Peer);
+}
+
+/// The receivers of a lane, by the numbers of their protocols.
+#[derive(Default)]
+pub(crate) struct Receivers([Option<Box<dyn Receiver>>; Protocol::COUNT]);
+
+impl Receivers {
+    /// False: the protocol has a receiver, or is that of whoever polls.
+    pub fn add(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
+        let seat = &mut self.0[protocol.index()];
+        let is_free = protocol != Protocol::MESSAGES && seat.is_none();
+        if is_free {
+            *seat = Some(receiver);
+        }
+        is_free
+    }
+}
+
+/// Gives each packet to the receiver of its protocol.
+pub(crate) struct Sorted<'a> {
+    pub receivers: &'a mut Receivers,
+    pub messages: &'a mut dyn Delivery,
+}
+
+impl Delivery for Sorted<'_> {
+    fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+        match &mut self.receivers.0[header.protocol().index()] {
+            Some(receiver) => receiver.receive(from, header, payload),
+            None => self.messages.deliver(from, header, payload),
+        }
+    }
+
+    fn expects(&self, from: Peer) -> bool {
+        self.messages.expects(from)
+    }
+
+    fn lost(&mut self, peer: Peer) {
+        self.receivers.0.iter_mut().flatten().for_each(|receiver| receiver.lost(peer));
+        self.messages.lost(peer);
+    }
+
+    fn returned(&mut self, ticket: u32, taken: u64) {
+        self.messages.returned(ticket, taken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fabric;
+    use hawser_base::{Lane, UserMem};
+    use hawser_device::{Loopback, Source};
+    use std::sync::{Arc, Mutex};
+
+    /// What has come, by its header's `a`.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u32>>>);
+
+    impl Receiver for Kept {
+        fn receive(&mut self, _: Peer, header: Header, payload: &mut dyn Payload) {
+            let mut byte = [0];
+            payload.copy_to(UserMem::of_slice(&mut byte));
+            assert_eq!(byte, [header.a as u8], "the payload belongs to its header");
+            self.0.lock().unwrap().push(header.a);
+        }
+        fn lost(&mut self, peer: Peer) {
+            self.0.lock().unwrap().push(1000 + peer.0);
+        }
+    }
+
+    impl Delivery for Kept {
+        fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
+            self.receive(from, header, payload);
+        }
+        fn lost(&mut self, peer: Peer) {
+            Receiver::lost(self, peer);
+        }
+    }
+
+    #[test]
+    fn each_protocols_packets_come_to_its_receiver_in_order() {
+        let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
+        let mut channel = fabric.channel(Lane(0));
+        let [mut messages, windows, taken] = [Kept::default(), Kept::default(), Kept::default()];
+        let (window, free) = (Protocol::new(1), Protocol::new(15));
+        assert!(channel.register(window, Box::new(windows.clone())));
+        assert!(!channel.register(window, Box::new(taken.clone())), "a protocol has one receiver");
+        assert!(!channel.register(Protocol::MESSAGES, Box::new(taken)), "that is for whoever polls");
+        for (a, protocol) in [(1, window), (2, Protocol::MESSAGES), (3, window), (4, free), (5, Protocol::MESSAGES)] {
+            let header = Header { kind: protocol.kind(7), a, ..Header::default() };
+            let mut byte = [a as u8];
+            assert!(channel.send(Peer(0), header, &[], Source::Mem(UserMem::of_slice(&mut byte))));
+        }
+        while channel.poll(&mut messages) > 0 || channel.poll_from(Peer(0), &mut messages) {}
+        assert_eq!(*windows.0.lock().unwrap(), [1, 3]);
+        assert_eq!(*messages.0.lock().unwrap(), [2, 4, 5], "one without a receiver is a stray of whoever polls");
+        let mut receivers = Receivers::default();
+        assert!(receivers.add(window, Box::new(windows.clone())));
+        Sorted { receivers: &mut receivers, messages: &mut messages }.lost(Peer(9));
+        assert_eq!((windows.0.lock().unwrap().last(), messages.0.lock().unwrap().last()), (Some(&1009), Some(&1009)));
+    }
+}
