@@ -22,7 +22,7 @@ const PAGE: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Paged<T> {
     pages: Vec<Vec<T>>,
-    /// What an entry is before its first use.
+    /// The value of an entry before its first use.
     blank: T,
 }
 

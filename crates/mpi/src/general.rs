@@ -1,4 +1,4 @@
-//! What a generalized request stands for: the application's functions, and what they say at its end (MPI-5.0 §13.2).
+//! The application's operation behind a generalized request: its functions, and what they say at its end (MPI-5.0 §13.2).
 //!
 //! Before it: `grequest`, `request`, `wait`; after it: `errors`.
 
@@ -23,7 +23,7 @@ pub struct Functions {
 /// MPICH's: called with the extra state until the application completes the request.
 pub type Poll = Box<dyn Fn() -> i32 + Send + Sync>;
 
-/// What a request stands for.
+/// The operation of one request.
 pub struct General {
     pub(crate) functions: Functions,
     pub(crate) completed: AtomicBool,
@@ -58,7 +58,7 @@ pub(crate) fn outcome(which: &str, code: i32) -> Result<()> {
     Err(errors::from_code(code, text))
 }
 
-/// What a rank says that waits for one.
+/// The words of a rank that waits for one.
 pub fn reason() -> Waiting {
     Waiting { call: "MPI_Grequest_start".to_owned(), ..Waiting::default() }
 }

@@ -1,4 +1,4 @@
-//! What a program did not free before MPI_Finalize, which `HAWSER_CHECK` has told.
+//! Objects that a program did not free before MPI_Finalize, which `HAWSER_CHECK` has told.
 //!
 //! Before it: `env`; after it: the tables of objects.
 

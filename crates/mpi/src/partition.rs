@@ -1,4 +1,4 @@
-//! What a partitioned request keeps: how the sender cuts the message, and which parts are ready or have arrived.
+//! The state of a partitioned request: how the sender cuts the message, and which parts are ready or have arrived.
 //!
 //! How the parts travel is told in `partitioned`. Before it: `partitioned`, `request`; after it: `p2p`.
 

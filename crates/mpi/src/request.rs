@@ -1,4 +1,4 @@
-//! MPI's requests: what MPI keeps with an operation under way, and what its status is (MPI-5.0 §3.7).
+//! MPI's requests: MPI's part of an operation under way, and its status (MPI-5.0 §3.7).
 //!
 //! The requests themselves live in the lanes of `p2p`. Before it: every call that begins or ends operations; after it:
 //! `comm`, `partition`, `general`, `p2p::request`.
@@ -69,7 +69,7 @@ pub enum Recipe {
     Partitioned(Partitioned),
 }
 
-/// What MPI keeps with a request.
+/// MPI's part of a request.
 pub struct Note {
     pub kind: Kind,
     pub comm: CommRef,
@@ -100,7 +100,7 @@ pub fn persistent(kind: Kind, comm: CommRef, rank: i32, tag: i32, recipe: Recipe
 }
 
 impl Note {
-    /// What it keeps for partitioned communication, if it is of that.
+    /// Its state of partitioned communication, if it is of that.
     pub fn partitioned(&mut self) -> Option<&mut Partitioned> {
         match self.recipe.as_deref_mut() {
             Some(Recipe::Partitioned(partitioned)) => Some(partitioned),

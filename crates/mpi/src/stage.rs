@@ -1,13 +1,13 @@
 //! Whether MPI may be used in this process now, and by whom: the World Model, sessions (MPI-5.0 §11.2, §11.3).
 //!
-//! Every call of the application asks here first. Who begins and ends is in `env`. Before it: everything; after it:
+//! Every call of the application asks here first. How they begin and end is in `env`. Before it: everything; after it:
 //! nothing.
 
 use hawser_base::{Class, Error, Result};
 use std::sync::atomic::{AtomicU8, Ordering::*};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// Who uses MPI here, some of the constants below.
+/// The users of MPI here: some of the constants below.
 static STAGE: AtomicU8 = AtomicU8::new(0);
 
 static USERS: Mutex<Users> = Mutex::new(Users { sessions: 0, has_left: false });
@@ -33,7 +33,7 @@ pub struct Users {
     pub has_left: bool,
 }
 
-/// What MPI_Init was told.
+/// The arguments of MPI_Init.
 struct WorldModel {
     thread_level: i32,
     main_thread: std::thread::ThreadId,
@@ -100,7 +100,7 @@ pub fn users() -> MutexGuard<'static, Users> {
     USERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Who uses MPI here: `WORLD`, `SESSIONS`.
+/// The users of MPI here: `WORLD`, `SESSIONS`.
 pub fn in_use() -> u8 {
     STAGE.load(Acquire) & RUNNING // partner: `set`
 }

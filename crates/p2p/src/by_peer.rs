@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// See the module.
 pub struct ByPeer<T> {
-    /// Of the peers for which something has waited.
+    /// The queues of peers for which something has waited.
     queues: HashMap<Peer, VecDeque<T>>,
     /// The peers whose queues are not empty.
     busy: Vec<Peer>,

@@ -17,7 +17,7 @@ use hawser_transport::{Fabric, Patience, Standby};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-/// What a user's lanes are made of.
+/// The parts of a user's lanes.
 pub struct Parts {
     pub fabric: &'static Fabric,
     pub limits: Limits,
@@ -74,7 +74,7 @@ impl<N: Note> Lanes<N> {
         (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
     }
 
-    /// Something will live on this lane: whoever waits looks at it from now on.
+    /// Something will live on this lane: threads that wait look at it from now on.
     pub fn activate(&self, lane: LaneId) {
         self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active`
     }

@@ -1,8 +1,8 @@
 //! Requests: what a number of an operation under way stands for, without communicators.
 //!
 //! A request lives in the lane of its operation, and its handle says which, so that threads on different lanes share
-//! nothing. It never holds a buffer (`lane`) and never waits (`wait`). Whoever uses this crate keeps a [`Note`] with
-//! each of its requests: MPI the communicator and what a persistent request does again. Before it: the user's calls;
+//! nothing. It never holds a buffer (`lane`) and never waits (`wait`). A user of this crate keeps a [`Note`] with each
+//! of its requests: MPI the communicator and what a persistent request does again. Before it: the user's calls;
 //! after it: `matching`, whose operations end requests, and `task`.
 
 use crate::buffer::Buffer;
@@ -10,9 +10,9 @@ use crate::matching::{Op, Outcome, Want};
 use crate::task::{self, Tasks, Work};
 use hawser_base::{Class, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 
-/// What a user keeps with each of its requests, and what it does when one of them ends.
+/// The user's part of a request, and what the user does when an operation of it ends.
 pub trait Note: Send + Sized + 'static {
-    /// What a task says when it ends.
+    /// The result of a task.
     type End: Send;
 
     /// The one peer that can end the request's operation, if there is only one: it is looked at first.
@@ -60,7 +60,7 @@ pub struct Request<N: Note> {
     pub wakes: Option<task::Id>,
     /// Nobody will ask for its end: it goes when it ends.
     pub orphan: bool,
-    /// What its user keeps with it.
+    /// Its user's part.
     pub note: N,
 }
 

@@ -1,4 +1,4 @@
-//! What a communicator keeps for its collectives: its desk, where one collective at a time is worked on.
+//! The desk of a communicator: the state of its collectives, of which it works on one at a time.
 //!
 //! Nothing here knows communicators or processes, and nothing waits; that is `collective`'s. Before it: `comm`,
 //! `collective`; after it: `flags`, `memory`, `coll`.
@@ -18,7 +18,7 @@ use memory::Side;
 use run::Run;
 use std::sync::Arc;
 
-/// What a communicator keeps for its collectives.
+/// A communicator's desk, which one thread at a time may use.
 pub struct State(pub LaneCell<Desk>);
 
 impl Default for State {

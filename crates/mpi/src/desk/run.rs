@@ -1,6 +1,6 @@
 //! One collective under way: its schedule, the memory of its call, the round that it has come to, what has gone wrong.
 //!
-//! What needs a communicator's lane or waits is in `collective::run`. Before it: that; after it: `memory`, `host`.
+//! Code that needs a communicator's lane or waits is in `collective::run`. Before it: that; after it: `memory`, `host`.
 
 use super::Job;
 use super::exchange::Round;

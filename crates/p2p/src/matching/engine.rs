@@ -1,6 +1,6 @@
 //! The state of one lane's matching: operations, queues of each context, accounts of each peer.
 //!
-//! What calls and packets do to it is in `post`, `arrive`, `cancel` and `offers`. Before it: those; after it: `queues`,
+//! The effects of calls and packets on it are in `post`, `arrive`, `cancel` and `offers`. Before it: those; after it: `queues`,
 //! `streams`, `operation`.
 
 use super::lengths::{Lengths, Shared as QueueLengths};

@@ -1,4 +1,4 @@
-//! What the engine says and keeps of operations: envelopes, effects, outcomes, and how far each operation has come.
+//! Operations as the engine keeps and reports them: envelopes, effects, outcomes, and how far each one has come.
 //!
 //! Data alone. Before it: `engine`, `post`, `arrive`, `cancel`, `offers`; after it: `packet`.
 
