@@ -3,6 +3,36 @@
 //! The way down: `outgoing` (room) and `incoming` → `matching` (which method) → `lane` → `transport`. The way up:
 //! `lane` (delivered) → `matching` → `request` → `task` → `wait`. A user of this crate ([`request::Note`]) has
 //! [`lanes::Lanes`] of its own; MPI is one, and [`plain::Plain`] the least one.
+//!
+//! A message of a process to itself, on one lane:
+//!
+//! ```
+//! use hawser_base::{Context, Lane as LaneId, Peer, UserMem};
+//! use hawser_device::Loopback;
+//! use hawser_job::counters::Counters;
+//! use hawser_p2p::{buffer::Buffer, lane::Lane, matching::{Limits, Want}, message::Target, plain::Plain, request::Request};
+//! use hawser_transport::Fabric;
+//!
+//! let me = Peer(0);
+//! let fabric = Box::leak(Box::new(Fabric::new(vec![Box::new(Loopback::new(me))], 1).unwrap()));
+//! let limits = Limits { packet: 64, eager: 256, first: 32, offer: 300, window: 4096 };
+//! let mut lane: Lane<Plain> = Lane::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"));
+//!
+//! let (sent, mut got) = (*b"hello", [0; 5]);
+//! let to = Target { peer: me, context: Context(0), tag: 3 };
+//! assert!(lane.send_at_once(&to, UserMem::of_slice(Box::leak(Box::new(sent)))));
+//!
+//! let request = lane.core.requests.insert(Request::new(Plain { peer: Some(me) })).unwrap();
+//! let want = Want { context: Context(0), source: Some(me), tag: Some(3) };
+//! let room: UserMem<'static> = UserMem::of_slice(Box::leak(Box::new(got)));
+//! lane.post(want, Buffer::Dense(room), request);
+//! while !lane.core.requests.get(request).is_over() {
+//!     lane.progress();
+//! }
+//! assert_eq!(lane.core.requests.remove(request).outcome().unwrap().envelope.bytes, 5);
+//! room.read(&mut got);
+//! assert_eq!(&got, b"hello");
+//! ```
 
 #![forbid(unsafe_code)]
 
