@@ -21,7 +21,11 @@ fi
 pytest() { "$root/build/e2e/bin/python" -m pytest -q "$@"; }
 [ $# -eq 0 ] || { pytest "$root/tests" "$@"; exit; }
 failed=0
-# A file stays with one worker, which compiles its programs once. Most tests wait more than they compute.
-pytest "$root/tests" --ignore-glob '*/test_bench_*.py' -n auto --maxprocesses 4 --dist loadfile --durations 30 || failed=1
-pytest "$root"/tests/test_bench_*.py || failed=1
+# A file stays with one worker, which compiles its programs once. Most tests wait more than they compute: half as many
+# workers again as there are cores. Those of the benchmark measure, all but those of its report.
+workers=$(($(nproc) * 3 / 2))
+[ "$workers" -le 6 ] || workers=6
+pytest "$root/tests" --ignore-glob '*/test_bench_[!r]*.py' --ignore-glob '*/test_bench_run.py' \
+    -n "$workers" --dist loadfile --durations 30 || failed=1
+pytest "$root"/tests/test_bench_doctor.py "$root"/tests/test_bench_run.py "$root"/tests/test_bench_tune.py || failed=1
 exit $failed

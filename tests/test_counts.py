@@ -184,9 +184,9 @@ def test_tools_read_the_bytes_of_each_rail_and_what_was_lost(make, build, abi, l
     assert sent[2:] == received[2:] == [0] * 6 and min(sent[:2] + received[:2]) > 1_000_000, counts
     # A NIC counts the headers in front of frames too, of a run that it cuts once, and all of the job's end.
     assert all(0.95 < by_nic / count < 1.2 for count, by_nic in zip(sent, by_nics)), (counts, by_nics)
-    assert loss or all(0.9 < came / went <= 1 for came, went in zip(received[:2], sent[:2])), counts
     lost, frames = (counts[0, name] for name in ("frames_lost_and_sent_again", "frames_sent"))
-    # What is late for want of a core counts as lost too.
+    # Frames that are late for want of a core count as lost too, and go twice.
+    assert loss or all(0.9 - lost / frames < came / went <= 1 for came, went in zip(received[:2], sent[:2])), counts
     assert loss / 2 * frames <= lost <= frames / 2, counts
 
 
