@@ -4,7 +4,7 @@
 //! go out. Nothing here reads a clock, waits, or allocates after a path is open. `docs/protocol.md` is the
 //! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
 //!
-//! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
+//! The walk of a frame: `endpoint` (all peers, with `peers` and `numbers`) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
 //! opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and `window`, and at its end
 //! `reassembly`; `ways`, `bulk` (with `meter`, `survey` and `pace`) and `stripe` choose among paths; `grant` shares the `room` for what comes, `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it: `dev-ether` with its
 //! frame ports.
@@ -20,8 +20,10 @@ mod grant;
 mod length;
 pub mod marks;
 mod meter;
+mod numbers;
 mod pace;
 pub mod path;
+mod peers;
 pub mod planted;
 pub mod pool;
 mod rate;
