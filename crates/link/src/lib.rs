@@ -1,7 +1,8 @@
 //! Floor 1: the reliable Ethernet protocol as a state machine without I/O, the descendant of Go-Back-N for PM.
 //!
 //! Frames, time (nanoseconds of any monotonic clock) and keys come in as arguments; frames and what is to be sent again
-//! go out. Nothing here reads a clock, waits, or allocates after a path is open. `docs/protocol.md` is the
+//! go out. Nothing here reads a clock, waits, or allocates after a path is open, but for what it keeps from
+//! its first gap on. `docs/protocol.md` is the
 //! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
 //!
 //! The walk of a frame: `endpoint` (all peers, with `peers` and `numbers`) -> `connection` (one peer: messages in fragments) -> `strand` (a path from its
