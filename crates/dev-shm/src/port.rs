@@ -341,8 +341,8 @@ impl Port for ShmPort {
 
     #[inline]
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        if self.deliver_next(from, delivery) {
-            if !self.end(from).watched {
+        if let Some(is_watched) = self.deliver_next(from, delivery) {
+            if !is_watched {
                 self.heed(from);
             }
             return true;

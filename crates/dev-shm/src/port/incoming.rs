@@ -14,11 +14,11 @@ use hawser_device::Delivery;
 use hawser_job::doorbell::Word;
 
 impl ShmPort {
-    /// Delivers the next packet of `from`, if there is one.
+    /// Delivers the next packet of `from`, if there is one: whether we look at its ring in every poll.
     #[inline(always)]
-    pub(super) fn deliver_next(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let Some(end) = self.ends.get_mut(from) else { return false };
-        let Some(word) = end.rx.peek() else { return false };
+    pub(super) fn deliver_next(&mut self, from: Peer, delivery: &mut dyn Delivery) -> Option<bool> {
+        let end = self.ends.get_mut(from)?;
+        let word = end.rx.peek()?;
         let (cursor, local) = (end.rx.cursor(), end.local());
         // SAFETY: the body begins with the second word.
         let second = cursor.read(|body| unsafe { body.cast::<u64>().read() });
@@ -34,23 +34,23 @@ impl ShmPort {
             next.read(|body| copy::fetch(body));
             delivery.deliver(from, header, &mut payload);
             let given_back = self.let_go(from, home, payload.numbers());
-            self.take(from, 1, given_back);
+            Some(self.take(from, 1, given_back))
         } else {
             let len = line::len(word).min(LONGEST_IN_LINES);
             delivery.deliver(from, header, &mut InLines::new(cursor, len, &self.life, from));
-            self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false);
+            Some(self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false))
         }
-        true
     }
 
-    /// After a packet is delivered.
+    /// After a packet is delivered. Whether we look at its ring in every poll.
     #[inline(always)]
-    fn take(&mut self, from: Peer, lines: u32, given_back: bool) {
+    fn take(&mut self, from: Peer, lines: u32, given_back: bool) -> bool {
         let end = self.end(from);
         end.busy = true;
         if end.rx.advance(lines, given_back) {
             end.ring();
         }
+        end.watched
     }
 
     /// After a packet in chunks is read: ours have come home, the peer's may be of use for an answer. Whether some
@@ -69,7 +69,7 @@ impl ShmPort {
     #[inline]
     pub(super) fn deliver_some(&mut self, from: Peer, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
-        while count < BURST && self.deliver_next(from, delivery) {
+        while count < BURST && self.deliver_next(from, delivery).is_some() {
             count += 1;
             if !delivery.expects(from) {
                 break;
@@ -163,11 +163,12 @@ impl ShmPort {
     pub(super) fn bury(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
         while let Some(peer) = self.gone.pop() {
-            while self.deliver_next(peer, delivery) {
+            while self.deliver_next(peer, delivery).is_some() {
                 count += 1;
             }
             self.lose(peer, delivery);
         }
+        self.gone.shrink_to_fit();
         count
     }
 
@@ -192,7 +193,7 @@ impl ShmPort {
             self.note_ended();
         }
         let Some(index) = self.gone.iter().position(|&peer| peer == from) else { return false };
-        if self.deliver_next(from, delivery) {
+        if self.deliver_next(from, delivery).is_some() {
             return true;
         }
         self.gone.swap_remove(index);
