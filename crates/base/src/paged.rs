@@ -1,8 +1,9 @@
 //! A table by peer that has room for the peers it was used with, not for all there are.
 //!
 //! Peers are numbers in a job's universe, and most processes speak with few of them. A page covers 64 numbers in a row
-//! and is as long as the highest of them that was used; a peer that was never used costs a third of a byte below the
-//! highest that was, and nothing above it. Before it: every table of peers; after it: nothing.
+//! and reaches from the lowest of them that was used to the highest, so that a peer alone has an entry alone; a peer
+//! that was never used costs a third of a byte below the highest that was, and nothing above it.
+//! Before it: every table of peers; after it: nothing.
 
 use crate::ids::Peer;
 use std::hash::{Hash, Hasher};
@@ -21,9 +22,51 @@ const PAGE: usize = 64;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Paged<T> {
-    pages: Vec<Vec<T>>,
+    pages: Vec<Page<T>>,
     /// The value of an entry before its first use.
     blank: T,
+}
+
+/// The entries of some numbers in a row out of a page's.
+#[derive(Clone, Debug)]
+struct Page<T> {
+    entries: Box<[T]>,
+    /// The place in the page of the first of them.
+    first: u8,
+}
+
+impl<T> Page<T> {
+    fn empty() -> Page<T> {
+        Page { entries: Box::new([]), first: 0 }
+    }
+
+    /// Where the entry at a place of the page lies; beyond all entries if there is none.
+    #[inline(always)]
+    fn at(&self, place: usize) -> usize {
+        place.wrapping_sub(usize::from(self.first))
+    }
+
+    /// Reaches to a place from now on: to that alone if it is the first, else as far again as it does, so that a page
+    /// whose peers are used one by one is seldom moved.
+    fn grow(&mut self, place: usize, blank: &T)
+    where
+        T: Clone,
+    {
+        let (len, first) = (self.entries.len(), usize::from(self.first));
+        let end = first + len;
+        let (from, to) = match len {
+            0 => (place, place + 1),
+            _ if place < first => (place.min(first.saturating_sub(len)), end),
+            _ => (first, (place + 1).max((end + len).min(PAGE))),
+        };
+        let mut entries = Vec::with_capacity(to - from);
+        if len > 0 {
+            entries.resize(first - from, blank.clone());
+            entries.extend(std::mem::take(&mut self.entries).into_vec());
+        }
+        entries.resize(to - from, blank.clone());
+        *self = Page { entries: entries.into_boxed_slice(), first: from as u8 };
+    }
 }
 
 impl<T: Clone> Paged<T> {
@@ -32,24 +75,27 @@ impl<T: Clone> Paged<T> {
         Paged { pages: Vec::new(), blank }
     }
 
-    /// The entry of a peer that was used, or one before it of the same page.
+    /// The entry of a peer that was used, or one between two such of the same page.
     #[inline(always)]
     pub fn get_mut(&mut self, peer: Peer) -> Option<&mut T> {
-        self.pages.get_mut(peer.index() / PAGE)?.get_mut(peer.index() % PAGE)
+        let page = self.pages.get_mut(peer.index() / PAGE)?;
+        let at = page.at(peer.index() % PAGE);
+        page.entries.get_mut(at)
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self, peer: Peer) {
-        let (page, entries) = (peer.index() / PAGE, peer.index() % PAGE + 1);
+        let page = peer.index() / PAGE;
         if page >= self.pages.len() {
-            self.pages.resize_with(page + 1, Vec::new);
+            // Exactly: there may be a million numbers, of which few are used.
+            self.pages.reserve_exact(page + 1 - self.pages.len());
+            self.pages.resize_with(page + 1, Page::empty);
         }
-        let (page, blank) = (&mut self.pages[page], &self.blank);
-        page.resize(entries.max(page.len()), blank.clone());
+        self.pages[page].grow(peer.index() % PAGE, &self.blank);
     }
 
-    /// The entry of a peer is blank again. Pages that nothing follows give their memory back.
+    /// The entry of a peer is blank again. A page of which nothing is used any more gives its memory back.
     pub fn give_back(&mut self, peer: Peer)
     where
         T: PartialEq,
@@ -58,13 +104,10 @@ impl<T: Clone> Paged<T> {
         let Some(entry) = self.get_mut(peer) else { return };
         *entry = blank;
         let page = &mut self.pages[peer.index() / PAGE];
-        while page.last() == Some(&self.blank) {
-            page.pop();
+        if page.entries.iter().all(|entry| *entry == self.blank) {
+            *page = Page::empty();
         }
-        if page.is_empty() {
-            *page = Vec::new();
-        }
-        while self.pages.last().is_some_and(Vec::is_empty) {
+        while self.pages.last().is_some_and(|page| page.entries.is_empty()) {
             self.pages.pop();
         }
     }
@@ -73,8 +116,8 @@ impl<T: Clone> Paged<T> {
 impl<T: PartialEq> Paged<T> {
     /// The entries that are not blank, in the order of their peers.
     pub fn used(&self) -> impl Iterator<Item = (Peer, &T)> {
-        let numbered = |(page, entries)| (PAGE as u32 * page..).map(Peer).zip(entries);
-        let all = (0u32..).zip(&self.pages).flat_map(numbered);
+        let numbered = |(page, it): (u32, &'_ Page<T>)| PAGE as u32 * page + u32::from(it.first);
+        let all = (0u32..).zip(&self.pages).flat_map(move |page| (numbered(page)..).map(Peer).zip(&page.1.entries[..]));
         all.filter(|(_, entry)| **entry != self.blank)
     }
 }
@@ -100,7 +143,7 @@ impl<T> Index<Peer> for Paged<T> {
     #[inline(always)]
     fn index(&self, peer: Peer) -> &T {
         let page = self.pages.get(peer.index() / PAGE);
-        page.and_then(|page| page.get(peer.index() % PAGE)).unwrap_or(&self.blank)
+        page.and_then(|page| page.entries.get(page.at(peer.index() % PAGE))).unwrap_or(&self.blank)
     }
 }
 
@@ -150,7 +193,27 @@ mod tests {
     fn only_pages_that_were_used_have_entries() {
         let mut table = Paged::new(0u64);
         table[Peer(1_000_000)] = 1;
-        let entries: usize = table.pages.iter().map(Vec::capacity).sum();
-        assert!(entries <= 64 && table.pages.len() == 1_000_000 / PAGE + 1, "{entries} entries");
+        let entries = |table: &Paged<u64>| table.pages.iter().map(|page| page.entries.len()).sum::<usize>();
+        assert_eq!((entries(&table), table.pages.capacity()), (1, 1_000_000 / PAGE + 1));
+        table[Peer(1_000_010)] = 2;
+        assert_eq!(entries(&table), 11, "those between the two");
+        table[Peer(999_999)] = 3;
+        let used = [(Peer(999_999), &3), (Peer(1_000_000), &1), (Peer(1_000_010), &2)];
+        assert!(table.used().eq(used) && entries(&table) <= 64);
+    }
+
+    #[test]
+    fn a_page_that_is_used_from_its_end_or_its_front_is_moved_seldom() {
+        let numbers: Vec<u32> = (0..PAGE as u32).collect();
+        for order in [numbers.clone(), numbers.into_iter().rev().collect()] {
+            let (mut table, mut moved, mut len) = (Paged::new(0), 0, 0);
+            for number in order {
+                table[Peer(number)] = number + 1;
+                moved += u32::from(table.pages[0].entries.len() != len);
+                len = table.pages[0].entries.len();
+            }
+            assert!(moved <= PAGE.ilog2() + 1, "{moved} times");
+            assert!((0..PAGE as u32).all(|number| table[Peer(number)] == number + 1));
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
 use crate::unanswered::{Openings, Tell};
+use hawser_base::paged::Paged;
 use hawser_base::{LANES, Lane, Peer, UserMem};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal, Source};
 use hawser_job::counters::Counters;
@@ -62,7 +63,7 @@ struct State {
     /// Something came into them since the rank last wanted to sleep: no descriptor and no bell tells of it.
     set_aside: bool,
     /// Those that were reported lost.
-    lost: Vec<Peer>,
+    lost: Paged<bool>,
     /// What a packet's bytes are laid into where they are wanted piece by piece.
     scratch: Vec<u8>,
     /// Bytes of pieces that were taken and not yet sent.
@@ -100,7 +101,7 @@ impl EtherDevice {
             looked,
             inboxes: Default::default(),
             set_aside: false,
-            lost: Vec::new(),
+            lost: Paged::new(false),
             scratch: Vec::new(),
             kept_back: 0,
             answers: Answers::new(answers),
@@ -119,12 +120,12 @@ impl EtherDevice {
     /// A peer is gone, by word of its host's agent.
     pub fn lose(&self, peer: Peer) {
         let mut state = lock(&self.state);
-        if !state.lost.contains(&peer) {
-            state.lost.push(peer);
+        if !std::mem::replace(&mut state.lost[peer], true) {
             state.endpoint.forget(peer.0);
             state.openings.forget(peer.0);
             let State { direct, ends, .. } = &mut *state;
             direct.forget(peer.0, ends);
+            ends.forget(peer.0);
             state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
         }
     }
@@ -215,10 +216,13 @@ impl State {
             self.openings.give_up(peer.0, &mut self.ends);
             return Err(Refusal::Full);
         }
-        self.openings.begin(peer.0);
         for (route, far) in routes {
             self.endpoint.open(peer.0, route, far);
         }
+        if !self.endpoint.is_connected(peer.0) {
+            return Err(Refusal::Full); // there are too many paths (P40): it waits until another peer has gone
+        }
+        self.openings.begin(peer.0);
         Ok(())
     }
 
@@ -245,7 +249,7 @@ impl State {
         source: Source<'_>,
         placed: bool,
     ) -> Result<(), Refusal> {
-        if self.lost.contains(&to) {
+        if self.lost[to] {
             return Err(Refusal::Lost);
         }
         if !self.endpoint.is_connected(to.0) {
@@ -335,7 +339,7 @@ struct Desk<'a> {
     delivery: &'a mut dyn Delivery,
     inboxes: &'a mut [Inbox; LANES],
     set_aside: &'a mut bool,
-    lost: &'a [Peer],
+    lost: &'a Paged<bool>,
     unread: &'a mut u64,
     count: usize,
 }
@@ -354,7 +358,7 @@ impl Desk<'_> {
             *self.unread += 1;
             return;
         };
-        if self.to.is_some_and(|to| to.0 == lane) && !self.lost.contains(&from) {
+        if self.to.is_some_and(|to| to.0 == lane) && !self.lost[from] {
             self.delivery.deliver(from, header, packet);
             self.count += 1;
         } else {
@@ -435,7 +439,7 @@ impl Port for LanePort {
     fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let mut state = lock(&self.state);
         // What is shorter is pushed, and complete before it is received.
-        if mem.len() <= EAGER || state.lost.contains(&to) {
+        if mem.len() <= EAGER || state.lost[to] {
             return false;
         }
         state.push();
@@ -446,7 +450,7 @@ impl Port for LanePort {
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
         let mut state = lock(&self.state);
-        if !state.endpoint.is_connected(to.0) && (state.lost.contains(&to) || state.connect(to).is_err()) {
+        if !state.endpoint.is_connected(to.0) && (state.lost[to] || state.connect(to).is_err()) {
             return false;
         }
         state.endpoint.has_room(to.0, HEADER + len, Class::Payload).is_ok()

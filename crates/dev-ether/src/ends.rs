@@ -4,6 +4,8 @@
 
 use crate::card::{Card, End};
 use crate::port::{Address, FramePort, Missed, PortOf, Refused, StreamPort, TURNS_MAX};
+use hawser_base::Peer;
+use hawser_base::paged::Paged;
 use hawser_link::{Far, Route, SHORTEST, Wire};
 use hawser_os::clock;
 use std::collections::HashMap;
@@ -68,8 +70,8 @@ pub struct Ends {
     /// Of what was sent that by further flows (P39).
     pub bytes_by_flows: u64,
     cards: Cards,
-    /// Cards that were needed, by rank.
-    known: Vec<Option<Card>>,
+    /// Cards that were needed.
+    known: Paged<Option<Card>>,
     /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
     /// that refuses nothing does not pay for the others.
     refused: Vec<HashMap<(u32, Route), i32>>,
@@ -104,7 +106,7 @@ impl Ends {
             in_vain,
             asked: 0,
             cards,
-            known: Vec::new(),
+            known: Paged::new(None),
             errors: vec![None; refused.len()],
             closed: 0,
             missed: vec![Missed::default(); refused.len()],
@@ -160,14 +162,16 @@ impl Ends {
 
     /// A peer's card, if that is known by now.
     pub fn card_of(&mut self, peer: u32) -> Option<&Card> {
-        let at = peer as usize;
-        if self.known.len() <= at {
-            self.known.resize_with(at + 1, || None);
+        if self.known[Peer(peer)].is_none() {
+            self.known[Peer(peer)] = Some(Card::decode(&(self.cards)(peer)?)?);
         }
-        if self.known[at].is_none() {
-            self.known[at] = Some(Card::decode(&(self.cards)(peer)?)?);
-        }
-        self.known[at].as_ref()
+        self.known[Peer(peer)].as_ref()
+    }
+
+    /// A peer is gone: nothing goes to it any more.
+    pub fn forget(&mut self, peer: u32) {
+        self.known.give_back(Peer(peer));
+        self.refused.iter_mut().for_each(|ways| ways.retain(|&(other, _), _| other != peer));
     }
 
     /// Where a route to a peer ends.

@@ -12,7 +12,6 @@ use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Lane, Peer, Region, UserMem};
 use hawser_device::{Device, Limits, PREFIX_MAX, Pieces, Port, RemoteKey, Source};
 use hawser_job::Segment;
-use std::sync::Arc;
 
 /// Longest message worth pushing without asking, at most: beyond, the offer of a receive that waits is there as early
 /// (192 KiB and more pushed measured within 5 % of offered; 96 and 128 KiB 3 to 5 % less one after the other, 6 to 13 % less many at
@@ -41,7 +40,6 @@ pub static PIECE: Param = Param {
 pub struct ShmDevice {
     segment: Segment,
     me: usize,
-    locals: Arc<[u32]>,
     exposure: Exposure,
     lengths: Lengths,
 }
@@ -53,14 +51,11 @@ impl ShmDevice {
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
         let layout = Layout { ranks: segment.local_size() };
         assert!(me < layout.ranks && layout.bytes() <= segment.device_area().len());
-        let locals = (0..segment.world_size())
-            .map(|rank| segment.local_index(rank as u32).map_or(u32::MAX, |local| local as u32))
-            .collect();
-        ShmDevice { exposure: Exposure::new(segment.clone(), me), lengths: lengths(layout.ranks), segment, me, locals }
+        ShmDevice { exposure: Exposure::new(segment.clone(), me), lengths: lengths(layout.ranks), segment, me }
     }
 
     fn local(&self, peer: Peer) -> Option<usize> {
-        self.locals.get(peer.index()).filter(|&&local| local != u32::MAX).map(|&local| local as usize)
+        self.segment.local_index(peer.0)
     }
 }
 
@@ -139,7 +134,7 @@ impl Device for ShmDevice {
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {
-        Box::new(ShmPort::new(&self.segment, self.me, lane, self.locals.clone()))
+        Box::new(ShmPort::new(&self.segment, self.me, lane))
     }
 
     fn register(&self, at: u64, memory: &Region) {

@@ -1,12 +1,13 @@
-//! A peer that dies in the middle of writing a packet, arranged line by line.
+//! A peer that dies: in the middle of writing a packet, arranged line by line; and what is kept of one that has died.
 
 use crate::device::ShmDevice;
 use crate::layout::Layout;
 use crate::line;
 use crate::memory::Memory;
 use crate::ring::Tx;
+use allocation_counter::measure;
 use hawser_base::{Lane, Peer};
-use hawser_device::{Delivery, Device, Header, Payload, Port};
+use hawser_device::{Delivery, Device, Header, Payload, Port, Refusal, Source};
 use hawser_job::{Facts, Segment, Spec};
 use std::time::Duration;
 
@@ -126,4 +127,38 @@ fn a_line_that_comes_late_is_waited_for() {
         }
     });
     assert_eq!((seen.whole, seen.cut, seen.lost), (1, 0, 0));
+}
+
+/// Counts the lost.
+struct Lost(u32);
+
+impl Delivery for Lost {
+    fn deliver(&mut self, _: Peer, _: Header, _: &mut dyn Payload) {}
+
+    fn lost(&mut self, _: Peer) {
+        self.0 += 1;
+    }
+}
+
+#[test]
+fn a_peer_that_is_lost_gives_its_memory_back_and_stays_lost() {
+    const RANKS: u32 = 300;
+    let others = || (1..RANKS).map(Peer);
+    let facts = Facts::default();
+    let (world, world_ranks) = (RANKS as usize, (0..RANKS).collect());
+    let segment = Segment::create(&Spec { job_id: "t".into(), host: "h".into(), world, world_ranks, facts }).unwrap();
+    let mut port = port(&segment);
+    let send = |port: &mut dyn Port, to: Peer| port.send(to, Header::default(), &[], Source::None);
+    let spoken = measure(|| others().for_each(|peer| send(&mut *port, peer).unwrap())).bytes_current;
+    assert!(spoken >= 128 * i64::from(RANKS - 1), "{spoken} bytes of peers that were spoken to");
+    others().for_each(|peer| segment.set_ended(peer.index()));
+    let mut lost = Lost(0);
+    let left = spoken + measure(|| _ = port.poll(&mut lost)).bytes_current;
+    // A byte says of each that it is lost.
+    assert!(lost.0 == RANKS - 1 && left < 2 * i64::from(RANKS), "{left} bytes of {} peers that are lost", lost.0);
+    for peer in others() {
+        assert_eq!(send(&mut *port, peer), Err(Refusal::Lost));
+        assert!(!port.poll_from(peer, &mut lost) && !port.has_room(peer, 8));
+    }
+    assert_eq!(lost.0, RANKS - 1, "each is reported once");
 }

@@ -2,10 +2,11 @@
 //!
 //! Silence is not death: nothing is concluded from a ring that does not move. Before it: `port` and `payload`.
 
-use hawser_job::{Phase, Segment};
+use hawser_base::Peer;
+use hawser_job::{Doorbell, Phase, Segment};
 use std::sync::atomic::Ordering::Acquire;
 
-/// What a port knows of the ends of its peers.
+/// What a port asks the segment about its peers: which ranks of the host they are, and whether they have ended.
 pub struct Life {
     segment: Segment,
     /// `Segment::ended_word` when we last looked at the phases.
@@ -26,13 +27,31 @@ impl Life {
 
     /// Everybody that has ended by now. What they had written is seen afterwards.
     #[cold]
-    pub fn ended(&mut self) -> Vec<usize> {
+    pub fn ended(&mut self) -> Vec<Peer> {
         self.seen = self.segment.ended_word().load(Acquire);
-        (0..self.segment.local_size()).filter(|&local| self.has_ended(local)).collect()
+        let ended = |&local: &usize| self.segment.rank(local).phase() == Phase::Ended;
+        (0..self.segment.local_size()).filter(ended).filter_map(|local| self.peer(local)).collect()
     }
 
     #[cold]
-    pub fn has_ended(&self, local: usize) -> bool {
-        self.segment.rank(local).phase() == Phase::Ended
+    pub fn has_ended(&self, peer: Peer) -> bool {
+        self.local(peer).is_none_or(|local| self.segment.rank(local).phase() == Phase::Ended)
+    }
+
+    /// The number of a peer among the ranks of this host.
+    pub fn local(&self, peer: Peer) -> Option<usize> {
+        self.segment.local_index(peer.0)
+    }
+
+    /// The peer that is the host's rank `local`, if there is one.
+    pub fn peer(&self, local: usize) -> Option<Peer> {
+        let peer = (local < self.segment.local_size()).then(|| Peer(self.segment.world_rank(local)))?;
+        // Whatever somebody has written there.
+        (self.local(peer) == Some(local)).then_some(peer)
+    }
+
+    /// The bell of the host's rank `local`.
+    pub fn bell(&self, local: usize) -> Doorbell {
+        self.segment.rank(local).doorbell()
     }
 }

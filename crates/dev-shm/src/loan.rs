@@ -31,7 +31,7 @@ pub trait Returns: Copy {
 }
 
 /// A set of chunk numbers.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Bits([u64; WORDS]);
 
 impl Bits {
@@ -69,6 +69,7 @@ impl Bits {
 }
 
 /// What this rank has borrowed of one peer, oldest first.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Borrower {
     kept: VecDeque<u8>,
     /// How many it may keep.
@@ -115,11 +116,6 @@ impl Borrower {
             *number = kept;
         }
         Some(numbers)
-    }
-
-    /// The lender is gone.
-    pub fn forget(&mut self) {
-        self.kept.clear();
     }
 }
 

@@ -14,7 +14,7 @@ pub const RING: usize = LINE * LINES as usize;
 
 /// One ring: its lines, and its credit in the writer's page: a line with the count of lines read and the words of
 /// chunks given back.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     ring: *mut u8,
     credit: *const AtomicU32,
@@ -39,7 +39,7 @@ impl Memory {
         Memory { ring: area.bytes(ring, RING).as_ptr(), credit }
     }
 
-    /// A ring in which nobody writes, in the place of one whose writer is gone.
+    /// A ring in which nobody writes, in the place of one that is not used.
     pub fn silent() -> Memory {
         Memory { ring: SILENCE.as_ptr().cast_mut().cast(), credit: SILENCE.as_ptr().cast() }
     }

@@ -10,7 +10,7 @@ use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT_AT};
 use crate::memory::Memory;
 use crate::pool::CHUNK;
 use crate::ring::Cursor;
-use hawser_base::{SharedMem, UserMem};
+use hawser_base::{Peer, SharedMem, UserMem};
 use hawser_device::Payload;
 use hawser_os::host;
 
@@ -25,13 +25,13 @@ pub struct InLines<'a> {
     /// Bytes of the payload that are left.
     left: usize,
     life: &'a Life,
-    writer: usize,
+    writer: Peer,
 }
 
 impl<'a> InLines<'a> {
     /// `cursor` stands on the packet's first line, which is there.
     #[inline(always)]
-    pub fn new(cursor: Cursor<Memory>, len: usize, life: &'a Life, writer: usize) -> InLines<'a> {
+    pub fn new(cursor: Cursor<Memory>, len: usize, life: &'a Life, writer: Peer) -> InLines<'a> {
         InLines { cursor, at: FRONT_AT, left: len, life, writer }
     }
 

@@ -9,6 +9,8 @@
 
 use crate::line::CHUNKS;
 use crate::loan::{Bits, Returns, WORDS};
+use hawser_base::Peer;
+use hawser_base::paged::Paged;
 use std::collections::VecDeque;
 
 /// Bytes of a chunk: a page. Larger ones gained nothing and would be touched in part.
@@ -70,12 +72,14 @@ const _: () = assert!(keep(2) == 128 && keep(64) == 0);
 pub type Numbers = [u8; CHUNKS];
 
 /// What one peer holds.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 struct Held {
     chunks: Bits,
     count: usize,
     /// The bits by which it gives back, as last seen.
     returns: [u64; WORDS],
+    /// It stands among the holders.
+    is_listed: bool,
 }
 
 pub struct Pool {
@@ -83,7 +87,9 @@ pub struct Pool {
     home: VecDeque<u8>,
     /// The other free ones, the one longest unused first.
     free: VecDeque<u8>,
-    held: Vec<Held>,
+    held: Paged<Held>,
+    /// Peers that hold chunks, and some that held some.
+    holders: Vec<Peer>,
     /// Chunks that a peer may have whatever the others hold.
     guaranteed: usize,
     /// The most that one peer may hold where nothing can be guaranteed.
@@ -98,14 +104,15 @@ impl Pool {
         Pool {
             home: VecDeque::with_capacity(chunks),
             free: (0..chunks).map(|number| number as u8).collect(),
-            held: (0..ranks).map(|_| Held::default()).collect(),
+            held: Paged::new(Held::default()),
+            holders: Vec::new(),
             guaranteed,
             most: if ranks > 2 { chunks / 2 } else { chunks },
             owed: guaranteed * ranks.saturating_sub(1),
         }
     }
 
-    fn owed_to(&self, peer: usize) -> usize {
+    fn owed_to(&self, peer: Peer) -> usize {
         self.guaranteed.saturating_sub(self.held[peer].count)
     }
 
@@ -115,7 +122,7 @@ impl Pool {
 
     /// Whether `peer` may have `count` more: what it is owed, or of what is owed to nobody.
     #[inline]
-    pub fn may_take(&self, peer: usize, count: usize) -> bool {
+    pub fn may_take(&self, peer: Peer, count: usize) -> bool {
         let held = self.held[peer].count;
         let fair = held + count <= self.guaranteed
             || (held + count <= self.most && self.free() + self.owed_to(peer) >= count + self.owed);
@@ -130,7 +137,7 @@ impl Pool {
 
     /// Takes `count` chunks for a packet to `peer`. `may_take` has allowed it.
     #[inline]
-    pub fn take(&mut self, peer: usize, count: usize) -> Numbers {
+    pub fn take(&mut self, peer: Peer, count: usize) -> Numbers {
         self.owed -= self.owed_to(peer);
         let mut numbers = Numbers::default();
         let held = &mut self.held[peer];
@@ -141,13 +148,17 @@ impl Pool {
             held.chunks.insert(free);
         }
         held.count += count;
+        if !held.is_listed {
+            held.is_listed = true;
+            self.holders.push(peer);
+        }
         self.owed += self.owed_to(peer);
         numbers
     }
 
     /// Takes back what `peer` has given back.
     #[inline]
-    pub fn reclaim(&mut self, peer: usize, returns: impl Returns) {
+    pub fn reclaim(&mut self, peer: Peer, returns: impl Returns) {
         self.owed -= self.owed_to(peer);
         let held = &mut self.held[peer];
         for word in 0..WORDS {
@@ -163,7 +174,7 @@ impl Pool {
 
     /// `peer` has sent its answer in these chunks, and it has been read. Those that it did not have are ignored.
     #[inline]
-    pub fn come_home(&mut self, peer: usize, numbers: &[u8]) {
+    pub fn come_home(&mut self, peer: Peer, numbers: &[u8]) {
         self.owed -= self.owed_to(peer);
         let held = &mut self.held[peer];
         for &number in numbers {
@@ -176,18 +187,26 @@ impl Pool {
     }
 
     /// Takes back everything from a peer that is gone.
-    pub fn reclaim_all(&mut self, peer: usize) {
+    pub fn reclaim_all(&mut self, peer: Peer) {
         self.owed -= self.owed_to(peer);
-        let mut held = std::mem::take(&mut self.held[peer]);
-        for word in 0..WORDS {
-            self.free.extend(held.chunks.remove_in(word, u64::MAX));
+        if let Some(held) = self.held.get_mut(peer) {
+            for word in 0..WORDS {
+                self.free.extend(held.chunks.remove_in(word, u64::MAX));
+            }
         }
+        self.held.give_back(peer);
+        self.holders.retain(|&holder| holder != peer);
         // Nothing is owed to it any more, nor will it take any.
     }
 
-    /// The peers that hold chunks.
-    pub fn holders(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.held.len()).filter(|&peer| self.held[peer].count > 0)
+    /// The peers that hold chunks: never more than there are chunks.
+    pub fn holders(&mut self) -> Vec<Peer> {
+        let held = &mut self.held;
+        self.holders.retain(|&peer| {
+            held[peer].is_listed = held[peer].count > 0;
+            held[peer].is_listed
+        });
+        self.holders.clone()
     }
 }
 
@@ -200,46 +219,46 @@ mod tests {
     #[test]
     fn chunks_are_used_in_turn() {
         let (mut pool, words, mut borrower) = (Pool::new(2), Words::default(), Borrower::new(0));
-        let first = pool.take(1, 8);
+        let first = pool.take(Peer(1), 8);
         assert_eq!(first, [0, 1, 2, 3, 4, 5, 6, 7]);
-        pool.reclaim(1, &words);
-        assert_eq!(pool.take(1, 2)[..2], [8, 9]);
+        pool.reclaim(Peer(1), &words);
+        assert_eq!(pool.take(Peer(1), 2)[..2], [8, 9]);
         borrower.keep(&first, &words);
-        pool.reclaim(1, &words);
-        assert_eq!(pool.take(1, 1)[0], 10);
+        pool.reclaim(Peer(1), &words);
+        assert_eq!(pool.take(Peer(1), 1)[0], 10);
         for _ in 0..30 {
-            pool.take(1, 8);
+            pool.take(Peer(1), 8);
         }
-        assert_eq!(pool.take(1, 8)[..], [251, 252, 253, 254, 255, 0, 1, 2]);
+        assert_eq!(pool.take(Peer(1), 8)[..], [251, 252, 253, 254, 255, 0, 1, 2]);
     }
 
     #[test]
     fn what_comes_home_is_used_first_and_counts_once() {
         let (mut pool, words) = (Pool::new(2), Words::default());
-        let numbers = pool.take(1, 4);
-        pool.come_home(1, &numbers[..2]);
-        pool.come_home(1, &numbers[..2]);
+        let numbers = pool.take(Peer(1), 4);
+        pool.come_home(Peer(1), &numbers[..2]);
+        pool.come_home(Peer(1), &numbers[..2]);
         assert!(pool.is_warm(2) && !pool.is_warm(3));
-        assert_eq!((pool.held[1].count, pool.free()), (2, chunks(2) - 2));
-        assert_eq!(pool.take(1, 3)[..3], [0, 1, 4]);
-        pool.come_home(1, &[4]);
-        pool.come_home(1, &[1, 0]);
-        assert_eq!(pool.take(1, 3)[..3], [4, 1, 0], "in the order in which they came");
+        assert_eq!((pool.held[Peer(1)].count, pool.free()), (2, chunks(2) - 2));
+        assert_eq!(pool.take(Peer(1), 3)[..3], [0, 1, 4]);
+        pool.come_home(Peer(1), &[4]);
+        pool.come_home(Peer(1), &[1, 0]);
+        assert_eq!(pool.take(Peer(1), 3)[..3], [4, 1, 0], "in the order in which they came");
         // A scribble frees what the peer has, and nothing twice.
         words.scribble();
-        pool.reclaim(1, &words);
-        pool.reclaim(1, &words);
-        assert_eq!((pool.held[1].count, pool.free()), (0, chunks(2)));
+        pool.reclaim(Peer(1), &words);
+        pool.reclaim(Peer(1), &words);
+        assert_eq!((pool.held[Peer(1)].count, pool.free()), (0, chunks(2)));
     }
 
     #[test]
     fn one_peer_may_have_all_where_there_is_no_other() {
         let mut pool = Pool::new(2);
         for _ in 0..32 {
-            assert!(pool.may_take(1, 8));
-            pool.take(1, 8);
+            assert!(pool.may_take(Peer(1), 8));
+            pool.take(Peer(1), 8);
         }
-        assert!(!pool.may_take(1, 1));
+        assert!(!pool.may_take(Peer(1), 1));
     }
 
     #[test]
@@ -247,17 +266,18 @@ mod tests {
         for ranks in [3, 4, 8, 12, 16, 20] {
             let piece = piece_chunks(ranks);
             let mut pool = Pool::new(ranks);
-            for hog in 1..ranks - 1 {
+            for hog in (1..ranks as u32 - 1).map(Peer) {
                 while pool.may_take(hog, 1) {
                     pool.take(hog, 1);
                 }
             }
+            let last_peer = Peer(ranks as u32 - 1);
             let (words, mut last) = (Words::default(), Borrower::new(keep(ranks)));
             for _ in 0..100 {
-                assert!(pool.may_take(ranks - 1, piece), "{ranks} ranks");
-                let numbers = pool.take(ranks - 1, piece);
+                assert!(pool.may_take(last_peer, piece), "{ranks} ranks");
+                let numbers = pool.take(last_peer, piece);
                 last.keep(&numbers[..piece], &words);
-                pool.reclaim(ranks - 1, &words);
+                pool.reclaim(last_peer, &words);
             }
         }
     }
@@ -265,11 +285,11 @@ mod tests {
     #[test]
     fn the_lost_leave_everything() {
         let mut pool = Pool::new(3);
-        pool.take(1, 3);
-        pool.take(1, 2);
-        assert_eq!(pool.held[1].count, 5);
-        pool.reclaim_all(1);
-        assert_eq!((pool.free(), pool.holders().count()), (chunks(3), 0));
+        pool.take(Peer(1), 3);
+        pool.take(Peer(1), 2);
+        assert_eq!(pool.held[Peer(1)].count, 5);
+        pool.reclaim_all(Peer(1));
+        assert_eq!((pool.free(), pool.holders().len()), (chunks(3), 0));
         assert_eq!(pool.owed, guaranteed(3));
     }
 

@@ -1,26 +1,26 @@
 //! One lane's end of the device: what to send in which form, what has come, who is gone.
 //!
 //! Used under its lane's lock alone. A refused packet leaves nothing behind: room for all of it is found before its
-//! first line is written. Before it: `transport`; after it: `ring`, `pool`, `payload`, `attention`.
+//! first line is written. A peer has an `End` from its first use until it is lost.
+//! Before it: `transport`; after it: `end`, `ring`, `pool`, `payload`, `attention`.
 
+mod end;
 mod incoming;
 
 use crate::attention::Attention;
-use crate::distance::Distance;
+use crate::copy;
 use crate::layout::Layout;
 use crate::life::Life;
 use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT, FRONT_AT};
 use crate::loan::{Borrower, HOMEWARD};
 use crate::memory::Memory;
 use crate::pool::{self, CHUNK, Pool};
-use crate::ring::{LINES, Rx, Tx, lazy};
-use crate::{copy, watch};
-use hawser_base::{Lane, Peer, Region, SharedMem, UserMem};
+use crate::ring::{LINES, lazy};
+use end::{End, Seat, State};
+use hawser_base::paged::Paged;
+use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Refusal, Source};
 use hawser_job::Segment;
-use hawser_job::doorbell::Doorbell;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// Payload that goes in lines as a rule. From here on a chunk is faster (measured between 768 and 1024).
 pub const SHORT: usize = line::fits_in(14);
@@ -51,99 +51,66 @@ const LONG: usize = 2 * CHUNK;
 /// Packets of one peer that a poll delivers at most before it looks at the next.
 const BURST: usize = 16;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    There,
-    /// Gone, but what it had written is not delivered yet.
-    Gone,
-    Lost,
-}
-
-/// What sending to and receiving from one peer touches: one cache line.
-#[repr(align(64))]
-struct End {
-    tx: Tx<Memory>,
-    rx: Rx<Memory>,
-    /// The peer's word of bits that says whether it watches us.
-    watches_us: *const AtomicU64,
-    state: State,
-    /// Whether we look at its ring in every poll.
-    watched: bool,
-    /// Whether something came from it since `attention` last asked.
-    busy: bool,
-    distance: Distance,
-}
-
-const _: () = assert!(size_of::<End>() == 64);
-
-// SAFETY: addresses in a mapping that the port keeps; all access is by atomics and the ring's protocol.
-unsafe impl Send for End {}
-
 /// The port of one lane.
 pub struct ShmPort {
-    ends: Box<[End]>,
-    bells: Box<[Doorbell]>,
-    /// Local index of each world rank.
-    locals: Arc<[u32]>,
-    /// World rank of each local index.
-    ranks: Box<[Peer]>,
-    me: usize,
-    lane: usize,
-    layout: Layout,
-    /// Keeps everything mapped that the ends point to.
-    area: Region,
+    ends: Paged<End>,
+    seat: Seat,
     pool: Pool,
     /// Chunks of each peer's pool that are kept for an answer.
-    borrowed: Box<[Borrower]>,
+    borrowed: Paged<Borrower>,
     attention: Attention,
     life: Life,
-    /// Peers that are gone and not yet reported.
-    gone: Vec<usize>,
+    /// Peers that are gone and not yet reported, and those that were.
+    gone: Vec<Peer>,
+    lost: Paged<bool>,
     /// Where packed payload is put together that goes in lines.
     scratch: Vec<u8>,
 }
 
 impl ShmPort {
-    pub(crate) fn new(segment: &Segment, me: usize, lane: Lane, locals: Arc<[u32]>) -> ShmPort {
-        let (area, layout) = (segment.device_area(), Layout { ranks: segment.local_size() });
-        let lane = lane.index();
-        let end = |peer: usize| End {
-            tx: Tx::new(Memory::new(&area, layout.ring(peer, lane, me), layout.credit(me, lane, peer))),
-            rx: Rx::new(Memory::new(&area, layout.ring(me, lane, peer), layout.credit(peer, lane, me))),
-            watches_us: area.u64(layout.watched(peer, lane, me)),
-            state: State::There,
-            watched: false,
-            busy: false,
-            distance: Distance::default(),
-        };
+    pub(crate) fn new(segment: &Segment, me: usize, lane: Lane) -> ShmPort {
+        let ranks = segment.local_size();
         ShmPort {
-            ends: (0..layout.ranks).map(end).collect(),
-            bells: (0..layout.ranks).map(|local| segment.rank(local).doorbell()).collect(),
-            locals,
-            ranks: (0..layout.ranks).map(|local| Peer(segment.world_rank(local))).collect(),
-            me,
-            lane,
-            layout,
-            pool: Pool::new(layout.ranks),
-            borrowed: (0..layout.ranks).map(|_| Borrower::new(pool::keep(layout.ranks))).collect(),
-            attention: Attention::new(layout.ranks),
+            ends: Paged::new(End::blank()),
+            seat: Seat { area: segment.device_area(), layout: Layout { ranks }, lane: lane.index(), me },
+            pool: Pool::new(ranks),
+            borrowed: Paged::new(Borrower::new(pool::keep(ranks))),
+            attention: Attention::new(),
             life: Life::new(segment.clone()),
             gone: Vec::new(),
+            lost: Paged::new(false),
             scratch: Vec::new(),
-            area,
         }
     }
 
+    /// The end of a peer, which is opened by its first use; none of one that is lost.
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, peer: Peer) -> Option<&mut End> {
+        if self.ends[peer].state == State::Unused {
+            let local = self.life.local(peer).filter(|&local| local != self.seat.me && !self.lost[peer])?;
+            self.ends[peer] = End::new(&self.seat, local, self.life.bell(local));
+        }
+        self.ends.get_mut(peer)
+    }
+
+    /// The end of a peer for which there is room.
     #[inline(always)]
-    fn local(&self, peer: Peer) -> usize {
-        self.locals[peer.index()] as usize
+    fn end(&mut self, peer: Peer) -> &mut End {
+        self.ends.get_mut(peer).expect("it was opened")
+    }
+
+    /// Whether there is room in the peer's ring by what is known; to a peer that was never used there is none.
+    #[inline(always)]
+    fn has_lines(&mut self, to: Peer, lines: u32, limit: u32) -> bool {
+        self.ends.get_mut(to).is_some_and(|end| end.tx.has_room(lines, limit))
     }
 
     /// Writes a packet into lines. `from` is valid for `len` bytes.
     #[inline(always)]
     fn put_lines<const PREFIX: bool>(
         &mut self,
-        to: usize,
+        to: Peer,
         header: &Header,
         prefix: &[u8],
         from: UserMem,
@@ -152,12 +119,13 @@ impl ShmPort {
         let prefix = if PREFIX { prefix } else { &[] };
         let (len, total) = (from.len(), prefix.len() + from.len());
         let lines = if total <= FRONT { 1 } else { line::lines_of(total) };
-        if !self.ends[to].tx.has_room(lines, limit) {
+        if !self.has_lines(to, lines, limit) {
             self.make_room(to, lines, limit)?;
         }
         let from = from.as_ptr();
         let front = len.min(FRONT - prefix.len());
-        let mut packet = self.ends[to].tx.packet();
+        let end = self.ends.get_mut(to).expect("it has room");
+        let mut packet = end.tx.packet();
         // SAFETY: `from` has `len` bytes (its maker vouches) of which `at` are done; a body has BODY bytes and the
         // prefix and front fit behind its second word.
         unsafe {
@@ -175,66 +143,40 @@ impl ShmPort {
                 packet.put(0, |body| copy::short(body, from.add(at), len - at));
             }
         }
-        packet.end(&mut self.ends[to].tx);
-        self.notify(to);
+        packet.end(&mut end.tx);
+        self.seat.notify(end);
         Ok(())
-    }
-
-    /// After a packet is written: the peer is to see it, though it may sleep or not look at our ring.
-    #[inline(always)]
-    fn notify(&self, to: usize) {
-        let bell = &self.bells[to];
-        bell.waker_barrier();
-        // SAFETY: the area is mapped and the word only used as an atomic.
-        let watched = unsafe { &*self.ends[to].watches_us };
-        if watch::call_unless_watched(
-            watched,
-            || self.area.u64(self.layout.calling(to, self.lane, self.me)),
-            self.my_bit(),
-        ) {
-            // The call is to be seen before we ask whether the peer sleeps, as the packet was.
-            bell.waker_barrier();
-        }
-        bell.ring_after_barrier();
-    }
-
-    #[inline(always)]
-    fn my_bit(&self) -> u64 {
-        1 << (self.me % 64)
     }
 
     /// Looks whether the peer has read enough meanwhile.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, to: usize, lines: u32, limit: u32) -> Result<(), Refusal> {
-        let end = &mut self.ends[to];
-        if end.state == State::Lost {
-            return Err(Refusal::Lost);
-        }
+    fn make_room(&mut self, to: Peer, lines: u32, limit: u32) -> Result<(), Refusal> {
+        let end = self.open(to).ok_or(Refusal::Lost)?;
         end.tx.refresh();
         if end.tx.has_room(lines, limit) { Ok(()) } else { Err(Refusal::Full) }
     }
 
     /// Whether `count` chunks can be had for `to`, after looking who has given back what.
     #[inline]
-    fn find_chunks(&mut self, to: usize, count: usize) -> bool {
+    fn find_chunks(&mut self, to: Peer, count: usize) -> bool {
         self.borrowed[to].has(count) || self.pool.may_take(to, count) || self.collect_chunks(to, count)
     }
 
     #[cold]
     #[inline(never)]
-    fn collect_chunks(&mut self, to: usize, count: usize) -> bool {
+    fn collect_chunks(&mut self, to: Peer, count: usize) -> bool {
         // In a long stream this is every packet's way, and the peer itself has given back: no list is made for it.
         if self.reclaim_for(to, count, to) {
             return true;
         }
-        let holders: Vec<usize> = self.pool.holders().collect();
-        holders.into_iter().any(|peer| self.reclaim_for(to, count, peer))
+        self.pool.holders().into_iter().any(|peer| self.reclaim_for(to, count, peer))
     }
 
     /// Takes back what `from` has given back. Whether that makes `count` chunks for `to`.
-    fn reclaim_for(&mut self, to: usize, count: usize, from: usize) -> bool {
-        self.pool.reclaim(from, self.ends[from].tx.lines());
+    fn reclaim_for(&mut self, to: Peer, count: usize, from: Peer) -> bool {
+        let words = self.end(from).tx.lines();
+        self.pool.reclaim(from, words);
         self.pool.may_take(to, count)
     }
 
@@ -242,11 +184,11 @@ impl ShmPort {
     /// by their bits. What goes home or came home from there is best found in a cache by both, near or far.
     /// To be asked before chunks are looked for: that fetches the line whose way is timed here.
     #[inline]
-    fn copy_for(&mut self, to: usize, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
+    fn copy_for(&mut self, to: Peer, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
         if len < LONG || self.borrowed[to].has(count) || (count <= HOMEWARD && self.pool.is_warm(count)) {
             return copy::long;
         }
-        let End { tx, distance, .. } = &mut self.ends[to];
+        let End { tx, distance, .. } = self.end(to);
         if distance.is_due() {
             distance.time(|| tx.refresh());
         }
@@ -257,7 +199,7 @@ impl ShmPort {
     /// chunks are the peer's where we have some of its, else ours.
     fn put_chunks(
         &mut self,
-        to: usize,
+        to: Peer,
         header: &Header,
         prefix: &[u8],
         len: usize,
@@ -272,10 +214,10 @@ impl ShmPort {
             fill(SharedMem::of_slice(&mut front[prefix.len()..in_line]));
         }
         let (owner, numbers) = match self.borrowed[to].take(count) {
-            Some(borrowed) => (to, borrowed),
-            None => (self.me, self.pool.take(to, count)),
+            Some(borrowed) => (self.end(to).local(), borrowed),
+            None => (self.seat.me, self.pool.take(to, count)),
         };
-        let pool = self.area.bytes(self.layout.pool(owner, self.lane), CHUNK << u8::BITS);
+        let pool = self.seat.pool(owner);
         let mut first = 0;
         while first < count {
             let number = usize::from(numbers[first]);
@@ -286,8 +228,9 @@ impl ShmPort {
             fill(pool.slice(number * CHUNK, (next * CHUNK).min(len) - first * CHUNK));
             first = next;
         }
-        let mut packet = self.ends[to].tx.packet();
-        packet.put(line::word_in_chunks(header, in_line, len, owner == to), |body| {
+        let end = self.ends.get_mut(to).expect("it has room");
+        let mut packet = end.tx.packet();
+        packet.put(line::word_in_chunks(header, in_line, len, owner != self.seat.me), |body| {
             // SAFETY: a body holds the second word, PREFIX_MAX bytes of prefix and the chunk numbers.
             unsafe {
                 body.cast::<u64>().write(line::second_word(header));
@@ -295,15 +238,15 @@ impl ShmPort {
                 body.add(CHUNKS_AT).cast::<[u8; CHUNKS]>().write(numbers);
             }
         });
-        packet.end(&mut self.ends[to].tx);
-        self.notify(to);
+        packet.end(&mut end.tx);
+        self.seat.notify(end);
         Ok(())
     }
 
     /// Packs into private memory first what goes in lines.
     fn pack_in_lines(
         &mut self,
-        to: usize,
+        to: Peer,
         header: &Header,
         prefix: &[u8],
         len: usize,
@@ -320,14 +263,13 @@ impl ShmPort {
 
 impl Port for ShmPort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
-        let to = self.local(to);
         let len = source.len();
         let total = prefix.len() + len;
         assert!(prefix.len() <= PREFIX_MAX && total <= CHUNKS * CHUNK + PREFIX_MAX, "a packet of {total} bytes");
         if let Source::None = source {
             return self.put_lines::<true>(to, &header, prefix, UserMem::EMPTY, CONTROL_LIMIT);
         }
-        if !self.ends[to].tx.has_room(1, PAYLOAD_LIMIT) {
+        if !self.has_lines(to, 1, PAYLOAD_LIMIT) {
             self.make_room(to, 1, PAYLOAD_LIMIT)?;
         }
         if total > SHORT {
@@ -353,7 +295,7 @@ impl Port for ShmPort {
             return Err(Refusal::Full);
         }
         let lines = line::lines_of(total);
-        if !self.ends[to].tx.has_room(lines, PAYLOAD_LIMIT) {
+        if !self.has_lines(to, lines, PAYLOAD_LIMIT) {
             self.make_room(to, lines, PAYLOAD_LIMIT)?;
         }
         match source {
@@ -366,19 +308,20 @@ impl Port for ShmPort {
     #[inline]
     fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
         debug_assert!(bytes.len() <= SHORT);
-        let to = self.local(to);
         self.put_lines::<false>(to, &header, &[], bytes, PAYLOAD_LIMIT)
     }
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
-        let to = self.local(to);
+        if self.open(to).is_none() {
+            return false;
+        }
         let chunks = len > SHORT && self.find_chunks(to, chunks_of(len));
         if !chunks && len > LONGEST_IN_LINES {
             return false;
         }
         // A shorter payload may go in lines where this one would go in chunks.
         let lines = if chunks { line::lines_of(SHORT) } else { line::lines_of(len) };
-        self.ends[to].tx.has_room(lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok()
+        self.has_lines(to, lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok()
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
@@ -398,12 +341,14 @@ impl Port for ShmPort {
 
     #[inline]
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let from = self.local(from);
-        if self.deliver_next(from, delivery) {
-            if !self.ends[from].watched {
+        if let Some(is_watched) = self.deliver_next(from, delivery) {
+            if !is_watched {
                 self.heed(from);
             }
             return true;
+        }
+        if self.ends[from].state == State::Unused && self.open(from).is_some() {
+            return self.poll_from(from, delivery);
         }
         (self.life.has_news() || !self.gone.is_empty()) && self.poll_gone(from, delivery)
     }

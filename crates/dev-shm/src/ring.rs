@@ -47,6 +47,7 @@ fn generation<S: Lines>(position: u32) -> u8 {
 }
 
 /// The writing end.
+#[derive(Clone)]
 pub struct Tx<S> {
     lines: S,
     /// Lines written.
@@ -85,7 +86,7 @@ impl<S: Lines> Tx<S> {
         changed
     }
 
-    /// Makes the ring look full for good: the peer is gone.
+    /// Makes the ring look full for good: it is nobody's.
     pub fn close(&mut self) {
         self.seen = self.head.wrapping_sub(S::LINES);
     }
@@ -121,6 +122,7 @@ impl<S: Lines> Packet<S> {
 }
 
 /// The reading end.
+#[derive(Clone)]
 pub struct Rx<S> {
     lines: S,
     /// Lines read.

@@ -5,6 +5,7 @@
 //! cells in which the model sees every unordered access. The last test takes a barrier away and must see a loss.
 #![cfg(loom)]
 
+use hawser_base::Peer;
 use hawser_dev_shm::loan::{Borrower, Returns, WORDS};
 use hawser_dev_shm::pool::Pool;
 use hawser_dev_shm::ring::{Lines, Rx, Tx};
@@ -175,12 +176,12 @@ impl WithChunks {
 
     /// Sends a packet in one chunk, one of four, of which one peer of many may hold two.
     fn send(&self, tx: &mut Tx<Model>, pool: &mut Pool, packet: u32) {
-        while !pool.may_take(1, 1) || !tx.has_room(1, LINES) {
+        while !pool.may_take(Peer(1), 1) || !tx.has_room(1, LINES) {
             thread::yield_now();
             tx.refresh();
-            pool.reclaim(1, tx.lines());
+            pool.reclaim(Peer(1), tx.lines());
         }
-        let numbers = pool.take(1, 1);
+        let numbers = pool.take(Peer(1), 1);
         self.write(tx, numbers, packet);
     }
 
@@ -254,7 +255,7 @@ fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
         let mut pool = Pool::new(64);
         (0..3).for_each(|packet| place.send(&mut tx, &mut pool, packet));
         let home = place.read(&mut rx, 100);
-        pool.come_home(1, &home[..1]);
+        pool.come_home(Peer(1), &home[..1]);
         // What came home may be written at once; nothing else that the peer may still read is.
         place.send(&mut tx, &mut pool, 3);
         peer.join().unwrap();

@@ -89,6 +89,14 @@ pub struct Connection {
     /// Until then `transmit` has nothing to do, unless something is sent or comes before (`wake`): a poll must not cost a look at each path,
     /// of which two hosts with several NICs have dozens.
     rests_until_ns: u64,
+    listed: Listed,
+}
+
+/// In which of the endpoint's lists a connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Listed {
+    pub active: bool,
+    pub ready: bool,
 }
 
 impl Shared {
@@ -120,6 +128,7 @@ impl Connection {
             reassembly: Reassembly::new(peer),
             stopping: false,
             rests_until_ns: 0,
+            listed: Listed::default(),
         }
     }
 
@@ -165,9 +174,27 @@ impl Connection {
         self.rests_until_ns != u64::MAX
     }
 
-    /// Something was sent, or has come.
-    pub fn wake(&mut self) {
+    /// Until when `transmit` has nothing to do.
+    pub fn rests_until_ns(&self) -> u64 {
+        self.rests_until_ns
+    }
+
+    /// Something was sent, or has come: it stands in both lists from now on. In which it did.
+    pub fn wake(&mut self) -> Listed {
         self.rests_until_ns = 0;
+        std::mem::replace(&mut self.listed, Listed { active: true, ready: true })
+    }
+
+    /// Whether it belongs among those that have something to do at once, where it stands from now on or not.
+    pub fn list_ready(&mut self) -> bool {
+        self.listed.ready = self.rests_until_ns == 0;
+        self.listed.ready
+    }
+
+    /// The same among those that have something to do.
+    pub fn list_active(&mut self) -> bool {
+        self.listed.active = self.is_active();
+        self.listed.active
     }
 
     /// Nothing of ours is left to be sent or acknowledged.
@@ -594,7 +621,6 @@ impl Connection {
 
     /// Acknowledgements that are owed are due.
     pub fn acknowledge(&mut self) {
-        self.wake();
         self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::acknowledge);
     }
 

@@ -8,6 +8,8 @@ use crate::connection::{Connection, Counts, SPARE, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
 use crate::length::SHORTEST;
 use crate::marks::{Mark, mark};
+use crate::numbers::{Numbers, Owner, PLACES};
+use crate::peers::Peers;
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
 use crate::rail::Rail;
@@ -69,16 +71,18 @@ pub type Drops = [u64; Dropped::ALL.len()];
 pub struct Endpoint {
     shared: Shared,
     ranks: u32,
-    peers: Box<[Option<Box<Connection>>]>,
-    /// Those that are gone for good: a rank has one life, and what still comes from it opens nothing.
-    forgotten: Box<[bool]>,
-    /// By the low half of our number of a path: whose it is, and which.
-    paths: Vec<(u32, u8)>,
-    /// Peers with something to do.
+    peers: Peers,
+    numbers: Numbers,
+    /// Peers with something to do, and those of them with something to do at once: each stands there once.
     active: Vec<u32>,
+    ready: Vec<u32>,
+    /// The others have nothing to do before this time.
+    rests_until_ns: u64,
     drops: Drops,
     /// From which numbers of paths and first frames are made.
-    numbers: SipHasher24,
+    random: SipHasher24,
+    /// Paths that were ever begun, of which each has random numbers of its own.
+    begun: u64,
 }
 
 impl Endpoint {
@@ -103,12 +107,14 @@ impl Endpoint {
         Endpoint {
             shared,
             ranks,
-            peers: (0..ranks).map(|_| None).collect(),
-            forgotten: vec![false; ranks as usize].into_boxed_slice(),
-            paths: Vec::new(),
-            active: Vec::with_capacity(ranks as usize),
+            peers: Peers::new(),
+            numbers: Numbers::new(PLACES),
+            active: Vec::new(),
+            ready: Vec::new(),
+            rests_until_ns: u64::MAX,
             drops: Drops::default(),
-            numbers: SipHasher24::new_with_keys(seed, u64::from(me)),
+            random: SipHasher24::new_with_keys(seed, u64::from(me)),
+            begun: 0,
         }
     }
 
@@ -118,13 +124,13 @@ impl Endpoint {
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {
-        self.peers.get(peer as usize).is_some_and(Option::is_some)
+        self.peers.get(peer).is_some()
     }
 
     /// A connection's routes of which none was ever answered, and how often each was tried. Such a peer is waited for like any
     /// other (P18): who knows that it listens may say that nothing reaches it.
     pub fn unanswered(&self, peer: u32) -> Option<impl Iterator<Item = (Route, u32)> + '_> {
-        let strands = self.peers[peer as usize].as_ref()?.strands();
+        let strands = self.peers.get(peer)?.strands();
         let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
         (tries().count() == strands.len()).then(tries)
     }
@@ -138,91 +144,104 @@ impl Endpoint {
 
     /// The same of one peer.
     pub fn silent_since_ns(&self, peer: u32) -> Option<u64> {
-        self.peers[peer as usize].as_ref()?.silent_since_ns()
+        self.peers.get(peer)?.silent_since_ns()
     }
 
     /// The ways to a peer, further flows left out, and what is known of each.
     pub fn ways(&self, peer: u32) -> impl Iterator<Item = (Route, Standing)> + '_ {
-        let strands = self.peers[peer as usize].iter().flat_map(|connection| connection.strands());
+        let strands = self.peers.get(peer).into_iter().flat_map(|connection| connection.strands());
         strands.filter(|strand| !strand.is_further()).map(|strand| (strand.route, Standing::of(strand)))
     }
 
     /// Whether the path of this route is open, and nothing says that our frames do not come by it (P24).
     pub fn answers(&self, peer: u32, route: Route) -> bool {
-        let connection = self.peers[peer as usize].as_ref();
+        let connection = self.peers.get(peer);
         connection.is_some_and(|peer| peer.strand(route).is_some_and(|at| peer.strands()[at].answers()))
     }
 
     /// What became of the paths from our rail `rail`.
     pub fn reach(&self, rail: u8) -> Reach {
-        let connections = self.peers.iter().flatten();
-        connections.fold(Reach::default(), |reach, peer| reach.and(rail, peer.strands(), peer.bulk()))
+        self.peers.all().fold(Reach::default(), |reach, peer| reach.and(rail, peer.strands(), peer.bulk()))
     }
 
     /// The longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
     pub fn frame(&self, peer: u32, total: usize) -> Option<usize> {
-        Some(self.peers[peer as usize].as_ref()?.frame(total))
+        Some(self.peers.get(peer)?.frame(total))
     }
 
     /// The way by which bulk to a peer goes best, if there is one alone, what it takes comes in the end (TCP), and
     /// payload by it needs no CRC; none while others are tried. Bytes that go there past link are to be told
     /// (`count_direct`).
     pub fn direct(&mut self, peer: u32) -> Option<Route> {
-        self.peers[peer as usize].as_mut()?.direct(&mut self.shared.survey)
+        self.peers.get_mut(peer)?.direct(&mut self.shared.survey)
     }
 
     /// So many bytes of bulk went by that way.
     pub fn count_direct(&mut self, peer: u32, bytes: usize) {
-        if let Some(connection) = &mut self.peers[peer as usize] {
+        if let Some(connection) = self.peers.get_mut(peer) {
             connection.count_direct(&mut self.shared.survey, bytes);
         }
     }
 
     /// The number of the next message to a peer.
     pub fn next_message(&self, peer: u32) -> Option<Seq> {
-        Some(self.peers[peer as usize].as_ref()?.next_message())
+        Some(self.peers.get(peer)?.next_message())
     }
 
     /// Whether all messages of a peer before this one were delivered.
     pub fn has_delivered(&self, peer: u32, before: Seq) -> bool {
-        self.peers[peer as usize].as_ref().is_some_and(|connection| connection.has_delivered(before))
+        self.peers.get(peer).is_some_and(|connection| connection.has_delivered(before))
     }
 
-    /// Begins to open a path. Once for each route.
+    /// Begins to open a path, once for each route; where this rank has too many paths nothing is opened (P40).
     pub fn open(&mut self, peer: u32, route: Route, far: Far) {
-        assert!(!self.forgotten[peer as usize], "rank {peer} was forgotten");
-        let random = self.random(self.paths.len() as u64);
-        let number = self.paths.len() as u32 | (random as u32) << 16;
-        let connection = self.peers[peer as usize].get_or_insert_with(|| Box::new(Connection::new(peer)));
+        assert!(!self.peers.is_forgotten(peer), "rank {peer} was forgotten");
+        if self.numbers.left() == 0 {
+            return;
+        }
+        let random = self.random(self.begun);
+        let connection = self.peers.connect(peer);
         if connection.strand(route).is_some() {
             return;
         }
-        assert!(self.paths.len() <= usize::from(u16::MAX), "a rank has 65536 paths at most");
+        self.begun += 1;
+        let owner = Owner { peer, at: connection.strands().len() as u8 };
+        let number = self.numbers.take(owner, random as u8).expect("one is left");
         // 31 bits, so that no path begins near the end of all numbers by design.
         let first = Seq((random >> 33) as u32);
-        let rail = self.shared.rail(route);
-        let at = connection.add(Strand::new(route, rail, number, first, far));
-        self.paths.push((peer, at as u8));
+        connection.add(Strand::new(route, self.shared.rail(route), number, first, far));
+        // Nothing is asked for once paths are open.
+        self.active.reserve(self.peers.places() - self.active.len());
+        self.ready.reserve(self.peers.places() - self.ready.len());
         self.activate(peer);
     }
 
+    /// How many paths this rank has with all its peers.
+    pub fn paths(&self) -> usize {
+        PLACES - self.numbers.left()
+    }
+
     fn random(&self, number: u64) -> u64 {
-        let mut hasher = self.numbers;
+        let mut hasher = self.random;
         hasher.write_u64(number);
         hasher.finish()
     }
 
+    /// Something was sent to the peer, or has come from it.
     fn activate(&mut self, peer: u32) {
-        self.peers[peer as usize].as_deref_mut().expect("it was opened").wake();
-        if !self.active.contains(&peer) {
+        let was_listed = self.peers.get_mut(peer).expect("it was opened").wake();
+        if !was_listed.active {
             self.active.push(peer);
+        }
+        if !was_listed.ready {
+            self.ready.push(peer);
         }
     }
 
     /// Whether a message of `total` bytes would be taken.
     pub fn has_room(&self, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
         let control = class == Class::Control;
-        let connection = self.peers[peer as usize].as_ref().ok_or(Refused::NotConnected)?;
+        let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
         let needed = total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1);
         let kept = if control { SPARE } else { CONTROL };
         // Nobody takes all: another peer's messages pass one that does not answer.
@@ -254,7 +273,7 @@ impl Endpoint {
         fill: impl FnMut(usize, &mut [u8]),
     ) -> Result<(), Refused> {
         self.has_room(peer, total, class)?;
-        let connection = self.peers[peer as usize].as_mut().expect("it has room");
+        let connection = self.peers.get_mut(peer).expect("it has room");
         connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
         self.activate(peer);
         Ok(())
@@ -281,8 +300,9 @@ impl Endpoint {
         if matches!(frame.kind(), Kind::Hello | Kind::Welcome) {
             return self.handle_hello(rail, &frame);
         }
-        let &(peer, at) = self.paths.get(usize::from(frame.path() as u16)).ok_or(Dropped::Path)?;
-        let connection = self.peers[peer as usize].as_mut().ok_or(Dropped::Path)?;
+        let Owner { peer, at } = self.numbers.owner(frame.path()).ok_or(Dropped::Path)?;
+        let connection = self.peers.get_mut(peer).ok_or(Dropped::Path)?;
+        // P40: its own number, and none that its place had before.
         if connection.strands()[usize::from(at)].ours != frame.path() && !planted(Bug::StalePath) {
             return Err(Dropped::Path);
         }
@@ -293,7 +313,7 @@ impl Endpoint {
 
     fn handle_hello(&mut self, rail: u8, frame: &Frame<'_>) -> Result<(), Dropped> {
         let (peer, me) = (frame.path(), self.shared.me);
-        if peer >= self.ranks || peer == me || self.forgotten[peer as usize] {
+        if peer >= self.ranks || peer == me || self.peers.is_forgotten(peer) {
             return Err(Dropped::Path);
         }
         let (head, payload) = frame.check(&self.shared.key, Ends { from: peer, to: me })?;
@@ -304,19 +324,19 @@ impl Endpoint {
         if route.ours != rail || len < SHORTEST.min(longest) || len > longest {
             return Err(Dropped::Hello);
         }
-        let connection = self.peers[peer as usize].as_ref();
+        let connection = self.peers.get(peer);
         if connection.is_none_or(|connection| connection.strand(route).is_none()) {
             if head.kind == Kind::Welcome {
                 return Err(Dropped::Path);
             }
             let count = connection.map_or(0, |connection| connection.strands().len());
-            if count >= PATHS || self.paths.len() > usize::from(u16::MAX) {
+            if count >= PATHS || self.numbers.left() == 0 {
                 return Err(Dropped::Hello);
             }
             mark(Mark::OpenedByPeer);
             self.open(peer, route, Far { nic: hello.nic, frame: len });
         }
-        let connection = self.peers[peer as usize].as_mut().expect("it was opened");
+        let connection = self.peers.get_mut(peer).expect("it was opened");
         let at = connection.strand(route).expect("it was opened");
         connection.handle_hello(&mut self.shared.survey, at, &hello, head.kind, len)?;
         self.activate(peer);
@@ -325,28 +345,60 @@ impl Endpoint {
 
     /// Sends all that may be sent now.
     pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn Wire) {
-        let Endpoint { shared, peers, active, .. } = self;
-        shared.survey.look(now_ns);
-        let mut wants_flows = None;
-        active.retain(|&peer| {
-            let Some(connection) = &mut peers[peer as usize] else { return false };
-            connection.transmit(shared, now_ns, wire);
-            if connection.wants_flows() {
-                wants_flows = Some(peer);
-            }
-            connection.is_active()
-        });
+        self.shared.survey.look(now_ns);
+        let wants_flows = if now_ns < self.rests_until_ns {
+            self.transmit_ready(now_ns, wire)
+        } else {
+            self.transmit_active(now_ns, wire)
+        };
         if let Some(peer) = wants_flows {
             self.open_flows(peer);
         }
     }
 
+    /// To those that have something to do at once. A peer that wants further flows.
+    fn transmit_ready(&mut self, now_ns: u64, wire: &mut dyn Wire) -> Option<u32> {
+        let Endpoint { shared, peers, ready, rests_until_ns, .. } = self;
+        let mut wants_flows = None;
+        ready.retain(|&peer| {
+            let Some(connection) = peers.get_mut(peer) else { return false };
+            connection.transmit(shared, now_ns, wire);
+            wants_flows = wants_flows.or(connection.wants_flows().then_some(peer));
+            let is_ready = connection.list_ready();
+            if !is_ready {
+                *rests_until_ns = connection.rests_until_ns().min(*rests_until_ns);
+            }
+            is_ready
+        });
+        wants_flows
+    }
+
+    /// To all that have something to do, since the time of one may have come. A peer that wants further flows.
+    fn transmit_active(&mut self, now_ns: u64, wire: &mut dyn Wire) -> Option<u32> {
+        let Endpoint { shared, peers, active, ready, rests_until_ns, .. } = self;
+        let mut wants_flows = None;
+        *rests_until_ns = u64::MAX;
+        ready.clear();
+        active.retain(|&peer| {
+            let Some(connection) = peers.get_mut(peer) else { return false };
+            connection.transmit(shared, now_ns, wire);
+            wants_flows = wants_flows.or(connection.wants_flows().then_some(peer));
+            if connection.list_ready() {
+                ready.push(peer);
+            } else {
+                *rests_until_ns = connection.rests_until_ns().min(*rests_until_ns);
+            }
+            connection.list_active()
+        });
+        wants_flows
+    }
+
     /// P39: begins to open further flows to a peer, unless there are too many paths.
     #[cold]
     fn open_flows(&mut self, peer: u32) {
-        let Some(connection) = &mut self.peers[peer as usize] else { return };
+        let Some(connection) = self.peers.get_mut(peer) else { return };
         let (flows, count) = (connection.flows_wanted(), connection.strands().len());
-        if count + flows.len() > PATHS || self.paths.len() + flows.len() > usize::from(u16::MAX) {
+        if count + flows.len() > PATHS || flows.len() > self.numbers.left() {
             return;
         }
         for (route, far) in flows {
@@ -358,14 +410,16 @@ impl Endpoint {
     /// Whether there is anything to send, to acknowledge or to wait for.
     #[inline]
     pub fn is_active(&self) -> bool {
-        !self.active.is_empty()
+        !self.ready.is_empty() || self.rests_until_ns != u64::MAX
     }
 
     /// Acknowledgements that are owed go with the next `transmit`, without waiting for company.
     pub fn acknowledge(&mut self) {
-        for &peer in &self.active {
-            if let Some(connection) = &mut self.peers[peer as usize] {
+        for at in 0..self.active.len() {
+            let peer = self.active[at];
+            if let Some(connection) = self.peers.get_mut(peer).filter(|connection| connection.is_active()) {
                 connection.acknowledge();
+                self.activate(peer);
             }
         }
     }
@@ -377,20 +431,22 @@ impl Endpoint {
 
     /// When `transmit` has something to do, if nothing comes and nothing is sent before.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let connections = self.active.iter().filter_map(|&peer| self.peers[peer as usize].as_ref());
+        let connections = self.active.iter().filter_map(|&peer| self.peers.get(peer));
         connections.filter_map(|connection| connection.deadline_ns()).min()
     }
 
     /// All that was sent to anybody has been acknowledged.
     pub fn is_quiet(&self) -> bool {
-        self.peers.iter().flatten().all(|connection| connection.is_quiet())
+        self.peers.all().all(Connection::is_quiet)
     }
 
     /// The peer is gone: nothing is sent to it or taken from it any more.
     pub fn forget(&mut self, peer: u32) {
-        self.forgotten[peer as usize] = true;
-        if let Some(connection) = self.peers[peer as usize].take() {
+        if let Some(connection) = self.peers.forget(peer) {
+            connection.strands().iter().for_each(|strand| self.numbers.give_back(strand.ours));
             connection.forget(&mut self.shared);
+            self.active.retain(|&other| other != peer);
+            self.ready.retain(|&other| other != peer);
         }
     }
 

@@ -1,15 +1,16 @@
 //! Floor 1: the reliable Ethernet protocol as a state machine without I/O, the descendant of Go-Back-N for PM.
 //!
 //! Frames, time (nanoseconds of any monotonic clock) and keys come in as arguments; frames and what is to be sent again
-//! go out. Nothing here reads a clock, waits, or allocates after a path is open. `docs/protocol.md` is the
-//! specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that nobody cites.
+//! go out. Nothing here reads a clock, waits, or allocates after a path is open, but for what it keeps from its first
+//! gap on. `docs/protocol.md` is the specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs`
+//! finds a rule that nobody cites.
 //!
-//! The walk of a frame: `endpoint` (all peers) -> `connection` (one peer: messages in fragments) -> `strand` (a path
-//! from its opening on) -> `path` (numbers, acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and
-//! `window`, and at its end `reassembly`; `ways`, `bulk` (with `meter`, `survey` and `pace`) and `stripe` choose among
-//! paths by what each `rail` is; `grant` shares the `room` for what comes, `length` finds what a path passes; `frame`,
-//! `record` and `ack` are what stands in it, `pool` is where it lies. `marks` and `planted` are for tests. Before it:
-//! `dev-ether` with its frame ports.
+//! The walk of a frame: `endpoint` (all peers, with `peers` and `numbers`) -> `connection` (one peer: messages in
+//! fragments) -> `strand` (a path from its opening on) -> `path` (numbers, acknowledgements and timers) over
+//! `received`, `sent`, `rtt`, `rate` and `window`, and at its end `reassembly`; `ways`, `bulk` (with `meter`, `survey`
+//! and `pace`) and `stripe` choose among paths by what each `rail` is; `grant` shares the `room` for what comes,
+//! `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies.
+//! `marks` and `planted` are for tests. Before it: `dev-ether` with its frame ports.
 
 #![forbid(unsafe_code)]
 
@@ -22,8 +23,10 @@ mod grant;
 mod length;
 pub mod marks;
 mod meter;
+mod numbers;
 mod pace;
 pub mod path;
+mod peers;
 pub mod planted;
 pub mod pool;
 mod rail;

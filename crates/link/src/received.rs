@@ -60,8 +60,9 @@ impl Ack {
 #[derive(Clone, Debug)]
 pub struct Received {
     expected: Seq,
-    /// A bit for each frame of the window from `expected` on, by its place in the ring.
-    here: [u64; WORDS],
+    /// A bit for each frame of the window beyond `expected`, by its place in the ring. It is there from the path's
+    /// first gap on: most paths never have one.
+    here: Option<Box<[u64; WORDS]>>,
     /// Frames here beyond `expected`, and how far they reach.
     beyond: u32,
     reach: u32,
@@ -73,7 +74,7 @@ pub struct Received {
 
 impl Received {
     pub fn new(first: Seq) -> Received {
-        Received { expected: first, here: [0; WORDS], beyond: 0, reach: 0, told: None, lost: 0 }
+        Received { expected: first, here: None, beyond: 0, reach: 0, told: None, lost: 0 }
     }
 
     fn bit(seq: Seq) -> (usize, u64) {
@@ -92,15 +93,16 @@ impl Received {
         }
         let ahead = self.expected.until(seq);
         debug_assert!(ahead < WINDOW, "all but the open numbers were closed");
-        let (word, bit) = Received::bit(seq);
-        if self.here[word] & bit != 0 {
-            return Arrival::Again;
-        }
-        self.here[word] |= bit;
         if ahead == 0 {
+            self.step();
             self.pass_here();
             return Arrival::New;
         }
+        if self.is_here(seq) {
+            return Arrival::Again;
+        }
+        let (word, bit) = Received::bit(seq);
+        self.here.get_or_insert_default()[word] |= bit;
         self.beyond += 1;
         self.reach = self.reach.max(ahead);
         let missing = self.beyond >= REORDER && self.told != Some(self.expected);
@@ -118,7 +120,9 @@ impl Received {
         if self.expected.until(seq) > self.reach {
             mark(Mark::ClosedFar);
             let lost = self.lost + (self.expected.until(seq) - self.beyond) as i32;
-            *self = Received { told: self.told, lost, ..Received::new(seq) };
+            let mut here = self.here.take();
+            here.iter_mut().for_each(|here| here.fill(0));
+            *self = Received { here, told: self.told, lost, ..Received::new(seq) };
             return;
         }
         mark(Mark::ClosedNear);
@@ -139,7 +143,9 @@ impl Received {
     /// The first number of the window is done with.
     fn step(&mut self) {
         let (word, bit) = Received::bit(self.expected);
-        self.here[word] &= !bit;
+        if let Some(here) = &mut self.here {
+            here[word] &= !bit;
+        }
         self.expected = self.expected.next();
         self.reach = self.reach.saturating_sub(1);
         // What is expected now is beyond it no more.
@@ -148,7 +154,7 @@ impl Received {
 
     fn is_here(&self, seq: Seq) -> bool {
         let (word, bit) = Received::bit(seq);
-        self.here[word] & bit != 0
+        self.here.as_ref().is_some_and(|here| here[word] & bit != 0)
     }
 
     /// Frames that were sent again, since this was asked last: they did not come before, or not in time.

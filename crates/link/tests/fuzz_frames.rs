@@ -1,6 +1,6 @@
 //! Whatever comes by the wire: any bytes, frames of two ranks of our own job that keep to no rule, frames that came before and
 //! our own ones, among sends of ours and time that passes. What must hold after every event:
-//! - nothing panics, and no memory is asked for but by HELLO, which opens a path;
+//! - nothing panics, and no memory is asked for but by HELLO, which opens a path, and by a path's first gap;
 //! - what was dropped has changed nothing: a twin that never saw it sends the same from then on (P3);
 //! - a message that is delivered is made of the fragments that came.
 //!
@@ -27,6 +27,8 @@ const SLOTS: usize = 260;
 const FIRST: u32 = u32::MAX - 20;
 /// What a path that is opened may ask for: tables that double.
 const PATH: u64 = 32 << 10;
+/// What a path's first gap may ask for: a bit for each frame of the window.
+const GAP: u64 = 1024 / 8;
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {
@@ -229,6 +231,8 @@ struct Test {
     tape: Tape,
     twins: Tape,
     known: BTreeMap<(u32, Route), Known>,
+    /// Our numbers of paths that had a gap.
+    gaps: BTreeSet<u32>,
     came: Vec<Vec<u8>>,
     /// Messages that were delivered before earlier ones.
     early: BTreeSet<(u32, u32)>,
@@ -255,6 +259,7 @@ impl Test {
             tape: Tape::new(),
             twins: Tape::new(),
             known: BTreeMap::new(),
+            gaps: BTreeSet::new(),
             came: Vec::new(),
             early: BTreeSet::new(),
             sent: Vec::new(),
@@ -393,7 +398,9 @@ impl Test {
             });
         });
         let opens = Frame::of(bytes).is_ok_and(|frame| matches!(frame.kind(), Kind::Hello | Kind::Welcome));
-        let warranted = if opens && result.is_ok() { PATH } else { 0 };
+        let gap = Frame::of(bytes).ok().filter(|frame| frame.kind() == Kind::Data && memory.bytes_total > 0);
+        let is_gap = result.is_ok() && gap.is_some_and(|frame| self.gaps.insert(frame.path()));
+        let warranted = if opens && result.is_ok() { PATH } else { u64::from(is_gap) * GAP };
         assert!(memory.bytes_total <= warranted, "{} bytes for {bytes:?}", memory.bytes_total);
         assert!(result.is_ok() || count == 0, "{bytes:?} was dropped and delivered");
         if matches!(result, Ok(()) | Err(Dropped::Again | Dropped::NoRoom)) {

@@ -28,7 +28,7 @@ fn start() {
         let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
         let limits = matching::Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
         let fabric = Box::leak(Box::new(fabric));
-        let patience = Patience::new(1, &page, Vec::new(), asleep(&page.counters()), fabric).unwrap();
+        let patience = Patience::new(1, &page, Box::new(|_| None), asleep(&page.counters()), fabric).unwrap();
         let process = process::start(Parts { world, segment, fabric, limits, patience, standby: None }).unwrap();
         env::init(process, hawser_base::value::THREAD_MULTIPLE).unwrap();
     });

@@ -23,7 +23,7 @@ use hawser_dev_ether::port::Seal;
 use hawser_dev_ether::{EtherDevice, Setup, Told, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
-use hawser_job::Segment;
+use hawser_job::{RankPage, Segment};
 use hawser_link::frame::Key;
 use hawser_mpi::process::{self, Parts, Process};
 use hawser_p2p::matching::Limits;
@@ -80,12 +80,19 @@ fn join(world: &mut World) -> Result<Joined> {
     let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
     let cores = segment.facts().cores / world.local_size();
     let asleep = counters::asleep(&page.counters());
-    let others = (0..world.local_size()).filter(|&local| local != world.local_rank());
-    let others = others.map(|local| segment.rank(local as usize)).collect();
-    let patience = Patience::new(cores, &page, others, asleep, fabric)?;
+    let patience = Patience::new(cores, &page, others(&segment, world.local_rank() as usize), asleep, fabric)?;
     let standby = helper::is_wanted(cores)?.then(|| Standby::new(page.doorbell(), fabric)).transpose()?;
     let limits = limits(fabric, world.widest_host() as usize)?;
     Ok(Joined { segment, fabric, limits, patience, standby })
+}
+
+/// The pages of this host's ranks but `me`, for who looks whether they work (`Patience`).
+fn others(segment: &Segment, me: usize) -> Box<dyn Fn(usize) -> Option<RankPage> + Send + Sync> {
+    let segment = segment.clone();
+    Box::new(move |number| {
+        let local = number + usize::from(number >= me);
+        (local < segment.local_size()).then(|| segment.rank(local))
+    })
 }
 
 /// The host's part of the job: the agent's, or one of our own without a launcher.

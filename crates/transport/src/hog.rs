@@ -8,6 +8,7 @@
 //! cores, a loop on each, 2 ms and 40 us (Intel MPI and Open MPI 4 ms).
 
 use hawser_job::page::{Phase, RankPage};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The least slice of today's schedulers (EEVDF: base_slice_ns, 1.4 ms on two cores, measured 2 and 4 ms with its ticks),
@@ -26,27 +27,30 @@ pub struct Hog {
     seen_ns: AtomicU64,
     /// Nobody yields before this time; 0: there is no hog.
     until_ns: AtomicU64,
-    others: Vec<Other>,
+    others: Pages,
+    /// How long each of them had worked at `seen_ns`; made when first asked for.
+    worked_ns: OnceLock<Box<[AtomicU64]>>,
 }
 
-/// Another rank of this host.
-struct Other {
-    page: RankPage,
-    /// How long it had worked at `seen_ns`.
-    worked_ns: AtomicU64,
-}
+/// The page of each of this host's ranks but this one, by a number from 0 on; none beyond the last.
+pub type Pages = Box<dyn Fn(usize) -> Option<RankPage> + Send + Sync>;
 
 impl Hog {
-    /// `others`: the ranks of this host but this one.
-    pub fn new(others: Vec<RankPage>) -> Hog {
-        let others = others.into_iter().map(|page| Other { page, worked_ns: AtomicU64::new(0) }).collect();
-        Hog { slice_ns: SLICE_NS, seen_ns: AtomicU64::new(0), until_ns: AtomicU64::new(0), others }
+    pub fn new(others: Pages) -> Hog {
+        let [seen_ns, until_ns] = [const { AtomicU64::new(0) }; 2];
+        Hog { slice_ns: SLICE_NS, seen_ns, until_ns, others, worked_ns: OnceLock::new() }
+    }
+
+    /// That of a rank which is alone on its host.
+    #[cfg(test)]
+    pub fn alone() -> Hog {
+        Hog::new(Box::new(|_| None))
     }
 
     /// One that is never seen, for tests on a machine with other work.
     #[cfg(test)]
     pub fn never() -> Hog {
-        Hog { slice_ns: u64::MAX, ..Hog::new(Vec::new()) }
+        Hog { slice_ns: u64::MAX, ..Hog::alone() }
     }
 
     /// There was a yield from `begin_ns` to `end_ns`. Whether it tells of a hog.
@@ -70,11 +74,13 @@ impl Hog {
 
     /// How long the others have worked since this was asked last, all together: on other cores too.
     fn worked_ns(&self, now_ns: u64) -> u64 {
-        let since = |other: &Other| {
-            let worked_ns = other.page.turn().worked_ns(now_ns);
-            worked_ns.saturating_sub(other.worked_ns.swap(worked_ns, Relaxed))
+        let pages = || (0..).map_while(|other| (self.others)(other));
+        let before = self.worked_ns.get_or_init(|| pages().map(|_| AtomicU64::new(0)).collect());
+        let since = |(page, before_ns): (RankPage, &AtomicU64)| {
+            let worked_ns = page.turn().worked_ns(now_ns);
+            worked_ns.saturating_sub(before_ns.swap(worked_ns, Relaxed))
         };
-        self.others.iter().filter(|other| other.page.phase() < Phase::Ended).map(since).sum()
+        pages().zip(before).filter(|(page, _)| page.phase() < Phase::Ended).map(since).sum()
     }
 
     /// A yield would be a slice lost.
@@ -96,7 +102,7 @@ mod tests {
 
     #[test]
     fn two_slices_lost_in_short_succession_tell_of_a_hog_for_a_hundred_times_as_long() {
-        let hog = Hog::new(Vec::new());
+        let hog = Hog::alone();
         assert!(!hog.note(5 * MS, 9 * MS) && !hog.is_here(9 * MS), "once may be chance");
         assert!(!hog.note(100 * MS, 104 * MS), "and so may be a second one much later");
         assert!(hog.note(150 * MS, 154 * MS));
@@ -109,7 +115,8 @@ mod tests {
     #[test]
     fn a_rank_that_worked_meanwhile_is_no_hog_and_one_that_has_ended_worked_no_more() {
         let (one, other) = (RankPage::private(), RankPage::private());
-        let hog = Hog::new(vec![one.clone(), other.clone()]);
+        let both = [one.clone(), other.clone()];
+        let hog = Hog::new(Box::new(move |number| both.get(number).cloned()));
         one.turn().begin(MS);
         assert!(!hog.note(2 * MS, 4 * MS) && !hog.note(5 * MS, 7 * MS), "it still works");
         one.turn().end(8 * MS);

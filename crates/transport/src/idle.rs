@@ -9,7 +9,7 @@
 //! nobody yields.
 
 use crate::fabric::Fabric;
-use crate::hog::Hog;
+use crate::hog::{Hog, Pages};
 use crate::polling::Polling;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_BASIC};
@@ -114,11 +114,11 @@ struct Beyond {
 }
 
 impl Patience {
-    /// `cores`: this rank's, 0 where there are more ranks than cores. `page` is this rank's, `others` those of the host's other ranks.
+    /// `cores`: this rank's, 0 where there are more ranks than cores. `page` is this rank's.
     pub fn new(
         cores: u32,
         page: &RankPage,
-        others: Vec<RankPage>,
+        others: Pages,
         asleep: Asleep,
         fabric: &'static Fabric,
     ) -> Result<Patience> {
@@ -560,7 +560,7 @@ mod tests {
 
     #[test]
     fn beside_a_hog_a_wait_spins_and_then_sleeps_and_yields_no_more() {
-        let patience = Patience { shared: SHARED_FOR.into(), hog: Hog::new(Vec::new()), ..patience() };
+        let patience = Patience { shared: SHARED_FOR.into(), hog: Hog::alone(), ..patience() };
         let (now_ns, slice_ns) = (clock::now_ns(), 5_000_000);
         for end_ns in [now_ns - slice_ns, now_ns] {
             patience.note_yield(end_ns - slice_ns, end_ns);

@@ -2,77 +2,76 @@
 //!
 //! Before it: `port`'s `poll` and `poll_from`. After it: `payload`, `attention`, `life`.
 
-use super::{BURST, LONGEST_IN_LINES, ShmPort, State};
+use super::end::State;
+use super::{BURST, LONGEST_IN_LINES, ShmPort};
 use crate::attention::Change;
 use crate::copy;
 use crate::line::{self, FRONT};
-use crate::memory::Memory;
 use crate::payload::{InChunks, InLines};
-use crate::pool::CHUNK;
-use crate::ring::Rx;
 use crate::watch;
+use hawser_base::Peer;
 use hawser_device::Delivery;
 use hawser_job::doorbell::Word;
 
 impl ShmPort {
-    /// Delivers the next packet of `from`, if there is one.
+    /// Delivers the next packet of `from`, if there is one: whether we look at its ring in every poll.
     #[inline(always)]
-    pub(super) fn deliver_next(&mut self, from: usize, delivery: &mut dyn Delivery) -> bool {
-        let rx = &self.ends[from].rx;
-        let Some(word) = rx.peek() else { return false };
-        let cursor = rx.cursor();
+    pub(super) fn deliver_next(&mut self, from: Peer, delivery: &mut dyn Delivery) -> Option<bool> {
+        let end = self.ends.get_mut(from)?;
+        let word = end.rx.peek()?;
+        let (cursor, local) = (end.rx.cursor(), end.local());
         // SAFETY: the body begins with the second word.
         let second = cursor.read(|body| unsafe { body.cast::<u64>().read() });
-        let (peer, header) = (self.ranks[from], line::header(word, second));
+        let header = line::header(word, second);
         if line::is_in_chunks(word) {
             let home = line::is_home(word);
-            let owner = if home { self.me } else { from };
-            let pool = self.area.bytes(self.layout.pool(owner, self.lane), CHUNK << u8::BITS).as_ptr();
-            // SAFETY: a pool has room for every number of a byte, and `area` keeps it mapped.
+            let pool = self.seat.pool(if home { self.seat.me } else { local }).as_ptr();
+            // SAFETY: a pool has room for every number of a byte, and `seat` keeps it mapped.
             let mut payload = unsafe { InChunks::new(cursor, word, pool) };
             let mut next = cursor;
             next.step();
             // Of a stream it is there by now, in the peer's cache, and comes while this packet is copied.
             next.read(|body| copy::fetch(body));
-            delivery.deliver(peer, header, &mut payload);
+            delivery.deliver(from, header, &mut payload);
             let given_back = self.let_go(from, home, payload.numbers());
-            self.take(from, 1, given_back);
+            Some(self.take(from, 1, given_back))
         } else {
             let len = line::len(word).min(LONGEST_IN_LINES);
-            delivery.deliver(peer, header, &mut InLines::new(cursor, len, &self.life, from));
-            self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false);
+            delivery.deliver(from, header, &mut InLines::new(cursor, len, &self.life, from));
+            Some(self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false))
         }
-        true
     }
 
-    /// After a packet is delivered.
+    /// After a packet is delivered. Whether we look at its ring in every poll.
     #[inline(always)]
-    fn take(&mut self, from: usize, lines: u32, given_back: bool) {
-        let end = &mut self.ends[from];
+    fn take(&mut self, from: Peer, lines: u32, given_back: bool) -> bool {
+        let end = self.end(from);
         end.busy = true;
         if end.rx.advance(lines, given_back) {
-            self.bells[from].ring();
+            end.ring();
         }
+        end.watched
     }
 
     /// After a packet in chunks is read: ours have come home, the peer's may be of use for an answer. Whether some
     /// were given back.
     #[inline]
-    fn let_go(&mut self, from: usize, home: bool, numbers: &[u8]) -> bool {
+    fn let_go(&mut self, from: Peer, home: bool, numbers: &[u8]) -> bool {
         if home {
             self.pool.come_home(from, numbers);
             return false;
         }
-        self.borrowed[from].keep(numbers, self.ends[from].rx.lines())
+        let words = self.end(from).rx.lines();
+        self.borrowed[from].keep(numbers, words)
     }
 
     /// Delivers packets of `from` as long as more are expected, but for the first.
     #[inline]
-    pub(super) fn deliver_some(&mut self, from: usize, delivery: &mut dyn Delivery) -> usize {
+    pub(super) fn deliver_some(&mut self, from: Peer, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
-        while count < BURST && self.deliver_next(from, delivery) {
+        while count < BURST && self.deliver_next(from, delivery).is_some() {
             count += 1;
-            if !delivery.expects(self.ranks[from]) {
+            if !delivery.expects(from) {
                 break;
             }
         }
@@ -83,8 +82,8 @@ impl ShmPort {
     #[inline(always)]
     pub(super) fn answer_calls(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
-        for first in (0..self.layout.ranks).step_by(64) {
-            let callers = watch::callers(self.area.u64(self.layout.calling(self.me, self.lane, first)));
+        for first in (0..self.seat.layout.ranks).step_by(64) {
+            let callers = watch::callers(self.seat.calling(self.seat.me, first));
             if callers != 0 {
                 count += self.answer(first, callers, delivery);
             }
@@ -96,9 +95,10 @@ impl ShmPort {
     fn answer(&mut self, first: usize, mut callers: u64, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
         while callers != 0 {
-            let peer = first + callers.trailing_zeros() as usize;
+            let local = first + callers.trailing_zeros() as usize;
             callers &= callers - 1;
-            if peer >= self.layout.ranks || peer == self.me || self.ends[peer].state == State::Lost {
+            let Some(peer) = self.life.peer(local) else { continue };
+            if self.open(peer).is_none() {
                 continue;
             }
             count += self.deliver_some(peer, delivery);
@@ -110,16 +110,19 @@ impl ShmPort {
     /// Somebody has been heard whose ring is not watched, or was not a moment ago.
     #[cold]
     #[inline(never)]
-    pub(super) fn heed(&mut self, peer: usize) {
+    pub(super) fn heed(&mut self, peer: Peer) {
         let ends = &mut self.ends;
-        match self.attention.called(peer, |watched| std::mem::take(&mut ends[watched].busy)) {
+        let was_busy = |watched| ends.get_mut(watched).is_some_and(|end| std::mem::take(&mut end.busy));
+        match self.attention.called(peer, was_busy) {
             Change::None => {}
             Change::Watch => self.watch(peer),
             Change::WatchInsteadOf(quiet) => {
                 self.watch(peer);
-                self.ends[quiet].watched = false;
-                let watched = self.area.u64(self.layout.watched(self.me, self.lane, quiet));
-                watch::unwatch(watched, 1 << (quiet % 64), || self.bells[self.me].sleeper_barrier());
+                let end = self.end(quiet);
+                end.watched = false;
+                let local = end.local();
+                let barrier = || self.life.bell(self.seat.me).sleeper_barrier();
+                watch::unwatch(self.seat.watched(local), 1 << (local % 64), barrier);
                 self.call_again(quiet);
             }
         }
@@ -129,23 +132,26 @@ impl ShmPort {
     }
 
     /// Calls in the place of a peer that will not, if there is something of it left.
-    fn call_again(&self, peer: usize) {
-        if self.ends[peer].rx.peek().is_some() {
-            watch::Bits::set(self.area.u64(self.layout.calling(self.me, self.lane, peer)), 1 << (peer % 64));
+    fn call_again(&self, peer: Peer) {
+        let end = &self.ends[peer];
+        if end.rx.peek().is_some() {
+            watch::Bits::set(self.seat.calling(self.seat.me, end.local()), 1 << (end.local() % 64));
         }
     }
 
-    fn watch(&mut self, peer: usize) {
-        self.ends[peer].watched = true;
-        watch::Bits::set(self.area.u64(self.layout.watched(self.me, self.lane, peer)), 1 << (peer % 64));
+    fn watch(&mut self, peer: Peer) {
+        let end = self.end(peer);
+        end.watched = true;
+        let local = end.local();
+        watch::Bits::set(self.seat.watched(local), 1 << (local % 64));
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn note_ended(&mut self) {
         for peer in self.life.ended() {
-            if peer != self.me && self.ends[peer].state == State::There {
-                self.ends[peer].state = State::Gone;
+            if let Some(end) = self.open(peer).filter(|end| end.state == State::There) {
+                end.state = State::Gone;
                 self.gone.push(peer);
             }
         }
@@ -157,38 +163,37 @@ impl ShmPort {
     pub(super) fn bury(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
         while let Some(peer) = self.gone.pop() {
-            while self.deliver_next(peer, delivery) {
+            while self.deliver_next(peer, delivery).is_some() {
                 count += 1;
             }
             self.lose(peer, delivery);
         }
+        self.gone.shrink_to_fit();
         count
     }
 
     /// Reports a peer of which nothing is left.
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, peer: usize, delivery: &mut dyn Delivery) {
-        let end = &mut self.ends[peer];
-        end.state = State::Lost;
-        end.tx.close();
-        // Others can still write where the peer did.
-        end.rx = Rx::new(Memory::silent());
+    fn lose(&mut self, peer: Peer, delivery: &mut dyn Delivery) {
+        // Others can still write where the peer did, and nobody looks there again.
+        self.lost[peer] = true;
+        self.ends.give_back(peer);
         self.pool.reclaim_all(peer);
-        self.borrowed[peer].forget();
+        self.borrowed.give_back(peer);
         self.attention.forget(peer);
-        delivery.lost(self.ranks[peer]);
+        delivery.lost(peer);
     }
 
     /// `poll_from` when nothing was there and somebody is gone.
     #[cold]
     #[inline(never)]
-    pub(super) fn poll_gone(&mut self, from: usize, delivery: &mut dyn Delivery) -> bool {
+    pub(super) fn poll_gone(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
         if self.life.has_news() {
             self.note_ended();
         }
         let Some(index) = self.gone.iter().position(|&peer| peer == from) else { return false };
-        if self.deliver_next(from, delivery) {
+        if self.deliver_next(from, delivery).is_some() {
             return true;
         }
         self.gone.swap_remove(index);

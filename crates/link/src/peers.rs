@@ -1,0 +1,70 @@
+//! Which peers there is a connection with, and which are gone: room for those alone that were spoken to.
+//!
+//! Nothing here knows what a connection does. Before it: `endpoint`; after it: `connection`.
+
+use crate::connection::Connection;
+use hawser_base::Peer;
+use hawser_base::paged::Paged;
+
+/// See the module.
+pub struct Peers {
+    /// One more than the place of a peer's connection; 0 without one.
+    places: Paged<u32>,
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<u32>,
+    /// Those that are gone for good: a rank has one life, and what still comes from it opens nothing.
+    forgotten: Paged<bool>,
+}
+
+impl Peers {
+    pub fn new() -> Peers {
+        Peers { places: Paged::new(0), connections: Vec::new(), free: Vec::new(), forgotten: Paged::new(false) }
+    }
+
+    #[inline]
+    pub fn get(&self, peer: u32) -> Option<&Connection> {
+        let place = self.places[Peer(peer)].checked_sub(1)?;
+        self.connections[place as usize].as_deref()
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, peer: u32) -> Option<&mut Connection> {
+        let place = self.places[Peer(peer)].checked_sub(1)?;
+        self.connections[place as usize].as_deref_mut()
+    }
+
+    /// The connection with a peer, which is made if there is none.
+    pub fn connect(&mut self, peer: u32) -> &mut Connection {
+        if self.places[Peer(peer)] == 0 {
+            let place = self.free.pop().unwrap_or_else(|| {
+                self.connections.push(None);
+                self.connections.len() as u32 - 1
+            });
+            self.connections[place as usize] = Some(Box::new(Connection::new(peer)));
+            self.places[Peer(peer)] = place + 1;
+        }
+        self.get_mut(peer).expect("it was made")
+    }
+
+    /// How many connections there are, and places of former ones.
+    pub fn places(&self) -> usize {
+        self.connections.len()
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.iter().flatten().map(|connection| &**connection)
+    }
+
+    pub fn is_forgotten(&self, peer: u32) -> bool {
+        self.forgotten[Peer(peer)]
+    }
+
+    /// The peer is gone for good. Its connection, if there was one.
+    pub fn forget(&mut self, peer: u32) -> Option<Box<Connection>> {
+        self.forgotten[Peer(peer)] = true;
+        let place = self.places[Peer(peer)].checked_sub(1)?;
+        self.places.give_back(Peer(peer));
+        self.free.push(place);
+        self.connections[place as usize].take()
+    }
+}

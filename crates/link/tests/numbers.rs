@@ -1,0 +1,249 @@
+//! P40: peers come and go in a simulated network, and the numbers of their paths are used again. What is late of those
+//! that are gone does nothing to those that have their numbers; and there is no end of paths at 65,536.
+
+use hawser_link::frame::Key;
+use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
+use hawser_sim::{Dice, each_seed, seeds};
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+
+const FRAME: usize = 548;
+const HUB: u32 = 0;
+/// More peers than a run has.
+const RANKS: u32 = 1 << 20;
+/// Peers that are there at once, and paths of each.
+const ALIVE: usize = 5;
+const FLOWS: u8 = 3;
+/// Seeds of a run that names none, and turns of each.
+const SEEDS: u64 = 300;
+const TURNS: u64 = 400;
+const TURN_NS: u64 = 100_000;
+
+/// Frames that were sent: to whom.
+#[derive(Default)]
+struct Tape(Vec<(u32, Vec<u8>)>);
+
+impl Wire for Tape {
+    fn send(&mut self, peer: u32, _: Route, frames: &[IoSlice<'_>]) -> usize {
+        self.0.extend(frames.iter().map(|frame| (peer, frame.to_vec())));
+        frames.len()
+    }
+}
+
+fn endpoint(me: u32, seed: u64) -> Endpoint {
+    let rails = vec![Rail { flows: FLOWS, ..Rail::default() }];
+    let key = Key::new([5; 16]);
+    let config = Config { me, ranks: RANKS, key, frame_max: FRAME, sending: 400, holding: 400, rails };
+    let mut endpoint = Endpoint::new(config, seed);
+    endpoint.set_room(0, 1000);
+    endpoint
+}
+
+fn open(endpoint: &mut Endpoint, to: u32, flow: u8) {
+    endpoint.open(to, Route { ours: 0, theirs: 0, flow }, Far { nic: 0, frame: FRAME });
+}
+
+/// Message `number` of a rank.
+fn text(rank: u32, number: u32) -> [u8; 8] {
+    (u64::from(rank) << 32 | u64::from(number)).to_le_bytes()
+}
+
+fn say(endpoint: &mut Endpoint, to: u32, text: [u8; 8]) -> bool {
+    let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&text[at..at + into.len()]);
+    endpoint.send(to, 0, text.len(), Class::Payload, fill).is_ok()
+}
+
+/// One that is there: what it and the hub have sent to each other, and what has come.
+struct Peer {
+    endpoint: Endpoint,
+    sent: [u32; 2],
+    came: [u32; 2],
+}
+
+struct World {
+    seed: u64,
+    dice: Dice,
+    now_ns: u64,
+    hub: Endpoint,
+    alive: BTreeMap<u32, Peer>,
+    next: u32,
+    /// When a frame arrives, from whom, to whom.
+    flying: Vec<(u64, u32, u32, Vec<u8>)>,
+    calm: bool,
+    /// Frames of the dead that came, and the highest place that a number had.
+    late: usize,
+    highest: u32,
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let hub = endpoint(HUB, seed);
+        let (alive, flying) = (BTreeMap::new(), Vec::new());
+        let (dice, calm) = (Dice::new(seed), false);
+        World { seed, dice, now_ns: 1, hub, alive, next: 1, flying, calm, late: 0, highest: 0 }
+    }
+
+    fn join(&mut self) {
+        let rank = self.next;
+        self.next += 1;
+        let mut endpoint = endpoint(rank, self.seed);
+        for flow in 0..1 + self.dice.below(FLOWS.into()) as u8 {
+            let (from, to) = if self.dice.one_in(2) { (&mut endpoint, HUB) } else { (&mut self.hub, rank) };
+            open(from, to, flow);
+        }
+        self.alive.insert(rank, Peer { endpoint, sent: [0; 2], came: [0; 2] });
+    }
+
+    /// One dies, and the hub is told; what it has sent is still under way.
+    fn die(&mut self) {
+        let rank = *self.alive.keys().nth(self.dice.index(self.alive.len())).unwrap();
+        self.alive.remove(&rank);
+        self.hub.forget(rank);
+    }
+
+    fn talk(&mut self) {
+        for (&rank, peer) in &mut self.alive {
+            for _ in 0..self.dice.below(4) {
+                let number = peer.sent[1];
+                peer.sent[1] += u32::from(say(&mut peer.endpoint, HUB, text(rank, number)));
+                let number = peer.sent[0];
+                peer.sent[0] += u32::from(say(&mut self.hub, rank, text(rank, number)));
+            }
+        }
+    }
+
+    /// What all have sent goes its way: late, lost or twice.
+    fn transmit(&mut self) {
+        let mut sent = Vec::new();
+        let hub = (&HUB, &mut self.hub);
+        for (&from, endpoint) in self.alive.iter_mut().map(|(rank, peer)| (rank, &mut peer.endpoint)).chain([hub]) {
+            let mut tape = Tape::default();
+            endpoint.transmit(self.now_ns, &mut tape);
+            sent.extend(tape.0.into_iter().map(|(to, bytes)| (from, to, bytes)));
+        }
+        for (from, to, bytes) in sent {
+            for _ in 0..if self.calm { 1 } else { self.dice.one_of(&[0, 1, 1, 1, 1, 1, 1, 2]) } {
+                let late = if self.calm { 1 } else { self.dice.one_of(&[1, 1, 1, 5, 60, 200]) };
+                self.flying.push((self.now_ns + late * TURN_NS, from, to, bytes.clone()));
+            }
+        }
+    }
+
+    fn arrive(&mut self) {
+        let (due, rest) = std::mem::take(&mut self.flying).into_iter().partition(|frame| frame.0 <= self.now_ns);
+        self.flying = rest;
+        let seed = self.seed;
+        for (_, from, to, bytes) in Vec::<(u64, u32, u32, Vec<u8>)>::from(due) {
+            let (one, side) = if to == HUB { (from, 1) } else { (to, 0) };
+            let there = self.alive.get_mut(&one);
+            if to == HUB && bytes[0] & 15 > 2 {
+                self.highest = self.highest.max(u32::from_le_bytes(bytes[4..8].try_into().unwrap()) & 0xff_ffff);
+            }
+            let mut came = there.as_ref().map(|peer| peer.came[side]);
+            let mut deliver = |sender: u32, _: u8, mut message: Message<'_>| {
+                let number = came.as_mut().unwrap_or_else(|| panic!("seed {seed}: a message of the dead {one}"));
+                assert_eq!(sender, from, "seed {seed}");
+                assert_eq!(message.next(8), Some(&text(one, *number)[..]), "seed {seed}: {from} to {to}");
+                *number += 1;
+            };
+            match (to, there) {
+                (HUB, None) => {
+                    let taken = self.hub.handle_frame(0, &bytes, self.now_ns, &mut deliver);
+                    assert!(taken.is_err(), "seed {seed}: a frame of {from}, which is dead, was taken");
+                    self.late += 1;
+                }
+                (HUB, Some(peer)) => {
+                    _ = self.hub.handle_frame(0, &bytes, self.now_ns, &mut deliver);
+                    peer.came[side] = came.unwrap();
+                }
+                (_, Some(peer)) => {
+                    _ = peer.endpoint.handle_frame(0, &bytes, self.now_ns, &mut deliver);
+                    peer.came[side] = came.unwrap();
+                }
+                (_, None) => {}
+            }
+        }
+    }
+
+    fn turn(&mut self) {
+        self.now_ns += TURN_NS;
+        self.transmit();
+        self.arrive();
+    }
+}
+
+fn run(seed: u64) {
+    let mut world = World::new(seed);
+    for _ in 0..TURNS {
+        if world.alive.len() < ALIVE && world.dice.one_in(4) {
+            world.join();
+        } else if world.alive.len() > 1 && world.dice.one_in(12) {
+            world.die();
+        }
+        world.talk();
+        world.turn();
+    }
+    world.calm = true;
+    let is_done = |world: &World| {
+        world.hub.is_quiet() && world.alive.values().all(|peer| peer.endpoint.is_quiet() && peer.came == peer.sent)
+    };
+    while !is_done(&world) {
+        world.turn();
+        assert!(world.now_ns < 1_000_000 * TURN_NS, "seed {seed}: not all has arrived");
+    }
+    assert!(world.late > 20 && world.next > 3 * ALIVE as u32, "seed {seed}: {} frames of the dead", world.late);
+    let most = ALIVE * usize::from(FLOWS);
+    assert!(world.hub.paths() <= most, "seed {seed}: {} paths of the hub", world.hub.paths());
+    assert!(world.highest < most as u32, "seed {seed}: place {} of at most {most}", world.highest);
+}
+
+/// P40
+#[test]
+fn peers_that_come_and_go_use_numbers_again_and_what_is_late_of_them_does_nothing() {
+    each_seed(seeds(SEEDS), run);
+}
+
+/// P40
+#[test]
+fn the_path_behind_65536_others_is_opened_and_carries_messages() {
+    const OTHERS: u32 = 70_000;
+    let (mut hub, mut far) = (endpoint(HUB, 1), endpoint(OTHERS, 1));
+    (1..=OTHERS).for_each(|peer| open(&mut hub, peer, 0));
+    assert_eq!(hub.paths(), OTHERS as usize);
+    assert!(say(&mut hub, OTHERS, text(OTHERS, 7)));
+    let (mut came, mut number) = (0, 0);
+    for turn in 1..100 {
+        let (mut there, mut back) = (Tape::default(), Tape::default());
+        hub.transmit(turn * TURN_NS, &mut there);
+        for (_, frame) in there.0.iter().filter(|&&(to, _)| to == OTHERS) {
+            _ = far.handle_frame(0, frame, turn * TURN_NS, &mut |_, _, message: Message<'_>| came += message.len());
+        }
+        far.transmit(turn * TURN_NS, &mut back);
+        for (_, frame) in &back.0 {
+            if frame[0] & 15 > 2 {
+                number = u32::from_le_bytes(frame[4..8].try_into().unwrap()) & 0xff_ffff;
+            }
+            _ = hub.handle_frame(0, frame, turn * TURN_NS, &mut |_, _, _: Message<'_>| {});
+        }
+    }
+    assert_eq!((came, hub.silent_since_ns(OTHERS), number), (8, None, OTHERS - 1));
+    assert!(hub.unanswered(OTHERS).is_none() && hub.is_quiet());
+}
+
+/// P40
+#[test]
+fn a_peer_that_is_forgotten_gives_its_numbers_and_its_memory_back() {
+    let mut hub = endpoint(HUB, 1);
+    let cycle = |hub: &mut Endpoint, peers: std::ops::Range<u32>| {
+        for peer in peers {
+            (0..FLOWS).for_each(|flow| open(hub, peer, flow));
+            hub.transmit(1, &mut Tape::default());
+            hub.forget(peer);
+        }
+    };
+    cycle(&mut hub, 1..100);
+    let memory = allocation_counter::measure(|| cycle(&mut hub, 100..30_100));
+    assert_eq!((hub.paths(), hub.left()), (0, (400, 400)));
+    // A byte that says that it was forgotten, in pages.
+    assert!(memory.bytes_current < 3 * 30_000, "{memory:?}");
+}

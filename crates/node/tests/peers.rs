@@ -1,0 +1,196 @@
+//! What a whole rank keeps of its peers, in all rooms together: devices, transport, matching and waits. Every allocation
+//! of the thread is counted; the job's segment is the host's and not the rank's.
+
+use allocation_counter::measure;
+use hawser_base::{Context, LANES, Peer, UserMem};
+use hawser_dev_ether::port::{PortRange, UdpPort};
+use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_dev_shm::ShmDevice;
+use hawser_device::{Device, Loopback};
+use hawser_job::counters::Counters;
+use hawser_job::{RankPage, Segment, Spec};
+use hawser_link::Rail;
+use hawser_link::frame::Key;
+use hawser_os::interfaces;
+use hawser_p2p::counters::asleep;
+use hawser_p2p::lanes::{Lanes, Parts};
+use hawser_p2p::matching::{Limits, Want};
+use hawser_p2p::message::Target;
+use hawser_p2p::plain::Plain;
+use hawser_transport::{Fabric, Patience};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Bytes that a peer may cost that is known and never spoken to, and one that is connected and quiet, a path
+/// (docs/performance.md, Targets).
+const UNKNOWN: f64 = 16.0;
+const QUIET: i64 = 1 << 10;
+
+const LIMITS: Limits = Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
+
+type Cards = Arc<Mutex<HashMap<u32, Vec<u8>>>>;
+
+/// A job of `world` ranks, of which the first `local` are on one host.
+struct Job {
+    world: u32,
+    segment: Segment,
+    cards: Cards,
+}
+
+/// A rank, and the bytes that it has.
+struct Rank {
+    me: Peer,
+    lanes: Lanes<Plain>,
+    bytes: Cell<i64>,
+}
+
+impl Job {
+    fn new(world: u32, local: u32) -> Job {
+        let spec = Spec { world: world as usize, world_ranks: (0..local).collect(), ..Spec::alone("a", "test") };
+        Job { world, segment: Segment::create(&spec).unwrap(), cards: Cards::default() }
+    }
+
+    /// A rank of the first host.
+    fn near(&self, local: usize) -> Rank {
+        self.rank(local as u32, &self.segment, local)
+    }
+
+    /// A rank that is alone on its host.
+    fn far(&self, me: u32) -> Rank {
+        let spec = Spec { world: self.world as usize, world_ranks: vec![me], ..Spec::alone("b", "test") };
+        self.rank(me, &Segment::create(&spec).unwrap(), 0)
+    }
+
+    fn rank(&self, me: u32, segment: &Segment, local: usize) -> Rank {
+        let mut made = None;
+        let memory = measure(|| made = Some(self.lanes(Peer(me), segment, local)));
+        Rank { me: Peer(me), lanes: made.unwrap(), bytes: Cell::new(memory.bytes_current) }
+    }
+
+    /// As `node` makes them of what the agent says.
+    fn lanes(&self, me: Peer, segment: &Segment, local: usize) -> Lanes<Plain> {
+        let page = segment.rank(local);
+        let devices: Vec<Box<dyn Device>> = vec![
+            Box::new(Loopback::new(me)),
+            Box::new(ShmDevice::new(segment.clone(), local)),
+            Box::new(self.ether(me, segment)),
+        ];
+        let fabric = Box::leak(Box::new(Fabric::new(devices, self.world as usize).unwrap()));
+        let pages = segment.clone();
+        let others = move |number: usize| -> Option<RankPage> {
+            let other = number + usize::from(number >= local);
+            (other < pages.local_size()).then(|| pages.rank(other))
+        };
+        let patience = Patience::new(0, &page, Box::new(others), asleep(&page.counters()), fabric).unwrap();
+        let counters = page.counters();
+        Lanes::new(Parts {
+            fabric,
+            limits: LIMITS,
+            patience,
+            counters,
+            standby: None,
+            give_up: |text| panic!("{text}"),
+        })
+    }
+
+    /// By UDP over the loopback interface, as if that took no more than an Ethernet.
+    fn ether(&self, me: Peer, segment: &Segment) -> EtherDevice {
+        let found = interfaces::all().unwrap().into_iter().find(|interface| interface.flags.loopback);
+        let interface = interfaces::Interface { mtu: 1500, ..found.expect("there is a loopback interface") };
+        let address = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
+        let port = UdpPort::open(&interface, address, PortRange::ANY, 0).unwrap();
+        let (cards, hosts) = (self.cards.clone(), segment.clone());
+        let device = EtherDevice::new(Setup {
+            me: me.0,
+            ranks: self.world,
+            key: Key::new([5; 16]),
+            seed: me.0.into(),
+            ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
+            cards: Box::new(move |peer| cards.lock().unwrap().get(&peer).cloned()),
+            looked: Box::new(|| ()),
+            tell: Box::new(|_| true),
+            answers: Box::new(|_| ()),
+            counters: (Counters::private(), 0),
+            serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
+        });
+        self.cards.lock().unwrap().insert(me.0, device.card());
+        device
+    }
+}
+
+impl Rank {
+    /// Calls `f`, and counts what it leaves.
+    fn counted<R>(&self, f: impl FnOnce() -> R) -> R {
+        let mut result = None;
+        let memory = measure(|| result = Some(f()));
+        self.bytes.set(self.bytes.get() + memory.bytes_current);
+        result.unwrap()
+    }
+
+    /// A message of eight bytes goes to the other and comes.
+    fn say(&self, to: &Rank, context: Context) {
+        let mut bytes = [7; 8];
+        let (from, target) = (self, Target { peer: to.me, context, tag: 3 });
+        let mem = UserMem::of_slice(Box::leak(Box::new([7_u8; 8])));
+        let lane = context.lane();
+        while !from.counted(|| from.lanes.lane(lane).enter().send_at_once(&target, mem)) {
+            from.counted(|| from.lanes.lane(lane).enter().progress());
+            to.counted(|| to.lanes.lane(lane).enter().progress_with(from.me));
+        }
+        let want = Want { context, source: Some(from.me), tag: Some(3) };
+        let take = || {
+            let mem = UserMem::of_slice(&mut bytes);
+            to.lanes.lane(lane).enter().take_directly(&want, from.me, mem, || 1, || true)
+        };
+        let mut take = take;
+        while to.counted(&mut take).is_none() {
+            from.counted(|| from.lanes.lane(lane).enter().progress());
+        }
+    }
+
+    /// A message each way, and all is acknowledged.
+    fn greet(&self, other: &Rank, context: Context) {
+        self.say(other, context);
+        other.say(self, context);
+        while !(self.counted(|| self.lanes.fabric().flush()) & other.counted(|| other.lanes.fabric().flush())) {}
+    }
+}
+
+/// The context of a communicator on each lane.
+fn contexts() -> impl Iterator<Item = Context> {
+    (0..LANES as u32).map(|number| Context::new(number, 0))
+}
+
+/// Bytes of a rank in such a job that has spoken on all lanes to the last peer of its host and to the last of the job,
+/// when it was made and now, and what one more of each then costs.
+fn of_job(world: u32, local: u32) -> ([i64; 2], [i64; 2]) {
+    let job = Job::new(world, local);
+    let rank = job.near(0);
+    let made = rank.bytes.get();
+    let (near, far) = (job.near(local as usize - 1), job.far(world - 1));
+    contexts().for_each(|context| rank.greet(&near, context));
+    contexts().for_each(|context| rank.greet(&far, context));
+    let spoken = rank.bytes.get();
+    let more = |other: Rank| {
+        let before = rank.bytes.get();
+        rank.greet(&other, Context::new(0, 0));
+        rank.bytes.get() - before
+    };
+    ([made, spoken], [more(job.near(local as usize / 2)), more(job.far(local + (world - local) / 2))])
+}
+
+#[test]
+fn a_peer_that_is_never_spoken_to_costs_a_rank_next_to_nothing_and_a_quiet_one_little() {
+    let (least, _) = of_job(200, 100);
+    for (world, local) in [(1_000, 500), (100_000, 1_000), (1_000_000, 4_000)] {
+        let (bytes, [near, far]) = of_job(world, local);
+        let [made, spoken] = [0, 1].map(|at| (bytes[at] - least[at]) as f64 / f64::from(world));
+        println!(
+            "{world} ranks, {local} of a host: {made:.1} bytes for a peer when the rank is made, {spoken:.1} when it has \
+             spoken to the last one on all lanes; {near} for one more by shared memory, {far} by Ethernet"
+        );
+        assert!(made <= UNKNOWN && spoken <= UNKNOWN, "{spoken} bytes for a peer that was never spoken to");
+        assert!(near <= QUIET && far <= QUIET, "{near} and {far} bytes for a peer that is connected and quiet");
+    }
+}
