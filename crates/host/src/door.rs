@@ -1,6 +1,6 @@
 //! Where ranks and tools knock: the agent's local socket and the connections made to it.
 //!
-//! Only the job's own user (and root) is answered; which caller is let in as which rank is decided in `run`. Everybody on
+//! Only the job's own user (and root) is answered; `callers` decides which caller becomes which rank. Everybody on
 //! the machine can knock, without end, so each turn takes a bounded number of callers and of messages, and callers that
 //! say nothing are dropped when too many wait. The door is never shut for good: where the system gives no descriptor it
 //! rests for a moment.

@@ -1,0 +1,15 @@
+//! Floor 3: what the first process of a job on a host does for the ranks there.
+//!
+//! It measures the host (`facts`), makes the segment (`segment`), listens for ranks and tools (`door`), decides which
+//! caller is which rank (`callers`), and keeps for each rank whether it lives and how it ended (`life`), for ranks with
+//! closed connections from their pages (`unheard`). It starts no program, speaks with no other host, prints nothing and
+//! decides nothing about the job: that is for the process that uses it. Before it: `boot` (the words that ranks say) and
+//! `job` (the segment's layout); after it: `launch`, whose agent is such a first process.
+#![forbid(unsafe_code)]
+
+pub mod callers;
+pub mod door;
+pub mod facts;
+pub mod life;
+pub mod segment;
+pub mod unheard;
