@@ -1,11 +1,11 @@
 //! A process becomes a rank: it finds its agent, is told who it is, and keeps the connection for life.
 //!
 //! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
-//! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
+//! Nothing here is undone when a `World` is dropped; `tell` and `abort` say how the rank ended.
 
+use crate::boot::{Boot, Identity, Word};
 use crate::protocol::{
-    ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, Secret,
-    Unanswered, VERSION, Welcome,
+    ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, VERSION, Welcome,
 };
 use crate::terms::JobTerms;
 use crate::{foreign, lineage, mapped};
@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Who this process is among the job's.
 pub struct World {
-    facts: Welcome,
+    identity: Identity,
     /// The job's shared segment of this host (`job::Segment::open`); none alone, and none once taken.
     segment: Option<OwnedFd>,
     /// The connection to the agent; none alone.
@@ -27,13 +27,27 @@ pub struct World {
     pid: i32,
 }
 
-/// Who a process is that could not go on after it had attached.
-static KEPT: OnceLock<World> = OnceLock::new();
+/// What can end the job of a process that could not go on after it had attached.
+enum Kept {
+    World(World),
+    Boot(Arc<dyn Boot>),
+}
+
+static KEPT: OnceLock<Kept> = OnceLock::new();
+
+/// The same as `World::keep`, for a process that has gone further.
+pub fn keep(boot: Arc<dyn Boot>) {
+    let _ = KEPT.set(Kept::Boot(boot));
+}
 
 /// Ends the job as `World::abort`, for a process that is no rank: not yet, or not at all. Returns without a launcher.
 pub fn abort_outside(code: i32, text: &str) {
-    if let Some(world) = KEPT.get().filter(|world| !world.is_alone()) {
-        world.abort(code, text);
+    match KEPT.get() {
+        Some(Kept::World(world)) if !world.is_alone() => world.abort(code, text),
+        Some(Kept::Boot(boot)) if boot.identity().appnum.is_some() || boot.identity().size > 1 => {
+            boot.abort(code, text)
+        }
+        _ => {}
     }
     if let Ok(world) = attach()
         && !world.is_alone()
@@ -85,8 +99,7 @@ fn alone_unless_foreign(environment: impl Fn(&str) -> Option<String>) -> Result<
 
 /// A process of one.
 fn alone() -> World {
-    let facts = Welcome { size: 1, local_size: 1, program_size: 1, universe: 1, widest_host: 1, ..Welcome::default() };
-    World { facts, segment: None, lifeline: None, pid: host::pid() }
+    World { identity: Identity::alone(), segment: None, lifeline: None, pid: host::pid() }
 }
 
 /// Joins the job of `agent`, below which this process runs with another environment than the agent's ranks have.
@@ -130,7 +143,7 @@ fn join(address: &Address, terms: &JobTerms) -> Result<World> {
     match Message::decode(&bytes[..len]) {
         Some(Message::Welcome(facts)) if segment.is_some() => {
             accept(&facts)?;
-            Ok(World { facts, segment, lifeline: Some(Arc::new(lifeline)), pid: host::pid() })
+            Ok(World { identity: identity(&facts), segment, lifeline: Some(Arc::new(lifeline)), pid: host::pid() })
         }
         Some(Message::Welcome(_)) => Err(Error::new(
             Class::Other,
@@ -139,6 +152,21 @@ fn join(address: &Address, terms: &JobTerms) -> Result<World> {
         Some(Message::Alone) => Ok(alone()),
         Some(Message::Refused(text)) => Err(Error::new(Class::Other, text)),
         _ => Err(gone(io::Error::other("it closed the connection"))),
+    }
+}
+
+/// What the agent has said of this process.
+fn identity(facts: &Welcome) -> Identity {
+    Identity {
+        rank: facts.rank,
+        size: facts.size,
+        local_rank: facts.local_rank,
+        local_size: facts.local_size,
+        appnum: Some(facts.appnum),
+        program_size: facts.program_size,
+        universe_size: facts.universe,
+        widest_host: facts.widest_host,
+        secret: facts.secret,
     }
 }
 
@@ -180,41 +208,8 @@ fn lost(socket: &str, error: &io::Error) -> Error {
 }
 
 impl World {
-    pub fn rank(&self) -> u32 {
-        self.facts.rank
-    }
-
-    pub fn size(&self) -> u32 {
-        self.facts.size
-    }
-
-    /// The number of this rank among those of its host, 0 first; its page in the segment.
-    pub fn local_rank(&self) -> u32 {
-        self.facts.local_rank
-    }
-
-    pub fn local_size(&self) -> u32 {
-        self.facts.local_size
-    }
-
-    /// MPI_APPNUM; none without a launcher.
-    pub fn appnum(&self) -> Option<u32> {
-        (!self.is_alone()).then_some(self.facts.appnum)
-    }
-
-    /// Processes that run the same one of mpiexec's `:`-separated programs.
-    pub fn program_size(&self) -> u32 {
-        self.facts.program_size
-    }
-
-    /// MPI_UNIVERSE_SIZE.
-    pub fn universe_size(&self) -> u32 {
-        self.facts.universe
-    }
-
-    /// How many ranks that host has which has the most.
-    pub fn widest_host(&self) -> u32 {
-        self.facts.widest_host
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// No launcher: a process of one. It makes its own segment (`job::Segment::alone`).
@@ -227,11 +222,6 @@ impl World {
         self.segment.take()
     }
 
-    /// What all ranks of the job have and nobody else; zeroes alone.
-    pub fn secret(&self) -> Secret {
-        self.facts.secret
-    }
-
     /// Lets every rank of the job know `card` (`job::Segment::card`), which is at most `job::plan::CARD_MAX` bytes. Once, and
     /// only in a job of several hosts (`is_spread`).
     pub fn publish(&self, card: &[u8]) -> Result<()> {
@@ -241,40 +231,26 @@ impl World {
         })
     }
 
-    /// Who tells the agent of peers that do not answer, from anywhere in the process and without waiting; whether it was told.
-    pub fn teller(&self) -> impl Fn(Unanswered) -> bool + Send + 'static {
-        let lifeline = self.lifeline.clone();
-        move |what| lifeline.as_ref().is_none_or(|line| line.send_now(&Message::Unanswered(what).encode()).is_ok())
-    }
-
-    /// Whether some rank of the job is on another host.
-    pub fn is_spread(&self) -> bool {
-        self.facts.local_size < self.facts.size
+    /// Says a word to the agent, without waiting where it may come from anywhere in the process; whether it was told. A
+    /// forked child's word is not the rank's.
+    pub fn tell(&self, word: Word) -> bool {
+        let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) else { return true };
+        match word {
+            Word::Unanswered(what) => lifeline.send_now(&Message::Unanswered(what).encode()).is_ok(),
+            // An agent that is gone needs no word: the job is ending.
+            Word::Left => lifeline.send(&Message::Finalize.encode(), None).is_ok(),
+            Word::Back => lifeline.send(&Message::Back.encode(), None).is_ok(),
+        }
     }
 
     /// Keeps the connection of a process that cannot go on, so that its end can be told by it.
     pub fn keep(self) {
-        let _ = KEPT.set(self);
+        let _ = KEPT.set(Kept::World(self));
     }
 
     /// Whether this process is the one that attached, not a fork of it.
     pub fn is_here(&self) -> bool {
         host::pid() == self.pid
-    }
-
-    /// This rank leaves in good order: its end is no failure of the job any more.
-    pub fn finalize(&self) {
-        if let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) {
-            // An agent that is gone needs no word: the job is ending.
-            let _ = lifeline.send(&Message::Finalize.encode(), None);
-        }
-    }
-
-    /// The rank that has left (`finalize`) is back.
-    pub fn come_back(&self) {
-        if let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) {
-            let _ = lifeline.send(&Message::Back.encode(), None); // as in `finalize`
-        }
     }
 
     /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; the launcher prints it with
@@ -290,7 +266,7 @@ impl World {
             // The agent ends this process at once; the bound is for an agent that is itself stopped or gone.
             host::pause_ms(2000);
         } else {
-            eprintln!("hawser: rank {} (pid {}) aborts with code {code}: {text}", self.rank(), host::pid());
+            eprintln!("hawser: rank {} (pid {}) aborts with code {code}: {text}", self.identity.rank, host::pid());
         }
         host::exit_now(exit_code(code))
     }
@@ -308,6 +284,7 @@ pub fn exit_code(code: i32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::{Secret, Unanswered};
     use hawser_os::memfd;
     use hawser_os::unix::Listener;
     use std::os::fd::AsFd;
@@ -362,15 +339,15 @@ mod tests {
         };
         let agent = agent(&name, Message::Welcome(facts), true);
         let mut world = attach_by(environment(&name), &JobTerms::new("0.1.0")).unwrap();
-        assert_eq!((world.rank(), world.size(), world.local_rank(), world.local_size()), (3, 5, 1, 2));
-        assert_eq!((world.appnum(), world.universe_size(), world.is_alone()), (Some(1), 6, false));
-        assert_eq!((world.secret(), world.is_spread()), (Secret([9; 16]), true));
+        let me = *world.identity();
+        assert_eq!((me.rank, me.size, me.local_rank, me.local_size), (3, 5, 1, 2));
+        assert_eq!((me.appnum, me.universe_size, world.is_alone()), (Some(1), 6, false));
+        assert_eq!((me.secret, me.is_spread()), (Secret([9; 16]), true));
         world.publish(b"card").unwrap();
         let unanswered = Unanswered { peer: 4, pairs: "eth0".into(), ..Unanswered::default() };
-        assert!(world.teller()(unanswered.clone()));
+        assert!(world.tell(Word::Unanswered(unanswered.clone())));
         assert!(world.take_segment().is_some() && world.take_segment().is_none());
-        world.finalize();
-        world.come_back();
+        assert!(world.tell(Word::Left) && world.tell(Word::Back));
         drop(world);
         assert_eq!(
             agent.join().unwrap(),
@@ -414,7 +391,7 @@ mod tests {
     #[test]
     fn without_a_launcher_a_process_is_alone() {
         let world = attach_by(|_| None, &JobTerms::default()).unwrap();
-        assert_eq!((world.rank(), world.size(), world.appnum(), world.is_alone()), (0, 1, None, true));
+        assert_eq!((*world.identity(), world.is_alone()), (Identity::alone(), true));
         assert!(attach_by(|v| (v == "PMI_SIZE").then(|| "2".into()), &JobTerms::default()).is_err());
     }
 

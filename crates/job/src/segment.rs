@@ -293,7 +293,7 @@ impl Segment {
         true
     }
 
-    /// What rank `world_rank` has published (`boot::World::publish`), once it is known here. Who waits for it sleeps on the
+    /// What rank `world_rank` has published (`boot::Boot::publish`), once it is known here. Who waits for it sleeps on the
     /// doorbell, which then rings.
     pub fn card(&self, world_rank: u32) -> Option<Vec<u8>> {
         let rank = world_rank as usize;
