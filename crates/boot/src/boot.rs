@@ -3,9 +3,9 @@
 //! Our agent answers them (`host::launched`), a set of processes without a launcher answers them by a file
 //! (`host::plain`), and a process manager can: each has its counterpart in PMI (PMI_Get_rank, PMI_KVS_Put, PMI_KVS_Get,
 //! PMI_KVS_Commit and PMI_Barrier, nothing but PMI_Finalize, PMI_Abort) and in PMIx (PMIx_Init, PMIx_Put, PMIx_Get,
-//! PMIx_Fence, PMIx_Notify_event, PMIx_Abort). None of them is called while messages are under way, so an implementation
-//! may be slow; it must never read the program's messages, nor call MPI. What happens to other processes is not asked
-//! here: it stands in the host's segment (`job`). Before it: nothing; after it: `node` and `mpi`.
+//! PMIx_Fence, PMIx_Notify_event, PMIx_Abort). None of them is called while messages are under way, so an
+//! implementation may be slow; it must never read the program's messages, nor call MPI. What happens to other processes
+//! is not asked here: it stands in the host's segment (`job`). Before it: nothing; after it: `node` and `mpi`.
 
 use crate::protocol::{Secret, Unanswered};
 use hawser_base::{Peer, Result};
@@ -69,18 +69,18 @@ pub trait Boot: Send + Sync {
     /// after `fence`.
     fn publish(&self, key: Key, bytes: &[u8]) -> Result<()>;
 
-    /// What `peer` has published as its `key`, as far as that is known here. It never waits: the process's doorbell rings
-    /// when more is known.
+    /// What `peer` has published as its `key`, as far as that is known here. It never waits: the process's doorbell
+    /// rings when more is known.
     fn look_up(&self, peer: Peer, key: Key) -> Option<Vec<u8>>;
 
-    /// Returns when what all processes have published before their fence can be looked up, or at once where the doorbell
-    /// tells it. Every process calls it once, after it has published.
+    /// Returns when what all processes have published before their fence can be looked up, or at once where the
+    /// doorbell tells it. Every process calls it once, after it has published.
     fn fence(&self) -> Result<()>;
 
     /// Says `word`, from any thread and without waiting; whether it was told.
     fn tell(&self, word: Word) -> bool;
 
-    /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; it is printed once, with rank
-    /// and host.
+    /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; it is printed once, with
+    /// rank and host.
     fn abort(&self, code: i32, text: &str) -> !;
 }

@@ -5,7 +5,8 @@
 
 use crate::boot::{Boot, Identity, Word};
 use crate::protocol::{
-    ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, VERSION, Welcome,
+    ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE,
+    RENDEZVOUS_VARIABLE, SIZE_VARIABLE, VERSION, Welcome,
 };
 use crate::terms::JobTerms;
 use crate::{foreign, lineage, mapped};
@@ -71,6 +72,9 @@ pub fn attach_on(terms: &JobTerms) -> Result<World> {
 /// How many ranks run this program, as far as that is known before `attach`.
 pub fn program_size_before() -> Option<u32> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
+        if std::env::var_os(RENDEZVOUS_VARIABLE).is_some() {
+            return std::env::var(SIZE_VARIABLE).ok()?.parse().ok();
+        }
         // Below an agent whose variables are lost, the agent alone knows.
         let is_alone = std::env::var_os(RANK_VARIABLE).is_some() || lineage::agent().is_none();
         return is_alone.then_some(1);

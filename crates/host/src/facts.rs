@@ -27,6 +27,16 @@ pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     facts
 }
 
+/// The same for ranks of which one is the first process: it may have threads, so that it must not fork, and whether
+/// ranks may copy from each other's memory is not found out.
+pub fn without_fork(local: usize) -> Facts {
+    let mut facts = Facts { cores: cpus::available() as u32, ..Facts::default() };
+    if local > 1 {
+        facts.memcpy_mb_s = mb_per_s(PROBE_BYTES, memcpy_ns(&[1; PROBE_BYTES]));
+    }
+    facts
+}
+
 fn memcpy_ns(from: &[u8]) -> u64 {
     let mut to = vec![2u8; from.len()];
     let once = |_| {

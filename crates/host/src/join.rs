@@ -1,6 +1,7 @@
-//! How a process becomes a rank: by whatever has started it. Before it: `node`; after it: `launched`.
+//! How a process becomes a rank: by whatever has started it. Before it: `node`; after it: `launched`, `plain`.
 
 use crate::launched::Launched;
+use crate::plain::{self, Wish};
 use hawser_base::Result;
 use hawser_boot::terms::JobTerms;
 use hawser_boot::{Boot, World};
@@ -17,6 +18,9 @@ pub struct Joined {
 /// Finds out who this process is, and opens the host's segment. To be called once, by MPI_Init or the first session. A
 /// job whose ranks have unlike `terms` is ended.
 pub fn join(terms: &JobTerms) -> Result<Joined> {
+    if let Some(wish) = Wish::of(|variable| std::env::var(variable).ok())? {
+        return plain::join(&wish, terms);
+    }
     let mut world = hawser_boot::attach_on(terms)?;
     match segment(&mut world) {
         Ok(segment) => Ok(Joined { boot: Arc::new(Launched { world, segment: segment.clone() }), segment }),

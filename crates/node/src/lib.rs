@@ -46,12 +46,18 @@ pub fn start() -> Result<&'static Process> {
     params::check()?;
     let joined = join::join(&terms::of_rank()?)?;
     // Below mpiexec it tells, once for all ranks and what they start.
-    if joined.boot.identity().appnum.is_none() && std::env::var_os(ADDRESS_VARIABLE).is_none() {
+    if is_first_without_launcher(&joined) && std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let variables = std::env::vars_os().map(|(name, _)| name);
         misspelt::lines(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
     }
     let boot = joined.boot.clone();
     parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep(boot))
+}
+
+/// Whether this process speaks for a job that has no mpiexec to do that.
+fn is_first_without_launcher(joined: &Joined) -> bool {
+    let me = joined.boot.identity();
+    me.appnum.is_none() && me.rank == 0
 }
 
 /// What a rank makes of what it gets from its host.
