@@ -386,7 +386,8 @@ mod tests {
     fn a_missing_segment_and_a_missing_agent_are_explained() {
         let name = format!("hawser-test-nosegment-{}", host::pid());
         let agent = agent(&name, Message::Welcome(Welcome::default()), false);
-        assert!(attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().contains("ulimit -n"));
+        let text = attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().to_owned();
+        assert!(text.contains("ulimit -n"), "{text}");
         agent.join().unwrap();
         let text = attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().to_owned();
         assert!(text.contains("cannot be reached") && text.contains("unset HAWSER_BOOT"), "{text}");
