@@ -295,7 +295,8 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// An agent for one connection that answers `answer`, and what the rank said afterwards.
+    /// An agent for one connection that answers `answer`, and what the rank said afterwards. Its name must not be like
+    /// those of real agents: a test of `lineage` calls at all of those, and would be taken for the rank.
     fn agent(name: &str, answer: Message, with_segment: bool) -> thread::JoinHandle<Vec<Message>> {
         let listener = Listener::bind(name).unwrap();
         thread::spawn(move || {
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_rank_learns_who_it_is_and_says_when_it_leaves() {
-        let name = format!("hawser-test-welcome-{}", host::pid());
+        let name = format!("test-of-world-welcome-{}", host::pid());
         let facts = Welcome {
             rank: 3,
             size: 5,
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_passed_on() {
-        let name = format!("hawser-test-refused-{}", host::pid());
+        let name = format!("test-of-world-refused-{}", host::pid());
         let agent = agent(&name, Message::Refused("taken by process 9".into()), false);
         assert_eq!(attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause(), "taken by process 9");
         agent.join().unwrap();
@@ -384,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_missing_segment_and_a_missing_agent_are_explained() {
-        let name = format!("hawser-test-nosegment-{}", host::pid());
+        let name = format!("test-of-world-nosegment-{}", host::pid());
         let agent = agent(&name, Message::Welcome(Welcome::default()), false);
         let text = attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().to_owned();
         assert!(text.contains("ulimit -n"), "{text}");
