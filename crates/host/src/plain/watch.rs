@@ -1,28 +1,37 @@
 //! How a rank without a launcher sees that another one has ended: a thread that sleeps on the processes of all others.
 //!
-//! Where one has left MPI before, its page says Ended from then on. Where one has not, the first that sees it prints
-//! one line, and each rank that still uses MPI ends its own process. The thread calls nothing of MPI, takes no signal,
-//! and never closes a descriptor: the program may have done that, and their numbers may be its own files by then.
-//! Before it: `plain`; after it: the segment.
+//! Where one has left MPI before, its page says Ended from then on. Where one has not, the first that sees it prints one
+//! line, and each rank that still uses MPI ends its own process. The thread calls nothing of MPI and takes no signal. A
+//! program may close what it has not opened: then the others are looked at once a second, by their numbers. Before it:
+//! `plain`; after it: the segment.
 
 use hawser_job::{Phase, Segment};
 use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::held::Owned;
 use hawser_os::{host, pidfd, signals, thread};
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// The thread's name, as ps(1) shows it.
 const NAME: &str = "hawser-watch";
 /// The exit code of a rank that ends because another one has.
 const EXIT_FAILURE: i32 = 1;
+/// Between two looks at the others, where no descriptor wakes the thread.
+const LOOK_NS: u64 = 1_000_000_000;
 
 struct Watch {
     segment: Segment,
     me: usize,
-    epoll: ManuallyDrop<Epoll>,
-    /// By local number; none of this process, and of those that are gone.
-    processes: Vec<Option<ManuallyDrop<OwnedFd>>>,
+    epoll: Epoll,
+    /// The others that are not known to have ended.
+    peers: Vec<Peer>,
+}
+
+struct Peer {
+    local: usize,
+    pid: i32,
+    /// None if it was gone before it could be taken hold of.
+    process: Option<Owned>,
 }
 
 /// Starts to watch all others of the host.
@@ -32,15 +41,16 @@ pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
         return Ok(());
     }
     let mut epoll = Epoll::new()?;
-    let mut processes = Vec::new();
-    for local in 0..ranks {
-        let process = if local == me { None } else { process(segment.rank(local).pid())? };
+    let mut peers = Vec::new();
+    for local in (0..ranks).filter(|&local| local != me) {
+        let pid = segment.rank(local).pid();
+        let process = process(pid)?;
         if let Some(process) = &process {
             epoll.add(process.as_fd(), local as u64, Interest::Read)?;
         }
-        processes.push(process.map(ManuallyDrop::new));
+        peers.push(Peer { local, pid, process: process.map(Owned::new) });
     }
-    let watch = Watch { segment: segment.clone(), me, epoll: ManuallyDrop::new(epoll), processes };
+    let watch = Watch { segment: segment.clone(), me, epoll, peers };
     thread::spawn(NAME, move || watch.run()).map(drop)
 }
 
@@ -53,23 +63,31 @@ fn process(pid: i32) -> io::Result<Option<OwnedFd>> {
     }
 }
 
+impl Peer {
+    fn has_ended(&self) -> bool {
+        let Some(process) = &self.process else { return true };
+        match process.live() {
+            Ok(process) => pidfd::ended(process),
+            Err(_) => signals::send(self.pid, 0).is_err(),
+        }
+    }
+}
+
 impl Watch {
     fn run(mut self) {
-        let gone = (0..self.processes.len()).filter(|&local| local != self.me && self.processes[local].is_none());
-        gone.collect::<Vec<_>>().into_iter().for_each(|local| self.ended(local));
-        let mut events = Vec::new();
-        while self.processes.iter().any(Option::is_some) {
-            // The program has closed what it had not opened: nobody can be watched any more.
-            if self.epoll.wait(&mut events, None).is_err() {
+        loop {
+            let (ended, others) = std::mem::take(&mut self.peers).into_iter().partition(Peer::has_ended);
+            self.peers = others;
+            for Peer { local, process, .. } in ended {
+                if let Some(process) = process.as_ref().and_then(|process| process.live().ok()) {
+                    self.epoll.remove(process);
+                }
+                self.ended(local);
+            }
+            if self.peers.is_empty() {
                 return;
             }
-            for event in std::mem::take(&mut events) {
-                let local = event.token as usize;
-                if let Some(process) = self.processes.get_mut(local).and_then(Option::take) {
-                    self.epoll.remove(process.as_fd());
-                    self.ended(local);
-                }
-            }
+            self.epoll.sleep(Some(LOOK_NS));
         }
     }
 
