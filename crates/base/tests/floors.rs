@@ -16,6 +16,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("device", 2),
     ("boot", 2),
     ("job", 2),
+    ("host", 3),
     ("dev-shm", 3),
     ("dev-ether", 3),
     ("dev-ofi", 3),

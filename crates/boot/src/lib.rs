@@ -1,6 +1,7 @@
 //! Floor 2: who am I, who are the others: what a process asks before it can be a rank.
 //!
-//! Answers come from our own launcher (`launched`), or there is none and the process is alone. Proof of a foreign
+//! The questions are a trait (`boot`). Answers come from our own launcher (`world`), or there is none and the process is
+//! alone. Proof of a foreign
 //! launcher that we cannot speak to is an error (`foreign`): never N silent processes of one. A process that has lost
 //! its environment finds our launcher by its ancestors (`lineage`). The layout of the
 //! segment that comes with the answer is `job`'s. What all ranks must have alike (`terms`) is said with the question.
@@ -9,6 +10,7 @@
 //! which answers).
 #![forbid(unsafe_code)]
 
+pub mod boot;
 pub mod foreign;
 pub mod hosts;
 pub mod lineage;
@@ -17,4 +19,5 @@ pub mod protocol;
 pub mod terms;
 pub mod world;
 
-pub use world::{World, attach, attach_on};
+pub use boot::{Boot, Identity, Key, Word};
+pub use world::{World, attach, attach_on, keep};

@@ -24,6 +24,11 @@ pub const PROGRAM_SIZE_VARIABLE: &str = "HAWSER_PROGRAM_SIZE";
 pub const RANK_VARIABLE: &str = "HAWSER_RANK";
 pub const SIZE_VARIABLE: &str = "HAWSER_SIZE";
 
+/// The file by which ranks meet that are started without a launcher, each with its `RANK_VARIABLE` and `SIZE_VARIABLE`.
+pub const RENDEZVOUS_VARIABLE: &str = "HAWSER_RENDEZVOUS";
+/// How many seconds they wait for each other.
+pub const PATIENCE_VARIABLE: &str = "HAWSER_RENDEZVOUS_S";
+
 /// How the names of all agents' sockets begin; a user's number and the job's name follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
 

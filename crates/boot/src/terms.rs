@@ -32,7 +32,11 @@ pub enum Verdict {
 
 /// The terms that the ranks which came so far have in common.
 #[derive(Debug, Default)]
-pub struct Agreed(Option<Party>);
+pub struct Agreed {
+    first: Option<Party>,
+    /// Nobody can be told to use mpiexec's options.
+    has_no_launcher: bool,
+}
 
 impl JobTerms {
     /// `library` names the version and the build.
@@ -69,20 +73,25 @@ impl JobTerms {
 }
 
 impl Agreed {
+    /// For ranks that are started one by one.
+    pub fn without_launcher() -> Agreed {
+        Agreed { first: None, has_no_launcher: true }
+    }
+
     /// Judges a rank that joins. A rank that says nothing of its terms is let in.
     pub fn judge(&mut self, party: Party) -> Verdict {
         if party.terms.0.is_empty() {
             return Verdict::Alike;
         }
-        match &self.0 {
+        match &self.first {
             None => {
-                self.0 = Some(party);
+                self.first = Some(party);
                 Verdict::First
             }
             Some(first) if first.terms == party.terms => Verdict::Alike,
             Some(first) => {
                 let (lower, upper) = if first.rank < party.rank { (first, &party) } else { (&party, first) };
-                unlike(lower, upper).map_or(Verdict::Alike, Verdict::Unlike)
+                unlike(lower, upper, self.has_no_launcher).map_or(Verdict::Alike, Verdict::Unlike)
             }
         }
     }
@@ -95,7 +104,7 @@ impl Party {
 }
 
 /// One line that says in which terms two ranks are unlike, if they are.
-fn unlike(one: &Party, other: &Party) -> Option<String> {
+fn unlike(one: &Party, other: &Party, has_no_launcher: bool) -> Option<String> {
     let (mine, theirs) = (&one.terms, &other.terms);
     if mine.library() != theirs.library() {
         return Some(format!(
@@ -120,7 +129,8 @@ fn unlike(one: &Party, other: &Party) -> Option<String> {
         text += &format!(", {name} is {here} and {there}");
     }
     let (them, name) = if rest.is_empty() { ("it", *first) } else { ("them", "NAME") };
-    Some(format!("{text}; set {them} alike for all ranks (mpiexec -genv {name} VALUE)"))
+    let how = if has_no_launcher { String::new() } else { format!(" (mpiexec -genv {name} VALUE)") };
+    Some(format!("{text}; set {them} alike for all ranks{how}"))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! A process becomes a rank: it finds its agent, is told who it is, and keeps the connection for life.
 //!
 //! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
-//! Nothing here is undone when a `World` is dropped; `finalize` and `abort` say how the rank ended.
+//! Nothing here is undone when a `World` is dropped; `tell` and `abort` say how the rank ended.
 
+use crate::boot::{Boot, Identity, Word};
 use crate::protocol::{
-    ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, Secret,
-    Unanswered, VERSION, Welcome,
+    ADDRESS_VARIABLE, Address, LOST_RANK, MESSAGE_MAX, Message, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE,
+    RENDEZVOUS_VARIABLE, SIZE_VARIABLE, VERSION, Welcome,
 };
 use crate::terms::JobTerms;
 use crate::{foreign, lineage, mapped};
@@ -18,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Who this process is among the job's.
 pub struct World {
-    facts: Welcome,
+    identity: Identity,
     /// The job's shared segment of this host (`job::Segment::open`); none alone, and none once taken.
     segment: Option<OwnedFd>,
     /// The connection to the agent; none alone.
@@ -27,13 +28,27 @@ pub struct World {
     pid: i32,
 }
 
-/// Who a process is that could not go on after it had attached.
-static KEPT: OnceLock<World> = OnceLock::new();
+/// What can end the job of a process that could not go on after it had attached.
+enum Kept {
+    World(World),
+    Boot(Arc<dyn Boot>),
+}
+
+static KEPT: OnceLock<Kept> = OnceLock::new();
+
+/// The same as `World::keep`, for a process that has gone further.
+pub fn keep(boot: Arc<dyn Boot>) {
+    let _ = KEPT.set(Kept::Boot(boot));
+}
 
 /// Ends the job as `World::abort`, for a process that is no rank: not yet, or not at all. Returns without a launcher.
 pub fn abort_outside(code: i32, text: &str) {
-    if let Some(world) = KEPT.get().filter(|world| !world.is_alone()) {
-        world.abort(code, text);
+    match KEPT.get() {
+        Some(Kept::World(world)) if !world.is_alone() => world.abort(code, text),
+        Some(Kept::Boot(boot)) if boot.identity().appnum.is_some() || boot.identity().size > 1 => {
+            boot.abort(code, text)
+        }
+        _ => {}
     }
     if let Ok(world) = attach()
         && !world.is_alone()
@@ -57,6 +72,9 @@ pub fn attach_on(terms: &JobTerms) -> Result<World> {
 /// How many ranks run this program, as far as that is known before `attach`.
 pub fn program_size_before() -> Option<u32> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
+        if std::env::var_os(RENDEZVOUS_VARIABLE).is_some() {
+            return std::env::var(SIZE_VARIABLE).ok()?.parse().ok();
+        }
         // Below an agent whose variables are lost, the agent alone knows.
         let is_alone = std::env::var_os(RANK_VARIABLE).is_some() || lineage::agent().is_none();
         return is_alone.then_some(1);
@@ -85,8 +103,7 @@ fn alone_unless_foreign(environment: impl Fn(&str) -> Option<String>) -> Result<
 
 /// A process of one.
 fn alone() -> World {
-    let facts = Welcome { size: 1, local_size: 1, program_size: 1, universe: 1, widest_host: 1, ..Welcome::default() };
-    World { facts, segment: None, lifeline: None, pid: host::pid() }
+    World { identity: Identity::alone(), segment: None, lifeline: None, pid: host::pid() }
 }
 
 /// Joins the job of `agent`, below which this process runs with another environment than the agent's ranks have.
@@ -130,7 +147,7 @@ fn join(address: &Address, terms: &JobTerms) -> Result<World> {
     match Message::decode(&bytes[..len]) {
         Some(Message::Welcome(facts)) if segment.is_some() => {
             accept(&facts)?;
-            Ok(World { facts, segment, lifeline: Some(Arc::new(lifeline)), pid: host::pid() })
+            Ok(World { identity: identity(&facts), segment, lifeline: Some(Arc::new(lifeline)), pid: host::pid() })
         }
         Some(Message::Welcome(_)) => Err(Error::new(
             Class::Other,
@@ -139,6 +156,21 @@ fn join(address: &Address, terms: &JobTerms) -> Result<World> {
         Some(Message::Alone) => Ok(alone()),
         Some(Message::Refused(text)) => Err(Error::new(Class::Other, text)),
         _ => Err(gone(io::Error::other("it closed the connection"))),
+    }
+}
+
+/// What the agent has said of this process.
+fn identity(facts: &Welcome) -> Identity {
+    Identity {
+        rank: facts.rank,
+        size: facts.size,
+        local_rank: facts.local_rank,
+        local_size: facts.local_size,
+        appnum: Some(facts.appnum),
+        program_size: facts.program_size,
+        universe_size: facts.universe,
+        widest_host: facts.widest_host,
+        secret: facts.secret,
     }
 }
 
@@ -180,41 +212,8 @@ fn lost(socket: &str, error: &io::Error) -> Error {
 }
 
 impl World {
-    pub fn rank(&self) -> u32 {
-        self.facts.rank
-    }
-
-    pub fn size(&self) -> u32 {
-        self.facts.size
-    }
-
-    /// The number of this rank among those of its host, 0 first; its page in the segment.
-    pub fn local_rank(&self) -> u32 {
-        self.facts.local_rank
-    }
-
-    pub fn local_size(&self) -> u32 {
-        self.facts.local_size
-    }
-
-    /// MPI_APPNUM; none without a launcher.
-    pub fn appnum(&self) -> Option<u32> {
-        (!self.is_alone()).then_some(self.facts.appnum)
-    }
-
-    /// Processes that run the same one of mpiexec's `:`-separated programs.
-    pub fn program_size(&self) -> u32 {
-        self.facts.program_size
-    }
-
-    /// MPI_UNIVERSE_SIZE.
-    pub fn universe_size(&self) -> u32 {
-        self.facts.universe
-    }
-
-    /// How many ranks that host has which has the most.
-    pub fn widest_host(&self) -> u32 {
-        self.facts.widest_host
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// No launcher: a process of one. It makes its own segment (`job::Segment::alone`).
@@ -227,11 +226,6 @@ impl World {
         self.segment.take()
     }
 
-    /// What all ranks of the job have and nobody else; zeroes alone.
-    pub fn secret(&self) -> Secret {
-        self.facts.secret
-    }
-
     /// Lets every rank of the job know `card` (`job::Segment::card`), which is at most `job::plan::CARD_MAX` bytes. Once, and
     /// only in a job of several hosts (`is_spread`).
     pub fn publish(&self, card: &[u8]) -> Result<()> {
@@ -241,40 +235,26 @@ impl World {
         })
     }
 
-    /// Who tells the agent of peers that do not answer, from anywhere in the process and without waiting; whether it was told.
-    pub fn teller(&self) -> impl Fn(Unanswered) -> bool + Send + 'static {
-        let lifeline = self.lifeline.clone();
-        move |what| lifeline.as_ref().is_none_or(|line| line.send_now(&Message::Unanswered(what).encode()).is_ok())
-    }
-
-    /// Whether some rank of the job is on another host.
-    pub fn is_spread(&self) -> bool {
-        self.facts.local_size < self.facts.size
+    /// Says a word to the agent, without waiting where it may come from anywhere in the process; whether it was told. A
+    /// forked child's word is not the rank's.
+    pub fn tell(&self, word: Word) -> bool {
+        let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) else { return true };
+        match word {
+            Word::Unanswered(what) => lifeline.send_now(&Message::Unanswered(what).encode()).is_ok(),
+            // An agent that is gone needs no word: the job is ending.
+            Word::Left => lifeline.send(&Message::Finalize.encode(), None).is_ok(),
+            Word::Back => lifeline.send(&Message::Back.encode(), None).is_ok(),
+        }
     }
 
     /// Keeps the connection of a process that cannot go on, so that its end can be told by it.
     pub fn keep(self) {
-        let _ = KEPT.set(self);
+        let _ = KEPT.set(Kept::World(self));
     }
 
     /// Whether this process is the one that attached, not a fork of it.
     pub fn is_here(&self) -> bool {
         host::pid() == self.pid
-    }
-
-    /// This rank leaves in good order: its end is no failure of the job any more.
-    pub fn finalize(&self) {
-        if let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) {
-            // An agent that is gone needs no word: the job is ending.
-            let _ = lifeline.send(&Message::Finalize.encode(), None);
-        }
-    }
-
-    /// The rank that has left (`finalize`) is back.
-    pub fn come_back(&self) {
-        if let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) {
-            let _ = lifeline.send(&Message::Back.encode(), None); // as in `finalize`
-        }
     }
 
     /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; the launcher prints it with
@@ -290,7 +270,7 @@ impl World {
             // The agent ends this process at once; the bound is for an agent that is itself stopped or gone.
             host::pause_ms(2000);
         } else {
-            eprintln!("hawser: rank {} (pid {}) aborts with code {code}: {text}", self.rank(), host::pid());
+            eprintln!("hawser: rank {} (pid {}) aborts with code {code}: {text}", self.identity.rank, host::pid());
         }
         host::exit_now(exit_code(code))
     }
@@ -308,13 +288,15 @@ pub fn exit_code(code: i32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::{Secret, Unanswered};
     use hawser_os::memfd;
     use hawser_os::unix::Listener;
     use std::os::fd::AsFd;
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// An agent for one connection that answers `answer`, and what the rank said afterwards.
+    /// An agent for one connection that answers `answer`, and what the rank said afterwards. Its name must not be like
+    /// those of real agents: a test of `lineage` calls at all of those, and would be taken for the rank.
     fn agent(name: &str, answer: Message, with_segment: bool) -> thread::JoinHandle<Vec<Message>> {
         let listener = Listener::bind(name).unwrap();
         thread::spawn(move || {
@@ -349,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_rank_learns_who_it_is_and_says_when_it_leaves() {
-        let name = format!("hawser-test-welcome-{}", host::pid());
+        let name = format!("test-of-world-welcome-{}", host::pid());
         let facts = Welcome {
             rank: 3,
             size: 5,
@@ -362,15 +344,15 @@ mod tests {
         };
         let agent = agent(&name, Message::Welcome(facts), true);
         let mut world = attach_by(environment(&name), &JobTerms::new("0.1.0")).unwrap();
-        assert_eq!((world.rank(), world.size(), world.local_rank(), world.local_size()), (3, 5, 1, 2));
-        assert_eq!((world.appnum(), world.universe_size(), world.is_alone()), (Some(1), 6, false));
-        assert_eq!((world.secret(), world.is_spread()), (Secret([9; 16]), true));
+        let me = *world.identity();
+        assert_eq!((me.rank, me.size, me.local_rank, me.local_size), (3, 5, 1, 2));
+        assert_eq!((me.appnum, me.universe_size, world.is_alone()), (Some(1), 6, false));
+        assert_eq!((me.secret, me.is_spread()), (Secret([9; 16]), true));
         world.publish(b"card").unwrap();
         let unanswered = Unanswered { peer: 4, pairs: "eth0".into(), ..Unanswered::default() };
-        assert!(world.teller()(unanswered.clone()));
+        assert!(world.tell(Word::Unanswered(unanswered.clone())));
         assert!(world.take_segment().is_some() && world.take_segment().is_none());
-        world.finalize();
-        world.come_back();
+        assert!(world.tell(Word::Left) && world.tell(Word::Back));
         drop(world);
         assert_eq!(
             agent.join().unwrap(),
@@ -386,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_passed_on() {
-        let name = format!("hawser-test-refused-{}", host::pid());
+        let name = format!("test-of-world-refused-{}", host::pid());
         let agent = agent(&name, Message::Refused("taken by process 9".into()), false);
         assert_eq!(attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause(), "taken by process 9");
         agent.join().unwrap();
@@ -403,9 +385,10 @@ mod tests {
 
     #[test]
     fn a_missing_segment_and_a_missing_agent_are_explained() {
-        let name = format!("hawser-test-nosegment-{}", host::pid());
+        let name = format!("test-of-world-nosegment-{}", host::pid());
         let agent = agent(&name, Message::Welcome(Welcome::default()), false);
-        assert!(attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().contains("ulimit -n"));
+        let text = attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().to_owned();
+        assert!(text.contains("ulimit -n"), "{text}");
         agent.join().unwrap();
         let text = attach_by(environment(&name), &JobTerms::default()).err().unwrap().cause().to_owned();
         assert!(text.contains("cannot be reached") && text.contains("unset HAWSER_BOOT"), "{text}");
@@ -414,7 +397,7 @@ mod tests {
     #[test]
     fn without_a_launcher_a_process_is_alone() {
         let world = attach_by(|_| None, &JobTerms::default()).unwrap();
-        assert_eq!((world.rank(), world.size(), world.appnum(), world.is_alone()), (0, 1, None, true));
+        assert_eq!((*world.identity(), world.is_alone()), (Identity::alone(), true));
         assert!(attach_by(|v| (v == "PMI_SIZE").then(|| "2".into()), &JobTerms::default()).is_err());
     }
 

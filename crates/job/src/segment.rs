@@ -293,7 +293,7 @@ impl Segment {
         true
     }
 
-    /// What rank `world_rank` has published (`boot::World::publish`), once it is known here. Who waits for it sleeps on the
+    /// What rank `world_rank` has published (`boot::Boot::publish`), once it is known here. Who waits for it sleeps on the
     /// doorbell, which then rings.
     pub fn card(&self, world_rank: u32) -> Option<Vec<u8>> {
         let rank = world_rank as usize;
@@ -317,10 +317,10 @@ impl Segment {
         self.region.u32(ALL_FINALIZED).load(Acquire) != 0
     }
 
-    /// Says that the job is being ended; the first code stays.
-    pub fn set_aborted(&self, code: i32) {
+    /// Says that the job is being ended; the first code stays. Whether this is the first.
+    pub fn set_aborted(&self, code: i32) -> bool {
         let word = ABORTED | (code as u32 & 0xff);
-        let _ = self.abort_word().compare_exchange(0, word, AcqRel, Relaxed);
+        self.abort_word().compare_exchange(0, word, AcqRel, Relaxed).is_ok()
     }
 
     /// The code that the job is being ended with, if it is.

@@ -1,6 +1,6 @@
 //! What was detected and chosen, for `mpiexec --info` and `hawser-info`.
 
-use crate::agent::facts;
+use crate::agent::libraries;
 use crate::params;
 use hawser_base::param::{Kind, Param};
 use hawser_job::plan::LAYOUT_VERSION;
@@ -55,7 +55,8 @@ pub fn of_host(ranks: usize, settings: &Environment) -> String {
     let allowed = cpus::allowed().unwrap_or_default();
     let quota = cpus::quota().map_or_else(|| "no quota".into(), |quota| format!("quota {quota:.2}"));
     let _ = writeln!(text, "cores       {} allowed ({quota}), {} usable at once", allowed.len(), cpus::available());
-    let _ = writeln!(text, "measured    {}", self::facts(&facts::measure(ranks, params::may_membarrier())));
+    let _ =
+        writeln!(text, "measured    {}", self::facts(&hawser_host::facts::measure(ranks, params::may_membarrier())));
     let _ = writeln!(text, "libraries   {}", libraries());
     let _ = writeln!(text, "devices     {}", hawser_node::devices().collect::<Vec<_>>().join(", "));
     let set = |param: &Param| settings.iter().find(|(name, _)| name == param.name.as_bytes());
@@ -96,7 +97,7 @@ pub fn parameters(profile: &Found) -> String {
 
 /// The directory of our libraries and the ABIs that are in it.
 fn libraries() -> String {
-    let Some(directory) = facts::library_directory() else {
+    let Some(directory) = libraries::library_directory() else {
         return "none beside this binary (../lib): the program's own search path decides".into();
     };
     let abis = [("libmpi_abi.so.1", "the MPI 5.0 standard ABI"), ("libmpi.so.12", "the MPICH ABI")];

@@ -1,8 +1,9 @@
 //! What goes wrong with a rank, in the line that mpiexec prints and the code that it exits with.
 //!
-//! The agent finds troubles (`agent::ranks`), mpiexec prints the first one and ends the job.
+//! The agent finds troubles (`agent::run`, `host::life`), mpiexec prints the first one and ends the job.
 
 use crate::wire::{Reader, Writer};
+use hawser_host::life::Fault;
 use hawser_os::signals;
 use std::path::Path;
 
@@ -67,6 +68,17 @@ pub struct Trouble {
     /// 0 where there is none.
     pub pid: i32,
     pub what: What,
+}
+
+impl From<Fault> for What {
+    fn from(fault: Fault) -> What {
+        match fault {
+            Fault::Killed { signal, core_dumped } => What::Killed { signal, core_dumped },
+            Fault::Exited { code } => What::Exited { code },
+            Fault::NoFinalize { code } => What::NoFinalize { code },
+            Fault::EndUnknown => What::EndUnknown,
+        }
+    }
 }
 
 impl What {

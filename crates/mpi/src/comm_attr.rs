@@ -69,17 +69,17 @@ pub fn comm_delete(comm: Handle, keyval: Handle) -> Result<()> {
 }
 
 fn predefined(process: &Process, keyval: Handle) -> Option<Predefined> {
-    let job = process.job();
+    let job = process.job().identity();
     match keyval {
         keyval::TAG_UB => Some(Predefined::Number(TAG_UB)),
         // No process is the host, and every one can do the language's input and output (MPI-5.0 §9.1.2).
         keyval::HOST => Some(Predefined::Rank(PROC_NULL)),
         keyval::IO => Some(Predefined::Rank(ANY_SOURCE)),
         // All clocks are the same one if all processes are on one host.
-        keyval::WTIME_IS_GLOBAL => Some(Predefined::Number(i32::from(job.local_size() == job.size()))),
-        keyval::APPNUM => job.appnum().map(|number| Predefined::Number(number as i32)),
+        keyval::WTIME_IS_GLOBAL => Some(Predefined::Number(i32::from(!job.is_spread()))),
+        keyval::APPNUM => job.appnum.map(|number| Predefined::Number(number as i32)),
         keyval::LASTUSEDCODE => Some(Predefined::Code(errors::last_used())),
-        keyval::UNIVERSE_SIZE => Some(Predefined::Number(job.universe_size() as i32)),
+        keyval::UNIVERSE_SIZE => Some(Predefined::Number(job.universe_size as i32)),
         _ => None,
     }
 }

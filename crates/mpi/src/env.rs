@@ -12,6 +12,7 @@ use crate::stage::{SESSIONS, WORLD};
 use crate::{bsend, collective, leaks};
 use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SINGLE};
 use hawser_base::{Class, Error, Lane, Result, handle, threads};
+use hawser_boot::Word;
 use hawser_job::{Phase, Waiting};
 
 /// MPI_Init. MPI_COMM_WORLD and MPI_COMM_SELF are new, whatever a session has set on them before.
@@ -43,10 +44,10 @@ pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Re
     admit_threads(who, thread_level)?;
     if stage::in_use() == 0 {
         process.lanes().helper().map_or(Ok(()), |helper| helper.start(process.lanes()))?;
-        process.segment().rank(process.job().local_rank() as usize).set_phase(Phase::Running);
+        process.segment().rank(process.job().identity().local_rank as usize).set_phase(Phase::Running);
         if std::mem::take(&mut users.has_left) {
             process.segment().set_all_finalized(false);
-            process.job().come_back();
+            process.job().tell(Word::Back);
         }
     }
     match who {
@@ -125,9 +126,9 @@ pub fn finalize() -> Result<Option<Error>> {
 /// The rank's end is no failure of the job any more.
 fn leave(process: &'static Process, call: &'static str) {
     drain(process, call);
-    let page = process.segment().rank(process.job().local_rank() as usize);
+    let page = process.segment().rank(process.job().identity().local_rank as usize);
     page.set_phase(Phase::Finalized);
-    process.job().finalize();
+    process.job().tell(Word::Left);
     // Peers may leave without having spoken to all ranks: they are owed their acknowledgements now.
     process.fabric().before_sleep();
     see_off(process, call);

@@ -15,7 +15,7 @@ use crate::{info, stage};
 use hawser_base::table::{Reserved, Table};
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Context, Error, Handle, Lane as LaneId, Peer, Result, handle};
-use hawser_boot::World;
+use hawser_boot::{Boot, Identity};
 use hawser_job::Segment;
 use hawser_job::counters::Counters;
 use hawser_job::flags::WORLD_BLOCK;
@@ -39,7 +39,7 @@ pub struct Process {
     attached: Attached,
     memory: Memory,
     segment: Segment,
-    world: World,
+    boot: Arc<dyn Boot>,
 }
 
 /// The names that they have until the program gives others (MPI-5.0 §7.8).
@@ -48,7 +48,7 @@ pub const SELF_NAME: &[u8] = b"MPI_COMM_SELF";
 
 /// What `node` brings.
 pub struct Parts {
-    pub world: World,
+    pub boot: Arc<dyn Boot>,
     pub segment: Segment,
     pub fabric: &'static Fabric,
     pub limits: Limits,
@@ -71,13 +71,14 @@ fn world_flags(segment: &Segment) -> Option<Flags> {
 
 /// Makes the process, which nobody uses yet; called once, by `node`, under its lock.
 pub fn start(parts: Parts) -> Result<&'static Process> {
-    let Parts { world, segment, fabric, limits, patience, standby } = parts;
+    let Parts { boot, segment, fabric, limits, patience, standby } = parts;
     fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
     info::note_start();
-    info::note_program_size(world.program_size());
-    let me = Peer(world.rank());
-    let counters = segment.rank(world.local_rank() as usize).counters();
-    let group = Arc::new(Group::world(world.size(), me));
+    let Identity { rank, size, local_rank, program_size, .. } = *boot.identity();
+    info::note_program_size(program_size);
+    let me = Peer(rank);
+    let counters = segment.rank(local_rank as usize).counters();
+    let group = Arc::new(Group::world(size, me));
     let alone = Arc::new(Group::of(vec![me], me));
     let meeting = Comm::new(context_ids::MEETING, group.clone());
     meeting.set_name(b"a group that has no communicator yet");
@@ -102,9 +103,9 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         groups: Table::new(),
         messages: Table::new(),
         attached: Attached::default(),
-        memory: Memory::new(&segment, world.local_rank() as usize, fabric),
+        memory: Memory::new(&segment, local_rank as usize, fabric),
         segment,
-        world,
+        boot,
     };
     Ok(PROCESS.get_or_init(|| process))
 }
@@ -166,9 +167,9 @@ impl Process {
         &self.self_comm
     }
 
-    /// Who is in the job, from where this process was started.
-    pub fn job(&self) -> &World {
-        &self.world
+    /// What has started this process: who is in the job, and who is told of this rank's end.
+    pub fn job(&self) -> &dyn Boot {
+        &*self.boot
     }
 
     /// The host's part of the job: pages, flags, arenas.

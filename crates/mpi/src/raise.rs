@@ -133,7 +133,7 @@ fn end(object: &Object, function: &'static str, error: &Error) -> ! {
     process::abort(code, &line)
 }
 
-/// Rank and host are put in front by whoever prints it (`boot::World::abort`).
+/// Rank and host are put in front by whoever prints it (`boot::Boot::abort`).
 fn explain(function: &str, object: Option<String>, error: &Error) -> String {
     let on = object.map(|name| format!(" on {name}")).unwrap_or_default();
     let class = errors::describe(error.code());

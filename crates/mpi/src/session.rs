@@ -64,7 +64,7 @@ type Members = fn(&Process) -> Vec<Peer>;
 /// The sets of processes, by their names. The two of the standard come first; the third is Open MPI's name for the
 /// processes that share this host's memory.
 const PSETS: [(&str, Members); 3] = [
-    ("mpi://WORLD", |process| (0..process.job().size()).map(Peer).collect()),
+    ("mpi://WORLD", |process| (0..process.job().identity().size).map(Peer).collect()),
     ("mpi://SELF", |process| vec![process.me()]),
     ("mpix://SHARED", |process| {
         let segment = process.segment();

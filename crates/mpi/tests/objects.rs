@@ -3,8 +3,9 @@
 
 use hawser_base::handle::{Kind, comm, datatype, errhandler, keyval};
 use hawser_base::{Class, Error, Handle, Peer};
+use hawser_boot::terms::JobTerms;
 use hawser_device::Loopback;
-use hawser_job::Segment;
+use hawser_host::join::{Joined, join};
 use hawser_mpi::attributes::{self, Copy, Delete};
 use hawser_mpi::comm_attr::{self, Found, Predefined};
 use hawser_mpi::errhandler as objects;
@@ -22,14 +23,13 @@ use std::sync::{Arc, Mutex, Once};
 fn start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let world = hawser_boot::attach().unwrap();
-        let segment = Segment::alone().unwrap();
+        let Joined { boot, segment } = join(&JobTerms::default()).unwrap();
         let page = segment.rank(0);
         let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
         let limits = matching::Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
         let fabric = Box::leak(Box::new(fabric));
         let patience = Patience::new(1, &page, Box::new(|_| None), asleep(&page.counters()), fabric).unwrap();
-        let process = process::start(Parts { world, segment, fabric, limits, patience, standby: None }).unwrap();
+        let process = process::start(Parts { boot, segment, fabric, limits, patience, standby: None }).unwrap();
         env::init(process, hawser_base::value::THREAD_MULTIPLE).unwrap();
     });
 }

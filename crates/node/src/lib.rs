@@ -17,19 +17,21 @@ pub use tools::{changed as counters_of_changes, groups as tools};
 
 use hawser_base::param::Param;
 use hawser_base::{Peer, Result};
-use hawser_boot::World;
+use hawser_boot::Key as Published;
 use hawser_boot::protocol::ADDRESS_VARIABLE;
+use hawser_boot::{Boot, Identity, Word};
 use hawser_dev_ether::port::Seal;
 use hawser_dev_ether::{EtherDevice, Setup, Told, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX};
+use hawser_host::join::{self, Joined};
 use hawser_job::{RankPage, Segment};
 use hawser_link::frame::Key;
 use hawser_mpi::process::{self, Parts, Process};
 use hawser_p2p::matching::Limits;
 use hawser_p2p::{counters, helper};
 use hawser_transport::{Fabric, Patience, Standby};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// One initialisation at a time.
 static STARTING: Mutex<()> = Mutex::new(());
@@ -42,51 +44,42 @@ pub fn start() -> Result<&'static Process> {
     }
     profile::of_rank()?;
     params::check()?;
-    let mut world = hawser_boot::attach_on(&terms::of_rank()?)?;
+    let joined = join::join(&terms::of_rank()?)?;
     // Below mpiexec it tells, once for all ranks and what they start.
-    if world.is_alone() && std::env::var_os(ADDRESS_VARIABLE).is_none() {
+    if is_first_without_launcher(&joined) && std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let variables = std::env::vars_os().map(|(name, _)| name);
         misspelt::lines(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
     }
-    match join(&mut world) {
-        Ok(Joined { segment, fabric, limits, patience, standby }) => {
-            process::start(Parts { world, segment, fabric, limits, patience, standby })
-        }
-        Err(error) => {
-            world.keep();
-            Err(error)
-        }
-    }
+    let boot = joined.boot.clone();
+    parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep(boot))
 }
 
-/// What a rank gets from its host, and makes of it.
-struct Joined {
-    segment: Segment,
-    fabric: &'static Fabric,
-    limits: Limits,
-    patience: Patience,
-    standby: Option<Standby>,
+/// Whether this process speaks for a job that has no mpiexec to do that.
+fn is_first_without_launcher(joined: &Joined) -> bool {
+    let me = joined.boot.identity();
+    me.appnum.is_none() && me.rank == 0
 }
 
-fn join(world: &mut World) -> Result<Joined> {
-    let segment = segment(world)?;
-    let page = segment.rank(world.local_rank() as usize);
+/// What a rank makes of what it gets from its host.
+fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
+    let me = *boot.identity();
+    let page = segment.rank(me.local_rank as usize);
     let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
     segment.name_counters(&names);
     let mut devices = Vec::new();
     for (_, make) in &DEVICES {
-        devices.extend(make(world, &segment)?);
+        devices.extend(make(&boot, &segment)?);
     }
-    let fabric = Box::leak(Box::new(Fabric::new(devices, world.size() as usize)?));
-    let cores = segment.facts().cores / world.local_size();
+    let fabric = Box::leak(Box::new(Fabric::new(devices, me.size as usize)?));
+    let cores = segment.facts().cores / me.local_size;
     let asleep = counters::asleep(&page.counters());
-    let patience = Patience::new(cores, &page, others(&segment, world.local_rank() as usize), asleep, fabric)?;
+    let patience = Patience::new(cores, &page, others(&segment, me.local_rank as usize), asleep, fabric)?;
     let standby = helper::is_wanted(cores)?.then(|| Standby::new(page.doorbell(), fabric)).transpose()?;
-    let limits = limits(fabric, world.widest_host() as usize)?;
-    Ok(Joined { segment, fabric, limits, patience, standby })
+    let limits = limits(fabric, me.widest_host as usize)?;
+    Ok(Parts { boot, segment, fabric, limits, patience, standby })
 }
 
-/// The pages of this host's ranks but `me`, for who looks whether they work (`Patience`).
+/// The pages of this host's ranks but `me`, for a rank that looks whether they work (`Patience`).
 fn others(segment: &Segment, me: usize) -> Box<dyn Fn(usize) -> Option<RankPage> + Send + Sync> {
     let segment = segment.clone();
     Box::new(move |number| {
@@ -95,48 +88,46 @@ fn others(segment: &Segment, me: usize) -> Box<dyn Fn(usize) -> Option<RankPage>
     })
 }
 
-/// The host's part of the job: the agent's, or one of our own without a launcher.
-fn segment(world: &mut World) -> Result<Segment> {
-    match world.take_segment() {
-        Some(fd) => Segment::open(fd),
-        None => Segment::alone(),
-    }
-}
-
 /// A device's name, and how a rank makes its own, where the job needs it.
-type Row = (&'static str, fn(&World, &Segment) -> Result<Option<Box<dyn Device>>>);
+type Row = (&'static str, fn(&Arc<dyn Boot>, &Segment) -> Result<Option<Box<dyn Device>>>);
 
 /// All devices, the best first: a peer is reached by the first one that can.
 static DEVICES: [Row; 3] = [
-    (Loopback::NAME, |world, _| Ok(Some(Box::new(Loopback::new(Peer(world.rank())))))),
-    (ShmDevice::NAME, |world, segment| {
-        Ok(Some(Box::new(ShmDevice::new(segment.clone(), world.local_rank() as usize))))
+    (Loopback::NAME, |boot, _| Ok(Some(Box::new(Loopback::new(Peer(boot.identity().rank)))))),
+    (ShmDevice::NAME, |boot, segment| {
+        Ok(Some(Box::new(ShmDevice::new(segment.clone(), boot.identity().local_rank as usize))))
     }),
-    (EtherDevice::NAME, |world, segment| if world.is_spread() { ethernet(world, segment).map(Some) } else { Ok(None) }),
+    (
+        EtherDevice::NAME,
+        |boot, segment| {
+            if boot.identity().is_spread() { ethernet(boot, segment).map(Some) } else { Ok(None) }
+        },
+    ),
 ];
 
 /// The device between hosts, with the rails of this one; its card goes to all ranks.
-fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
-    let secret = world.secret().0;
+fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> {
+    let Identity { rank, size, local_rank, local_size, secret, .. } = *boot.identity();
+    let secret = secret.0;
     // Who knows one of these knows none of the others, nor the secret.
     let derive = |purpose: &[u8]| Key::new(secret).derive(purpose);
-    let (local_rank, local_ranks) = (world.local_rank() as u16, world.local_size() as u16);
-    let seal = Seal { key: Key::new(secret), me: world.rank(), ranks: world.size() };
+    let (local_rank, local_ranks) = (local_rank as u16, local_size as u16);
+    let seal = Seal { key: Key::new(secret), me: rank, ranks: size };
     let ports = hawser_dev_ether::ports(&Who { job: derive(b"job") as u32, local_rank, local_ranks, seal })?;
-    let (cards, hosts) = (segment.clone(), segment.clone());
-    let page = segment.rank(world.local_rank() as usize);
-    let (answers, ways, teller) = (page.clone(), page.ways(), world.teller());
+    let (cards, hosts, teller) = (boot.clone(), segment.clone(), boot.clone());
+    let page = segment.rank(local_rank as usize);
+    let (answers, ways) = (page.clone(), page.ways());
     let counters = (page.counters(), counters::NAMES.len());
     let device = EtherDevice::new(Setup {
-        me: world.rank(),
-        ranks: world.size(),
+        me: rank,
+        ranks: size,
         key: Key::new(secret),
         seed: derive(b"numbers"),
         ports,
-        cards: Box::new(move |peer| cards.card(peer)),
+        cards: Box::new(move |peer| cards.look_up(Peer(peer), Published::Card)),
         looked: Box::new(move || page.looked()),
         tell: Box::new(move |told| match told {
-            Told::Unanswered(what) => teller(what),
+            Told::Unanswered(what) => teller.tell(Word::Unanswered(what)),
             Told::Ways(said) => {
                 ways.write(said);
                 true
@@ -146,7 +137,8 @@ fn ethernet(world: &World, segment: &Segment) -> Result<Box<dyn Device>> {
         counters,
         serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
     });
-    world.publish(&device.card())?;
+    boot.publish(Published::Card, &device.card())?;
+    boot.fence()?;
     Ok(Box::new(device))
 }
 
@@ -221,9 +213,8 @@ mod tests {
 
     #[test]
     fn every_row_makes_the_device_that_it_names() {
-        let mut world = hawser_boot::attach().unwrap();
-        let segment = segment(&mut world).unwrap();
-        let made = DEVICES.iter().map(|(name, make)| (name, make(&world, &segment).unwrap()));
+        let Joined { boot, segment } = join::join(&hawser_boot::terms::JobTerms::default()).unwrap();
+        let made = DEVICES.iter().map(|(name, make)| (name, make(&boot, &segment).unwrap()));
         for (name, device) in made {
             let needed = *name != EtherDevice::NAME;
             assert_eq!(device.map(|device| device.name()), needed.then_some(*name), "alone no other host is reached");

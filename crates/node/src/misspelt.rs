@@ -27,6 +27,8 @@ const OTHERS: [&[&str]; 3] = [
         "LOCAL_SIZE",
         "PROGRAM_SIZE",
         "TUNED",
+        "RENDEZVOUS",
+        "RENDEZVOUS_S",
     ],
     &[
         "CC",

@@ -1,8 +1,8 @@
 //! What the ranks of this host do and have counted, read from their pages without disturbing them.
 
-use super::ranks::Rank;
-use crate::frames::{Counted, Counts, RankState};
-use hawser_job::{Segment, Waiting};
+use crate::frames::{Counted, Counts, Doing, RankState};
+use hawser_host::life::Rank;
+use hawser_job::{Phase, Segment, Waiting};
 use hawser_os::clock;
 
 /// A rank that polls may compute between two calls: it counts as waiting for this long after each.
@@ -17,6 +17,21 @@ fn aged(mut reason: Waiting, now_ns: u64) -> Option<Waiting> {
     (reason.polled_ns < POLL_LASTS_NS).then_some(reason)
 }
 
+/// What a rank does, from its page.
+fn doing(rank: &Rank, phase: Phase, waiting: Option<Waiting>) -> Doing {
+    match &rank.attached {
+        _ if rank.is_gone() => Doing::Ended,
+        None => Doing::NotInit,
+        Some(attached) if attached.gone => Doing::Ended,
+        Some(attached) => match waiting {
+            Some(reason) => Doing::Waiting(reason),
+            None if attached.finalized || phase >= Phase::Finalized => Doing::Finalized,
+            None if phase == Phase::Attached => Doing::Initializing,
+            None => Doing::Computing,
+        },
+    }
+}
+
 /// What each rank does.
 pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
     let (now_ns, names) = (clock::now_ns(), segment.counter_names());
@@ -27,7 +42,7 @@ pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
         RankState {
             rank: rank.world,
             pid: rank.pid(),
-            doing: rank.doing(page.phase(), waiting),
+            doing: doing(rank, page.phase(), waiting),
             looks: page.looks(),
             changed: hawser_node::counters_of_changes().filter_map(counted).filter(|&(_, count)| count > 0).collect(),
             ways: page.ways().read().unwrap_or_default(),
@@ -51,6 +66,23 @@ pub fn counts(segment: &Segment, ranks: &[Rank]) -> Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_host::life::Attached;
+    use hawser_os::spawn::End;
+
+    #[test]
+    fn what_a_rank_does_follows_its_page() {
+        let (process, tether) = (None, None);
+        let process = Attached { pid: 8, line: 0, process, tether, finalized: false, gone: false, end: None };
+        let attached = Rank { child: 7, attached: Some(process), ..Rank::default() };
+        assert_eq!(doing(&attached, Phase::Attached, None), Doing::Initializing);
+        assert_eq!(doing(&attached, Phase::Running, None), Doing::Computing);
+        assert_eq!(doing(&attached, Phase::Finalized, None), Doing::Finalized);
+        assert!(matches!(doing(&attached, Phase::Running, Some(Waiting::default())), Doing::Waiting(_)));
+        let rank = |child_end| Rank { child: 7, child_end, ..Rank::default() };
+        assert_eq!(doing(&rank(None), Phase::Launched, None), Doing::NotInit);
+        let killed = End::Killed { signal: 11, core_dumped: false };
+        assert_eq!(doing(&rank(Some(killed)), Phase::Launched, None), Doing::Ended);
+    }
 
     #[test]
     fn a_rank_that_polled_long_ago_does_not_wait() {

@@ -5,16 +5,13 @@
 //! job outlives either. On another host than mpiexec's a `guard` stands for it, and the agent ends too when it has heard
 //! nothing from there for some seconds (`pulse`). Before it: `conduct`; after it: the ranks.
 
-pub mod door;
-pub mod facts;
 pub mod gather;
 pub mod guard;
+pub mod libraries;
 pub mod needs;
-pub mod ranks;
 pub mod run;
 pub mod start;
 pub mod streams;
-pub mod unheard;
 
 use crate::channel::{Channel, Received};
 use crate::frames::{self, Down, Up};

@@ -3,21 +3,24 @@
 //! What happens is told to mpiexec, which decides; only how to end ranks is decided here: the asked signal first,
 //! then, after a grace, SIGKILL for everything below the agent.
 
-use super::door::{self, Door, Heard, Knock};
 use super::needs::{self, Other};
-use super::ranks::{self, Attached, Rank, Register};
 use super::start::{self, Place};
 use super::streams::Streams;
-use super::unheard::{Said, Unheard};
-use super::{Desk, KILL_LIMIT_MS, Token, facts, gather};
+use super::{Desk, KILL_LIMIT_MS, Token, gather, libraries};
 use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
 use hawser_boot::mapped;
-use hawser_boot::protocol::{Inspect, LOST_RANK, Message, VERSION, Welcome};
+use hawser_boot::protocol::{Inspect, Message, Welcome};
 use hawser_boot::terms::{Agreed, JobTerms, Party, Verdict};
+use hawser_host::callers::Callers;
+use hawser_host::door::{self, Door, Heard, Knock};
+use hawser_host::facts;
+use hawser_host::life::{self, Attached, Rank, Register};
+use hawser_host::segment::Part;
+use hawser_host::unheard::{Said, Unheard};
 use hawser_job::plan::CARD_MAX;
-use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
+use hawser_job::{Facts, Phase, ProcessVm, Segment};
 use hawser_node::profile;
 use hawser_os::epoll::{Event, Interest};
 use hawser_os::limits::{self, Resource};
@@ -93,15 +96,16 @@ impl Run {
         let before = limits::get(Resource::Descriptors);
         let has_tethers = raise_descriptors(job.ranks.len() as u64)?;
         let facts = facts::measure(job.ranks.len(), job.membarrier);
-        let segment = segment(&job, &host, facts)?;
+        let numbers = job.ranks.iter().map(|(world, _)| *world).collect();
+        let part = Part { job_id: &job.id, host: &host, size: job.size, ranks: numbers, hosts: &job.hosts };
+        let (segment, widest_host) = (part.segment(facts)?, part.widest_host());
         // Where mpiexec answers for the whole.
         let is_part = job.ranks.len() < job.size as usize || desk.is_far();
         let name = if is_part { inspect::part(&job.id, &host) } else { job.id.clone() };
         let door = Door::open(&name, job.ranks.len(), &mut desk.epoll, Token::Door.encode())?;
         let ranks = job.ranks.iter().map(|&(world, app)| Rank { world, app, ..Rank::default() }).collect();
-        let widest_host = widest(&job);
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));
-        let libraries = facts::library_directory();
+        let libraries = libraries::library_directory();
         let streams = Streams::new(before);
         let unheard = Unheard::default();
         Ok(Run {
@@ -270,7 +274,7 @@ impl Run {
         self.judge(desk, local, false);
         let noted = self.publish_end(local);
         if self.ranks[local].is_gone() {
-            desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: ranks::code(end) });
+            desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: life::code(end) });
         }
         before || noted
     }
@@ -339,7 +343,7 @@ impl Run {
             desk.up(&Up::Left { rank: rank.world, pid: rank.pid() });
         }
         if let Some(what) = what {
-            self.trouble(desk, local, what);
+            self.trouble(desk, local, what.into());
         }
         if self.ranks[local].left_without_init() && self.ranks[local].child > 0 {
             self.register.absent.push(local);
@@ -460,7 +464,8 @@ impl Run {
     /// A process says which rank it is, by the boot protocol of its version, and what it must have alike with others.
     fn welcome(&mut self, desk: &mut Desk, number: u32, (version, world): (u32, u32), terms: JobTerms) {
         let caller = self.door.caller(number).map_or(0, |credentials| credentials.pid);
-        match self.entry(version, world, caller) {
+        let Run { segment, host, ranks, .. } = self;
+        match (Callers { segment, host, ranks }).entry(version, world, caller) {
             Ok(local) if self.is_alike(desk, local, terms) => self.let_in(desk, number, local, caller),
             // It waits for an answer until the job has ended.
             Ok(_) => {}
@@ -533,42 +538,6 @@ impl Run {
     /// Whether other hosts have ranks of the job, too.
     fn is_part(&self) -> bool {
         self.ranks.len() < self.job.size as usize
-    }
-
-    /// The local number of rank `world`, if process `caller` may become it now, else what it is answered.
-    fn entry(&self, version: u32, world: u32, caller: i32) -> Result<usize, Message> {
-        if version != VERSION {
-            return Err(Message::Refused(format!(
-                "mpiexec speaks version {VERSION} of Hawser's boot protocol, this library version {version}; \
-                 use the mpiexec that was installed with the library"
-            )));
-        }
-        let local = self.local(world, caller).map_err(Message::Refused)?;
-        let rank = &self.ranks[local];
-        match &rank.attached {
-            None => Ok(local),
-            Some(attached) if rank.has_started(attached, caller, &tree::ancestors(caller)) => Err(Message::Alone),
-            Some(attached) => Err(Message::Refused(rank.taken_by(attached))),
-        }
-    }
-
-    /// The local number of the rank that `caller` says it is, or, where that is lost, of the rank that it descends
-    /// from.
-    fn local(&self, world: u32, caller: i32) -> Result<usize, String> {
-        if world != LOST_RANK {
-            return self.segment.local_index(world).ok_or_else(|| {
-                format!("there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?", self.host)
-            });
-        }
-        let above = tree::ancestors(caller);
-        let is_of = |rank: &Rank| {
-            let family = [caller, tree::group(caller).unwrap_or(caller)];
-            rank.child > 0 && (family.contains(&rank.child) || above.contains(&rank.child))
-        };
-        let local = self.ranks.iter().position(is_of);
-        local.ok_or_else(|| "this process has lost the variables that mpiexec set (env -i, sudo?), and nothing tells which rank has started \
-             it; let the program keep HAWSER_BOOT"
-                .into())
     }
 
     /// Answers a tool.
@@ -645,7 +614,7 @@ impl Run {
     fn is_ours(&self, file: &Path) -> bool {
         match &self.libraries {
             Some(directory) => file.parent() == Some(directory),
-            None => file.file_name().and_then(OsStr::to_str).is_some_and(|name| facts::LIBRARIES.contains(&name)),
+            None => file.file_name().and_then(OsStr::to_str).is_some_and(|name| libraries::LIBRARIES.contains(&name)),
         }
     }
 
@@ -669,28 +638,6 @@ impl Run {
         }
         desk.up(&Up::Finished { clean });
     }
-}
-
-/// The segment of the ranks here.
-fn segment(job: &HostJob, host: &str, facts: Facts) -> io::Result<Segment> {
-    let segment = Segment::create(&Spec {
-        job_id: job.id.clone(),
-        host: host.into(),
-        world: job.size as usize,
-        world_ranks: job.ranks.iter().map(|(world, _)| *world).collect(),
-        facts,
-    })?;
-    if job.hosts.len() == job.size as usize {
-        segment.set_hosts(&job.hosts);
-    }
-    Ok(segment)
-}
-
-/// How many ranks the host of a job has which has the most.
-fn widest(job: &HostJob) -> u32 {
-    let mut ranks = vec![0; job.hosts.iter().max().map_or(0, |&most| most as usize + 1)];
-    job.hosts.iter().for_each(|&host| ranks[host as usize] += 1);
-    ranks.into_iter().max().unwrap_or(job.ranks.len() as u32)
 }
 
 /// Sees that there are descriptors enough; whether there are some for tethers too.

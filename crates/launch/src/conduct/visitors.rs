@@ -2,8 +2,8 @@
 //!
 //! Under the job's own name; the hosts' agents answer for their parts (`inspect`).
 
-use crate::agent::door::{CALLERS_PER_TURN, Door, Heard, Knock};
 use hawser_boot::protocol::{Inspect, Message};
+use hawser_host::door::{CALLERS_PER_TURN, Door, Heard, Knock};
 use hawser_os::epoll::{Epoll, Interest};
 use std::io;
 

@@ -1,7 +1,7 @@
 //! A rank for the launcher's tests: attaches as an MPI library does, then does what its argument says.
 #![forbid(unsafe_code)]
 
-use hawser_boot::World;
+use hawser_boot::{Word, World};
 use hawser_job::{Phase, Segment, Tag, WaitPeer, WaitReason};
 use hawser_os::{clock, host, signals};
 use std::process::{Command, exit};
@@ -30,16 +30,16 @@ impl Rank {
     fn init() -> Rank {
         let rank = Rank::attach();
         rank.barrier();
-        rank.segment.rank(rank.world.local_rank() as usize).set_phase(Phase::Running);
+        rank.segment.rank(rank.world.identity().local_rank as usize).set_phase(Phase::Running);
         rank
     }
 
     fn barrier(&self) {
         let count = self.segment.flags(0);
         let word = count.word(0, 0, 0);
-        let size = self.world.local_size();
+        let size = self.world.identity().local_size;
         let goal = word.fetch_add(1, SeqCst) / size * size + size;
-        let me = self.segment.rank(self.world.local_rank() as usize);
+        let me = self.segment.rank(self.world.identity().local_rank as usize);
         for peer in 0..size as usize {
             self.segment.rank(peer).doorbell().ring();
             me.counters().add(0, 1);
@@ -61,7 +61,7 @@ impl Rank {
 
     /// Sleeps until local rank `peer` has ended.
     fn outlive(&self, peer: usize) {
-        let bell = self.segment.rank(self.world.local_rank() as usize).doorbell();
+        let bell = self.segment.rank(self.world.identity().local_rank as usize).doorbell();
         while self.segment.rank(peer).phase() != Phase::Ended {
             let armed = bell.arm();
             if self.segment.ended_word().load(SeqCst) == 0 {
@@ -71,18 +71,18 @@ impl Rank {
     }
 
     fn finalize_alone(&self) {
-        self.segment.rank(self.world.local_rank() as usize).set_phase(Phase::Finalized);
-        self.world.finalize();
+        self.segment.rank(self.world.identity().local_rank as usize).set_phase(Phase::Finalized);
+        self.world.tell(Word::Left);
     }
 
     /// Publishes a card, and sleeps until those of all ranks are there.
     fn exchange(&self) -> Vec<String> {
-        let (world, me) = (&self.world, self.segment.rank(self.world.local_rank() as usize));
-        let card = format!("card {} of {}", world.rank(), self.segment.host());
+        let (world, me) = (&self.world, self.segment.rank(self.world.identity().local_rank as usize));
+        let card = format!("card {} of {}", world.identity().rank, self.segment.host());
         world.publish(card.as_bytes()).unwrap_or_else(|error| fail(error.cause()));
         let bell = me.doorbell();
         let text = |card: Vec<u8>| String::from_utf8_lossy(&card).into_owned();
-        (0..world.size())
+        (0..world.identity().size)
             .map(|rank| {
                 loop {
                     let armed = bell.arm();
@@ -105,7 +105,7 @@ impl Rank {
             tag: Tag::Is(tag),
             ..WaitReason::default()
         };
-        let page = self.segment.rank(self.world.local_rank() as usize);
+        let page = self.segment.rank(self.world.identity().local_rank as usize);
         page.wait().begin(&reason);
         loop {
             let armed = page.doorbell().arm();
@@ -127,14 +127,14 @@ fn main() {
         "hello" => {
             let rank = Rank::init();
             let world = &rank.world;
-            let (app, program) = (world.appnum(), world.program_size());
-            println!("rank {} of {} app {app:?} of {program}", world.rank(), world.size());
+            let (app, program) = (world.identity().appnum, world.identity().program_size);
+            println!("rank {} of {} app {app:?} of {program}", world.identity().rank, world.identity().size);
             rank.finalize();
         }
         // Everybody's card, and whether the secret is a secret that all have.
         "cards" => {
             let rank = Rank::init();
-            let secret = rank.world.secret();
+            let secret = rank.world.identity().secret;
             println!("{} {:?} {}", rank.exchange().join(", "), secret, u128::from_ne_bytes(secret.0));
             rank.finalize();
         }
@@ -145,12 +145,12 @@ fn main() {
             rank.exchange();
             let pause = |ms| sleep(Duration::from_millis(ms));
             let once = words[1] == "once";
-            if world.rank() == 0 {
+            if world.identity().rank == 0 {
                 pause(500);
                 rank.finalize_alone();
                 if !once {
                     pause(200);
-                    world.come_back();
+                    world.tell(Word::Back);
                     pause(1200);
                     rank.finalize_alone();
                 }
@@ -163,20 +163,20 @@ fn main() {
             pause(750);
             segment.set_all_finalized(false);
             if !once {
-                world.come_back();
+                world.tell(Word::Back);
                 rank.finalize_alone();
             }
             signals::send(agent, signals::SIGCONT).expect("the agent is our parent");
             pause(250);
             if once {
-                world.come_back();
+                world.tell(Word::Back);
                 pause(250);
             }
             println!("all are away: {}", segment.all_finalized());
             if once {
                 rank.finalize_alone();
             }
-            let bell = segment.rank(world.local_rank() as usize).doorbell();
+            let bell = segment.rank(world.identity().local_rank as usize).doorbell();
             while !segment.all_finalized() {
                 let armed = bell.arm();
                 if !segment.all_finalized() {
@@ -187,13 +187,13 @@ fn main() {
         "late" => {
             let rank = Rank::init();
             sleep(Duration::from_millis(1200));
-            println!("rank {} is done", rank.world.rank());
+            println!("rank {} is done", rank.world.identity().rank);
             rank.finalize();
         }
         // Waits until a peer has ended, and says so.
         "widow" => {
             let rank = Rank::init();
-            if rank.world.rank() == 1 {
+            if rank.world.identity().rank == 1 {
                 rank.finalize_alone();
                 return;
             }
@@ -204,7 +204,7 @@ fn main() {
         // Waits for the next rank, in a ring.
         "ring" => {
             let rank = Rank::init();
-            rank.receive(WaitPeer::Rank((rank.world.rank() + 1) % rank.world.size()), number(1));
+            rank.receive(WaitPeer::Rank((rank.world.identity().rank + 1) % rank.world.identity().size), number(1));
         }
         "compute" => {
             let _rank = Rank::init();
@@ -213,7 +213,7 @@ fn main() {
         // The named rank does the rest of the line's first word, the others wait for it.
         "one" => {
             let rank = Rank::init();
-            match rank.world.rank() == number(1) as u32 {
+            match rank.world.identity().rank == number(1) as u32 {
                 true => act(&rank, &words[2], number(3)),
                 false => rank.receive(WaitPeer::Rank(number(1) as u32), 0),
             }
@@ -221,8 +221,8 @@ fn main() {
         // Returns without MPI_Finalize, each rank some milliseconds after the one before it; rank 0 with a code.
         "leave" => {
             let rank = Rank::init();
-            sleep(Duration::from_millis(u64::from(rank.world.rank()) * number(1) as u64));
-            exit(if rank.world.rank() == 0 { number(2) } else { 0 })
+            sleep(Duration::from_millis(u64::from(rank.world.identity().rank) * number(1) as u64));
+            exit(if rank.world.identity().rank == 0 { number(2) } else { 0 })
         }
         // Attaches to a job whose other ranks never do.
         "attach" => {

@@ -1,9 +1,9 @@
-//! What the agent finds out about its host before it starts ranks. Takes about two milliseconds.
+//! What the first process finds out about its host before ranks come. It takes about two milliseconds.
+//! Before it: `os`; after it: `segment`, which publishes the figures.
 
 use hawser_job::{Facts, ProcessVm};
-use hawser_os::{clock, cpus, host, membarrier, process_vm};
+use hawser_os::{clock, cpus, membarrier, process_vm};
 use std::hint::black_box;
-use std::path::PathBuf;
 
 /// Large enough to leave the inner caches, small enough to be quick.
 const PROBE_BYTES: usize = 1 << 20;
@@ -27,6 +27,16 @@ pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     facts
 }
 
+/// The same for ranks of which one is the first process: it may have threads, so that it must not fork, and whether
+/// ranks may copy from each other's memory is not found out.
+pub fn without_fork(local: usize) -> Facts {
+    let mut facts = Facts { cores: cpus::available() as u32, ..Facts::default() };
+    if local > 1 {
+        facts.memcpy_mb_s = mb_per_s(PROBE_BYTES, memcpy_ns(&[1; PROBE_BYTES]));
+    }
+    facts
+}
+
 fn memcpy_ns(from: &[u8]) -> u64 {
     let mut to = vec![2u8; from.len()];
     let once = |_| {
@@ -40,16 +50,6 @@ fn memcpy_ns(from: &[u8]) -> u64 {
 
 fn mb_per_s(bytes: usize, ns: u64) -> u32 {
     (bytes as u64 * 1000 / ns.max(1)) as u32
-}
-
-/// What Hawser's libraries are called, with the names that programs ask for.
-pub const LIBRARIES: [&str; 4] = ["libmpi_abi.so.1", "libmpi.so.12", "libmpi_abi.so.0", "libmpich.so.12"];
-
-/// Where Hawser's libraries are installed: ../lib beside this binary's directory, if they are there.
-pub fn library_directory() -> Option<PathBuf> {
-    let own = host::program().canonicalize().ok()?;
-    let directory = own.parent()?.parent()?.join("lib");
-    LIBRARIES.iter().any(|name| directory.join(name).exists()).then_some(directory)
 }
 
 #[cfg(test)]

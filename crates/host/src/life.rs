@@ -1,11 +1,8 @@
-//! A rank as its agent sees it, and the judgement of its end. No I/O.
+//! A rank as the first process of its host sees it: whether it lives, and what was wrong with its end. No I/O.
 //!
 //! The program that was started for a rank (`child`) need not be the process that becomes the rank (`attached`):
 //! a shell script, a debugger or Python may stand between. The rank is gone when both are.
 
-use crate::frames::Doing;
-use crate::trouble::What;
-use hawser_job::{Phase, Waiting};
 use hawser_os::spawn::End;
 use hawser_os::tether::Tether;
 use std::collections::HashMap;
@@ -56,6 +53,25 @@ pub struct Register {
     pub absent: Vec<usize>,
 }
 
+/// What can be wrong with a rank's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Killed {
+        signal: i32,
+        core_dumped: bool,
+    },
+    /// It ended with this code after MPI_Finalize, or without having called MPI_Init.
+    Exited {
+        code: i32,
+    },
+    /// It called MPI_Init, but its process ended without MPI_Finalize.
+    NoFinalize {
+        code: i32,
+    },
+    /// The same, and of the process's end nothing is known but that of the script that had started it, at most.
+    EndUnknown,
+}
+
 /// Shells report a signal as 128 + its number; numbers end at 64.
 const SHELL_SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
 
@@ -87,22 +103,22 @@ impl Rank {
     }
 
     /// What was wrong with the rank's end, once that can be told. `final_word`: nothing more will be known.
-    pub fn verdict(&self, final_word: bool) -> Option<What> {
+    pub fn verdict(&self, final_word: bool) -> Option<Fault> {
         match &self.attached {
             Some(attached) if attached.gone && !attached.finalized => match (attached.end, self.child_end) {
                 (Some(end), _) => Some(unfinished(end)),
                 (None, Some(End::Exited(code))) if SHELL_SIGNALS.contains(&code) => {
-                    Some(What::Killed { signal: code - 128, core_dumped: false })
+                    Some(Fault::Killed { signal: code - 128, core_dumped: false })
                 }
                 // A script that returns 0 says nothing of how the program in it has ended.
-                (None, Some(End::Exited(0))) => Some(What::EndUnknown),
+                (None, Some(End::Exited(0))) => Some(Fault::EndUnknown),
                 (None, Some(end)) => Some(unfinished(end)),
-                (None, None) => final_word.then_some(What::EndUnknown),
+                (None, None) => final_word.then_some(Fault::EndUnknown),
             },
             _ => match self.child_end? {
-                End::Killed { signal, core_dumped } => Some(What::Killed { signal, core_dumped }),
+                End::Killed { signal, core_dumped } => Some(Fault::Killed { signal, core_dumped }),
                 End::Exited(0) => None,
-                End::Exited(code) => Some(What::Exited { code }),
+                End::Exited(code) => Some(Fault::Exited { code }),
             },
         }
     }
@@ -141,27 +157,12 @@ impl Rank {
             ),
         }
     }
-
-    /// What the rank does, from its page.
-    pub fn doing(&self, phase: Phase, waiting: Option<Waiting>) -> Doing {
-        match &self.attached {
-            _ if self.is_gone() => Doing::Ended,
-            None => Doing::NotInit,
-            Some(attached) if attached.gone => Doing::Ended,
-            Some(attached) => match waiting {
-                Some(reason) => Doing::Waiting(reason),
-                None if attached.finalized || phase >= Phase::Finalized => Doing::Finalized,
-                None if phase == Phase::Attached => Doing::Initializing,
-                None => Doing::Computing,
-            },
-        }
-    }
 }
 
-fn unfinished(end: End) -> What {
+fn unfinished(end: End) -> Fault {
     match end {
-        End::Killed { signal, core_dumped } => What::Killed { signal, core_dumped },
-        End::Exited(code) => What::NoFinalize { code },
+        End::Killed { signal, core_dumped } => Fault::Killed { signal, core_dumped },
+        End::Exited(code) => Fault::NoFinalize { code },
     }
 }
 
@@ -189,17 +190,20 @@ mod tests {
 
     #[test]
     fn ends_are_judged() {
-        let killed = Some(What::Killed { signal: 11, core_dumped: false });
+        let killed = Some(Fault::Killed { signal: 11, core_dumped: false });
         let cases = [
             (rank(Some(End::Exited(0)), None), None),
-            (rank(Some(End::Exited(3)), None), Some(What::Exited { code: 3 })),
+            (rank(Some(End::Exited(3)), None), Some(Fault::Exited { code: 3 })),
             (rank(Some(SEGV), None), killed.clone()),
             (rank(Some(End::Exited(0)), Some((true, true, None))), None),
-            (rank(Some(End::Exited(4)), Some((true, true, None))), Some(What::Exited { code: 4 })),
-            (rank(Some(End::Exited(0)), Some((false, true, Some(End::Exited(0))))), Some(What::NoFinalize { code: 0 })),
+            (rank(Some(End::Exited(4)), Some((true, true, None))), Some(Fault::Exited { code: 4 })),
+            (
+                rank(Some(End::Exited(0)), Some((false, true, Some(End::Exited(0))))),
+                Some(Fault::NoFinalize { code: 0 }),
+            ),
             (rank(None, Some((false, true, Some(SEGV)))), killed.clone()),
             (rank(Some(End::Exited(139)), Some((false, true, None))), killed),
-            (rank(Some(End::Exited(2)), Some((false, true, None))), Some(What::NoFinalize { code: 2 })),
+            (rank(Some(End::Exited(2)), Some((false, true, None))), Some(Fault::NoFinalize { code: 2 })),
             (rank(None, Some((false, true, None))), None),
             (rank(None, Some((false, false, None))), None),
         ];
@@ -208,7 +212,7 @@ mod tests {
         }
         // Neither may be taken for a good end, which all ranks together may have without MPI_Finalize.
         for child_end in [None, Some(End::Exited(0))] {
-            assert_eq!(rank(child_end, Some((false, true, None))).verdict(true), Some(What::EndUnknown));
+            assert_eq!(rank(child_end, Some((false, true, None))).verdict(true), Some(Fault::EndUnknown));
         }
     }
 
@@ -237,16 +241,5 @@ mod tests {
         assert!(!has_started(&inside, 7, &[2]) && !has_started(&left, 7, &[2]));
         let gone = rank(None, Some((false, true, None)));
         assert!(!has_started(&gone, 9, &[8, 7, 2]));
-    }
-
-    #[test]
-    fn what_a_rank_does_follows_its_page() {
-        let attached = rank(None, Some((false, false, None)));
-        assert_eq!(attached.doing(Phase::Attached, None), Doing::Initializing);
-        assert_eq!(attached.doing(Phase::Running, None), Doing::Computing);
-        assert_eq!(attached.doing(Phase::Finalized, None), Doing::Finalized);
-        assert!(matches!(attached.doing(Phase::Running, Some(Waiting::default())), Doing::Waiting(_)));
-        assert_eq!(rank(None, None).doing(Phase::Launched, None), Doing::NotInit);
-        assert_eq!(rank(Some(SEGV), None).doing(Phase::Launched, None), Doing::Ended);
     }
 }

@@ -1,6 +1,6 @@
 //! Where ranks and tools knock: the agent's local socket and the connections made to it.
 //!
-//! Only the job's own user (and root) is answered; which caller is let in as which rank is decided in `run`. Everybody on
+//! Only the job's own user (and root) is answered; `callers` decides which caller becomes which rank. Everybody on
 //! the machine can knock, without end, so each turn takes a bounded number of callers and of messages, and callers that
 //! say nothing are dropped when too many wait. The door is never shut for good: where the system gives no descriptor it
 //! rests for a moment.
@@ -99,7 +99,8 @@ impl Door {
     }
 
     /// Looks who is at the door. An error is given once: the door tries again after a rest. A turn takes no more than
-    /// `CALLERS_PER_TURN`; what is left at the door makes another event. A caller is to be heard before the next one is taken.
+    /// `CALLERS_PER_TURN`; what is left at the door makes another event. A caller is to be heard before the next one is
+    /// taken.
     pub fn answer(&mut self, epoll: &mut Epoll) -> Knock {
         match self.accept() {
             Ok(Some(line)) => self.admit(line).map_or(Knock::Stranger, Knock::Caller),
@@ -113,7 +114,8 @@ impl Door {
         }
     }
 
-    /// The next connection. Where there is no descriptor for it, the caller that has been silent for longest makes room.
+    /// The next connection. Where there is no descriptor for it, the caller that has been silent for longest makes
+    /// room.
     fn accept(&mut self) -> io::Result<Option<Packets>> {
         match self.listener.accept() {
             Err(error) => match self.silent.front().copied() {
@@ -143,8 +145,8 @@ impl Door {
         Some(number)
     }
 
-    /// The silent caller that makes room for one more of process `pid`: of that process if it has many, so that it puts out
-    /// no other one. A process that this host cannot name has number 0.
+    /// The silent caller that makes room for one more of process `pid`: of that process if it has many, so that it puts
+    /// out no other one. A process that this host cannot name has number 0.
     fn must_leave(&self, pid: i32) -> Option<u32> {
         let mut same = self.silent.iter().filter(|(_, other)| *other == pid && pid != 0);
         let first_of_same = same.next().map(|(number, _)| *number);

@@ -2,7 +2,7 @@
 //! own: it has no descriptor left for a while, and the two tests take turns.
 
 use hawser_boot::protocol::{MESSAGE_MAX, Message};
-use hawser_launch::agent::door::{Door, Knock};
+use hawser_host::door::{Door, Knock};
 use hawser_os::epoll::Epoll;
 use hawser_os::limits::{self, Limit, Resource};
 use hawser_os::unix::Packets;

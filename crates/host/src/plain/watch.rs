@@ -1,0 +1,118 @@
+//! How a rank without a launcher sees that another one has ended: a thread that sleeps on the processes of all others.
+//!
+//! Where one has left MPI before, its page says Ended from then on. Where one has not, the first that sees it prints one
+//! line, and each rank that still uses MPI ends its own process. The thread calls nothing of MPI and takes no signal. A
+//! program may close what it has not opened: then the others are looked at once a second, by their numbers. Before it:
+//! `plain`; after it: the segment.
+
+use hawser_job::{Phase, Segment};
+use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::held::Owned;
+use hawser_os::{host, pidfd, signals, thread};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The thread's name, as ps(1) shows it.
+const NAME: &str = "hawser-watch";
+/// The exit code of a rank that ends because another one has.
+const EXIT_FAILURE: i32 = 1;
+/// Between two looks at the others, where no descriptor wakes the thread.
+const LOOK_NS: u64 = 1_000_000_000;
+
+struct Watch {
+    segment: Segment,
+    me: usize,
+    epoll: Epoll,
+    /// The others that are not known to have ended.
+    peers: Vec<Peer>,
+}
+
+struct Peer {
+    local: usize,
+    pid: i32,
+    /// None if it was gone before it could be taken hold of.
+    process: Option<Owned>,
+}
+
+/// Starts to watch all others of the host.
+pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
+    let ranks = segment.local_size();
+    if ranks == 1 {
+        return Ok(());
+    }
+    let mut epoll = Epoll::new()?;
+    let mut peers = Vec::new();
+    for local in (0..ranks).filter(|&local| local != me) {
+        let pid = segment.rank(local).pid();
+        let process = process(pid)?;
+        if let Some(process) = &process {
+            epoll.add(process.as_fd(), local as u64, Interest::Read)?;
+        }
+        peers.push(Peer { local, pid, process: process.map(Owned::new) });
+    }
+    let watch = Watch { segment: segment.clone(), me, epoll, peers };
+    thread::spawn(NAME, move || watch.run()).map(drop)
+}
+
+/// A hold on a process; none if it is gone already.
+fn process(pid: i32) -> io::Result<Option<OwnedFd>> {
+    match pidfd::open(pid) {
+        Ok(process) => Ok(Some(process)),
+        Err(_) if signals::send(pid, 0).is_err() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Peer {
+    fn has_ended(&self) -> bool {
+        let Some(process) = &self.process else { return true };
+        match process.live() {
+            Ok(process) => pidfd::ended(process),
+            Err(_) => signals::send(self.pid, 0).is_err(),
+        }
+    }
+}
+
+impl Watch {
+    fn run(mut self) {
+        loop {
+            let (ended, others) = std::mem::take(&mut self.peers).into_iter().partition(Peer::has_ended);
+            self.peers = others;
+            for Peer { local, process, .. } in ended {
+                if let Some(process) = process.as_ref().and_then(|process| process.live().ok()) {
+                    self.epoll.remove(process);
+                }
+                self.ended(local);
+            }
+            if self.peers.is_empty() {
+                return;
+            }
+            self.epoll.sleep(Some(LOOK_NS));
+        }
+    }
+
+    /// The process of rank `local` is gone.
+    fn ended(&self, local: usize) {
+        let page = self.segment.rank(local);
+        match page.phase() {
+            Phase::Finalized => self.segment.set_ended(local),
+            Phase::Ended => {}
+            // This rank has no more to do with the job.
+            _ if self.segment.rank(self.me).phase() == Phase::Finalized => {}
+            phase => self.end(local, phase, page.pid()),
+        }
+    }
+
+    /// Ends this rank's process, as one has gone that had not left MPI. Of several ranks that see it the first says so;
+    /// one that has aborted has said it itself.
+    fn end(&self, local: usize, phase: Phase, pid: i32) -> ! {
+        if phase != Phase::Aborted && self.segment.set_aborted(EXIT_FAILURE) {
+            eprintln!(
+                "hawser: rank {local} on host {} (pid {pid}) has ended without calling MPI_Finalize \
+                 (MPI_Session_finalize for a session); the other ranks end too",
+                self.segment.host()
+            );
+        }
+        host::exit_now(self.segment.abort_code().unwrap_or(EXIT_FAILURE))
+    }
+}

@@ -1,0 +1,56 @@
+//! The segment of a host as its first process makes it. Before it: `facts`; after it: the ranks, who open it.
+
+use hawser_job::{Facts, Segment, Spec};
+use std::io;
+
+/// The ranks of a job on one host.
+#[derive(Debug)]
+pub struct Part<'a> {
+    pub job_id: &'a str,
+    pub host: &'a str,
+    /// Ranks of the whole job.
+    pub size: u32,
+    /// The numbers in the job of the ranks here, in the order of their pages.
+    pub ranks: Vec<u32>,
+    /// The host of each rank of the job; empty where the launcher has not said it.
+    pub hosts: &'a [u32],
+}
+
+impl Part<'_> {
+    /// Makes the segment of these ranks.
+    pub fn segment(&self, facts: Facts) -> io::Result<Segment> {
+        let segment = Segment::create(&Spec {
+            job_id: self.job_id.into(),
+            host: self.host.into(),
+            world: self.size as usize,
+            world_ranks: self.ranks.clone(),
+            facts,
+        })?;
+        if self.hosts.len() == self.size as usize {
+            segment.set_hosts(self.hosts);
+        }
+        Ok(segment)
+    }
+
+    /// How many ranks the host of the job has which has the most.
+    pub fn widest_host(&self) -> u32 {
+        let mut ranks = vec![0; self.hosts.iter().max().map_or(0, |&most| most as usize + 1)];
+        self.hosts.iter().for_each(|&host| ranks[host as usize] += 1);
+        ranks.into_iter().max().unwrap_or(self.ranks.len() as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_knows_its_ranks_and_the_hosts_of_all() {
+        let part = Part { job_id: "j", host: "a", size: 5, ranks: vec![1, 4], hosts: &[0, 1, 0, 0, 1] };
+        let segment = part.segment(Facts::default()).unwrap();
+        assert_eq!((segment.local_size(), segment.world_size(), segment.world_rank(1)), (2, 5, 4));
+        assert_eq!((segment.host_of(3), segment.host_of(4), part.widest_host()), (0, 1, 3));
+        let unknown = Part { hosts: &[], ..part };
+        assert_eq!(unknown.widest_host(), 2);
+    }
+}
