@@ -234,6 +234,11 @@ def test_a_rank_that_dies_ends_the_others_in_one_line(by_hand, build, how, code,
     the_end_of(by_hand, 1, [1, code, 1, 1])
 
 
+def test_ranks_that_have_closed_all_descriptors_see_a_death_too(by_hand, build):
+    by_hand.start_all(3, build("closed_then_dies.c"))
+    the_end_of(by_hand, 1, [1, -signal.SIGKILL, 1])
+
+
 def test_rank_0_that_dies_is_one_like_all_others(by_hand, build, abi):
     by_hand.start_all(3, build("deadlock.c", abi))
     by_hand.started()

@@ -44,7 +44,7 @@ pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
     let mut peers = Vec::new();
     for local in (0..ranks).filter(|&local| local != me) {
         let pid = segment.rank(local).pid();
-        let process = process(pid)?;
+        let process = process_of(pid)?;
         if let Some(process) = &process {
             epoll.add(process.as_fd(), local as u64, Interest::Read)?;
         }
@@ -55,7 +55,7 @@ pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
 }
 
 /// A hold on a process; none if it is gone already.
-fn process(pid: i32) -> io::Result<Option<OwnedFd>> {
+fn process_of(pid: i32) -> io::Result<Option<OwnedFd>> {
     match pidfd::open(pid) {
         Ok(process) => Ok(Some(process)),
         Err(_) if signals::send(pid, 0).is_err() => Ok(None),
@@ -68,7 +68,11 @@ impl Peer {
         let Some(process) = &self.process else { return true };
         match process.live() {
             Ok(process) => pidfd::ended(process),
-            Err(_) => signals::send(self.pid, 0).is_err(),
+            // A signal would reach it until its parent has asked for its end, so another hold is taken.
+            Err(_) => match process_of(self.pid).map(|process| process.map(Owned::new)) {
+                Ok(process) => process.is_none_or(|process| pidfd::ended(process.as_fd())),
+                Err(_) => false,
+            },
         }
     }
 }
