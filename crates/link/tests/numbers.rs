@@ -133,7 +133,7 @@ impl World {
         let (due, rest) = std::mem::take(&mut self.flying).into_iter().partition(|frame| frame.0 <= self.now_ns);
         self.flying = rest;
         let seed = self.seed;
-        for (_, from, to, bytes) in Vec::<(u64, u32, u32, Vec<u8>)>::from(due) {
+        for (_, from, to, bytes) in due {
             let (one, side) = if to == HUB { (from, 1) } else { (to, 0) };
             let there = self.alive.get_mut(&one);
             if to == HUB && bytes[0] & 15 > 2 {
