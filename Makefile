@@ -39,14 +39,14 @@ lab: stage
 test: setup tidy
 	$(MAKE) stage
 	$(CARGO) test --workspace --no-run
-	HAWSER_ARTEFACTS=$(abspath $(TARGET)/release) $(MAKE) --keep-going --jobs 2 --output-sync=target unit loom
+	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(MAKE) --keep-going --jobs 2 --output-sync=target unit loom
 	$(MAKE) e2e
 
 # Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
 tidy: lint
 	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test floors --test cycles
 
-# HAWSER_ARTEFACTS names a folder with the libraries and tools that tests of installed files take; else they build them.
+# ARTEFACTS_UNDER_TEST names a folder with the libraries and tools that tests of installed files take; else they build them.
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
 

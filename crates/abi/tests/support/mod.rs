@@ -56,12 +56,12 @@ pub fn outcome(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
 }
 
-/// The cdylib of a package: the one in the folder that HAWSER_ARTEFACTS names, else it is built (cargo does not, for the
+/// The cdylib of a package: the one in the folder that ARTEFACTS_UNDER_TEST names, else it is built (cargo does not, for the
 /// tests of one) in the profile of this test.
 pub fn build(package: &str, file: &str) -> PathBuf {
-    if let Some(folder) = std::env::var_os("HAWSER_ARTEFACTS") {
+    if let Some(folder) = std::env::var_os("ARTEFACTS_UNDER_TEST") {
         let library = PathBuf::from(folder).join(file);
-        assert!(library.exists(), "HAWSER_ARTEFACTS has no {file}");
+        assert!(library.exists(), "ARTEFACTS_UNDER_TEST has no {file}");
         return library;
     }
     let exe = std::env::current_exe().expect("a test knows its own path");
