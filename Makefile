@@ -46,7 +46,8 @@ test: setup tidy
 tidy: lint
 	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test floors --test cycles
 
-# ARTEFACTS_UNDER_TEST names a folder with the libraries and tools that tests of installed files take; else they build them.
+# ARTEFACTS_UNDER_TEST names a folder with the libraries and tools that tests of installed files take; without it they
+# build them.
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
 

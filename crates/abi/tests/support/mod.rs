@@ -56,8 +56,8 @@ pub fn outcome(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
 }
 
-/// The cdylib of a package: the one in the folder that ARTEFACTS_UNDER_TEST names, else it is built (cargo does not, for the
-/// tests of one) in the profile of this test.
+/// The cdylib of a package: the one in the folder that ARTEFACTS_UNDER_TEST names, else it is built (cargo does not, for
+/// the tests of one) in the profile of this test.
 pub fn build(package: &str, file: &str) -> PathBuf {
     if let Some(folder) = std::env::var_os("ARTEFACTS_UNDER_TEST") {
         let library = PathBuf::from(folder).join(file);
