@@ -150,9 +150,13 @@ impl<T> Index<Peer> for Paged<T> {
 impl<T: Clone> IndexMut<Peer> for Paged<T> {
     #[inline(always)]
     fn index_mut(&mut self, peer: Peer) -> &mut T {
-        if self.get_mut(peer).is_none() {
-            self.grow(peer);
+        if let Some(entry) = self.get_mut(peer) {
+            // SAFETY: the entry is borrowed from `self` for as long as what is returned, and `self` is not used again on
+            // this way out; the borrow checker takes it for borrowed on the other one too. Looked up once, as it is on
+            // the way of every message.
+            return unsafe { &mut *std::ptr::from_mut(entry) };
         }
+        self.grow(peer);
         self.get_mut(peer).expect("it has just grown to this peer")
     }
 }

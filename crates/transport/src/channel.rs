@@ -246,7 +246,10 @@ impl Channel {
     /// Looks for a packet of `from`; others may be delivered with it (`Port::poll_from`).
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let device = self.way(from).device;
+        let mut device = self.ways[from].device;
+        if device == Way::BLANK.device {
+            device = self.routes.device(from); // looked for, not sent to
+        }
         let port = &mut self.ports[device as usize];
         match &mut self.receivers {
             None => port.poll_from(from, delivery),
