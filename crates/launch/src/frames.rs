@@ -521,6 +521,7 @@ fn get_reason(from: &mut Reader) -> Option<Waiting> {
 mod tests {
     use super::*;
     use crate::trouble::What;
+    use hawser_host::life::Fault;
 
     fn ways() -> Ways {
         let silent = Silent { peer: 3, was_open: true, pairs: "a\nb".into() };
@@ -593,10 +594,10 @@ mod tests {
         ];
         let whats = [
             What::NotStarted { code: 127, text: "x".into() },
-            What::Killed { signal: 9, core_dumped: true },
-            What::Exited { code: 1 },
-            What::NoFinalize { code: 0 },
-            What::EndUnknown,
+            What::Ended(Fault::Killed { signal: 9, core_dumped: true }),
+            What::Ended(Fault::Exited { code: 1 }),
+            What::Ended(Fault::NoFinalize { code: 0 }),
+            What::Ended(Fault::EndUnknown),
             What::NoInit,
             What::Aborted { code: -3, text: "why".into() },
             What::OtherMpi { program: "p".into(), file: "f".into(), ours: "o".into() },

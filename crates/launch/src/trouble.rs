@@ -22,44 +22,19 @@ pub const EXIT_SIGNAL: i32 = 128;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// The program could not be started.
-    NotStarted {
-        code: i32,
-        text: String,
-    },
-    Killed {
-        signal: i32,
-        core_dumped: bool,
-    },
-    Exited {
-        code: i32,
-    },
-    /// The rank called MPI_Init but its process ended without MPI_Finalize.
-    NoFinalize {
-        code: i32,
-    },
-    /// The same, and of the process's end nothing is known but that of the script that had started it, at most.
-    EndUnknown,
+    NotStarted { code: i32, text: String },
+    /// It could, and something was wrong with the rank's end.
+    Ended(Fault),
     /// The rank ended without MPI_Init although others called it.
     NoInit,
     /// MPI_Abort, or an error handler that ends the job.
-    Aborted {
-        code: i32,
-        text: String,
-    },
+    Aborted { code: i32, text: String },
     /// The rank has mapped another MPI library, or its program asks for one; `ours` is the second remedy, if there is one.
-    OtherMpi {
-        program: String,
-        file: String,
-        ours: String,
-    },
+    OtherMpi { program: String, file: String, ours: String },
     /// The rank and another one differ in what all ranks must have alike; the text names both.
-    Unlike {
-        text: String,
-    },
+    Unlike { text: String },
     /// The agent cannot run the job at all.
-    Host {
-        text: String,
-    },
+    Host { text: String },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,17 +43,6 @@ pub struct Trouble {
     /// 0 where there is none.
     pub pid: i32,
     pub what: What,
-}
-
-impl From<Fault> for What {
-    fn from(fault: Fault) -> What {
-        match fault {
-            Fault::Killed { signal, core_dumped } => What::Killed { signal, core_dumped },
-            Fault::Exited { code } => What::Exited { code },
-            Fault::NoFinalize { code } => What::NoFinalize { code },
-            Fault::EndUnknown => What::EndUnknown,
-        }
-    }
 }
 
 impl What {
@@ -103,10 +67,10 @@ impl Trouble {
     /// The exit code of mpiexec if this is what ends the job.
     pub fn exit_code(&self) -> i32 {
         match self.what {
-            What::NotStarted { code, .. } | What::Exited { code } => code,
+            What::NotStarted { code, .. } | What::Ended(Fault::Exited { code }) => code,
             What::Aborted { code, .. } => hawser_boot::world::exit_code(code),
-            What::NoFinalize { code } if code != 0 => code,
-            What::Killed { signal, .. } => EXIT_SIGNAL.saturating_add(signal),
+            What::Ended(Fault::NoFinalize { code }) if code != 0 => code,
+            What::Ended(Fault::Killed { signal, .. }) => EXIT_SIGNAL.saturating_add(signal),
             _ => EXIT_FAILURE,
         }
     }
@@ -121,15 +85,15 @@ impl Trouble {
         };
         match &self.what {
             What::NotStarted { text, .. } => format!("{who} could not be started: {text}"),
-            What::Killed { signal, core_dumped } => {
+            What::Ended(Fault::Killed { signal, core_dumped }) => {
                 let dump = if *core_dumped { ", core dumped" } else { "" };
                 format!("{who} was killed by signal {signal} ({}{dump})", signals::description(*signal))
             }
-            What::Exited { code } => format!("{who} exited with code {code}"),
-            What::NoFinalize { code } => format!(
+            What::Ended(Fault::Exited { code }) => format!("{who} exited with code {code}"),
+            What::Ended(Fault::NoFinalize { code }) => format!(
                 "{who} exited with code {code} without calling MPI_Finalize (MPI_Session_finalize for a session)"
             ),
-            What::EndUnknown => format!(
+            What::Ended(Fault::EndUnknown) => format!(
                 "{who} ended without calling MPI_Finalize (MPI_Session_finalize for a session); its exit code is not known, \
                  as a script had started it"
             ),
@@ -152,14 +116,16 @@ impl Trouble {
         to.u32(self.rank).u32(self.pid as u32);
         match &self.what {
             What::NotStarted { code, text } => to.u8(0).u32(*code as u32).text(text),
-            What::Killed { signal, core_dumped } => to.u8(1).u32(*signal as u32).u8(u8::from(*core_dumped)),
-            What::Exited { code } => to.u8(2).u32(*code as u32),
-            What::NoFinalize { code } => to.u8(3).u32(*code as u32),
+            What::Ended(Fault::Killed { signal, core_dumped }) => {
+                to.u8(1).u32(*signal as u32).u8(u8::from(*core_dumped))
+            }
+            What::Ended(Fault::Exited { code }) => to.u8(2).u32(*code as u32),
+            What::Ended(Fault::NoFinalize { code }) => to.u8(3).u32(*code as u32),
             What::NoInit => to.u8(4),
             What::Aborted { code, text } => to.u8(5).u32(*code as u32).text(text),
             What::OtherMpi { program, file, ours } => to.u8(6).text(program).text(file).text(ours),
             What::Host { text } => to.u8(7).text(text),
-            What::EndUnknown => to.u8(8),
+            What::Ended(Fault::EndUnknown) => to.u8(8),
             What::Unlike { text } => to.u8(9).text(text),
         };
     }
@@ -168,14 +134,14 @@ impl Trouble {
         let (rank, pid) = (from.u32()?, from.u32()? as i32);
         let what = match from.u8()? {
             0 => What::NotStarted { code: from.u32()? as i32, text: from.text()? },
-            1 => What::Killed { signal: from.u32()? as i32, core_dumped: from.u8()? == 1 },
-            2 => What::Exited { code: from.u32()? as i32 },
-            3 => What::NoFinalize { code: from.u32()? as i32 },
+            1 => What::Ended(Fault::Killed { signal: from.u32()? as i32, core_dumped: from.u8()? == 1 }),
+            2 => What::Ended(Fault::Exited { code: from.u32()? as i32 }),
+            3 => What::Ended(Fault::NoFinalize { code: from.u32()? as i32 }),
             4 => What::NoInit,
             5 => What::Aborted { code: from.u32()? as i32, text: from.text()? },
             6 => What::OtherMpi { program: from.text()?, file: from.text()?, ours: from.text()? },
             7 => What::Host { text: from.text()? },
-            8 => What::EndUnknown,
+            8 => What::Ended(Fault::EndUnknown),
             9 => What::Unlike { text: from.text()? },
             _ => return None,
         };
@@ -194,13 +160,16 @@ mod tests {
             (trouble.line("vm"), trouble.exit_code())
         };
         assert_eq!(
-            line(What::Killed { signal: 11, core_dumped: false }),
+            line(What::Ended(Fault::Killed { signal: 11, core_dumped: false })),
             ("rank 3 on host vm (pid 123) was killed by signal 11 (Segmentation fault)".into(), 139)
         );
-        assert_eq!(line(What::Killed { signal: i32::MAX, core_dumped: false }).1, i32::MAX);
-        assert_eq!(line(What::Exited { code: 7 }), ("rank 3 on host vm (pid 123) exited with code 7".into(), 7));
-        assert_eq!(line(What::NoFinalize { code: 0 }).1, 1);
-        assert_eq!(line(What::EndUnknown).1, 1);
+        assert_eq!(line(What::Ended(Fault::Killed { signal: i32::MAX, core_dumped: false })).1, i32::MAX);
+        assert_eq!(
+            line(What::Ended(Fault::Exited { code: 7 })),
+            ("rank 3 on host vm (pid 123) exited with code 7".into(), 7)
+        );
+        assert_eq!(line(What::Ended(Fault::NoFinalize { code: 0 })).1, 1);
+        assert_eq!(line(What::Ended(Fault::EndUnknown)).1, 1);
         assert_eq!(
             line(What::Aborted { code: 256, text: "a\nb".into() }),
             ("rank 3 on host vm (pid 123) aborted the job with code 256: a; b".into(), 1)

@@ -343,7 +343,7 @@ impl Run {
             desk.up(&Up::Left { rank: rank.world, pid: rank.pid() });
         }
         if let Some(what) = what {
-            self.trouble(desk, local, what.into());
+            self.trouble(desk, local, What::Ended(what));
         }
         if self.ranks[local].left_without_init() && self.ranks[local].child > 0 {
             self.register.absent.push(local);

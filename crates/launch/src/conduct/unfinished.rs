@@ -7,6 +7,7 @@
 use super::Conductor;
 use crate::trouble::{EXIT_FAILURE, Trouble, What};
 use hawser_boot::protocol::ABORT_CALLED;
+use hawser_host::life::Fault;
 use hawser_os::signals::SIGTERM;
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ impl Conductor<'_> {
     /// Whether the job goes on in spite of the trouble, as the other ranks may end like this one.
     pub(super) fn waits_for_others(&mut self, number: usize, trouble: &Trouble) -> bool {
         match trouble.what {
-            What::NoFinalize { code: 0 } => {
+            What::Ended(Fault::NoFinalize { code: 0 }) => {
                 let host = &self.hosts[number].name;
                 self.unfinished.first.get_or_insert_with(|| trouble.line(host));
                 self.unfinished.ranks.insert(trouble.rank);
