@@ -55,6 +55,24 @@ impl Way {
     fn is_blank(&self) -> bool {
         self.device == Way::BLANK.device
     }
+
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, to: Peer, routes: &Routes) {
+        let limits = routes.limits(to);
+        let (below, longest) = (limits.short as u32 + 1, limits.longest() as u32);
+        *self = Way { device: routes.device(to), short_now: below, below, longest, ..Way::BLANK };
+    }
+}
+
+/// The way to a peer, which is opened by its first use.
+#[inline(always)]
+fn way_to<'a>(ways: &'a mut Paged<Way>, routes: &Routes, to: Peer) -> &'a mut Way {
+    let way = &mut ways[to];
+    if way.is_blank() {
+        way.open(to, routes);
+    }
+    way
 }
 
 /// See the module.
@@ -73,24 +91,6 @@ impl Channel {
         Channel { ports, routes, ways: Paged::new(Way::BLANK), waiting: Vec::new(), receivers: None }
     }
 
-    /// The way to a peer, which is opened by its first use.
-    #[inline(always)]
-    fn way(&mut self, to: Peer) -> &mut Way {
-        if self.ways[to].is_blank() {
-            self.open(to);
-        }
-        &mut self.ways[to]
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn open(&mut self, to: Peer) {
-        let (device, limits) = (self.routes.device(to), self.routes.limits(to));
-        let below = limits.short as u32 + 1;
-        let longest = limits.longest() as u32;
-        self.ways[to] = Way { device, short_now: below, below, longest, ..Way::BLANK };
-    }
-
     /// Longest payload that is best sent to the peer in one packet, in bytes.
     #[inline(always)]
     pub fn longest(&self, to: Peer) -> usize {
@@ -100,8 +100,8 @@ impl Channel {
 
     /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
     pub fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
-        let device = self.way(to).device;
-        self.ports[device as usize].piece(to, total)
+        let way = way_to(&mut self.ways, &self.routes, to);
+        self.ports[way.device as usize].piece(to, total)
     }
 
     /// The leanest send, of what fits one packet. False: too long, refused, or something waits before it.
@@ -117,7 +117,7 @@ impl Channel {
     #[inline(never)]
     fn send_longer(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
         if self.ways[to].is_blank() {
-            self.open(to);
+            way_to(&mut self.ways, &self.routes, to);
             return self.send_whole(to, header, bytes);
         }
         let way = &self.ways[to];
@@ -135,8 +135,7 @@ impl Channel {
     }
 
     fn try_send(&mut self, to: Peer, send: impl FnOnce(&mut dyn Port) -> Result<(), Refusal>) -> bool {
-        self.way(to);
-        let way = &mut self.ways[to];
+        let way = way_to(&mut self.ways, &self.routes, to);
         if way.lost {
             return true;
         }
@@ -161,8 +160,7 @@ impl Channel {
 
     /// Lends a stream to be sent from where it lies (`Port::lend`). False: it is to be sent in pieces.
     pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
-        self.way(to);
-        let way = &self.ways[to];
+        let way = way_to(&mut self.ways, &self.routes, to);
         // What waits here must not be overtaken.
         !way.lost && way.backlog.is_empty() && self.ports[way.device as usize].lend(to, header, mem, placed, ticket)
     }
@@ -186,8 +184,7 @@ impl Channel {
 
     /// Whether payload of `len` bytes to the peer would be taken now.
     pub fn has_room(&mut self, to: Peer, len: usize) -> bool {
-        self.way(to);
-        let way = &self.ways[to];
+        let way = way_to(&mut self.ways, &self.routes, to);
         way.backlog.is_empty() && self.ports[way.device as usize].has_room(to, len)
     }
 
@@ -248,7 +245,7 @@ impl Channel {
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
         let mut device = self.ways[from].device;
         if device == Way::BLANK.device {
-            device = self.routes.device(from); // looked for, not sent to
+            device = self.routes.device(from); // it was never sent to
         }
         let port = &mut self.ports[device as usize];
         match &mut self.receivers {
