@@ -136,7 +136,7 @@ pub unsafe fn finalize<A: Abi>() -> Result {
 pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
     let comm = process::of_handlers().ok().zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
     let on = comm.map_or(String::new(), |comm| format!(" on {}", comm.display_name()));
-    // Who it was and with which code stands in front of it (`boot::Boot::abort`).
+    // Rank and code stand in front of the text (`boot::Boot::abort`).
     hawser_mpi::process::abort(code, &format!("{}{on}", hawser_mpi::env::ABORT_CALLED))
 }
 

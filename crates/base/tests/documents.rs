@@ -90,13 +90,13 @@ fn links(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What a link to a heading is called: `## The papers` is `the-papers`.
+/// The name by which links call a heading: `## The papers` is `the-papers`.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// What one link of a document says that is not so.
+/// The untrue things that one link of a document says.
 fn wrong_link(document: &str, text: &str, name: &str, target: &str) -> Option<String> {
     let (file, heading) = target.split_once('#').unwrap_or((target, ""));
     let path = root().join(document).parent().unwrap().join(file);

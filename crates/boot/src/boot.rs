@@ -10,7 +10,7 @@
 use crate::protocol::{Secret, Unanswered};
 use hawser_base::{Peer, Result};
 
-/// Who a process is among the job's.
+/// A process's place among the job's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Identity {
     pub rank: u32,
@@ -26,7 +26,7 @@ pub struct Identity {
     pub universe_size: u32,
     /// How many ranks that host has which has the most.
     pub widest_host: u32,
-    /// What all ranks of the job have and nobody else; zeroes where all are on one host.
+    /// All ranks of the job have it and nobody else; zeroes where all are on one host.
     pub secret: Secret,
 }
 

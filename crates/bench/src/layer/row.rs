@@ -1,4 +1,4 @@
-//! What every raw layer is, whichever it is: something that plays tasks, and a row that says how it is opened.
+//! The form of every raw layer: something that plays tasks, and a row that says how it is opened.
 //!
 //! Before it: `worker`, which opens one, and the layers; the table of all rows is `layer`'s.
 
