@@ -312,7 +312,7 @@ impl Port for ShmPort {
     }
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
-        if self.open(to).is_none() {
+        if self.ends[to].state == State::Unused && self.open(to).is_none() {
             return false;
         }
         let chunks = len > SHORT && self.find_chunks(to, chunks_of(len));
