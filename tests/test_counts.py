@@ -24,6 +24,8 @@ FLAGS, LENGTH, PATH, TAG, PAYLOAD = 1, 2, 4, 24, 32
 DATA = 0x23
 UNCHECKED = 8
 TIMES = 3
+# The lab's NICs take no longer ones.
+FRAME_BYTES = 1500
 
 
 def counted(err):
@@ -185,8 +187,10 @@ def test_tools_read_the_bytes_of_each_rail_and_what_was_lost(make, build, abi, l
     # A NIC counts the headers in front of frames too, of a run that it cuts once, and all of the job's end.
     assert all(0.95 < by_nic / count < 1.2 for count, by_nic in zip(sent, by_nics)), (counts, by_nics)
     lost, frames = (counts[0, name] for name in ("frames_lost_and_sent_again", "frames_sent"))
-    # Frames that are late for want of a core count as lost too, and go twice.
-    assert loss or all(0.9 - lost / frames < came / went <= 1 for came, went in zip(received[:2], sent[:2])), counts
+    # Frames that are late for want of a core count as lost too and go twice, perhaps all by the same rail. A count is told a little
+    # later than it is counted: each rank reads its own once the messages' bytes are in it, not yet all headers of them.
+    late = lost * FRAME_BYTES
+    assert loss or all(0.9 * went - late < came < 1.05 * went for came, went in zip(received[:2], sent[:2])), counts
     assert loss / 2 * frames <= lost <= frames / 2, counts
 
 
