@@ -2,12 +2,14 @@
 //!
 //! Peers are numbers in a job's universe, and most processes speak with few of them. A page covers 64 numbers in a row
 //! and reaches from the lowest of them that was used to the highest, so that a peer alone has an entry alone; a peer
-//! that was never used costs a third of a byte below the highest that was, and nothing above it.
+//! that was never used costs a third of a byte below the highest that was, and nothing above it. The entry that was
+//! asked for last is found without a look at the pages: most messages go where the one before them went.
 //! Before it: every table of peers; after it: nothing.
 
 use crate::ids::Peer;
 use std::hash::{Hash, Hasher};
 use std::ops::{Index, IndexMut};
+use std::ptr;
 
 /// Peers of a page. Fewer would make more pages, more would make pages of entries that nobody uses.
 const PAGE: usize = 64;
@@ -22,10 +24,41 @@ const PAGE: usize = 64;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Paged<T> {
+    latest: Latest<T>,
     pages: Vec<Page<T>>,
     /// The value of an entry before its first use.
     blank: T,
 }
+
+/// The peer that was asked for last, and where its entry lies. An entry stays in its place until its page grows or is
+/// given back: whoever does that forgets it (`Latest::NOBODY`).
+#[derive(Debug)]
+struct Latest<T> {
+    /// Wider than a peer's number, so that there is one that no peer has.
+    peer: u64,
+    entry: *mut T,
+}
+
+impl<T> Latest<T> {
+    const NOBODY: Latest<T> = Latest { peer: u64::MAX, entry: ptr::null_mut() };
+
+    #[inline(always)]
+    fn is(&self, peer: Peer) -> bool {
+        self.peer == u64::from(peer.0)
+    }
+}
+
+/// A copy of a table has entries of its own.
+impl<T> Clone for Latest<T> {
+    fn clone(&self) -> Latest<T> {
+        Latest::NOBODY
+    }
+}
+
+// SAFETY: it points into the table that it is a part of, and is followed only by who holds that table.
+unsafe impl<T: Send> Send for Latest<T> {}
+// SAFETY: as above; by a shared reference entries are read alone, and `latest` stays as it is.
+unsafe impl<T: Sync> Sync for Latest<T> {}
 
 /// The entries of some numbers in a row out of a page's.
 #[derive(Clone, Debug)]
@@ -72,20 +105,34 @@ impl<T> Page<T> {
 impl<T: Clone> Paged<T> {
     /// A table whose entries are all `blank`.
     pub const fn new(blank: T) -> Paged<T> {
-        Paged { pages: Vec::new(), blank }
+        Paged { latest: Latest::NOBODY, pages: Vec::new(), blank }
     }
 
     /// The entry of a peer that was used, or one between two such of the same page.
     #[inline(always)]
     pub fn get_mut(&mut self, peer: Peer) -> Option<&mut T> {
+        if self.latest.is(peer) {
+            // SAFETY: the entry is where it was, as nothing has grown or was given back since, and `self` is borrowed
+            // for as long as it is.
+            return Some(unsafe { &mut *self.latest.entry });
+        }
+        self.look_up(peer)
+    }
+
+    /// The same by the pages. A call of its own, so that the short way is short enough to stand wherever it is used.
+    #[inline(never)]
+    fn look_up(&mut self, peer: Peer) -> Option<&mut T> {
         let page = self.pages.get_mut(peer.index() / PAGE)?;
         let at = page.at(peer.index() % PAGE);
-        page.entries.get_mut(at)
+        let entry = page.entries.get_mut(at)?;
+        self.latest = Latest { peer: u64::from(peer.0), entry };
+        Some(entry)
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self, peer: Peer) {
+        self.latest = Latest::NOBODY;
         let page = peer.index() / PAGE;
         if page >= self.pages.len() {
             // Exactly: there may be a million numbers, of which few are used.
@@ -103,6 +150,7 @@ impl<T: Clone> Paged<T> {
         let blank = self.blank.clone();
         let Some(entry) = self.get_mut(peer) else { return };
         *entry = blank;
+        self.latest = Latest::NOBODY;
         let page = &mut self.pages[peer.index() / PAGE];
         if page.entries.iter().all(|entry| *entry == self.blank) {
             *page = Page::empty();
@@ -110,6 +158,15 @@ impl<T: Clone> Paged<T> {
         while self.pages.last().is_some_and(|page| page.entries.is_empty()) {
             self.pages.pop();
         }
+    }
+}
+
+impl<T> Paged<T> {
+    /// The entry of a peer by the pages, to be read.
+    #[inline(never)]
+    fn look(&self, peer: Peer) -> &T {
+        let page = self.pages.get(peer.index() / PAGE);
+        page.and_then(|page| page.entries.get(page.at(peer.index() % PAGE))).unwrap_or(&self.blank)
     }
 }
 
@@ -142,8 +199,11 @@ impl<T> Index<Peer> for Paged<T> {
 
     #[inline(always)]
     fn index(&self, peer: Peer) -> &T {
-        let page = self.pages.get(peer.index() / PAGE);
-        page.and_then(|page| page.entries.get(page.at(peer.index() % PAGE))).unwrap_or(&self.blank)
+        if self.latest.is(peer) {
+            // SAFETY: as in `get_mut`.
+            return unsafe { &*self.latest.entry };
+        }
+        self.look(peer)
     }
 }
 
@@ -154,7 +214,7 @@ impl<T: Clone> IndexMut<Peer> for Paged<T> {
             // SAFETY: the entry is borrowed from `self` for as long as what is returned, and `self` is not used again on
             // this way out; the borrow checker takes it for borrowed on the other one too. Looked up once, as it is on
             // the way of every message.
-            return unsafe { &mut *std::ptr::from_mut(entry) };
+            return unsafe { &mut *ptr::from_mut(entry) };
         }
         self.grow(peer);
         self.get_mut(peer).expect("it has just grown to this peer")
@@ -180,6 +240,27 @@ mod tests {
             table.give_back(peer);
         }
         assert!(table.pages.is_empty(), "all memory was given back");
+    }
+
+    #[test]
+    fn the_latest_entry_is_found_wherever_its_page_went() {
+        let mut table = Paged::new(String::new());
+        table[Peer(3)] = "three".into();
+        let mut copy = table.clone();
+        copy[Peer(3)] += " again";
+        assert_eq!((&*table[Peer(3)], &*copy[Peer(3)]), ("three", "three again"));
+        for other in [4, 0, 63, 64, 1000] {
+            table.get_mut(Peer(3)).unwrap().push('.');
+            table[Peer(other)] = "other".into(); // pages grow, and their list does
+            assert!(table[Peer(3)].starts_with("three."));
+        }
+        let mut moved = table;
+        assert_eq!(moved.get_mut(Peer(3)).unwrap(), "three.....");
+        moved.give_back(Peer(3));
+        assert_eq!(moved[Peer(3)], "");
+        [4, 0, 63].map(Peer).into_iter().for_each(|peer| moved.give_back(peer));
+        assert!(moved.get_mut(Peer(3)).is_none() && moved.get_mut(Peer(u32::MAX)).is_none());
+        assert_eq!(moved[Peer(1000)], "other");
     }
 
     #[test]

@@ -84,8 +84,7 @@ impl ShmPort {
     }
 
     /// The end of a peer, which is opened by its first use; none of one that is lost.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     fn open(&mut self, peer: Peer) -> Option<&mut End> {
         if self.ends[peer].state == State::Unused {
             let local = self.life.local(peer).filter(|&local| local != self.seat.me && !self.lost[peer])?;
@@ -119,12 +118,15 @@ impl ShmPort {
         let prefix = if PREFIX { prefix } else { &[] };
         let (len, total) = (from.len(), prefix.len() + from.len());
         let lines = if total <= FRONT { 1 } else { line::lines_of(total) };
-        if !self.has_lines(to, lines, limit) {
-            self.make_room(to, lines, limit)?;
-        }
+        let end = match self.ends.get_mut(to) {
+            Some(end) if end.tx.has_room(lines, limit) => end,
+            _ => {
+                self.make_room(to, lines, limit)?;
+                self.ends.get_mut(to).expect("there is room")
+            }
+        };
         let from = from.as_ptr();
         let front = len.min(FRONT - prefix.len());
-        let end = self.ends.get_mut(to).expect("it has room");
         let mut packet = end.tx.packet();
         // SAFETY: `from` has `len` bytes (its maker vouches) of which `at` are done; a body has BODY bytes and the
         // prefix and front fit behind its second word.
@@ -252,6 +254,10 @@ impl ShmPort {
         len: usize,
         pack: &mut dyn FnMut(SharedMem),
     ) -> Result<(), Refusal> {
+        let lines = line::lines_of(prefix.len() + len);
+        if !self.has_lines(to, lines, PAYLOAD_LIMIT) {
+            self.make_room(to, lines, PAYLOAD_LIMIT)?; // before anything is packed
+        }
         let mut packed = std::mem::take(&mut self.scratch);
         packed.resize(LONGEST_IN_LINES, 0);
         pack(SharedMem::of_slice(&mut packed[..len]));
@@ -269,10 +275,10 @@ impl Port for ShmPort {
         if let Source::None = source {
             return self.put_lines::<true>(to, &header, prefix, UserMem::EMPTY, CONTROL_LIMIT);
         }
-        if !self.has_lines(to, 1, PAYLOAD_LIMIT) {
-            self.make_room(to, 1, PAYLOAD_LIMIT)?;
-        }
         if total > SHORT {
+            if !self.has_lines(to, 1, PAYLOAD_LIMIT) {
+                self.make_room(to, 1, PAYLOAD_LIMIT)?;
+            }
             let count = chunks_of(total);
             let copy = self.copy_for(to, len, count);
             if self.find_chunks(to, count) {
@@ -294,10 +300,6 @@ impl Port for ShmPort {
         if total > LONGEST_IN_LINES {
             return Err(Refusal::Full);
         }
-        let lines = line::lines_of(total);
-        if !self.has_lines(to, lines, PAYLOAD_LIMIT) {
-            self.make_room(to, lines, PAYLOAD_LIMIT)?;
-        }
         match source {
             Source::Mem(mem) => self.put_lines::<true>(to, &header, prefix, mem, PAYLOAD_LIMIT),
             Source::Pack { len, pack } => self.pack_in_lines(to, &header, prefix, len, pack),
@@ -312,10 +314,14 @@ impl Port for ShmPort {
     }
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
+        if len <= SHORT {
+            let lines = line::lines_of(len);
+            return self.has_lines(to, lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok();
+        }
         if self.ends[to].state == State::Unused && self.open(to).is_none() {
             return false;
         }
-        let chunks = len > SHORT && self.find_chunks(to, chunks_of(len));
+        let chunks = self.find_chunks(to, chunks_of(len));
         if !chunks && len > LONGEST_IN_LINES {
             return false;
         }
@@ -341,15 +347,16 @@ impl Port for ShmPort {
 
     #[inline]
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        if let Some(is_watched) = self.deliver_next(from, delivery) {
-            if !is_watched {
-                self.heed(from);
+        let is_used = match self.ends.get_mut(from) {
+            Some(end) if end.rx.peek().is_some() => {
+                if self.deliver_next(from, delivery) == Some(false) {
+                    self.heed(from);
+                }
+                return true;
             }
-            return true;
-        }
-        if self.ends[from].state == State::Unused && self.open(from).is_some() {
-            return self.poll_from(from, delivery);
-        }
-        (self.life.has_news() || !self.gone.is_empty()) && self.poll_gone(from, delivery)
+            Some(end) => end.state != State::Unused,
+            None => false,
+        };
+        (!is_used || self.life.has_news() || !self.gone.is_empty()) && self.poll_seldom(from, delivery)
     }
 }

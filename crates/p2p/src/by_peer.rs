@@ -4,23 +4,32 @@
 //! after it: nothing.
 
 use hawser_base::Peer;
-use std::collections::{HashMap, VecDeque};
+use hawser_base::paged::Paged;
+use std::collections::VecDeque;
 
 /// See the module.
 pub struct ByPeer<T> {
-    /// The queues of peers for which something has waited.
-    queues: HashMap<Peer, VecDeque<T>>,
+    /// The queues of peers for which something has waited, in the order in which it first did.
+    queues: Vec<VecDeque<T>>,
+    /// The place of each peer's queue in `queues`, counted from 1; 0 if it has none.
+    places: Paged<u32>,
     /// The peers whose queues are not empty.
     busy: Vec<Peer>,
 }
 
 impl<T> Default for ByPeer<T> {
     fn default() -> ByPeer<T> {
-        ByPeer { queues: HashMap::new(), busy: Vec::new() }
+        ByPeer { queues: Vec::new(), places: Paged::new(0), busy: Vec::new() }
     }
 }
 
 impl<T> ByPeer<T> {
+    /// Where the queue of a peer lies in `queues`, if it has one.
+    #[inline(always)]
+    fn place(&self, peer: Peer) -> Option<usize> {
+        (self.places[peer] as usize).checked_sub(1)
+    }
+
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.busy.is_empty()
@@ -29,21 +38,30 @@ impl<T> ByPeer<T> {
     /// Whether something waits for this peer.
     #[inline]
     pub fn has(&self, peer: Peer) -> bool {
-        !self.busy.is_empty() && self.queues.get(&peer).is_some_and(|queue| !queue.is_empty())
+        !self.busy.is_empty() && self.place(peer).is_some_and(|place| !self.queues[place].is_empty())
     }
 
     pub fn push(&mut self, peer: Peer, item: T) {
-        let queue = self.queues.entry(peer).or_default();
+        let place = self.place(peer).unwrap_or_else(|| self.new_queue(peer));
+        let queue = &mut self.queues[place];
         if queue.is_empty() {
             self.busy.push(peer);
         }
         queue.push_back(item);
     }
 
+    #[cold]
+    fn new_queue(&mut self, peer: Peer) -> usize {
+        self.queues.push(VecDeque::new());
+        self.places[peer] = self.queues.len() as u32;
+        self.queues.len() - 1
+    }
+
     /// Offers what waits to `send`, which takes it or gives it back: then no more of its peer is offered.
     pub fn drain(&mut self, mut send: impl FnMut(T) -> Result<(), T>) {
-        self.busy.retain(|peer| {
-            let queue = self.queues.get_mut(peer).expect("a busy peer has a queue");
+        let ByPeer { queues, places, busy } = self;
+        busy.retain(|&peer| {
+            let queue = &mut queues[places[peer] as usize - 1];
             while let Some(item) = queue.pop_front() {
                 if let Err(item) = send(item) {
                     queue.push_front(item);
@@ -56,7 +74,8 @@ impl<T> ByPeer<T> {
 
     /// Takes out the first that is waiting for the peer of those that fit.
     pub fn take(&mut self, peer: Peer, fits: impl FnMut(&T) -> bool) -> Option<T> {
-        let queue = self.queues.get_mut(&peer)?;
+        let place = self.place(peer)?;
+        let queue = &mut self.queues[place];
         let at = queue.iter().position(fits)?;
         let item = queue.remove(at);
         if queue.is_empty() {
@@ -67,8 +86,15 @@ impl<T> ByPeer<T> {
 
     /// Nothing goes to this peer any more.
     pub fn forget(&mut self, peer: Peer) {
-        if self.queues.remove(&peer).is_some() {
-            self.busy.retain(|&busy| busy != peer);
+        let Some(place) = self.place(peer) else { return };
+        self.busy.retain(|&busy| busy != peer);
+        self.places.give_back(peer);
+        // The last queue comes to the place of the one that goes.
+        let last = self.queues.len();
+        self.queues.swap_remove(place);
+        let moved = self.places.used().find(|(_, at)| **at as usize == last).map(|(peer, _)| peer);
+        if let Some(moved) = moved {
+            self.places[moved] = place as u32 + 1;
         }
     }
 }
@@ -119,5 +145,14 @@ mod tests {
         });
         assert_eq!(offered, [(5, 1)]);
         assert!(all.is_empty());
+        // Their queues are still their own, and one that was forgotten gets a new one.
+        [(2, 6), (0, 7), (5, 8), (0, 9)].into_iter().for_each(|item| all.push(Peer(item.0), item));
+        assert_eq!((all.take(Peer(0), |_| true), all.take(Peer(2), |_| true)), (Some((0, 7)), Some((2, 6))));
+        offered.clear();
+        all.drain(|item| {
+            offered.push(item);
+            Ok(())
+        });
+        assert_eq!(offered, [(0, 9), (5, 8)]);
     }
 }

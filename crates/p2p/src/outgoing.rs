@@ -48,12 +48,22 @@ impl<N: Note> Lane<N> {
         if bytes > self.core.engine.limits().packet {
             return self.push_whole(*target, mem);
         }
+        let sent = self.send_eager(target, mem);
+        if sent {
+            self.core.counters.add(Counter::BytesSent as usize, bytes);
+        }
+        sent
+    }
+
+    /// Sends a message in one packet, if there is window and room for it and the peer has offered nothing better.
+    #[inline(always)]
+    fn send_eager(&mut self, target: &Target, mem: UserMem<'static>) -> bool {
+        let bytes = mem.len() as u64;
         if !self.core.engine.quick_send(target.peer, bytes) {
             return false;
         }
         if self.channel.send_whole(target.peer, wire::eager(target.context, target.tag), mem) {
             self.core.counters.add(Counter::Eager as usize, 1);
-            self.core.counters.add(Counter::BytesSent as usize, bytes);
             return true;
         }
         self.core.engine.undo_quick_send(target.peer, bytes);
@@ -116,6 +126,14 @@ impl<N: Note> Lane<N> {
     fn begin(&mut self, send: Outgoing) -> Result<(), Outgoing> {
         let limits = *self.core.engine.limits();
         let (to, bytes) = (send.to, send.body.bytes());
+        if let Body::Buffer(Buffer::Dense(mem)) = send.body
+            && bytes <= limits.packet
+            && !send.sync
+            && self.send_eager(&to, mem)
+        {
+            self.core.end_send_now(send.request, &to, bytes, None);
+            return Ok(());
+        }
         let key = match &send.body {
             Body::Buffer(Buffer::Dense(mem)) if bytes > limits.packet => self.core.expose(to.peer, *mem),
             _ => None,

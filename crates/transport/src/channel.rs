@@ -99,6 +99,7 @@ impl Channel {
     }
 
     /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
+    #[inline]
     pub fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
         let way = way_to(&mut self.ways, &self.routes, to);
         self.ports[way.device as usize].piece(to, total)
@@ -107,11 +108,12 @@ impl Channel {
     /// The leanest send, of what fits one packet. False: too long, refused, or something waits before it.
     #[inline(always)]
     pub fn send_whole(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
-        let way = &self.ways[to];
-        if bytes.len() < way.short_now as usize {
-            return self.ports[way.device as usize].send_short(to, header, bytes).is_ok();
+        match self.ways.get_mut(to) {
+            Some(way) if bytes.len() < way.short_now as usize => {
+                self.ports[way.device as usize].send_short(to, header, bytes).is_ok()
+            }
+            _ => self.send_longer(to, header, bytes),
         }
-        self.send_longer(to, header, bytes)
     }
 
     #[inline(never)]
@@ -130,10 +132,12 @@ impl Channel {
     }
 
     /// Sends a packet with payload. False: refused now, nothing was sent. To a lost peer it vanishes.
+    #[inline]
     pub fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> bool {
         self.try_send(to, |port| port.send(to, header, prefix, source))
     }
 
+    #[inline]
     fn try_send(&mut self, to: Peer, send: impl FnOnce(&mut dyn Port) -> Result<(), Refusal>) -> bool {
         let way = way_to(&mut self.ways, &self.routes, to);
         if way.lost {
@@ -183,6 +187,7 @@ impl Channel {
     }
 
     /// Whether payload of `len` bytes to the peer would be taken now.
+    #[inline]
     pub fn has_room(&mut self, to: Peer, len: usize) -> bool {
         let way = way_to(&mut self.ways, &self.routes, to);
         way.backlog.is_empty() && self.ports[way.device as usize].has_room(to, len)

@@ -10,59 +10,50 @@ use crate::line::{self, FRONT};
 use crate::payload::{InChunks, InLines};
 use crate::watch;
 use hawser_base::Peer;
-use hawser_device::Delivery;
+use hawser_device::{Delivery, Port};
 use hawser_job::doorbell::Word;
 
 impl ShmPort {
     /// Delivers the next packet of `from`, if there is one: whether we look at its ring in every poll.
     #[inline(always)]
     pub(super) fn deliver_next(&mut self, from: Peer, delivery: &mut dyn Delivery) -> Option<bool> {
-        let end = self.ends.get_mut(from)?;
+        let ShmPort { ends, seat, pool, borrowed, life, .. } = self;
+        let end = ends.get_mut(from)?;
         let word = end.rx.peek()?;
-        let (cursor, local) = (end.rx.cursor(), end.local());
+        let cursor = end.rx.cursor();
         // SAFETY: the body begins with the second word.
         let second = cursor.read(|body| unsafe { body.cast::<u64>().read() });
         let header = line::header(word, second);
-        if line::is_in_chunks(word) {
+        let (lines, given_back) = if line::is_in_chunks(word) {
             let home = line::is_home(word);
-            let pool = self.seat.pool(if home { self.seat.me } else { local }).as_ptr();
+            let chunks = seat.pool(if home { seat.me } else { end.local() }).as_ptr();
             // SAFETY: a pool has room for every number of a byte, and `seat` keeps it mapped.
-            let mut payload = unsafe { InChunks::new(cursor, word, pool) };
+            let mut payload = unsafe { InChunks::new(cursor, word, chunks) };
             let mut next = cursor;
             next.step();
             // Of a stream it is there by now, in the peer's cache, and comes while this packet is copied.
             next.read(|body| copy::fetch(body));
             delivery.deliver(from, header, &mut payload);
-            let given_back = self.let_go(from, home, payload.numbers());
-            Some(self.take(from, 1, given_back))
+            let numbers = payload.numbers();
+            // Ours have come home, the peer's may be of use for an answer.
+            let given_back = match home {
+                true => {
+                    pool.come_home(from, numbers);
+                    false
+                }
+                false => borrowed[from].keep(numbers, end.rx.lines()),
+            };
+            (1, given_back)
         } else {
             let len = line::len(word).min(LONGEST_IN_LINES);
-            delivery.deliver(from, header, &mut InLines::new(cursor, len, &self.life, from));
-            Some(self.take(from, if len <= FRONT { 1 } else { line::lines_of(len) }, false))
-        }
-    }
-
-    /// After a packet is delivered. Whether we look at its ring in every poll.
-    #[inline(always)]
-    fn take(&mut self, from: Peer, lines: u32, given_back: bool) -> bool {
-        let end = self.end(from);
+            delivery.deliver(from, header, &mut InLines::new(cursor, len, life, from));
+            (if len <= FRONT { 1 } else { line::lines_of(len) }, false)
+        };
         end.busy = true;
         if end.rx.advance(lines, given_back) {
             end.ring();
         }
-        end.watched
-    }
-
-    /// After a packet in chunks is read: ours have come home, the peer's may be of use for an answer. Whether some
-    /// were given back.
-    #[inline]
-    fn let_go(&mut self, from: Peer, home: bool, numbers: &[u8]) -> bool {
-        if home {
-            self.pool.come_home(from, numbers);
-            return false;
-        }
-        let words = self.end(from).rx.lines();
-        self.borrowed[from].keep(numbers, words)
+        Some(end.watched)
     }
 
     /// Delivers packets of `from` as long as more are expected, but for the first.
@@ -185,10 +176,13 @@ impl ShmPort {
         delivery.lost(peer);
     }
 
-    /// `poll_from` when nothing was there and somebody is gone.
+    /// `poll_from` when nothing was there, of a peer that was never used or while somebody is gone.
     #[cold]
     #[inline(never)]
-    pub(super) fn poll_gone(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
+    pub(super) fn poll_seldom(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
+        if self.ends[from].state == State::Unused && self.open(from).is_some() {
+            return self.poll_from(from, delivery);
+        }
         if self.life.has_news() {
             self.note_ended();
         }

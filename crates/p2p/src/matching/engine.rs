@@ -30,6 +30,30 @@ pub struct PeerState {
     pub(super) inbound: Streams,
 }
 
+/// When window that is owed to a peer is to be paid.
+enum Due {
+    NotYet,
+    /// When there is nothing better to do.
+    Soon,
+    Now,
+}
+
+impl PeerState {
+    /// Owes the peer `cost` bytes more of the `window`.
+    #[inline(always)]
+    fn owe(&mut self, cost: u64, window: u64) -> Due {
+        let was = self.owed;
+        self.owed += cost;
+        if self.owed > 0 && self.owed >= window / 2 {
+            Due::Now
+        } else if self.owed >= window / 4 && was < window / 4 {
+            Due::Soon
+        } else {
+            Due::NotYet
+        }
+    }
+}
+
 /// A peer's account: our window at it, its window at us, and what is open between us.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ledger {
@@ -164,8 +188,10 @@ impl Engine {
     /// Counts an eager message that `quick_recv` allowed to be taken straight from the device.
     #[inline(always)]
     pub fn took_directly(&mut self, from: Peer, bytes: u64) {
-        self.accepted(from);
-        self.give_back(from, cost(bytes));
+        let peer = &mut self.peers[from];
+        peer.accepted = peer.accepted.wrapping_add(1);
+        let due = peer.owe(cost(bytes), self.limits.window);
+        self.pay_when(due, from);
     }
 
     /// Whether a packet of `from` is waited for: a receive that may take a message of its is posted, or bytes of one are to come.
@@ -237,13 +263,16 @@ impl Engine {
     /// program waits for the message that was matched. Half of it goes at once, or the peer would soon have to ask.
     #[inline(always)]
     pub(super) fn give_back(&mut self, to: Peer, cost: u64) {
-        let peer = &mut self.peers[to];
-        let was = peer.owed;
-        peer.owed += cost;
-        if peer.owed > 0 && peer.owed >= self.limits.window / 2 {
-            self.pay(to);
-        } else if peer.owed >= self.limits.window / 4 && was < self.limits.window / 4 {
-            self.due.push(to);
+        let due = self.peers[to].owe(cost, self.limits.window);
+        self.pay_when(due, to);
+    }
+
+    #[inline(always)]
+    fn pay_when(&mut self, due: Due, to: Peer) {
+        match due {
+            Due::NotYet => {}
+            Due::Soon => self.due.push(to),
+            Due::Now => self.pay(to),
         }
     }
 
