@@ -7,6 +7,7 @@
 //!           a line for each peer: how far that peer has read the ring from this rank
 //!           lines of bits: whose rings this rank looks at by itself (`attention`)
 //!           lines of bits: who has written into a ring that it does not
+//!           a line of which one word is used: in which words of those some are set
 //! ```
 //! Sparse: room that nobody touches costs nothing. Nobody but `device` and `port` asks.
 
@@ -24,11 +25,17 @@ const PAGE: usize = 4096;
 /// Bits of a line.
 const BITS: usize = LINE * 8;
 
+/// Bits of a word.
+pub const WORD: usize = u64::BITS as usize;
+
+// The overview has a bit for each word.
+const _: () = assert!(MAX_LOCAL <= WORD * WORD);
+
 const _: () = assert!(LANES * RING <= DEVICE_BYTES_PER_PAIR);
 const _: () = assert!(LANES * (POOL + words_bytes(MAX_LOCAL)) <= DEVICE_BYTES_PER_RANK);
 
 const fn words_bytes(ranks: usize) -> usize {
-    (ranks * LINE + 2 * ranks.div_ceil(BITS) * LINE).next_multiple_of(PAGE)
+    (ranks * LINE + 2 * ranks.div_ceil(BITS) * LINE + LINE).next_multiple_of(PAGE)
 }
 
 /// The layout for a host with `ranks` ranks.
@@ -72,6 +79,11 @@ impl Layout {
         self.watched(rank, lane, sender) + self.ranks.div_ceil(BITS) * LINE
     }
 
+    /// The word that says in which words of those somebody calls for the attention of `rank`.
+    pub fn overview(&self, rank: usize, lane: usize) -> usize {
+        self.calling(rank, lane, 0) + self.ranks.div_ceil(BITS) * LINE
+    }
+
     pub fn bytes(&self) -> usize {
         self.words(self.ranks, 0)
     }
@@ -91,9 +103,10 @@ mod tests {
             assert!(layout.credit(0, 0, last) + LINE <= layout.watched(0, 0, 0));
             assert!(layout.watched(0, 0, last) + 8 <= layout.calling(0, 0, 0));
             assert!(layout.calling(0, 0, 0).is_multiple_of(LINE));
-            assert!(layout.calling(0, 0, last) + 8 <= layout.credit(0, 1, 0));
+            assert!(layout.calling(0, 0, last) + 8 <= layout.overview(0, 0));
+            assert!(layout.overview(0, 0) + LINE <= layout.credit(0, 1, 0));
             assert_eq!(layout.credit(last, LANES - 1, 0) % PAGE, 0);
-            assert!(layout.calling(last, LANES - 1, last) + 8 <= layout.bytes());
+            assert!(layout.overview(last, LANES - 1) + LINE <= layout.bytes());
             assert!(layout.bytes() <= ranks * (ranks * DEVICE_BYTES_PER_PAIR + DEVICE_BYTES_PER_RANK));
         }
     }

@@ -8,6 +8,10 @@
 //! W2  waker's barrier (the doorbell's, the same)    U2  sleeper's barrier
 //! W3  watched? else set the calling bit (RMW)       U3  look at the ring once more
 //! ```
+//! Where one word has no room for all senders an *overview* has a bit for each word of calling bits, so that a look
+//! costs the same however many ranks the host has: a sender sets its calling bit before the word's bit, the receiver
+//! takes the word's bit before the calling bits.
+//!
 //! It is the doorbell's protocol: either U3 finds the line or W3 finds the bit cleared. To begin watching needs
 //! nothing: a late sender only calls in vain. Between two ranks a sender pays one load of a line that never
 //! changes. Before it: `port` and `attention`; model: `tests/loom.rs`.
@@ -47,17 +51,34 @@ impl Bits for AtomicU64 {
     }
 }
 
+/// A word of calling bits, and its bit in the overview where there is one.
+pub struct Calling<'a, B> {
+    pub word: &'a B,
+    pub overview: Option<(&'a B, u64)>,
+}
+
+impl<B: Bits> Calling<'_, B> {
+    /// Sets calling bits of the word, in this order: whoever takes the word's bit finds them.
+    pub fn call(&self, bits: u64) {
+        self.word.set(bits);
+        if let Some((overview, bit)) = self.overview {
+            overview.set(bit);
+        }
+    }
+}
+
 /// W3, after W1 and W2. Whether the sender had to call.
 #[inline(always)]
-pub fn call_unless_watched<'a, B: Bits + 'a>(watched: &B, calling: impl FnOnce() -> &'a B, me: u64) -> bool {
+pub fn call_unless_watched<'a, B: Bits + 'a>(watched: &B, calling: impl FnOnce() -> Calling<'a, B>, me: u64) -> bool {
     if watched.load() & me != 0 {
         return false;
     }
-    calling().set(me);
+    calling().call(me);
     true
 }
 
-/// Who has called since the last time. Look at their rings afterwards.
+/// The bits of a word of calling bits, or of the overview, that were set since the last time. Look at the rings, or at
+/// the words, afterwards.
 #[inline(always)]
 pub fn callers(calling: &impl Bits) -> u64 {
     if calling.load() == 0 { 0 } else { calling.take() }

@@ -34,6 +34,8 @@ fn ranks_among_sixty_four_keep_the_promises_of_a_wire() {
 #[test]
 fn many_send_to_one() {
     conformance::many_to_one(&net(64), 300);
+    // Where callers have several words, and an overview.
+    conformance::many_to_one(&net(140), 60);
     conformance::many_to_one(&net(3), 20_000);
 }
 

@@ -9,7 +9,7 @@ use hawser_base::Peer;
 use hawser_dev_shm::loan::{Borrower, Returns, WORDS};
 use hawser_dev_shm::pool::Pool;
 use hawser_dev_shm::ring::{Lines, Rx, Tx};
-use hawser_dev_shm::watch::{self, Bits};
+use hawser_dev_shm::watch::{self, Bits, Calling};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -302,7 +302,8 @@ fn unwatching(barriers: bool) {
                 if barriers {
                     fence(SeqCst);
                 }
-                watch::call_unless_watched(&shared.watched, || &shared.calling, 1 << me);
+                let calling = || Calling { word: &shared.calling, overview: None };
+                watch::call_unless_watched(&shared.watched, calling, 1 << me);
             })
         };
         let senders = [sender(0), sender(1)];
@@ -322,6 +323,45 @@ fn unwatching(barriers: bool) {
         answer();
         assert_eq!(heard, [true; 2], "a line is written and never looked at");
         (0..2).for_each(|me| get(&mut rings[me], me as u8, 1));
+    });
+}
+
+/// Two senders with a word each call the receiver, which looks at the overview alone.
+#[test]
+fn whoever_calls_in_any_word_is_found_by_the_overview() {
+    struct Shared {
+        rings: [Storage; 2],
+        watched: Word,
+        calling: [Word; 2],
+        overview: Word,
+    }
+    let word = || Word(AtomicU64::new(0));
+    model(move || {
+        let rings = [Storage::new(), Storage::new()];
+        let shared = Arc::new(Shared { rings, watched: word(), calling: [word(), word()], overview: word() });
+        let sender = |me: usize| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                put(&mut Tx::new(Model(&shared.rings[me])), me as u8, 1);
+                let overview = Some((&shared.overview, 1 << me));
+                watch::call_unless_watched(&shared.watched, || Calling { word: &shared.calling[me], overview }, 1 << 5);
+            })
+        };
+        let senders = [sender(0), sender(1)];
+        let rings: Vec<_> = shared.rings.iter().map(|ring| Rx::new(Model(ring))).collect();
+        let mut heard = [false; 2];
+        let mut answer = || {
+            let words = watch::callers(&shared.overview);
+            for me in (0..2).filter(|me| words & 1 << me != 0) {
+                assert_eq!(watch::callers(&shared.calling[me]), 1 << 5, "a word that is named has a caller");
+                assert!(rings[me].peek().is_some(), "who calls has written");
+                heard[me] = true;
+            }
+        };
+        answer();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        answer();
+        assert_eq!(heard, [true; 2], "a line is written and never looked at");
     });
 }
 

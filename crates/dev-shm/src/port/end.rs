@@ -5,11 +5,11 @@
 //! Before it: `port` and `incoming`; after it: `ring` over `memory`, `watch`, the doorbell of `job`.
 
 use crate::distance::Distance;
-use crate::layout::Layout;
+use crate::layout::{Layout, WORD};
 use crate::memory::Memory;
 use crate::pool::CHUNK;
 use crate::ring::{Rx, Tx};
-use crate::watch;
+use crate::watch::{self, Calling};
 use hawser_base::{Region, SharedMem};
 use hawser_job::Doorbell;
 use std::sync::atomic::AtomicU64;
@@ -127,13 +127,26 @@ impl Seat {
 
     #[inline(always)]
     fn my_bit(&self) -> u64 {
-        1 << (self.me % 64)
+        1 << (self.me % WORD)
     }
 
-    /// The word in which rank `from` of the host and 63 more call for the attention of rank `to`.
+    /// Where rank `from` of the host calls for the attention of rank `to`.
     #[inline(always)]
-    pub fn calling(&self, to: usize, from: usize) -> &AtomicU64 {
-        self.area.u64(self.layout.calling(to, self.lane, from))
+    pub fn calling(&self, to: usize, from: usize) -> Calling<'_, AtomicU64> {
+        let overview = self.has_overview().then(|| (self.overview(to), 1 << (from / WORD)));
+        Calling { word: self.area.u64(self.layout.calling(to, self.lane, from)), overview }
+    }
+
+    /// Whether one word has no room for all ranks of the host.
+    #[inline(always)]
+    pub fn has_overview(&self) -> bool {
+        self.layout.ranks > WORD
+    }
+
+    /// The word that says in which words somebody calls for the attention of rank `to`.
+    #[inline(always)]
+    pub fn overview(&self, to: usize) -> &AtomicU64 {
+        self.area.u64(self.layout.overview(to, self.lane))
     }
 
     /// The word in which we say whether we look at the ring from rank `from` of the host.

@@ -6,6 +6,7 @@ use super::end::State;
 use super::{BURST, LONGEST_IN_LINES, ShmPort};
 use crate::attention::Change;
 use crate::copy;
+use crate::layout::WORD;
 use crate::line::{self, FRONT};
 use crate::payload::{InChunks, InLines};
 use crate::watch;
@@ -72,14 +73,23 @@ impl ShmPort {
     /// Delivers what those have sent who call for attention.
     #[inline(always)]
     pub(super) fn answer_calls(&mut self, delivery: &mut dyn Delivery) -> usize {
-        let mut count = 0;
-        for first in (0..self.seat.layout.ranks).step_by(64) {
-            let callers = watch::callers(self.seat.calling(self.seat.me, first));
-            if callers != 0 {
-                count += self.answer(first, callers, delivery);
-            }
+        if !self.seat.has_overview() {
+            return self.answer_word(0, delivery);
+        }
+        let (mut words, mut count) = (watch::callers(self.seat.overview(self.seat.me)), 0);
+        while words != 0 {
+            let word = words.trailing_zeros() as usize;
+            words &= words - 1;
+            count += self.answer_word(word * WORD, delivery);
         }
         count
+    }
+
+    /// The same of the ranks that have a word in common, of which `first` is the first.
+    #[inline(always)]
+    fn answer_word(&mut self, first: usize, delivery: &mut dyn Delivery) -> usize {
+        let callers = watch::callers(self.seat.calling(self.seat.me, first).word);
+        if callers == 0 { 0 } else { self.answer(first, callers, delivery) }
     }
 
     #[inline(never)]
@@ -113,7 +123,7 @@ impl ShmPort {
                 end.watched = false;
                 let local = end.local();
                 let barrier = || self.life.bell(self.seat.me).sleeper_barrier();
-                watch::unwatch(self.seat.watched(local), 1 << (local % 64), barrier);
+                watch::unwatch(self.seat.watched(local), 1 << (local % WORD), barrier);
                 self.call_again(quiet);
             }
         }
@@ -126,7 +136,7 @@ impl ShmPort {
     fn call_again(&self, peer: Peer) {
         let end = &self.ends[peer];
         if end.rx.peek().is_some() {
-            watch::Bits::set(self.seat.calling(self.seat.me, end.local()), 1 << (end.local() % 64));
+            self.seat.calling(self.seat.me, end.local()).call(1 << (end.local() % WORD));
         }
     }
 
@@ -134,7 +144,7 @@ impl ShmPort {
         let end = self.end(peer);
         end.watched = true;
         let local = end.local();
-        watch::Bits::set(self.seat.watched(local), 1 << (local % 64));
+        watch::Bits::set(self.seat.watched(local), 1 << (local % WORD));
     }
 
     #[cold]
