@@ -2,20 +2,55 @@
 
 use std::fmt;
 
-/// A process of the job, by its rank in MPI_COMM_WORLD. Not a rank in some communicator.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+/// The name of a process in the job's universe, which is no rank: a number, by which tables have their places, and above
+/// it the life of that number. A number is used again when all that was kept of its process is given back, for another
+/// life: no two processes of a job ever have the same name (docs/adr/0053-a-name-is-a-number-and-a-life.md). Those that
+/// the job begins with have the numbers from 0 on in their first life.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Peer(pub u32);
 
 impl Peer {
+    const NUMBER_BITS: u32 = 24;
+    /// How many numbers there are, and lives of each; in one more life there is nobody.
+    pub const NUMBERS: usize = 1 << Peer::NUMBER_BITS;
+    pub const LIVES: u32 = (1 << (u32::BITS - Peer::NUMBER_BITS)) - 1;
+    /// The name of no process.
+    pub const NOBODY: Peer = Peer(u32::MAX);
+
+    /// The process that has a number in one of its lives.
+    pub const fn new(number: usize, life: u32) -> Peer {
+        assert!(number < Peer::NUMBERS && life < Peer::LIVES);
+        Peer(life << Peer::NUMBER_BITS | number as u32)
+    }
+
+    /// Its number: its place in tables of processes.
     #[inline(always)]
     pub const fn index(self) -> usize {
-        self.0 as usize
+        self.0 as usize % Peer::NUMBERS
+    }
+
+    /// How many processes have had the number before it.
+    #[inline(always)]
+    pub const fn life(self) -> u32 {
+        self.0 >> Peer::NUMBER_BITS
+    }
+
+    /// The name of the process that gets the number next; none after its last life.
+    pub const fn successor(self) -> Option<Peer> {
+        match self.life() + 1 {
+            Peer::LIVES => None,
+            life => Some(Peer::new(self.index(), life)),
+        }
     }
 }
 
 impl fmt::Display for Peer {
+    /// The number, and its life where that is not the first: `7`, `7.1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        match self.life() {
+            0 => write!(f, "{}", self.index()),
+            life => write!(f, "{}.{life}", self.index()),
+        }
     }
 }
 
@@ -97,5 +132,22 @@ impl Context {
     #[inline(always)]
     pub const fn lane(self) -> Lane {
         Lane((self.number() as usize % LANES) as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_many_lives_and_no_two_have_a_name() {
+        let first = Peer(7);
+        let second = first.successor().unwrap();
+        assert_eq!((first.index(), first.life(), second.index(), second.life()), (7, 0, 7, 1));
+        assert_ne!(first, second);
+        assert_eq!((first.to_string(), second.to_string()), ("7".into(), "7.1".into()));
+        let last = Peer::new(Peer::NUMBERS - 1, Peer::LIVES - 1);
+        assert_eq!((last.successor(), last.life()), (None, Peer::LIVES - 1));
+        assert_eq!(Peer::NOBODY.life(), Peer::LIVES);
     }
 }

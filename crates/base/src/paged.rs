@@ -1,10 +1,10 @@
 //! A table by peer that has room for the peers it was used with, not for all there are.
 //!
-//! Peers are numbers in a job's universe, and most processes speak with few of them. A page covers 64 numbers in a row
-//! and reaches from the lowest of them that was used to the highest, so that a peer alone has an entry alone; a peer
-//! that was never used costs a third of a byte below the highest that was, and nothing above it. The entry that was
-//! asked for last is found without a look at the pages: most messages go where the one before them went.
-//! Before it: every table of peers; after it: nothing.
+//! Peers have numbers in a job's universe, and most processes speak with few of them. All lives of a number share its
+//! entry: a table's owner keeps them apart. A page covers 64 numbers in a row and reaches from the lowest of them that
+//! was used to the highest, so that a peer alone has an entry alone; a peer that was never used costs a third of a byte
+//! below the highest that was, and nothing above it. The entry that was asked for last is found without a look at the
+//! pages: most messages go where the one before them went. Before it: every table of peers; after it: nothing.
 
 use crate::ids::Peer;
 use std::hash::{Hash, Hasher};
@@ -171,10 +171,10 @@ impl<T> Paged<T> {
 }
 
 impl<T: PartialEq> Paged<T> {
-    /// The entries that are not blank, in the order of their peers.
-    pub fn used(&self) -> impl Iterator<Item = (Peer, &T)> {
-        let numbered = |(page, it): (u32, &'_ Page<T>)| PAGE as u32 * page + u32::from(it.first);
-        let all = (0u32..).zip(&self.pages).flat_map(move |page| (numbered(page)..).map(Peer).zip(&page.1.entries[..]));
+    /// The entries that are not blank, each with its number (`Peer::index`), in their order.
+    pub fn used(&self) -> impl Iterator<Item = (usize, &T)> {
+        let numbered = |(page, it): (usize, &'_ Page<T>)| PAGE * page + usize::from(it.first);
+        let all = (0..).zip(&self.pages).flat_map(move |page| (numbered(page)..).zip(&page.1.entries[..]));
         all.filter(|(_, entry)| **entry != self.blank)
     }
 }
@@ -235,7 +235,7 @@ mod tests {
         for peer in [0, 63, 64, 1_000_000].map(Peer) {
             assert_eq!(table[peer], 7 + peer.0);
         }
-        assert_eq!((table[Peer(62)], table[Peer(999_999)], table[Peer(u32::MAX)]), (7, 7, 7));
+        assert_eq!((table[Peer(62)], table[Peer(999_999)], table[Peer::NOBODY]), (7, 7, 7));
         for peer in [1_000_000, 64, 0, 63, 5].map(Peer) {
             table.give_back(peer);
         }
@@ -269,7 +269,7 @@ mod tests {
         (first[Peer(5)], second[Peer(5)]) = (1, 1);
         second[Peer(300)] = 7;
         assert_eq!(first, second);
-        assert_eq!(second.used().collect::<Vec<_>>(), [(Peer(5), &1)]);
+        assert_eq!(second.used().collect::<Vec<_>>(), [(5, &1)]);
         second[Peer(300)] = 8;
         assert_ne!(first, second);
     }
@@ -283,7 +283,7 @@ mod tests {
         table[Peer(1_000_010)] = 2;
         assert_eq!(entries(&table), 11, "those between the two");
         table[Peer(999_999)] = 3;
-        let used = [(Peer(999_999), &3), (Peer(1_000_000), &1), (Peer(1_000_010), &2)];
+        let used = [(999_999, &3), (1_000_000, &1), (1_000_010, &2)];
         assert!(table.used().eq(used) && entries(&table) <= 64);
     }
 

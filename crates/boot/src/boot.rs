@@ -1,4 +1,4 @@
-//! Boot: all that a process asks of what has started it, in six functions.
+//! Boot: all that a process asks of what has started it, in six functions and a list.
 //!
 //! Our agent answers them (`host::launched`), a set of processes without a launcher answers them by a file
 //! (`host::plain`), and a process manager can: each has its counterpart in PMI (PMI_Get_rank, PMI_KVS_Put, PMI_KVS_Get,
@@ -8,11 +8,14 @@
 //! is not asked here: it stands in the host's segment (`job`). Before it: nothing; after it: `node` and `mpi`.
 
 use crate::protocol::{Secret, Unanswered};
-use hawser_base::{Peer, Result};
+use hawser_base::{Peer, Peers, Result};
 
 /// A process's place among the job's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Identity {
+    /// Its name in the job's universe.
+    pub peer: Peer,
+    /// Its place in its world (`Boot::world`), and how many are there.
     pub rank: u32,
     pub size: u32,
     /// The number of this rank among those of its host, 0 first; its page in the segment.
@@ -64,6 +67,12 @@ pub enum Word {
 pub trait Boot: Send + Sync {
     /// Who this process is, of how many.
     fn identity(&self) -> &Identity;
+
+    /// The processes that were started together with this one, by their ranks: its MPI_COMM_WORLD. As long as nobody
+    /// starts processes later these are all, with their ranks as their names.
+    fn world(&self) -> Peers {
+        Peers::Run { first: Peer(0), len: self.identity().size }
+    }
 
     /// Lets every process of the job know `bytes` as this one's `key`; once for each key. They are seen no later than
     /// after `fence`.

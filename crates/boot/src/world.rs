@@ -10,7 +10,7 @@ use crate::protocol::{
 };
 use crate::terms::JobTerms;
 use crate::{foreign, lineage, mapped};
-use hawser_base::{Class, Error, Result};
+use hawser_base::{Class, Error, Peer, Result};
 use hawser_os::unix::Packets;
 use hawser_os::{host, membarrier, process_vm};
 use std::io;
@@ -162,6 +162,7 @@ fn join(address: &Address, terms: &JobTerms) -> Result<World> {
 /// What the agent has said of this process.
 fn identity(facts: &Welcome) -> Identity {
     Identity {
+        peer: Peer(facts.rank),
         rank: facts.rank,
         size: facts.size,
         local_rank: facts.local_rank,

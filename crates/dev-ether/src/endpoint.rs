@@ -18,6 +18,7 @@ pub const RUN_BYTES: usize = 60 << 10;
 
 /// Whose end it is.
 pub struct Rank {
+    /// Its name (`Peer`), and how many numbers there are in the job's universe.
     pub me: u32,
     pub ranks: u32,
     pub key: Key,

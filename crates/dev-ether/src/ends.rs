@@ -70,8 +70,8 @@ pub struct Ends {
     /// Of what was sent that by further flows (P39).
     pub bytes_by_flows: u64,
     cards: Cards,
-    /// Cards that were needed.
-    known: Paged<Option<Card>>,
+    /// Cards that were needed, each with whose it is: a number has several lives.
+    known: Paged<Option<(u32, Card)>>,
     /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
     /// that refuses nothing does not pay for the others.
     refused: Vec<HashMap<(u32, Route), i32>>,
@@ -162,10 +162,10 @@ impl Ends {
 
     /// A peer's card, if that is known by now.
     pub fn card_of(&mut self, peer: u32) -> Option<&Card> {
-        if self.known[Peer(peer)].is_none() {
-            self.known[Peer(peer)] = Some(Card::decode(&(self.cards)(peer)?)?);
+        if self.known[Peer(peer)].as_ref().is_none_or(|&(whose, _)| whose != peer) {
+            self.known[Peer(peer)] = Some((peer, Card::decode(&(self.cards)(peer)?)?));
         }
-        self.known[Peer(peer)].as_ref()
+        self.known[Peer(peer)].as_ref().map(|(_, card)| card)
     }
 
     /// A peer is gone: nothing goes to it any more.

@@ -177,7 +177,7 @@ fn main() {
     let argument = |n: usize| std::env::args().nth(n).and_then(|arg| arg.parse::<usize>().ok());
     let (repetitions, most) = (argument(1).unwrap_or(7), argument(2).unwrap_or(4 << 20));
     let facts = Facts { membarrier: hawser_os::membarrier::offered(), ..Facts::default() };
-    let spec = Spec { job_id: "pp".into(), host: "here".into(), world: 2, world_ranks: vec![0, 1], facts };
+    let spec = Spec { facts, ..Spec::of("pp", "here", 2, vec![0, 1]) };
     let segment = Segment::create(&spec).expect("a segment");
     // SAFETY: one thread.
     let child = unsafe { libc::fork() };

@@ -9,7 +9,7 @@ use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
-use hawser_base::{Lane, Peer, Region, UserMem};
+use hawser_base::{Lane, Peer, Region, Result, UserMem};
 use hawser_device::{Device, Limits, PREFIX_MAX, Pieces, Port, RemoteKey, Source};
 use hawser_job::Segment;
 
@@ -47,15 +47,22 @@ pub struct ShmDevice {
 impl ShmDevice {
     pub const NAME: &'static str = "shm";
 
-    /// The device of local rank `me` of the host that `segment` is for.
+    /// Takes away what another process has left in room `me` of the host. For a process that comes late, before it is
+    /// announced.
+    pub fn clean(segment: &Segment, me: usize) -> Result<()> {
+        let layout = Layout { ranks: segment.rooms() };
+        layout.parts_of(me).try_for_each(|(at, len)| segment.clean_device_area(at, len))
+    }
+
+    /// The device of the process in room `me` of the host that `segment` is for.
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
-        let layout = Layout { ranks: segment.local_size() };
+        let layout = Layout { ranks: segment.rooms() };
         assert!(me < layout.ranks && layout.bytes() <= segment.device_area().len());
         ShmDevice { exposure: Exposure::new(segment.clone(), me), lengths: lengths(layout.ranks), segment, me }
     }
 
     fn local(&self, peer: Peer) -> Option<usize> {
-        self.segment.local_index(peer.0)
+        self.segment.room_of(peer)
     }
 }
 
@@ -130,7 +137,7 @@ impl Device for ShmDevice {
 
     fn limits(&self) -> Limits {
         let read_from = Some(self.exposure.read_from());
-        Limits { read_from, ..among(self.segment.local_size(), self.lengths) }
+        Limits { read_from, ..among(self.segment.rooms(), self.lengths) }
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 fn segment() -> Segment {
     let facts = Facts::default();
-    let spec = Spec { job_id: "t".into(), host: "h".into(), world: 2, world_ranks: vec![0, 1], facts };
+    let spec = Spec { facts, ..Spec::of("t", "h", 2, vec![0, 1]) };
     Segment::create(&spec).unwrap()
 }
 
@@ -146,7 +146,7 @@ fn a_peer_that_is_lost_gives_its_memory_back_and_stays_lost() {
     let others = || (1..RANKS).map(Peer);
     let facts = Facts::default();
     let (world, world_ranks) = (RANKS as usize, (0..RANKS).collect());
-    let segment = Segment::create(&Spec { job_id: "t".into(), host: "h".into(), world, world_ranks, facts }).unwrap();
+    let segment = Segment::create(&Spec { facts, ..Spec::of("t", "h", world, world_ranks) }).unwrap();
     let mut port = port(&segment);
     let send = |port: &mut dyn Port, to: Peer| port.send(to, Header::default(), &[], Source::None);
     let spoken = measure(|| others().for_each(|peer| send(&mut *port, peer).unwrap())).bytes_current;

@@ -111,7 +111,7 @@ pub struct Exposure {
 impl Exposure {
     /// For local rank `me`.
     pub fn new(segment: Segment, me: usize) -> Exposure {
-        let process_vm_from = process_vm_from(&segment.facts(), segment.local_size());
+        let process_vm_from = process_vm_from(&segment.facts(), segment.rooms());
         // In a PID namespace of its own it knows peers, and peers know it, by other numbers than the agent does.
         let is_apart = segment.rank(me).pid() != host::pid();
         Exposure {

@@ -38,7 +38,7 @@ const fn words_bytes(ranks: usize) -> usize {
     (ranks * LINE + 2 * ranks.div_ceil(BITS) * LINE + LINE).next_multiple_of(PAGE)
 }
 
-/// The layout for a host with `ranks` ranks.
+/// The layout for a host with rooms for `ranks` ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     pub ranks: usize,
@@ -84,6 +84,22 @@ impl Layout {
         self.calling(rank, lane, 0) + self.ranks.div_ceil(BITS) * LINE
     }
 
+    /// All that a process in room `me` writes, and what others write for it alone: where each part begins, and its
+    /// length. What it says of one peer stands in that peer's words.
+    pub fn parts_of(self, me: usize) -> impl Iterator<Item = (usize, usize)> {
+        let lanes = move || 0..LANES;
+        let others = move || (0..self.ranks).filter(move |&other| other != me);
+        let own = [
+            (self.ring(me, 0, 0), LANES * self.ranks * RING),
+            (self.pool(me, 0), LANES * POOL),
+            (self.words(me, 0), LANES * words_bytes(self.ranks)),
+        ];
+        let with = move |lane| {
+            others().flat_map(move |other| [(self.ring(other, lane, me), RING), (self.credit(other, lane, me), LINE)])
+        };
+        own.into_iter().chain(lanes().flat_map(with))
+    }
+
     pub fn bytes(&self) -> usize {
         self.words(self.ranks, 0)
     }
@@ -107,6 +123,15 @@ mod tests {
             assert!(layout.overview(0, 0) + LINE <= layout.credit(0, 1, 0));
             assert_eq!(layout.credit(last, LANES - 1, 0) % PAGE, 0);
             assert!(layout.overview(last, LANES - 1) + LINE <= layout.bytes());
+            for me in [0, last] {
+                let parts: Vec<_> = layout.parts_of(me).collect();
+                assert!(parts.iter().all(|&(at, len)| at + len <= layout.bytes()));
+                let has = |at: usize| parts.iter().filter(|&&(from, len)| (from..from + len).contains(&at)).count();
+                let other = (me + 1) % ranks;
+                assert_eq!((has(layout.ring(me, 1, other)), has(layout.pool(me, 1))), (1, 1));
+                assert_eq!((has(layout.watched(me, 1, other)), has(layout.credit(other, 1, me))), (1, 1));
+                assert_eq!((has(layout.ring(other, 1, me)), has(layout.pool(other, 1))), (1, usize::from(ranks == 1)));
+            }
             assert!(layout.bytes() <= ranks * (ranks * DEVICE_BYTES_PER_PAIR + DEVICE_BYTES_PER_RANK));
         }
     }

@@ -30,7 +30,7 @@ impl Life {
     pub fn ended(&mut self) -> Vec<Peer> {
         self.seen = self.segment.ended_word().load(Acquire);
         let ended = |&local: &usize| self.segment.rank(local).phase() == Phase::Ended;
-        (0..self.segment.local_size()).filter(ended).filter_map(|local| self.peer(local)).collect()
+        (0..self.segment.rooms()).filter(ended).filter_map(|local| self.peer(local)).collect()
     }
 
     #[cold]
@@ -40,13 +40,13 @@ impl Life {
 
     /// The number of a peer among the ranks of this host.
     pub fn local(&self, peer: Peer) -> Option<usize> {
-        self.segment.local_index(peer.0)
+        self.segment.room_of(peer)
     }
 
     /// The peer that is the host's rank `local`, if there is one.
     pub fn peer(&self, local: usize) -> Option<Peer> {
-        let peer = (local < self.segment.local_size()).then(|| Peer(self.segment.world_rank(local)))?;
-        // Whatever somebody has written there.
+        let peer = self.segment.process_in(local)?;
+        // Whatever somebody has written there; and nobody knows a process that has not been announced.
         (self.local(peer) == Some(local)).then_some(peer)
     }
 

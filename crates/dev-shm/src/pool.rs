@@ -196,7 +196,8 @@ impl Pool {
         }
         self.held.give_back(peer);
         self.holders.retain(|&holder| holder != peer);
-        // Nothing is owed to it any more, nor will it take any.
+        // To it or to who gets its room next.
+        self.owed += self.owed_to(peer);
     }
 
     /// The peers that hold chunks: never more than there are chunks.
@@ -290,7 +291,21 @@ mod tests {
         assert_eq!(pool.held[Peer(1)].count, 5);
         pool.reclaim_all(Peer(1));
         assert_eq!((pool.free(), pool.holders().len()), (chunks(3), 0));
-        assert_eq!(pool.owed, guaranteed(3));
+        assert_eq!(pool.owed, 2 * guaranteed(3));
+    }
+
+    #[test]
+    fn who_gets_the_room_of_one_that_is_lost_is_owed_as_much() {
+        let mut pool = Pool::new(3);
+        pool.take(Peer(1), 3);
+        pool.reclaim_all(Peer(1));
+        for peer in [Peer(1).successor().unwrap(), Peer(7)] {
+            let owed = pool.owed;
+            pool.take(peer, 3);
+            assert_eq!((pool.owed, pool.owed_to(peer)), (owed - 3, guaranteed(3) - 3));
+            pool.reclaim_all(peer);
+            assert_eq!((pool.free(), pool.owed), (chunks(3), 2 * guaranteed(3)));
+        }
     }
 
     #[test]

@@ -60,16 +60,16 @@ pub struct ShmPort {
     borrowed: Paged<Borrower>,
     attention: Attention,
     life: Life,
-    /// Peers that are gone and not yet reported, and those that were.
+    /// Peers that are gone and not yet reported, and of each number the last one that was.
     gone: Vec<Peer>,
-    lost: Paged<bool>,
+    lost: Paged<Peer>,
     /// Where packed payload is put together that goes in lines.
     scratch: Vec<u8>,
 }
 
 impl ShmPort {
     pub(crate) fn new(segment: &Segment, me: usize, lane: Lane) -> ShmPort {
-        let ranks = segment.local_size();
+        let ranks = segment.rooms();
         ShmPort {
             ends: Paged::new(End::blank()),
             seat: Seat { area: segment.device_area(), layout: Layout { ranks }, lane: lane.index(), me },
@@ -78,7 +78,7 @@ impl ShmPort {
             attention: Attention::new(),
             life: Life::new(segment.clone()),
             gone: Vec::new(),
-            lost: Paged::new(false),
+            lost: Paged::new(Peer::NOBODY),
             scratch: Vec::new(),
         }
     }
@@ -87,7 +87,7 @@ impl ShmPort {
     #[inline]
     fn open(&mut self, peer: Peer) -> Option<&mut End> {
         if self.ends[peer].state == State::Unused {
-            let local = self.life.local(peer).filter(|&local| local != self.seat.me && !self.lost[peer])?;
+            let local = self.life.local(peer).filter(|&local| local != self.seat.me && self.lost[peer] != peer)?;
             self.ends[peer] = End::new(&self.seat, local, self.life.bell(local));
         }
         self.ends.get_mut(peer)

@@ -8,13 +8,8 @@ use std::sync::Arc;
 
 fn net(ranks: usize) -> Net {
     let membarrier = hawser_os::membarrier::offered() && hawser_os::membarrier::register().is_ok();
-    let spec = Spec {
-        job_id: "test".into(),
-        host: "here".into(),
-        world: ranks,
-        world_ranks: (0..ranks as u32).collect(),
-        facts: Facts { membarrier, ..Facts::default() },
-    };
+    let facts = Facts { membarrier, ..Facts::default() };
+    let spec = Spec { facts, ..Spec::of("test", "here", ranks, (0..ranks as u32).collect()) };
     let segment = Segment::create(&spec).unwrap();
     let device = |rank| Arc::new(ShmDevice::new(segment.clone(), rank)) as Arc<dyn Device>;
     let devices = (0..ranks).map(device).collect();

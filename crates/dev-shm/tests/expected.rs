@@ -27,13 +27,8 @@ impl Delivery for Waits {
 
 #[test]
 fn a_poll_ends_with_the_packet_that_was_waited_for() {
-    let spec = Spec {
-        job_id: "expected".into(),
-        host: "here".into(),
-        world: 2,
-        world_ranks: vec![0, 1],
-        facts: Facts { cores: 1, ..Facts::default() },
-    };
+    let facts = Facts { cores: 1, ..Facts::default() };
+    let spec = Spec { facts, ..Spec::of("expected", "here", 2, vec![0, 1]) };
     let segment = Segment::create(&spec).unwrap();
     let [mut sender, mut receiver] = [0, 1].map(|me| ShmDevice::new(segment.clone(), me).port(Lane(0)));
     let mut bytes = [7; 5000];

@@ -302,13 +302,7 @@ impl World {
             process_vm_fixed_ns: 1,
             ..Facts::default()
         };
-        let spec = Spec {
-            job_id: "fuzz".into(),
-            host: "here".into(),
-            world: RANKS,
-            world_ranks: (0..RANKS as u32).collect(),
-            facts,
-        };
+        let spec = Spec { facts, ..Spec::of("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };
         let segment = Segment::create(&spec).unwrap();
         // So that nobody waits for a line that is never written. That they ended is not told yet (`end`).
         (1..RANKS).for_each(|rank| segment.rank(rank).set_phase(Phase::Ended));

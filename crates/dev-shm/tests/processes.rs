@@ -36,7 +36,7 @@ fn segment(ranks: usize, membarrier: bool) -> Segment {
 
 fn segment_with(ranks: usize, facts: Facts) -> Segment {
     let world_ranks = (0..ranks as u32).collect();
-    Segment::create(&Spec { job_id: "t".into(), host: "h".into(), world: ranks, world_ranks, facts }).unwrap()
+    Segment::create(&Spec { facts, ..Spec::of("t", "h", ranks, world_ranks) }).unwrap()
 }
 
 /// What hangs is a failure. Not inherited by children.

@@ -24,7 +24,7 @@ impl Delivery for Taken {
 
 fn two_ranks() -> (Segment, [Box<dyn Port>; 2]) {
     let facts = Facts { cores: 1, ..Facts::default() };
-    let spec = Spec { job_id: "waking".into(), host: "here".into(), world: 2, world_ranks: vec![0, 1], facts };
+    let spec = Spec { facts, ..Spec::of("waking", "here", 2, vec![0, 1]) };
     let segment = Segment::create(&spec).unwrap();
     let ports = [0, 1].map(|me| ShmDevice::new(segment.clone(), me).port(Lane(0)));
     (segment, ports)

@@ -2,6 +2,7 @@
 //! nothing. Before it: `door`, which brings what the caller says; after it: `life`, where the rank is kept.
 
 use crate::life::Rank;
+use hawser_base::Peer;
 use hawser_boot::protocol::{LOST_RANK, Message, VERSION};
 use hawser_job::Segment;
 use hawser_os::tree;
@@ -36,7 +37,7 @@ impl Callers<'_> {
     /// from.
     fn local(&self, world: u32, caller: i32) -> Result<usize, String> {
         if world != LOST_RANK {
-            return self.segment.local_index(world).ok_or_else(|| {
+            return self.segment.room_of(Peer(world)).ok_or_else(|| {
                 format!("there is no rank {world} on host {}; was HAWSER_BOOT copied from another job?", self.host)
             });
         }

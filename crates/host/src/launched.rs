@@ -24,7 +24,7 @@ impl Boot for Launched {
 
     fn look_up(&self, peer: Peer, key: Key) -> Option<Vec<u8>> {
         match key {
-            Key::Card => self.segment.card(peer.0),
+            Key::Card => self.segment.card(peer),
         }
     }
 

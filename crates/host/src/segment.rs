@@ -25,6 +25,8 @@ impl Part<'_> {
             world: self.size as usize,
             world_ranks: self.ranks.clone(),
             facts,
+            spare_rooms: 0,
+            spare_numbers: 0,
         })?;
         if self.hosts.len() == self.size as usize {
             segment.set_hosts(self.hosts);
@@ -43,13 +45,14 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_base::Peer;
 
     #[test]
     fn a_segment_knows_its_ranks_and_the_hosts_of_all() {
         let part = Part { job_id: "j", host: "a", size: 5, ranks: vec![1, 4], hosts: &[0, 1, 0, 0, 1] };
         let segment = part.segment(Facts::default()).unwrap();
-        assert_eq!((segment.local_size(), segment.world_size(), segment.world_rank(1)), (2, 5, 4));
-        assert_eq!((segment.host_of(3), segment.host_of(4), part.widest_host()), (0, 1, 3));
+        assert_eq!((segment.local_size(), segment.world_size(), segment.process_in(1)), (2, 5, Some(Peer(4))));
+        assert_eq!((segment.host_of(Peer(3)), segment.host_of(Peer(4)), part.widest_host()), (0, 1, 3));
         let unknown = Part { hosts: &[], ..part };
         assert_eq!(unknown.widest_host(), 2);
     }

@@ -18,6 +18,7 @@ pub mod segment;
 pub mod standby;
 mod text;
 pub mod turn;
+mod universe;
 pub mod wait;
 pub mod ways;
 

@@ -11,13 +11,14 @@ use crate::text;
 use crate::turn::Turn;
 use crate::wait::WaitRecord;
 use crate::ways::WaysRecord;
-use hawser_base::Region;
+use hawser_base::{Peer, Region};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Offsets in the page.
 const PHASE: usize = 0;
 const PID: usize = 4;
 const LOOKS: usize = 8;
+const GIVEN_BACK: usize = 16;
 const TURN: usize = 64;
 const DOORBELL: usize = TURN + Turn::BYTES;
 const WAIT: usize = DOORBELL + Doorbell::BYTES;
@@ -30,7 +31,8 @@ const ANSWERS_ROOM: usize = hawser_os::map::PAGE - ANSWERS;
 const WAYS: usize = hawser_os::map::PAGE;
 
 const _: () = assert!(
-    LOOKS + 8 <= TURN
+    LOOKS + 8 <= GIVEN_BACK
+        && GIVEN_BACK + 4 <= TURN
         && ANSWERS_ROOM >= 11 * 75
         && ANSWERS.is_multiple_of(8)
         && COUNTERS.is_multiple_of(64)
@@ -113,6 +115,19 @@ impl RankPage {
         looks.store(looks.load(Relaxed) + 1, Relaxed);
     }
 
+    /// The rank has given back what it kept of a process that has ended (`Segment::ask_back`). For the rank itself.
+    pub fn answer(&self, peer: Peer) {
+        // Pairs with the Acquire in `given_back`: nothing of the process is used after it.
+        self.region.u32(GIVEN_BACK).store(peer.0 ^ Peer::NOBODY.0, Release);
+    }
+
+    /// Whom the rank has given back last.
+    pub fn given_back(&self) -> Option<Peer> {
+        // Pairs with the Release in `answer`.
+        let peer = Peer(self.region.u32(GIVEN_BACK).load(Acquire) ^ Peer::NOBODY.0);
+        (peer != Peer::NOBODY).then_some(peer)
+    }
+
     /// By which of its ports the rank's peers on other hosts answer, in words. For the rank itself, one thread at a time.
     pub fn set_answers(&self, text: &str) {
         text::write(&self.region, ANSWERS, ANSWERS_ROOM, text);
@@ -157,6 +172,8 @@ mod tests {
         let page = RankPage::private();
         page.set_pid(4711);
         (0..3).for_each(|_| page.looked());
+        assert_eq!(page.given_back(), None);
+        page.answer(Peer(0));
         page.set_phase(Phase::Running);
         page.turn().begin(1);
         page.turn().end(11);
@@ -167,6 +184,7 @@ mod tests {
         page.set_answers(&"a".repeat(5000));
         page.ways().write(&crate::Ways { gone: true, ..Default::default() });
         assert_eq!((page.pid(), page.phase(), page.looks()), (4711, Phase::Running, 3));
+        assert_eq!(page.given_back(), Some(Peer(0)));
         assert_eq!(page.turn().worked_ns(20), 10);
         assert!(page.doorbell().is_armed());
         assert_eq!(page.wait().read().unwrap().call, "MPI_Wait");

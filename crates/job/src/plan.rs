@@ -1,17 +1,19 @@
 //! Where everything lies in the segment: one place to read, one version to raise when it changes.
 //!
 //! ```text
-//! header page | counter names page | rank tables | two pages for each local rank | flag area | device area | cards
+//! header page | counter names page | tables | two pages for each room | flag area | device area | cards
 //! `----------------------- mapped by every rank in one go, touched sparsely ---------------------------------------'
 //! arenas, mapped on demand
 //! ```
-//! Room that nobody touches costs nothing: the file is sparse.
+//! A room is what one process of this host has; there may be more of them than ranks at the start, for processes that
+//! come later. Room that nobody touches costs nothing: the file is sparse. In address space a spare room costs each
+//! process of the host 16 MiB, and with each other room 128 KiB.
 
 use crate::page::RankPage;
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 10;
+pub const LAYOUT_VERSION: u32 = 11;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
@@ -50,9 +52,11 @@ pub const CARD_MAX: usize = 256;
 pub(crate) const COUNTER_NAMES: usize = PAGE;
 const TABLES: usize = 2 * PAGE;
 
-/// The most ranks of one host, and the most of a job, that a segment is made for (bounds for what is read).
+/// The most rooms of a host, and the most numbers of a job's universe, that a segment is made for (bounds for what is
+/// read).
 pub const MAX_LOCAL: usize = 4096;
 pub const MAX_WORLD: usize = 1 << 24;
+const _: () = assert!(MAX_WORLD == hawser_base::Peer::NUMBERS);
 
 /// Payload room for each member of block `number` on a host with `local` ranks, in whole pages for each of two halves.
 pub const fn flag_payload(local: usize, number: usize) -> usize {
@@ -79,81 +83,96 @@ pub const fn flag_step(payload: usize) -> usize {
     if eighth > least { eighth } else { least }
 }
 
-/// Offsets and lengths in the segment of a host with `local` of the job's `world` ranks.
+/// Offsets and lengths in the segment of a host where `local` of the job's `world` first processes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub local: usize,
     pub world: usize,
+    /// Rooms for processes of this host, `local` at least.
+    pub rooms: usize,
+    /// Numbers that processes of the job may have, `world` at least.
+    pub numbers: usize,
     /// Blocks of flags, up to FLAG_BLOCKS.
     pub blocks: usize,
-    /// Bytes of each rank's arena, up to ARENA_BYTES.
+    /// Bytes of each room's arena, up to ARENA_BYTES.
     pub arena: u64,
 }
 
 impl Plan {
-    /// With all that a job may want.
+    /// With all that a job may want whose processes are those that it begins with.
     pub fn whole(local: usize, world: usize) -> Plan {
-        Plan { local, world, blocks: FLAG_BLOCKS, arena: ARENA_BYTES }
+        Plan { local, world, rooms: local, numbers: world, blocks: FLAG_BLOCKS, arena: ARENA_BYTES }
     }
 
-    /// In a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what remains does
-    /// not fit.
-    pub fn within(local: usize, world: usize, limit: u64) -> Option<Plan> {
-        let whole = Plan::whole(local, world);
-        if whole.file_bytes() <= limit {
-            return Some(whole);
+    /// With so many rooms here, and numbers in the job, that are free at the start.
+    pub fn with_spare(self, rooms: usize, numbers: usize) -> Plan {
+        Plan { rooms: self.local + rooms, numbers: self.world + numbers, ..self }
+    }
+
+    /// The same in a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what remains
+    /// does not fit.
+    pub fn within(self, limit: u64) -> Option<Plan> {
+        if self.file_bytes() <= limit {
+            return Some(self);
         }
-        let arena = limit.saturating_sub(whole.mapped_bytes() as u64) / local as u64 / ARENA_STEP * ARENA_STEP;
-        let fits = |blocks: &usize| Plan { blocks: *blocks, arena: 0, ..whole }.file_bytes() <= limit;
+        let arena = limit.saturating_sub(self.mapped_bytes() as u64) / self.rooms as u64 / ARENA_STEP * ARENA_STEP;
+        let fits = |blocks: &usize| Plan { blocks: *blocks, arena: 0, ..self }.file_bytes() <= limit;
         match (1..=FLAG_BLOCKS).rev().find(fits)? {
-            FLAG_BLOCKS => Some(Plan { arena, ..whole }),
-            blocks => Some(Plan { blocks, arena: 0, ..whole }),
+            FLAG_BLOCKS => Some(Plan { arena, ..self }),
+            blocks => Some(Plan { blocks, arena: 0, ..self }),
         }
     }
 
     /// The least file of a job, in bytes.
-    pub fn least_bytes(local: usize, world: usize) -> u64 {
-        Plan { blocks: 1, arena: 0, ..Plan::whole(local, world) }.file_bytes()
+    pub fn least_bytes(self) -> u64 {
+        Plan { blocks: 1, arena: 0, ..self }.file_bytes()
     }
 
     /// Whether a header may say so.
     pub(crate) fn is_sound(&self) -> bool {
         (1..=MAX_LOCAL).contains(&self.local)
             && (self.local..=MAX_WORLD).contains(&self.world)
+            && (self.local..=MAX_LOCAL).contains(&self.rooms)
+            && (self.world.max(self.rooms)..=MAX_WORLD).contains(&self.numbers)
             && (1..=FLAG_BLOCKS).contains(&self.blocks)
             && self.arena <= ARENA_BYTES
             && self.arena.is_multiple_of(ARENA_STEP)
     }
 
-    /// World rank of each local index.
-    pub(crate) fn world_ranks(&self) -> usize {
+    /// The name of the process in each room; that of nobody in a room that is free.
+    pub(crate) fn names(&self) -> usize {
         TABLES
     }
 
-    /// Local index of each world rank; `u32::MAX` for ranks elsewhere.
+    /// The room of each number's process; `u32::MAX` for processes elsewhere.
     pub(crate) fn local_indices(&self) -> usize {
-        TABLES + (self.local * 4).next_multiple_of(LINE)
+        TABLES + (self.rooms * 4).next_multiple_of(LINE)
     }
 
-    /// The number of each world rank's host.
+    /// The number of the host of each number's process.
     pub(crate) fn hosts(&self) -> usize {
-        self.local_indices() + (self.world * 4).next_multiple_of(LINE)
+        self.local_indices() + (self.numbers * 4).next_multiple_of(LINE)
+    }
+
+    /// Which life each number is in (`universe`).
+    pub(crate) fn lives(&self) -> usize {
+        self.hosts() + (self.numbers * 4).next_multiple_of(LINE)
     }
 
     fn rank_pages(&self) -> usize {
-        (self.hosts() + self.world * 4).next_multiple_of(PAGE)
+        (self.lives() + self.numbers * 4).next_multiple_of(PAGE)
     }
 
     pub fn rank_page(&self, local: usize) -> usize {
-        assert!(local < self.local, "no local rank {local} among {}", self.local);
+        assert!(local < self.rooms, "no room {local} among {}", self.rooms);
         self.rank_pages() + local * RankPage::BYTES
     }
 
     pub fn flags(&self) -> usize {
-        self.rank_pages() + self.local * RankPage::BYTES
+        self.rank_pages() + self.rooms * RankPage::BYTES
     }
 
-    /// Bytes of one communicator's block: every member's lines, then every member's payload.
+    /// Bytes of one communicator's block: the lines of each of `local` members, then each one's payload.
     pub fn flag_block_bytes(&self, number: usize) -> usize {
         (self.local * (FLAG_LINES * LINE + flag_payload(self.local, number))).next_multiple_of(PAGE)
     }
@@ -169,28 +188,28 @@ impl Plan {
     }
 
     pub fn device_bytes(&self) -> usize {
-        self.local * self.local * DEVICE_BYTES_PER_PAIR + self.local * DEVICE_BYTES_PER_RANK
+        self.rooms * self.rooms * DEVICE_BYTES_PER_PAIR + self.rooms * DEVICE_BYTES_PER_RANK
     }
 
-    /// The length of each world rank's card, then the cards. A job of one host has none.
+    /// The length of the card of each number's process, then the cards. A job that stays on one host has none.
     pub(crate) fn cards(&self) -> usize {
         self.device() + self.device_bytes()
     }
 
-    /// The card of world rank `rank`.
-    pub(crate) fn card(&self, rank: usize) -> usize {
-        self.cards() + (self.world * 4).next_multiple_of(LINE) + rank * CARD_MAX
+    /// The card of the process with this number.
+    pub(crate) fn card(&self, number: usize) -> usize {
+        self.cards() + (self.numbers * 4).next_multiple_of(LINE) + number * CARD_MAX
     }
 
     fn cards_bytes(&self) -> usize {
         match self.has_cards() {
-            true => (self.card(self.world) - self.cards()).next_multiple_of(PAGE),
+            true => (self.card(self.numbers) - self.cards()).next_multiple_of(PAGE),
             false => 0,
         }
     }
 
     pub(crate) fn has_cards(&self) -> bool {
-        self.local < self.world
+        self.rooms < self.numbers
     }
 
     /// What a rank maps at once: all before the arenas.
@@ -199,12 +218,12 @@ impl Plan {
     }
 
     pub fn arena(&self, local: usize) -> u64 {
-        assert!(local < self.local, "no local rank {local} among {}", self.local);
+        assert!(local < self.rooms, "no room {local} among {}", self.rooms);
         self.mapped_bytes() as u64 + local as u64 * self.arena
     }
 
     pub fn file_bytes(&self) -> u64 {
-        self.mapped_bytes() as u64 + self.local as u64 * self.arena
+        self.mapped_bytes() as u64 + self.rooms as u64 * self.arena
     }
 }
 
@@ -220,17 +239,31 @@ mod tests {
     #[test]
     fn parts_follow_each_other_on_page_bounds_without_overlap() {
         for (local, world) in [(1, 1), (2, 2), (3, 5), (64, 64), (64, 100_000), (1000, 1000)] {
-            let plan = Plan::whole(local, world);
-            let mut bounds = vec![plan.rank_page(0)];
-            bounds.extend((1..local).map(|i| plan.rank_page(i)));
-            bounds.extend([plan.flags(), plan.device(), plan.cards(), plan.mapped_bytes()]);
-            assert!(bounds.is_sorted() && bounds.iter().all(|b| b.is_multiple_of(PAGE)), "{plan:?}");
-            assert!(plan.local_indices() + 4 * world <= plan.rank_page(0));
-            assert!(plan.cards() + 4 * world <= plan.card(0) || !plan.has_cards());
-            assert_eq!(plan.card(world) <= plan.mapped_bytes(), local < world, "{plan:?}");
-            assert!(plan.world_ranks() + 4 * local <= plan.local_indices());
-            assert!(plan.local_indices() + 4 * world <= plan.hosts());
-            assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
+            for (spare, numbers) in [(0, 0), (1, 1), (5, 700)] {
+                let plan = Plan::whole(local, world).with_spare(spare, numbers);
+                let Plan { rooms, numbers, .. } = plan;
+                let mut bounds = vec![plan.rank_page(0)];
+                bounds.extend((1..rooms).map(|i| plan.rank_page(i)));
+                bounds.extend([plan.flags(), plan.device(), plan.cards(), plan.mapped_bytes()]);
+                assert!(bounds.is_sorted() && bounds.iter().all(|b| b.is_multiple_of(PAGE)), "{plan:?}");
+                assert!(plan.lives() + 4 * numbers <= plan.rank_page(0) && plan.is_sound());
+                assert!(plan.cards() + 4 * numbers <= plan.card(0) || !plan.has_cards());
+                assert_eq!(plan.card(numbers) <= plan.mapped_bytes(), rooms < numbers, "{plan:?}");
+                assert!(plan.names() + 4 * rooms <= plan.local_indices());
+                assert!(plan.local_indices() + 4 * numbers <= plan.hosts());
+                assert!(plan.hosts() + 4 * numbers <= plan.lives());
+                assert_eq!(plan.arena(rooms - 1) + ARENA_BYTES, plan.file_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn a_spare_room_costs_address_space_as_said() {
+        for local in [1, 2, 64] {
+            let mapped = |spare| Plan::whole(local, local).with_spare(spare, spare).mapped_bytes();
+            let rooms = local + 4;
+            let said = 4 * (DEVICE_BYTES_PER_RANK + 2 * rooms * DEVICE_BYTES_PER_PAIR);
+            assert!(mapped(4) - mapped(0) <= said, "{} bytes for four rooms", mapped(4) - mapped(0));
         }
     }
 
@@ -258,17 +291,18 @@ mod tests {
 
     #[test]
     fn a_short_file_costs_arenas_first_and_then_blocks() {
-        for (local, world) in [(1, 1), (2, 2), (4, 9), (64, 64)] {
-            let (whole, least) = (Plan::whole(local, world), Plan::least_bytes(local, world));
-            assert_eq!(Plan::within(local, world, u64::MAX), Some(whole));
+        for (local, world, spare) in [(1, 1, 0), (2, 2, 0), (4, 9, 0), (64, 64, 0), (4, 9, 3)] {
+            let whole = Plan::whole(local, world).with_spare(spare, spare);
+            assert_eq!(whole.within(u64::MAX), Some(whole));
             let mapped = whole.mapped_bytes() as u64;
-            let shorter = Plan::within(local, world, mapped + local as u64 * ARENA_STEP + 1).unwrap();
+            let shorter = whole.within(mapped + whole.rooms as u64 * ARENA_STEP + 1).unwrap();
             assert_eq!((shorter.arena, shorter.blocks), (ARENA_STEP, FLAG_BLOCKS));
-            let short = Plan::within(local, world, mapped).unwrap();
+            let short = whole.within(mapped).unwrap();
             assert_eq!((short.arena, short.blocks), (0, FLAG_BLOCKS));
-            let shortest = Plan::within(local, world, least).unwrap();
-            assert_eq!((shortest.arena, shortest.blocks, shortest.file_bytes()), (0, 1, least));
-            assert_eq!(Plan::within(local, world, least - 1), None);
+            let shortest = whole.within(whole.least_bytes()).unwrap();
+            assert_eq!((shortest.arena, shortest.blocks), (0, 1));
+            assert_eq!(shortest.file_bytes(), whole.least_bytes());
+            assert_eq!(whole.within(whole.least_bytes() - 1), None);
             assert!([whole, shorter, short, shortest].iter().all(Plan::is_sound));
         }
     }

@@ -10,7 +10,8 @@ use crate::flags::{self, FlagBlock};
 use crate::page::{Phase, RankPage};
 use crate::plan::{CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
 use crate::text;
-use hawser_base::{Class, Error, Region, Result};
+use crate::universe::ELSEWHERE;
+use hawser_base::{Class, Error, Peer, Region, Result};
 use hawser_os::held::Owned;
 use hawser_os::map::{self, PAGE};
 use hawser_os::{During, host, memfd};
@@ -29,6 +30,8 @@ const VERSION: usize = 8;
 const LOCAL: usize = 12;
 const WORLD: usize = 16;
 const BLOCKS: usize = 20;
+const ROOMS: usize = 24;
+const NUMBERS: usize = 28;
 const ARENA: usize = 48;
 const JOB_ID: usize = 64;
 const JOB_ID_ROOM: usize = 64;
@@ -43,17 +46,21 @@ const ENDED: usize = 260;
 
 /// In the same line: every rank of the job has come to the end of MPI_Finalize.
 const ALL_FINALIZED: usize = 264;
-
-const ELSEWHERE: u32 = u32::MAX;
+/// Who is to be given back (`universe`).
+const ASKED_BACK: usize = 320;
 
 /// What a segment is made for.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub job_id: String,
     pub host: String,
+    /// How many processes the job begins with: they have the numbers from 0 on, which are their ranks.
     pub world: usize,
     /// The world rank of each local rank, in order.
     pub world_ranks: Vec<u32>,
+    /// Rooms of this host, and numbers of the job, for processes that come later.
+    pub spare_rooms: usize,
+    pub spare_numbers: usize,
     pub facts: Facts,
 }
 
@@ -61,7 +68,13 @@ impl Spec {
     /// For a process of one. Nothing is measured: it has nobody to copy from.
     pub fn alone(host: &str, job_id: &str) -> Spec {
         let facts = Facts { cores: hawser_os::cpus::available() as u32, ..Facts::default() };
-        Spec { job_id: job_id.into(), host: host.into(), world: 1, world_ranks: vec![0], facts }
+        Spec { facts, ..Spec::of(job_id, host, 1, vec![0]) }
+    }
+
+    /// For a job that keeps the processes that it begins with.
+    pub fn of(job_id: &str, host: &str, world: usize, world_ranks: Vec<u32>) -> Spec {
+        let (job_id, host, facts) = (job_id.into(), host.into(), Facts::default());
+        Spec { job_id, host, world, world_ranks, spare_rooms: 0, spare_numbers: 0, facts }
     }
 }
 
@@ -79,13 +92,17 @@ impl Segment {
     pub fn create(spec: &Spec) -> io::Result<Segment> {
         let (local, world, limit) = (spec.world_ranks.len(), spec.world, memfd::longest());
         assert!((1..=MAX_LOCAL).contains(&local) && (local..=MAX_WORLD).contains(&world));
-        let plan = Plan::within(local, world, limit).ok_or_else(|| too_long(Plan::least_bytes(local, world), limit))?;
+        let wanted = Plan::whole(local, world).with_spare(spec.spare_rooms, spec.spare_numbers);
+        assert!(wanted.rooms <= MAX_LOCAL && wanted.numbers <= MAX_WORLD);
+        let plan = wanted.within(limit).ok_or_else(|| too_long(wanted.least_bytes(), limit))?;
         let fd = memfd::create(c"hawser", plan.file_bytes())?;
         let region = map::shared(fd.as_fd(), 0, plan.mapped_bytes()).during(|| "mapping the job's segment".into())?;
         let header = region.part(0, PAGE);
         header.u32(VERSION).store(LAYOUT_VERSION, Relaxed);
         header.u32(LOCAL).store(plan.local as u32, Relaxed);
         header.u32(WORLD).store(plan.world as u32, Relaxed);
+        header.u32(ROOMS).store(plan.rooms as u32, Relaxed);
+        header.u32(NUMBERS).store(plan.numbers as u32, Relaxed);
         header.u32(BLOCKS).store(plan.blocks as u32, Relaxed);
         header.u64(ARENA).store(plan.arena, Relaxed);
         flags::withhold(&header, plan.blocks);
@@ -95,8 +112,11 @@ impl Segment {
         for rank in 0..plan.world {
             region.u32(plan.local_indices() + 4 * rank).store(ELSEWHERE, Relaxed);
         }
+        for room in plan.local..plan.rooms {
+            region.u32(plan.names() + 4 * room).store(Peer::NOBODY.0, Relaxed);
+        }
         for (local, &rank) in spec.world_ranks.iter().enumerate() {
-            region.u32(plan.world_ranks() + 4 * local).store(rank, Relaxed);
+            region.u32(plan.names() + 4 * local).store(rank, Relaxed);
             region.u32(plan.local_indices() + 4 * rank as usize).store(local as u32, Relaxed);
         }
         // Pairs with the Acquire in `check`: who sees the word sees the header.
@@ -134,9 +154,23 @@ impl Segment {
         if segment.tables_agree() { Ok(segment) } else { Err(foreign(LAYOUT_VERSION)) }
     }
 
-    /// Each local rank is one of the job's, and is found by its number there.
+    /// Each process here is one of the job's, and is found by its name once it is announced.
     fn tables_agree(&self) -> bool {
-        (0..self.plan.local).all(|local| self.local_index(self.world_rank(local)) == Some(local))
+        let agrees = |room: usize| match self.process_in(room) {
+            Some(peer) => peer.index() < self.plan.numbers && self.room_of(peer).is_none_or(|found| found == room),
+            None => true,
+        };
+        (0..self.plan.rooms).all(agrees)
+    }
+
+    /// A word of the tables.
+    pub(crate) fn word(&self, at: usize) -> &AtomicU32 {
+        self.region.u32(at)
+    }
+
+    /// The word that says who is to be given back.
+    pub(crate) fn asked_word(&self) -> &AtomicU32 {
+        self.region.u32(ASKED_BACK)
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -156,11 +190,22 @@ impl Segment {
         self.facts
     }
 
-    /// Ranks on this host.
+    /// Ranks with which the job began on this host.
     pub fn local_size(&self) -> usize {
         self.plan.local
     }
 
+    /// How many processes may be on this host at the same time.
+    pub fn rooms(&self) -> usize {
+        self.plan.rooms
+    }
+
+    /// Whether processes of the job are on other hosts, or may come there.
+    pub fn is_spread(&self) -> bool {
+        self.plan.has_cards()
+    }
+
+    /// Processes with which the job began.
     pub fn world_size(&self) -> usize {
         self.plan.world
     }
@@ -173,21 +218,7 @@ impl Segment {
         text::read(&self.region, HOST, HOST_ROOM)
     }
 
-    /// The rank in MPI_COMM_WORLD of local rank `local`.
-    pub fn world_rank(&self, local: usize) -> u32 {
-        assert!(local < self.plan.local);
-        self.region.u32(self.plan.world_ranks() + 4 * local).load(Relaxed)
-    }
-
-    /// The local index of rank `world_rank`; none when it is on another host.
-    pub fn local_index(&self, world_rank: u32) -> Option<usize> {
-        if world_rank as usize >= self.plan.world {
-            return None;
-        }
-        let local = self.region.u32(self.plan.local_indices() + 4 * world_rank as usize).load(Relaxed);
-        ((local as usize) < self.plan.local).then_some(local as usize)
-    }
-
+    /// The page of the process in a room.
     pub fn rank(&self, local: usize) -> RankPage {
         let fencing = if self.facts.membarrier { Fencing::Membarrier } else { Fencing::Full };
         RankPage::new(self.region.part(self.plan.rank_page(local), RankPage::BYTES), fencing)
@@ -196,6 +227,13 @@ impl Segment {
     /// The area that devices lay out.
     pub fn device_area(&self) -> Region {
         self.region.part(self.plan.device(), self.plan.device_bytes())
+    }
+
+    /// Part of that area is all zeroes again. Of what no other process uses.
+    pub fn clean_device_area(&self, at: usize, len: usize) -> Result<()> {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.plan.device_bytes()));
+        memfd::punch_hole(self.live_fd()?, (self.plan.device() + at) as u64, len as u64)
+            .map_err(|error| Error::new(Class::Other, error.to_string()))
     }
 
     /// Takes a block of collective flags, all zero; none when all are in use.
@@ -218,7 +256,7 @@ impl Segment {
     /// Maps a piece of some rank's arena; what it names may come from a message, and is checked.
     pub fn map_span(&self, span: Span) -> Result<Region> {
         let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= self.plan.arena) && span.len > 0;
-        if span.local as usize >= self.plan.local || !inside || !span.offset.is_multiple_of(PAGE as u64) {
+        if span.local as usize >= self.plan.rooms || !inside || !span.offset.is_multiple_of(PAGE as u64) {
             return Err(Error::new(Class::Intern, format!("{span:?} lies outside the arenas of this host")));
         }
         map::shared(self.live_fd()?, self.plan.arena(span.local as usize) + span.offset, span.len as usize)
@@ -263,7 +301,7 @@ impl Segment {
     pub fn ring_all(&self) {
         // The agent is not registered for membarrier(2), on which its bells may rely: it runs the waker's barrier.
         fence(SeqCst);
-        (0..self.plan.local).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
+        (0..self.plan.rooms).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
     }
 
     /// Says on which host each rank of the job is, hosts numbered as the launcher does. For the agent, before it starts ranks.
@@ -274,37 +312,40 @@ impl Segment {
         }
     }
 
-    /// The number of a rank's host: all ranks of the job have the same numbers.
-    pub fn host_of(&self, world_rank: u32) -> u32 {
-        assert!((world_rank as usize) < self.plan.world);
-        self.region.u32(self.plan.hosts() + 4 * world_rank as usize).load(Relaxed)
-    }
-
-    /// Lets the ranks of this host see the card of rank `world_rank`; once for each. For the agent, which then rings.
+    /// Lets the processes of this host see the card of a process; once for each. For the agent, which then rings.
     /// Whether there is room for it.
-    pub fn set_card(&self, world_rank: u32, card: &[u8]) -> bool {
-        let rank = world_rank as usize;
-        if !self.plan.has_cards() || rank >= self.plan.world || card.len() > CARD_MAX {
+    pub fn set_card(&self, peer: Peer, card: &[u8]) -> bool {
+        if !self.has_card(peer) || card.len() > CARD_MAX {
             return false;
         }
-        self.region.bytes(self.plan.card(rank), card.len()).write(card);
+        self.region.bytes(self.plan.card(peer.index()), card.len()).write(card);
         // Pairs with the Acquire in `card`: who sees the length sees the card.
-        self.region.u32(self.plan.cards() + 4 * rank).store(card.len() as u32 + 1, Release);
+        self.word(self.plan.cards() + 4 * peer.index()).store(card.len() as u32 + 1, Release);
         true
     }
 
-    /// What rank `world_rank` has published (`boot::Boot::publish`), once it is known here. Who waits for it sleeps on the
+    /// What a process has published (`boot::Boot::publish`), once it is known here. Who waits for it sleeps on the
     /// doorbell, which then rings.
-    pub fn card(&self, world_rank: u32) -> Option<Vec<u8>> {
-        let rank = world_rank as usize;
-        if !self.plan.has_cards() || rank >= self.plan.world {
+    pub fn card(&self, peer: Peer) -> Option<Vec<u8>> {
+        if !self.has_card(peer) || !self.knows(peer) {
             return None;
         }
         // Pairs with the Release in `set_card`.
-        let len = self.region.u32(self.plan.cards() + 4 * rank).load(Acquire).checked_sub(1)?;
+        let len = self.word(self.plan.cards() + 4 * peer.index()).load(Acquire).checked_sub(1)?;
         let mut card = vec![0; (len as usize).min(CARD_MAX)];
-        self.region.bytes(self.plan.card(rank), card.len()).read(&mut card);
+        self.region.bytes(self.plan.card(peer.index()), card.len()).read(&mut card);
         Some(card)
+    }
+
+    /// The number's next process has published nothing yet.
+    pub(crate) fn drop_card(&self, peer: Peer) {
+        if self.has_card(peer) {
+            self.word(self.plan.cards() + 4 * peer.index()).store(0, Relaxed);
+        }
+    }
+
+    fn has_card(&self, peer: Peer) -> bool {
+        self.plan.has_cards() && peer.index() < self.plan.numbers
     }
 
     /// Says that every rank of the job has left MPI, for the agent, which then rings; or that this one has come back.
@@ -339,7 +380,8 @@ fn check(header: &Region) -> Result<Plan> {
     }
     let number = |at| header.u32(at).load(Relaxed) as usize;
     let arena = header.u64(ARENA).load(Relaxed);
-    let plan = Plan { local: number(LOCAL), world: number(WORLD), blocks: number(BLOCKS), arena };
+    let (local, world, rooms, numbers) = (number(LOCAL), number(WORLD), number(ROOMS), number(NUMBERS));
+    let plan = Plan { local, world, rooms, numbers, blocks: number(BLOCKS), arena };
     if plan.is_sound() { Ok(plan) } else { Err(foreign(version)) }
 }
 
@@ -373,7 +415,12 @@ mod tests {
 
     fn spec() -> Spec {
         let facts = Facts { cores: 2, ..Facts::default() };
-        Spec { job_id: "j-1".into(), host: "vm".into(), world: 5, world_ranks: vec![0, 2, 4], facts }
+        Spec { facts, ..Spec::of("j-1", "vm", 5, vec![0, 2, 4]) }
+    }
+
+    /// A name, or none.
+    fn name(number: i32) -> Option<Peer> {
+        u32::try_from(number).ok().map(Peer)
     }
 
     #[test]
@@ -382,13 +429,11 @@ mod tests {
         let open = Segment::open(made.fd().try_clone_to_owned().unwrap()).unwrap();
         assert_eq!((open.job_id().as_str(), open.host().as_str(), open.facts().cores), ("j-1", "vm", 2));
         assert_eq!((open.local_size(), open.world_size()), (3, 5));
-        assert_eq!((0..3).map(|l| open.world_rank(l)).collect::<Vec<_>>(), [0, 2, 4]);
-        assert_eq!(
-            (0..6).map(|r| open.local_index(r)).collect::<Vec<_>>(),
-            [Some(0), None, Some(1), None, Some(2), None]
-        );
+        assert_eq!((0..4).map(|l| open.process_in(l)).collect::<Vec<_>>(), [0, 2, 4, -1].map(name));
+        let rooms: Vec<_> = (0..6).map(|number| open.room_of(Peer(number))).collect();
+        assert_eq!(rooms, [Some(0), None, Some(1), None, Some(2), None]);
         made.set_hosts(&[3, 0, 3, 1, 3]);
-        assert_eq!((0..5).map(|rank| open.host_of(rank)).collect::<Vec<_>>(), [3, 0, 3, 1, 3]);
+        assert_eq!((0..5).map(|rank| open.host_of(Peer(rank))).collect::<Vec<_>>(), [3, 0, 3, 1, 3]);
         made.rank(2).set_pid(9);
         assert_eq!(open.rank(2).pid(), 9);
         open.device_area().u64(0).store(1, Relaxed);
@@ -410,13 +455,15 @@ mod tests {
     fn cards_are_seen_on_the_host_and_none_are_kept_for_a_job_of_one() {
         let made = Segment::create(&spec()).unwrap();
         let open = Segment::open(made.fd().try_clone_to_owned().unwrap()).unwrap();
-        assert_eq!((0..6).filter_map(|rank| open.card(rank)).count(), 0);
-        assert!(made.set_card(4, &[7; CARD_MAX]) && made.set_card(0, b"") && made.set_card(1, b"rails"));
-        assert_eq!(open.card(4), Some(vec![7; CARD_MAX]));
-        assert_eq!((open.card(0), open.card(1), open.card(2)), (Some(vec![]), Some(b"rails".to_vec()), None));
-        assert!(!made.set_card(5, b"x") && !made.set_card(2, &[0; CARD_MAX + 1]), "no such rank, no such room");
+        assert_eq!((0..6).filter_map(|rank| open.card(Peer(rank))).count(), 0);
+        let set = |segment: &Segment, number, card: &[u8]| segment.set_card(Peer(number), card);
+        assert!(set(&made, 4, &[7; CARD_MAX]) && set(&made, 0, b"") && set(&made, 1, b"rails"));
+        assert_eq!(open.card(Peer(4)), Some(vec![7; CARD_MAX]));
+        let cards = [0, 1, 2].map(|number| open.card(Peer(number)));
+        assert_eq!(cards, [Some(vec![]), Some(b"rails".to_vec()), None]);
+        assert!(!set(&made, 5, b"x") && !set(&made, 2, &[0; CARD_MAX + 1]), "no such rank, no such room");
         let host = Segment::create(&Spec { world: 3, world_ranks: vec![0, 1, 2], ..spec() }).unwrap();
-        assert!(!host.set_card(1, b"x") && host.card(1).is_none());
+        assert!(!set(&host, 1, b"x") && host.card(Peer(1)).is_none());
     }
 
     #[test]
@@ -432,7 +479,7 @@ mod tests {
         made.region.u32(LOCAL).store(4, Relaxed);
         assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains(&format!("layout {LAYOUT_VERSION}")));
         made.region.u32(LOCAL).store(3, Relaxed);
-        made.region.u32(made.plan.world_ranks() + 4).store(5, Relaxed);
+        made.region.u32(made.plan.names() + 4).store(5, Relaxed);
         assert!(
             refused(made.fd().try_clone_to_owned().unwrap()).contains(&format!("layout {LAYOUT_VERSION}")),
             "there is no rank 5"

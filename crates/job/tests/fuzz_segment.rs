@@ -11,7 +11,7 @@ use hawser_job::counters::COUNTERS;
 use hawser_job::events::EVENTS;
 use hawser_job::plan::{ARENA_BYTES, Plan};
 use hawser_job::wait::NAME_ROOM;
-use hawser_job::{Facts, RankPage, Segment, Spec};
+use hawser_job::{RankPage, Segment, Spec};
 use hawser_os::map::{self, PAGE};
 use hawser_os::memfd;
 use std::os::fd::AsFd;
@@ -47,8 +47,7 @@ impl Scribble {
 }
 
 fn made() -> Segment {
-    let spec =
-        Spec { job_id: "job".into(), host: "host".into(), world: 5, world_ranks: vec![1, 4], facts: Facts::default() };
+    let spec = Spec { spare_rooms: 1, spare_numbers: 2, ..Spec::of("job", "host", 5, vec![1, 4]) };
     let segment = Segment::create(&spec).unwrap();
     assert!(segment.plan().rank_page(1) + RankPage::BYTES <= PAGES * PAGE);
     segment
@@ -65,16 +64,21 @@ fn open(segment: &Segment) -> Option<Segment> {
 
 /// All that anybody reads.
 fn read_everything(segment: &Segment) {
-    for local in 0..segment.local_size() {
-        let page = segment.rank(local);
+    for room in 0..segment.rooms() {
+        let page = segment.rank(room);
         let _ = (page.pid(), page.phase(), page.doorbell().is_armed());
         if let Some(reason) = page.wait().read() {
             assert!(reason.call.chars().count() <= NAME_ROOM && reason.communicator.chars().count() <= NAME_ROOM);
         }
         assert!(page.events().latest().len() <= EVENTS);
         let _ = page.counters().get(COUNTERS - 1);
-        let _ = page.ways().read();
+        let _ = (page.ways().read(), page.given_back());
+        if let Some(peer) = segment.process_in(room) {
+            assert!(segment.room_of(peer).is_none_or(|found| found < segment.rooms()), "{peer} of room {room}");
+            let _ = (segment.knows(peer), segment.is_late(peer), segment.card(peer));
+        }
     }
+    let _ = segment.asked_back().map(|peer| segment.is_given_back(peer));
     assert!(segment.counter_names().len() <= COUNTERS);
     let _ = (segment.job_id(), segment.host(), segment.abort_code());
     if let Some(number) = segment.allocate_flags() {
@@ -90,9 +94,9 @@ fn headers() {
         scribbles.iter().for_each(|scribble| scribble.write(&memory, PAGES * PAGE));
         let Some(segment) = open(&made) else { return };
         assert_eq!(segment.plan().file_bytes(), made.plan().file_bytes());
-        for local in 0..segment.local_size() {
-            let rank = segment.world_rank(local);
-            assert_eq!(segment.local_index(rank), Some(local), "rank {rank} of local rank {local}");
+        for room in 0..segment.rooms() {
+            let found = segment.process_in(room).and_then(|peer| segment.room_of(peer));
+            assert!(found.is_none_or(|found| found == room), "the process of room {room} is found in {found:?}");
         }
         read_everything(&segment);
         // The same header on a file of another length.
@@ -130,7 +134,7 @@ fn spans() {
         let offset = if near { ARENA_BYTES - page + offset % (2 * page) } else { offset };
         let span = Span { local: local % 4, offset, len: u64::from(len) };
         let inside = offset.checked_add(span.len).is_some_and(|end| end <= ARENA_BYTES);
-        let true_span = local % 4 < 2 && offset % page == 0 && span.len > 0 && inside;
+        let true_span = local % 4 < 3 && offset % page == 0 && span.len > 0 && inside;
         let mapped = segment.map_span(span);
         assert_eq!(mapped.is_ok(), true_span, "{span:?}");
         assert!(mapped.is_err() || mapped.is_ok_and(|region| region.len() as u64 >= span.len));
@@ -140,9 +144,11 @@ fn spans() {
 /// Plans of what a header may say are whole.
 #[test]
 fn plans() {
-    check!().with_type::<(u16, u32)>().with_iterations(2000).for_each(|&(local, world)| {
+    check!().with_type::<(u16, u32, u8)>().with_iterations(2000).for_each(|&(local, world, spare)| {
         let local = usize::from(local) % 4096 + 1;
-        let plan = Plan::whole(local, (world as usize % (1 << 24)).max(local));
+        let world = (world as usize % (1 << 24)).max(local);
+        let plan = Plan::whole(local, world).with_spare(spare.into(), spare.into());
+        let local = plan.rooms;
         assert!(plan.rank_page(local - 1) + RankPage::BYTES <= plan.flags() && plan.flags() <= plan.device());
         assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
     });

@@ -132,6 +132,10 @@ impl Connection {
         }
     }
 
+    pub fn peer(&self) -> u32 {
+        self.peer
+    }
+
     pub fn strand(&self, route: Route) -> Option<usize> {
         self.strands.iter().position(|strand| strand.route == route)
     }

@@ -20,6 +20,7 @@ use crate::room::Room;
 use crate::seq::Seq;
 use crate::strand::{Far, HELLO, Hello, Route, Strand};
 use crate::survey::Survey;
+use hawser_base::Peer;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
@@ -32,7 +33,7 @@ const PATHS: usize = 256;
 
 /// What an endpoint is made for.
 pub struct Config {
-    /// This rank, and how many there are, in the world.
+    /// This process (`Peer`), and how many numbers there are in its universe.
     pub me: u32,
     pub ranks: u32,
     pub key: Key,
@@ -313,10 +314,18 @@ impl Endpoint {
 
     fn handle_hello(&mut self, rail: u8, frame: &Frame<'_>) -> Result<(), Dropped> {
         let (peer, me) = (frame.path(), self.shared.me);
-        if peer >= self.ranks || peer == me || self.peers.is_forgotten(peer) {
+        if Peer(peer).index() >= self.ranks as usize || peer == me || self.peers.is_forgotten(peer) {
             return Err(Dropped::Path);
         }
         let (head, payload) = frame.check(&self.shared.key, Ends { from: peer, to: me })?;
+        // A number is given away again when all have forgotten who had it (docs/adr/0053-a-name-is-a-number-and-a-life.md):
+        // what is here yet was opened by a late HELLO.
+        if let Some(other) = self.peers.namesake(peer) {
+            if Peer(other).life() > Peer(peer).life() {
+                return Err(Dropped::Path);
+            }
+            self.forget(other);
+        }
         let hello = Hello::read(payload, head.credit)?;
         let len = HEADER + payload.len();
         let route = hello.route.reversed();

@@ -102,7 +102,8 @@ impl Cover {
     }
 }
 
-/// Who sends to whom: world ranks. They are in the tag and not in the frame (P5).
+/// Who sends to whom: names of processes (`Peer`). They are in the tag and not in the frame (P5), so that nothing that was
+/// sent to or by one life of a number is taken for another's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ends {
     pub from: u32,

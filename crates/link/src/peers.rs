@@ -12,13 +12,13 @@ pub struct Peers {
     places: Paged<u32>,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
-    /// Those that are gone for good: a rank has one life, and what still comes from it opens nothing.
-    forgotten: Paged<bool>,
+    /// How many lives of each number are over: what still comes of those opens nothing.
+    over: Paged<u8>,
 }
 
 impl Peers {
     pub fn new() -> Peers {
-        Peers { places: Paged::new(0), connections: Vec::new(), free: Vec::new(), forgotten: Paged::new(false) }
+        Peers { places: Paged::new(0), connections: Vec::new(), free: Vec::new(), over: Paged::new(0) }
     }
 
     #[inline]
@@ -56,12 +56,21 @@ impl Peers {
     }
 
     pub fn is_forgotten(&self, peer: u32) -> bool {
-        self.forgotten[Peer(peer)]
+        Peer(peer).life() < u32::from(self.over[Peer(peer)])
+    }
+
+    /// Whom there is a connection with under the number of a peer that has another life.
+    pub fn namesake(&self, peer: u32) -> Option<u32> {
+        self.get(peer).map(Connection::peer).filter(|&other| other != peer)
     }
 
     /// The peer is gone for good. Its connection, if there was one.
     pub fn forget(&mut self, peer: u32) -> Option<Box<Connection>> {
-        self.forgotten[Peer(peer)] = true;
+        let over = &mut self.over[Peer(peer)];
+        *over = (*over).max((Peer(peer).life() as u8).saturating_add(1));
+        if self.namesake(peer).is_some() {
+            return None;
+        }
         let place = self.places[Peer(peer)].checked_sub(1)?;
         self.places.give_back(Peer(peer));
         self.free.push(place);

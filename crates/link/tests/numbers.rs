@@ -1,6 +1,8 @@
 //! P40: peers come and go in a simulated network, and the numbers of their paths are used again. What is late of those
-//! that are gone does nothing to those that have their numbers; and there is no end of paths at 65,536.
+//! that are gone does nothing to those that have their numbers; nor does what is late of and to peers whose own numbers in
+//! the job others have by now, with their addresses; and there is no end of paths at 65,536.
 
+use hawser_base::Peer as Name;
 use hawser_link::frame::Key;
 use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
 use hawser_sim::{Dice, each_seed, seeds};
@@ -55,6 +57,7 @@ fn say(endpoint: &mut Endpoint, to: u32, text: [u8; 8]) -> bool {
 
 /// One that is there: what it and the hub have sent to each other, and what has come.
 struct Peer {
+    name: u32,
     endpoint: Endpoint,
     sent: [u32; 2],
     came: [u32; 2],
@@ -67,11 +70,16 @@ struct World {
     hub: Endpoint,
     alive: BTreeMap<u32, Peer>,
     next: u32,
+    joined: u32,
+    /// The dead, whose numbers may be used again.
+    free: Vec<u32>,
     /// When a frame arrives, from whom, to whom.
     flying: Vec<(u64, u32, u32, Vec<u8>)>,
     calm: bool,
-    /// Frames of the dead that came, and the highest place that a number had.
+    /// Frames of the dead that came, those to the dead that came to who has their number, and the highest place that a number
+    /// had.
     late: usize,
+    astray: usize,
     highest: u32,
 }
 
@@ -80,18 +88,38 @@ impl World {
         let hub = endpoint(HUB, seed);
         let (alive, flying) = (BTreeMap::new(), Vec::new());
         let (dice, calm) = (Dice::new(seed), false);
-        World { seed, dice, now_ns: 1, hub, alive, next: 1, flying, calm, late: 0, highest: 0 }
+        World {
+            seed,
+            dice,
+            now_ns: 1,
+            hub,
+            alive,
+            next: 1,
+            joined: 0,
+            free: Vec::new(),
+            flying,
+            calm,
+            late: 0,
+            astray: 0,
+            highest: 0,
+        }
     }
 
     fn join(&mut self) {
-        let rank = self.next;
-        self.next += 1;
+        self.joined += 1;
+        let rank = if self.free.is_empty() || self.dice.one_in(3) {
+            self.next += 1;
+            self.next - 1
+        } else {
+            let dead = self.free.swap_remove(self.dice.index(self.free.len()));
+            Name(dead).successor().unwrap().0
+        };
         let mut endpoint = endpoint(rank, self.seed);
         for flow in 0..1 + self.dice.below(FLOWS.into()) as u8 {
             let (from, to) = if self.dice.one_in(2) { (&mut endpoint, HUB) } else { (&mut self.hub, rank) };
             open(from, to, flow);
         }
-        self.alive.insert(rank, Peer { endpoint, sent: [0; 2], came: [0; 2] });
+        self.alive.insert(rank, Peer { name: rank, endpoint, sent: [0; 2], came: [0; 2] });
     }
 
     /// One dies, and the hub is told; what it has sent is still under way.
@@ -99,6 +127,7 @@ impl World {
         let rank = *self.alive.keys().nth(self.dice.index(self.alive.len())).unwrap();
         self.alive.remove(&rank);
         self.hub.forget(rank);
+        self.free.push(rank);
     }
 
     fn talk(&mut self) {
@@ -160,7 +189,13 @@ impl World {
                     _ = peer.endpoint.handle_frame(0, &bytes, self.now_ns, &mut deliver);
                     peer.came[side] = came.unwrap();
                 }
-                (_, None) => {}
+                (_, None) => {
+                    let has_number = |peer: &&mut Peer| Name(peer.name).index() == Name(one).index();
+                    let Some(peer) = self.alive.values_mut().find(has_number) else { continue };
+                    let taken = peer.endpoint.handle_frame(0, &bytes, self.now_ns, &mut deliver);
+                    assert!(taken.is_err(), "seed {seed}: {} has taken a frame to {one}, which is dead", peer.name);
+                    self.astray += 1;
+                }
             }
         }
     }
@@ -191,7 +226,8 @@ fn run(seed: u64) {
         world.turn();
         assert!(world.now_ns < 1_000_000 * TURN_NS, "seed {seed}: not all has arrived");
     }
-    assert!(world.late > 20 && world.next > 3 * ALIVE as u32, "seed {seed}: {} frames of the dead", world.late);
+    assert!(world.late > 20 && world.joined > 3 * ALIVE as u32, "seed {seed}: {} frames of the dead", world.late);
+    assert!(world.astray > 0, "seed {seed}: nothing came to who has the number of a dead one");
     let most = ALIVE * usize::from(FLOWS);
     assert!(world.hub.paths() <= most, "seed {seed}: {} paths of the hub", world.hub.paths());
     assert!(world.highest < most as u32, "seed {seed}: place {} of at most {most}", world.highest);

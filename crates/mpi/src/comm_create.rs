@@ -90,7 +90,7 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
     let group = group_of(process, group)?;
     let stranger = group.peers().find(|&peer| comm.group().rank_of(peer).is_none());
     if let Some(peer) = stranger {
-        let text = format!("process {peer} of the group is no member of {}", comm.display_name());
+        let text = format!("the group has {}, which is no member of {}", process.told(peer), comm.display_name());
         return Err(Error::new(Class::Group, text));
     }
     Ok(group)
@@ -330,8 +330,10 @@ pub(crate) fn agree_by(
     Seeker { numbers: context_ids::shared(), member, threads: threads::multiple(), salt }.agree(rounds)
 }
 
-/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs.
+/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and what is asked back of
+/// processes that are gone.
 pub(crate) fn reap(process: &'static Process) {
+    process.give_back();
     let retired = context_ids::here().take_retired();
     for context in retired {
         let mut lane = process.lane(context.lane()).enter();

@@ -3,14 +3,14 @@
 //! Pure sets: nothing here communicates. Before it: `abi::group`, `comm`; after it: nobody.
 
 use hawser_base::value::{IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
-use hawser_base::{Class, Error, Handle, Peer, Result};
+use hawser_base::{Class, Error, Handle, Peer, Peers, Result};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// See the module. Immutable.
 #[derive(Debug)]
 pub struct Group {
-    members: Members,
+    members: Peers,
     /// The rank of this process.
     rank: Option<u32>,
     /// The session that it comes from; null for the World Model's.
@@ -19,26 +19,15 @@ pub struct Group {
     ranks: OnceLock<HashMap<Peer, u32>>,
 }
 
-#[derive(Debug)]
-enum Members {
-    /// Rank i is process i: MPI_COMM_WORLD and its duplicates.
-    First(u32),
-    Listed(Box<[Peer]>),
-}
-
 impl Group {
-    /// All processes of the job.
-    pub fn world(size: u32, me: Peer) -> Group {
-        Group { members: Members::First(size), rank: Some(me.0), session: Handle::NULL, ranks: OnceLock::new() }
+    /// These processes, in this order; each at most once.
+    pub fn new(members: Peers, me: Peer) -> Group {
+        Group { rank: members.rank_of(me), members, session: Handle::NULL, ranks: OnceLock::new() }
     }
 
-    /// These processes, in this order; each at most once.
+    /// The same of a list.
     pub fn of(members: Vec<Peer>, me: Peer) -> Group {
-        let rank = members.iter().position(|&peer| peer == me).map(|rank| rank as u32);
-        let first = members.iter().enumerate().all(|(i, peer)| peer.index() == i);
-        let members =
-            if first { Members::First(members.len() as u32) } else { Members::Listed(members.into_boxed_slice()) };
-        Group { members, rank, session: Handle::NULL, ranks: OnceLock::new() }
+        Group::new(Peers::of(members), me)
     }
 
     /// The same of a session.
@@ -52,10 +41,7 @@ impl Group {
 
     #[inline]
     pub fn size(&self) -> u32 {
-        match &self.members {
-            Members::First(size) => *size,
-            Members::Listed(members) => members.len() as u32,
-        }
+        self.members.len()
     }
 
     /// The rank of this process, if it is a member.
@@ -67,20 +53,14 @@ impl Group {
     /// The process of a rank.
     #[inline]
     pub fn peer(&self, rank: u32) -> Option<Peer> {
-        match &self.members {
-            Members::First(size) => (rank < *size).then_some(Peer(rank)),
-            Members::Listed(members) => members.get(rank as usize).copied(),
-        }
+        self.members.get(rank)
     }
 
     /// The rank of a process.
     pub fn rank_of(&self, peer: Peer) -> Option<u32> {
         match &self.members {
-            Members::First(size) => (peer.0 < *size).then_some(peer.0),
-            Members::Listed(members) if members.len() <= 8 => {
-                members.iter().position(|&member| member == peer).map(|rank| rank as u32)
-            }
-            Members::Listed(_) => self.ranks().get(&peer).copied(),
+            Peers::Listed(members) if members.len() > 8 => self.ranks().get(&peer).copied(),
+            members => members.rank_of(peer),
         }
     }
 
@@ -90,7 +70,7 @@ impl Group {
 
     /// All members, in order.
     pub fn peers(&self) -> impl Iterator<Item = Peer> + '_ {
-        (0..self.size()).filter_map(|rank| self.peer(rank))
+        self.members.iter()
     }
 
     /// MPI_Group_compare.
@@ -192,6 +172,11 @@ mod tests {
         Group::of(peers.iter().map(|&p| Peer(p)).collect(), ME)
     }
 
+    /// The first processes of a job.
+    fn world(size: u32, me: Peer) -> Group {
+        Group::new(Peers::Run { first: Peer(0), len: size }, me)
+    }
+
     fn members(group: &Group) -> Vec<u32> {
         group.peers().map(|p| p.0).collect()
     }
@@ -207,9 +192,9 @@ mod tests {
 
     #[test]
     fn groups_compare_by_members_and_order() {
-        assert_eq!(group(&[0, 1, 2]).compare(&Group::world(3, ME)), IDENT);
-        assert_eq!(group(&[1, 0, 2]).compare(&Group::world(3, ME)), SIMILAR);
-        assert_eq!(group(&[0, 1]).compare(&Group::world(3, ME)), UNEQUAL);
+        assert_eq!(group(&[0, 1, 2]).compare(&world(3, ME)), IDENT);
+        assert_eq!(group(&[1, 0, 2]).compare(&world(3, ME)), SIMILAR);
+        assert_eq!(group(&[0, 1]).compare(&world(3, ME)), UNEQUAL);
         assert_eq!(group(&[4, 5]).compare(&group(&[4, 6])), UNEQUAL);
     }
 
@@ -218,16 +203,16 @@ mod tests {
         assert_eq!(Group::expand(&[[0, 6, 3], [9, 7, -1], [4, 4, 1]]).unwrap(), [0, 3, 6, 9, 8, 7, 4]);
         assert!(Group::expand(&[[0, 6, 0]]).is_err());
         assert!(Group::expand(&[[0, 6, -1]]).is_err());
-        assert_eq!(Group::world(9, ME).include(&[1, 1], ME).unwrap_err().class(), Class::Rank);
-        assert_eq!(Group::world(9, ME).exclude(&[9], ME).unwrap_err().class(), Class::Rank);
+        assert_eq!(world(9, ME).include(&[1, 1], ME).unwrap_err().class(), Class::Rank);
+        assert_eq!(world(9, ME).exclude(&[9], ME).unwrap_err().class(), Class::Rank);
     }
 
     #[test]
     fn large_listed_groups_find_ranks_too() {
         let reversed = group(&(0..100).rev().collect::<Vec<_>>());
         assert!((0..100).all(|p| reversed.rank_of(Peer(p)) == Some(99 - p)));
-        assert_eq!(reversed.translate(0, &Group::world(50, ME)).unwrap(), UNDEFINED);
-        assert_eq!(reversed.translate(99, &Group::world(50, ME)).unwrap(), 0);
-        assert_eq!(reversed.translate(PROC_NULL, &Group::world(50, ME)).unwrap(), PROC_NULL);
+        assert_eq!(reversed.translate(0, &world(50, ME)).unwrap(), UNDEFINED);
+        assert_eq!(reversed.translate(99, &world(50, ME)).unwrap(), 0);
+        assert_eq!(reversed.translate(PROC_NULL, &world(50, ME)).unwrap(), PROC_NULL);
     }
 }

@@ -48,7 +48,7 @@ pub fn file_system(process: &Process, directory: &[u8]) -> Option<u64> {
 
 /// The host in the upper half, as a part of what tells pieces apart.
 fn host(process: &Process) -> u64 {
-    u64::from(process.segment().host_of(process.me().0)) << 32
+    u64::from(process.segment().host_of(process.me())) << 32
 }
 
 /// What tells the piece of this kind that this process is restricted to from all others of the job.

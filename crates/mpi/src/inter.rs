@@ -133,7 +133,7 @@ impl Leaders {
         let other = 1 - self.group.rank().expect("a leader is one of the two") as usize;
         let remote = both[other * most..][..sizes[other] as usize].to_vec();
         if let Some(&peer) = remote.iter().find(|&&peer| local.rank_of(Peer(peer as u32)).is_some()) {
-            return Err(Error::new(Class::Comm, in_both(Peer(peer as u32))));
+            return Err(Error::new(Class::Comm, in_both(process, Peer(peer as u32))));
         }
         Ok((self, remote))
     }
@@ -195,7 +195,7 @@ pub fn create_from_groups(
     }
     check_leader(&group, local.1, "local")?;
     check_leader(&other, remote.1, "remote")?;
-    check_apart(&group, &other)?;
+    check_apart(process, &group, &other)?;
     let new = Comm::between(Context(0), group, other);
     new.agreed(meeting::agree(process, NAME, new.everybody(), stringtag)?);
     let handle = make(process, NAME, &process.meeting(), new)?;
@@ -219,19 +219,19 @@ fn check_leader(group: &Group, leader: i32, which: &str) -> Result<()> {
 }
 
 /// This process is in its own group (MPI_ERR_GROUP), and no process is in both (MPI_ERR_COMM).
-fn check_apart(group: &Group, other: &Group) -> Result<()> {
+fn check_apart(process: &Process, group: &Group, other: &Group) -> Result<()> {
     if group.rank().is_none() {
         let text = "this process is not in local_group; only members of the two groups call this function";
         return Err(Error::new(Class::Group, text));
     }
     match other.peers().find(|&peer| group.rank_of(peer).is_some()) {
-        Some(peer) => Err(Error::new(Class::Comm, in_both(peer))),
+        Some(peer) => Err(Error::new(Class::Comm, in_both(process, peer))),
         None => Ok(()),
     }
 }
 
-fn in_both(peer: Peer) -> String {
-    format!("rank {peer} of MPI_COMM_WORLD is in both groups; they must have no process in common")
+fn in_both(process: &Process, peer: Peer) -> String {
+    format!("{} is in both groups; they must have no process in common", process.told(peer))
 }
 
 /// MPI_Intercomm_merge. Where both groups say the same of `high`, that of the lower process comes first.

@@ -162,7 +162,7 @@ fn not_ours(base: *mut u8) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_base::{Lane, Peer};
+    use hawser_base::{Lane, Peer, Peers};
     use hawser_device::{Device, Limits, Loopback, Port};
     use hawser_job::Spec;
     use std::sync::{Arc, Mutex as Lock};
@@ -203,7 +203,7 @@ mod tests {
     fn bench() -> Bench {
         let (segment, known) = (Segment::create(&Spec::alone("host", "job")).unwrap(), Known::default());
         let device = Noting(Loopback::new(Peer(0)), known.clone());
-        let fabric = Box::leak(Box::new(Fabric::new(vec![Box::new(device)], 1).unwrap()));
+        let fabric = Box::leak(Box::new(Fabric::new(vec![Box::new(device)], &Peers::of(vec![Peer(0)])).unwrap()));
         Bench { memory: Memory::new(&segment, 0, fabric), segment, known }
     }
 

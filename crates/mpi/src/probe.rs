@@ -55,7 +55,8 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
 /// The error of a probe whose peer will send nothing any more.
 fn lost(lane: &Lane, want: &Want) -> Option<Error> {
     let peer = want.source.filter(|&peer| lane.core.engine.is_lost(peer))?;
-    Some(Error::new(Class::ProcAborted, format!("rank {peer} of MPI_COMM_WORLD has ended")))
+    let text = process::get().map(|process| format!("{} has ended", process.told(peer)));
+    Some(text.map_or_else(|error| error, |text| Error::new(Class::ProcAborted, text)))
 }
 
 fn reason(call: &str, comm: &Comm, want: &Want) -> Waiting {

@@ -40,6 +40,8 @@ pub struct Process {
     memory: Memory,
     segment: Segment,
     boot: Arc<dyn Boot>,
+    /// Its name in the job's universe, which is no rank.
+    me: Peer,
 }
 
 /// The names that they have until the program gives others (MPI-5.0 §7.8).
@@ -63,9 +65,11 @@ pub struct Message {
     pub held: Op,
 }
 
-/// MPI_COMM_WORLD's flags, if all processes are on this host.
-fn world_flags(segment: &Segment) -> Option<Flags> {
-    let here = segment.local_size() == segment.world_size() && segment.world_size() > 1;
+/// MPI_COMM_WORLD's flags, if it is that of the processes with which the job began, and all of them are on this host.
+fn world_flags(segment: &Segment, world: &Group) -> Option<Flags> {
+    let size = segment.world_size();
+    let is_first = world.peers().eq((0..size as u32).map(Peer));
+    let here = is_first && segment.local_size() == size && size > 1;
     here.then(|| Flags { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
 }
 
@@ -74,18 +78,18 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     let Parts { boot, segment, fabric, limits, patience, standby } = parts;
     fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
     info::note_start();
-    let Identity { rank, size, local_rank, program_size, .. } = *boot.identity();
+    let Identity { peer: me, local_rank, program_size, .. } = *boot.identity();
     info::note_program_size(program_size);
-    let me = Peer(rank);
     let counters = segment.rank(local_rank as usize).counters();
-    let group = Arc::new(Group::world(size, me));
+    let group = Arc::new(Group::new(boot.world(), me));
     let alone = Arc::new(Group::of(vec![me], me));
     let meeting = Comm::new(context_ids::MEETING, group.clone());
     meeting.set_name(b"a group that has no communicator yet");
+    let flags = world_flags(&segment, &group);
     let world_comm = Comm::new(Context(0), group);
     world_comm.set_handle(handle::comm::WORLD);
     world_comm.set_name(WORLD_NAME);
-    if let Some(flags) = world_flags(&segment) {
+    if let Some(flags) = flags {
         world_comm.set_flags(flags);
     }
     let self_comm = Comm::new(Context::new(1, 0), alone);
@@ -106,6 +110,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
         memory: Memory::new(&segment, local_rank as usize, fabric),
         segment,
         boot,
+        me,
     };
     Ok(PROCESS.get_or_init(|| process))
 }
@@ -178,7 +183,22 @@ impl Process {
     }
 
     pub fn me(&self) -> Peer {
-        Peer(self.world_comm.rank())
+        self.me
+    }
+
+    /// Gives back what is kept of a process that has ended, if the host's first process has asked for that. No lane may be
+    /// held.
+    pub fn give_back(&self) {
+        let page = self.segment.rank(self.job().identity().local_rank as usize);
+        self.lanes.answer(&self.segment, &page);
+    }
+
+    /// A process in messages: its rank of MPI_COMM_WORLD, or its name if it is in another world.
+    pub fn told(&self, peer: Peer) -> String {
+        match self.world_comm.group().rank_of(peer) {
+            Some(rank) => format!("rank {rank} of MPI_COMM_WORLD"),
+            None => format!("process {peer} of another MPI_COMM_WORLD"),
+        }
     }
 
     /// All processes, on a context of its own: where members of a group meet that has no communicator yet.

@@ -217,7 +217,7 @@ pub(crate) fn recv_direct(
     source: i32,
 ) -> Option<Status> {
     let turns = || process.lanes().direct_turns();
-    let is_near = || process.segment().local_index(peer.0).is_some();
+    let is_near = || process.segment().room_of(peer).is_some();
     let Taken { tag, bytes } = lane.take_directly(want, peer, mem, turns, is_near)?;
     let room = mem.len() as u64;
     let error = (bytes > room).then_some(Class::Truncate);

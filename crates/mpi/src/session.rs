@@ -58,17 +58,17 @@ pub fn info(session: &Session) -> Info {
     info
 }
 
-/// The processes of a set, in any order.
-type Members = fn(&Process) -> Vec<Peer>;
+/// The processes of a set, in the order of MPI_COMM_WORLD.
+type Members = fn(&'static Process) -> Vec<Peer>;
 
 /// The sets of processes, by their names. The two of the standard come first; the third is Open MPI's name for the
 /// processes that share this host's memory.
 const PSETS: [(&str, Members); 3] = [
-    ("mpi://WORLD", |process| (0..process.job().identity().size).map(Peer).collect()),
+    ("mpi://WORLD", |process| process.world().group().peers().collect()),
     ("mpi://SELF", |process| vec![process.me()]),
     ("mpix://SHARED", |process| {
-        let segment = process.segment();
-        (0..segment.local_size()).map(|local| Peer(segment.world_rank(local))).collect()
+        let is_here = |&peer: &Peer| process.segment().room_of(peer).is_some();
+        process.world().group().peers().filter(is_here).collect()
     }),
 ];
 
@@ -105,9 +105,7 @@ pub fn group(handle: Handle, name: &[u8]) -> Result<Group> {
             format!("there is no process set \"{}\"; there are {}", String::from_utf8_lossy(name), names.join(", "));
         Error::new(Class::Arg, text)
     })?;
-    let mut members = members(process);
-    members.sort_unstable();
-    Ok(Group::of(members, process.me()).in_session(handle))
+    Ok(Group::of(members(process), process.me()).in_session(handle))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! A case that ends its process runs in a process of its own, this program started again.
 
 use hawser_base::handle::{Kind, comm, datatype, errhandler, keyval};
-use hawser_base::{Class, Error, Handle, Peer};
+use hawser_base::{Class, Error, Handle, Peer, Peers};
 use hawser_boot::terms::JobTerms;
 use hawser_device::Loopback;
 use hawser_host::join::{Joined, join};
@@ -25,7 +25,7 @@ fn start() {
     STARTED.call_once(|| {
         let Joined { boot, segment } = join(&JobTerms::default()).unwrap();
         let page = segment.rank(0);
-        let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
+        let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], &Peers::of(vec![Peer(0)])).unwrap();
         let limits = matching::Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
         let fabric = Box::leak(Box::new(fabric));
         let patience = Patience::new(1, &page, Box::new(|_| None), asleep(&page.counters()), fabric).unwrap();

@@ -70,7 +70,7 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     for (_, make) in &DEVICES {
         devices.extend(make(&boot, &segment)?);
     }
-    let fabric = Box::leak(Box::new(Fabric::new(devices, me.size as usize)?));
+    let fabric = Box::leak(Box::new(Fabric::new(devices, &boot.world())?));
     let cores = segment.facts().cores / me.local_size;
     let asleep = counters::asleep(&page.counters());
     let patience = Patience::new(cores, &page, others(&segment, me.local_rank as usize), asleep, fabric)?;
@@ -93,34 +93,34 @@ type Row = (&'static str, fn(&Arc<dyn Boot>, &Segment) -> Result<Option<Box<dyn 
 
 /// All devices, the best first: a peer is reached by the first one that can.
 static DEVICES: [Row; 3] = [
-    (Loopback::NAME, |boot, _| Ok(Some(Box::new(Loopback::new(Peer(boot.identity().rank)))))),
+    (Loopback::NAME, |boot, _| Ok(Some(Box::new(Loopback::new(boot.identity().peer))))),
     (ShmDevice::NAME, |boot, segment| {
-        Ok(Some(Box::new(ShmDevice::new(segment.clone(), boot.identity().local_rank as usize))))
+        let Identity { peer, local_rank, .. } = *boot.identity();
+        if segment.is_late(peer) {
+            ShmDevice::clean(segment, local_rank as usize)?;
+        }
+        Ok(Some(Box::new(ShmDevice::new(segment.clone(), local_rank as usize))))
     }),
-    (
-        EtherDevice::NAME,
-        |boot, segment| {
-            if boot.identity().is_spread() { ethernet(boot, segment).map(Some) } else { Ok(None) }
-        },
-    ),
+    (EtherDevice::NAME, |boot, segment| if segment.is_spread() { ethernet(boot, segment).map(Some) } else { Ok(None) }),
 ];
 
 /// The device between hosts, with the rails of this one; its card goes to all ranks.
 fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> {
-    let Identity { rank, size, local_rank, local_size, secret, .. } = *boot.identity();
+    let Identity { peer, local_rank, local_size, secret, .. } = *boot.identity();
+    let (me, numbers) = (peer.0, segment.plan().numbers as u32);
     let secret = secret.0;
     // Who knows one of these knows none of the others, nor the secret.
     let derive = |purpose: &[u8]| Key::new(secret).derive(purpose);
     let (local_rank, local_ranks) = (local_rank as u16, local_size as u16);
-    let seal = Seal { key: Key::new(secret), me: rank, ranks: size };
+    let seal = Seal { key: Key::new(secret), me, ranks: numbers };
     let ports = hawser_dev_ether::ports(&Who { job: derive(b"job") as u32, local_rank, local_ranks, seal })?;
     let (cards, hosts, teller) = (boot.clone(), segment.clone(), boot.clone());
     let page = segment.rank(local_rank as usize);
     let (answers, ways) = (page.clone(), page.ways());
     let counters = (page.counters(), counters::NAMES.len());
     let device = EtherDevice::new(Setup {
-        me: rank,
-        ranks: size,
+        me,
+        ranks: numbers,
         key: Key::new(secret),
         seed: derive(b"numbers"),
         ports,
@@ -135,7 +135,7 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> 
         }),
         answers: Box::new(move |text| answers.set_answers(text)),
         counters,
-        serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
+        serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
     });
     boot.publish(Published::Card, &device.card())?;
     boot.fence()?;
@@ -173,6 +173,7 @@ fn limits(fabric: &Fabric, widest_host: usize) -> Result<Limits> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_base::Peers;
     use hawser_job::Spec;
     use hawser_job::counters::{COUNTERS, NAME_ROOM};
     use std::collections::HashSet;
@@ -197,13 +198,15 @@ mod tests {
     /// A sender keeps account of its receiver's window, so both must have the same one.
     #[test]
     fn a_rank_alone_on_its_host_has_the_limits_of_ranks_that_are_many() {
-        let fabric = |devices: Vec<Box<dyn Device>>, ranks| Box::leak(Box::new(Fabric::new(devices, ranks).unwrap()));
+        let fabric = |devices: Vec<Box<dyn Device>>, ranks| {
+            Box::leak(Box::new(Fabric::new(devices, &Peers::Run { first: Peer(0), len: ranks }).unwrap()))
+        };
         let own = || Box::new(Loopback::new(Peer(0)));
         let alone = fabric(vec![own()], 1);
         let limits_of = |ranks: usize| {
             let spec = Spec { world: ranks, world_ranks: (0..ranks as u32).collect(), ..Spec::alone("a", "test") };
             let shm = ShmDevice::new(Segment::create(&spec).unwrap(), 0);
-            limits(fabric(vec![own(), Box::new(shm)], ranks), ranks).unwrap()
+            limits(fabric(vec![own(), Box::new(shm)], ranks as u32), ranks).unwrap()
         };
         for ranks in [2, 10, 64] {
             assert_eq!(limits(alone, ranks).unwrap(), limits_of(ranks), "{ranks} ranks");

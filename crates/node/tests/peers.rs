@@ -2,7 +2,7 @@
 //! of the thread is counted; the job's segment is the host's and not the rank's.
 
 use allocation_counter::measure;
-use hawser_base::{Context, LANES, Peer, UserMem};
+use hawser_base::{Context, LANES, Peer, Peers, UserMem};
 use hawser_dev_ether::port::{PortRange, UdpPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_dev_shm::ShmDevice;
@@ -76,7 +76,8 @@ impl Job {
             Box::new(ShmDevice::new(segment.clone(), local)),
             Box::new(self.ether(me, segment)),
         ];
-        let fabric = Box::leak(Box::new(Fabric::new(devices, self.world as usize).unwrap()));
+        let fabric =
+            Box::leak(Box::new(Fabric::new(devices, &Peers::Run { first: Peer(0), len: self.world }).unwrap()));
         let pages = segment.clone();
         let others = move |number: usize| -> Option<RankPage> {
             let other = number + usize::from(number >= local);
@@ -112,7 +113,7 @@ impl Job {
             tell: Box::new(|_| true),
             answers: Box::new(|_| ()),
             counters: (Counters::private(), 0),
-            serves: Box::new(move |peer| hosts.local_index(peer.0).is_none()),
+            serves: Box::new(move |peer| hosts.room_of(peer).is_none()),
         });
         self.cards.lock().unwrap().insert(me.0, device.card());
         device

@@ -92,9 +92,9 @@ impl<T> ByPeer<T> {
         // The last queue comes to the place of the one that goes.
         let last = self.queues.len();
         self.queues.swap_remove(place);
-        let moved = self.places.used().find(|(_, at)| **at as usize == last).map(|(peer, _)| peer);
-        if let Some(moved) = moved {
-            self.places[moved] = place as u32 + 1;
+        let moved = self.places.used().find(|(_, at)| **at as usize == last).map(|(number, _)| number);
+        if let Some(number) = moved {
+            self.places[Peer(number as u32)] = place as u32 + 1;
         }
     }
 }

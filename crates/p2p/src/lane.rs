@@ -147,6 +147,23 @@ impl<N: Note> Lane<N> {
         self.settle();
     }
 
+    /// Gives back what is kept of a peer that has ended. False: word of its end has not come here yet, or a message of its
+    /// waits to be received.
+    pub fn give_back(&mut self, peer: Peer) -> bool {
+        if self.core.engine.is_former(peer) {
+            return true;
+        }
+        if !self.core.engine.is_lost(peer) {
+            self.progress();
+        }
+        let is_clear = !self.due.has(peer) && self.core.engine.forget(peer);
+        if is_clear {
+            self.channel.give_back(peer);
+            self.due.forget(peer);
+        }
+        is_clear
+    }
+
     /// Nothing is on its way out and nothing is half done: the leanest receive may poll one ring alone.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
@@ -287,7 +304,8 @@ impl<N: Note> Core<N> {
 
     /// How long the pieces of a stream to a peer are, where no frames say it.
     pub(crate) fn piece_to(&self, to: Peer, total: u64, rest: usize) -> usize {
-        piece_of(self.fabric.limits(to), total, rest)
+        // Nothing goes to one whom no device reaches.
+        self.fabric.limits(to).map_or(rest, |limits| piece_of(limits, total, rest))
     }
 
     /// Some message is on its way in pieces.
@@ -412,7 +430,7 @@ impl<N: Note> Core<N> {
     /// Most messages are whole, and their receives were posted: these pass no queue of effects.
     #[inline]
     fn deliver_whole(&mut self, envelope: Envelope, payload: &mut dyn Payload) {
-        if self.engine.is_lost(envelope.source) {
+        if self.engine.is_over(envelope.source) {
             return self.counters.add(Counter::Strays as usize, 1);
         }
         match self.engine.arrive_whole(envelope) {
@@ -489,6 +507,9 @@ impl<N: Note> Delivery for Core<N> {
     }
 
     fn lost(&mut self, peer: Peer) {
+        if self.engine.is_former(peer) {
+            return; // what is kept by its number is another one's
+        }
         // Their operations end below: nothing of theirs is carried out any more.
         self.streams.forget(peer);
         self.lent.retain(|stream| stream.to != peer);

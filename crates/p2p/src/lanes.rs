@@ -11,8 +11,8 @@ use crate::matching::{Limits, QueueLengths};
 use crate::request::Note;
 use hawser_base::threads::{self, LaneCell};
 use hawser_base::{LANES, Lane as LaneId};
-use hawser_job::Waiting;
 use hawser_job::counters::Counters;
+use hawser_job::{RankPage, Segment, Waiting};
 use hawser_transport::{Fabric, Patience, Standby};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
@@ -77,6 +77,17 @@ impl<N: Note> Lanes<N> {
     /// Something will live on this lane: threads that wait look at it from now on.
     pub fn activate(&self, lane: LaneId) {
         self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active`
+    }
+
+    /// Gives back what is kept of the process of this host's job that is asked for (`Segment::ask_back`), if it is not given
+    /// back yet, and says so in the rank's page once nothing is left.
+    pub fn answer(&self, segment: &Segment, page: &RankPage) {
+        let asked = segment.asked_back().filter(|&peer| page.given_back() != Some(peer));
+        if let Some(peer) = asked
+            && self.lanes.iter().all(|lane| lane.enter().give_back(peer))
+        {
+            page.answer(peer);
+        }
     }
 
     pub fn fabric(&self) -> &'static Fabric {

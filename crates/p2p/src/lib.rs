@@ -7,14 +7,14 @@
 //! A message of a process to itself, on one lane:
 //!
 //! ```
-//! use hawser_base::{Context, Lane as LaneId, Peer, UserMem};
+//! use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
 //! use hawser_device::Loopback;
 //! use hawser_job::counters::Counters;
 //! use hawser_p2p::{buffer::Buffer, lane::Lane, matching::{Limits, Want}, message::Target, plain::Plain, request::Request};
 //! use hawser_transport::Fabric;
 //!
 //! let me = Peer(0);
-//! let fabric = Box::leak(Box::new(Fabric::new(vec![Box::new(Loopback::new(me))], 1).unwrap()));
+//! let fabric = Box::leak(Box::new(Fabric::new(vec![Box::new(Loopback::new(me))], &Peers::of(vec![me])).unwrap()));
 //! let limits = Limits { packet: 64, eager: 256, first: 32, offer: 300, window: 4096 };
 //! let mut lane: Lane<Plain> = Lane::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"));
 //!

@@ -11,7 +11,7 @@
 //! are lost and what is left is cancelled, nothing is left.
 
 use bolero::{TypeGenerator, check};
-use hawser_base::{Context, LANES, Lane as LaneId, Peer, SharedMem, UserMem};
+use hawser_base::{Context, LANES, Lane as LaneId, Peer, Peers, SharedMem, UserMem};
 use hawser_device::{
     Delivery, Device, Header, Limits as Figures, PREFIX_MAX, Payload, Pieces, Port, Refusal, RemoteKey, Source,
 };
@@ -292,8 +292,9 @@ impl Port for Hostile {
     }
 }
 
-static FABRIC: LazyLock<Fabric> =
-    LazyLock::new(|| Fabric::new(vec![Box::new(Hostile)], PEERS as usize).unwrap_or_else(|e| panic!("{e}")));
+static FABRIC: LazyLock<Fabric> = LazyLock::new(|| {
+    Fabric::new(vec![Box::new(Hostile)], &Peers::Run { first: Peer(0), len: PEERS }).unwrap_or_else(|e| panic!("{e}"))
+});
 
 /// A rank's lane with what its application has lent to it.
 struct Rank {

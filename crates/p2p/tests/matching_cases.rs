@@ -785,6 +785,67 @@ mod loss {
     }
 }
 
+/// A number that is used again.
+mod lives {
+    use super::*;
+
+    fn next() -> Peer {
+        PEER.successor().unwrap()
+    }
+
+    #[test]
+    fn who_gets_a_number_begins_anew_and_who_had_it_is_lost() {
+        let mut e = engine();
+        assert!(e.quick_send(PEER, 1) && !e.forget(PEER), "it lives");
+        e.arrive(PEER, offer(5, 0), 0).unwrap();
+        e.lost(PEER);
+        assert!(e.forget(PEER) && e.is_lost(PEER) && !e.is_lost(next()));
+        let fresh = engine().ledger(PEER);
+        assert_eq!(e.ledger(next()), fresh);
+        assert!(!e.quick_send(PEER, 1) && e.quick_send(next(), 1));
+        assert_eq!(e.start_send(send(1)), Start::Lost);
+        assert_eq!(e.arrive(PEER, eager(1), 1), Err(Stray));
+        // Messages of the one are not received from the other.
+        assert!(matches!(e.arrive(next(), eager(1), 1), Ok(Place::Hold { .. })));
+        assert!(e.probe(&from(PEER, 1)).is_none() && e.claim(&from(PEER, 1)).is_none());
+        assert_eq!(e.post_recv(from(PEER, 1), 9).1, Posted::Matched);
+        assert_eq!(outcome(&mut e).error, Some(Class::ProcAborted));
+        e.lost(PEER);
+        assert!(!e.is_lost(next()), "word of the former's end may come late");
+        assert_eq!(e.probe(&anyone(1)).unwrap().source, next());
+        e.post_recv(from(next(), 1), 9);
+        assert_eq!(outcome(&mut e).error, None);
+        assert!(e.is_idle());
+    }
+
+    #[test]
+    fn a_message_that_waits_keeps_the_number_until_it_is_received() {
+        let mut e = engine();
+        e.arrive(PEER, eager(1), 1).unwrap();
+        e.lost(PEER);
+        assert!(!e.forget(PEER));
+        e.post_recv(from(PEER, 1), 9);
+        assert_eq!(outcome(&mut e).error, None);
+        assert!(e.forget(PEER) && e.forget(PEER));
+    }
+
+    /// A rank that has never heard of the former.
+    #[test]
+    fn a_later_life_may_be_the_first_that_is_heard_of() {
+        for by_packet in [true, false] {
+            let mut e = engine();
+            if by_packet {
+                assert!(matches!(e.arrive(next(), eager(1), 1), Ok(Place::Hold { .. })));
+            } else {
+                e.took_directly(next(), 1);
+                assert_eq!(e.start_send(SendSpec { to: next(), ..send(1) }), Start::Eager);
+                assert_eq!(e.ledger(next()).accepted, 1, "what came past the queues counts");
+            }
+            assert!(e.quick_send(next(), 1) && !e.is_lost(next()) && e.is_lost(PEER));
+        }
+    }
+}
+
 #[test]
 fn packets_that_fit_nothing_are_stray() {
     let mut e = engine();

@@ -35,6 +35,8 @@ impl Control {
 /// What the channel knows of a peer that was sent to.
 #[derive(Clone)]
 struct Way {
+    /// Whose it is: a number has several lives, and no packet of one goes to another.
+    peer: Peer,
     device: u8,
     /// Nothing reaches it any more.
     lost: bool,
@@ -48,38 +50,64 @@ struct Way {
 
 impl Way {
     /// To a peer that was never sent to: nothing is short enough for the leanest send.
-    const BLANK: Way =
-        Way { device: u8::MAX, lost: false, short_now: 0, below: 0, longest: 0, backlog: VecDeque::new() };
+    const BLANK: Way = Way {
+        peer: Peer::NOBODY,
+        device: 0,
+        lost: true,
+        short_now: 0,
+        below: 0,
+        longest: PREFIX_MAX as u32,
+        backlog: VecDeque::new(),
+    };
 
-    #[inline(always)]
-    fn is_blank(&self) -> bool {
-        self.device == Way::BLANK.device
+    /// Whether nobody has this way, or one who had the number before.
+    fn comes_before(&self, peer: Peer) -> bool {
+        self.peer == Peer::NOBODY || self.peer.life() < peer.life()
     }
 
+    /// It is the way to a peer from now on. False: no device reaches it, or another one has its number by now.
     #[cold]
     #[inline(never)]
-    fn open(&mut self, to: Peer, routes: &Routes) {
-        let limits = routes.limits(to);
+    fn open(&mut self, peer: Peer, routes: &Routes) -> bool {
+        let Some(device) = routes.device(peer).filter(|_| self.comes_before(peer)) else { return false };
+        let limits = routes.limits_of(device);
         let (below, longest) = (limits.short as u32 + 1, limits.longest() as u32);
-        *self = Way { device: routes.device(to), short_now: below, below, longest, ..Way::BLANK };
+        *self = Way { peer, device: device as u8, lost: false, short_now: below, below, longest, ..Way::BLANK };
+        true
     }
 }
 
-/// The way to a peer, which is opened by its first use.
-#[inline(always)]
-fn way_to<'a>(ways: &'a mut Paged<Way>, routes: &Routes, to: Peer) -> &'a mut Way {
-    let way = &mut ways[to];
-    if way.is_blank() {
-        way.open(to, routes);
+/// Ways are alike if they are of the same peer.
+impl PartialEq for Way {
+    fn eq(&self, other: &Way) -> bool {
+        self.peer == other.peer
     }
-    way
+}
+
+/// Ways to peers.
+struct Ways {
+    all: Paged<Way>,
+    routes: Arc<Routes>,
+    /// To those whom no device reaches, like one to a peer that is lost.
+    nowhere: Way,
+}
+
+impl Ways {
+    /// The way to a peer, which is opened by its first use.
+    #[inline(always)]
+    fn to(&mut self, peer: Peer) -> &mut Way {
+        let way = &mut self.all[peer];
+        if way.peer != peer && !way.open(peer, &self.routes) {
+            return &mut self.nowhere;
+        }
+        way
+    }
 }
 
 /// See the module.
 pub struct Channel {
     ports: Vec<Box<dyn Port>>,
-    routes: Arc<Routes>,
-    ways: Paged<Way>,
+    ways: Ways,
     /// Peers with a backlog.
     waiting: Vec<Peer>,
     /// Of protocols other than that of whoever polls, where there are any.
@@ -88,42 +116,48 @@ pub struct Channel {
 
 impl Channel {
     pub(crate) fn new(ports: Vec<Box<dyn Port>>, routes: Arc<Routes>) -> Channel {
-        Channel { ports, routes, ways: Paged::new(Way::BLANK), waiting: Vec::new(), receivers: None }
+        let ways = Ways { all: Paged::new(Way::BLANK), routes, nowhere: Way::BLANK };
+        Channel { ports, ways, waiting: Vec::new(), receivers: None }
     }
 
     /// Longest payload that is best sent to the peer in one packet, in bytes.
     #[inline(always)]
     pub fn longest(&self, to: Peer) -> usize {
-        let way = &self.ways[to];
-        if way.is_blank() { self.routes.limits(to).longest() } else { way.longest as usize }
+        let way = &self.ways.all[to];
+        if way.peer == to { way.longest as usize } else { self.longest_anew(to) }
+    }
+
+    #[cold]
+    fn longest_anew(&self, to: Peer) -> usize {
+        let Ways { routes, .. } = &self.ways;
+        routes.device(to).map_or(Way::BLANK.longest as usize, |device| routes.limits_of(device).longest())
     }
 
     /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
     #[inline]
     pub fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
-        let way = way_to(&mut self.ways, &self.routes, to);
+        let way = self.ways.to(to);
         self.ports[way.device as usize].piece(to, total)
     }
 
     /// The leanest send, of what fits one packet. False: too long, refused, or something waits before it.
     #[inline(always)]
     pub fn send_whole(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
-        match self.ways.get_mut(to) {
-            Some(way) if bytes.len() < way.short_now as usize => {
-                self.ports[way.device as usize].send_short(to, header, bytes).is_ok()
-            }
-            _ => self.send_longer(to, header, bytes),
+        // In one comparison: short enough, and the way of this life of the number.
+        let is_lean = |way: &&mut Way| bytes.len() | ((way.peer.0 ^ to.0) as usize) << 32 < way.short_now as usize;
+        match self.ways.all.get_mut(to).filter(is_lean) {
+            Some(way) => self.ports[way.device as usize].send_short(to, header, bytes).is_ok(),
+            None => self.send_longer(to, header, bytes),
         }
     }
 
     #[inline(never)]
     fn send_longer(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
-        if self.ways[to].is_blank() {
-            way_to(&mut self.ways, &self.routes, to);
-            return self.send_whole(to, header, bytes);
-        }
-        let way = &self.ways[to];
+        let way = self.ways.to(to);
         let port = &mut self.ports[way.device as usize];
+        if bytes.len() < way.short_now as usize {
+            return port.send_short(to, header, bytes).is_ok(); // the first to this peer
+        }
         way.short_now > 0
             && !way.lost
             && bytes.len() <= way.longest as usize
@@ -139,7 +173,7 @@ impl Channel {
 
     #[inline]
     fn try_send(&mut self, to: Peer, send: impl FnOnce(&mut dyn Port) -> Result<(), Refusal>) -> bool {
-        let way = way_to(&mut self.ways, &self.routes, to);
+        let way = self.ways.to(to);
         if way.lost {
             return true;
         }
@@ -164,7 +198,7 @@ impl Channel {
 
     /// Lends a stream to be sent from where it lies (`Port::lend`). False: it is to be sent in pieces.
     pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
-        let way = way_to(&mut self.ways, &self.routes, to);
+        let way = self.ways.to(to);
         // What waits here must not be overtaken.
         !way.lost && way.backlog.is_empty() && self.ports[way.device as usize].lend(to, header, mem, placed, ticket)
     }
@@ -177,7 +211,7 @@ impl Channel {
     /// Sends a packet without payload, now or as soon as there is room.
     pub fn control(&mut self, to: Peer, control: Control) {
         if !self.send(to, control.header, control.prefix(), Source::None) {
-            let way = &mut self.ways[to];
+            let way = self.ways.to(to);
             if way.backlog.is_empty() {
                 self.waiting.push(to);
                 way.short_now = 0;
@@ -189,7 +223,7 @@ impl Channel {
     /// Whether payload of `len` bytes to the peer would be taken now.
     #[inline]
     pub fn has_room(&mut self, to: Peer, len: usize) -> bool {
-        let way = way_to(&mut self.ways, &self.routes, to);
+        let way = self.ways.to(to);
         way.backlog.is_empty() && self.ports[way.device as usize].has_room(to, len)
     }
 
@@ -213,7 +247,7 @@ impl Channel {
     }
 
     fn flush_peer(&mut self, peer: Peer) -> bool {
-        let way = &mut self.ways[peer];
+        let way = self.ways.to(peer);
         while let Some(control) = way.backlog.front() {
             match self.ports[way.device as usize].send(peer, control.header, control.prefix(), Source::None) {
                 Ok(()) => drop(way.backlog.pop_front()),
@@ -226,6 +260,14 @@ impl Channel {
         }
         way.short_now = way.below;
         true
+    }
+
+    /// A peer is gone, and what was kept of it goes too: nothing is known of its number any more.
+    pub fn give_back(&mut self, peer: Peer) {
+        if self.ways.all[peer].peer == peer {
+            self.waiting.retain(|&other| other != peer);
+            self.ways.all.give_back(peer);
+        }
     }
 
     /// Packets of `protocol` come to `receiver` from now on. False: it has a receiver already.
@@ -248,11 +290,8 @@ impl Channel {
     /// Looks for a packet of `from`; others may be delivered with it (`Port::poll_from`).
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let mut device = self.ways[from].device;
-        if device == Way::BLANK.device {
-            device = self.routes.device(from); // it was never sent to
-        }
-        let port = &mut self.ports[device as usize];
+        let way = self.ways.to(from);
+        let port = &mut self.ports[way.device as usize];
         match &mut self.receivers {
             None => port.poll_from(from, delivery),
             Some(receivers) => port.poll_from(from, &mut Sorted { receivers, messages: delivery }),
@@ -263,7 +302,8 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_device::{Limits, Pieces};
+    use hawser_base::Lane;
+    use hawser_device::{Device, Limits, Pieces};
     use std::sync::{Arc, Mutex};
 
     /// What a peer of a test's port got, and what the port takes.
@@ -298,12 +338,39 @@ mod tests {
         }
     }
 
-    /// A channel to two peers, each by a device of its own.
-    fn channel() -> (Channel, [Arc<Mutex<Far>>; 2]) {
+    /// A device that reaches some peers, and has no ports.
+    struct TestDevice(Arc<Mutex<Vec<Peer>>>);
+
+    impl Device for TestDevice {
+        fn name(&self) -> &'static str {
+            "test"
+        }
+        fn reaches(&self, peer: Peer) -> bool {
+            self.0.lock().unwrap().contains(&peer)
+        }
+        fn limits(&self) -> Limits {
+            Limits { short: 100, packet: 200, pieces: Pieces::Pages(|_| 100), eager: 200, read_from: None }
+        }
+        fn port(&self, _: Lane) -> Box<dyn Port> {
+            unreachable!("the test has made them")
+        }
+    }
+
+    /// Whom each of two devices reaches.
+    type Reached = [Arc<Mutex<Vec<Peer>>>; 2];
+
+    /// A channel over two devices, each of which reaches one peer, and whom they reach.
+    fn channel_of() -> (Channel, [Arc<Mutex<Far>>; 2], Reached) {
         let far: [Arc<Mutex<Far>>; 2] = Default::default();
         let ports = far.iter().map(|far| Box::new(TestPort(far.clone())) as Box<dyn Port>).collect();
-        let limits = Limits { short: 100, packet: 200, pieces: Pieces::Pages(|_| 100), eager: 200, read_from: None };
-        (Channel::new(ports, Routes::of_test(vec![0, 1], vec![limits; 2])), far)
+        let reached = [Peer(0), Peer(1)].map(|peer| Arc::new(Mutex::new(vec![peer])));
+        let devices = reached.iter().map(|peers| Box::new(TestDevice(peers.clone())) as Box<dyn Device>).collect();
+        (Channel::new(ports, Routes::over(devices)), far, reached)
+    }
+
+    fn channel() -> (Channel, [Arc<Mutex<Far>>; 2]) {
+        let (channel, far, _) = channel_of();
+        (channel, far)
     }
 
     fn header(a: u32) -> Header {
@@ -363,5 +430,40 @@ mod tests {
         assert!(!channel.send_whole(Peer(0), header(1), UserMem::of_slice(&mut [0; 200 - PREFIX_MAX + 1])));
         assert!(channel.send_whole(Peer(0), header(2), UserMem::of_slice(&mut [0; 200 - PREFIX_MAX])));
         assert_eq!(far[0].lock().unwrap().sent, [(Peer(0), 2)]);
+    }
+
+    /// Peer 0 ends, and another process by the other device gets its number.
+    #[test]
+    fn a_number_leads_to_the_process_that_has_it_now_and_to_nobody_before() {
+        let (mut channel, far, reached) = channel_of();
+        let (old, new) = (Peer(0), Peer(0).successor().unwrap());
+        assert!(short(&mut channel, old.0, 1) && !short(&mut channel, new.0, 2), "nobody has heard of the new one");
+        reached[0].lock().unwrap().clear();
+        far[0].lock().unwrap().refusal = Some(Refusal::Full);
+        channel.control(old, Control::new(header(3), &[]));
+        assert!(!channel.is_flushed());
+        channel.give_back(old);
+        reached[1].lock().unwrap().push(new);
+        far[1].lock().unwrap().refusal = Some(Refusal::Full);
+        channel.control(new, Control::new(header(4), &[]));
+        assert!(!short(&mut channel, old.0, 5) && channel.send(old, header(6), &[], Source::None), "it vanishes");
+        assert!(!channel.poll_from(old, &mut Nothing) && channel.longest(old) == PREFIX_MAX);
+        far.iter().for_each(|far| far.lock().unwrap().refusal = None);
+        channel.flush();
+        assert!(channel.is_flushed() && short(&mut channel, new.0, 7) && !short(&mut channel, old.0, 8));
+        assert_eq!(far[0].lock().unwrap().sent, [(old, 1)]);
+        assert_eq!(far[1].lock().unwrap().sent, [(new, 4), (new, 7)]);
+    }
+
+    /// Takes nothing.
+    struct Nothing;
+
+    impl Delivery for Nothing {
+        fn deliver(&mut self, from: Peer, _: Header, _: &mut dyn hawser_device::Payload) {
+            unreachable!("nothing comes of {from}")
+        }
+        fn lost(&mut self, peer: Peer) {
+            unreachable!("nobody is lost, not even {peer}")
+        }
     }
 }

@@ -2,75 +2,82 @@
 //! (PM/Composite, PM 7.2.1: a device per peer).
 
 use crate::channel::Channel;
-use hawser_base::{Class, Error, Lane, Peer, Region, Result, UserMem};
+use hawser_base::{Class, Error, Lane, Peer, Peers, Region, Result, UserMem};
 use hawser_device::{Device, Limits, RemoteKey, Source};
 use hawser_job::doorbell::Sources;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// Which device reaches each peer, and the devices' figures. A byte for a peer.
+/// All devices, the best first, and their figures. The route to a peer is looked for when it is used first: nothing is
+/// kept of peers here.
 pub(crate) struct Routes {
-    devices: Vec<u8>,
+    devices: Vec<Box<dyn Device>>,
     limits: Vec<Limits>,
 }
 
 impl Routes {
-    pub fn device(&self, peer: Peer) -> u8 {
-        self.devices[peer.index()]
-    }
-
-    pub fn limits(&self, peer: Peer) -> &Limits {
-        &self.limits[self.device(peer) as usize]
-    }
-
-    #[cfg(test)]
-    pub fn of_test(devices: Vec<u8>, limits: Vec<Limits>) -> Arc<Routes> {
+    pub fn over(devices: Vec<Box<dyn Device>>) -> Arc<Routes> {
+        let limits = devices.iter().map(|device| device.limits()).collect();
         Arc::new(Routes { devices, limits })
+    }
+
+    /// The place of the device that is the route to a peer. None: nobody knows the peer, or it is gone for good.
+    pub fn device(&self, peer: Peer) -> Option<usize> {
+        self.devices.iter().position(|device| device.reaches(peer))
+    }
+
+    /// The figures of the device at a place.
+    pub fn limits_of(&self, device: usize) -> &Limits {
+        &self.limits[device]
     }
 }
 
 /// All devices and all routes, shared by the lanes.
 pub struct Fabric {
-    devices: Vec<Box<dyn Device>>,
     routes: Arc<Routes>,
+    /// Of each device whether it is the route to some peer of those that the process begins with.
+    is_used: Vec<bool>,
 }
 
 impl Fabric {
-    /// Routes to `peers` peers over `devices`, the best first.
-    pub fn new(devices: Vec<Box<dyn Device>>, peers: usize) -> Result<Fabric> {
-        let route = |peer: Peer| {
-            let reaching = devices.iter().position(|device| device.reaches(peer));
-            let device = reaching.ok_or_else(|| {
-                let tried: Vec<_> = devices.iter().map(|d| d.name()).collect();
-                Error::new(Class::Other, format!("rank {peer} is reached by no device (tried: {})", tried.join(", ")))
+    /// For a process that begins with `peers`, each of whom one of `devices` must reach; the best comes first. Peers
+    /// that are heard of later are reached as soon as a device says so (`Device::reaches`).
+    pub fn new(devices: Vec<Box<dyn Device>>, peers: &Peers) -> Result<Fabric> {
+        let routes = Routes::over(devices);
+        let mut is_used = vec![false; routes.devices.len()];
+        for peer in peers.iter() {
+            let device = routes.device(peer).ok_or_else(|| {
+                let tried: Vec<_> = routes.devices.iter().map(|d| d.name()).collect();
+                let text = format!("process {peer} is reached by no device (tried: {})", tried.join(", "));
+                Error::new(Class::Other, text)
             })?;
-            Ok(device as u8)
-        };
-        let routes = (0..peers as u32).map(Peer).map(route).collect::<Result<_>>()?;
-        let limits = devices.iter().map(|device| device.limits()).collect();
-        Ok(Fabric { devices, routes: Arc::new(Routes { devices: routes, limits }) })
+            is_used[device] = true;
+        }
+        Ok(Fabric { routes, is_used })
     }
 
-    /// The figures of each device that is the route to some peer.
+    fn devices(&self) -> &[Box<dyn Device>] {
+        &self.routes.devices
+    }
+
+    /// The figures of each device that is the route to some peer of those that the process has begun with.
     pub fn all_limits(&self) -> impl Iterator<Item = &Limits> {
-        let Routes { devices, limits } = &*self.routes;
-        limits.iter().enumerate().filter(|(device, _)| devices.contains(&(*device as u8))).map(|(_, limits)| limits)
+        self.routes.limits.iter().zip(&self.is_used).filter(|&(_, &is_used)| is_used).map(|(limits, _)| limits)
     }
 
-    /// The figures toward a peer.
-    #[inline]
-    pub fn limits(&self, peer: Peer) -> &Limits {
-        self.routes.limits(peer)
+    /// The figures toward a peer, if it is reached.
+    pub fn limits(&self, peer: Peer) -> Option<&Limits> {
+        Some(self.routes.limits_of(self.routes.device(peer)?))
     }
 
-    fn device(&self, peer: Peer) -> &dyn Device {
-        &*self.devices[self.routes.device(peer) as usize]
+    fn device(&self, peer: Peer) -> Option<&dyn Device> {
+        Some(&*self.devices()[self.routes.device(peer)?])
     }
 
     /// This lane's ends of all devices.
     pub fn channel(&self, lane: Lane) -> Channel {
-        let ports = self.devices.iter().map(|d| d.port(lane)).collect();
+        let ports = self.devices().iter().map(|d| d.port(lane)).collect();
         Channel::new(ports, self.routes.clone())
     }
 
@@ -99,56 +106,56 @@ impl Fabric {
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
-        self.devices.iter().for_each(|device| device.descriptors(each));
+        self.devices().iter().for_each(|device| device.descriptors(each));
     }
 
     /// The rank is about to sleep; how long it may, in nanoseconds.
     pub fn before_sleep(&self) -> Option<u64> {
-        self.devices.iter().filter_map(|device| device.before_sleep()).min()
+        self.devices().iter().filter_map(|device| device.before_sleep()).min()
     }
 
     /// Works on what was sent and has not reached its peers yet. Whether nothing is left.
     pub fn flush(&self) -> bool {
-        self.devices.iter().filter(|device| !device.flush()).count() == 0
+        self.devices().iter().filter(|device| !device.flush()).count() == 0
     }
 
     /// Nobody sends or polls any more, for now.
     pub fn rest(&self) {
-        self.devices.iter().for_each(|device| device.rest());
+        self.devices().iter().for_each(|device| device.rest());
     }
 
     /// Says that `memory` lies at byte `at` of this rank's arena.
     pub fn register(&self, at: u64, memory: &Region) {
-        self.devices.iter().for_each(|device| device.register(at, memory));
+        self.devices().iter().for_each(|device| device.register(at, memory));
     }
 
     /// Takes `register` back.
     pub fn deregister(&self, memory: &Region) {
-        self.devices.iter().for_each(|device| device.deregister(memory));
+        self.devices().iter().for_each(|device| device.deregister(memory));
     }
 
     /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
     pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<RemoteKey> {
-        let from = self.limits(to).read_from?;
+        let from = self.limits(to)?.read_from?;
         if mem.len() < from {
             return None;
         }
-        self.device(to).expose(mem)
+        self.device(to)?.expose(mem)
     }
 
     /// Reads `into.len()` bytes of the peer's exposed buffer from `at` on; false if it cannot be read.
     pub fn read(&self, from: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
-        self.device(from).read(from, key, at, into)
+        self.device(from).is_some_and(|device| device.read(from, key, at, into))
     }
 
     /// Names a receive buffer for remote writing if the device prefers that.
     pub fn expose_to_write(&self, to: Peer, mem: UserMem<'static>) -> Option<RemoteKey> {
-        self.device(to).expose_to_write(mem)
+        self.device(to)?.expose_to_write(mem)
     }
 
     /// Writes all of `source` to the peer's exposed buffer from `at` on; false if it cannot be written.
     pub fn write(&self, to: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
-        self.device(to).write(to, key, at, source)
+        self.device(to).is_some_and(|device| device.write(to, key, at, source))
     }
 }
 
@@ -157,19 +164,26 @@ mod tests {
     use super::*;
     use hawser_device::Loopback;
 
+    fn first(len: u32) -> Peers {
+        Peers::Run { first: Peer(0), len }
+    }
+
     fn own(peer: u32) -> Box<dyn Device> {
         Box::new(Loopback::new(Peer(peer)))
     }
 
     #[test]
     fn the_first_device_that_reaches_a_peer_is_its_route() {
-        let fabric = Fabric::new(vec![own(1), own(0), own(1)], 2).unwrap();
-        assert_eq!((fabric.routes.device(Peer(0)), fabric.routes.device(Peer(1))), (1, 0));
+        let fabric = Fabric::new(vec![own(1), own(0), own(1)], &first(2)).unwrap();
+        let device = |peer| fabric.routes.device(peer);
+        assert_eq!([Peer(0), Peer(1), Peer(2)].map(device), [Some(1), Some(0), None]);
+        assert_eq!((fabric.is_used.clone(), fabric.all_limits().count()), (vec![true, true, false], 2));
+        assert!(fabric.limits(Peer(2)).is_none());
     }
 
     #[test]
     fn a_peer_that_nothing_reaches_is_named_with_what_was_tried() {
-        let error = Fabric::new(vec![own(0)], 2).err().unwrap().to_string();
-        assert!(error.contains("rank 1 is reached by no device (tried: self)"), "{error}");
+        let error = Fabric::new(vec![own(0)], &first(2)).err().unwrap().to_string();
+        assert!(error.contains("process 1 is reached by no device (tried: self)"), "{error}");
     }
 }

@@ -64,7 +64,7 @@ impl Delivery for Sorted<'_> {
 mod tests {
     use super::*;
     use crate::Fabric;
-    use hawser_base::{Lane, UserMem};
+    use hawser_base::{Lane, Peers, UserMem};
     use hawser_device::{Loopback, Source};
     use std::sync::{Arc, Mutex};
 
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn each_protocols_packets_come_to_its_receiver_in_order() {
-        let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], 1).unwrap();
+        let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], &Peers::of(vec![Peer(0)])).unwrap();
         let mut channel = fabric.channel(Lane(0));
         let [mut messages, windows, taken] = [Kept::default(), Kept::default(), Kept::default()];
         let (window, free) = (Protocol::new(1), Protocol::new(15));

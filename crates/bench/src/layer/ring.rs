@@ -31,7 +31,7 @@ pub fn open() -> io::Result<Box<dyn Layer>> {
 /// A host's part of a job of two ranks.
 pub fn segment() -> io::Result<Segment> {
     let facts = Facts { cores: sample::cores().len() as u32, ..Facts::default() };
-    let spec = Spec { job_id: "bench".into(), host: "here".into(), world: 2, world_ranks: vec![0, 1], facts };
+    let spec = Spec { facts, ..Spec::of("bench", "here", 2, vec![0, 1]) };
     Segment::create(&spec).map_err(io::Error::other)
 }
 

@@ -12,7 +12,7 @@ use super::row::{Layer, Row};
 use super::together::Together;
 use super::watch::{SETTLED_WITHIN, SILENCE, Watch};
 use crate::duet::End;
-use hawser_base::{Lane, Peer, UserMem};
+use hawser_base::{Lane, Peer, Peers, UserMem};
 use hawser_dev_ether::endpoint::Rank;
 use hawser_dev_ether::{EtherDevice, Setup};
 use hawser_dev_shm::ShmDevice;
@@ -69,9 +69,10 @@ fn between_hosts(Parts { rank, ports, cards }: Parts) -> Made<TransportEnd> {
 impl TransportEnd {
     fn over(device: Box<dyn Device>, me: u32) -> io::Result<TransportEnd> {
         let own = Box::new(Loopback::new(Peer(me)));
-        let fabric = Fabric::new(vec![own, device], 2).map_err(|error| io::Error::other(error.cause().to_string()))?;
+        let fabric = Fabric::new(vec![own, device], &Peers::Run { first: Peer(0), len: 2 })
+            .map_err(|error| io::Error::other(error.cause().to_string()))?;
         let peer = Peer(1 - me);
-        let (channel, limits) = (fabric.channel(Lane(0)), *fabric.limits(peer));
+        let (channel, limits) = (fabric.channel(Lane(0)), *fabric.limits(peer).expect("the peer is reached"));
         let watch = Watch::new(SILENCE, "nothing comes any more");
         let whole = channel.longest(peer).min(packet()?);
         Ok(TransportEnd { fabric, channel, peer, limits, whole, sends: 0, inbox: Inbox::default(), watch })

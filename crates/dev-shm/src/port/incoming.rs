@@ -178,7 +178,12 @@ impl ShmPort {
     #[inline(never)]
     fn lose(&mut self, peer: Peer, delivery: &mut dyn Delivery) {
         // Others can still write where the peer did, and nobody looks there again.
-        self.lost[peer] = true;
+        self.lost[peer] = peer;
+        if let Some(end) = self.ends.get_mut(peer).filter(|end| end.watched) {
+            // Who gets its room next would rely on it, and not call.
+            let local = end.local();
+            watch::Bits::clear(self.seat.watched(local), 1 << (local % 64));
+        }
         self.ends.give_back(peer);
         self.pool.reclaim_all(peer);
         self.borrowed.give_back(peer);

@@ -45,6 +45,7 @@ pub fn join(wish: &Wish, terms: &JobTerms) -> Result<Joined> {
     watch::start(&segment, me).map_err(|error| Error::new(Class::Other, error.to_string()))?;
     let (rank, size) = (wish.rank, wish.size);
     let identity = Identity {
+        peer: Peer(rank),
         rank,
         size,
         local_rank: rank,

@@ -10,6 +10,7 @@ use super::{Desk, KILL_LIMIT_MS, Token, gather, libraries};
 use crate::frames::{Down, HostJob, Up};
 use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
+use hawser_base::Peer;
 use hawser_boot::mapped;
 use hawser_boot::protocol::{Inspect, Message, Welcome};
 use hawser_boot::terms::{Agreed, JobTerms, Party, Verdict};
@@ -212,7 +213,7 @@ impl Run {
             }
             Down::Cards(cards) => {
                 for (rank, card) in cards {
-                    self.segment.set_card(rank, &card);
+                    self.segment.set_card(Peer(rank), &card);
                 }
                 self.segment.ring_all();
             }

@@ -14,11 +14,13 @@ use super::team::Words;
 use crate::comm::{Comm, CommRef};
 use crate::desk::Job;
 use crate::desk::run::Run;
-use crate::process::Process;
+use crate::group::Group;
+use crate::process::{self, Process};
 use crate::task::Id;
-use hawser_base::{Class, Error, Result};
+use hawser_base::{Class, Error, Peer, Result};
 use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, NOBODY, Place, Reduction, Sides, Tuning, plan};
 use hawser_job::Waiting;
+use std::sync::Arc;
 
 /// Room for a line, in words.
 const LINE: usize = 16;
@@ -108,11 +110,8 @@ impl Agreement {
         let lines: Vec<String> = said.iter().map(|words| text(&words[..LINE])).collect();
         let pairs: Vec<&[u64]> = said.iter().map(|words| &words[LINE..]).collect();
         // Ranks of two groups say nothing without their group.
-        let named = |at: usize| match comm.is_inter() {
-            true => comm.everybody().peer(at as u32).map_or(at, |peer| peer.0 as usize),
-            false => at,
-        };
-        let of = if comm.is_inter() { " of MPI_COMM_WORLD" } else { "" };
+        let (known, of) = if comm.is_inter() { Naming::of(comm).split() } else { (None, "") };
+        let named = |at: usize| known.as_ref().map_or(at, |naming| naming.number(at as u32) as usize);
         let found = differences(&lines, named, of).or_else(|| misfits(&pairs, named, of));
         let Some(found) = found else { return Ok(()) };
         let text = format!(
@@ -126,6 +125,41 @@ impl Agreement {
 /// This member among all that take part, of both groups of an intercommunicator.
 fn all_of(comm: &Comm) -> Place {
     comm.sides().map_or(Place { rank: comm.rank(), size: comm.size() }, |sides| sides.among_all())
+}
+
+/// How members of both groups of an intercommunicator are called, by all of them alike: by their ranks of
+/// MPI_COMM_WORLD if all have the same one, else by their numbers in the job.
+struct Naming {
+    members: Arc<Group>,
+    world: Option<Arc<Group>>,
+}
+
+impl Naming {
+    fn of(comm: &Comm) -> Naming {
+        let members = comm.everybody().clone();
+        let world = process::get().ok().map(|process| process.world().group().clone());
+        let world = world.filter(|world| members.peers().all(|peer| world.rank_of(peer).is_some()));
+        Naming { members, world }
+    }
+
+    fn number(&self, at: u32) -> u32 {
+        let number = |peer: Peer| match &self.world {
+            Some(world) => world.rank_of(peer),
+            None => Some(peer.index() as u32),
+        };
+        self.members.peer(at).and_then(number).unwrap_or(at)
+    }
+
+    /// With what stands behind the numbers.
+    fn split(self) -> (Option<Naming>, &'static str) {
+        let of = if self.world.is_some() { " of MPI_COMM_WORLD" } else { " of the job" };
+        (Some(self), of)
+    }
+
+    fn rank(self, at: u32) -> String {
+        let number = self.number(at);
+        format!("rank {number}{}", self.split().1)
+    }
 }
 
 /// A line as words, cut where it is too long.
@@ -190,7 +224,7 @@ fn line(name: &str, call: &Call<'_>, job: &Job, comm: &Comm) -> String {
     }
     let (own, arguments) = match comm.sides() {
         None => arguments(call, job, all_of(comm)),
-        Some(sides) => arguments_between(call, job, sides, |at| comm.everybody().peer(at).map_or(at, |peer| peer.0)),
+        Some(sides) => arguments_between(call, job, sides, |at| Naming::of(comm).rank(at)),
     };
     called(name, own, &arguments)
 }
@@ -206,7 +240,7 @@ fn arguments_between(
     call: &Call<'_>,
     job: &Job,
     sides: Sides,
-    world: impl Fn(u32) -> u32,
+    named: impl Fn(u32) -> String,
 ) -> (&'static str, Vec<String>) {
     let both = |mine: u64, theirs: u64| {
         let (first, second) = if sides.first { (mine, theirs) } else { (theirs, mine) };
@@ -227,7 +261,7 @@ fn arguments_between(
         _ => {
             let (own, mut found) = arguments(call, job, sides.among_all());
             if let Some(root) = call.root() {
-                found[0] = format!("root rank {} of MPI_COMM_WORLD", world(root));
+                found[0] = format!("root {}", named(root));
             }
             (own, found)
         }

@@ -72,7 +72,7 @@ fn complete(
     mut poll: impl FnMut(&mut Host, &mut Phase) -> Option<Ended>,
 ) -> Result<()> {
     if let Some(peer) = host.lost {
-        return Err(dead(peer));
+        return Err(dead(process, peer));
     }
     let mut ended = poll(host, &mut phase);
     if ended.is_none() && !process.patience().is_crowded() && !multiple() {
@@ -126,7 +126,7 @@ fn wait(
         let look = turn > 0 && turn.is_multiple_of(every) || idle.is_armed();
         if look && let Some(peer) = lost_member(process, comm, host) {
             host.lost = Some(peer);
-            return Err(dead(peer));
+            return Err(dead(process, peer));
         }
         if look && process.lanes().help(&mut idle, NO_LANE) {
             idle.moved();
@@ -163,15 +163,15 @@ fn lost_member(process: &Process, comm: &Comm, host: &Host) -> Option<Peer> {
         return None;
     }
     let has_ended = |member: usize| {
-        let local = comm.group().peer(member as u32).and_then(|peer| segment.local_index(peer.0));
+        let local = comm.group().peer(member as u32).and_then(|peer| segment.room_of(peer));
         local.is_some_and(|local| segment.rank(local).phase() == RankPhase::Ended)
     };
     host.lost_among(has_ended).and_then(|member| comm.group().peer(member as u32))
 }
 
 #[cold]
-fn dead(peer: Peer) -> Error {
-    let text = format!("rank {peer} of MPI_COMM_WORLD has ended and takes part in no collective of the communicator");
+fn dead(process: &Process, peer: Peer) -> Error {
+    let text = format!("{} has ended and takes part in no collective of the communicator", process.told(peer));
     Error::new(Class::ProcAborted, text)
 }
 

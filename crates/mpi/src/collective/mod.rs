@@ -94,7 +94,7 @@ impl Desk {
             comm.flags().map(|flags| {
                 let segment = process.segment();
                 let bell = |peer: hawser_base::Peer| {
-                    let local = segment.local_index(peer.0).expect("flags are for members on this host");
+                    let local = segment.room_of(peer).expect("flags are for members on this host");
                     segment.rank(local).doorbell()
                 };
                 Host::new(flags.block.clone(), comm.rank() as usize, comm.group().peers().map(bell).collect())
@@ -104,7 +104,7 @@ impl Desk {
         self.host = self.host.take().or_else(host);
         let one_host = self.host.is_some();
         if !one_host && !comm.is_on_one_host(process) {
-            self.hosts = Hosts::new(comm.everybody().peers().map(|peer| process.segment().host_of(peer.0)));
+            self.hosts = Hosts::new(comm.everybody().peers().map(|peer| process.segment().host_of(peer)));
         }
         let host_bytes = comm.flags().map_or(0, |flags| desk::host::step_bytes(&flags.block) as u64);
         let limits = Limits { host_bytes, ..Limits::DEFAULT };
@@ -212,12 +212,14 @@ fn model(process: &Process, comm: &Comm) -> Model {
 impl Comm {
     /// Whether all members are on this host.
     pub fn is_on_one_host(&self, process: &Process) -> bool {
-        self.everybody().peers().all(|peer| process.segment().local_index(peer.0).is_some())
+        self.everybody().peers().all(|peer| process.segment().room_of(peer).is_some())
     }
 
     /// Whether its members have use for flags: an intercommunicator's collectives go by messages.
     pub fn may_share_flags(&self, process: &Process) -> bool {
-        self.size() > 1 && !self.is_inter() && self.is_on_one_host(process)
+        // A block has room for as many members as the host had ranks at the start.
+        let fits = 2..=process.segment().local_size() as u32;
+        fits.contains(&self.size()) && !self.is_inter() && self.is_on_one_host(process)
     }
 
     /// How schedules see an intercommunicator; they number its members as `everybody` does.

@@ -28,7 +28,7 @@ pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: impl FnOnce()
 
 /// A number of its host for each of the first `places` ranks; none where all are on one.
 fn hosts(process: &Process, comm: &Comm, places: u32) -> Option<Vec<u32>> {
-    let of = || comm.group().peers().take(places as usize).map(|peer| process.segment().host_of(peer.0)).collect();
+    let of = || comm.group().peers().take(places as usize).map(|peer| process.segment().host_of(peer)).collect();
     (!comm.is_on_one_host(process)).then(of)
 }
 

@@ -12,7 +12,7 @@ use hawser_base::{Class, Peer};
 impl Engine {
     /// A packet of `from` with `payload` bytes behind it. `Err`: it fits nothing that we know of.
     pub fn arrive(&mut self, from: Peer, packet: Packet, payload: u64) -> Result<Place, Stray> {
-        if self.peers[from].lost {
+        if self.is_over(from) {
             return Err(Stray);
         }
         match packet {

@@ -1,7 +1,7 @@
 //! Operations that end early: cancelled ones (MPI-5.0 §3.8.4), and those whose peer is gone.
 
 use super::arrive::Stray;
-use super::engine::Engine;
+use super::engine::{Engine, LOST, life};
 use super::operation::*;
 use super::packet::Packet;
 use super::queues::Want;
@@ -75,8 +75,11 @@ impl Engine {
     /// The peer is gone: whatever needs it ends with an error. A message that arrived whole stays. What is
     /// claimed stays too, and ends when it is received. Nothing of the peer may `arrive` any more.
     pub fn lost(&mut self, peer: Peer) {
+        if self.is_former(peer) {
+            return;
+        }
         let state = &mut self.peers[peer];
-        state.lost = true;
+        state.life = LOST | life(peer);
         state.inbound.clear();
         state.offers.given.clear();
         for index in 0..self.ops.len() {

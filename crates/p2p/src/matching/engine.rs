@@ -24,8 +24,8 @@ pub struct PeerState {
     /// Messages sent to the peer, and accepted from it: the serial numbers of MPI/MBCF §3.1.2.
     pub(super) sent: u32,
     pub(super) accepted: u32,
-    /// The peer is gone.
-    pub(super) lost: bool,
+    /// Which life of its number it is of; with LOST if it is gone.
+    pub(super) life: u16,
     pub(super) offers: PeerOffers,
     pub(super) inbound: Streams,
 }
@@ -52,6 +52,16 @@ impl PeerState {
             Due::NotYet
         }
     }
+}
+
+/// In `PeerState::life`: the peer is gone.
+pub(super) const LOST: u16 = 1 << 15;
+const _: () = assert!(Peer::LIVES < LOST as u32);
+
+/// The life of a peer's number.
+#[inline(always)]
+pub(super) fn life(peer: Peer) -> u16 {
+    peer.life() as u16
 }
 
 /// A peer's account: our window at it, its window at us, and what is open between us.
@@ -93,25 +103,31 @@ pub struct Engine {
     pub(super) lengths: Lengths,
 }
 
-impl Engine {
-    pub fn new(limits: Limits) -> Engine {
-        assert!(limits.first <= limits.packet && limits.packet <= limits.eager && limits.eager <= limits.window);
-        let peer = PeerState {
-            credit: limits.window,
+impl PeerState {
+    /// Of a peer that was not spoken to.
+    fn new(window: u64, life: u16) -> PeerState {
+        PeerState {
+            credit: window,
             owed: 0,
             sent: 0,
             accepted: 0,
-            lost: false,
+            life,
             offers: PeerOffers::default(),
             inbound: Streams::default(),
-        };
+        }
+    }
+}
+
+impl Engine {
+    pub fn new(limits: Limits) -> Engine {
+        assert!(limits.first <= limits.packet && limits.packet <= limits.eager && limits.eager <= limits.window);
         Engine {
             limits,
             ops: Vec::new(),
             free: Vec::new(),
             boxes: Vec::new(),
             least: Vec::new(),
-            peers: Paged::new(peer),
+            peers: Paged::new(PeerState::new(limits.window, 0)),
             effects: VecDeque::new(),
             due: Vec::new(),
             clock: 0,
@@ -147,7 +163,7 @@ impl Engine {
     pub fn quick_send(&mut self, to: Peer, bytes: u64) -> bool {
         let peer = &mut self.peers[to];
         let cost = cost(bytes);
-        if peer.credit < cost || !peer.offers.given.is_empty() || peer.lost {
+        if peer.credit < cost || !peer.offers.given.is_empty() || peer.life != life(to) {
             return false;
         }
         peer.credit -= cost;
@@ -254,7 +270,7 @@ impl Engine {
 
     /// Nobody speaks to a peer that is gone.
     pub(super) fn transmit(&mut self, to: Peer, packet: Packet) {
-        if !self.peers[to].lost {
+        if !self.is_lost(to) {
             self.effects.push_back(Effect::Transmit { to, packet });
         }
     }
@@ -327,9 +343,51 @@ impl Engine {
         self.least.get(queues::slot(context)).is_some_and(|&least| context.generation() < least)
     }
 
-    /// The peer was declared lost.
+    /// The peer was declared lost, or its number is another one's by now.
     pub fn is_lost(&self, peer: Peer) -> bool {
-        self.peers[peer].lost
+        let now = self.peers[peer].life;
+        now != life(peer) && now & !LOST >= life(peer)
+    }
+
+    /// The number of the peer is another one's by now.
+    pub(crate) fn is_former(&self, peer: Peer) -> bool {
+        self.peers[peer].life & !LOST > life(peer)
+    }
+
+    /// The same as `is_lost`; of one who is new under its number the account begins.
+    #[inline(always)]
+    pub(crate) fn is_over(&mut self, peer: Peer) -> bool {
+        self.peers[peer].life != life(peer) && self.is_over_or_begins(peer)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_over_or_begins(&mut self, peer: Peer) -> bool {
+        if self.is_lost(peer) {
+            return true;
+        }
+        let state = &mut self.peers[peer];
+        if state.life & LOST != 0 {
+            *state = PeerState::new(self.limits.window, 0);
+        }
+        // What counts already is of its first message, which came past here (`took_directly`).
+        state.life = life(peer);
+        false
+    }
+
+    /// Forgets a peer that is lost, for whoever gets its number next. False: it is not lost, or a message of its is held
+    /// that the program may receive yet.
+    pub fn forget(&mut self, peer: Peer) -> bool {
+        let is_of = |state: &State| matches!(state, State::Held(held) if held.envelope.source == peer);
+        if self.is_former(peer) {
+            return true;
+        }
+        if !self.is_lost(peer) || self.ops.iter().any(is_of) {
+            return false;
+        }
+        self.due.retain(|&other| other != peer);
+        self.peers[peer] = PeerState::new(self.limits.window, life(peer) + 1);
+        true
     }
 
     /// What stands between us and a peer, for checkers and for `hawser-info --stats`.

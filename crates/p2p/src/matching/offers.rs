@@ -82,7 +82,7 @@ impl Engine {
     /// (docs/adr/0005-credits.md), and every earlier one from this source that could take it is offered too.
     fn may_offer(&self, waiting: &Waiting, to: Peer) -> bool {
         let peer = &self.peers[to];
-        if peer.lost {
+        if self.is_lost(to) {
             return false;
         }
         let Some(Some(queues)) = self.boxes.get(slot(waiting.want.context)) else { return true };

@@ -49,7 +49,7 @@ impl Engine {
     /// Starts a send. A `Start::Begin` that is pushed or answers an offer goes on by `Effect::Stream`.
     pub fn start_send(&mut self, spec: SendSpec) -> Start {
         let SendSpec { to, context, tag, bytes, .. } = spec;
-        if self.peers[to].lost {
+        if self.is_over(to) {
             return Start::Lost;
         }
         let given = self.take_given(to, context, tag);
@@ -146,6 +146,11 @@ impl Engine {
     }
 
     fn post(&mut self, want: Want, room: u64, offers: bool) -> (Op, Posted) {
+        if self.is_of_former(&want) {
+            let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order: 0, offered: None })));
+            self.fail_recv(op, &want);
+            return (op, Posted::Matched);
+        }
         if let Some(held) = self.matchbox(want.context).take_held(&want) {
             self.lengths.hold(false);
             return (self.take_held(held, room), Posted::Matched);
@@ -158,7 +163,7 @@ impl Engine {
             self.lengths.post(true);
             return (op, Posted::Waits);
         };
-        if self.peers[source].lost {
+        if self.is_over(source) {
             self.fail_recv(op, &want);
             return (op, Posted::Matched);
         }
@@ -171,14 +176,25 @@ impl Engine {
         (op, Posted::Waits)
     }
 
+    /// Messages of one whose number is another one's by now are not those of that one.
+    fn is_of_former(&self, want: &Want) -> bool {
+        want.source.is_some_and(|source| self.is_former(source))
+    }
+
     /// The message that a receive like this would get now; it stays queued (MPI_Iprobe).
     pub fn probe(&mut self, want: &Want) -> Option<Envelope> {
+        if self.is_of_former(want) {
+            return None;
+        }
         let (_, first) = self.matchbox(want.context).find_held(want)?;
         Some(self.held(first.op).envelope)
     }
 
     /// Takes that message out of the queue for `recv_claimed` (MPI_Improbe).
     pub fn claim(&mut self, want: &Want) -> Option<(Op, Envelope)> {
+        if self.is_of_former(want) {
+            return None;
+        }
         let held = self.matchbox(want.context).take_held(want)?;
         self.lengths.hold(false);
         let state = self.held(held);
@@ -212,7 +228,7 @@ impl Engine {
         };
         let mut inbound = Inbound::new(envelope, room, here);
         let op = self.new_op(State::Recv(Receiving::Matched(inbound)));
-        let cut_off = self.peers[from].lost && !self.held(held).is_whole();
+        let cut_off = self.is_lost(from) && !self.held(held).is_whole();
         self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });
         self.free_op(held);
         self.give_back(from, cost);

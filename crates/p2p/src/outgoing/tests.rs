@@ -4,7 +4,7 @@ use super::*;
 use crate::matching::{Limits, Want};
 use crate::plain::Plain;
 use crate::request::Request;
-use hawser_base::{Context, Lane as LaneId, UserMem};
+use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
 use hawser_device::{Delivery, Loopback};
 use hawser_job::counters::Counters;
 use hawser_transport::Fabric;
@@ -17,7 +17,7 @@ const MANY: u32 = 1000;
 
 fn lane() -> Lane<Plain> {
     let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);
-    let fabric = Box::leak(Box::new(Fabric::new(devices.into(), 2).unwrap()));
+    let fabric = Box::leak(Box::new(Fabric::new(devices.into(), &Peers::Run { first: Peer(0), len: 2 }).unwrap()));
     Lane::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}"))
 }
 

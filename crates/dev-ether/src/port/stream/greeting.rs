@@ -5,6 +5,7 @@
 //! `link::frame::Key`.
 
 use crate::card::PORTS;
+use hawser_base::Peer;
 use hawser_link::frame::{Ends, Key};
 
 /// Bytes of a greeting, and of what its tag is made of.
@@ -16,6 +17,7 @@ const TAGGED: usize = GREETING - 8;
 pub struct Seal {
     /// The job's secret.
     pub key: Key,
+    /// Its name (`Peer`), and how many numbers there are in the job's universe.
     pub me: u32,
     pub ranks: u32,
 }
@@ -66,7 +68,8 @@ impl Greeting {
         // All bytes are looked at: how long that takes says nothing of how many are right.
         let is_right = said.iter().zip(&right).fold(0, |unlike, (a, b)| unlike | a ^ b) == 0;
         let PortOf { rank, place } = greeting.from;
-        (is_right && rank != seal.me && rank < seal.ranks && usize::from(place) < PORTS).then_some(greeting)
+        (is_right && rank != seal.me && Peer(rank).index() < seal.ranks as usize && usize::from(place) < PORTS)
+            .then_some(greeting)
     }
 }
 
@@ -118,5 +121,7 @@ mod tests {
         };
         assert!(read(3, 31).is_some() && read(0, 0).is_some());
         assert!(read(2, 0).is_none() && read(4, 0).is_none() && read(1, 32).is_none());
+        let later = |number| Peer::new(number, 1).0;
+        assert!(read(later(3), 0).is_some() && read(later(4), 0).is_none(), "in any of its lives");
     }
 }

@@ -1,0 +1,85 @@
+//! An ordered list of processes: rank to process and back, as groups need it.
+//!
+//! Names in a row, as a job begins with, need no table. Nothing here knows what a group is for. Before it: `boot`, which
+//! says who is in a world, and `mpi::group`; after it: `ids`.
+
+use crate::ids::Peer;
+use std::sync::Arc;
+
+/// See the module. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub enum Peers {
+    /// So many names in a row from `first` on.
+    Run {
+        first: Peer,
+        len: u32,
+    },
+    Listed(Arc<[Peer]>),
+}
+
+impl Peers {
+    /// These processes, in this order.
+    pub fn of(all: Vec<Peer>) -> Peers {
+        let first = all.first().copied().unwrap_or(Peer(0));
+        let is_run = all.iter().zip(0u32..).all(|(peer, rank)| peer.0.wrapping_sub(first.0) == rank);
+        match is_run {
+            true => Peers::Run { first, len: all.len() as u32 },
+            false => Peers::Listed(all.into()),
+        }
+    }
+
+    #[inline]
+    pub fn len(&self) -> u32 {
+        match self {
+            Peers::Run { len, .. } => *len,
+            Peers::Listed(all) => all.len() as u32,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The process of a rank.
+    #[inline]
+    pub fn get(&self, rank: u32) -> Option<Peer> {
+        match self {
+            Peers::Run { first, len } => (rank < *len).then(|| Peer(first.0 + rank)),
+            Peers::Listed(all) => all.get(rank as usize).copied(),
+        }
+    }
+
+    /// The rank of a process. It costs a walk through the list where there is one.
+    pub fn rank_of(&self, peer: Peer) -> Option<u32> {
+        match self {
+            Peers::Run { first, len } => Some(peer.0.wrapping_sub(first.0)).filter(|rank| rank < len),
+            Peers::Listed(all) => all.iter().position(|&other| other == peer).map(|rank| rank as u32),
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Peer> + '_ {
+        (0..self.len()).filter_map(|rank| self.get(rank))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_a_row_need_no_table_and_all_ranks_come_back() {
+        let second = |number| Peer::new(number, 1);
+        let runs = [vec![], vec![Peer(0), Peer(1)], vec![Peer(7)], vec![second(4), second(5), second(6)]];
+        let lists = [vec![Peer(1), Peer(0)], vec![Peer(5), Peer(3), Peer(9)], vec![Peer(4), second(5)]];
+        for (all, is_run) in runs.into_iter().map(|all| (all, true)).chain(lists.map(|all| (all, false))) {
+            let peers = Peers::of(all.clone());
+            assert_eq!((matches!(peers, Peers::Run { .. }), peers.is_empty()), (is_run, all.is_empty()), "{all:?}");
+            assert!(peers.iter().eq(all.iter().copied()));
+            assert!(all.iter().zip(0..).all(|(&peer, rank)| peers.rank_of(peer) == Some(rank)));
+            assert_eq!(
+                (peers.get(all.len() as u32), peers.rank_of(Peer(77)), peers.rank_of(second(0))),
+                (None, None, None)
+            );
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! Processes join a running job and leave it, below MPI: three hosts, each a segment of its own, in one process, with
+//! shared memory within a host and UDP over the loopback interface between them. Names are given by the test, as who
+//! conducts a job would; segments are told by the test, as each host's first process would.
+
+use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
+use hawser_dev_ether::port::{PortRange, UdpPort};
+use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_dev_shm::ShmDevice;
+use hawser_device::{Device, Limits as DeviceLimits, Loopback, Port, RemoteKey, Source};
+use hawser_job::counters::Counters;
+use hawser_job::{Segment, Spec};
+use hawser_link::Rail;
+use hawser_link::frame::Key;
+use hawser_os::interfaces;
+use hawser_p2p::buffer::Buffer;
+use hawser_p2p::counters::asleep;
+use hawser_p2p::lanes::{Lanes, Parts};
+use hawser_p2p::matching::{Limits, Outcome, Want};
+use hawser_p2p::message::{Body, Outgoing, Target};
+use hawser_p2p::plain::Plain;
+use hawser_p2p::request::Request;
+use hawser_transport::{Fabric, Patience};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+/// Where the processes are with which the job begins: two on the first host, one on each other.
+const BEGIN: [u32; 4] = [0, 0, 1, 2];
+const HOSTS: usize = 3;
+/// Rooms of each host, and numbers of the job, for those who come later.
+const SPARE: usize = 2;
+
+const LIMITS: Limits = Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
+/// A message that is pushed, and one that goes by a rendezvous.
+const LENGTHS: [usize; 3] = [8, 3000, 100_000];
+
+/// Contexts on two lanes.
+const CONTEXTS: [Context; 2] = [Context::new(0, 0), Context::new(3, 0)];
+
+/// The device between hosts, which the test tells of ends too.
+struct Told(Arc<EtherDevice>);
+
+impl Device for Told {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+    fn reaches(&self, peer: Peer) -> bool {
+        self.0.reaches(peer)
+    }
+    fn limits(&self) -> DeviceLimits {
+        self.0.limits()
+    }
+    fn port(&self, lane: LaneId) -> Box<dyn Port> {
+        self.0.port(lane)
+    }
+    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
+        self.0.descriptors(each);
+    }
+    fn before_sleep(&self) -> Option<u64> {
+        self.0.before_sleep()
+    }
+    fn flush(&self) -> bool {
+        self.0.flush()
+    }
+    fn expose(&self, mem: UserMem<'static>) -> Option<RemoteKey> {
+        self.0.expose(mem)
+    }
+    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+        self.0.read(peer, key, at, into)
+    }
+    fn write(&self, peer: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
+        self.0.write(peer, key, at, source)
+    }
+}
+
+/// A process of the job.
+struct Process {
+    peer: Peer,
+    host: usize,
+    room: usize,
+    lanes: Lanes<Plain>,
+    ether: Arc<EtherDevice>,
+}
+
+/// The job: the segment of each host, and who is there.
+struct Job {
+    segments: Vec<Segment>,
+    processes: Vec<Process>,
+}
+
+impl Job {
+    fn begin() -> Job {
+        let segment = |host: usize| {
+            let world_ranks = (0..4).filter(|&rank| BEGIN[rank as usize] == host as u32).collect();
+            let spec = Spec::of("joining", "host", BEGIN.len(), world_ranks);
+            let segment = Segment::create(&Spec { spare_rooms: SPARE, spare_numbers: SPARE, ..spec }).unwrap();
+            segment.set_hosts(&BEGIN);
+            segment
+        };
+        let mut job = Job { segments: (0..HOSTS).map(segment).collect(), processes: Vec::new() };
+        for (number, host) in (0..).zip(BEGIN) {
+            let process = job.start(Peer(number), host as usize);
+            for segment in &job.segments {
+                assert!(segment.set_card(process.peer, &process.ether.card()));
+            }
+            job.processes.push(process);
+        }
+        job
+    }
+
+    /// What a process does when it starts, as `node` does it.
+    fn start(&self, peer: Peer, host: usize) -> Process {
+        let segment = &self.segments[host];
+        let room = (0..segment.rooms()).find(|&room| segment.process_in(room) == Some(peer)).expect("it has a room");
+        if segment.is_late(peer) {
+            ShmDevice::clean(segment, room).unwrap();
+        }
+        let ether = Arc::new(ether(peer, segment));
+        let devices: Vec<Box<dyn Device>> = vec![
+            Box::new(Loopback::new(peer)),
+            Box::new(ShmDevice::new(segment.clone(), room)),
+            Box::new(Told(ether.clone())),
+        ];
+        // Its own world is one process; all others it hears of later.
+        let fabric = Box::leak(Box::new(Fabric::new(devices, &Peers::of(vec![peer])).unwrap()));
+        let page = segment.rank(room);
+        let patience = Patience::new(0, &page, Box::new(|_| None), asleep(&page.counters()), fabric).unwrap();
+        let lanes = Lanes::new(Parts {
+            fabric,
+            limits: LIMITS,
+            patience,
+            counters: page.counters(),
+            standby: None,
+            give_up: |text| panic!("{text}"),
+        });
+        Process { peer, host, room, lanes, ether }
+    }
+
+    /// A process comes to a host: that host knows it when this returns, the others do not yet.
+    fn come(&mut self, peer: Peer, host: usize) -> usize {
+        self.segments[host].seat(peer, host as u32).unwrap();
+        let process = self.start(peer, host);
+        assert!(self.segments[host].set_card(peer, &process.ether.card()));
+        self.segments[host].announce(peer);
+        self.processes.push(process);
+        self.processes.len() - 1
+    }
+
+    /// Another host hears of it.
+    fn tell(&self, host: usize, who: usize) {
+        let process = &self.processes[who];
+        self.segments[host].adopt(process.peer, process.host as u32, &process.ether.card()).unwrap();
+    }
+
+    fn join(&mut self, peer: Peer, host: usize) -> usize {
+        let who = self.come(peer, host);
+        (0..HOSTS).filter(|&other| other != host).for_each(|other| self.tell(other, who));
+        who
+    }
+
+    /// A process ends, and its host's first process tells all hosts.
+    fn end(&mut self, who: usize) -> Process {
+        let gone = self.processes.remove(who);
+        self.segments[gone.host].set_ended(gone.room);
+        // Those of its host see it in their segment.
+        let elsewhere = self.processes.iter().filter(|other| other.host != gone.host);
+        elsewhere.for_each(|other| other.ether.lose(gone.peer));
+        self.segments.iter().for_each(|segment| segment.ask_back(gone.peer));
+        gone
+    }
+
+    /// All processes look whether something is to be given back; whether all have given back `gone`.
+    fn answer(&self, gone: Peer) -> bool {
+        for process in &self.processes {
+            let segment = &self.segments[process.host];
+            process.lanes.answer(segment, &segment.rank(process.room));
+        }
+        self.segments.iter().all(|segment| segment.is_given_back(gone))
+    }
+
+    fn vacate(&self, gone: Peer) {
+        self.segments.iter().for_each(|segment| segment.vacate(gone));
+    }
+
+    fn find(&self, peer: Peer) -> &Process {
+        self.processes.iter().find(|process| process.peer == peer).expect("it is there")
+    }
+
+    /// One turn of everybody.
+    fn turn(&self) {
+        for process in &self.processes {
+            for context in CONTEXTS {
+                process.lanes.lane(context.lane()).enter().progress();
+            }
+        }
+    }
+
+    fn until(&self, mut done: impl FnMut() -> bool) {
+        let begin = std::time::Instant::now();
+        while !done() {
+            self.turn();
+            assert!(begin.elapsed().as_secs() < 60, "nothing moves any more");
+        }
+    }
+
+    /// Messages of all lengths on both lanes from one process to another.
+    fn say(&self, from: Peer, to: Peer) {
+        for (tag, context) in (0..).zip(CONTEXTS) {
+            for len in LENGTHS {
+                let (from, to) = (self.find(from), self.find(to));
+                let send = from.send(to.peer, context, tag, len);
+                let receive = to.receive(Some(from.peer), context, tag, len);
+                self.until(|| from.is_over(context, send) && to.is_over(context, receive.request));
+                assert!(from.end(context, send).error.is_none());
+                to.check(context, receive, from.peer, len);
+            }
+        }
+    }
+
+    /// All that are there speak with each other, and everybody with itself.
+    fn greet(&self) {
+        let names: Vec<Peer> = self.processes.iter().map(|process| process.peer).collect();
+        for &from in &names {
+            names.iter().for_each(|&to| self.say(from, to));
+        }
+    }
+}
+
+/// A receive under way.
+struct Receive {
+    request: u32,
+    room: UserMem<'static>,
+}
+
+/// What a message of a process is made of: nobody else's, whatever its life.
+fn text(from: Peer, len: usize) -> Vec<u8> {
+    let words = (0..len).map(|at| (at as u32).wrapping_mul(31).wrapping_add(from.0.rotate_left(8)) as u8);
+    words.collect()
+}
+
+impl Process {
+    fn send(&self, to: Peer, context: Context, tag: i32, len: usize) -> u32 {
+        let mem = UserMem::of_slice(Box::leak(text(self.peer, len).into_boxed_slice()));
+        let mut lane = self.lanes.lane(context.lane()).enter();
+        let request = lane.core.requests.insert(Request::new(Plain { peer: Some(to) })).unwrap();
+        let to = Target { peer: to, context, tag };
+        lane.start(Outgoing { to, body: Body::Buffer(Buffer::Dense(mem)), sync: false, request });
+        request
+    }
+
+    fn receive(&self, from: Option<Peer>, context: Context, tag: i32, len: usize) -> Receive {
+        let room = UserMem::of_slice(Box::leak(vec![0; len].into_boxed_slice()));
+        let mut lane = self.lanes.lane(context.lane()).enter();
+        let request = lane.core.requests.insert(Request::new(Plain { peer: from })).unwrap();
+        lane.post(Want { context, source: from, tag: Some(tag) }, Buffer::Dense(room), request);
+        Receive { request, room }
+    }
+
+    fn is_over(&self, context: Context, request: u32) -> bool {
+        self.lanes.lane(context.lane()).enter().core.requests.get(request).is_over()
+    }
+
+    fn end(&self, context: Context, request: u32) -> Outcome {
+        self.lanes.lane(context.lane()).enter().core.requests.remove(request).outcome().unwrap()
+    }
+
+    /// What was received is what that process has sent.
+    fn check(&self, context: Context, Receive { request, room }: Receive, from: Peer, len: usize) {
+        let outcome = self.end(context, request);
+        assert_eq!((outcome.error, outcome.envelope.source, outcome.envelope.bytes), (None, from, len as u64));
+        let mut got = vec![0; len];
+        room.read(&mut got);
+        assert!(got == text(from, len), "{len} bytes of {from}");
+    }
+
+    /// Whether nothing waits here to be received.
+    fn is_empty(&self) -> bool {
+        CONTEXTS.iter().all(|context| self.lanes.lane(context.lane()).enter().core.engine.is_idle())
+    }
+}
+
+/// By UDP over the loopback interface, as if that took no more than an Ethernet.
+fn ether(peer: Peer, segment: &Segment) -> EtherDevice {
+    let found = interfaces::all().unwrap().into_iter().find(|interface| interface.flags.loopback);
+    let interface = interfaces::Interface { mtu: 1500, ..found.expect("there is a loopback interface") };
+    let address = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
+    let port = UdpPort::open(&interface, address, PortRange::ANY, 0).unwrap();
+    let (cards, hosts) = (segment.clone(), segment.clone());
+    EtherDevice::new(Setup {
+        me: peer.0,
+        ranks: segment.plan().numbers as u32,
+        key: Key::new([5; 16]),
+        seed: peer.0.into(),
+        ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
+        cards: Box::new(move |peer| cards.card(Peer(peer))),
+        looked: Box::new(|| ()),
+        tell: Box::new(|_| true),
+        answers: Box::new(|_| ()),
+        counters: (Counters::private(), 0),
+        serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
+    })
+}
+
+#[test]
+fn a_process_joins_on_two_hosts_and_all_speak_with_it() {
+    let mut job = Job::begin();
+    job.greet();
+    job.join(Peer(4), 0);
+    job.greet();
+    job.join(Peer(5), 1);
+    job.greet();
+}
+
+/// The agents of a job are told one after the other.
+#[test]
+fn what_comes_before_its_sender_is_known_here_is_delivered_after_that() {
+    let mut job = Job::begin();
+    let new = job.come(Peer(4), 1);
+    let (here, context) = (job.find(Peer(3)), CONTEXTS[0]);
+    let receive = here.receive(None, context, 1, 8);
+    let send = job.find(Peer(4)).send(Peer(3), context, 1, 8);
+    (0..2000).for_each(|_| job.turn());
+    assert!(!here.is_over(context, receive.request), "no way leads back yet");
+    job.tell(2, new);
+    job.until(|| here.is_over(context, receive.request) && job.find(Peer(4)).is_over(context, send));
+    here.check(context, receive, Peer(4), 8);
+    job.tell(0, new);
+    job.greet();
+}
+
+#[test]
+fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room_are_used_again() {
+    let mut job = Job::begin();
+    let (old, context) = (Peer(4), CONTEXTS[0]);
+    let who = job.join(old, 0);
+    job.greet();
+    // Two that nobody has asked for: by shared memory and by Ethernet.
+    let kept = [Peer(1), Peer(3)].map(|to| (to, job.processes[who].send(to, context, 9, 8)));
+    job.until(|| kept.iter().all(|&(_, send)| job.processes[who].is_over(context, send)));
+    job.until(|| kept.iter().all(|&(to, _)| !job.find(to).is_empty()));
+    // And some that wait for it.
+    let in_vain = [Peer(0), Peer(2)].map(|to| (to, job.find(to).receive(Some(old), context, 7, 8)));
+    let gone = job.end(who);
+    assert!(!job.answer(old) && !job.answer(old), "messages of its wait to be received");
+    for (to, receive) in in_vain {
+        assert!(job.find(to).is_over(context, receive.request), "a receive of {to} from who has ended");
+        assert!(job.find(to).end(context, receive.request).error.is_some());
+    }
+    for (to, _) in kept {
+        let receive = job.find(to).receive(Some(old), context, 9, 8);
+        job.until(|| job.find(to).is_over(context, receive.request));
+        job.find(to).check(context, receive, old, 8);
+    }
+    assert!(job.answer(old));
+    job.vacate(old);
+    // Its number and its room go to another process.
+    let new = old.successor().unwrap();
+    let next = job.join(new, 0);
+    assert_eq!((job.processes[next].room, new.index()), (gone.room, old.index()));
+    job.greet();
+    let stale = job.find(Peer(1)).receive(Some(old), context, 0, 8);
+    assert!(job.find(Peer(1)).is_over(context, stale.request), "nothing comes from who has ended");
+    assert!(job.find(Peer(1)).end(context, stale.request).error.is_some());
+    let send = job.find(Peer(1)).send(old, context, 0, 8);
+    job.until(|| job.find(Peer(1)).is_over(context, send));
+    assert!(job.find(Peer(1)).end(context, send).error.is_some(), "nothing goes to who has ended");
+    assert!(job.processes.iter().all(Process::is_empty));
+}
+
+/// The number goes to another host, and what the former still sends from its own comes late.
+#[test]
+fn nothing_of_the_former_reaches_anybody() {
+    let mut job = Job::begin();
+    let (old, context) = (Peer(4), CONTEXTS[0]);
+    let who = job.join(old, 2);
+    job.greet();
+    let ghost = job.end(who);
+    assert!(job.answer(old));
+    job.vacate(old);
+    let new = old.successor().unwrap();
+    job.join(new, 0);
+    // It goes on with its connections, and opens new ones: it knew nothing of those that came after it.
+    let late: Vec<u32> = [Peer(0), Peer(1), Peer(2)].map(|to| ghost.send(to, context, 0, 8)).to_vec();
+    let all = [Peer(0), Peer(1), Peer(2), new];
+    let receives = all.map(|to| (to, job.find(to).receive(None, context, 0, 8)));
+    for _ in 0..2000 {
+        job.turn();
+        ghost.lanes.lane(context.lane()).enter().progress();
+    }
+    for (to, receive) in &receives {
+        assert!(!job.find(*to).is_over(context, receive.request), "{to} got something of the former");
+    }
+    assert_eq!(late.len(), 3);
+    // What comes from the new one is taken, though it has the former's number.
+    for (to, receive) in receives {
+        let from = if to == new { Peer(3) } else { new };
+        let send = job.find(from).send(to, context, 0, 8);
+        job.until(|| job.find(to).is_over(context, receive.request) && job.find(from).is_over(context, send));
+        job.find(to).check(context, receive, from, 8);
+    }
+    job.greet();
+}
+
+#[test]
+fn a_number_and_a_room_are_used_many_times() {
+    let mut job = Job::begin();
+    let mut name = Peer(5);
+    for round in 0..6 {
+        let who = job.join(name, round % HOSTS);
+        job.greet();
+        job.end(who);
+        assert!(job.answer(name), "round {round}");
+        job.vacate(name);
+        name = name.successor().unwrap();
+    }
+    // One that was there at the start ends too.
+    let who = job.processes.iter().position(|process| process.peer == Peer(1)).unwrap();
+    job.end(who);
+    assert!(job.answer(Peer(1)));
+    job.vacate(Peer(1));
+    job.join(Peer(1).successor().unwrap(), 1);
+    job.greet();
+}
