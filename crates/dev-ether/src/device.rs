@@ -12,7 +12,7 @@ use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
 use crate::unanswered::{Openings, Tell};
-use hawser_base::paged::Paged;
+use hawser_base::ended::Ended;
 use hawser_base::{LANES, Lane, Peer, UserMem};
 use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal, Source};
 use hawser_job::counters::Counters;
@@ -63,8 +63,8 @@ struct State {
     inboxes: [Inbox; LANES],
     /// Something came into them since the rank last wanted to sleep: no descriptor and no bell tells of it.
     set_aside: bool,
-    /// Of each number the last one that was reported lost.
-    lost: Paged<Peer>,
+    /// Those that were reported lost.
+    lost: Ended,
     /// What a packet's bytes are laid into where they are wanted piece by piece.
     scratch: Vec<u8>,
     /// Bytes of pieces that were taken and not yet sent.
@@ -102,7 +102,7 @@ impl EtherDevice {
             looked,
             inboxes: Default::default(),
             set_aside: false,
-            lost: Paged::new(Peer::NOBODY),
+            lost: Ended::new(),
             scratch: Vec::new(),
             kept_back: 0,
             answers: Answers::new(answers),
@@ -121,7 +121,7 @@ impl EtherDevice {
     /// A peer is gone, by word of its host's agent.
     pub fn lose(&self, peer: Peer) {
         let mut state = lock(&self.state);
-        if std::mem::replace(&mut state.lost[peer], peer) != peer {
+        if state.lost.note(peer) {
             state.endpoint.forget(peer.0);
             state.openings.forget(peer.0);
             let State { direct, ends, .. } = &mut *state;
@@ -250,7 +250,7 @@ impl State {
         source: Source<'_>,
         placed: bool,
     ) -> Result<(), Refusal> {
-        if self.lost[to] == to {
+        if self.lost.has(to) {
             return Err(Refusal::Lost);
         }
         if !self.endpoint.is_connected(to.0) {
@@ -340,7 +340,7 @@ struct Desk<'a> {
     delivery: &'a mut dyn Delivery,
     inboxes: &'a mut [Inbox; LANES],
     set_aside: &'a mut bool,
-    lost: &'a Paged<Peer>,
+    lost: &'a Ended,
     unread: &'a mut u64,
     count: usize,
 }
@@ -359,7 +359,7 @@ impl Desk<'_> {
             *self.unread += 1;
             return;
         };
-        if self.to.is_some_and(|to| to.0 == lane) && self.lost[from] != from {
+        if self.to.is_some_and(|to| to.0 == lane) && !self.lost.has(from) {
             self.delivery.deliver(from, header, packet);
             self.count += 1;
         } else {
@@ -440,7 +440,7 @@ impl Port for LanePort {
     fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let mut state = lock(&self.state);
         // What is shorter is pushed, and complete before it is received.
-        if mem.len() <= EAGER || state.lost[to] == to {
+        if mem.len() <= EAGER || state.lost.has(to) {
             return false;
         }
         state.push();
@@ -451,7 +451,7 @@ impl Port for LanePort {
 
     fn has_room(&mut self, to: Peer, len: usize) -> bool {
         let mut state = lock(&self.state);
-        if !state.endpoint.is_connected(to.0) && (state.lost[to] == to || state.connect(to).is_err()) {
+        if !state.endpoint.is_connected(to.0) && (state.lost.has(to) || state.connect(to).is_err()) {
             return false;
         }
         state.endpoint.has_room(to.0, HEADER + len, Class::Payload).is_ok()

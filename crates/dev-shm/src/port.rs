@@ -17,6 +17,7 @@ use crate::memory::Memory;
 use crate::pool::{self, CHUNK, Pool};
 use crate::ring::{LINES, lazy};
 use end::{End, Seat, State};
+use hawser_base::ended::Ended;
 use hawser_base::paged::Paged;
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Refusal, Source};
@@ -60,9 +61,9 @@ pub struct ShmPort {
     borrowed: Paged<Borrower>,
     attention: Attention,
     life: Life,
-    /// Peers that are gone and not yet reported, and of each number the last one that was.
+    /// Peers that are gone and not yet reported, and those that were.
     gone: Vec<Peer>,
-    lost: Paged<Peer>,
+    lost: Ended,
     /// Where packed payload is put together that goes in lines.
     scratch: Vec<u8>,
 }
@@ -78,7 +79,7 @@ impl ShmPort {
             attention: Attention::new(),
             life: Life::new(segment.clone()),
             gone: Vec::new(),
-            lost: Paged::new(Peer::NOBODY),
+            lost: Ended::new(),
             scratch: Vec::new(),
         }
     }
@@ -87,7 +88,7 @@ impl ShmPort {
     #[inline]
     fn open(&mut self, peer: Peer) -> Option<&mut End> {
         if self.ends[peer].state == State::Unused {
-            let local = self.life.local(peer).filter(|&local| local != self.seat.me && self.lost[peer] != peer)?;
+            let local = self.life.local(peer).filter(|&local| local != self.seat.me && !self.lost.has(peer))?;
             self.ends[peer] = End::new(&self.seat, local, self.life.bell(local));
         }
         self.ends.get_mut(peer)

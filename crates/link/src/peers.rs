@@ -4,6 +4,7 @@
 
 use crate::connection::Connection;
 use hawser_base::Peer;
+use hawser_base::ended::Ended;
 use hawser_base::paged::Paged;
 
 /// See the module.
@@ -12,13 +13,13 @@ pub struct Peers {
     places: Paged<u32>,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
-    /// How many lives of each number are over: what still comes of those opens nothing.
-    over: Paged<u8>,
+    /// Those that are gone for good: what still comes of them opens nothing.
+    ended: Ended,
 }
 
 impl Peers {
     pub fn new() -> Peers {
-        Peers { places: Paged::new(0), connections: Vec::new(), free: Vec::new(), over: Paged::new(0) }
+        Peers { places: Paged::new(0), connections: Vec::new(), free: Vec::new(), ended: Ended::new() }
     }
 
     #[inline]
@@ -56,7 +57,7 @@ impl Peers {
     }
 
     pub fn is_forgotten(&self, peer: u32) -> bool {
-        Peer(peer).life() < u32::from(self.over[Peer(peer)])
+        self.ended.has(Peer(peer))
     }
 
     /// Whom there is a connection with under the number of a peer that has another life.
@@ -66,8 +67,7 @@ impl Peers {
 
     /// The peer is gone for good. Its connection, if there was one.
     pub fn forget(&mut self, peer: u32) -> Option<Box<Connection>> {
-        let over = &mut self.over[Peer(peer)];
-        *over = (*over).max((Peer(peer).life() as u8).saturating_add(1));
+        self.ended.note(Peer(peer));
         if self.namesake(peer).is_some() {
             return None;
         }

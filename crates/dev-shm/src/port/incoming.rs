@@ -178,7 +178,7 @@ impl ShmPort {
     #[inline(never)]
     fn lose(&mut self, peer: Peer, delivery: &mut dyn Delivery) {
         // Others can still write where the peer did, and nobody looks there again.
-        self.lost[peer] = peer;
+        self.lost.note(peer);
         if let Some(end) = self.ends.get_mut(peer).filter(|end| end.watched) {
             // Who gets its room next would rely on it, and not call.
             let local = end.local();
