@@ -9,7 +9,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo lab test tidy unit loom sim e2e check-long bench drawing fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy unit unit-programs unit-libraries unit-documents loom sim e2e check-long bench drawing fmt lint clean
 
 all: build
 
@@ -35,21 +35,30 @@ demo: stage
 lab: stage
 	scripts/demo-lab.sh $(STAGE)
 
-# In stages, the quickest to fail first. Unit tests wait more than they compute, so the model checker runs beside them.
+# In stages, the quickest to fail first. Unit tests wait more than they compute, so their parts, the release build and
+# the model checker run beside each other.
 test: setup tidy
-	$(MAKE) stage
 	$(CARGO) test --workspace --no-run
-	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(MAKE) --keep-going --jobs 2 --output-sync=target unit loom
+	$(MAKE) --keep-going --jobs 3 --output-sync=target unit-programs unit-libraries unit-documents loom
 	$(MAKE) e2e
 
 # Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
 tidy: lint
 	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test floors --test cycles
 
-# ARTEFACTS_UNDER_TEST names a folder with the libraries and tools that tests of installed files take; without it they
-# build them.
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
+
+# The same in three parts. ARTEFACTS_UNDER_TEST names a folder with the libraries and tools that tests of installed files
+# take; without it they build them.
+unit-programs: stage
+	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(CARGO) test --workspace --no-fail-fast --test '*'
+
+unit-libraries: setup
+	$(CARGO) test --workspace --no-fail-fast --lib --bins
+
+unit-documents: setup
+	$(CARGO) test --workspace --no-fail-fast --doc
 
 # Rings, doorbells, flags: every interleaving that the model checker finds.
 loom: setup
