@@ -8,6 +8,7 @@
 
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// A contiguous piece of the application's memory, lent to an operation (MPI-5.0 §3.7.2): from the
 /// call that starts it until the call that completes it.
@@ -50,6 +51,11 @@ impl<'a> UserMem<'a> {
         UserMem { addr: slice.as_mut_ptr(), len: slice.len(), memory: PhantomData }
     }
 
+    /// As `of_slice`, of memory that begins where a word of eight bytes may.
+    pub fn of_words(words: &'a mut [u64]) -> UserMem<'a> {
+        UserMem { addr: words.as_mut_ptr().cast(), len: size_of_val(words), memory: PhantomData }
+    }
+
     #[inline(always)]
     pub const fn len(self) -> usize {
         self.len
@@ -60,10 +66,40 @@ impl<'a> UserMem<'a> {
         self.len == 0
     }
 
+    /// The word of four bytes at byte `at`, for operations that are atomic among peers. None where it is not all
+    /// inside, or its address is not a multiple of four.
+    #[inline]
+    pub fn u32(&self, at: usize) -> Option<&AtomicU32> {
+        let word = self.word::<4>(at)?.cast();
+        // SAFETY: inside this view and aligned (`word`), valid while the view is borrowed (its maker vouches); memory
+        // that is worked on so is reached by copies and atomics alone.
+        Some(unsafe { AtomicU32::from_ptr(word) })
+    }
+
+    /// The same for eight bytes.
+    #[inline]
+    pub fn u64(&self, at: usize) -> Option<&AtomicU64> {
+        let word = self.word::<8>(at)?.cast();
+        // SAFETY: as in `u32`.
+        Some(unsafe { AtomicU64::from_ptr(word) })
+    }
+
+    #[inline]
+    fn word<const BYTES: usize>(&self, at: usize) -> Option<*mut u8> {
+        let is_inside = at <= self.len && self.len - at >= BYTES;
+        let word = self.addr.wrapping_add(at);
+        (is_inside && word.addr().is_multiple_of(BYTES)).then_some(word)
+    }
+
     /// The address, for keys and error texts; also what `datatype` and devices copy from.
     #[inline(always)]
     pub const fn as_ptr(self) -> *mut u8 {
         self.addr
+    }
+
+    /// The same memory as somebody writes it who works on shared memory.
+    pub const fn as_shared(self) -> SharedMem<'a> {
+        SharedMem { addr: self.addr, len: self.len, memory: PhantomData }
     }
 
     /// `len` bytes from `at` on. Panics outside the view: an error of ours, never of the application.
@@ -193,6 +229,7 @@ impl<'a> SharedMem<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn copies_stay_inside_their_views() {
@@ -205,6 +242,20 @@ mod tests {
         user.slice(8, 2).write(b"xy");
         user.slice(0, 4).copy_from(user.slice(1, 4));
         assert_eq!(&bytes, b"12344567xy");
+    }
+
+    #[test]
+    fn words_are_inside_their_view_and_aligned() {
+        let mut words = [0u64; 2];
+        let mem = UserMem::of_words(&mut words);
+        mem.u64(8).unwrap().store(5, Relaxed);
+        mem.u32(4).unwrap().store(1, Relaxed);
+        for outside in [9, 13, 16, usize::MAX - 3, usize::MAX] {
+            assert!(mem.u64(outside).is_none() && mem.u32(outside).is_none(), "{outside}");
+        }
+        assert!(mem.u64(4).is_none() && mem.u32(2).is_none() && mem.slice(1, 15).u32(0).is_none(), "not aligned");
+        assert!(mem.slice(4, 12).u64(4).is_some(), "the address counts, not the place in the view");
+        assert_eq!(words, [1 << 32, 5]);
     }
 
     #[test]

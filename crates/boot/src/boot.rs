@@ -48,7 +48,7 @@ impl Identity {
 /// What a process publishes: a fixed few, for the keys of PMI are short and flat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// By which ports it is reached from other hosts; at most `job::plan::CARD_MAX` bytes.
+    /// The cards of its devices, by which it is reached from other hosts; at most `job::plan::CARD_MAX` bytes.
     Card,
 }
 

@@ -1,16 +1,21 @@
 //! A rank's card: where its ports are reached, as other ranks get it through their agents.
 //!
-//! What it says is believed no further than that frames are sent there. Before it: `device`, which publishes its own and
-//! looks up others'; after it: `port::Address`.
+//! What it says is believed no further than that frames are sent there. Before it: `device`, which publishes its own
+//! and looks up others'; after it: `port::Address`.
 
 use crate::port::Address;
+use hawser_device::cards::overhead;
+use hawser_job::plan::CARD_MAX;
+
+/// What this device's card is published as.
+pub const NAME: &str = "ether";
 
 /// Ports of a rank at most: one is a bit of a word (`Ends`).
 pub const PORTS: usize = 32;
 
 /// The longest card, in bytes: it is all that is known of a peer never spoken to, and has room for the ports `packet`
 /// and `udp` of eleven rails.
-pub const CARD: usize = 256;
+pub const CARD: usize = CARD_MAX - overhead(NAME);
 
 const _: () = assert!(11 * (2 * 3 + 9 + 7) < CARD);
 
@@ -97,8 +102,8 @@ mod tests {
     #[test]
     fn a_card_has_room_for_as_many_ports_as_its_bytes() {
         let of = |text: &str| Card::room_for(std::iter::repeat_n(Address::Udp(text.parse().unwrap()), 100));
-        assert_eq!((of("10.0.0.1:5"), of("[2001:db8::1]:65535")), (25, 11));
+        assert_eq!((of("10.0.0.1:5"), of("[2001:db8::1]:65535")), (24, 11));
         let end = End { rail: 1, address: Address::Udp("10.0.0.1:5".parse().unwrap()), frame_max: 1 };
-        assert!(Card::new(vec![end; 25]).encode().len() <= CARD);
+        assert!(Card::new(vec![end; 24]).encode().len() <= CARD);
     }
 }

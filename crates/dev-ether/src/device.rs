@@ -1,24 +1,30 @@
 //! The device: packets of the lanes as messages of `link`, over the ports of this rank.
 //!
-//! A NIC is one, so all lanes share one endpoint and its lock; what comes for another lane waits in that lane's inbox. It
-//! must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
+//! A NIC is one, so all lanes share one endpoint and its lock; what comes for another lane waits in that lane's inbox.
+//! It must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
 
 use crate::answers::{self, Answers};
+use crate::card::NAME;
 use crate::counters::Page;
 use crate::direct::{self, Direct, Lent};
 use crate::endpoint::{self, RUN_BYTES, Rank};
-use crate::ends::{Cards, Ends};
+use crate::ends::Ends;
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
+use crate::remote::{self, Order, Remote};
 use crate::unanswered::{Openings, Tell};
 use hawser_base::ended::Ended;
 use hawser_base::{LANES, Lane, Peer, UserMem};
-use hawser_device::{Delivery, Device, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal, Source};
+use hawser_device::cards::{Card, Resolve};
+use hawser_device::{
+    Bytes, Capabilities, Delivery, Device, Fault, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal,
+    Registration, Registry, RemoteKey, Source, Taken, Ticket,
+};
 use hawser_job::counters::Counters;
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
-use hawser_link::{Class, Endpoint, Message, Refused};
+use hawser_link::{Class, Endpoint, Kept, Message, Refused};
 use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -41,7 +47,8 @@ pub struct Setup {
     /// For numbers that others shall not guess.
     pub seed: u64,
     pub ports: Vec<Opened>,
-    pub cards: Cards,
+    /// Finds the cards of others.
+    pub cards: Resolve,
     /// Told whenever all ports were asked for what has come: who looks at them answers HELLO.
     pub looked: Box<dyn Fn() + Send>,
     /// Who is told of peers that do not answer.
@@ -58,6 +65,9 @@ struct State {
     endpoint: Endpoint,
     ends: Ends,
     direct: Direct,
+    remote: Remote,
+    /// What lanes have reserved.
+    kept: [Option<Kept>; LANES],
     openings: Openings,
     looked: Box<dyn Fn() + Send>,
     inboxes: [Inbox; LANES],
@@ -81,23 +91,30 @@ pub struct EtherDevice {
     state: Arc<Mutex<State>>,
     /// Longest payload of a frame by which short messages go.
     short: usize,
+    /// Memory that peers may work on. It has a lock of its own, so that a registration may end inside a delivery.
+    registry: Arc<Registry>,
     serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
 
 impl EtherDevice {
-    pub const NAME: &'static str = "ether";
+    pub const NAME: &'static str = NAME;
 
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
         let Setup { me, ranks, key, seed, ports, cards, looked, tell, answers, counters, serves } = setup;
         let short = short(&ports);
         let direct = Direct::new(key.clone(), me);
+        let remote = Remote::new(&key, me);
+        let registry = remote.registry();
+        let cards = Box::new(move |peer| cards(Peer(peer), NAME));
         let (endpoint, ends) = endpoint::over(ports, cards, Rank { me, ranks, key, seed });
         let openings = Openings::new(tell, &ends);
         let state = State {
             endpoint,
             ends,
             direct,
+            remote,
+            kept: Default::default(),
             openings,
             looked,
             inboxes: Default::default(),
@@ -110,7 +127,7 @@ impl EtherDevice {
             unread: 0,
             turns: 0,
         };
-        EtherDevice { state: Arc::new(Mutex::new(state)), short, serves }
+        EtherDevice { state: Arc::new(Mutex::new(state)), short, registry, serves }
     }
 
     /// This rank's card, for its peers.
@@ -127,6 +144,8 @@ impl EtherDevice {
             let State { direct, ends, .. } = &mut *state;
             direct.forget(peer.0, ends);
             ends.forget(peer.0);
+            state.remote.forget(peer.0);
+            state.set_ended_aside(None);
             state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
         }
     }
@@ -165,6 +184,18 @@ impl Device for EtherDevice {
         lock(&self.state).ends.descriptors(each);
     }
 
+    fn cards(&self) -> Vec<Card> {
+        vec![Card { name: NAME.to_owned(), bytes: self.card() }]
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        remote::CAPABILITIES
+    }
+
+    fn register(&self, mem: UserMem<'static>) -> Option<Registration> {
+        Some(self.registry.register(mem, remote::CAPABILITIES))
+    }
+
     fn before_sleep(&self) -> Option<u64> {
         let mut state = lock(&self.state);
         // Else the peer would be kept waiting for as long as this rank sleeps.
@@ -194,7 +225,7 @@ impl Device for EtherDevice {
         if state.page.is_old(now_ns) {
             state.write_page(now_ns);
         }
-        state.endpoint.is_quiet() && state.direct.is_quiet()
+        state.endpoint.is_quiet() && state.direct.is_quiet() && state.remote.is_quiet()
     }
 
     fn rest(&self) {
@@ -263,10 +294,55 @@ impl State {
         };
         let mut writer = Outgoing::new(header, prefix, source);
         let total = writer.total();
-        let taken = self.endpoint.send(to.0, lane.0, total, class, |at, into| writer.write(at, into));
+        let kept = self.kept[lane.index()].take();
+        let taken = match kept {
+            Some(kept) if class != Class::Control && kept.is_for(to.0, total) => {
+                self.endpoint.send_kept(kept, lane.0, total, class, |at, into| writer.write(at, into))
+            }
+            kept => {
+                kept.into_iter().for_each(|kept| self.endpoint.give_back(kept));
+                self.endpoint.send(to.0, lane.0, total, class, |at, into| writer.write(at, into))
+            }
+        };
         taken.map_err(|refused| match refused {
             Refused::Full => Refusal::Full,
             Refused::NotConnected => Refusal::Lost,
+        })
+    }
+
+    /// What a lane has reserved and not used is anybody's again.
+    #[inline]
+    fn give_back(&mut self, lane: Lane) {
+        if let Some(kept) = self.kept[lane.index()].take() {
+            self.endpoint.give_back(kept);
+        }
+    }
+
+    /// Sends what there is to be said about operations on memory.
+    fn work_remote(&mut self) {
+        // What could go on at once keeps the rank awake.
+        self.set_aside |= self.remote.work(&mut self.endpoint);
+    }
+
+    /// Operations that have ended wait for their lanes' polls; that of lane `to` comes at once.
+    fn set_ended_aside(&mut self, to: Option<Lane>) {
+        for ended in self.remote.ended.drain(..) {
+            self.set_aside |= to != Some(ended.lane);
+            self.inboxes[ended.lane.index()].end(ended);
+        }
+    }
+
+    /// Before an operation with a peer is begun: that it can be reached.
+    fn reach(&mut self, peer: Peer) -> Result<(), Fault> {
+        if self.lost.has(peer) {
+            return Err(Fault::Lost);
+        }
+        if self.endpoint.is_connected(peer.0) {
+            return Ok(());
+        }
+        self.connect(peer).map_err(|refusal| match refusal {
+            Refusal::Full => Fault::Full,
+            Refusal::Lost => Fault::Lost,
         })
     }
 
@@ -289,7 +365,7 @@ impl State {
         if self.turns.is_multiple_of(PAGE_TURNS) {
             self.write_page(clock::now_ns());
         }
-        let State { endpoint, ends, direct, inboxes, set_aside, lost, scratch, unread, .. } = self;
+        let State { endpoint, ends, direct, remote, inboxes, set_aside, lost, scratch, unread, .. } = self;
         let mut now_ns = 0;
         let mut desk = Desk { to, delivery, inboxes, set_aside, lost, unread, count: 0 };
         for at in 0..ends.ports.len() {
@@ -299,7 +375,11 @@ impl State {
                 if now_ns == 0 {
                     now_ns = clock::now_ns();
                 }
-                let mut deliver = |from: u32, channel: u8, message: Message<'_>| {
+                let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
+                    if channel == remote::CHANNEL {
+                        *desk.unread += u64::from(!remote.hear(from, &mut message));
+                        return;
+                    }
                     let Some((header, mut packet)) = Incoming::of(message, scratch) else {
                         *desk.unread += 1;
                         return;
@@ -325,7 +405,14 @@ impl State {
             direct.work(clock::now_ns(), (&mut *endpoint, &mut *ends), &mut desk.taker());
             desk.return_all(direct);
         }
-        let count = desk.count;
+        let mut count = desk.count;
+        if self.remote.has_work() {
+            self.work_remote();
+        }
+        if !self.remote.ended.is_empty() {
+            self.set_ended_aside(to);
+            count += to.map_or(0, |to| self.inboxes[to.index()].end_all(delivery));
+        }
         if self.ends.has_looked() {
             (self.looked)();
         }
@@ -443,22 +530,31 @@ impl Port for LanePort {
         if mem.len() <= EAGER || state.lost.has(to) {
             return false;
         }
+        state.give_back(self.lane);
         state.push();
         let State { direct, endpoint, ends, .. } = &mut *state;
         let lent = Lent { lane: self.lane, ticket, mem };
         direct.lend(to.0, lent, header, !placed, clock::now_ns(), (endpoint, ends))
     }
 
-    fn has_room(&mut self, to: Peer, len: usize) -> bool {
+    fn reserve(&mut self, to: Peer, len: usize) -> bool {
         let mut state = lock(&self.state);
-        if !state.endpoint.is_connected(to.0) && (state.lost.has(to) || state.connect(to).is_err()) {
+        state.give_back(self.lane);
+        if state.reach(to).is_err() {
             return false;
         }
-        state.endpoint.has_room(to.0, HEADER + len, Class::Payload).is_ok()
+        if len > PACKET {
+            return state.endpoint.has_room(to.0, HEADER + len, Class::Payload).is_ok();
+        }
+        let kept = state.endpoint.keep(to.0, HEADER + len).ok();
+        let is_kept = kept.is_some();
+        state.kept[self.lane.index()] = kept;
+        is_kept
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut state = lock(&self.state);
+        state.give_back(self.lane);
         let waited = state.inboxes[self.lane.index()].deliver_all(delivery);
         waited + state.receive(Some(self.lane), delivery)
     }
@@ -466,5 +562,44 @@ impl Port for LanePort {
     /// Frames of one peer do not come apart from those of others.
     fn poll_from(&mut self, _: Peer, delivery: &mut dyn Delivery) -> bool {
         self.poll(delivery) > 0
+    }
+
+    fn write(&mut self, to: Peer, key: &RemoteKey, at: u64, source: Bytes<'_>, ticket: Ticket) -> Result<Taken, Fault> {
+        let order = Order { lane: self.lane, ticket, key: *key, at };
+        self.begin(to, |remote, endpoint| remote.write(to, order, source, endpoint))
+    }
+
+    fn read(
+        &mut self,
+        from: Peer,
+        key: &RemoteKey,
+        at: u64,
+        into: UserMem<'static>,
+        ticket: Ticket,
+    ) -> Result<Taken, Fault> {
+        let order = Order { lane: self.lane, ticket, key: *key, at };
+        self.begin(from, |remote, _| remote.read(from, order, into))
+    }
+
+    fn flush(&mut self, to: Peer, ticket: Ticket) -> Result<Taken, Fault> {
+        let waits = lock(&self.state).remote.flush(to, self.lane, ticket)?;
+        Ok(if waits { Taken::InFlight } else { Taken::Done(0) })
+    }
+}
+
+impl LanePort {
+    /// Begins an operation with a peer, and sends what there is room for.
+    fn begin(
+        &self,
+        peer: Peer,
+        begin: impl FnOnce(&mut Remote, &mut Endpoint) -> Result<(), Fault>,
+    ) -> Result<Taken, Fault> {
+        let mut state = lock(&self.state);
+        state.reach(peer)?;
+        let State { remote, endpoint, .. } = &mut *state;
+        begin(remote, endpoint)?;
+        state.work_remote();
+        state.transmit();
+        Ok(Taken::InFlight)
     }
 }

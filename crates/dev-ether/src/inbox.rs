@@ -3,6 +3,7 @@
 //! Before it: `device`; after it: `device::Delivery`.
 
 use crate::direct::Returned;
+use crate::remote::Ended;
 use hawser_base::Peer;
 use hawser_device::{Delivery, Header, View};
 use std::collections::VecDeque;
@@ -18,6 +19,8 @@ pub struct Inbox {
     spare: Vec<Vec<u8>>,
     /// What was lent and is the program's again.
     returned: Vec<Returned>,
+    /// Operations of this lane that have ended.
+    ended: Vec<Ended>,
     /// Peers to be reported lost.
     lost: Vec<Peer>,
 }
@@ -41,6 +44,10 @@ impl Inbox {
         self.returned.push(returned);
     }
 
+    pub fn end(&mut self, ended: Ended) {
+        self.ended.push(ended);
+    }
+
     pub fn lose(&mut self, peer: Peer) {
         self.lost.push(peer);
     }
@@ -52,7 +59,7 @@ impl Inbox {
             self.deliver(packet, delivery);
             count += 1;
         }
-        count += self.return_all(delivery);
+        count += self.return_all(delivery) + self.end_all(delivery);
         self.report(delivery);
         count
     }
@@ -61,6 +68,12 @@ impl Inbox {
     pub fn return_all(&mut self, delivery: &mut dyn Delivery) -> usize {
         let each = self.returned.drain(..);
         each.map(|Returned { ticket, taken, .. }| delivery.returned(ticket, taken)).count()
+    }
+
+    /// Tells of operations that have ended. How many there were.
+    pub fn end_all(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let each = self.ended.drain(..);
+        each.map(|Ended { ticket, outcome, .. }| delivery.done(ticket, outcome)).count()
     }
 
     fn deliver(&mut self, (from, header, mut bytes): (Peer, Header, Vec<u8>), delivery: &mut dyn Delivery) {

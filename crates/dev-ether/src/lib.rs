@@ -4,8 +4,9 @@
 //! port, which address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP, and UDP by raw frames; raw ones
 //! by a packet socket or XDP); long messages by `direct`, past link. `card` is what others know of a rank's ports;
 //! `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of
-//! what is tried in vain, and by `health` of ports that are lost. It must never trust what comes: whoever can reach a
-//! port can send it anything. Before it: `transport`. After it: `link`, `os`.
+//! what is tried in vain, and by `health` of ports that are lost. `remote`: operations on a peer's memory, as messages
+//! too. It must never trust what comes: whoever can reach a port can send it anything. Before it: `transport`. After
+//! it: `link`, `os`.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod message;
 mod open;
 pub mod port;
 pub mod rails;
+mod remote;
 mod survey;
 mod unanswered;
 mod wishes;

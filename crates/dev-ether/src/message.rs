@@ -34,6 +34,13 @@ impl<'a> Outgoing<'a> {
         Outgoing { front, front_len: HEADER + prefix.len(), source }
     }
 
+    /// A message that is no packet: `front`, at most HEADER + PREFIX_MAX bytes, and `source` behind it.
+    pub fn behind(front: &[u8], source: Source<'a>) -> Outgoing<'a> {
+        let mut padded = [0; HEADER + PREFIX_MAX];
+        padded[..front.len()].copy_from_slice(front);
+        Outgoing { front: padded, front_len: front.len(), source }
+    }
+
     pub fn total(&self) -> usize {
         self.front_len + self.source.len()
     }

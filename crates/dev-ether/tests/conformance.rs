@@ -3,7 +3,7 @@
 use hawser_base::{Lane, Peer};
 use hawser_dev_ether::port::{PortRange, UdpPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
-use hawser_device::conformance::{self, Form, Net, Record};
+use hawser_device::conformance::{self, Form, Memory, Net, Record};
 use hawser_device::{Device, Header, Source};
 use hawser_job::counters::Counters;
 use hawser_link::Rail;
@@ -38,7 +38,7 @@ fn net_that_tells(ranks: usize, mtu: usize, told: Arc<AtomicU32>) -> Net {
             key: Key::new([5; 16]),
             seed: rank as u64,
             ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
-            cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
+            cards: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
             looked: Box::new(|| ()),
             tell: Box::new(|_| true),
             answers: Box::new(move |_| _ = told.fetch_add(1, Relaxed)),
@@ -93,6 +93,23 @@ fn what_came_for_another_lane_keeps_the_rank_awake_once() {
     let mut record = Record::default();
     receiver.port.poll(&mut record);
     assert_eq!(record.arrived, [(0, 7, 100)]);
+}
+
+fn ground(ranks: usize, mtu: usize) -> (Net, Memory) {
+    (net(ranks, mtu), Box::new(|_, len| conformance::words(len)))
+}
+
+#[test]
+fn memory_of_a_peer_is_worked_on_by_its_device() {
+    for mtu in [1500, 576, 9000] {
+        conformance::remote(|| ground(2, mtu));
+    }
+    conformance::remote(|| ground(5, 1500));
+}
+
+#[test]
+fn operations_end_with_the_peer_and_are_told_before_its_loss() {
+    conformance::a_peer_dies_with_operations_in_flight(|| ground(3, 1500));
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn pair(between: &Arc<Between>, checked: bool) -> Vec<EtherDevice> {
             key,
             seed: rank as u64,
             ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits }],
-            cards: Box::new(move |peer: u32| theirs.lock().unwrap()[peer as usize].clone()),
+            cards: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
             looked: Box::new(|| ()),
             tell: Box::new(|_| true),
             answers: Box::new(|_| ()),

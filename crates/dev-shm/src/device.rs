@@ -1,21 +1,23 @@
 //! The device as the transport sees it: whom it reaches, its figures, its ports.
 //!
-//! Before it: `node`, which makes one from the job's segment. After it: `port` and `exposure`.
+//! Before it: `node`, which makes one from the job's segment. After it: `port`, `exposure` and `remote`.
 
 use crate::exposure::Exposure;
 use crate::layout::Layout;
 use crate::line::CHUNKS;
 use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
+use crate::remote::{self, Remote};
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Lane, Peer, Region, Result, UserMem};
-use hawser_device::{Device, Limits, PREFIX_MAX, Pieces, Port, RemoteKey, Source};
+use hawser_device::{Capabilities, Device, ExposedKey, Limits, PREFIX_MAX, Pieces, Port, Registration, Source};
 use hawser_job::Segment;
+use std::sync::Arc;
 
 /// Longest message worth pushing without asking, at most: beyond, the offer of a receive that waits is there as early
-/// (192 KiB and more pushed measured within 5 % of offered; 96 and 128 KiB 3 to 5 % less one after the other, 6 to 13 % less many at
-/// once), and being pushed in vain costs a copy (docs/tuning.md).
+/// (192 KiB and more pushed measured within 5 % of offered; 96 and 128 KiB 3 to 5 % less one after the other, 6 to 13 %
+/// less many at once), and being pushed in vain costs a copy (docs/tuning.md).
 pub const EAGER: usize = 128 << 10;
 
 /// Part of a pool that an unasked message may fill.
@@ -40,7 +42,8 @@ pub static PIECE: Param = Param {
 pub struct ShmDevice {
     segment: Segment,
     me: usize,
-    exposure: Exposure,
+    exposure: Arc<Exposure>,
+    remote: Arc<Remote>,
     lengths: Lengths,
 }
 
@@ -50,6 +53,7 @@ impl ShmDevice {
     /// Takes away what another process has left in room `me` of the host. For a process that comes late, before it is
     /// announced.
     pub fn clean(segment: &Segment, me: usize) -> Result<()> {
+        Remote::clean(segment, me);
         let layout = Layout { ranks: segment.rooms() };
         layout.parts_of(me).try_for_each(|(at, len)| segment.clean_device_area(at, len))
     }
@@ -58,7 +62,9 @@ impl ShmDevice {
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
         let layout = Layout { ranks: segment.rooms() };
         assert!(me < layout.ranks && layout.bytes() <= segment.device_area().len());
-        ShmDevice { exposure: Exposure::new(segment.clone(), me), lengths: lengths(layout.ranks), segment, me }
+        let exposure = Arc::new(Exposure::new(segment.clone(), me));
+        let remote = Arc::new(Remote::new(&segment, me, exposure.clone()));
+        ShmDevice { exposure, remote, lengths: lengths(layout.ranks), segment, me }
     }
 
     fn local(&self, peer: Peer) -> Option<usize> {
@@ -141,30 +147,38 @@ impl Device for ShmDevice {
     }
 
     fn port(&self, lane: Lane) -> Box<dyn Port> {
-        Box::new(ShmPort::new(&self.segment, self.me, lane))
+        Box::new(ShmPort::new(&self.segment, self.me, lane, self.remote.clone()))
     }
 
-    fn register(&self, at: u64, memory: &Region) {
+    fn share(&self, at: u64, memory: &Region) {
         self.exposure.add(at, memory);
     }
 
-    fn deregister(&self, memory: &Region) {
+    fn unshare(&self, memory: &Region) {
         self.exposure.remove(memory);
     }
 
-    fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
+    fn capabilities(&self) -> Capabilities {
+        remote::CAPABILITIES
+    }
+
+    fn register(&self, mem: UserMem<'static>) -> Option<Registration> {
+        self.remote.register(mem)
+    }
+
+    fn expose(&self, mem: UserMem) -> Option<ExposedKey> {
         self.exposure.expose(mem)
     }
 
-    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+    fn read(&self, peer: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         self.local(peer).is_some_and(|local| self.exposure.read(local, key, at, into))
     }
 
-    fn expose_to_write(&self, mem: UserMem) -> Option<RemoteKey> {
+    fn expose_to_write(&self, mem: UserMem) -> Option<ExposedKey> {
         self.exposure.expose_shared(mem)
     }
 
-    fn write(&self, peer: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
+    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
         self.local(peer).is_some_and(|local| self.exposure.write(local, key, at, source))
     }
 }

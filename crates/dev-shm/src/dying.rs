@@ -158,7 +158,7 @@ fn a_peer_that_is_lost_gives_its_memory_back_and_stays_lost() {
     assert!(lost.0 == RANKS - 1 && left < 2 * i64::from(RANKS), "{left} bytes of {} peers that are lost", lost.0);
     for peer in others() {
         assert_eq!(send(&mut *port, peer), Err(Refusal::Lost));
-        assert!(!port.poll_from(peer, &mut lost) && !port.has_room(peer, 8));
+        assert!(!port.poll_from(peer, &mut lost) && !port.reserve(peer, 8));
     }
     assert_eq!(lost.0, RANKS - 1, "each is reported once");
 }

@@ -9,7 +9,7 @@ use crate::device::EAGER;
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Region, SharedMem, UserMem};
-use hawser_device::{RemoteKey, Source};
+use hawser_device::{ExposedKey, Source};
 use hawser_job::arena::Span;
 use hawser_job::plan::ARENA_STEP;
 use hawser_job::{Facts, ProcessVm, Segment};
@@ -54,8 +54,9 @@ fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
     Some((from as usize).max(ARENA_FROM))
 }
 
-/// Where so many ranks share a core nobody copies meanwhile, and each filling of a pair's room costs a turn of all of them: one slower
-/// copy is faster than two with their turns, whatever was measured alone (docs/measurements/2026-11-23-collectives.md).
+/// Where so many ranks share a core nobody copies meanwhile, and each filling of a pair's room costs a turn of all of
+/// them: one slower copy is faster than two with their turns, whatever was measured alone
+/// (docs/measurements/2026-11-23-collectives.md).
 const CROWD: usize = 4;
 const CROWD_FROM: u64 = 64 << 10;
 
@@ -79,7 +80,7 @@ fn faster_from(facts: &Facts) -> Option<u64> {
 ///
 /// # Safety
 /// `from` is valid for reading `len` bytes, `to` for writing them.
-unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
+pub unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller vouches for the ranges; `long` is used where they do not overlap.
     unsafe {
         if to.addr().abs_diff(from.addr()) < len {
@@ -91,7 +92,7 @@ unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
 }
 
 /// Where byte `at` of what `key` names lies, if it has `len` bytes from there on.
-fn place(key: &RemoteKey, at: u64, len: usize) -> Option<u64> {
+fn place(key: &ExposedKey, at: u64, len: usize) -> Option<u64> {
     let &[_, start, room] = key;
     at.checked_add(len as u64).filter(|&end| end <= room)?;
     start.checked_add(at)
@@ -104,6 +105,8 @@ pub struct Exposure {
     /// Mapped parts of peers' arenas, by owner and number.
     windows: Mutex<BTreeMap<(usize, u64), Region>>,
     process_vm_from: Option<usize>,
+    /// Peers may reach private memory at all, fast or slow, as far as the host's agent found.
+    is_open: bool,
     /// process_vm_readv has failed, or would read somebody else: what was measured does not hold for this process.
     refused: AtomicBool,
 }
@@ -111,7 +114,8 @@ pub struct Exposure {
 impl Exposure {
     /// For local rank `me`.
     pub fn new(segment: Segment, me: usize) -> Exposure {
-        let process_vm_from = process_vm_from(&segment.facts(), segment.rooms());
+        let facts = segment.facts();
+        let process_vm_from = process_vm_from(&facts, segment.rooms());
         // In a PID namespace of its own it knows peers, and peers know it, by other numbers than the agent does.
         let is_apart = segment.rank(me).pid() != host::pid();
         Exposure {
@@ -119,6 +123,7 @@ impl Exposure {
             shared: RwLock::default(),
             windows: Mutex::default(),
             process_vm_from,
+            is_open: facts.process_vm == ProcessVm::Allowed,
             refused: AtomicBool::new(is_apart),
         }
     }
@@ -139,7 +144,7 @@ impl Exposure {
     }
 
     /// Names memory that a peer may read.
-    pub fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
+    pub fn expose(&self, mem: UserMem) -> Option<ExposedKey> {
         self.expose_shared(mem).or_else(|| {
             let from = self.process_vm_from?;
             let private = [PRIVATE, mem.as_ptr().addr() as u64, mem.len() as u64];
@@ -148,19 +153,27 @@ impl Exposure {
     }
 
     /// Names memory that a peer may read or write, if it lies in our arena.
-    pub fn expose_shared(&self, mem: UserMem) -> Option<RemoteKey> {
+    pub fn expose_shared(&self, mem: UserMem) -> Option<ExposedKey> {
+        let at = if mem.len() >= ARENA_FROM { self.in_arena(mem)? } else { return None };
+        Some([IN_ARENA, at, mem.len() as u64])
+    }
+
+    /// Where in our arena memory lies, if all of it does.
+    pub fn in_arena(&self, mem: UserMem) -> Option<u64> {
         let (addr, len) = (mem.as_ptr().addr(), mem.len());
-        if len < ARENA_FROM {
-            return None;
-        }
         let shared = self.shared.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         let (&start, &(room, offset)) = shared.range(..=addr).next_back()?;
         let within = addr - start;
-        (within < room && len <= room - within).then_some([IN_ARENA, offset + within as u64, len as u64])
+        (within < room && len <= room - within).then_some(offset + within as u64)
+    }
+
+    /// Whether peers reach private memory of this process, and it theirs.
+    pub fn reaches_private(&self) -> bool {
+        self.is_open && !self.refused.load(Relaxed)
     }
 
     /// Copies from byte `at` of what `key` names, memory of local rank `owner`.
-    pub fn read(&self, owner: usize, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+    pub fn read(&self, owner: usize, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         match (key[0], place(key, at, into.len())) {
             (IN_ARENA, Some(from)) => self.each_piece(owner, from, into.len(), |done, piece| {
                 let to = into.slice(done, piece.len());
@@ -173,7 +186,7 @@ impl Exposure {
     }
 
     /// Copies to byte `at` of what `key` names, memory of local rank `owner`.
-    pub fn write(&self, owner: usize, key: &RemoteKey, at: u64, mut source: Source<'_>) -> bool {
+    pub fn write(&self, owner: usize, key: &ExposedKey, at: u64, mut source: Source<'_>) -> bool {
         let len = source.len();
         let Some(to) = place(key, at, len).filter(|_| key[0] == IN_ARENA) else { return false };
         self.each_piece(owner, to, len, |done, piece| match &mut source {
@@ -188,7 +201,7 @@ impl Exposure {
     }
 
     /// Calls `f` with each mapped piece of `len` bytes of `owner`'s arena, and how many came before it.
-    fn each_piece(&self, owner: usize, from: u64, len: usize, mut f: impl FnMut(usize, SharedMem)) -> bool {
+    pub fn each_piece(&self, owner: usize, from: u64, len: usize, mut f: impl FnMut(usize, SharedMem)) -> bool {
         let mut done = 0;
         while done < len {
             let (number, within) = ((from + done as u64) / WINDOW, (from + done as u64) % WINDOW);
@@ -198,6 +211,11 @@ impl Exposure {
             done += part;
         }
         true
+    }
+
+    /// The word-aligned window of `owner`'s arena in which a word of it lies, and where there.
+    pub fn word(&self, owner: usize, at: u64) -> Option<(Region, usize)> {
+        Some((self.window(owner, at / WINDOW)?, (at % WINDOW) as usize))
     }
 
     fn window(&self, owner: usize, number: u64) -> Option<Region> {

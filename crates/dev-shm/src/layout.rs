@@ -8,6 +8,7 @@
 //!           lines of bits: whose rings this rank looks at by itself (`attention`)
 //!           lines of bits: who has written into a ring that it does not
 //!           a line of which one word is used: in which words of those some are set
+//! registered: for each rank: a word for each of its registrations (`remote`)
 //! ```
 //! Sparse: room that nobody touches costs nothing. Nobody but `device` and `port` asks.
 
@@ -32,7 +33,11 @@ pub const WORD: usize = u64::BITS as usize;
 const _: () = assert!(MAX_LOCAL <= WORD * WORD);
 
 const _: () = assert!(LANES * RING <= DEVICE_BYTES_PER_PAIR);
-const _: () = assert!(LANES * (POOL + words_bytes(MAX_LOCAL)) <= DEVICE_BYTES_PER_RANK);
+const _: () = assert!(LANES * (POOL + words_bytes(MAX_LOCAL)) + REGISTERED <= DEVICE_BYTES_PER_RANK);
+
+/// Registrations that a rank can have at a time: what a key has room to name. Eight pages, of which few are touched.
+pub const REGISTRATIONS: usize = 4096;
+const REGISTERED: usize = REGISTRATIONS * 8;
 
 const fn words_bytes(ranks: usize) -> usize {
     (ranks * LINE + 2 * ranks.div_ceil(BITS) * LINE + LINE).next_multiple_of(PAGE)
@@ -100,8 +105,14 @@ impl Layout {
         own.into_iter().chain(lanes().flat_map(with))
     }
 
+    /// The word of a rank's registration `number`.
+    pub fn registered(&self, rank: usize, number: usize) -> usize {
+        debug_assert!(rank < self.ranks && number < REGISTRATIONS);
+        self.words(self.ranks, 0) + rank * REGISTERED + number * 8
+    }
+
     pub fn bytes(&self) -> usize {
-        self.words(self.ranks, 0)
+        self.words(self.ranks, 0) + self.ranks * REGISTERED
     }
 }
 
@@ -122,7 +133,7 @@ mod tests {
             assert!(layout.calling(0, 0, last) + 8 <= layout.overview(0, 0));
             assert!(layout.overview(0, 0) + LINE <= layout.credit(0, 1, 0));
             assert_eq!(layout.credit(last, LANES - 1, 0) % PAGE, 0);
-            assert!(layout.overview(last, LANES - 1) + LINE <= layout.bytes());
+            assert!(layout.overview(last, LANES - 1) + LINE <= layout.registered(0, 0));
             for me in [0, last] {
                 let parts: Vec<_> = layout.parts_of(me).collect();
                 assert!(parts.iter().all(|&(at, len)| at + len <= layout.bytes()));
@@ -132,6 +143,7 @@ mod tests {
                 assert_eq!((has(layout.watched(me, 1, other)), has(layout.credit(other, 1, me))), (1, 1));
                 assert_eq!((has(layout.ring(other, 1, me)), has(layout.pool(other, 1))), (1, usize::from(ranks == 1)));
             }
+            assert!(layout.registered(last, REGISTRATIONS - 1) + 8 <= layout.bytes());
             assert!(layout.bytes() <= ranks * (ranks * DEVICE_BYTES_PER_PAIR + DEVICE_BYTES_PER_RANK));
         }
     }

@@ -21,6 +21,7 @@ mod line;
 mod memory;
 mod payload;
 mod port;
+mod remote;
 
 /// Public for the model checker (`tests/loom.rs`) and the fuzz target (`tests/fuzz_memory.rs`) alone.
 #[doc(hidden)]

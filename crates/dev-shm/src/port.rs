@@ -15,13 +15,19 @@ use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT, FRONT_AT};
 use crate::loan::{Borrower, HOMEWARD};
 use crate::memory::Memory;
 use crate::pool::{self, CHUNK, Pool};
+use crate::remote::Remote;
 use crate::ring::{LINES, lazy};
 use end::{End, Seat, State};
 use hawser_base::ended::Ended;
 use hawser_base::paged::Paged;
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
-use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Refusal, Source};
+use hawser_device::{
+    Atomic, Bytes, Delivery, Fault, Header, PREFIX_MAX, Port, Refusal, RemoteKey, Source, Taken, Ticket,
+};
 use hawser_job::Segment;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::fence;
 
 /// Payload that goes in lines as a rule. From here on a chunk is faster (measured between 768 and 1024).
 pub const SHORT: usize = line::fits_in(14);
@@ -66,10 +72,11 @@ pub struct ShmPort {
     lost: Ended,
     /// Where packed payload is put together that goes in lines.
     scratch: Vec<u8>,
+    remote: Arc<Remote>,
 }
 
 impl ShmPort {
-    pub(crate) fn new(segment: &Segment, me: usize, lane: Lane) -> ShmPort {
+    pub(crate) fn new(segment: &Segment, me: usize, lane: Lane, remote: Arc<Remote>) -> ShmPort {
         let ranks = segment.rooms();
         ShmPort {
             ends: Paged::new(End::blank()),
@@ -81,7 +88,14 @@ impl ShmPort {
             gone: Vec::new(),
             lost: Ended::new(),
             scratch: Vec::new(),
+            remote,
         }
+    }
+
+    /// The number of a peer of this host on whose memory something can be done.
+    fn owner(&self, peer: Peer) -> Result<usize, Fault> {
+        let owner = self.life.local(peer).filter(|_| !self.lost.has(peer) && !self.life.has_ended(peer));
+        owner.ok_or(Fault::Lost)
     }
 
     /// The end of a peer, which is opened by its first use; none of one that is lost.
@@ -314,7 +328,8 @@ impl Port for ShmPort {
         self.put_lines::<false>(to, &header, &[], bytes, PAYLOAD_LIMIT)
     }
 
-    fn has_room(&mut self, to: Peer, len: usize) -> bool {
+    /// Nobody else uses this port's rings and pools, so that room that there is stays.
+    fn reserve(&mut self, to: Peer, len: usize) -> bool {
         if len <= SHORT {
             let lines = line::lines_of(len);
             return self.has_lines(to, lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok();
@@ -359,5 +374,30 @@ impl Port for ShmPort {
             None => false,
         };
         (!is_used || self.life.has_news() || !self.gone.is_empty()) && self.poll_seldom(from, delivery)
+    }
+
+    fn write(&mut self, to: Peer, key: &RemoteKey, at: u64, source: Bytes<'_>, _: Ticket) -> Result<Taken, Fault> {
+        self.remote.write(self.owner(to)?, key, at, source).map(|()| Taken::Done(0))
+    }
+
+    fn read(
+        &mut self,
+        from: Peer,
+        key: &RemoteKey,
+        at: u64,
+        into: UserMem<'static>,
+        _: Ticket,
+    ) -> Result<Taken, Fault> {
+        self.remote.read(self.owner(from)?, key, at, into).map(|()| Taken::Done(0))
+    }
+
+    fn atomic(&mut self, to: Peer, key: &RemoteKey, at: u64, atomic: Atomic, _: Ticket) -> Result<Taken, Fault> {
+        self.remote.atomic(self.owner(to)?, key, at, atomic).map(Taken::Done)
+    }
+
+    /// All has ended in its call.
+    fn flush(&mut self, _: Peer, _: Ticket) -> Result<Taken, Fault> {
+        fence(SeqCst);
+        Ok(Taken::Done(0))
     }
 }

@@ -1,16 +1,26 @@
 //! The shared-memory device under the suite of every device; threads stand for processes.
 
+use hawser_base::UserMem;
 use hawser_dev_shm::ShmDevice;
 use hawser_device::Device;
-use hawser_device::conformance::{self, Net};
-use hawser_job::{Facts, Segment, Spec};
+use hawser_device::conformance::{self, Memory, Net};
+use hawser_job::arena::Arena;
+use hawser_job::{Facts, ProcessVm, Segment, Spec};
+use hawser_os::{host, process_vm};
 use std::sync::Arc;
 
 fn net(ranks: usize) -> Net {
+    net_of(&segment(ranks, Facts::default()))
+}
+
+fn segment(ranks: usize, facts: Facts) -> Segment {
     let membarrier = hawser_os::membarrier::offered() && hawser_os::membarrier::register().is_ok();
-    let facts = Facts { membarrier, ..Facts::default() };
-    let spec = Spec { facts, ..Spec::of("test", "here", ranks, (0..ranks as u32).collect()) };
-    let segment = Segment::create(&spec).unwrap();
+    let spec = Spec::of("test", "here", ranks, (0..ranks as u32).collect());
+    Segment::create(&Spec { facts: Facts { membarrier, ..facts }, ..spec }).unwrap()
+}
+
+fn net_of(segment: &Segment) -> Net {
+    let (ranks, segment) = (segment.rooms(), segment.clone());
     let device = |rank| Arc::new(ShmDevice::new(segment.clone(), rank)) as Arc<dyn Device>;
     let devices = (0..ranks).map(device).collect();
     Net { devices, kill: Box::new(move |rank| segment.set_ended(rank)) }
@@ -58,4 +68,72 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
     conformance::a_peer_dies(|| net(3));
     conformance::a_peer_dies(|| net(64));
     conformance::a_peer_dies_while_it_is_polled(|| net(3));
+}
+
+/// Each rank's memory is of its arena.
+fn arenas(ranks: usize) -> (Net, Memory) {
+    let segment = segment(ranks, Facts::default());
+    let net = net_of(&segment);
+    let (devices, arenas) =
+        (net.devices.clone(), (0..ranks).map(|rank| Arena::new(&segment, rank)).collect::<Vec<_>>());
+    let memory = move |rank: usize, len: usize| {
+        let (span, region) = arenas[rank].allocate(len).unwrap();
+        devices[rank].share(span.offset, &region);
+        // SAFETY: the region is never dropped.
+        let mem = unsafe { UserMem::new(region.as_ptr(), len) };
+        std::mem::forget(region);
+        mem
+    };
+    (net, Box::new(memory))
+}
+
+/// Each rank's memory is private, and may be reached by all.
+fn private(ranks: usize) -> (Net, Memory) {
+    let segment = segment(ranks, Facts { process_vm: ProcessVm::Allowed, ..Facts::default() });
+    (0..ranks).for_each(|rank| segment.rank(rank).set_pid(host::pid()));
+    (net_of(&segment), Box::new(|_, len| conformance::words(len)))
+}
+
+/// Whether a sandbox lets this process copy by process_vm_readv, from itself.
+fn copies_private() -> bool {
+    let (from, into) = (conformance::words(8), conformance::words(8));
+    let copies = process_vm::read(host::pid(), from.as_ptr().addr() as u64, into).is_ok();
+    if !copies {
+        println!("     process_vm_readv is forbidden here");
+    }
+    copies
+}
+
+#[test]
+fn memory_of_an_arena_is_worked_on_where_it_lies() {
+    conformance::remote(|| arenas(2));
+    conformance::remote(|| arenas(64));
+}
+
+#[test]
+fn private_memory_is_read_and_written_where_that_is_allowed() {
+    if copies_private() {
+        conformance::remote(|| private(2));
+    }
+    let (net, memory) = (net(2), conformance::words(64));
+    assert!(net.devices[1].register(memory).is_none(), "the host's agent has not found that ranks may");
+}
+
+#[test]
+fn nothing_is_worked_on_with_a_peer_that_has_ended() {
+    conformance::a_peer_dies_with_operations_in_flight(|| arenas(3));
+    if copies_private() {
+        conformance::a_peer_dies_with_operations_in_flight(|| private(3));
+    }
+}
+
+#[test]
+fn a_rank_has_so_many_registrations_and_gets_each_place_back() {
+    let (net, memory) = arenas(2);
+    let mem = memory(1, 64);
+    let mut kept: Vec<_> = (0..4096).map(|number| net.devices[1].register(mem).ok_or(number).unwrap()).collect();
+    assert!(net.devices[1].register(mem).is_none(), "a key has room for no more");
+    let old = kept.remove(77).key();
+    let new = net.devices[1].register(mem).expect("a place has come back");
+    assert!(new.key() != old && kept.iter().all(|kept| kept.key() != new.key()));
 }

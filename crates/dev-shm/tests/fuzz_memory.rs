@@ -12,7 +12,10 @@ use bolero::{TypeGenerator, check};
 use hawser_base::{Lane, Peer, Region, UserMem};
 use hawser_dev_shm::ShmDevice;
 use hawser_dev_shm::layout::Layout;
-use hawser_device::{Delivery, Device, Header, Payload, Port, Refusal, Source};
+use hawser_device::{
+    Atomic, Bytes, Delivery, Device, Fault, Header, Payload, Port, Protocol, Refusal, RemoteKey, Source, Taken, Ticket,
+    Update, Width, conformance,
+};
 use hawser_job::plan::ARENA_BYTES;
 use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
 use std::sync::atomic::Ordering::Relaxed;
@@ -349,6 +352,7 @@ impl World {
             Event::PollFrom { from, ref takes } => self.poll_from(other(from), takes),
             Event::Reach { from, kind, ref start, ref len, ref at, into } => {
                 self.reach(other(from), [u64::from(kind % 4), start.word(), len.word()], at.word(), into.into());
+                self.work(other(from), kind, [start.word(), len.word()], at.word(), into.into());
             }
             Event::End(number) if number % 32 == 0 => self.end(),
             Event::End(_) => {}
@@ -413,6 +417,45 @@ impl World {
             }
             2 => assert!(inside || !read),
             _ => assert!(!read),
+        }
+    }
+
+    /// Operations by a key that says it is registered in an arena (3), or is of no kind (5), with a peer that lives for
+    /// as long, or has ended. Its place 0 says that the registration is kept, or that it is over.
+    fn work(&mut self, owner: usize, kind: u8, [start, room]: [u64; 2], at: u64, len: usize) {
+        let (is_kept, has_ended) = (kind & 2 != 0, kind & 12 == 0);
+        let kind = 3 + 2 * u64::from(kind & 1);
+        self.area.u64(LAYOUT.registered(owner, 0)).store(2 | u64::from(is_kept), Relaxed);
+        let key = RemoteKey([kind | (owner as u64) << 20 | 1 << 32, start, room]);
+        let (peer, ticket) = (Peer(owner as u32), Ticket { protocol: Protocol::MESSAGES, number: 0 });
+        let add = Atomic { update: Update::Add, width: Width::Eight, operand: 0 };
+        let mem = conformance::words(len);
+        let was_lost = self.lost[owner];
+        if !has_ended {
+            self.segment.rank(owner).set_phase(Phase::Running);
+        }
+        let read = self.reader.read(peer, &key, at, mem, ticket);
+        let written = self.reader.write(peer, &key, at, Bytes::Lent(mem), ticket);
+        let added = self.reader.atomic(peer, &key, at, add, ticket);
+        self.segment.rank(owner).set_phase(Phase::Ended);
+        let expected = |len: u64| {
+            let is_inside = at.checked_add(len).is_some_and(|end| end <= room);
+            let place = start.checked_add(at).filter(|_| is_inside);
+            let is_there = |place: u64| len == 0 || place.checked_add(len).is_some_and(|end| end <= ARENA_BYTES);
+            match place {
+                _ if has_ended || was_lost => Err(Fault::Lost),
+                _ if kind == 5 || !is_kept => Err(Fault::Stale),
+                None => Err(Fault::Range),
+                Some(place) if !is_there(place) => Err(Fault::Stale),
+                Some(place) => Ok(place),
+            }
+        };
+        let copied = expected(len as u64).map(|_| Taken::Done(0));
+        assert_eq!((read, written), (copied, copied), "{key:?} {at} {len}");
+        match expected(8) {
+            Err(fault @ (Fault::Lost | Fault::Range)) => assert_eq!(added, Err(fault)),
+            Ok(place) if place % 8 == 0 => assert_eq!(added, Ok(Taken::Done(0))),
+            _ => assert!(matches!(added, Err(Fault::Stale | Fault::Unsupported)), "{key:?} {at}: {added:?}"),
         }
     }
 

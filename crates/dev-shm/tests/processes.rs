@@ -5,8 +5,12 @@
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::conformance::{Endpoint, Form, Net, Record, converse};
-use hawser_device::{Delivery, Device, Header, Payload, Port, RemoteKey, Source};
+use hawser_device::{
+    Atomic, Atomics, Bytes, Delivery, Device, ExposedKey, Fault, Header, Payload, Port, Protocol, RemoteKey, Source,
+    Taken, Ticket, Update, Width,
+};
 use hawser_job::{Facts, ProcessVm, Segment, Spec};
+use hawser_os::process_vm;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -18,6 +22,7 @@ fn main() {
         ("a shared buffer is read where it lies", a_shared_buffer_is_read),
         ("a shared buffer is written where it lies", a_shared_buffer_is_written),
         ("a private buffer is read where that is allowed and faster", a_private_buffer_is_read),
+        ("registered memory is worked on by another process", registered_memory_is_worked_on),
         ("an alltoall among 64 stays within its memory", alltoall_among_64_touches_little),
         ("a process killed at a random moment is lost once", killed_at_random),
     ];
@@ -164,13 +169,13 @@ fn a_shared_buffer_is_read() {
         // SAFETY: mapped as long as `region` lives.
         let mem = unsafe { UserMem::new(region.as_ptr(), len) };
         assert_eq!(device.expose(mem), None, "nobody has said that this memory is shared");
-        device.register(span.offset, &region);
+        device.share(span.offset, &region);
         assert_eq!(device.expose(mem.slice(0, 100)), None, "short messages are sent");
         let key = device.expose(mem.slice(1000, len - 1000)).unwrap();
         let mut port = device.port(Lane(0));
         tell_key(&mut *port, &key);
         await_packet(&mut *port);
-        device.deregister(&region);
+        device.unshare(&region);
         assert_eq!(device.expose(mem), None);
     });
     let device = ShmDevice::new(segment.clone(), 0);
@@ -259,7 +264,7 @@ fn a_shared_buffer_is_written() {
         // SAFETY: mapped as long as `region` lives.
         let mem = unsafe { UserMem::new(region.as_ptr(), len) }.slice(front, len - front);
         assert_eq!(device.expose_to_write(mem), None, "nobody has said that this memory is shared");
-        device.register(span.offset, &region);
+        device.share(span.offset, &region);
         assert_eq!(device.expose_to_write(mem.slice(0, 100)), None, "short messages are sent");
         let private = UserMem::of_slice(vec![0; 1 << 20].leak());
         assert_eq!(device.expose_to_write(private), None, "private memory");
@@ -276,7 +281,7 @@ fn a_shared_buffer_is_written() {
     let mut port = device.port(Lane(0));
     let key = await_key(&mut *port);
     let mut bytes: Vec<u8> = (0..count).map(byte).collect();
-    let write = |key: RemoteKey, at: u64, source: Source<'_>| device.write(Peer(1), &key, at, source);
+    let write = |key: ExposedKey, at: u64, source: Source<'_>| device.write(Peer(1), &key, at, source);
     assert!(!write(key, (len - front - 7) as u64, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "beyond its end");
     assert!(!write(key, u64::MAX, Source::Mem(UserMem::of_slice(&mut bytes[..8]))));
     assert!(!write([1, u64::MAX, 8], 0, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "outside the arena");
@@ -294,12 +299,71 @@ fn a_shared_buffer_is_written() {
     assert!(write(key, 0, Source::Mem(UserMem::of_slice(&mut bytes))), "to write to the dead harms nobody");
 }
 
-fn tell_key(port: &mut dyn Port, key: &RemoteKey) {
+/// In an arena, and in private memory where that is allowed; then its owner ends.
+fn registered_memory_is_worked_on() {
+    let facts = Facts { process_vm: ProcessVm::Allowed, ..Facts::default() };
+    let ticket = Ticket { protocol: Protocol::MESSAGES, number: 1 };
+    let len = 100_000;
+    for is_private in [false, true] {
+        if is_private && !process_vm::allowed_between_children() {
+            println!("     process_vm_readv is forbidden here");
+            continue;
+        }
+        let segment = segment_with(2, facts);
+        attach(&segment, 0);
+        let child = fork(&segment, 1, || {
+            process_vm::allow_peers();
+            let device = ShmDevice::new(segment.clone(), 1);
+            let (span, region) = hawser_job::arena::Arena::new(&segment, 1).allocate(len).unwrap();
+            device.share(span.offset, &region);
+            let private = hawser_device::conformance::words(len);
+            // SAFETY: mapped as long as `region` lives.
+            let mem = if is_private { private } else { unsafe { UserMem::new(region.as_ptr(), len) } };
+            let registration = device.register(mem).unwrap();
+            assert_eq!(registration.capabilities().atomics_8 == Atomics::NONE, is_private);
+            let mut port = device.port(Lane(0));
+            port.send(Peer(0), Header::default(), &registration.key().to_bytes(), Source::None).unwrap();
+            await_packet(&mut *port);
+            let mut bytes = vec![0; len];
+            mem.read(&mut bytes);
+            let due = |i: usize| if (1000..61_000).contains(&i) { (i % 251) as u8 } else { 0 };
+            let counter = if is_private { [0; 8] } else { 7_u64.to_ne_bytes() };
+            assert!(bytes[8..16] == counter && bytes[16..].iter().enumerate().all(|(i, &byte)| byte == due(i + 16)));
+            drop(registration);
+            port.send(Peer(0), Header::default(), b"dropped", Source::None).unwrap();
+            await_packet(&mut *port);
+        });
+        let device = ShmDevice::new(segment.clone(), 0);
+        let mut port = device.port(Lane(0));
+        let words = await_packet(&mut *port);
+        let key = RemoteKey::from_bytes(words[..].try_into().unwrap());
+        let bytes: Vec<u8> = (1000..61_000).map(|i| (i % 251) as u8).collect();
+        let from = UserMem::of_slice(bytes.clone().leak());
+        assert_eq!(port.write(Peer(1), &key, 1000, Bytes::Lent(from), ticket), Ok(Taken::Done(0)));
+        let into = hawser_device::conformance::words(60_000);
+        assert_eq!(port.read(Peer(1), &key, 1000, into, ticket), Ok(Taken::Done(0)));
+        let mut read = vec![0; 60_000];
+        into.read(&mut read);
+        assert!(read == bytes);
+        let add = Atomic { update: Update::Add, width: Width::Eight, operand: 7 };
+        let found = if is_private { Err(Fault::Unsupported) } else { Ok(Taken::Done(0)) };
+        assert_eq!(port.atomic(Peer(1), &key, 8, add, ticket), found);
+        port.send(Peer(1), Header::default(), b"look", Source::None).unwrap();
+        await_packet(&mut *port);
+        assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(Fault::Stale));
+        port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+        assert_eq!(reap(child), 0);
+        segment.set_ended(1);
+        assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(Fault::Lost));
+    }
+}
+
+fn tell_key(port: &mut dyn Port, key: &ExposedKey) {
     let words = key.map(u64::to_ne_bytes).concat();
     port.send(Peer(0), Header::default(), &words, Source::None).unwrap();
 }
 
-fn await_key(port: &mut dyn Port) -> RemoteKey {
+fn await_key(port: &mut dyn Port) -> ExposedKey {
     let words = await_packet(port);
     [0, 8, 16].map(|i| u64::from_ne_bytes(words[i..i + 8].try_into().unwrap()))
 }

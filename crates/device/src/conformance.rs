@@ -2,17 +2,19 @@
 //!
 //! `wire` gives one end to send from and one to receive at (the same one, for the self device); `many` and `mortal`
 //! need devices with several peers, and peers that can die (the self device has none but itself; `memory` stands for it
-//! there). A promise that is broken panics with its name.
-//! Before it: `loopback`'s tests and those of each device crate.
+//! there). `remote` is for whatever a device can do on memory of peers, if it can anything. A promise that is broken
+//! panics with its name. Before it: `loopback`'s tests and those of each device crate.
 
 mod endpoints;
 mod many;
 #[cfg(test)]
 mod memory;
 mod mortal;
+mod remote;
 mod wire;
 
 pub use endpoints::{Endpoint, Form, Net, Record, payload};
 pub use many::{converse, lanes_are_independent, many_to_one, soak, talkers_take_turns};
 pub use mortal::{a_peer_dies, a_peer_dies_while_it_is_polled};
+pub use remote::{Memory, a_peer_dies_with_operations_in_flight, all as remote, words};
 pub use wire::all as wire;

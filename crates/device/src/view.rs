@@ -2,7 +2,7 @@
 //!
 //! Before it: devices that copy what comes; after it: `Delivery`.
 
-use crate::Payload;
+use crate::packet::Payload;
 use hawser_base::SharedMem;
 
 /// The bytes from `at` on are still to be consumed.

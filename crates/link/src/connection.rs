@@ -44,6 +44,8 @@ pub struct Shared {
     pub me: u32,
     /// Frames to be sent, or under way; and fragments that wait for those before them.
     pub sending: Pool,
+    /// Free slots of it that are kept for messages to come (`Kept`).
+    pub kept: usize,
     pub holding: Holding,
     /// What each of our rails has room for (P21).
     pub rooms: Box<[Room]>,
@@ -580,7 +582,8 @@ impl Connection {
         let keep = longest - HEADER - RECORD;
         // One is left for HELLO. Of the last ones a peer takes no more while it has frames under way: pieces that are lost may
         // have to be cut again for a path that is shorter still (found by the simulation, seed 173124).
-        let is_short = shared.sending.left() <= SPARE && !self.nothing_moves() || shared.sending.left() == 1;
+        let left = shared.sending.left().saturating_sub(shared.kept);
+        let is_short = left <= SPARE && !self.nothing_moves() || left <= 1;
         let Some(rest) = (!is_short).then(|| shared.sending.take(len - keep)).flatten() else {
             mark(Mark::NotCut);
             return false;

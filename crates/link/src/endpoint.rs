@@ -1,8 +1,8 @@
 //! A rank's end of the protocol: all its peers, how their frames are told apart, and the memory that they share.
 //!
-//! Frames come in by `handle_frame`, go out by `transmit`; messages go in by `send` and come out by a call of `deliver`.
-//! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Before it: `dev-ether`; after it:
-//! `connection`.
+//! Frames come in by `handle_frame`, go out by `transmit`; messages go in by `send` and come out by a call of
+//! `deliver`. Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Before it:
+//! `dev-ether`; after it: `connection`.
 
 use crate::connection::{Connection, Counts, SPARE, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
@@ -65,6 +65,22 @@ pub enum Refused {
     NotConnected,
 }
 
+/// Memory for one message to a peer, which nobody else gets: it is sent by `send_kept`, or given back.
+#[derive(Debug)]
+#[must_use = "the memory is kept until it is given back"]
+pub struct Kept {
+    peer: u32,
+    /// The longest message that it is for, in bytes.
+    total: usize,
+    slots: usize,
+}
+
+impl Kept {
+    pub fn is_for(&self, peer: u32, total: usize) -> bool {
+        self.peer == peer && total <= self.total
+    }
+}
+
 /// How often each reason for dropping a frame was met.
 pub type Drops = [u64; Dropped::ALL.len()];
 
@@ -99,6 +115,7 @@ impl Endpoint {
             key,
             me,
             sending: Pool::new(sending, frame_max),
+            kept: 0,
             holding: Holding::new(holding, frame_max - HEADER),
             rooms: vec![Room::new(0); rails.len()].into_boxed_slice(),
             survey: Survey::new(&rails),
@@ -128,8 +145,8 @@ impl Endpoint {
         self.peers.get(peer).is_some()
     }
 
-    /// A connection's routes of which none was ever answered, and how often each was tried. Such a peer is waited for like any
-    /// other (P18): who knows that it listens may say that nothing reaches it.
+    /// A connection's routes of which none was ever answered, and how often each was tried. Such a peer is waited for
+    /// like any other (P18): who knows that it listens may say that nothing reaches it.
     pub fn unanswered(&self, peer: u32) -> Option<impl Iterator<Item = (Route, u32)> + '_> {
         let strands = self.peers.get(peer)?.strands();
         let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
@@ -241,13 +258,16 @@ impl Endpoint {
 
     /// Whether a message of `total` bytes would be taken.
     pub fn has_room(&self, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
-        let control = class == Class::Control;
         let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        let needed = total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1);
+        self.has_slots(connection, total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1), class)
+    }
+
+    fn has_slots(&self, connection: &Connection, needed: usize, class: Class) -> Result<(), Refused> {
+        let control = class == Class::Control;
         let kept = if control { SPARE } else { CONTROL };
         // Nobody takes all: another peer's messages pass one that does not answer.
         let fair = connection.slots() == 0 || connection.slots() + needed <= self.shared.sending.slots() / 2;
-        let left = self.shared.sending.left();
+        let left = self.shared.sending.left().saturating_sub(self.shared.kept);
         let fits = needed + kept <= left && (fair || control);
         if fits && control && (!fair || needed + CONTROL > left) {
             mark(Mark::ControlPassed);
@@ -275,6 +295,39 @@ impl Endpoint {
     ) -> Result<(), Refused> {
         self.has_room(peer, total, class)?;
         let connection = self.peers.get_mut(peer).expect("it has room");
+        connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
+        self.activate(peer);
+        Ok(())
+    }
+
+    /// Keeps memory for a message of at most `total` bytes with payload, in whatever frames it will go.
+    pub fn keep(&mut self, peer: u32, total: usize) -> Result<Kept, Refused> {
+        let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
+        let shortest = SHORTEST.min(self.shared.sending.stride());
+        let slots = total.div_ceil(shortest - HEADER - RECORD).max(1);
+        self.has_slots(connection, slots, Class::Payload)?;
+        self.shared.kept += slots;
+        Ok(Kept { peer, total, slots })
+    }
+
+    /// Gives memory back of which nothing was used.
+    pub fn give_back(&mut self, kept: Kept) {
+        self.shared.kept -= kept.slots;
+    }
+
+    /// As `send`, a message for which memory was kept: it is taken unless the peer was forgotten.
+    pub fn send_kept(
+        &mut self,
+        kept: Kept,
+        channel: u8,
+        total: usize,
+        class: Class,
+        fill: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Refused> {
+        assert!(total <= kept.total, "{total} bytes, and memory was kept for {}", kept.total);
+        let peer = kept.peer;
+        self.give_back(kept);
+        let connection = self.peers.get_mut(peer).ok_or(Refused::NotConnected)?;
         connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
         self.activate(peer);
         Ok(())

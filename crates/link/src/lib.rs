@@ -45,7 +45,7 @@ mod survey;
 mod window;
 
 pub use connection::{Counts, Wire};
-pub use endpoint::{Class, Config, Endpoint, Refused};
+pub use endpoint::{Class, Config, Endpoint, Kept, Refused};
 pub use length::SHORTEST;
 pub use rail::{Grade, Rail};
 pub use reach::{Reach, Standing};

@@ -106,7 +106,7 @@ impl Memory {
     fn map(&self, len: usize) -> Result<Mapped> {
         match self.arena.allocate(len) {
             Ok((span, region)) => {
-                self.fabric.register(span.offset, &region);
+                self.fabric.share(span.offset, &region);
                 Ok(Mapped { span: Some(span), region })
             }
             Err(_) if self.arena.is_short() => {
@@ -119,7 +119,7 @@ impl Memory {
 
     fn unmap(&self, mapped: Mapped) -> Result<()> {
         let Some(span) = mapped.span else { return Ok(()) };
-        self.fabric.deregister(&mapped.region);
+        self.fabric.unshare(&mapped.region);
         drop(mapped.region);
         self.arena.free(span)
     }
@@ -167,7 +167,7 @@ mod tests {
     use hawser_job::Spec;
     use std::sync::{Arc, Mutex as Lock};
 
-    /// What is registered: address to (offset in the arena, length).
+    /// What is shared: address to (offset in the arena, length).
     type Known = Arc<Lock<BTreeMap<usize, (u64, usize)>>>;
 
     /// A device that notes what it is told.
@@ -186,10 +186,10 @@ mod tests {
         fn port(&self, lane: Lane) -> Box<dyn Port> {
             self.0.port(lane)
         }
-        fn register(&self, at: u64, memory: &Region) {
+        fn share(&self, at: u64, memory: &Region) {
             self.1.lock().unwrap().insert(memory.as_ptr().addr(), (at, memory.len()));
         }
-        fn deregister(&self, memory: &Region) {
+        fn unshare(&self, memory: &Region) {
             assert!(self.1.lock().unwrap().remove(&memory.as_ptr().addr()).is_some());
         }
     }
@@ -211,7 +211,7 @@ mod tests {
         /// Writes through the address that was given out and reads where a peer would map it.
         fn check_shared(&self, at: *mut u8, len: usize) {
             let known = self.known.lock().unwrap();
-            let (&start, &(offset, room)) = known.range(..=at.addr()).next_back().expect("not registered");
+            let (&start, &(offset, room)) = known.range(..=at.addr()).next_back().expect("not shared");
             assert!(at.addr() - start + len <= room);
             let pieces = self.memory.pieces();
             let mut regions = pieces.long.values().chain(pieces.slabs.values().map(|slab| &slab.mapped));

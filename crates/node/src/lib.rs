@@ -15,15 +15,15 @@ mod tools;
 pub use params::{all as params, check as check_params};
 pub use tools::{changed as counters_of_changes, groups as tools};
 
+use hawser_base::Result;
 use hawser_base::param::Param;
-use hawser_base::{Peer, Result};
 use hawser_boot::Key as Published;
 use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_boot::{Boot, Identity, Word};
 use hawser_dev_ether::port::Seal;
 use hawser_dev_ether::{EtherDevice, Setup, Told, Who};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Device, Loopback, PREFIX_MAX};
+use hawser_device::{Device, Loopback, PREFIX_MAX, cards};
 use hawser_host::join::{self, Joined};
 use hawser_job::{RankPage, Segment};
 use hawser_link::frame::Key;
@@ -70,6 +70,7 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     for (_, make) in &DEVICES {
         devices.extend(make(&boot, &segment)?);
     }
+    exchange(&boot, &segment, &devices)?;
     let fabric = Box::leak(Box::new(Fabric::new(devices, &boot.world())?));
     let cores = segment.facts().cores / me.local_size;
     let asleep = counters::asleep(&page.counters());
@@ -104,7 +105,7 @@ static DEVICES: [Row; 3] = [
     (EtherDevice::NAME, |boot, segment| if segment.is_spread() { ethernet(boot, segment).map(Some) } else { Ok(None) }),
 ];
 
-/// The device between hosts, with the rails of this one; its card goes to all ranks.
+/// The device between hosts, with the rails of this one.
 fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> {
     let Identity { peer, local_rank, local_size, secret, .. } = *boot.identity();
     let (me, numbers) = (peer.0, segment.plan().numbers as u32);
@@ -114,7 +115,7 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> 
     let (local_rank, local_ranks) = (local_rank as u16, local_size as u16);
     let seal = Seal { key: Key::new(secret), me, ranks: numbers };
     let ports = hawser_dev_ether::ports(&Who { job: derive(b"job") as u32, local_rank, local_ranks, seal })?;
-    let (cards, hosts, teller) = (boot.clone(), segment.clone(), boot.clone());
+    let (known, hosts, teller) = (boot.clone(), segment.clone(), boot.clone());
     let page = segment.rank(local_rank as usize);
     let (answers, ways) = (page.clone(), page.ways());
     let counters = (page.counters(), counters::NAMES.len());
@@ -124,7 +125,9 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> 
         key: Key::new(secret),
         seed: derive(b"numbers"),
         ports,
-        cards: Box::new(move |peer| cards.look_up(Peer(peer), Published::Card)),
+        cards: Box::new(move |peer, name| {
+            cards::find(&known.look_up(peer, Published::Card)?, name).map(<[u8]>::to_vec)
+        }),
         looked: Box::new(move || page.looked()),
         tell: Box::new(move |told| match told {
             Told::Unanswered(what) => teller.tell(Word::Unanswered(what)),
@@ -137,9 +140,17 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> 
         counters,
         serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
     });
-    boot.publish(Published::Card, &device.card())?;
-    boot.fence()?;
     Ok(Box::new(device))
+}
+
+/// Lets all ranks know the cards of this one's devices, where there are ranks on other hosts.
+fn exchange(boot: &Arc<dyn Boot>, segment: &Segment, devices: &[Box<dyn Device>]) -> Result<()> {
+    if segment.is_spread() {
+        let cards: Vec<_> = devices.iter().flat_map(|device| device.cards()).collect();
+        boot.publish(Published::Card, &cards::pack(&cards))?;
+        boot.fence()?;
+    }
+    Ok(())
 }
 
 /// The names of all devices, in the order in which they are tried.
@@ -173,7 +184,7 @@ fn limits(fabric: &Fabric, widest_host: usize) -> Result<Limits> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_base::Peers;
+    use hawser_base::{Peer, Peers};
     use hawser_job::Spec;
     use hawser_job::counters::{COUNTERS, NAME_ROOM};
     use std::collections::HashSet;

@@ -6,7 +6,7 @@ use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
 use hawser_dev_ether::port::{PortRange, UdpPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Device, Limits as DeviceLimits, Loopback, Port, RemoteKey, Source};
+use hawser_device::{Device, ExposedKey, Limits as DeviceLimits, Loopback, Port, Source};
 use hawser_job::counters::Counters;
 use hawser_job::{Segment, Spec};
 use hawser_link::Rail;
@@ -61,13 +61,13 @@ impl Device for Told {
     fn flush(&self) -> bool {
         self.0.flush()
     }
-    fn expose(&self, mem: UserMem<'static>) -> Option<RemoteKey> {
+    fn expose(&self, mem: UserMem<'static>) -> Option<ExposedKey> {
         self.0.expose(mem)
     }
-    fn read(&self, peer: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+    fn read(&self, peer: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         self.0.read(peer, key, at, into)
     }
-    fn write(&self, peer: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
+    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
         self.0.write(peer, key, at, source)
     }
 }
@@ -291,7 +291,7 @@ fn ether(peer: Peer, segment: &Segment) -> EtherDevice {
         key: Key::new([5; 16]),
         seed: peer.0.into(),
         ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
-        cards: Box::new(move |peer| cards.card(Peer(peer))),
+        cards: Box::new(move |peer, _| cards.card(peer)),
         looked: Box::new(|| ()),
         tell: Box::new(|_| true),
         answers: Box::new(|_| ()),

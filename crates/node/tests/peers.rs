@@ -108,7 +108,7 @@ impl Job {
             key: Key::new([5; 16]),
             seed: me.0.into(),
             ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
-            cards: Box::new(move |peer| cards.lock().unwrap().get(&peer).cloned()),
+            cards: Box::new(move |peer, _| cards.lock().unwrap().get(&peer.0).cloned()),
             looked: Box::new(|| ()),
             tell: Box::new(|_| true),
             answers: Box::new(|_| ()),

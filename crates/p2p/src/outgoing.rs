@@ -21,7 +21,8 @@ impl<N: Note> Lane<N> {
     pub fn start(&mut self, send: Outgoing) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
         if bytes > self.core.engine.limits().eager {
-            // The offer of a receive that waits already may be there: then nobody has to ask (85 % of a ping-pong's did).
+            // The offer of a receive that waits already may be there: then nobody has to ask (85 % of a ping-pong's
+            // did).
             self.progress_with(peer);
         } else {
             while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
@@ -70,14 +71,14 @@ impl<N: Note> Lane<N> {
         false
     }
 
-    /// Pushes a message of several packets for which there seems to be room now: it ends here, without a request. What finds no room
-    /// nevertheless is kept as a buffered send is, at most one message of all. False: nothing was sent.
+    /// Pushes a message of several packets for which there seems to be room now: it ends here, without a request. What
+    /// finds no room nevertheless is kept as a buffered send is, at most one message of all. False: nothing was sent.
     #[inline(never)]
     pub(crate) fn push_whole(&mut self, to: Target, mem: UserMem<'static>) -> bool {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
         let limits = *self.core.engine.limits();
         let is_free = bytes <= limits.eager && !self.core.has_streams() && self.channel.piece(peer, len).is_none();
-        if !is_free || !self.channel.has_room(peer, len + PREFIX_MAX) || self.core.expose(peer, mem).is_some() {
+        if !is_free || !self.channel.reserve(peer, len + PREFIX_MAX) || self.core.expose(peer, mem).is_some() {
             return false;
         }
         let Some(message) = self.core.engine.quick_push(peer, bytes) else { return false };
@@ -142,7 +143,7 @@ impl<N: Note> Lane<N> {
         let packet = (frame.unwrap_or(self.channel.longest(to.peer)) - wire::PUSH_PREFIX) as u64;
         // Frames of one length leave by one call; where there are no frames a short front lets both ends copy at once.
         let front = if frame.is_some() { packet } else { limits.first };
-        let eager = self.channel.has_room(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
+        let eager = self.channel.reserve(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
         let asks = send.sync || key.is_some() || bytes > limits.eager;
         if !eager && !asks && !self.core.engine.is_lost(to.peer) {
             return Err(send);
@@ -168,8 +169,8 @@ impl<N: Note> Lane<N> {
         Ok(())
     }
 
-    /// Sends a packet with the first `front` bytes, for which the device has room; what is pushed leaves with the next
-    /// pieces of its stream.
+    /// Sends a packet with the first `front` bytes, for which the device has kept room; what is pushed leaves with the
+    /// next pieces of its stream.
     fn send_front(&mut self, to: Peer, packet: &Packet, body: &Body, front: u64) {
         let control = wire::encode(packet);
         if front == 0 {
@@ -180,7 +181,7 @@ impl<N: Note> Lane<N> {
             Packet::Push { .. } => channel.send_piece(to, header, prefix, source, false),
             _ => channel.send(to, header, prefix, source),
         });
-        assert!(sent, "the device refused {front} bytes after it had room for them");
+        assert!(sent, "the device refused {front} bytes for which it had kept room");
     }
 }
 

@@ -13,7 +13,7 @@
 use bolero::{TypeGenerator, check};
 use hawser_base::{Context, LANES, Lane as LaneId, Peer, Peers, SharedMem, UserMem};
 use hawser_device::{
-    Delivery, Device, Header, Limits as Figures, PREFIX_MAX, Payload, Pieces, Port, Refusal, RemoteKey, Source,
+    Delivery, Device, ExposedKey, Header, Limits as Figures, PREFIX_MAX, Payload, Pieces, Port, Refusal, Source,
 };
 use hawser_job::counters::Counters;
 use hawser_p2p::buffer::Buffer;
@@ -218,11 +218,11 @@ impl Device for Hostile {
         Box::new(Hostile)
     }
 
-    fn expose(&self, mem: UserMem) -> Option<RemoteKey> {
+    fn expose(&self, mem: UserMem) -> Option<ExposedKey> {
         Some([1, 2, mem.len() as u64])
     }
 
-    fn read(&self, _peer: Peer, _key: &RemoteKey, _at: u64, into: UserMem) -> bool {
+    fn read(&self, _peer: Peer, _key: &ExposedKey, _at: u64, into: UserMem) -> bool {
         let reachable = on_wire().reachable;
         if reachable {
             into.write(&vec![0xaa; into.len()]);
@@ -230,11 +230,11 @@ impl Device for Hostile {
         reachable
     }
 
-    fn expose_to_write(&self, mem: UserMem) -> Option<RemoteKey> {
+    fn expose_to_write(&self, mem: UserMem) -> Option<ExposedKey> {
         Some([1, 2, mem.len() as u64])
     }
 
-    fn write(&self, _peer: Peer, _key: &RemoteKey, _at: u64, source: Source<'_>) -> bool {
+    fn write(&self, _peer: Peer, _key: &ExposedKey, _at: u64, source: Source<'_>) -> bool {
         let _ = bytes_of(source);
         on_wire().reachable
     }
@@ -266,7 +266,7 @@ impl Port for Hostile {
         Ok(())
     }
 
-    fn has_room(&mut self, to: Peer, _len: usize) -> bool {
+    fn reserve(&mut self, to: Peer, _len: usize) -> bool {
         let wire = on_wire();
         !wire.full && !wire.lost.contains(&to)
     }

@@ -8,7 +8,7 @@ use crate::fabric::Routes;
 use crate::receivers::{Receiver, Receivers, Sorted};
 use hawser_base::paged::Paged;
 use hawser_base::{Peer, UserMem};
-use hawser_device::{Delivery, Header, PREFIX_MAX, Port, Protocol, Refusal, Source};
+use hawser_device::{Delivery, Fault, Header, PREFIX_MAX, Port, Protocol, Refusal, Source, Taken};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -190,8 +190,8 @@ impl Channel {
         }
     }
 
-    /// Sends a piece of a stream, which may wait for `push` at the device. `placed`: the peer knows where it belongs, whatever came
-    /// before it. False: refused now.
+    /// Sends a piece of a stream, which may wait for `push` at the device. `placed`: the peer knows where it belongs,
+    /// whatever came before it. False: refused now.
     pub fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>, placed: bool) -> bool {
         self.try_send(to, |port| port.send_piece(to, header, prefix, source, placed))
     }
@@ -220,11 +220,26 @@ impl Channel {
         }
     }
 
-    /// Whether payload of `len` bytes to the peer would be taken now.
+    /// Keeps room for one packet to the peer with payload of at most `len` bytes, prefix included, until the next call
+    /// that sends, reserves or polls: that one is taken (`Port::reserve`). False: there is no room now.
     #[inline]
-    pub fn has_room(&mut self, to: Peer, len: usize) -> bool {
+    pub fn reserve(&mut self, to: Peer, len: usize) -> bool {
         let way = self.ways.to(to);
-        way.backlog.is_empty() && self.ports[way.device as usize].has_room(to, len)
+        way.backlog.is_empty() && self.ports[way.device as usize].reserve(to, len)
+    }
+
+    /// Begins an operation on memory of a peer: `begin` calls `Port::write`, `read`, `atomic` or `flush` of the port
+    /// that it gets. It has no order with packets, so that it passes those that wait here.
+    pub fn operate(
+        &mut self,
+        to: Peer,
+        begin: impl FnOnce(&mut dyn Port) -> Result<Taken, Fault>,
+    ) -> Result<Taken, Fault> {
+        let way = self.ways.to(to);
+        if way.lost {
+            return Err(Fault::Lost);
+        }
+        begin(&mut *self.ports[way.device as usize])
     }
 
     /// Nothing waits to be sent.
@@ -327,7 +342,7 @@ mod tests {
                 }
             }
         }
-        fn has_room(&mut self, _: Peer, _: usize) -> bool {
+        fn reserve(&mut self, _: Peer, _: usize) -> bool {
             self.0.lock().unwrap().refusal.is_none()
         }
         fn poll(&mut self, _: &mut dyn Delivery) -> usize {
@@ -388,13 +403,13 @@ mod tests {
         channel.control(Peer(0), Control::new(header(1), &[]));
         channel.control(Peer(0), Control::new(header(2), &[7; PREFIX_MAX]));
         far[0].lock().unwrap().refusal = None;
-        assert!(!channel.is_flushed() && !channel.has_room(Peer(0), 0));
+        assert!(!channel.is_flushed() && !channel.reserve(Peer(0), 0));
         assert!(!channel.send_whole(Peer(0), header(9), UserMem::EMPTY), "not even one without payload");
         assert!(!short(&mut channel, 0, 9) && !channel.send(Peer(0), header(9), &[], Source::None));
         assert!(short(&mut channel, 1, 5), "another peer is not held up");
         channel.control(Peer(0), Control::new(header(3), &[]));
         channel.flush();
-        assert!(channel.is_flushed() && channel.has_room(Peer(0), 0) && short(&mut channel, 0, 4));
+        assert!(channel.is_flushed() && channel.reserve(Peer(0), 0) && short(&mut channel, 0, 4));
         assert_eq!(far[0].lock().unwrap().sent, [1, 2, 3, 4].map(|a| (Peer(0), a)));
         assert_eq!(far[1].lock().unwrap().sent, [(Peer(1), 5)]);
     }
@@ -422,6 +437,25 @@ mod tests {
         channel.control(Peer(0), Control::new(header(3), &[]));
         assert!(channel.is_flushed() && !short(&mut channel, 0, 4));
         assert!(far[0].lock().unwrap().sent.is_empty());
+    }
+
+    /// What is waited for is memory, not a place in a line of packets.
+    #[test]
+    fn an_operation_passes_what_waits_and_goes_to_the_peers_own_device_while_that_reaches_it() {
+        let (mut channel, far) = channel();
+        far[1].lock().unwrap().refusal = Some(Refusal::Full);
+        channel.control(Peer(1), Control::new(header(1), &[]));
+        let begin = |port: &mut dyn Port| {
+            far[1].lock().unwrap().refusal = None;
+            assert!(port.reserve(Peer(1), 8), "it is the port of that peer");
+            far[1].lock().unwrap().refusal = Some(Refusal::Lost);
+            Ok(Taken::InFlight)
+        };
+        far[0].lock().unwrap().refusal = Some(Refusal::Full);
+        assert_eq!(channel.operate(Peer(1), begin), Ok(Taken::InFlight));
+        channel.flush();
+        let begin = |_: &mut dyn Port| panic!("nothing is begun with the lost");
+        assert_eq!(channel.operate(Peer(1), begin), Err(Fault::Lost));
     }
 
     #[test]

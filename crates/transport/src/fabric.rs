@@ -3,7 +3,7 @@
 
 use crate::channel::Channel;
 use hawser_base::{Class, Error, Lane, Peer, Peers, Region, Result, UserMem};
-use hawser_device::{Device, Limits, RemoteKey, Source};
+use hawser_device::{Capabilities, Device, ExposedKey, Limits, Registration, Source};
 use hawser_job::doorbell::Sources;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -81,8 +81,8 @@ impl Fabric {
         Channel::new(ports, self.routes.clone())
     }
 
-    /// What to sleep on: what `make` gives, with each descriptor that becomes readable when something comes added to the sources that
-    /// `with` finds there. None where there is no such descriptor.
+    /// What to sleep on: what `make` gives, with each descriptor that becomes readable when something comes added to
+    /// the sources that `with` finds there. None where there is no such descriptor.
     pub(crate) fn sources<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
@@ -125,17 +125,27 @@ impl Fabric {
     }
 
     /// Says that `memory` lies at byte `at` of this rank's arena.
-    pub fn register(&self, at: u64, memory: &Region) {
-        self.devices().iter().for_each(|device| device.register(at, memory));
+    pub fn share(&self, at: u64, memory: &Region) {
+        self.devices().iter().for_each(|device| device.share(at, memory));
     }
 
-    /// Takes `register` back.
-    pub fn deregister(&self, memory: &Region) {
-        self.devices().iter().for_each(|device| device.deregister(memory));
+    /// Takes `share` back.
+    pub fn unshare(&self, memory: &Region) {
+        self.devices().iter().for_each(|device| device.unshare(memory));
+    }
+
+    /// What can be done on memory of a peer, by the device that reaches it.
+    pub fn capabilities(&self, peer: Peer) -> Capabilities {
+        self.device(peer).map_or(Capabilities::NONE, |device| device.capabilities())
+    }
+
+    /// Registers memory for operations of a peer, and of all that are reached by the same device (`Device::register`).
+    pub fn register(&self, peer: Peer, mem: UserMem<'static>) -> Option<Registration> {
+        self.device(peer)?.register(mem)
     }
 
     /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
-    pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<RemoteKey> {
+    pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<ExposedKey> {
         let from = self.limits(to)?.read_from?;
         if mem.len() < from {
             return None;
@@ -144,17 +154,17 @@ impl Fabric {
     }
 
     /// Reads `into.len()` bytes of the peer's exposed buffer from `at` on; false if it cannot be read.
-    pub fn read(&self, from: Peer, key: &RemoteKey, at: u64, into: UserMem) -> bool {
+    pub fn read(&self, from: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         self.device(from).is_some_and(|device| device.read(from, key, at, into))
     }
 
     /// Names a receive buffer for remote writing if the device prefers that.
-    pub fn expose_to_write(&self, to: Peer, mem: UserMem<'static>) -> Option<RemoteKey> {
+    pub fn expose_to_write(&self, to: Peer, mem: UserMem<'static>) -> Option<ExposedKey> {
         self.device(to)?.expose_to_write(mem)
     }
 
     /// Writes all of `source` to the peer's exposed buffer from `at` on; false if it cannot be written.
-    pub fn write(&self, to: Peer, key: &RemoteKey, at: u64, source: Source<'_>) -> bool {
+    pub fn write(&self, to: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
         self.device(to).is_some_and(|device| device.write(to, key, at, source))
     }
 }

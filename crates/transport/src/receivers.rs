@@ -5,7 +5,7 @@
 //! Before it: `channel`; after it: the receivers.
 
 use hawser_base::Peer;
-use hawser_device::{Delivery, Header, Payload, Protocol};
+use hawser_device::{Delivery, Fault, Header, Payload, Protocol, Ticket};
 
 /// Takes the packets of one protocol on one lane.
 pub trait Receiver: Send {
@@ -14,6 +14,11 @@ pub trait Receiver: Send {
 
     /// Nothing will come from `peer` any more, and nothing will reach it. Said once.
     fn lost(&mut self, peer: Peer);
+
+    /// An operation on a peer's memory has ended whose ticket has this protocol (`Delivery::done`).
+    fn done(&mut self, number: u32, outcome: Result<u64, Fault>) {
+        unreachable!("operation {number} ends with {outcome:?}, and nothing was in flight")
+    }
 }
 
 /// The receivers of a lane, by the numbers of their protocols.
@@ -58,6 +63,13 @@ impl Delivery for Sorted<'_> {
     fn returned(&mut self, ticket: u32, taken: u64) {
         self.messages.returned(ticket, taken);
     }
+
+    fn done(&mut self, ticket: Ticket, outcome: Result<u64, Fault>) {
+        match &mut self.receivers.0[ticket.protocol.index()] {
+            Some(receiver) => receiver.done(ticket.number, outcome),
+            None => self.messages.done(ticket, outcome),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +94,10 @@ mod tests {
         fn lost(&mut self, peer: Peer) {
             self.0.lock().unwrap().push(1000 + peer.0);
         }
+        fn done(&mut self, number: u32, outcome: Result<u64, Fault>) {
+            assert_eq!(outcome, Ok(u64::from(number) + 1));
+            self.0.lock().unwrap().push(2000 + number);
+        }
     }
 
     impl Delivery for Kept {
@@ -90,6 +106,9 @@ mod tests {
         }
         fn lost(&mut self, peer: Peer) {
             Receiver::lost(self, peer);
+        }
+        fn done(&mut self, ticket: Ticket, outcome: Result<u64, Fault>) {
+            Receiver::done(self, ticket.number, outcome);
         }
     }
 
@@ -112,7 +131,12 @@ mod tests {
         assert_eq!(*messages.0.lock().unwrap(), [2, 4, 5], "one without a receiver is a stray of whoever polls");
         let mut receivers = Receivers::default();
         assert!(receivers.add(window, Box::new(windows.clone())));
-        Sorted { receivers: &mut receivers, messages: &mut messages }.lost(Peer(9));
-        assert_eq!((windows.0.lock().unwrap().last(), messages.0.lock().unwrap().last()), (Some(&1009), Some(&1009)));
+        let mut sorted = Sorted { receivers: &mut receivers, messages: &mut messages };
+        for (protocol, number) in [(window, 1), (Protocol::MESSAGES, 2), (free, 3)] {
+            sorted.done(Ticket { protocol, number }, Ok(u64::from(number) + 1));
+        }
+        sorted.lost(Peer(9));
+        assert_eq!(windows.0.lock().unwrap()[2..], [2001, 1009], "an operation ends at the receiver that began it");
+        assert_eq!(messages.0.lock().unwrap()[3..], [2002, 2003, 1009]);
     }
 }

@@ -43,7 +43,7 @@ fn dies(net: &Net, sent: u32, len: usize, full_toward_it: bool, by_name: bool) {
     assert_eq!((record.lost.len(), record.arrived.len()), (1, sent as usize), "a loss is reported once, and last");
     for len in [0, 8, 700, 3000] {
         assert_eq!(left.send(1, 0, len, 0, Form::Mem), Err(Refusal::Lost), "nothing can be sent to the lost");
-        assert!(!left.port.has_room(Peer(1), len));
+        assert!(!left.port.reserve(Peer(1), len));
     }
     assert_eq!(left.send_control(1, 0, 0), Err(Refusal::Lost));
     others_go_on(net, &mut left, &mut record);

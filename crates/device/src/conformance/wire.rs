@@ -50,8 +50,9 @@ pub fn all(net: impl Fn() -> Net) {
     pieces_come_in_order_once_they_are_pushed(&net());
     a_refusal_leaves_nothing_behind(&net());
     control_travels_when_payload_is_refused(&net());
-    room_is_told_truly(&net());
+    what_is_reserved_is_taken(&net());
     room_for_a_length_is_room_for_any_shorter(&net());
+    a_reservation_ends_with_the_next_call(&net());
     poll_from_delivers_in_order(&net());
     what_is_not_consumed_is_dropped(&net());
     pieces_of_any_length_can_be_taken(&net());
@@ -177,7 +178,7 @@ fn control_travels_when_payload_is_refused(net: &Net) {
     }
 }
 
-fn room_is_told_truly(net: &Net) {
+fn what_is_reserved_is_taken(net: &Net) {
     let mut wire = Wire::new(net);
     let limits = wire.sender.limits(wire.to);
     let to = Peer(wire.to as u32);
@@ -185,16 +186,43 @@ fn room_is_told_truly(net: &Net) {
     for (len, form) in [0, 60, limits.short, limits.packet].into_iter().zip([Form::Mem, Form::Pack].into_iter().cycle())
     {
         let mut seed = record.arrived.len() as u32;
-        while wire.sender.port.has_room(to, len) {
-            wire.send(seed, len, 0, form).expect("has_room was true");
+        while wire.sender.port.reserve(to, len) {
+            wire.send(seed, len, 0, form).expect("there was room for it");
             seed += 1;
             assert!(seed < 1_000_000, "room is bounded");
         }
-        assert_eq!(wire.send(seed, len, 0, form), Err(Refusal::Full), "has_room was false");
+        wire.sender.fill(wire.to, seed, len);
+        assert!(!wire.sender.port.reserve(to, len), "what is full has no room");
         wire.drain(&mut record);
-        assert!(wire.sender.port.has_room(to, len), "a drained device has room");
+        assert!(wire.sender.port.reserve(to, len), "a drained device has room");
     }
-    record.expect_seeds(0, 0..record.arrived.len() as u32, "asking for room sends nothing");
+    record.expect_seeds(0, 0..record.arrived.len() as u32, "to reserve sends nothing");
+}
+
+/// Else what nobody uses would be kept for ever.
+fn a_reservation_ends_with_the_next_call(net: &Net) {
+    let mut wire = Wire::new(net);
+    let (to, limits) = (Peer(wire.to as u32), wire.sender.limits(wire.to));
+    let mut record = Record::default();
+    let bound = wire.sender.fill(wire.to, 0, limits.packet);
+    wire.drain(&mut record);
+    let mut seed = bound;
+    for round in 0..3 * bound {
+        assert!(wire.sender.port.reserve(to, limits.packet), "reserved {round} times, never used");
+        match round % 3 {
+            0 => _ = wire.sender.port.poll(&mut record),
+            1 => {
+                wire.sender.send_control(wire.to, seed, 0).expect("an idle device takes control");
+                seed += 1;
+                wire.drain(&mut record);
+            }
+            _ => {}
+        }
+    }
+    let taken = wire.sender.fill(wire.to, seed, limits.packet);
+    assert!(2 * taken >= bound, "{taken} packets are taken, {bound} before");
+    wire.drain(&mut record);
+    record.expect_seeds(0, 0..seed + taken, "to reserve sends nothing");
 }
 
 /// At any filling of the device, after any mixture of packets, with prefixes and control among them.
@@ -214,10 +242,10 @@ fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
             0 => below(limits.packet + 1),
             _ => edges[below(edges.len())].saturating_sub(below(3)),
         };
-        if wire.sender.port.has_room(to, most) {
+        if wire.sender.port.reserve(to, most) {
             let len = most - below(most + 1).min(below(most + 1));
             let form = [Form::Mem, Form::Pack][below(2)];
-            wire.send(seed, len, below(PREFIX_MAX.min(len) + 1), form).expect("has_room was true of as much or more");
+            wire.send(seed, len, below(PREFIX_MAX.min(len) + 1), form).expect("there was room for as much or more");
             seed += 1;
         } else {
             refused += 1;
@@ -233,7 +261,7 @@ fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
     }
     wire.drain(&mut record);
     assert!(refused > 20, "the device was full at times");
-    record.expect_seeds(0, 0..seed, "asking for room sends nothing");
+    record.expect_seeds(0, 0..seed, "to reserve sends nothing");
 }
 
 fn poll_from_delivers_in_order(net: &Net) {

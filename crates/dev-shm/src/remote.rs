@@ -1,0 +1,293 @@
+//! Operations on registered memory of the host's ranks, each of which ends in its call: by one copy or one instruction
+//! in the owner's arena, by process_vm_readv and process_vm_writev in private memory where the host lets ranks do that.
+//!
+//! Private memory has no atomics (docs/adr/0052-remote-operations.md). A key that comes out of a message is checked: at
+//! worst it names other bytes of the job. Whether its registration is kept stands in a word that its owner shares:
+//! ```text
+//! the number of the registration among those of its place, 63 bits | kept, 1 bit
+//! ```
+//! Before it: `device` and `port`; after it: `exposure`, `layout`, `os::process_vm`.
+
+use crate::exposure::{Exposure, copy_once};
+use crate::layout::{Layout, REGISTRATIONS};
+use hawser_base::{Region, UserMem};
+use hawser_device::{Atomic, Atomics, Bytes, Capabilities, Fault, Registration, RemoteKey, Width, within};
+use hawser_job::Segment;
+use hawser_job::plan::MAX_LOCAL;
+use hawser_os::process_vm;
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Of memory in an arena.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    write: usize::MAX,
+    packed: usize::MAX,
+    read: usize::MAX,
+    alignment: 1,
+    atomics_4: Atomics::ALL,
+    atomics_8: Atomics::ALL,
+    in_flight: 0,
+    needs_peer: false,
+};
+
+/// Of private memory.
+const OF_PRIVATE: Capabilities = Capabilities { atomics_4: Atomics::NONE, atomics_8: Atomics::NONE, ..CAPABILITIES };
+
+/// Bytes that are packed at a time before they are copied to private memory: what a core's nearest cache holds of them
+/// while it is read again (half of 32 KiB).
+const PACKED: usize = 16 << 10;
+
+/// A key's first word: where the memory lies (8 bits), the place of its registration (12), its owner (12), and the low
+/// bits of the registration's number (32). The second: the offset in the owner's arena, or the address. The third: the
+/// length in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Name {
+    memory: Memory,
+    place: usize,
+    owner: usize,
+    number: u32,
+}
+
+/// Where registered memory lies. Other kinds of keys have 1 and 2 (`exposure`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Memory {
+    Arena = 3,
+    Private = 4,
+}
+
+const FIELD: u32 = 12;
+const _: () = assert!(REGISTRATIONS == 1 << FIELD && MAX_LOCAL == 1 << FIELD);
+
+impl Name {
+    fn word(self) -> u64 {
+        self.memory as u64
+            | (self.place as u64) << 8
+            | (self.owner as u64) << (8 + FIELD)
+            | u64::from(self.number) << 32
+    }
+
+    fn of(word: u64) -> Option<Name> {
+        let memory = match word as u8 {
+            3 => Memory::Arena,
+            4 => Memory::Private,
+            _ => return None,
+        };
+        let field = |shift: u32| (word >> shift) as usize & ((1 << FIELD) - 1);
+        Some(Name { memory, place: field(8), owner: field(8 + FIELD), number: (word >> 32) as u32 })
+    }
+}
+
+/// Places of our own that are free, each behind those that were given back before it.
+#[derive(Default)]
+struct Places {
+    free: Vec<usize>,
+    /// So many have ever been used.
+    used: usize,
+}
+
+/// See the module.
+pub struct Remote {
+    area: Region,
+    layout: Layout,
+    me: usize,
+    segment: Segment,
+    exposure: Arc<Exposure>,
+    places: Mutex<Places>,
+}
+
+/// Ends one registration of ours when it is dropped.
+struct Life {
+    remote: Arc<Remote>,
+    place: usize,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let word = self.remote.word(self.remote.me, self.place);
+        // Release: pairs with the Acquire in `find`. Only this process writes the word.
+        let number = word.load(Acquire) >> 1;
+        word.store(number << 1, Release);
+        // A place whose numbers are used up is never given out again, so that no old key names new memory.
+        if (number as u32) < u32::MAX {
+            self.remote.places().free.push(self.place);
+        }
+    }
+}
+
+impl Remote {
+    /// For local rank `me`.
+    pub fn new(segment: &Segment, me: usize, exposure: Arc<Exposure>) -> Remote {
+        let layout = Layout { ranks: segment.rooms() };
+        let area = segment.device_area();
+        Remote { area, layout, me, segment: segment.clone(), exposure, places: Mutex::default() }
+    }
+
+    /// Ends the registrations that another process has left in room `me` of the host. Their numbers stay used, so that no
+    /// key of that process names memory of the next one.
+    pub fn clean(segment: &Segment, me: usize) {
+        let (area, layout) = (segment.device_area(), Layout { ranks: segment.rooms() });
+        let words = (0..REGISTRATIONS).map(|place| area.u64(layout.registered(me, place)));
+        // Places are used in order: behind one that never was, none was.
+        words.take_while(|word| word.load(Acquire) != 0).for_each(|word| _ = word.fetch_and(!1, Release));
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn word(&self, owner: usize, place: usize) -> &AtomicU64 {
+        self.area.u64(self.layout.registered(owner, place))
+    }
+
+    pub fn register(self: &Arc<Remote>, mem: UserMem<'static>) -> Option<Registration> {
+        let (memory, start, capabilities) = match self.exposure.in_arena(mem) {
+            Some(offset) => (Memory::Arena, offset, CAPABILITIES),
+            None if self.exposure.reaches_private() => (Memory::Private, mem.as_ptr().addr() as u64, OF_PRIVATE),
+            None => return None,
+        };
+        let place = self.take_place()?;
+        let word = self.word(self.me, place);
+        // Only this process writes it.
+        let number = (word.load(Acquire) >> 1) + 1;
+        // Release: pairs with the Acquire in `find`.
+        word.store(number << 1 | 1, Release);
+        let name = Name { memory, place, owner: self.me, number: number as u32 };
+        let key = RemoteKey([name.word(), start, mem.len() as u64]);
+        Some(Registration::new(key, capabilities, Life { remote: self.clone(), place }))
+    }
+
+    fn take_place(&self) -> Option<usize> {
+        let mut places = self.places();
+        if let Some(place) = places.free.pop() {
+            return Some(place);
+        }
+        let place = Some(places.used).filter(|&place| place < REGISTRATIONS)?;
+        places.used += 1;
+        Some(place)
+    }
+
+    /// That the registration of a key of local rank `owner` is kept.
+    fn find(&self, owner: usize, key: &RemoteKey) -> Result<Name, Fault> {
+        let name = Name::of(key.0[0]).filter(|name| name.owner == owner).ok_or(Fault::Stale)?;
+        // Pairs with the Release in `register` and in the drop of `Life`.
+        let word = self.word(owner, name.place).load(Acquire);
+        let is_kept = word & 1 == 1 && (word >> 1) as u32 == name.number;
+        if is_kept { Ok(name) } else { Err(Fault::Stale) }
+    }
+
+    /// Where byte `at` of what the key names lies, and in which memory, if it has `len` bytes from there on.
+    fn place(&self, owner: usize, key: &RemoteKey, at: u64, len: usize) -> Result<(Memory, u64), Fault> {
+        let name = self.find(owner, key)?;
+        within(at, len, key.0[2])?;
+        let place = key.0[1].checked_add(at).ok_or(Fault::Range)?;
+        Ok((name.memory, place))
+    }
+
+    /// Copies all of `source` to byte `at` of what the key of local rank `owner` names.
+    pub fn write(&self, owner: usize, key: &RemoteKey, at: u64, source: Bytes<'_>) -> Result<(), Fault> {
+        match (self.place(owner, key, at, source.len())?, source) {
+            ((Memory::Arena, to), Bytes::Lent(mem)) => self.in_arena(owner, to, mem.len(), |done, piece| {
+                let from = mem.slice(done, piece.len());
+                // SAFETY: both views have as many bytes.
+                unsafe { copy_once(piece.as_ptr(), from.as_ptr(), piece.len()) }
+            }),
+            ((Memory::Arena, to), Bytes::Pack { len, pack }) => self.in_arena(owner, to, len, |_, piece| pack(piece)),
+            ((Memory::Private, to), Bytes::Lent(mem)) => self.write_private(owner, to, mem),
+            ((Memory::Private, to), Bytes::Pack { len, pack }) => {
+                let mut packed = vec![0; PACKED.min(len)];
+                for done in (0..len).step_by(PACKED) {
+                    let piece = UserMem::of_slice(&mut packed).slice(0, PACKED.min(len - done));
+                    pack(piece.as_shared());
+                    self.write_private(owner, to + done as u64, piece)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Copies to all of `into` from byte `at` of what the key of local rank `owner` names.
+    pub fn read(&self, owner: usize, key: &RemoteKey, at: u64, into: UserMem) -> Result<(), Fault> {
+        match self.place(owner, key, at, into.len())? {
+            (Memory::Arena, from) => self.in_arena(owner, from, into.len(), |done, piece| {
+                let to = into.slice(done, piece.len());
+                // SAFETY: both views have as many bytes.
+                unsafe { copy_once(to.as_ptr(), piece.as_ptr(), piece.len()) }
+            })?,
+            (Memory::Private, from) => {
+                let pid = self.segment.rank(owner).pid();
+                all(into.len(), |done| process_vm::read(pid, from + done as u64, into.slice(done, into.len() - done)))?;
+            }
+        }
+        // What was read may have been somebody else's by then.
+        self.find(owner, key).map(|_| ())
+    }
+
+    /// Carries `atomic` out on the word at byte `at` of what the key of local rank `owner` names. What was found.
+    pub fn atomic(&self, owner: usize, key: &RemoteKey, at: u64, atomic: Atomic) -> Result<u64, Fault> {
+        let (memory, place) = self.place(owner, key, at, atomic.width.bytes())?;
+        if memory == Memory::Private || !place.is_multiple_of(atomic.width.bytes() as u64) {
+            return Err(Fault::Unsupported);
+        }
+        let (window, at) = self.exposure.word(owner, place).ok_or(Fault::Stale)?;
+        Ok(match atomic.width {
+            Width::Four => atomic.update_u32(window.u32(at)),
+            Width::Eight => atomic.update_u64(window.u64(at)),
+        })
+    }
+
+    /// Calls `f` with each mapped piece. What cannot be mapped is in no arena.
+    fn in_arena(
+        &self,
+        owner: usize,
+        at: u64,
+        len: usize,
+        f: impl FnMut(usize, hawser_base::SharedMem),
+    ) -> Result<(), Fault> {
+        if self.exposure.each_piece(owner, at, len, f) { Ok(()) } else { Err(Fault::Stale) }
+    }
+
+    fn write_private(&self, owner: usize, to: u64, from: UserMem) -> Result<(), Fault> {
+        let pid = self.segment.rank(owner).pid();
+        all(from.len(), |done| process_vm::write(pid, to + done as u64, from.slice(done, from.len() - done)))
+    }
+}
+
+/// Copies until `len` bytes are done: a short copy is legal beyond 2 GiB, none at all is the end.
+fn all(len: usize, mut copy: impl FnMut(usize) -> io::Result<usize>) -> Result<(), Fault> {
+    let mut done = 0;
+    while done < len {
+        match copy(done) {
+            Ok(0) => return Err(Fault::Stale),
+            Ok(copied) => done += copied,
+            Err(error) => return Err(fault(&error)),
+        }
+    }
+    Ok(())
+}
+
+/// ESRCH: there is no such process. EPERM, and ENOSYS in a sandbox: the system has forbidden it meanwhile. EFAULT and
+/// all else: nothing is mapped there.
+fn fault(error: &io::Error) -> Fault {
+    match error.raw_os_error() {
+        Some(3) => Fault::Lost,
+        Some(1 | 38) => Fault::Unsupported,
+        _ => Fault::Stale,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_comes_back_from_its_word_and_other_keys_are_none() {
+        for memory in [Memory::Arena, Memory::Private] {
+            let name = Name { memory, place: REGISTRATIONS - 1, owner: MAX_LOCAL - 2, number: u32::MAX - 1 };
+            assert_eq!(Name::of(name.word()), Some(name));
+            assert_eq!(Name::of(name.word() & !0xFF | 1), None, "a buffer that is exposed for one message");
+        }
+        assert_eq!(Name::of(0), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! Registered memory of a process, for devices whose owners carry operations out themselves: by themselves for the
+//! self device, for a peer that asks by a packet.
+//!
+//! A key that comes out of a packet is looked up here and must never be believed: it names memory only while its
+//! registration is kept, only of this registry, and only within its bounds. Before it: `loopback`, `dev-ether`; after
+//! it: `remote`.
+
+use crate::remote::{Capabilities, Fault, Registration, RemoteKey};
+use hawser_base::UserMem;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// A place for memory; each registration in it has a number of its own.
+#[derive(Default)]
+struct Slot {
+    generation: u32,
+    mem: Option<UserMem<'static>>,
+}
+
+#[derive(Default)]
+struct Slots {
+    all: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+/// See the module. A key's words are the slot with its generation, the registry's mark, the length in bytes.
+pub struct Registry {
+    slots: Mutex<Slots>,
+    mark: u64,
+}
+
+/// Ends one registration when it is dropped.
+struct Life {
+    registry: Arc<Registry>,
+    slot: u32,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let mut slots = self.registry.slots();
+        let slot = &mut slots.all[self.slot as usize];
+        slot.mem = None;
+        // A slot whose numbers are used up is never given out again, so that no old key names new memory.
+        if slot.generation < u32::MAX {
+            slot.generation += 1;
+            slots.free.push(self.slot);
+        }
+    }
+}
+
+impl Registry {
+    /// `mark` tells keys of this process from those of others.
+    pub fn new(mark: u64) -> Arc<Registry> {
+        Arc::new(Registry { slots: Mutex::default(), mark })
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Registers memory, with what peers can do there.
+    pub fn register(self: &Arc<Registry>, mem: UserMem<'static>, capabilities: Capabilities) -> Registration {
+        let mut slots = self.slots();
+        let number = slots.free.pop().unwrap_or_else(|| {
+            slots.all.push(Slot::default());
+            slots.all.len() as u32 - 1
+        });
+        let slot = &mut slots.all[number as usize];
+        slot.mem = Some(mem);
+        let key = RemoteKey([u64::from(slot.generation) << 32 | u64::from(number), self.mark, mem.len() as u64]);
+        drop(slots);
+        Registration::new(key, capabilities, Life { registry: self.clone(), slot: number })
+    }
+
+    /// Calls `f` with `len` bytes from byte `at` of what the key names; until it returns the registration cannot end.
+    pub fn with<R>(
+        &self,
+        key: &RemoteKey,
+        at: u64,
+        len: usize,
+        f: impl FnOnce(UserMem<'static>) -> R,
+    ) -> Result<R, Fault> {
+        let slots = self.slots();
+        let [place, mark, _] = key.0;
+        let slot = slots.all.get((place as u32) as usize).filter(|slot| slot.generation == (place >> 32) as u32);
+        let mem = slot.filter(|_| mark == self.mark).and_then(|slot| slot.mem).ok_or(Fault::Stale)?;
+        within(at, len, mem.len() as u64)?;
+        Ok(f(mem.slice(at as usize, len)))
+    }
+}
+
+/// That `len` bytes from byte `at` lie within `room`.
+pub fn within(at: u64, len: usize, room: u64) -> Result<(), Fault> {
+    let end = at.checked_add(len as u64).filter(|&end| end <= room);
+    end.map(|_| ()).ok_or(Fault::Range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(len: usize) -> UserMem<'static> {
+        UserMem::of_slice(vec![0; len].leak())
+    }
+
+    #[test]
+    fn a_key_names_its_memory_while_the_registration_is_kept_and_nothing_later() {
+        let registry = Registry::new(7);
+        let (first, second) = (memory(10), memory(20));
+        let one = registry.register(first, Capabilities::NONE);
+        let (other, key) = (registry.register(second, Capabilities::NONE), one.key());
+        assert_eq!(registry.with(&key, 3, 7, |mem| mem), Ok(first.slice(3, 7)));
+        assert_eq!(registry.with(&other.key(), 0, 20, |mem| mem), Ok(second));
+        drop(one);
+        assert_eq!(registry.with(&key, 0, 1, |mem| mem), Err(Fault::Stale));
+        let again = registry.register(second, Capabilities::NONE);
+        assert_eq!(again.key().0[0] as u32, key.0[0] as u32, "the place is used again");
+        assert_eq!(registry.with(&key, 0, 1, |mem| mem), Err(Fault::Stale));
+        assert_eq!(registry.with(&again.key(), 0, 1, |mem| mem), Ok(second.slice(0, 1)));
+    }
+
+    #[test]
+    fn nothing_outside_and_nothing_by_a_strange_key_is_reached() {
+        let registry = Registry::new(7);
+        let kept = registry.register(memory(10), Capabilities::NONE);
+        let key = kept.key();
+        for (at, len) in [(0, 11), (10, 1), (u64::MAX, 1), (1, usize::MAX)] {
+            assert_eq!(registry.with(&key, at, len, |mem| mem), Err(Fault::Range), "{at} {len}");
+        }
+        assert!(registry.with(&key, 10, 0, |mem| mem.is_empty()) == Ok(true), "nothing at the end lies within");
+        let [place, mark, len] = key.0;
+        for strange in [[place + 1, mark, len], [place | 1 << 32, mark, len], [place, mark + 1, len], [u64::MAX; 3]] {
+            assert_eq!(registry.with(&RemoteKey(strange), 0, 1, |mem| mem), Err(Fault::Stale), "{strange:?}");
+        }
+        let longer = RemoteKey([place, mark, 1000]);
+        assert_eq!(registry.with(&longer, 10, 1, |mem| mem), Err(Fault::Range), "the key's length is not believed");
+    }
+
+    #[test]
+    fn a_place_whose_numbers_are_used_up_is_not_given_out_again() {
+        let registry = Registry::new(7);
+        drop(registry.register(memory(1), Capabilities::NONE));
+        registry.slots().all[0].generation = u32::MAX;
+        let last = registry.register(memory(1), Capabilities::NONE);
+        let key = last.key();
+        drop(last);
+        let next = registry.register(memory(1), Capabilities::NONE);
+        assert_eq!(next.key().0[0], 1);
+        assert_eq!(registry.with(&key, 0, 1, |mem| mem), Err(Fault::Stale));
+    }
+}
