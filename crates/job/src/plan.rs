@@ -46,8 +46,9 @@ pub const ARENA_STEP: u64 = 64 << 20;
 
 pub const LINE: usize = 64;
 
-/// The longest card: what a rank lets all ranks of a job of several hosts know about itself.
-pub const CARD_MAX: usize = 256;
+/// The cards of a rank's devices together, at most: what it lets all ranks of a job of several hosts know about itself.
+/// One of 256 bytes with its name has room.
+pub const CARD_MAX: usize = 264;
 
 pub(crate) const COUNTER_NAMES: usize = PAGE;
 const TABLES: usize = 2 * PAGE;
