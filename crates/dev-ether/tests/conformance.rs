@@ -64,6 +64,12 @@ fn long_frames_keep_the_promises_of_a_wire() {
     conformance::wire(|| net(3, 9000));
 }
 
+/// A packet takes most memory of link in the shortest frames.
+#[test]
+fn what_a_lane_has_reserved_no_other_takes() {
+    conformance::what_a_lane_has_reserved_no_other_takes(&net(2, 576));
+}
+
 #[test]
 fn many_send_to_one() {
     conformance::many_to_one(&net(16, 1500), 300);

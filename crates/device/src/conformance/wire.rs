@@ -53,6 +53,7 @@ pub fn all(net: impl Fn() -> Net) {
     what_is_reserved_is_taken(&net());
     room_for_a_length_is_room_for_any_shorter(&net());
     a_reservation_ends_with_the_next_call(&net());
+    what_a_lane_has_reserved_no_other_takes(&net());
     poll_from_delivers_in_order(&net());
     what_is_not_consumed_is_dropped(&net());
     pieces_of_any_length_can_be_taken(&net());
@@ -223,6 +224,24 @@ fn a_reservation_ends_with_the_next_call(net: &Net) {
     assert!(2 * taken >= bound, "{taken} packets are taken, {bound} before");
     wire.drain(&mut record);
     record.expect_seeds(0, 0..seed + taken, "to reserve sends nothing");
+}
+
+/// Whatever they send meanwhile, payload and control, until they are refused.
+pub fn what_a_lane_has_reserved_no_other_takes(net: &Net) {
+    let mut wire = Wire::new(net);
+    let (to, limits) = (Peer(wire.to as u32), wire.sender.limits(wire.to));
+    let (mut other, mut heard) = (net.endpoint(0, 1), net.endpoint(wire.to, 1));
+    for (seed, len) in (0..).zip([0, 8, limits.short, limits.packet]) {
+        assert!(wire.sender.port.reserve(to, len), "an idle device has room for {len} bytes");
+        let taken = other.fill(wire.to, 0, limits.packet);
+        other.fill(wire.to, taken, 8);
+        while other.send_control(wire.to, 0, PREFIX_MAX).is_ok() {}
+        wire.send(seed, len, 0, Form::Mem).expect("what was reserved is there");
+        let mut record = Record::default();
+        wire.drain(&mut record);
+        assert_eq!(record.arrived, [(0, seed, len)]);
+        while heard.port.poll(&mut Record::default()) + other.port.poll(&mut Record::default()) > 0 {}
+    }
 }
 
 /// At any filling of the device, after any mixture of packets, with prefixes and control among them.
