@@ -11,10 +11,11 @@ use hawser_dev_ether::port::{
     Address, Carries, FramePort, GREETING, Greeting, Missed, PortOf, Refused, Seal, stream_frames,
 };
 use hawser_dev_ether::{EtherDevice, Opened, Setup, counters};
-use hawser_device::{Delivery, Device, Header, Payload, Source};
+use hawser_device::conformance;
+use hawser_device::{Delivery, Device, Fault, Header, Payload, Protocol, RemoteKey, Source, Taken, Ticket};
 use hawser_job::counters::Counters;
 use hawser_link::frame::Key;
-use hawser_link::{Class, Config, Endpoint, Far, Rail, Route, Wire};
+use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
 use hawser_os::clock;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -154,13 +155,13 @@ fn is_about_memory(channel: u8, message: &[u8]) -> bool {
 }
 
 /// Takes packets of a lane, in pieces of one length.
-struct Taken {
+struct Packets {
     lane: u8,
     piece: usize,
     packets: Vec<Packet>,
 }
 
-impl Delivery for Taken {
+impl Delivery for Packets {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
         assert_eq!(from, Peer(1));
         let (len, mut bytes) = (payload.len(), Vec::new());
@@ -179,24 +180,109 @@ impl Delivery for Taken {
     }
 }
 
+/// Rank 1 at the other ends of the device's wire, and its own.
+fn peer_of(come: Frames, gone: Frames) -> (Endpoint, Pipe) {
+    let rails = vec![Rail::default()];
+    let config = Config { me: 1, ranks: 2, key: key(), frame_max: FRAME, sending: 1024, holding: 1024, rails };
+    let mut peer = Endpoint::new(config, 2);
+    peer.open(0, Route { ours: 0, theirs: 0, flow: 0 }, Far { nic: 0, frame: FRAME });
+    (peer, Pipe { come: gone, gone: come, fd: File::open("/dev/null").unwrap() })
+}
+
+/// What a lane is told of operations.
+#[derive(Default)]
+struct Told(Vec<(u32, Result<u64, Fault>)>);
+
+impl Delivery for Told {
+    fn deliver(&mut self, _: Peer, header: Header, _: &mut dyn Payload) {
+        panic!("{header:?} was never sent");
+    }
+    fn lost(&mut self, _: Peer) {
+        panic!("nobody is lost");
+    }
+    fn done(&mut self, ticket: Ticket, outcome: Result<u64, Fault>) {
+        self.0.push((ticket.number, outcome));
+    }
+}
+
+/// The front of a message about memory: DATA (3) or ENDED (4).
+fn answer(kind: u8, more: u8, number: u32, at: u64) -> Vec<u8> {
+    [&[kind, more, 0, 0][..], &number.to_le_bytes(), &at.to_le_bytes()].concat()
+}
+
+/// P41: a read takes the bytes that it asked for in their order, and nothing else that its owner says; what it was lent is
+/// touched nowhere else, nor after its end.
+#[test]
+fn answers_that_were_not_asked_for_change_nothing() {
+    let card = Card::new(vec![End { rail: 0, address: address(), frame_max: FRAME as u16 }]).encode();
+    let (device, come, gone, counters) = device(card);
+    let (mut peer, mut wire) = peer_of(come, gone);
+    let (mut port, mut told) = (device.port(Lane(0)), Told::default());
+    let (begins, len) = (100_u64, 200);
+    let all = conformance::words(len + 16);
+    let ticket = Ticket { protocol: Protocol::MESSAGES, number: 7 };
+    let key = RemoteKey([3, 4, 1000]);
+    assert_eq!(port.read(Peer(1), &key, begins, all.slice(8, len), ticket), Ok(Taken::InFlight));
+    let mut number = None;
+    let mut turns = |said: Vec<Vec<u8>>, told: &mut Told| {
+        for message in said {
+            let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&message[at..at + into.len()]);
+            peer.send(0, 254, message.len(), Class::Payload, fill).expect("there is room");
+        }
+        // Until the peer has heard the read, and all of its own was heard.
+        while number.is_none() || !peer.is_quiet() {
+            peer.transmit(clock::now_ns(), &mut wire);
+            port.poll(told);
+            device.before_sleep();
+            let mut hear = |_: u32, channel: u8, mut message: Message<'_>| {
+                let bytes = message.next(usize::MAX).expect("a front");
+                assert_eq!((channel, bytes[0], bytes.len()), (254, 2, 48), "a read is asked for, once");
+                let asked = [8, 40].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()));
+                assert_eq!((asked, number), ([begins, len as u64], None));
+                number = Some(u32::from_le_bytes(bytes[4..8].try_into().unwrap()));
+            };
+            wire.receive(&mut |frame| {
+                peer.handle_frame(0, frame, clock::now_ns(), &mut hear).expect("the device keeps the rules");
+            });
+        }
+        number.expect("it was heard")
+    };
+    let number = turns(Vec::new(), &mut told);
+    let data = |number: u32, at: u64, count: usize| [answer(3, 0, number, at), vec![9; count]].concat();
+    let counted = [
+        data(number, begins + 1, 10),
+        data(number, begins - 1, 10),
+        data(number, u64::MAX, 10),
+        data(number, begins, len + 1),
+        data(number, begins, 0),
+        answer(4, 0, number, 0),
+    ];
+    let ignored = [data(number + 1, begins, 10), data(number ^ 1 << 16, begins, 10), answer(4, 1, number + 1, 0)];
+    turns([&counted[..], &ignored[..]].concat(), &mut told);
+    let bytes = || {
+        let mut bytes = vec![0; len + 16];
+        all.read(&mut bytes);
+        bytes
+    };
+    assert!(told.0.is_empty() && bytes() == vec![0; len + 16]);
+    turns(vec![data(number, begins, 120), data(number, begins + 120, 80)], &mut told);
+    assert_eq!(told.0, [(7, Ok(0))]);
+    let read = [vec![0; 8], vec![9; len], vec![0; 8]].concat();
+    assert!(bytes() == read);
+    turns(vec![data(number, begins, 10), answer(4, 1, number, 0)], &mut told);
+    assert!(told.0.len() == 1 && bytes() == read, "what is late is nobody's");
+    device.rest();
+    let slot = counters::entries().position(|entry| entry.name == "messages that are no packets").unwrap();
+    assert_eq!(counters.get(slot), counted.len() as u64);
+}
+
 /// P35
 #[test]
 fn messages_of_a_peer() {
     check!().with_type::<(Vec<Said>, u8)>().with_iterations(500).for_each(|(said, piece)| {
         let card = Card::new(vec![End { rail: 0, address: address(), frame_max: FRAME as u16 }]).encode();
         let (device, come, gone, counters) = device(card);
-        let config = Config {
-            me: 1,
-            ranks: 2,
-            key: key(),
-            frame_max: FRAME,
-            sending: 1024,
-            holding: 1024,
-            rails: vec![Rail::default()],
-        };
-        let mut peer = Endpoint::new(config, 2);
-        let mut wire = Pipe { come: gone, gone: come, fd: File::open("/dev/null").unwrap() };
-        peer.open(0, Route { ours: 0, theirs: 0, flow: 0 }, Far { nic: 0, frame: FRAME });
+        let (mut peer, mut wire) = peer_of(come, gone);
         let mut expected = Vec::new();
         for said in said {
             let message = said.message();
@@ -207,7 +293,7 @@ fn messages_of_a_peer() {
                 expected.push(packet(said.channel, &message));
             }
         }
-        let mut taken = Taken { lane: 0, piece: usize::from(*piece) + 1, packets: Vec::new() };
+        let mut taken = Packets { lane: 0, piece: usize::from(*piece) + 1, packets: Vec::new() };
         let mut ports: Vec<_> = (0..LANES as u8).map(|lane| device.port(Lane(lane))).collect();
         while !peer.is_quiet() {
             peer.transmit(clock::now_ns(), &mut wire);
