@@ -1,9 +1,9 @@
 //! The shared-memory device under the suite of every device; threads stand for processes.
 
-use hawser_base::UserMem;
+use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::Device;
 use hawser_device::conformance::{self, Memory, Net};
+use hawser_device::{Device, Fault, Protocol, RemoteKey, Taken, Ticket};
 use hawser_job::arena::Arena;
 use hawser_job::{Facts, ProcessVm, Segment, Spec};
 use hawser_os::{host, process_vm};
@@ -136,4 +136,30 @@ fn a_rank_has_so_many_registrations_and_gets_each_place_back() {
     let old = kept.remove(77).key();
     let new = net.devices[1].register(mem).expect("a place has come back");
     assert!(new.key() != old && kept.iter().all(|kept| kept.key() != new.key()));
+}
+
+#[test]
+fn a_key_of_one_process_names_nothing_of_the_next_in_its_room() {
+    let segment = segment(2, Facts::default());
+    let arena = Arena::new(&segment, 1);
+    let (span, region) = arena.allocate(4096).unwrap();
+    // SAFETY: mapped as long as `region` lives, which is longer than all devices here.
+    let mem = unsafe { UserMem::new(region.as_ptr(), 4096) };
+    let live = || {
+        let device = ShmDevice::new(segment.clone(), 1);
+        device.share(span.offset, &region);
+        device
+    };
+    let mut port = ShmDevice::new(segment.clone(), 0).port(Lane(0));
+    let ticket = Ticket { protocol: Protocol::MESSAGES, number: 0 };
+    let mut read = |key: &RemoteKey| port.read(Peer(1), key, 0, conformance::words(8), ticket);
+    // It dies without a drop.
+    let old = live().register(mem).unwrap();
+    let key = old.key();
+    std::mem::forget(old);
+    assert_eq!(read(&key), Ok(Taken::Done(0)));
+    ShmDevice::clean(&segment, 1).unwrap();
+    assert_eq!(read(&key), Err(Fault::Stale));
+    let new = live().register(mem).unwrap();
+    assert_eq!((read(&new.key()), read(&key)), (Ok(Taken::Done(0)), Err(Fault::Stale)));
 }

@@ -13,7 +13,7 @@ use crate::page::RankPage;
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 11;
+pub const LAYOUT_VERSION: u32 = 12;
 
 /// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
 pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
