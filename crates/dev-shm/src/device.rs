@@ -2,7 +2,7 @@
 //!
 //! Before it: `node`, which makes one from the job's segment. After it: `port`, `exposure` and `remote`.
 
-use crate::exposure::Exposure;
+use crate::exposure::{EAGER, Exposure};
 use crate::layout::Layout;
 use crate::line::CHUNKS;
 use crate::pool::{self, CHUNK};
@@ -14,11 +14,6 @@ use hawser_base::{Lane, Peer, Region, Result, UserMem};
 use hawser_device::{Capabilities, Device, ExposedKey, Limits, PREFIX_MAX, Pieces, Port, Registration, Source};
 use hawser_job::Segment;
 use std::sync::Arc;
-
-/// Longest message worth pushing without asking, at most: beyond, the offer of a receive that waits is there as early
-/// (192 KiB and more pushed measured within 5 % of offered; 96 and 128 KiB 3 to 5 % less one after the other, 6 to 13 %
-/// less many at once), and being pushed in vain costs a copy (docs/tuning.md).
-pub const EAGER: usize = 128 << 10;
 
 /// Part of a pool that an unasked message may fill.
 const EAGER_PART: usize = 4;
