@@ -1,9 +1,10 @@
 //! The shared-memory device under the suite of every device; threads stand for processes.
 
+use hawser_base::Peer;
 use hawser_dev_shm::ShmDevice;
 use hawser_device::Device;
 use hawser_device::conformance::{self, Net};
-use hawser_job::{Facts, Segment, Spec};
+use hawser_job::{Ending, Facts, Segment, Spec};
 use std::sync::Arc;
 
 fn net(ranks: usize) -> Net {
@@ -13,7 +14,7 @@ fn net(ranks: usize) -> Net {
     let segment = Segment::create(&spec).unwrap();
     let device = |rank| Arc::new(ShmDevice::new(segment.clone(), rank)) as Arc<dyn Device>;
     let devices = (0..ranks).map(device).collect();
-    Net { devices, kill: Box::new(move |rank| segment.set_ended(rank)) }
+    Net { devices, kill: Box::new(move |rank| segment.set_ended(Peer(rank as u32), Ending::Failed)) }
 }
 
 #[test]
@@ -58,4 +59,5 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
     conformance::a_peer_dies(|| net(3));
     conformance::a_peer_dies(|| net(64));
     conformance::a_peer_dies_while_it_is_polled(|| net(3));
+    conformance::a_peer_that_nobody_spoke_to_dies(|| net(3));
 }

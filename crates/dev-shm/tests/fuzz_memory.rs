@@ -14,7 +14,7 @@ use hawser_dev_shm::ShmDevice;
 use hawser_dev_shm::layout::Layout;
 use hawser_device::{Delivery, Device, Header, Payload, Port, Refusal, Source};
 use hawser_job::plan::ARENA_BYTES;
-use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
+use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
 use std::sync::atomic::Ordering::Relaxed;
 
 const RANKS: usize = 3;
@@ -305,7 +305,7 @@ impl World {
         let spec = Spec { facts, ..Spec::of("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };
         let segment = Segment::create(&spec).unwrap();
         // So that nobody waits for a line that is never written. That they ended is not told yet (`end`).
-        (1..RANKS).for_each(|rank| segment.rank(rank).set_phase(Phase::Ended));
+        (1..RANKS).for_each(|rank| segment.lives().note_half(Peer(rank as u32), Ending::Failed));
         (0..RANKS).for_each(|rank| segment.rank(rank).set_pid(std::process::id() as i32));
         let device = ShmDevice::new(segment.clone(), READER);
         World {
@@ -419,7 +419,7 @@ impl World {
     fn end(&mut self) {
         if !self.ended {
             self.ended = true;
-            self.segment.set_ended(1);
+            (1..RANKS).for_each(|rank| self.segment.set_ended(Peer(rank as u32), Ending::Failed));
         }
     }
 

@@ -6,7 +6,7 @@ use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::conformance::{Endpoint, Form, Net, Record, converse};
 use hawser_device::{Delivery, Device, Header, Payload, Port, RemoteKey, Source};
-use hawser_job::{Facts, ProcessVm, Segment, Spec};
+use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -469,7 +469,7 @@ fn killed_at_random() {
                 // SAFETY: our own child.
                 unsafe { libc::kill(child, libc::SIGKILL) };
                 assert_eq!(reap(child), libc::SIGKILL);
-                segment.set_ended(1);
+                segment.set_ended(Peer(1), Ending::Failed);
             });
             let mut port = ShmDevice::new(segment.clone(), 0).port(Lane(0));
             while last.lost == 0 {

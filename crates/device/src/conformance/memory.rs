@@ -2,8 +2,8 @@
 //! checked against it, its promises about many peers and about peers that die too, with no system beneath.
 
 use super::{
-    Net, a_peer_dies, a_peer_dies_while_it_is_polled, lanes_are_independent, many_to_one, soak, talkers_take_turns,
-    wire,
+    Net, a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_that_nobody_spoke_to_dies, lanes_are_independent,
+    many_to_one, soak, talkers_take_turns, wire,
 };
 use crate::View;
 use crate::{Delivery, Device, Header, Limits, Pieces, Port, Refusal, Source};
@@ -142,4 +142,5 @@ fn many_ranks_keep_the_promises_to_many() {
 fn a_death_is_reported_once_and_after_the_last_packet() {
     a_peer_dies(|| net(3));
     a_peer_dies_while_it_is_polled(|| net(3));
+    a_peer_that_nobody_spoke_to_dies(|| net(3));
 }

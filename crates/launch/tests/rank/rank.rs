@@ -1,7 +1,6 @@
 //! A rank for the launcher's tests: attaches as an MPI library does, then does what its argument says.
 #![forbid(unsafe_code)]
 
-use hawser_base::Peer;
 use hawser_boot::{Word, World};
 use hawser_job::{Phase, Segment, Tag, WaitPeer, WaitReason};
 use hawser_os::{clock, host, signals};
@@ -63,9 +62,10 @@ impl Rank {
     /// Sleeps until local rank `peer` has ended.
     fn outlive(&self, peer: usize) {
         let bell = self.segment.rank(self.world.identity().local_rank as usize).doorbell();
-        while self.segment.rank(peer).phase() != Phase::Ended {
+        let (lives, peer) = (self.segment.lives(), self.segment.process_in(peer).expect("a rank's room"));
+        while !lives.has_ended(peer) {
             let armed = bell.arm();
-            if self.segment.ended_word().load(SeqCst) == 0 {
+            if !lives.has_ended(peer) {
                 bell.sleep(armed, None);
             }
         }
