@@ -1,6 +1,7 @@
 //! A rank for the launcher's tests: attaches as an MPI library does, then does what its argument says.
 #![forbid(unsafe_code)]
 
+use hawser_base::Peer;
 use hawser_boot::{Word, World};
 use hawser_job::{Phase, Segment, Tag, WaitPeer, WaitReason};
 use hawser_os::{clock, host, signals};

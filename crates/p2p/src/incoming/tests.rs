@@ -5,7 +5,7 @@ use crate::matching::Limits;
 use crate::message::{Outgoing, Target};
 use crate::plain::Plain;
 use crate::request::Request;
-use hawser_base::{Class, Context, Lane as LaneId};
+use hawser_base::{Class, Context, Lane as LaneId, Peers};
 use hawser_device::{Delivery, Loopback};
 use hawser_job::counters::Counters;
 use hawser_transport::Fabric;
@@ -16,7 +16,7 @@ const LIMITS: Limits = Limits { packet: 64, eager: 256, first: 32, offer: 300, w
 
 fn lane() -> Lane<Plain> {
     let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);
-    let fabric = Box::leak(Box::new(Fabric::new(devices.into(), 2).unwrap()));
+    let fabric = Box::leak(Box::new(Fabric::new(devices.into(), &Peers::Run { first: Peer(0), len: 2 }).unwrap()));
     Lane::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}"))
 }
 

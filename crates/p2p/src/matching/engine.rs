@@ -389,6 +389,7 @@ impl Engine {
             return false;
         }
         self.due.retain(|&other| other != peer);
+        self.gone.retain(|&other| other != peer);
         self.peers[peer] = PeerState::new(self.limits.window, life(peer) + 1);
         true
     }
