@@ -12,15 +12,16 @@ use crate::ends::Ends;
 use crate::inbox::Inbox;
 use crate::message::{HEADER, Incoming, Outgoing};
 use crate::open::Opened;
+use crate::parting::Parting;
 use crate::remote::{self, Order, Remote};
 use crate::unanswered::{Openings, Tell};
-use hawser_base::ended::Ended;
 use hawser_base::{LANES, Lane, Peer, UserMem};
 use hawser_device::cards::{Card, Resolve};
 use hawser_device::{
     Bytes, Capabilities, Delivery, Device, Fault, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal,
     Registration, Registry, RemoteKey, Source, Taken, Ticket,
 };
+use hawser_job::Lives;
 use hawser_job::counters::Counters;
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
@@ -57,6 +58,8 @@ pub struct Setup {
     pub answers: answers::Tell,
     /// Where what is counted stands: a rank's counters, from this slot on.
     pub counters: (Counters, usize),
+    /// Which processes have ended.
+    pub lives: Lives,
     /// Whether a rank is reached by this device and no better one.
     pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
@@ -73,8 +76,8 @@ struct State {
     inboxes: [Inbox; LANES],
     /// Something came into them since the rank last wanted to sleep: no descriptor and no bell tells of it.
     set_aside: bool,
-    /// Those that were reported lost.
-    lost: Ended,
+    /// Peers that have ended.
+    parting: Parting,
     /// What a packet's bytes are laid into where they are wanted piece by piece.
     scratch: Vec<u8>,
     /// Bytes of pieces that were taken and not yet sent.
@@ -93,7 +96,7 @@ pub struct EtherDevice {
     short: usize,
     /// Memory that peers may work on. It has a lock of its own, so that a registration may end inside a delivery.
     registry: Arc<Registry>,
-    serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
+    serves: Arc<dyn Fn(Peer) -> bool + Send + Sync>,
 }
 
 impl EtherDevice {
@@ -101,7 +104,8 @@ impl EtherDevice {
 
     /// With at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
-        let Setup { me, ranks, key, seed, ports, cards, looked, tell, answers, counters, serves } = setup;
+        let Setup { me, ranks, key, seed, ports, cards, looked, tell, answers, counters, lives, serves } = setup;
+        let serves: Arc<dyn Fn(Peer) -> bool + Send + Sync> = serves.into();
         let short = short(&ports);
         let direct = Direct::new(key.clone(), me);
         let remote = Remote::new(&key, me);
@@ -119,7 +123,7 @@ impl EtherDevice {
             looked,
             inboxes: Default::default(),
             set_aside: false,
-            lost: Ended::new(),
+            parting: Parting::new(&lives, serves.clone()),
             scratch: Vec::new(),
             kept_back: 0,
             answers: Answers::new(answers),
@@ -133,21 +137,6 @@ impl EtherDevice {
     /// This rank's card, for its peers.
     pub fn card(&self) -> Vec<u8> {
         lock(&self.state).ends.card().encode()
-    }
-
-    /// A peer is gone, by word of its host's agent.
-    pub fn lose(&self, peer: Peer) {
-        let mut state = lock(&self.state);
-        if state.lost.note(peer) {
-            state.endpoint.forget(peer.0);
-            state.openings.forget(peer.0);
-            let State { direct, ends, .. } = &mut *state;
-            direct.forget(peer.0, ends);
-            ends.forget(peer.0);
-            state.remote.forget(peer.0);
-            state.set_ended_aside(None);
-            state.inboxes.iter_mut().for_each(|inbox| inbox.lose(peer));
-        }
     }
 }
 
@@ -209,7 +198,7 @@ impl Device for EtherDevice {
         if state.page.is_old(now_ns) {
             state.write_page(now_ns);
         }
-        if std::mem::take(&mut state.set_aside) {
+        if std::mem::take(&mut state.set_aside) || !state.parting.is_through() {
             return Some(0);
         }
         let State { endpoint, direct, openings, ends, .. } = &mut *state;
@@ -243,6 +232,9 @@ impl Device for EtherDevice {
 impl State {
     /// Begins to connect, if that can be done by now.
     fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
+        if self.parting.has_ended(peer) {
+            return Err(Refusal::Lost);
+        }
         let routes = self.ends.routes_to(peer.0).ok_or(Refusal::Full)?;
         if routes.is_empty() {
             self.openings.give_up(peer.0, &mut self.ends);
@@ -281,9 +273,6 @@ impl State {
         source: Source<'_>,
         placed: bool,
     ) -> Result<(), Refusal> {
-        if self.lost.has(to) {
-            return Err(Refusal::Lost);
-        }
         if !self.endpoint.is_connected(to.0) {
             self.connect(to)?;
         }
@@ -334,7 +323,7 @@ impl State {
 
     /// Before an operation with a peer is begun: that it can be reached.
     fn reach(&mut self, peer: Peer) -> Result<(), Fault> {
-        if self.lost.has(peer) {
+        if self.parting.has_ended(peer) {
             return Err(Fault::Lost);
         }
         if self.endpoint.is_connected(peer.0) {
@@ -365,9 +354,12 @@ impl State {
         if self.turns.is_multiple_of(PAGE_TURNS) {
             self.write_page(clock::now_ns());
         }
-        let State { endpoint, ends, direct, remote, inboxes, set_aside, lost, scratch, unread, .. } = self;
-        let mut now_ns = 0;
-        let mut desk = Desk { to, delivery, inboxes, set_aside, lost, unread, count: 0 };
+        if self.parting.begin() {
+            self.ends.look_anew();
+        }
+        let State { endpoint, ends, direct, remote, inboxes, set_aside, scratch, unread, .. } = self;
+        let (mut now_ns, mut has_come) = (0, false);
+        let mut desk = Desk { to, delivery, inboxes, set_aside, unread, count: 0 };
         for at in 0..ends.ports.len() {
             let mut bytes = 0;
             let came = ends.receive(at, &mut |frame| {
@@ -398,6 +390,7 @@ impl State {
             if !came {
                 continue;
             }
+            has_come = true;
             ends.count_received(at, bytes);
             direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *ends), &mut desk.taker());
         }
@@ -406,6 +399,9 @@ impl State {
             desk.return_all(direct);
         }
         let mut count = desk.count;
+        while let Some(peer) = self.parting.next(has_come) {
+            self.forget(peer);
+        }
         if self.remote.has_work() {
             self.work_remote();
         }
@@ -419,6 +415,18 @@ impl State {
         self.transmit();
         count
     }
+
+    /// All that came of a peer that has ended was taken: nothing goes to it or comes from it any more.
+    #[cold]
+    fn forget(&mut self, peer: Peer) {
+        self.endpoint.forget(peer.0);
+        self.openings.forget(peer.0);
+        self.direct.forget(peer.0, &mut self.ends);
+        self.ends.forget(peer.0);
+        self.remote.forget(peer.0);
+        // Other lanes are told when they are polled.
+        self.set_aside = true;
+    }
 }
 
 /// Who gets what has come: the lane that polls, or the inbox of another one.
@@ -427,7 +435,6 @@ struct Desk<'a> {
     delivery: &'a mut dyn Delivery,
     inboxes: &'a mut [Inbox; LANES],
     set_aside: &'a mut bool,
-    lost: &'a Ended,
     unread: &'a mut u64,
     count: usize,
 }
@@ -446,7 +453,7 @@ impl Desk<'_> {
             *self.unread += 1;
             return;
         };
-        if self.to.is_some_and(|to| to.0 == lane) && !self.lost.has(from) {
+        if self.to.is_some_and(|to| to.0 == lane) {
             self.delivery.deliver(from, header, packet);
             self.count += 1;
         } else {
@@ -481,7 +488,7 @@ impl Delivery for Nobody {
     }
 
     fn lost(&mut self, _: Peer) {
-        unreachable!("losses wait in the inboxes")
+        unreachable!("a lane is told when it is polled")
     }
 }
 
@@ -527,7 +534,7 @@ impl Port for LanePort {
     fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let mut state = lock(&self.state);
         // What is shorter is pushed, and complete before it is received.
-        if mem.len() <= EAGER || state.lost.has(to) {
+        if mem.len() <= EAGER {
             return false;
         }
         state.give_back(self.lane);
@@ -556,7 +563,10 @@ impl Port for LanePort {
         let mut state = lock(&self.state);
         state.give_back(self.lane);
         let waited = state.inboxes[self.lane.index()].deliver_all(delivery);
-        waited + state.receive(Some(self.lane), delivery)
+        let count = waited + state.receive(Some(self.lane), delivery);
+        // Nothing waits in the inbox now: what came of a peer was delivered before its end.
+        state.parting.tell(self.lane, delivery);
+        count
     }
 
     /// Frames of one peer do not come apart from those of others.

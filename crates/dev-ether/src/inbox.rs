@@ -21,8 +21,6 @@ pub struct Inbox {
     returned: Vec<Returned>,
     /// Operations of this lane that have ended.
     ended: Vec<Ended>,
-    /// Peers to be reported lost.
-    lost: Vec<Peer>,
 }
 
 impl Inbox {
@@ -48,10 +46,6 @@ impl Inbox {
         self.ended.push(ended);
     }
 
-    pub fn lose(&mut self, peer: Peer) {
-        self.lost.push(peer);
-    }
-
     /// Delivers everything. How many packets.
     pub fn deliver_all(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
@@ -59,9 +53,7 @@ impl Inbox {
             self.deliver(packet, delivery);
             count += 1;
         }
-        count += self.return_all(delivery) + self.end_all(delivery);
-        self.report(delivery);
-        count
+        count + self.return_all(delivery) + self.end_all(delivery)
     }
 
     /// Tells of what is given back. How much there was.
@@ -79,13 +71,5 @@ impl Inbox {
     fn deliver(&mut self, (from, header, mut bytes): (Peer, Header, Vec<u8>), delivery: &mut dyn Delivery) {
         delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: 0 });
         self.spare(bytes);
-    }
-
-    /// What came before a peer's end is delivered before its end.
-    fn report(&mut self, delivery: &mut dyn Delivery) {
-        let waiting = |queue: &VecDeque<(Peer, Header, Vec<u8>)>, peer| queue.iter().any(|&(from, ..)| from == peer);
-        while let Some(at) = self.lost.iter().position(|&peer| !waiting(&self.queue, peer)) {
-            delivery.lost(self.lost.swap_remove(at));
-        }
     }
 }

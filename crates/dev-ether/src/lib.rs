@@ -22,6 +22,7 @@ mod inbox;
 mod info;
 mod message;
 mod open;
+mod parting;
 pub mod port;
 pub mod rails;
 mod remote;

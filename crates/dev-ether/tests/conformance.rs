@@ -6,6 +6,7 @@ use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_device::conformance::{self, Form, Memory, Net, Record};
 use hawser_device::{Device, Header, Source};
 use hawser_job::counters::Counters;
+use hawser_job::{Ending, Lives};
 use hawser_link::Rail;
 use hawser_link::frame::Key;
 use hawser_os::interfaces::{self, Interface};
@@ -29,6 +30,7 @@ fn net_that_tells(ranks: usize, mtu: usize, told: Arc<AtomicU32>) -> Net {
     let interface = loopback(mtu);
     let local = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
     let cards = Arc::new(Mutex::new(vec![None; ranks]));
+    let lives = Lives::private(ranks);
     let device = |rank: usize| {
         let port = UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap();
         let (theirs, told) = (cards.clone(), told.clone());
@@ -43,14 +45,14 @@ fn net_that_tells(ranks: usize, mtu: usize, told: Arc<AtomicU32>) -> Net {
             tell: Box::new(|_| true),
             answers: Box::new(move |_| _ = told.fetch_add(1, Relaxed)),
             counters: (Counters::private(), 0),
+            lives: lives.clone(),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });
         cards.lock().unwrap()[rank] = Some(device.card());
         Arc::new(device)
     };
     let devices: Vec<_> = (0..ranks).map(device).collect();
-    let mortal = devices.clone();
-    let kill = move |dead: usize| mortal.iter().for_each(|device| device.lose(Peer(dead as u32)));
+    let kill = move |dead: usize| _ = lives.note(Peer(dead as u32), Ending::Failed);
     Net { devices: devices.into_iter().map(|device| device as Arc<dyn Device>).collect(), kill: Box::new(kill) }
 }
 
@@ -79,6 +81,29 @@ fn many_send_to_one() {
 #[test]
 fn two_lanes_in_two_threads_do_not_meet() {
     conformance::lanes_are_independent(&net(2, 1500), 5_000);
+}
+
+#[test]
+fn a_death_is_reported_once_and_after_the_last_packet() {
+    conformance::a_peer_dies(|| net(3, 1500));
+    conformance::a_peer_dies(|| net(16, 9000));
+    conformance::a_peer_dies_while_it_is_polled(|| net(3, 1500));
+    conformance::a_peer_that_nobody_spoke_to_dies(|| net(3, 1500));
+}
+
+/// An end is a word in memory: no descriptor tells of it when the rank looks for what lies in its ports no more.
+#[test]
+fn an_end_that_no_lane_was_told_of_keeps_the_rank_awake() {
+    let net = net(2, 1500);
+    let mut left = net.endpoint(0, 0);
+    (net.kill)(1);
+    assert_eq!(left.device.before_sleep(), Some(0));
+    left.device.flush();
+    assert_eq!(left.device.before_sleep(), Some(0), "the lane does not know");
+    let mut record = Record::default();
+    left.port.poll(&mut record);
+    assert_eq!(record.lost, [1]);
+    assert_ne!(left.device.before_sleep(), Some(0));
 }
 
 /// Else the rank would sleep on what it has taken from the kernel itself: for a second, as nobody waits for an acknowledgement.

@@ -8,6 +8,7 @@ use hawser_dev_ether::port::{Address, Carries, GREETING, Greeting, PortOf, PortR
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_device::{Delivery, Device, Header, Payload, Port, Source};
 use hawser_job::counters::Counters;
+use hawser_job::{Ending, Lives};
 use hawser_link::frame::Key;
 use hawser_link::{Grade, Rail};
 use hawser_os::interfaces;
@@ -127,6 +128,11 @@ impl Between {
 
 /// Two devices that reach each other past `between` alone. `checked`: all payload between them has a CRC.
 fn pair(between: &Arc<Between>, checked: bool) -> Vec<EtherDevice> {
+    mortal(between, checked, &Lives::private(2))
+}
+
+/// The same; `lives` says whether they live.
+fn mortal(between: &Arc<Between>, checked: bool, lives: &Lives) -> Vec<EtherDevice> {
     let all = interfaces::all().unwrap();
     let interface = all.into_iter().find(|interface| interface.flags.loopback).expect("there is a loopback interface");
     let local = *interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
@@ -147,6 +153,7 @@ fn pair(between: &Arc<Between>, checked: bool) -> Vec<EtherDevice> {
             tell: Box::new(|_| true),
             answers: Box::new(|_| ()),
             counters: (Counters::private(), 0),
+            lives: lives.clone(),
             serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });
         let card = Card::decode(&device.card()).unwrap();
@@ -476,10 +483,11 @@ fn messages_of_a_lane_that_is_not_polled_wait_for_it() {
 /// Whoever is gone gets nothing, and what was lent to it is given back by the word of its end alone.
 #[test]
 fn a_peer_that_is_gone_takes_nothing_back() {
-    let mut ranks = ranks(&Arc::default(), 0);
+    let lives = Lives::private(2);
+    let mut ranks = ranks_of(mortal(&Arc::default(), false, &lives), 0);
     warm_up(&mut ranks, 0);
     assert_eq!(lend(&mut ranks[0], [20 * LONG].into_iter()), 1);
-    ranks[0].device.lose(Peer(1));
+    lives.note(Peer(1), Ending::Failed);
     while !ranks[0].got.lost {
         let Rank { port, got, .. } = &mut ranks[0];
         port.poll(got);

@@ -13,6 +13,7 @@ use hawser_dev_ether::port::{
 use hawser_dev_ether::{EtherDevice, Opened, Setup, counters};
 use hawser_device::conformance;
 use hawser_device::{Delivery, Device, Fault, Header, Payload, Protocol, RemoteKey, Source, Taken, Ticket};
+use hawser_job::Lives;
 use hawser_job::counters::Counters;
 use hawser_link::frame::Key;
 use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
@@ -98,6 +99,7 @@ fn device(card: Vec<u8>) -> (EtherDevice, Frames, Frames, Counters) {
         tell: Box::new(|_| true),
         answers: Box::new(|_| ()),
         counters: (counters.clone(), 0),
+        lives: Lives::private(2),
         serves: Box::new(|peer| peer == Peer(1)),
     });
     (device, come, gone, counters)

@@ -8,7 +8,7 @@ use crate::ring::Tx;
 use allocation_counter::measure;
 use hawser_base::{Lane, Peer};
 use hawser_device::{Delivery, Device, Header, Payload, Port, Refusal, Source};
-use hawser_job::{Facts, Segment, Spec};
+use hawser_job::{Ending, Facts, Segment, Spec};
 use std::time::Duration;
 
 fn segment() -> Segment {
@@ -77,7 +77,7 @@ fn a_packet_that_its_writer_left_unfinished_ends_early_and_then_the_writer_is_lo
             let segment = segment();
             let mut port = port(&segment);
             write(&segment, 2, lines);
-            segment.set_ended(1);
+            segment.set_ended(Peer(1), Ending::Failed);
             let mut seen = Seen { ragged, ..Seen::default() };
             for _ in 0..10 {
                 if by_name {
@@ -101,7 +101,7 @@ fn a_receiver_in_the_middle_of_a_packet_learns_of_the_writers_death() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(30));
-                segment.set_ended(1);
+                segment.set_ended(Peer(1), Ending::Failed);
             });
             while seen.lost == 0 {
                 port.poll(&mut seen);
@@ -151,10 +151,9 @@ fn a_peer_that_is_lost_gives_its_memory_back_and_stays_lost() {
     let send = |port: &mut dyn Port, to: Peer| port.send(to, Header::default(), &[], Source::None);
     let spoken = measure(|| others().for_each(|peer| send(&mut *port, peer).unwrap())).bytes_current;
     assert!(spoken >= 128 * i64::from(RANKS - 1), "{spoken} bytes of peers that were spoken to");
-    others().for_each(|peer| segment.set_ended(peer.index()));
+    others().for_each(|peer| segment.set_ended(peer, Ending::Failed));
     let mut lost = Lost(0);
     let left = spoken + measure(|| _ = port.poll(&mut lost)).bytes_current;
-    // A byte says of each that it is lost.
     assert!(lost.0 == RANKS - 1 && left < 2 * i64::from(RANKS), "{left} bytes of {} peers that are lost", lost.0);
     for peer in others() {
         assert_eq!(send(&mut *port, peer), Err(Refusal::Lost));

@@ -1,41 +1,43 @@
-//! Whether a peer's process is still there: word of the host's agent, through the job's segment.
+//! The peers of this host by their numbers there, and which of them have ended (`job::lives`).
 //!
 //! Silence is not death: nothing is concluded from a ring that does not move. Before it: `port` and `payload`.
 
 use hawser_base::Peer;
-use hawser_job::{Doorbell, Phase, Segment};
-use std::sync::atomic::Ordering::Acquire;
+use hawser_job::lives::Reader;
+use hawser_job::{Doorbell, Segment};
 
 /// What a port asks the segment about its peers: which ranks of the host they are, and whether they have ended.
 pub struct Life {
     segment: Segment,
-    /// `Segment::ended_word` when we last looked at the phases.
-    seen: u32,
+    ends: Reader,
 }
 
 impl Life {
     pub fn new(segment: Segment) -> Life {
-        Life { segment, seen: 0 }
+        Life { ends: segment.lives().reader(), segment }
     }
 
-    /// Whether somebody has ended since the last time: one load of a line that hardly ever changes.
+    /// Whether somebody has ended since `next_end` gave none: one load of a line that hardly ever changes.
     #[inline(always)]
     pub fn has_news(&self) -> bool {
-        // Pairs with the Release in `Segment::set_ended`.
-        self.segment.ended_word().load(Acquire) != self.seen
+        self.ends.has_news()
     }
 
-    /// Everybody that has ended by now. What they had written is seen afterwards.
+    /// The next peer of this host that has ended. What it had written is seen afterwards.
     #[cold]
-    pub fn ended(&mut self) -> Vec<Peer> {
-        self.seen = self.segment.ended_word().load(Acquire);
-        let ended = |&local: &usize| self.segment.rank(local).phase() == Phase::Ended;
-        (0..self.segment.rooms()).filter(ended).filter_map(|local| self.peer(local)).collect()
+    pub fn next_end(&mut self) -> Option<Peer> {
+        std::iter::from_fn(|| self.ends.take()).find(|&peer| self.segment.room_of(peer).is_some())
+    }
+
+    /// Whether `next_end` has named the peer.
+    #[cold]
+    pub fn is_known_ended(&self, peer: Peer) -> bool {
+        self.ends.knows(peer)
     }
 
     #[cold]
     pub fn has_ended(&self, peer: Peer) -> bool {
-        self.local(peer).is_none_or(|local| self.segment.rank(local).phase() == Phase::Ended)
+        self.ends.lives().has_ended(peer)
     }
 
     /// The number of a peer among the ranks of this host.

@@ -18,7 +18,6 @@ use crate::pool::{self, CHUNK, Pool};
 use crate::remote::Remote;
 use crate::ring::{LINES, lazy};
 use end::{End, Seat, State};
-use hawser_base::ended::Ended;
 use hawser_base::paged::Paged;
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_device::{
@@ -67,9 +66,8 @@ pub struct ShmPort {
     borrowed: Paged<Borrower>,
     attention: Attention,
     life: Life,
-    /// Peers that are gone and not yet reported, and those that were.
+    /// Peers that have ended and are not yet reported.
     gone: Vec<Peer>,
-    lost: Ended,
     /// Where packed payload is put together that goes in lines.
     scratch: Vec<u8>,
     remote: Arc<Remote>,
@@ -86,7 +84,6 @@ impl ShmPort {
             attention: Attention::new(),
             life: Life::new(segment.clone()),
             gone: Vec::new(),
-            lost: Ended::new(),
             scratch: Vec::new(),
             remote,
         }
@@ -94,15 +91,24 @@ impl ShmPort {
 
     /// The number of a peer of this host on whose memory something can be done.
     fn owner(&self, peer: Peer) -> Result<usize, Fault> {
-        let owner = self.life.local(peer).filter(|_| !self.lost.has(peer) && !self.life.has_ended(peer));
+        let owner = self.life.local(peer).filter(|_| !self.life.has_ended(peer));
         owner.ok_or(Fault::Lost)
     }
 
     /// The end of a peer, which is opened by its first use; none of one that is lost.
     #[inline]
     fn open(&mut self, peer: Peer) -> Option<&mut End> {
+        // Others can still write where one did that is lost, and nobody looks there again.
+        if self.ends[peer].state == State::Unused && self.life.is_known_ended(peer) {
+            return None;
+        }
+        self.open_any(peer)
+    }
+
+    /// The same of one that has just ended, too.
+    fn open_any(&mut self, peer: Peer) -> Option<&mut End> {
         if self.ends[peer].state == State::Unused {
-            let local = self.life.local(peer).filter(|&local| local != self.seat.me && !self.lost.has(peer))?;
+            let local = self.life.local(peer).filter(|&local| local != self.seat.me)?;
             self.ends[peer] = End::new(&self.seat, local, self.life.bell(local));
         }
         self.ends.get_mut(peer)

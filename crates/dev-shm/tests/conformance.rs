@@ -5,7 +5,7 @@ use hawser_dev_shm::ShmDevice;
 use hawser_device::conformance::{self, Memory, Net};
 use hawser_device::{Device, Fault, Protocol, RemoteKey, Taken, Ticket};
 use hawser_job::arena::Arena;
-use hawser_job::{Facts, ProcessVm, Segment, Spec};
+use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
 use hawser_os::{host, process_vm};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn net_of(segment: &Segment) -> Net {
     let (ranks, segment) = (segment.rooms(), segment.clone());
     let device = |rank| Arc::new(ShmDevice::new(segment.clone(), rank)) as Arc<dyn Device>;
     let devices = (0..ranks).map(device).collect();
-    Net { devices, kill: Box::new(move |rank| segment.set_ended(rank)) }
+    Net { devices, kill: Box::new(move |rank| segment.set_ended(Peer(rank as u32), Ending::Failed)) }
 }
 
 #[test]
@@ -68,6 +68,7 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
     conformance::a_peer_dies(|| net(3));
     conformance::a_peer_dies(|| net(64));
     conformance::a_peer_dies_while_it_is_polled(|| net(3));
+    conformance::a_peer_that_nobody_spoke_to_dies(|| net(3));
 }
 
 /// Each rank's memory is of its arena.

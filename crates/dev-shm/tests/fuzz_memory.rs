@@ -17,7 +17,7 @@ use hawser_device::{
     Update, Width, conformance,
 };
 use hawser_job::plan::ARENA_BYTES;
-use hawser_job::{Facts, Phase, ProcessVm, Segment, Spec};
+use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
 use std::sync::atomic::Ordering::Relaxed;
 
 const RANKS: usize = 3;
@@ -290,26 +290,40 @@ struct World {
     tails: [u32; RANKS],
     lost: [bool; RANKS],
     ended: bool,
+    /// Where nobody has ended.
+    living: Living,
+}
+
+/// A segment of ranks that live, and the port of one that works on their memory.
+struct Living {
+    area: Region,
+    reader: Box<dyn Port>,
 }
 
 fn other(second: bool) -> usize {
     1 + usize::from(second)
 }
 
+fn segment() -> Segment {
+    let facts = Facts {
+        process_vm: ProcessVm::Allowed,
+        memcpy_mb_s: 1000,
+        process_vm_mb_s: 2000,
+        process_vm_fixed_ns: 1,
+        ..Facts::default()
+    };
+    let spec = Spec { facts, ..Spec::of("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };
+    let segment = Segment::create(&spec).unwrap();
+    (0..RANKS).for_each(|rank| segment.rank(rank).set_pid(std::process::id() as i32));
+    segment
+}
+
 impl World {
     fn new() -> World {
-        let facts = Facts {
-            process_vm: ProcessVm::Allowed,
-            memcpy_mb_s: 1000,
-            process_vm_mb_s: 2000,
-            process_vm_fixed_ns: 1,
-            ..Facts::default()
-        };
-        let spec = Spec { facts, ..Spec::of("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };
-        let segment = Segment::create(&spec).unwrap();
+        let (segment, living) = (segment(), segment());
+        let living = Living { area: living.device_area(), reader: ShmDevice::new(living, READER).port(Lane(0)) };
         // So that nobody waits for a line that is never written. That they ended is not told yet (`end`).
-        (1..RANKS).for_each(|rank| segment.rank(rank).set_phase(Phase::Ended));
-        (0..RANKS).for_each(|rank| segment.rank(rank).set_pid(std::process::id() as i32));
+        (1..RANKS).for_each(|rank| segment.lives().note_half(Peer(rank as u32), Ending::Failed));
         let device = ShmDevice::new(segment.clone(), READER);
         World {
             area: segment.device_area(),
@@ -320,6 +334,7 @@ impl World {
             tails: [0; RANKS],
             lost: [false; RANKS],
             ended: false,
+            living,
         }
     }
 
@@ -425,25 +440,22 @@ impl World {
     fn work(&mut self, owner: usize, kind: u8, [start, room]: [u64; 2], at: u64, len: usize) {
         let (is_kept, has_ended) = (kind & 2 != 0, kind & 12 == 0);
         let kind = 3 + 2 * u64::from(kind & 1);
-        self.area.u64(LAYOUT.registered(owner, 0)).store(2 | u64::from(is_kept), Relaxed);
+        let World { living, area, reader, .. } = self;
+        let (area, reader) = if has_ended { (&*area, reader) } else { (&living.area, &mut living.reader) };
+        area.u64(LAYOUT.registered(owner, 0)).store(2 | u64::from(is_kept), Relaxed);
         let key = RemoteKey([kind | (owner as u64) << 20 | 1 << 32, start, room]);
         let (peer, ticket) = (Peer(owner as u32), Ticket { protocol: Protocol::MESSAGES, number: 0 });
         let add = Atomic { update: Update::Add, width: Width::Eight, operand: 0 };
         let mem = conformance::words(len);
-        let was_lost = self.lost[owner];
-        if !has_ended {
-            self.segment.rank(owner).set_phase(Phase::Running);
-        }
-        let read = self.reader.read(peer, &key, at, mem, ticket);
-        let written = self.reader.write(peer, &key, at, Bytes::Lent(mem), ticket);
-        let added = self.reader.atomic(peer, &key, at, add, ticket);
-        self.segment.rank(owner).set_phase(Phase::Ended);
+        let read = reader.read(peer, &key, at, mem, ticket);
+        let written = reader.write(peer, &key, at, Bytes::Lent(mem), ticket);
+        let added = reader.atomic(peer, &key, at, add, ticket);
         let expected = |len: u64| {
             let is_inside = at.checked_add(len).is_some_and(|end| end <= room);
             let place = start.checked_add(at).filter(|_| is_inside);
             let is_there = |place: u64| len == 0 || place.checked_add(len).is_some_and(|end| end <= ARENA_BYTES);
             match place {
-                _ if has_ended || was_lost => Err(Fault::Lost),
+                _ if has_ended => Err(Fault::Lost),
                 _ if kind == 5 || !is_kept => Err(Fault::Stale),
                 None => Err(Fault::Range),
                 Some(place) if !is_there(place) => Err(Fault::Stale),
@@ -462,7 +474,7 @@ impl World {
     fn end(&mut self) {
         if !self.ended {
             self.ended = true;
-            self.segment.set_ended(1);
+            (1..RANKS).for_each(|rank| self.segment.set_ended(Peer(rank as u32), Ending::Failed));
         }
     }
 

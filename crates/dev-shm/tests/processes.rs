@@ -9,7 +9,7 @@ use hawser_device::{
     Atomic, Atomics, Bytes, Delivery, Device, ExposedKey, Fault, Header, Payload, Port, Protocol, RemoteKey, Source,
     Taken, Ticket, Update, Width,
 };
-use hawser_job::{Facts, ProcessVm, Segment, Spec};
+use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
 use hawser_os::process_vm;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -353,7 +353,7 @@ fn registered_memory_is_worked_on() {
         assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(Fault::Stale));
         port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
         assert_eq!(reap(child), 0);
-        segment.set_ended(1);
+        segment.set_ended(Peer(1), Ending::Failed);
         assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(Fault::Lost));
     }
 }
@@ -533,7 +533,7 @@ fn killed_at_random() {
                 // SAFETY: our own child.
                 unsafe { libc::kill(child, libc::SIGKILL) };
                 assert_eq!(reap(child), libc::SIGKILL);
-                segment.set_ended(1);
+                segment.set_ended(Peer(1), Ending::Failed);
             });
             let mut port = ShmDevice::new(segment.clone(), 0).port(Lane(0));
             while last.lost == 0 {

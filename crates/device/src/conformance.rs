@@ -15,6 +15,6 @@ mod wire;
 
 pub use endpoints::{Endpoint, Form, Net, Record, payload};
 pub use many::{converse, lanes_are_independent, many_to_one, soak, talkers_take_turns};
-pub use mortal::{a_peer_dies, a_peer_dies_while_it_is_polled};
+pub use mortal::{a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_that_nobody_spoke_to_dies};
 pub use remote::{Memory, a_peer_dies_with_operations_in_flight, all as remote, words};
 pub use wire::{all as wire, what_a_lane_has_reserved_no_other_takes};

@@ -39,7 +39,8 @@ const _: () = assert!(
         && EVENTS.is_multiple_of(64)
 );
 
-/// How far a rank has come. It only ever rises, but for a rank that finalises its last session and begins another one.
+/// How far a rank has come in MPI; whether its process lives is said elsewhere (`lives`). It only ever rises, but for a
+/// rank that finalises its last session and begins another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Phase {
@@ -53,13 +54,10 @@ pub enum Phase {
     Finalized = 3,
     /// It has called MPI_Abort, or an error handler did.
     Aborted = 4,
-    /// Its process is gone.
-    Ended = 5,
 }
 
 impl Phase {
-    const ALL: [Phase; 6] =
-        [Phase::Launched, Phase::Attached, Phase::Running, Phase::Finalized, Phase::Aborted, Phase::Ended];
+    const ALL: [Phase; 5] = [Phase::Launched, Phase::Attached, Phase::Running, Phase::Finalized, Phase::Aborted];
 }
 
 /// The page of one rank. Cloning is cheap.

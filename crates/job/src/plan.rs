@@ -9,6 +9,7 @@
 //! come later. Room that nobody touches costs nothing: the file is sparse. In address space a spare room costs each
 //! process of the host 16 MiB, and with each other room 128 KiB.
 
+use crate::lives::Lives;
 use crate::page::RankPage;
 use hawser_os::map::PAGE;
 
@@ -160,8 +161,13 @@ impl Plan {
         self.hosts() + (self.numbers * 4).next_multiple_of(LINE)
     }
 
+    /// The log of ends (`lives`).
+    pub(crate) fn ends(&self) -> usize {
+        self.lives() + (self.numbers * 4).next_multiple_of(LINE)
+    }
+
     fn rank_pages(&self) -> usize {
-        (self.lives() + self.numbers * 4).next_multiple_of(PAGE)
+        (self.ends() + Lives::bytes(self.numbers)).next_multiple_of(PAGE)
     }
 
     pub fn rank_page(&self, local: usize) -> usize {
@@ -247,7 +253,8 @@ mod tests {
                 bounds.extend((1..rooms).map(|i| plan.rank_page(i)));
                 bounds.extend([plan.flags(), plan.device(), plan.cards(), plan.mapped_bytes()]);
                 assert!(bounds.is_sorted() && bounds.iter().all(|b| b.is_multiple_of(PAGE)), "{plan:?}");
-                assert!(plan.lives() + 4 * numbers <= plan.rank_page(0) && plan.is_sound());
+                assert!(plan.lives() + 4 * numbers <= plan.ends() && plan.is_sound());
+                assert!(plan.ends() + Lives::bytes(numbers) <= plan.rank_page(0));
                 assert!(plan.cards() + 4 * numbers <= plan.card(0) || !plan.has_cards());
                 assert_eq!(plan.card(numbers) <= plan.mapped_bytes(), rooms < numbers, "{plan:?}");
                 assert!(plan.names() + 4 * rooms <= plan.local_indices());

@@ -7,8 +7,9 @@ use crate::counters;
 use crate::doorbell::Fencing;
 use crate::facts::Facts;
 use crate::flags::{self, FlagBlock};
-use crate::page::{Phase, RankPage};
-use crate::plan::{CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, MAX_LOCAL, MAX_WORLD, Plan};
+use crate::lives::{self, Ending, Lives};
+use crate::page::RankPage;
+use crate::plan::{CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, LINE, MAX_LOCAL, MAX_WORLD, Plan};
 use crate::text;
 use crate::universe::ELSEWHERE;
 use hawser_base::{Class, Error, Peer, Region, Result};
@@ -41,11 +42,10 @@ const HOST_ROOM: usize = 64;
 const ABORT: usize = 256;
 /// Set in the abort word beside the low bits of the code, so that code 0 shows too.
 const ABORTED: u32 = 1 << 31;
-/// In the same line, for the same readers.
-const ENDED: usize = 260;
-
 /// In the same line: every rank of the job has come to the end of MPI_Finalize.
 const ALL_FINALIZED: usize = 264;
+/// The same line has how many processes have ended, for the same readers.
+const _: () = assert!(ABORT.is_multiple_of(LINE) && ABORT + lives::COUNT + 4 <= ALL_FINALIZED);
 /// Who is to be given back (`universe`).
 const ASKED_BACK: usize = 320;
 
@@ -85,6 +85,7 @@ pub struct Segment {
     fd: Arc<Owned>,
     plan: Plan,
     facts: Facts,
+    lives: Lives,
 }
 
 impl Segment {
@@ -121,7 +122,8 @@ impl Segment {
         }
         // Pairs with the Acquire in `check`: who sees the word sees the header.
         header.u64(MAGIC_AT).store(MAGIC, Release);
-        Ok(Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts: spec.facts })
+        let lives = lives_in(&region, &plan);
+        Ok(Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts: spec.facts, lives })
     }
 
     /// The private segment of a process without a launcher.
@@ -150,7 +152,8 @@ impl Segment {
             .during(|| "mapping the job's shared segment".into())
             .map_err(no_mem)?;
         let facts = Facts::read(&region.part(0, PAGE));
-        let segment = Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts };
+        let lives = lives_in(&region, &plan);
+        let segment = Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts, lives };
         if segment.tables_agree() { Ok(segment) } else { Err(foreign(LAYOUT_VERSION)) }
     }
 
@@ -277,24 +280,18 @@ impl Segment {
         self.region.u32(ABORT)
     }
 
-    /// How many ranks of this host have ended, for those who poll it: look at the phases when it changes.
+    /// Which processes of the job have ended, on this host and on all others.
     #[inline]
-    pub fn ended_word(&self) -> &AtomicU32 {
-        self.region.u32(ENDED)
+    pub fn lives(&self) -> &Lives {
+        &self.lives
     }
 
-    /// Says that the process of local rank `local` is gone, and wakes those who may wait for it. For the agent,
-    /// once the kernel has said so: what the rank had written is then seen by whoever sees its phase.
-    pub fn set_ended(&self, local: usize) {
-        self.note_ended(local);
-        self.ring_all();
-    }
-
-    /// The same for one of several ranks that have ended together: the caller rings (`ring_all`) once after the last.
-    pub fn note_ended(&self, local: usize) {
-        self.rank(local).set_phase(Phase::Ended);
-        // Pairs with the Acquire of those who poll the word: who sees the count sees the phase.
-        self.ended_word().fetch_add(1, Release);
+    /// Says that the process `peer` is gone, and wakes those who may wait for it. Of several that have ended together
+    /// each is noted (`Lives::note`) and all are rung for once.
+    pub fn set_ended(&self, peer: Peer, ending: Ending) {
+        if self.lives.note(peer, ending) {
+            self.ring_all();
+        }
     }
 
     /// Wakes every rank of the host. For the agent, after it has written what they are to see.
@@ -369,6 +366,10 @@ impl Segment {
         let word = self.abort_word().load(Acquire);
         (word & ABORTED != 0).then_some((word & 0xff) as i32)
     }
+}
+
+fn lives_in(region: &Region, plan: &Plan) -> Lives {
+    Lives::new(region.part(ABORT, LINE), region.part(plan.ends(), Lives::bytes(plan.numbers)), plan.numbers)
 }
 
 fn check(header: &Region) -> Result<Plan> {

@@ -12,9 +12,9 @@
 //!         -> `is_given_back` -> `vacate`: the room is free, its name finds nobody, its number can be given again
 //! ```
 
+use crate::RankPage;
 use crate::plan::Plan;
 use crate::segment::Segment;
-use crate::{Phase, RankPage};
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_os::memfd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -149,7 +149,8 @@ impl Segment {
     pub fn is_given_back(&self, peer: Peer) -> bool {
         let owes = |room: usize| {
             let page = self.rank(room);
-            let is_there = self.process_in(room).is_some_and(|other| other != peer) && page.phase() != Phase::Ended;
+            let is_there = |&other: &Peer| other != peer && !self.lives().has_ended(other);
+            let is_there = self.process_in(room).filter(is_there).is_some();
             is_there && page.given_back() != Some(peer)
         };
         self.asked_back() == Some(peer) && !(0..self.rooms()).any(owes)
@@ -176,6 +177,7 @@ impl Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ending;
     use crate::segment::Spec;
 
     /// Ranks 1 and 3 of a job of four are here; there is a room more, and two numbers.
@@ -235,9 +237,9 @@ mod tests {
     #[test]
     fn all_that_live_here_answer_before_a_process_is_given_back() {
         let segment = segment();
-        let gone = segment.seat(Peer(4), 0).unwrap();
+        segment.seat(Peer(4), 0).unwrap();
         segment.announce(Peer(4));
-        segment.set_ended(gone);
+        segment.set_ended(Peer(4), Ending::InOrder);
         assert!(segment.asked_back().is_none() && !segment.is_given_back(Peer(4)), "nobody was asked");
         segment.ask_back(Peer(4));
         assert_eq!(segment.asked_back(), Some(Peer(4)));
@@ -245,7 +247,7 @@ mod tests {
         assert!(!segment.is_given_back(Peer(4)));
         segment.rank(1).answer(Peer(2));
         assert!(!segment.is_given_back(Peer(4)), "it has answered for another one");
-        segment.set_ended(1);
+        segment.set_ended(Peer(3), Ending::InOrder);
         assert!(segment.is_given_back(Peer(4)), "who has ended too keeps nothing");
     }
 }

@@ -122,6 +122,9 @@ struct Raw {
     /// Where Hawser is installed on other hosts, if elsewhere than here
     #[arg(long = "prefix", value_name = "DIR")]
     installed: Option<PathBuf>,
+    /// Let the other ranks go on when one has ended: what they have to do with it fails (MPI_ERR_PROC_ABORTED)
+    #[arg(long = "disable-auto-cleanup", alias = "enable-recovery")]
+    keeps: bool,
     /// Print every rank's counters at the end
     #[arg(long = "stats")]
     stats: bool,
@@ -157,8 +160,6 @@ const SILENT: [&[&str]; 3] = [
         "report-state-on-timeout",
         "get-stack-traces",
         "silent-abort",
-        "enable-recovery",
-        "disable-auto-cleanup",
         "disable-hostname-propagation",
         "print-rank-map",
         "print-all-exitcodes",
@@ -209,6 +210,8 @@ pub struct Options {
     /// The ranks that read standard input.
     pub readers: Vec<u32>,
     pub outputs: Outputs,
+    /// The job goes on when ranks end (`conduct::policy`).
+    pub keeps: bool,
     pub stats: bool,
     pub info: bool,
     pub verbose: bool,
@@ -409,6 +412,7 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
 /// What holds for the whole job, wherever it is written.
 fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Result<(), Stop> {
     take_outputs(raw, &mut options.outputs)?;
+    options.keeps |= raw.keeps;
     options.stats |= raw.stats;
     options.info |= raw.info;
     options.verbose |= raw.verbose;

@@ -105,6 +105,7 @@ fn variables_are_set_for_one_or_all_programs() {
 fn both_launchers_options_are_understood() {
     let options = parsed("-l -v -t 2.5 --bind-to core:overload-allowed --stats -n 2 ./a");
     assert!(options.outputs.label == Some(Pattern::rank_label()) && options.verbose && options.stats);
+    assert!(!options.keeps && parsed("-disable-auto-cleanup ./a").keeps && parsed("--enable-recovery ./a").keeps);
     let parsed_binding = |what| binding::parse(what).unwrap();
     assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), parsed_binding("core")));
     for label in ["--tag-output", "-tag-output", "-prepend-rank", "--output tag", "--output tag-detailed", "-l"] {

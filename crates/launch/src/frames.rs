@@ -11,7 +11,7 @@ use hawser_job::{Facts, Open, ProcessVm, Silent, Tag, WaitPeer, Waiting, Ways};
 use hawser_os::cpus::Unit;
 
 /// Raised with every change of a frame but the first, which all versions understand.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 
 /// What both ends must have alike.
 pub fn version() -> String {
@@ -62,6 +62,14 @@ pub struct HostJob {
 /// A rank and what it lets all others know.
 pub type Card = (u32, Vec<u8>);
 
+/// A rank whose process is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankEnd {
+    pub rank: u32,
+    /// It had not left MPI, nor done its work (`job::lives::Ending`).
+    pub failed: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
     Start(Box<HostJob>),
@@ -83,6 +91,8 @@ pub enum Down {
     AllFinalized {
         heard: u32,
     },
+    /// Processes of ranks, of other hosts as a rule, are gone.
+    Ended(Vec<RankEnd>),
     /// Asks for `Up::Counts`.
     Counts,
     /// Asks for `Up::Info`, measured for so many ranks; `settings`: what of their environment is ours.
@@ -161,6 +171,13 @@ pub enum Up {
     /// The readers have taken so many bytes of input: as many more may be sent.
     InputTaken(u32),
     Trouble(Trouble),
+    /// The process of a rank is gone, as soon as that is known. In a job of several hosts. `has_left`: it had left MPI.
+    /// `unclear`: what was wrong with its end is not known yet, and follows (`Up::Trouble`).
+    Ended {
+        end: RankEnd,
+        has_left: bool,
+        unclear: bool,
+    },
     /// For -v.
     RankEnded {
         rank: u32,
@@ -217,6 +234,7 @@ impl Down {
                 to.u8(7).u32(*ranks).list(settings, |to, (name, value)| to.bytes(name).bytes(value).done()).done();
             }
             Down::AllFinalized { heard } => to.u8(8).u32(*heard).done(),
+            Down::Ended(ends) => to.u8(9).list(ends, put_end).done(),
         }
         to.0
     }
@@ -233,6 +251,7 @@ impl Down {
             6 => Down::Counts,
             7 => Down::Info { ranks: from.u32()?, settings: from.list(|from| Some((from.bytes()?, from.bytes()?)))? },
             8 => Down::AllFinalized { heard: from.u32()? },
+            9 => Down::Ended(from.list(get_end)?),
             _ => return None,
         })
     }
@@ -265,6 +284,10 @@ impl Up {
             Up::Terms { rank, text } => to.u8(17).u32(*rank).text(text).done(),
             Up::Finalized => to.u8(14).done(),
             Up::Back => to.u8(16).done(),
+            Up::Ended { end, has_left, unclear } => {
+                put_end(to.u8(18), end);
+                to.u8(u8::from(*has_left)).u8(u8::from(*unclear)).done();
+            }
             Up::Info(text) => to.u8(12).text(text).done(),
             Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
             Up::Unanswered { rank, what } => {
@@ -303,6 +326,7 @@ impl Up {
             17 => Up::Terms { rank: from.u32()?, text: from.text()? },
             14 => Up::Finalized,
             16 => Up::Back,
+            18 => Up::Ended { end: get_end(from)?, has_left: from.u8()? == 1, unclear: from.u8()? == 1 },
             12 => Up::Info(from.text()?),
             13 => Up::Left { rank: from.u32()?, pid: from.u32()? as i32 },
             15 => Up::Unanswered {
@@ -318,6 +342,14 @@ impl Up {
             _ => return None,
         })
     }
+}
+
+fn put_end(to: &mut Writer, end: &RankEnd) {
+    to.u32(end.rank).u8(u8::from(end.failed)).done();
+}
+
+fn get_end(from: &mut Reader) -> Option<RankEnd> {
+    Some(RankEnd { rank: from.u32()?, failed: from.u8()? == 1 })
 }
 
 fn put_card(to: &mut Writer, (rank, bytes): &Card) {
@@ -566,6 +598,7 @@ mod tests {
             Down::End { signal: 15, code: -1 },
             Down::Cards(vec![(1, vec![0xff]), (0, Vec::new())]),
             Down::AllFinalized { heard: 3 },
+            Down::Ended(vec![RankEnd { rank: 3, failed: true }, RankEnd { rank: 0, failed: false }]),
             Down::Counts,
             Down::Info { ranks: 4, settings: vec![(b"A".to_vec(), b"1".to_vec())] },
         ];
@@ -634,6 +667,8 @@ mod tests {
             Up::Terms { rank: 3, text: "0.1.0\nA=1".into() },
             Up::Finalized,
             Up::Back,
+            Up::Ended { end: RankEnd { rank: 3, failed: true }, has_left: false, unclear: true },
+            Up::Ended { end: RankEnd { rank: 4, failed: false }, has_left: true, unclear: false },
             Up::Left { rank: 1, pid: 2 },
             Up::Info("i".into()),
             Up::Unanswered {

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 /// Words of both launchers, and what often follows them.
-const WORDS: [&str; 64] = [
+const WORDS: [&str; 65] = [
     ":",
     "-",
     "--",
@@ -71,6 +71,7 @@ const WORDS: [&str; 64] = [
     "--output",
     "--info",
     "--stats",
+    "-disable-auto-cleanup",
     "-help",
     "--version",
     "./a",

@@ -24,6 +24,8 @@ enum Stage {
     Choosing(Choice),
     /// Hearing which block of flags rank 0 took.
     Sharing,
+    /// Telling the others that the first round has failed here.
+    Failing,
 }
 
 struct Idup {
@@ -94,7 +96,11 @@ impl Task<End> for Idup {
                 Err(error) => {
                     self.give_up();
                     self.refused.get_or_insert(error);
-                    return Step::Ended(End::of(self.finish(process)));
+                    // Others may have got their words, and wait for this rank in the second round.
+                    let was_first = matches!(std::mem::replace(&mut self.stage, Stage::Failing), Stage::Offering);
+                    if !was_first || self.meeting.max(context_ids::FAILED).is_err() {
+                        return Step::Ended(End::of(self.finish(process)));
+                    }
                 }
             }
         }
@@ -118,6 +124,8 @@ impl Idup {
                 self.stage = Stage::Choosing(choice);
                 self.meeting.max(choice.generation)?;
             }
+            Stage::Choosing(_) if words[0] == context_ids::FAILED => return Err(context_ids::failed()),
+            Stage::Failing => return Ok(true),
             Stage::Choosing(choice) => match self.seeker.settle(choice, words[0], &mut self.search) {
                 None => {
                     self.stage = Stage::Offering;

@@ -125,6 +125,10 @@ pub trait Rounds {
 /// What a member says instead of a generation that another thread has taken the number from.
 const TAKEN: u64 = Context::GENERATIONS as u64;
 
+/// What a member says to which the first round has brought an error: a process has ended in it.
+pub const FAILED: u64 = u64::MAX;
+const _: () = assert!(FAILED > TAKEN);
+
 /// What a member says in the first round: its free numbers of a window; the windows that have any, and `ALONE`.
 pub type Offer = [u64; WORDS + 1];
 
@@ -170,9 +174,17 @@ impl Seeker<'_> {
         let mut search = Search::default();
         loop {
             let mut words = self.offer(search);
-            rounds.and(&mut words)?;
+            if let Err(error) = rounds.and(&mut words) {
+                // Others may have got their words, and go on to the second round: they wait for nobody there.
+                let _ = rounds.max(FAILED);
+                return Err(error);
+            }
             let Some(choice) = self.choose(&words, &mut search)? else { continue };
             match rounds.max(choice.generation) {
+                Ok(FAILED) => {
+                    self.give_up(choice);
+                    return Err(failed());
+                }
                 Ok(generation) => {
                     if let Some(context) = self.settle(choice, generation, &mut search) {
                         return Ok(context);
@@ -248,6 +260,12 @@ impl Seeker<'_> {
             (true, true) => self.numbers().next(number).into(),
         }
     }
+}
+
+/// The error of those who hear it.
+#[cold]
+pub fn failed() -> Error {
+    Error::new(Class::ProcAborted, "a member has ended while the members agreed on the new communicator's number")
 }
 
 #[cold]
@@ -384,6 +402,42 @@ mod tests {
         let lanes: HashSet<_> = given[..LANES - PREDEFINED].iter().map(|c| c.lane()).collect();
         assert_eq!(lanes.len(), LANES - PREDEFINED, "the first communicators share no lane");
         assert!(!lanes.contains(&Context(0).lane()));
+    }
+
+    /// A member that gets nothing from a round, as a process has ended in it.
+    struct Bereft<'a>(Member<'a>);
+
+    impl Rounds for Bereft<'_> {
+        fn and(&mut self, words: &mut [u64]) -> Result<()> {
+            self.0.and(words)?;
+            Err(Error::new(Class::ProcAborted, "alone"))
+        }
+
+        fn max(&mut self, word: u64) -> Result<u64> {
+            self.0.max(word)
+        }
+    }
+
+    /// The others are not left waiting for it, and keep no number.
+    #[test]
+    fn a_member_that_a_round_fails_is_heard_by_all() {
+        let numbers = [(); 3].map(|()| Mutex::new(Numbers::new()));
+        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(3) };
+        let seeker = |process: usize| Seeker { numbers: &numbers[process], member: true, threads: false, salt: 0 };
+        std::thread::scope(|scope| {
+            let bereft = scope.spawn(|| seeker(0).agree(&mut Bereft(Member(&meeting))));
+            let others = [1, 2].map(|process| {
+                let (seeker, meeting) = (seeker(process), &meeting);
+                scope.spawn(move || seeker.agree(&mut Member(meeting)))
+            });
+            assert_eq!(bereft.join().unwrap().unwrap_err().cause(), "alone");
+            for other in others {
+                assert_eq!(other.join().unwrap().unwrap_err().class(), Class::ProcAborted);
+            }
+        });
+        let first = PREDEFINED as u32;
+        let is_free = |numbers: &Mutex<Numbers>| numbers.lock().unwrap().free[0] >> first & 1 == 1;
+        assert!(numbers.iter().all(is_free));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::process::{self, Process};
 use crate::raise::{self, Object};
 use crate::stage;
 use crate::stage::{SESSIONS, WORLD};
-use crate::{bsend, collective, leaks};
+use crate::{bsend, collective, leaks, lives};
 use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SINGLE};
 use hawser_base::{Class, Error, Lane, Result, handle, threads};
 use hawser_boot::Word;
@@ -80,6 +80,10 @@ fn admit_threads(who: u8, thread_level: i32) -> Result<()> {
 
 /// `who` no longer uses MPI. The last one takes the rank out of the job.
 pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
+    end_after(process, who, call, Until::Sent);
+}
+
+fn end_after(process: &'static Process, who: u8, call: &'static str, until: Until) {
     let mut users = stage::users();
     if who == SESSIONS {
         users.sessions -= 1;
@@ -91,7 +95,7 @@ pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
         if let Some(helper) = process.lanes().helper() {
             helper.end();
         }
-        leave(process, call);
+        leave(process, call, until);
         users.has_left = true;
     }
     stage::set(who, false);
@@ -118,30 +122,43 @@ pub fn finalize() -> Result<Option<Error>> {
     }
     // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
     // or an answer that it waits for.
-    collective::barrier_of(NAME, handle::comm::WORLD)?;
-    end(process, WORLD, NAME);
+    let until = match collective::barrier_of(NAME, handle::comm::WORLD) {
+        Ok(()) => Until::Sent,
+        Err(_) if lives::has_any_failed() => Until::AllLeft,
+        Err(error) => return Err(error),
+    };
+    end_after(process, WORLD, NAME, until);
     Ok(refused)
 }
 
+/// How long a rank that leaves still serves its peers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// What it sent has arrived, or all have left.
+    Sent,
+    /// All have left: some process has failed, so that they could not meet.
+    AllLeft,
+}
+
 /// The rank's end is no failure of the job any more.
-fn leave(process: &'static Process, call: &'static str) {
+fn leave(process: &'static Process, call: &'static str, until: Until) {
     drain(process, call);
     let page = process.segment().rank(process.job().identity().local_rank as usize);
     page.set_phase(Phase::Finalized);
     process.job().tell(Word::Left);
     // Peers may leave without having spoken to all ranks: they are owed their acknowledgements now.
     process.fabric().before_sleep();
-    see_off(process, call);
+    see_off(process, call, until);
 }
 
 /// Waits until what this rank sent has arrived, or nobody needs it any more: all ranks have come so far. A peer that has may be
 /// gone, and its last acknowledgement lost.
-fn see_off(process: &'static Process, call: &'static str) {
+fn see_off(process: &'static Process, call: &'static str, until: Until) {
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
     let world = process.world().lane();
     process.lanes().wait_until(world, reason, |_| {
-        let done = process.fabric().flush() || process.segment().all_finalized();
-        done.then_some(())
+        let has_arrived = process.fabric().flush() && until == Until::Sent;
+        (has_arrived || process.segment().all_finalized()).then_some(())
     });
     // Not only where all was acknowledged: when all have come so far nobody waits for that.
     process.fabric().rest();

@@ -31,6 +31,7 @@ pub mod hints;
 pub mod info;
 pub mod inter;
 mod leaks;
+mod lives;
 pub mod meeting;
 pub mod memory;
 pub mod misuse;

@@ -4,13 +4,14 @@
 
 use crate::buffer::{self, Buf};
 use crate::comm::Comm;
+use crate::lives;
 use crate::process::{self, Message, Process};
 use crate::pt2pt;
 use crate::request::{self, Kind, Lane, NOTHING_RECEIVED, State};
 use crate::status::Status;
 use crate::wait::{self, Completed};
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
-use hawser_base::{Class, Error, Handle, Result, handle};
+use hawser_base::{Class, Error, Handle, Peer, Result, handle};
 use hawser_job::{Tag, Waiting};
 use hawser_p2p::matching::{Envelope, Want};
 use hawser_p2p::message::Body;
@@ -32,11 +33,13 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<Option<Status>> {
         lane.progress();
         lane.core.engine.probe(&want)
     });
+    let lost = if found.is_none() { lost(&comm, &lane, &want) } else { None };
     process.lanes().leave(comm.lane(), lane);
     match found {
         Some(_) => process.patience().poll_found(),
         None => process.lanes().polled_in_vain(|| reason("MPI_Iprobe", &comm, &want)),
     }
+    lost.map_or(Ok(()), Err)?;
     Ok(found.map(|envelope| status(&comm, source, &envelope)))
 }
 
@@ -47,14 +50,20 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let Some(want) = pt2pt::want(&comm, source, tag)? else { return Ok(Status::PROC_NULL) };
     let reason = || reason("MPI_Probe", &comm, &want);
     let envelope = process.lanes().wait_until(comm.lane(), reason, |lane| {
-        lane.core.engine.probe(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
+        lane.core.engine.probe(&want).map(Ok).or_else(|| lost(&comm, lane, &want).map(Err))
     })?;
     Ok(status(&comm, source, &envelope))
 }
 
-/// The error of a probe whose peer will send nothing any more.
-fn lost(lane: &Lane, want: &Want) -> Option<Error> {
-    let peer = want.source.filter(|&peer| lane.core.engine.is_lost(peer))?;
+/// The error of a probe whose peer will send nothing any more; of one from any source, that one of those has failed
+/// which it might have been.
+fn lost(comm: &Comm, lane: &Lane, want: &Want) -> Option<Error> {
+    let engine = &lane.core.engine;
+    let is_missed = |&peer: &Peer| lives::has_failed(peer) && comm.counterparts().rank_of(peer).is_some();
+    let peer = match want.source {
+        Some(peer) => engine.is_lost(peer).then_some(peer)?,
+        None => engine.gone().iter().copied().find(is_missed)?,
+    };
     let text = process::get().map(|process| format!("{} has ended", process.told(peer)));
     Some(text.map_or_else(|error| error, |text| Error::new(Class::ProcAborted, text)))
 }
@@ -85,10 +94,11 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
         lane.progress();
         lane.core.engine.claim(&want)
     });
+    let lost = if claimed.is_none() { lost(&comm, &lane, &want) } else { None };
     process.lanes().leave(comm.lane(), lane);
     let Some((held, envelope)) = claimed else {
         process.lanes().polled_in_vain(|| reason("MPI_Improbe", &comm, &want));
-        return Ok(None);
+        return lost.map_or(Ok(None), Err);
     };
     process.patience().poll_found();
     Ok(Some((process.new_message(&comm, held)?, status(&comm, source, &envelope))))
@@ -103,7 +113,7 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
     };
     let reason = || reason("MPI_Mprobe", &comm, &want);
     let (held, envelope) = process.lanes().wait_until(comm.lane(), reason, |lane| {
-        lane.core.engine.claim(&want).map(Ok).or_else(|| lost(lane, &want).map(Err))
+        lane.core.engine.claim(&want).map(Ok).or_else(|| lost(&comm, lane, &want).map(Err))
     })?;
     Ok((process.new_message(&comm, held)?, status(&comm, source, &envelope)))
 }

@@ -11,7 +11,7 @@ use crate::group::Group;
 use crate::memory::Memory;
 use crate::registry::full;
 use crate::request::{Lane, Note};
-use crate::{info, stage};
+use crate::{info, lives, stage};
 use hawser_base::table::{Reserved, Table};
 use hawser_base::threads::LaneCell;
 use hawser_base::{Class, Context, Error, Handle, Lane as LaneId, Peer, Result, handle};
@@ -80,6 +80,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     info::note_start();
     let Identity { peer: me, local_rank, program_size, .. } = *boot.identity();
     info::note_program_size(program_size);
+    lives::read_from(segment.lives());
     let counters = segment.rank(local_rank as usize).counters();
     let group = Arc::new(Group::new(boot.world(), me));
     let alone = Arc::new(Group::of(vec![me], me));

@@ -5,6 +5,7 @@
 
 use crate::comm::CommRef;
 use crate::general::General;
+use crate::lives;
 use crate::partition::{self, Partitioned};
 use crate::status::{End, Status};
 use hawser_base::value::ANY_SOURCE;
@@ -134,6 +135,10 @@ impl request::Note for Note {
     #[inline]
     fn peer(&self) -> Option<Peer> {
         u32::try_from(self.rank).ok().and_then(|rank| self.comm.counterparts().peer(rank))
+    }
+
+    fn misses(&self, peer: Peer) -> bool {
+        lives::has_failed(peer) && self.comm.counterparts().rank_of(peer).is_some()
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use hawser_boot::{Boot, Identity, Key, Word};
 use hawser_datatype::UserPtr;
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback};
-use hawser_job::{Segment, Spec};
+use hawser_job::{Ending, Segment, Spec};
 use hawser_mpi::buffer::Buf;
 use hawser_mpi::collective::{self, Way};
 use hawser_mpi::errhandler::Errhandler;
@@ -43,9 +43,9 @@ fn ranks_and_processes_are_told_apart() {
     let segment = Segment::create(&Spec { spare_rooms: 1, spare_numbers: 1, ..spec }).unwrap();
     // One that has come later and ended, which members are to give back.
     let gone = Peer(JOB as u32);
-    let room = segment.seat(gone, 0).unwrap();
+    segment.seat(gone, 0).unwrap();
     segment.announce(gone);
-    segment.set_ended(room);
+    segment.set_ended(gone, Ending::InOrder);
     segment.ask_back(gone);
     let path = format!("/proc/{}/fd/{}", std::process::id(), segment.fd().as_raw_fd());
     let start = |rank: usize| {

@@ -25,12 +25,12 @@ use hawser_dev_ether::{EtherDevice, Setup, Told, Who};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX, cards};
 use hawser_host::join::{self, Joined};
-use hawser_job::{RankPage, Segment};
+use hawser_job::Segment;
 use hawser_link::frame::Key;
 use hawser_mpi::process::{self, Parts, Process};
 use hawser_p2p::matching::Limits;
 use hawser_p2p::{counters, helper};
-use hawser_transport::{Fabric, Patience, Standby};
+use hawser_transport::{Fabric, Pages, Patience, Standby};
 use std::sync::{Arc, Mutex};
 
 /// One initialisation at a time.
@@ -80,12 +80,13 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     Ok(Parts { boot, segment, fabric, limits, patience, standby })
 }
 
-/// The pages of this host's ranks but `me`, for a rank that looks whether they work (`Patience`).
-fn others(segment: &Segment, me: usize) -> Box<dyn Fn(usize) -> Option<RankPage> + Send + Sync> {
+/// The pages of this host's ranks but `me`, and whether they live, for a rank that looks whether they work (`Patience`).
+fn others(segment: &Segment, me: usize) -> Pages {
     let segment = segment.clone();
     Box::new(move |number| {
         let local = number + usize::from(number >= me);
-        (local < segment.local_size()).then(|| segment.rank(local))
+        let lives = |local| segment.process_in(local).is_some_and(|peer| !segment.lives().has_ended(peer));
+        (local < segment.local_size()).then(|| (segment.rank(local), lives(local)))
     })
 }
 
@@ -138,6 +139,7 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> 
         }),
         answers: Box::new(move |text| answers.set_answers(text)),
         counters,
+        lives: segment.lives().clone(),
         serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
     });
     Ok(Box::new(device))

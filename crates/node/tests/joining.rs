@@ -8,7 +8,7 @@ use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, ExposedKey, Limits as DeviceLimits, Loopback, Port, Source};
 use hawser_job::counters::Counters;
-use hawser_job::{Segment, Spec};
+use hawser_job::{Ending, Segment, Spec};
 use hawser_link::Rail;
 use hawser_link::frame::Key;
 use hawser_os::interfaces;
@@ -160,10 +160,7 @@ impl Job {
     /// A process ends, and its host's first process tells all hosts.
     fn end(&mut self, who: usize) -> Process {
         let gone = self.processes.remove(who);
-        self.segments[gone.host].set_ended(gone.room);
-        // Those of its host see it in their segment.
-        let elsewhere = self.processes.iter().filter(|other| other.host != gone.host);
-        elsewhere.for_each(|other| other.ether.lose(gone.peer));
+        self.segments.iter().for_each(|segment| segment.set_ended(gone.peer, Ending::InOrder));
         self.segments.iter().for_each(|segment| segment.ask_back(gone.peer));
         gone
     }
@@ -296,6 +293,7 @@ fn ether(peer: Peer, segment: &Segment) -> EtherDevice {
         tell: Box::new(|_| true),
         answers: Box::new(|_| ()),
         counters: (Counters::private(), 0),
+        lives: segment.lives().clone(),
         serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
     })
 }

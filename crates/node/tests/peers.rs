@@ -79,9 +79,9 @@ impl Job {
         let fabric =
             Box::leak(Box::new(Fabric::new(devices, &Peers::Run { first: Peer(0), len: self.world }).unwrap()));
         let pages = segment.clone();
-        let others = move |number: usize| -> Option<RankPage> {
+        let others = move |number: usize| -> Option<(RankPage, bool)> {
             let other = number + usize::from(number >= local);
-            (other < pages.local_size()).then(|| pages.rank(other))
+            (other < pages.local_size()).then(|| (pages.rank(other), true))
         };
         let patience = Patience::new(0, &page, Box::new(others), asleep(&page.counters()), fabric).unwrap();
         let counters = page.counters();
@@ -113,6 +113,7 @@ impl Job {
             tell: Box::new(|_| true),
             answers: Box::new(|_| ()),
             counters: (Counters::private(), 0),
+            lives: segment.lives().clone(),
             serves: Box::new(move |peer| hosts.room_of(peer).is_none()),
         });
         self.cards.lock().unwrap().insert(me.0, device.card());

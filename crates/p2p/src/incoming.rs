@@ -38,6 +38,9 @@ impl<N: Note> Lane<N> {
             if shared { engine.post_shared(want, buffer.len()) } else { engine.post_recv(want, buffer.len()) };
         self.core.requests.begun(request, op);
         self.core.bind(op, Body::Buffer(buffer), Some(request));
+        if want.source.is_none() && posted == Posted::Waits && !self.core.engine.gone().is_empty() {
+            self.core.give_up_if_missing(op);
+        }
         if posted == Posted::Matched || self.core.engine.has_effects() {
             self.settle();
         }
@@ -134,3 +137,6 @@ impl<N: Note> Delivery for Direct<'_, N> {
         self.core.returned(ticket, taken);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -409,6 +409,21 @@ impl<N: Note> Core<N> {
         }
     }
 
+    /// Whether a receive from any source ends with an error as `peer` is gone.
+    fn misses(&mut self, op: Op, peer: Peer) -> bool {
+        let request = self.slot(op).request;
+        request.is_some_and(|request| self.requests.get(request).note.misses(peer))
+    }
+
+    /// The same for one that was posted just now and waits: no peer that is gone may be missed.
+    #[cold]
+    pub(crate) fn give_up_if_missing(&mut self, op: Op) {
+        let gone = self.engine.gone().to_vec();
+        if gone.into_iter().any(|peer| self.misses(op, peer)) {
+            self.engine.give_up_recv(op);
+        }
+    }
+
     fn put(&mut self, place: Place, payload: &mut dyn Payload) {
         match place {
             Place::Drop => {}
@@ -515,6 +530,12 @@ impl<N: Note> Delivery for Core<N> {
         self.lent.retain(|stream| stream.to != peer);
         self.outbox.retain(|effect| !effect.is_with(peer));
         self.engine.lost(peer);
+        let open: Vec<Op> = self.engine.open_receives().collect();
+        for op in open {
+            if self.misses(op, peer) {
+                self.engine.give_up_recv(op);
+            }
+        }
         self.take_effects();
     }
 }

@@ -22,6 +22,10 @@ impl Note for Plain {
         self.peer
     }
 
+    fn misses(&self, _: Peer) -> bool {
+        true
+    }
+
     fn stays(&self) -> bool {
         false
     }

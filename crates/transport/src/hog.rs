@@ -7,7 +7,7 @@
 //! Measured, a busy loop beside: two ranks, an Allreduce of 8 bytes, 4 ms with yields and 0.2 us without; four ranks on two
 //! cores, a loop on each, 2 ms and 40 us (Intel MPI and Open MPI 4 ms).
 
-use hawser_job::page::{Phase, RankPage};
+use hawser_job::page::RankPage;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -32,8 +32,9 @@ pub struct Hog {
     worked_ns: OnceLock<Box<[AtomicU64]>>,
 }
 
-/// The page of each of this host's ranks but this one, by a number from 0 on; none beyond the last.
-pub type Pages = Box<dyn Fn(usize) -> Option<RankPage> + Send + Sync>;
+/// The page of each of this host's ranks but this one and whether the rank lives, by a number from 0 on; none beyond
+/// the last.
+pub type Pages = Box<dyn Fn(usize) -> Option<(RankPage, bool)> + Send + Sync>;
 
 impl Hog {
     pub fn new(others: Pages) -> Hog {
@@ -76,11 +77,11 @@ impl Hog {
     fn worked_ns(&self, now_ns: u64) -> u64 {
         let pages = || (0..).map_while(|other| (self.others)(other));
         let before = self.worked_ns.get_or_init(|| pages().map(|_| AtomicU64::new(0)).collect());
-        let since = |(page, before_ns): (RankPage, &AtomicU64)| {
+        let since = |((page, _), before_ns): ((RankPage, bool), &AtomicU64)| {
             let worked_ns = page.turn().worked_ns(now_ns);
             worked_ns.saturating_sub(before_ns.swap(worked_ns, Relaxed))
         };
-        pages().zip(before).filter(|(page, _)| page.phase() < Phase::Ended).map(since).sum()
+        pages().zip(before).filter(|((_, lives), _)| *lives).map(since).sum()
     }
 
     /// A yield would be a slice lost.
@@ -97,6 +98,8 @@ impl Hog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
     const MS: u64 = 1_000_000;
 
@@ -115,8 +118,10 @@ mod tests {
     #[test]
     fn a_rank_that_worked_meanwhile_is_no_hog_and_one_that_has_ended_worked_no_more() {
         let (one, other) = (RankPage::private(), RankPage::private());
-        let both = [one.clone(), other.clone()];
-        let hog = Hog::new(Box::new(move |number| both.get(number).cloned()));
+        let (both, lives) = ([one.clone(), other.clone()], Arc::new([const { AtomicBool::new(true) }; 2]));
+        let pages =
+            |lives: Arc<[AtomicBool; 2]>| move |at: usize| Some((both.get(at)?.clone(), lives[at].load(Relaxed)));
+        let hog = Hog::new(Box::new(pages(lives.clone())));
         one.turn().begin(MS);
         assert!(!hog.note(2 * MS, 4 * MS) && !hog.note(5 * MS, 7 * MS), "it still works");
         one.turn().end(8 * MS);
@@ -127,7 +132,7 @@ mod tests {
         assert!(!hog.note(8 * MS, 10 * MS), "it did, and the other one in pieces");
         assert!(hog.note(11 * MS, 13 * MS), "they wait as we do");
         one.turn().begin(20 * MS);
-        one.set_phase(Phase::Ended);
+        lives[0].store(false, Relaxed);
         assert!(hog.note(21 * MS, 23 * MS));
     }
 }

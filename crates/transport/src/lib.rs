@@ -34,6 +34,7 @@ mod standby;
 
 pub use channel::{Channel, Control};
 pub use fabric::Fabric;
+pub use hog::Pages;
 pub use idle::{Asleep, Idle, Patience, SPIN, YIELD, wait_peer};
 pub use receivers::Receiver;
 pub use standby::Standby;

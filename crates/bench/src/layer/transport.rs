@@ -17,6 +17,7 @@ use hawser_dev_ether::endpoint::Rank;
 use hawser_dev_ether::{EtherDevice, Setup};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Limits, Loopback, Source};
+use hawser_job::Lives;
 use hawser_job::counters::Counters;
 use hawser_transport::{Channel, Fabric};
 use std::io;
@@ -60,6 +61,7 @@ fn between_hosts(Parts { rank, ports, cards }: Parts) -> Made<TransportEnd> {
         tell: Box::new(|_| true),
         answers: Box::new(|_| ()),
         counters: (Counters::private(), 0),
+        lives: Lives::private(ranks as usize),
         serves: Box::new(move |peer| peer != Peer(me)),
     });
     let card = device.card();

@@ -150,8 +150,8 @@ impl ShmPort {
     #[cold]
     #[inline(never)]
     pub(super) fn note_ended(&mut self) {
-        for peer in self.life.ended() {
-            if let Some(end) = self.open(peer).filter(|end| end.state == State::There) {
+        while let Some(peer) = self.life.next_end() {
+            if let Some(end) = self.open_any(peer) {
                 end.state = State::Gone;
                 self.gone.push(peer);
             }
@@ -177,8 +177,6 @@ impl ShmPort {
     #[cold]
     #[inline(never)]
     fn lose(&mut self, peer: Peer, delivery: &mut dyn Delivery) {
-        // Others can still write where the peer did, and nobody looks there again.
-        self.lost.note(peer);
         if let Some(end) = self.ends.get_mut(peer).filter(|end| end.watched) {
             // Who gets its room next would rely on it, and not call.
             let local = end.local();

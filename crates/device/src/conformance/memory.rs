@@ -4,7 +4,8 @@
 
 use super::{
     Memory as Maker, Net, a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_dies_with_operations_in_flight,
-    lanes_are_independent, many_to_one, remote, soak, talkers_take_turns, wire, words,
+    a_peer_that_nobody_spoke_to_dies, lanes_are_independent, many_to_one, remote, soak, talkers_take_turns, wire,
+    words,
 };
 use crate::registry::{Registry, within};
 use crate::remote::{Atomic, Atomics, Bytes, Capabilities, Fault, Registration, RemoteKey, Taken, Ticket};
@@ -301,6 +302,7 @@ fn many_ranks_keep_the_promises_to_many() {
 fn a_death_is_reported_once_and_after_the_last_packet() {
     a_peer_dies(|| net(3));
     a_peer_dies_while_it_is_polled(|| net(3));
+    a_peer_that_nobody_spoke_to_dies(|| net(3));
 }
 
 #[test]

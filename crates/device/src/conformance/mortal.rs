@@ -4,6 +4,7 @@
 use super::endpoints::{Endpoint, Form, Net, Record};
 use crate::Refusal;
 use hawser_base::Peer;
+use std::time::Instant;
 
 /// A peer dies idle, with packets on their way, with its ring full, and with ours to it full: what it had sent
 /// arrives, then its loss is reported, once, and sending to it is refused for that reason.
@@ -21,11 +22,15 @@ fn dies(net: &Net, sent: u32, len: usize, full_toward_it: bool, by_name: bool) {
     let (mut dying, mut left) = (net.endpoint(1, 0), net.endpoint(0, 0));
     let mut record = Record::default();
     let len = len.min(left.limits(1).packet);
+    meet(net, &mut dying, &mut left);
     if full_toward_it {
         left.fill(1, 0, 700);
     }
     let sent = if sent == u32::MAX {
-        dying.fill(0, 0, len)
+        let sent = dying.fill(0, 0, len);
+        // What a device has taken and not sent when it dies nobody gets.
+        net.settle();
+        sent
     } else {
         (0..sent).for_each(|seed| dying.send(0, seed, len, 0, Form::Mem).unwrap());
         sent
@@ -49,6 +54,34 @@ fn dies(net: &Net, sent: u32, len: usize, full_toward_it: bool, by_name: bool) {
     others_go_on(net, &mut left, &mut record);
 }
 
+/// Ranks 1 and 0 have spoken to each other: what one sends from now on leaves at once, as far as there is room.
+fn meet(net: &Net, dying: &mut Endpoint, left: &mut Endpoint) {
+    send_in_time(net, dying, 0);
+    receive_in_time(net, left, &mut Record::default());
+    send_in_time(net, left, 1);
+    receive_in_time(net, dying, &mut Record::default());
+    net.settle();
+}
+
+/// Sends a packet to rank `to` as soon as it is taken.
+fn send_in_time(net: &Net, from: &mut Endpoint, to: usize) {
+    let began = Instant::now();
+    while let Err(refusal) = from.send(to, 0, 1, 0, Form::Mem) {
+        assert!(refusal == Refusal::Full && began.elapsed().as_secs() < 60, "there is room at last: {refusal:?}");
+        net.devices.iter().for_each(|device| _ = device.flush());
+    }
+}
+
+/// Polls until a packet has come, while all devices work.
+fn receive_in_time(net: &Net, to: &mut Endpoint, record: &mut Record) {
+    let (began, before) = (Instant::now(), record.arrived.len());
+    while record.arrived.len() == before {
+        net.devices.iter().for_each(|device| _ = device.flush());
+        to.port.poll(record);
+        assert!(began.elapsed().as_secs() < 60, "what a device took arrives: not after a minute");
+    }
+}
+
 /// Polls until a loss is reported: everybody, or rank 1 by name, one packet or run of packets a call.
 fn collect(left: &mut Endpoint, record: &mut Record, by_name: bool) {
     if !by_name {
@@ -68,12 +101,12 @@ fn collect(left: &mut Endpoint, record: &mut Record, by_name: bool) {
 /// The third of the net still talks.
 fn others_go_on(net: &Net, left: &mut Endpoint, record: &mut Record) {
     let mut third = net.endpoint(2, 0);
-    let before = record.arrived.len();
-    for seed in 0..50 {
-        third.send(0, seed, 2000, 0, Form::Mem).unwrap();
-        left.send(2, seed, 2000, 0, Form::Mem).unwrap();
-        left.poll_until(record, |record| record.arrived.len() > before + seed as usize, "others go on");
-        third.port.poll(&mut Record::default());
+    let mut theirs = Record::default();
+    for _ in 0..50 {
+        send_in_time(net, &mut third, 0);
+        send_in_time(net, left, 2);
+        receive_in_time(net, left, record);
+        receive_in_time(net, &mut third, &mut theirs);
     }
     assert_eq!(record.lost, [1]);
 }
@@ -103,8 +136,29 @@ pub fn a_peer_dies_while_it_is_polled(net: impl Fn() -> Net) {
                 refused = left.send(1, 0, 200, 0, Form::Mem) == Err(Refusal::Lost);
                 left.port.poll(&mut record);
             }
+            // What it had sent comes first, to a device that knows better too.
+            left.poll_until(&mut record, |record| !record.lost.is_empty(), "a death is reported");
             assert_eq!(record.lost, [1]);
             assert!(record.seeds_of(1).is_sorted(), "in order to the end");
         });
     }
+}
+
+/// A peer dies to which nobody has sent and of which nothing came: each lane is told, one that is used later too.
+pub fn a_peer_that_nobody_spoke_to_dies(net: impl Fn() -> Net) {
+    let net = net();
+    let mut left = [net.endpoint(0, 0), net.endpoint(0, 1)];
+    (net.kill)(1);
+    for left in &mut left {
+        let mut record = Record::default();
+        collect(left, &mut record, false);
+        assert_eq!((&record.lost[..], record.arrived.len()), (&[1][..], 0));
+        assert_eq!(left.send(1, 0, 8, 0, Form::Mem), Err(Refusal::Lost));
+        assert!(!left.port.reserve(Peer(1), 8));
+        for _ in 0..10 {
+            left.port.poll(&mut record);
+        }
+        assert_eq!(record.lost, [1]);
+    }
+    others_go_on(&net, &mut left[0], &mut Record { lost: vec![1], ..Record::default() });
 }

@@ -62,7 +62,10 @@ pub fn join(wish: &Wish, terms: &JobTerms) -> Result<Joined> {
 impl Plain {
     /// Lets the ranks see that all of them have left MPI, if this one was the last.
     fn left(&self) {
-        let has_left = |local: usize| [Phase::Finalized, Phase::Ended].contains(&self.segment.rank(local).phase());
+        let has_left = |local: usize| {
+            let is_gone = || self.segment.lives().has_ended(Peer(local as u32));
+            self.segment.rank(local).phase() == Phase::Finalized || is_gone()
+        };
         if (0..self.segment.local_size()).all(has_left) {
             self.segment.set_all_finalized(true);
             self.segment.ring_all();

@@ -1,11 +1,12 @@
 //! How a rank without a launcher sees that another one has ended: a thread that sleeps on the processes of all others.
 //!
-//! Where one has left MPI before, its page says Ended from then on. Where one has not, the first that sees it prints one
+//! Where one has left MPI before, its end is noted (`job::lives`). Where one has not, the first that sees it prints one
 //! line, and each rank that still uses MPI ends its own process. The thread calls nothing of MPI and takes no signal. A
 //! program may close what it has not opened: then the others are looked at once a second, by their numbers. Before it:
 //! `plain`; after it: the segment.
 
-use hawser_job::{Phase, Segment};
+use hawser_base::Peer as Process;
+use hawser_job::{Ending, Phase, Segment};
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::held::Owned;
 use hawser_os::{host, pidfd, signals, thread};
@@ -99,8 +100,7 @@ impl Watch {
     fn ended(&self, local: usize) {
         let page = self.segment.rank(local);
         match page.phase() {
-            Phase::Finalized => self.segment.set_ended(local),
-            Phase::Ended => {}
+            Phase::Finalized => self.segment.set_ended(Process(local as u32), Ending::InOrder),
             // This rank has no more to do with the job.
             _ if self.segment.rank(self.me).phase() == Phase::Finalized => {}
             phase => self.end(local, phase, page.pid()),

@@ -7,7 +7,7 @@ use super::needs::{self, Other};
 use super::start::{self, Place};
 use super::streams::Streams;
 use super::{Desk, KILL_LIMIT_MS, Token, gather, libraries};
-use crate::frames::{Down, HostJob, Up};
+use crate::frames::{Down, HostJob, RankEnd, Up};
 use crate::trouble::{Trouble, What};
 use crate::{inspect, report, stats};
 use hawser_base::Peer;
@@ -21,7 +21,7 @@ use hawser_host::life::{self, Attached, Rank, Register};
 use hawser_host::segment::Part;
 use hawser_host::unheard::{Said, Unheard};
 use hawser_job::plan::CARD_MAX;
-use hawser_job::{Facts, Phase, ProcessVm, Segment};
+use hawser_job::{Ending, Facts, Phase, ProcessVm, Segment};
 use hawser_node::profile;
 use hawser_os::epoll::{Event, Interest};
 use hawser_os::limits::{self, Resource};
@@ -65,8 +65,9 @@ pub struct Run {
     has_tethers: bool,
     streams: Streams,
     unheard: Unheard,
-    /// How often ranks have left MPI.
+    /// How often ranks have left MPI, and whether one has ended without.
     departures: u32,
+    went_without: bool,
     /// When to look for other MPI libraries next, and how long after that again.
     look: Option<(u64, u64)>,
     /// The job is being ended: when to kill.
@@ -124,6 +125,7 @@ impl Run {
             streams,
             unheard,
             departures: 0,
+            went_without: false,
             look,
             kill_at_ns: None,
         })
@@ -211,6 +213,12 @@ impl Run {
                     self.segment.ring_all();
                 }
             }
+            Down::Ended(ends) => {
+                let news = ends.into_iter().filter(|&end| self.note_gone(end)).count();
+                if news > 0 {
+                    self.segment.ring_all();
+                }
+            }
             Down::Cards(cards) => {
                 for (rank, card) in cards {
                     self.segment.set_card(Peer(rank), &card);
@@ -271,9 +279,9 @@ impl Run {
         if !self.ranks[local].reaped(pid, end) {
             return before;
         }
+        let noted = self.publish_end(desk, local);
         self.streams.catch_up(desk, self.ranks[local].world);
         self.judge(desk, local, false);
-        let noted = self.publish_end(local);
         if self.ranks[local].is_gone() {
             desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: life::code(end) });
         }
@@ -301,36 +309,82 @@ impl Run {
         if let Some(attached) = &mut self.ranks[local].attached {
             attached.gone = true;
         }
+        let noted = self.publish_end(desk, local);
         self.judge(desk, local, false);
-        self.publish_end(local)
+        noted
     }
 
-    /// Lets the other ranks see that the rank's process is gone, once, and says whether they are to be rung. After
-    /// `judge`, which still wants to know whether the page said Finalized.
-    fn publish_end(&self, local: usize) -> bool {
-        let gone = self.ranks[local].attached.as_ref().is_some_and(|attached| attached.gone);
-        let is_news = gone && self.segment.rank(local).phase() != Phase::Ended;
-        if is_news {
-            self.segment.note_ended(local);
+    /// Lets all other ranks see that the rank's process is gone, once, and says whether those here are to be rung. It
+    /// comes before everything that is made of it: others wait.
+    fn publish_end(&mut self, desk: &mut Desk, local: usize) -> bool {
+        self.learn_end(local);
+        let rank = &self.ranks[local];
+        let Some(attached) = rank.attached.as_ref().filter(|attached| attached.gone) else { return false };
+        let has_left = attached.finalized;
+        // A program without MPI_Finalize that returns 0 has done its work.
+        let failed = !has_left && attached.end != Some(End::Exited(0));
+        let (end, unclear) = (RankEnd { rank: rank.world, failed }, !has_left && rank.verdict(false).is_none());
+        self.went_without |= !has_left;
+        let is_news = self.note_gone(end);
+        if is_news && self.is_part() {
+            desk.up(&Up::Ended { end, has_left, unclear });
         }
+        self.look_whether_all_left();
         is_news
     }
 
-    /// Says what was wrong with a rank's end, once.
-    fn judge(&mut self, desk: &mut Desk, local: usize, final_word: bool) {
-        let rank = &mut self.ranks[local];
-        if rank.judged {
-            return;
-        }
+    /// What its page and the kernel say of a rank's process.
+    fn learn_end(&mut self, local: usize) {
         // Some programs close every descriptor, our line too: then the page says it.
         let page_says_finalized = self.segment.rank(local).phase() == Phase::Finalized;
-        if let Some(attached) = &mut rank.attached {
+        if let Some(attached) = &mut self.ranks[local].attached {
             attached.finalized |= page_says_finalized;
             // Told only once its parent has reaped it, which may be later than its end.
             if let (true, None, Some(process)) = (attached.gone, attached.end, &attached.process) {
                 attached.end = pidfd::exit_status(process.as_fd()).map(End::from_status);
             }
         }
+    }
+
+    /// The same of one that has never called MPI_Init, and never will.
+    fn publish_absence(&mut self, desk: &mut Desk, local: usize) {
+        let end = RankEnd { rank: self.ranks[local].world, failed: true };
+        self.went_without = true;
+        if self.note_gone(end) {
+            self.segment.ring_all();
+            if self.is_part() {
+                desk.up(&Up::Ended { end, has_left: false, unclear: false });
+            }
+        }
+        self.look_whether_all_left();
+    }
+
+    /// Writes a rank's end where all see it. Whether it is news, for which they are to be rung.
+    fn note_gone(&self, end: RankEnd) -> bool {
+        let ending = if end.failed { Ending::Failed } else { Ending::InOrder };
+        self.segment.lives().note(Peer(end.rank), ending)
+    }
+
+    /// Where all ranks are on this host, they meet before they leave MPI, so that nobody need say that all have left;
+    /// but for those that cannot, as a rank has gone without.
+    fn look_whether_all_left(&self) {
+        let is_through = |rank: &Rank| match &rank.attached {
+            Some(attached) => attached.finalized || attached.gone,
+            None => rank.is_gone(),
+        };
+        if self.went_without && !self.is_part() && self.ranks.iter().all(is_through) {
+            self.segment.set_all_finalized(true);
+            self.segment.ring_all();
+        }
+    }
+
+    /// Says what was wrong with a rank's end, once.
+    fn judge(&mut self, desk: &mut Desk, local: usize, final_word: bool) {
+        if self.ranks[local].judged {
+            return;
+        }
+        self.learn_end(local);
+        let rank = &mut self.ranks[local];
         let what = rank.verdict(final_word);
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
         rank.judge_at_ns = (unclear && !final_word).then(|| clock::now_ns() + PATIENCE_NS);
@@ -344,6 +398,9 @@ impl Run {
             desk.up(&Up::Left { rank: rank.world, pid: rank.pid() });
         }
         if let Some(what) = what {
+            if self.ranks[local].attached.is_none() {
+                self.publish_absence(desk, local);
+            }
             self.trouble(desk, local, What::Ended(what));
         }
         if self.ranks[local].left_without_init() && self.ranks[local].child > 0 {
@@ -360,6 +417,7 @@ impl Run {
         // What a program started may have become the rank after the program's end.
         let absent = std::mem::take(&mut self.register.absent);
         if let Some(local) = absent.into_iter().find(|&local| self.ranks[local].left_without_init()) {
+            self.publish_absence(desk, local);
             self.trouble(desk, local, What::NoInit);
         }
     }
@@ -460,6 +518,7 @@ impl Run {
         if self.is_part() {
             desk.up(if yes { &Up::Finalized } else { &Up::Back });
         }
+        self.look_whether_all_left();
     }
 
     /// A process says which rank it is, by the boot protocol of its version, and what it must have alike with others.

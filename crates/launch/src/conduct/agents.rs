@@ -4,7 +4,7 @@
 //! hosts are known. Before it: `conduct`, whose events these are; after it: `frames`, `report`, `stats`.
 
 use super::Conductor;
-use super::host::{Host, Stage};
+use super::host::{Host, Stage, host_of};
 use super::unanswered::Finding;
 use crate::channel::Received;
 use crate::frames::{self, Counts, Down, RankState, Up};
@@ -14,14 +14,6 @@ use hawser_boot::protocol::Unanswered;
 use hawser_boot::terms::{JobTerms, Party, Verdict};
 use hawser_os::signals::SIGTERM;
 use hawser_os::tty;
-
-/// The name of the host that a rank is on.
-pub(super) fn host_of(hosts: &[Host]) -> impl Fn(u32) -> String + '_ {
-    move |rank| {
-        let has = |host: &&Host| host.job.ranks.iter().any(|&(world, _)| world == rank);
-        hosts.iter().find(has).map_or_else(String::new, |host| host.name.clone())
-    }
-}
 
 impl Conductor<'_> {
     /// All that has come from an agent, as long as there is room for what is to be written of it.
@@ -62,7 +54,8 @@ impl Conductor<'_> {
                 let on_the_way = &mut self.hosts[number].on_the_way;
                 *on_the_way = on_the_way.saturating_sub(len as usize);
             }
-            Up::Trouble(trouble) => self.trouble(number, &trouble),
+            Up::Trouble(trouble) => self.trouble(number, trouble),
+            Up::Ended { end, has_left, unclear } => self.gone(number, end, has_left, unclear),
             Up::RankEnded { rank, pid, code } => {
                 self.reach.forget(rank);
                 self.rank_ended(rank);
@@ -96,10 +89,7 @@ impl Conductor<'_> {
             Up::Finalized => {
                 self.finalized += 1;
                 self.hosts[number].departures += 1;
-                if self.finalized == self.hosts[0].job.size {
-                    let running = self.hosts.iter_mut().filter(|host| host.stage == Stage::Running);
-                    running.for_each(|host| host.down(&Down::AllFinalized { heard: host.departures }));
-                }
+                self.look_whether_all_left();
             }
             Up::Unanswered { rank, what } => self.unanswered(rank, what),
             Up::Finished { clean } => self.finished(number, clean),
@@ -225,14 +215,6 @@ impl Conductor<'_> {
         }
     }
 
-    fn trouble(&mut self, number: usize, trouble: &Trouble) {
-        // What follows from the end of the job is no news.
-        if !self.ending && !self.waits_for_others(number, trouble) {
-            self.say(&trouble.line(&self.hosts[number].name));
-            self.end(trouble.exit_code(), SIGTERM);
-        }
-    }
-
     /// The ranks of a host have said what all ranks of the job must have alike.
     fn compare(&mut self, number: usize, rank: u32, terms: String) {
         let host = self.hosts[number].name.clone();
@@ -250,7 +232,7 @@ impl Conductor<'_> {
         if self.attached
             && let Some((number, trouble)) = self.left.take()
         {
-            self.trouble(number, &trouble);
+            self.trouble(number, trouble);
         }
     }
 }

@@ -338,6 +338,14 @@ fn start_there(name: &str, shell: &[String], launcher: &Launcher, signals: &Sign
     Ok((process.id() as i32, Channel::new(input, output)?.with_pulse(), Some(far)))
 }
 
+/// The name of the host that a rank is on.
+pub(super) fn host_of(hosts: &[Host]) -> impl Fn(u32) -> String + '_ {
+    move |rank| {
+        let has = |host: &&Host| host.job.ranks.iter().any(|&(world, _)| world == rank);
+        hosts.iter().find(has).map_or_else(String::new, |host| host.name.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

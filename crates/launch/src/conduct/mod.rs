@@ -11,6 +11,7 @@ pub mod host;
 pub mod input;
 pub mod output;
 pub mod plan;
+mod policy;
 pub mod questions;
 pub mod unanswered;
 pub mod unfinished;
@@ -38,6 +39,7 @@ use hawser_os::{During, clock, host as this_host, tree};
 use host::{Host, Late, Stage};
 use input::Input;
 use output::{Label, Lines, Sink};
+use policy::Ends;
 use questions::{Questions, Why};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -104,6 +106,8 @@ struct Conductor<'a> {
     attached: bool,
     /// Ranks that have come to the end of MPI_Finalize.
     finalized: u32,
+    /// Ranks whose process is gone.
+    ends: Ends,
     left: Option<(usize, Trouble)>,
     /// Ranks that have ended well but for MPI_Finalize.
     unfinished: Unfinished,
@@ -156,6 +160,7 @@ pub fn run(options: &Options, stats: bool, hang_s: u64, unreached_s: u64) -> io:
         cards: Vec::new(),
         attached: false,
         finalized: 0,
+        ends: Ends::default(),
         left: None,
         unfinished: Unfinished::default(),
         code: None,
@@ -520,8 +525,9 @@ impl Conductor<'_> {
         self.down_all(if matches!(why, Why::Tool(_, Inspect::Stats)) { &Down::Counts } else { &Down::Snapshot });
     }
 
-    /// Passes on what has gathered: cards to all hosts, answers to those who asked.
+    /// Passes on what has gathered: ends and cards to all hosts, answers to those who asked.
     fn pass_on(&mut self) {
+        self.pass_ends_on();
         let cards = std::mem::take(&mut self.cards);
         // Ranks of a job that is ending, which may have unlike terms, are not to speak to each other.
         if !cards.is_empty() && !self.ending {
@@ -565,7 +571,7 @@ impl Conductor<'_> {
 
     fn report(&self, why: &str, states: &[(usize, RankState)]) -> String {
         let located: Vec<_> = states.iter().map(|(host, state)| (self.hosts[*host].name.as_str(), state)).collect();
-        let unreached = self.reach.report(&agents::host_of(&self.hosts));
+        let unreached = self.reach.report(&host::host_of(&self.hosts));
         report::report(why, &located) + &unreached.map_or_else(String::new, |text| format!("mpiexec: {text}\n"))
     }
 

@@ -2,13 +2,12 @@
 //!
 //! Others may wait for ever for a rank that has gone so, hence the job ends soon after. A program that has no
 //! MPI_Finalize at all has done its work, and MPICH and Intel MPI say nothing of it. Which of the two it is shows when
-//! the others have ended, or do not. Before it: `agents`, which hears of the ranks' ends; after it: `Conductor::end`.
+//! the others have ended, or do not. Before it: `agents`, which hears of the ranks' ends; after it: `policy`.
 
 use super::Conductor;
 use crate::trouble::{EXIT_FAILURE, Trouble, What};
 use hawser_boot::protocol::ABORT_CALLED;
 use hawser_host::life::Fault;
-use hawser_os::signals::SIGTERM;
 use std::collections::BTreeSet;
 
 /// Ranks that have called MPI_Init, and left with exit code 0 and without MPI_Finalize.
@@ -45,7 +44,7 @@ impl Conductor<'_> {
             // It waited for a rank that is gone, most likely: that one is the cause.
             What::Aborted { .. } if self.unfinished.first.is_some() => {
                 self.tell_unfinished();
-                true
+                self.ending
             }
             _ => false,
         }
@@ -71,7 +70,6 @@ impl Conductor<'_> {
             self.say(&format!("{who} exited with code 0 without calling MPI_Finalize; the program should call it"));
             return;
         }
-        self.say(&line);
-        self.end(EXIT_FAILURE, SIGTERM);
+        self.judge_unfinished(&line, EXIT_FAILURE);
     }
 }

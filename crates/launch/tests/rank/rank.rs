@@ -63,9 +63,10 @@ impl Rank {
     /// Sleeps until local rank `peer` has ended.
     fn outlive(&self, peer: usize) {
         let bell = self.segment.rank(self.world.identity().local_rank as usize).doorbell();
-        while self.segment.rank(peer).phase() != Phase::Ended {
+        let (lives, peer) = (self.segment.lives(), self.segment.process_in(peer).expect("a rank's room"));
+        while !lives.has_ended(peer) {
             let armed = bell.arm();
-            if self.segment.ended_word().load(SeqCst) == 0 {
+            if !lives.has_ended(peer) {
                 bell.sleep(armed, None);
             }
         }

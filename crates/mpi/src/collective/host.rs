@@ -14,11 +14,10 @@ use crate::desk::host::{Host, Parts, mismatch};
 use crate::process::Process;
 use hawser_base::threads::{Visit, multiple};
 use hawser_base::{Class, Error, Peer, Result};
-use hawser_job::{Phase as RankPhase, Waiting};
+use hawser_job::Waiting;
 use hawser_p2p::counters::Counter;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
-use std::sync::atomic::Ordering;
 
 /// A step of the whole communicator, waited for.
 #[inline]
@@ -157,15 +156,11 @@ fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
 
 /// A member that has ended before it was through this step.
 fn lost_member(process: &Process, comm: &Comm, host: &Host) -> Option<Peer> {
-    let segment = process.segment();
-    // Acquire pairs with the Release in `Segment::set_ended`: who sees the count sees the phase.
-    if segment.ended_word().load(Ordering::Acquire) == 0 {
+    let lives = process.segment().lives();
+    if !lives.has_any() {
         return None;
     }
-    let has_ended = |member: usize| {
-        let local = comm.group().peer(member as u32).and_then(|peer| segment.room_of(peer));
-        local.is_some_and(|local| segment.rank(local).phase() == RankPhase::Ended)
-    };
+    let has_ended = |member: usize| comm.group().peer(member as u32).is_some_and(|peer| lives.has_ended(peer));
     host.lost_among(has_ended).and_then(|member| comm.group().peer(member as u32))
 }
 

@@ -8,7 +8,7 @@
 
 use super::agreement::Agreement;
 use super::plan_on;
-use super::run::{Progress, Team};
+use super::run::{self, Progress, Team};
 use crate::comm::CommRef;
 use crate::desk::run::Run;
 use crate::desk::{Desk, Job, Ready, Way};
@@ -81,7 +81,9 @@ impl Task<End> for Planned {
         }
         self.run.task = Some(me);
         match self.run.advance(self.process, &self.team, &mut None, false) {
-            Progress::Ended => Step::Ended(End::of(self.run.finish().map_err(|error| named(self.name, &error)))),
+            Progress::Ended => {
+                Step::Ended(End::of(run::ended(&mut self.run).map_err(|error| named(self.name, &error))))
+            }
             Progress::Waits => Step::Waits,
             Progress::WaitsForHost => unreachable!("a host step in a plan without them"),
         }

@@ -19,12 +19,13 @@ use crate::desk::host::Host;
 use crate::desk::memory::Memory;
 use crate::desk::run::{Failure, Open, Run, Stage, failed, host_step_of};
 use crate::group::Group;
+use crate::lives;
 use crate::process::Process;
 use crate::pt2pt;
 use crate::request::{self, Kind as RequestKind, Lane};
 use crate::status::Status;
 use hawser_base::value::ANY_TAG;
-use hawser_base::{Context, Peer, Result, UserMem};
+use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
 use hawser_coll::{Comm as Step, Span};
 use hawser_job::{Tag, Waiting};
 use hawser_p2p::buffer::Buffer;
@@ -114,7 +115,7 @@ impl Run {
     ) -> Result<()> {
         loop {
             match self.advance(process, team, host, true) {
-                Progress::Ended => return self.finish(),
+                Progress::Ended => return ended(self),
                 Progress::Waits => {
                     let reason = self.reason(team, call);
                     process.lanes().wait_until(
@@ -149,7 +150,7 @@ impl Run {
             self.locals();
             self.round += 1;
         }
-        self.finish()
+        ended(self)
     }
 
     fn complete_host(
@@ -162,15 +163,14 @@ impl Run {
     ) {
         if let Some((step, mut round)) = self.exchange() {
             if let Err(error) = host::exchange(process, comm, host, call, phase, &step, &mut round) {
-                self.failure.note(error);
+                self.failure.note_mismatch(error);
             }
             return;
         }
         let element = self.memory.element.clone();
-        let (kind, parts) = self.host_parts(element.as_deref());
-        let spec = Host::spec(kind, &parts);
+        let (spec, parts) = self.host_data(element.as_deref());
         if let Err(error) = host::resume(process, comm, host, call, phase, &spec, &parts) {
-            self.failure.note(error);
+            self.failure.note_mismatch(error);
         }
     }
 
@@ -237,6 +237,18 @@ impl Run {
             ..Waiting::default()
         }
     }
+}
+
+/// A run is over: what its call returns. Where data are missing and some rank has failed, that is why.
+pub fn ended(run: &mut Run) -> Result<()> {
+    let is_spoilt = run.failure.spoilt;
+    run.finish().map_err(|error| match error.class() {
+        Class::Truncate if is_spoilt && lives::has_any_failed_by_word() => {
+            let text = "data of the collective are missing, for a rank on which they depend has ended";
+            Error::new(Class::ProcAborted, text)
+        }
+        _ => error,
+    })
 }
 
 /// The lane while a round begins.

@@ -3,8 +3,8 @@
 
 use crate::buffer::Buf;
 use crate::desk::exchange::{Even, Pattern, Round};
-use crate::desk::flags::{Ended, Kind, Phase};
-use crate::desk::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes};
+use crate::desk::flags::{Ended, Kind, Phase, Spec};
+use crate::desk::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes, without_data};
 use crate::desk::memory::{Memory, Side};
 use crate::ops::{Operation, Reducer};
 use crate::types;
@@ -13,6 +13,7 @@ use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, Place, Schedule, Tu
 use hawser_datatype::{Basic, Datatype, Op, UserPtr};
 use hawser_job::{Doorbell, FlagBlock};
 use hawser_p2p::buffer::Buffer;
+use std::iter;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -244,6 +245,46 @@ fn calls_that_do_not_belong_together_are_found_out() {
     assert_eq!(ended(2, &|me| if me == 0 { (Kind::Barrier, 0) } else { (Kind::Allreduce, 8) }), [Mismatch; 2]);
     assert_eq!(ended(3, &|me| (Kind::Bcast { root: 0 }, 8 * (1 + me / 2))), [Well, Well, Mismatch]);
     assert_eq!(ended(3, &|me| (Kind::Reduce { root: 2 }, 8 + 8 * (me & 1))), [Well, Well, Mismatch]);
+}
+
+/// Those who need its data, that is: a broadcast's root and who only gives ends well.
+#[test]
+fn a_member_whose_data_are_spoilt_gives_none_and_is_found_out() {
+    let reducer = sum();
+    let ended = |kind: Kind, len: usize| -> Vec<Ended> {
+        thread::scope(|scope| {
+            let start = |(me, mut host): (usize, Host)| {
+                let reducer = &reducer;
+                scope.spawn(move || {
+                    let buffer = Buffer::Dense(lent(len));
+                    let datatype = Datatype::basic(Basic::Int64);
+                    let folding = Some(Folding { reducer, datatype, count: len as u64 / 8 });
+                    let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
+                    let spec = Host::spec(kind, &parts);
+                    let (spec, parts) = if me == 1 { without_data(spec, parts) } else { (spec, parts) };
+                    let mut phase = Phase::Enter;
+                    iter::repeat_with(|| host.poll(&mut phase, &spec, &parts)).flatten().next().unwrap()
+                })
+            };
+            let threads: Vec<_> = hosts(3).into_iter().enumerate().map(start).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    };
+    use Ended::{Mismatch, Well};
+    for len in [8, 4000] {
+        assert_eq!(ended(Kind::Allreduce, len), [Mismatch; 3]);
+        assert_eq!(ended(Kind::Bcast { root: 1 }, len), [Mismatch, Well, Mismatch]);
+        assert_eq!(ended(Kind::Reduce { root: 0 }, len), [Mismatch, Well, Well]);
+    }
+    // It comes to a barrier with what it could not do, and the others have come.
+    let mut members = hosts(3);
+    let spec = Host::spec(Kind::Barrier, &Parts::NONE);
+    let (spoilt, _) = without_data(spec, Parts::NONE);
+    let mut phases = [Phase::Enter; 3];
+    let mut poll = |member: usize, spec: &Spec| members[member].poll(&mut phases[member], spec, &Parts::NONE);
+    assert_eq!([0, 2].map(|member| poll(member, &spec)), [None; 2]);
+    assert_eq!(poll(1, &spoilt), Some(Well));
+    assert_eq!([0, 2].map(|member| poll(member, &spec)), [Some(Mismatch); 2]);
 }
 
 #[test]

@@ -258,7 +258,9 @@ impl Host {
     /// Goes on with a step as far as it can; `Some` when it has ended.
     #[inline]
     pub fn poll(&mut self, phase: &mut Phase, spec: &Spec, parts: &Parts<'_>) -> Option<Ended> {
-        let mut data = Traffic { block: &self.board.block, parts, bytes: spec.bytes as usize, short: spec.short };
+        // Of a barrier the bytes are no data.
+        let bytes = if spec.kind == Kind::Barrier { 0 } else { spec.bytes as usize };
+        let mut data = Traffic { block: &self.board.block, parts, bytes, short: spec.short };
         self.seat.poll(phase, spec, &self.board, &mut data)
     }
 
@@ -284,6 +286,15 @@ pub fn depart(block: &FlagBlock, members: usize) -> bool {
     // AcqRel: whoever is last has all others' accesses behind it.
     let before = block.flag(0, DEPARTED_LINE).fetch_add(1, Ordering::AcqRel);
     before + 1 == members as u64
+}
+
+/// A step to which a member gives nothing, because its data are spoilt: its flag differs from all others', but for those
+/// of members whose data are.
+#[cold]
+pub fn without_data<'a>(spec: Spec, parts: Parts<'a>) -> (Spec, Parts<'a>) {
+    let folding = parts.folding.map(|folding| Folding { count: 0, ..folding });
+    let bytes = u32::from(spec.kind == Kind::Barrier);
+    (Spec { bytes, ..spec }, Parts { folding, ..Parts::NONE })
 }
 
 #[cold]

@@ -5,7 +5,7 @@
 use super::Job;
 use super::exchange::Round;
 use super::flags::exchange::Exchange;
-use super::flags::{Ended, Kind, Phase};
+use super::flags::{Ended, Kind, Phase, Spec};
 use super::host::{self, Folding, Host, Parts};
 use super::memory::Memory;
 use crate::ops::Reducer;
@@ -115,7 +115,9 @@ impl Run {
 
     /// The round as an exchange, if it is one.
     pub fn exchange(&mut self) -> Option<(Exchange, Round<'_>)> {
-        Round::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())
+        let is_spoilt = self.failure.spoilt;
+        let (step, round) = Round::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())?;
+        Some((Exchange { bytes: if is_spoilt { 0 } else { step.bytes }, ..step }, round))
     }
 
     pub fn host_step(&mut self, host: &mut Host, mut phase: Phase) -> bool {
@@ -123,23 +125,30 @@ impl Run {
             let ended = host.poll_exchange(&mut phase, &step, &mut round);
             self.stage = Stage::Host(phase);
             if ended == Some(Ended::Mismatch) {
-                self.failure.note(host::mismatch("collective", step.bytes));
+                self.failure.note_mismatch(host::mismatch("collective", step.bytes));
             }
             return ended.is_some();
         }
         let element = self.memory.element.clone();
-        let (kind, parts) = self.host_parts(element.as_deref());
-        let spec = Host::spec(kind, &parts);
+        let (spec, parts) = self.host_data(element.as_deref());
         let ended = host.poll(&mut phase, &spec, &parts);
         self.stage = Stage::Host(phase);
         if ended == Some(Ended::Mismatch) {
-            self.failure.note(host::mismatch("collective", spec.bytes));
+            self.failure.note_mismatch(host::mismatch("collective", spec.bytes));
         }
         ended.is_some()
     }
 
-    /// The round's host step and its data.
-    pub fn host_parts<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Kind, Parts<'a>) {
+    /// The round's host step and its data; from a rank whose data are spoilt nothing, which the others notice.
+    pub fn host_data<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Spec, Parts<'a>) {
+        let is_spoilt = self.failure.spoilt;
+        let (kind, parts) = self.host_parts(element);
+        let spec = Host::spec(kind, &parts);
+        if is_spoilt { host::without_data(spec, parts) } else { (spec, parts) }
+    }
+
+    /// The same as it is planned.
+    fn host_parts<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Kind, Parts<'a>) {
         let step = host_step_of(&self.schedule, self.round).expect("the round's only step");
         let ahead = self.schedule.contributed_after(self.round);
         let Run { memory, reducer, .. } = self;
@@ -214,6 +223,12 @@ impl Failure {
     pub fn note(&mut self, error: Error) {
         self.spoilt |= error.class() == Class::ProcAborted;
         self.first.get_or_insert(error);
+    }
+
+    /// Members did not agree on a host step: what it was to bring is missing.
+    pub fn note_mismatch(&mut self, error: Error) {
+        self.spoilt = true;
+        self.note(error);
     }
 
     /// A message of `rank` had `got` bytes. An empty one in place of data is what a rank sends that has none.

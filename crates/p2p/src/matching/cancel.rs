@@ -79,7 +79,12 @@ impl Engine {
             return;
         }
         let state = &mut self.peers[peer];
+        if state.life == LOST | life(peer) {
+            return;
+        }
         state.life = LOST | life(peer);
+        self.gone.push(peer);
+        let state = &mut self.peers[peer];
         state.inbound.clear();
         state.offers.given.clear();
         for index in 0..self.ops.len() {
@@ -90,13 +95,7 @@ impl Engine {
                     let outcome = Outcome { envelope: s.envelope, error: Some(Class::ProcAborted), cancelled: false };
                     self.complete(op, outcome);
                 }
-                State::Recv(Receiving::Posted(waiting)) if waiting.want.source == Some(peer) => {
-                    let waiting = *waiting;
-                    self.matchbox(waiting.want.context).unpost(&waiting.want, waiting.order);
-                    self.lengths.post(false);
-                    self.forget_offer(op, &waiting);
-                    self.fail_recv(op, &waiting.want);
-                }
+                State::Recv(Receiving::Posted(waiting)) if waiting.want.source == Some(peer) => self.give_up_recv(op),
                 State::Recv(Receiving::Matched(m)) if m.envelope.source == peer => {
                     let outcome = Outcome { envelope: m.envelope, error: Some(Class::ProcAborted), cancelled: false };
                     self.complete(op, outcome);
@@ -105,6 +104,24 @@ impl Engine {
                 _ => {}
             }
         }
+    }
+
+    /// The receives that wait for a message of any source.
+    pub fn open_receives(&self) -> impl Iterator<Item = Op> + '_ {
+        let is_open = |state: &State| {
+            matches!(state, State::Recv(Receiving::Posted(Waiting { want: Want { source: None, .. }, .. })))
+        };
+        let all = self.ops.iter().enumerate().filter(move |(_, state)| is_open(state));
+        all.map(|(index, _)| Op(index as u32))
+    }
+
+    /// Ends a receive that still waits with the error of a peer that is gone.
+    pub fn give_up_recv(&mut self, op: Op) {
+        let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return };
+        self.matchbox(waiting.want.context).unpost(&waiting.want, waiting.order);
+        self.lengths.post(false);
+        self.forget_offer(op, &waiting);
+        self.fail_recv(op, &waiting.want);
     }
 
     pub(super) fn fail_recv(&mut self, op: Op, want: &Want) {

@@ -100,6 +100,8 @@ pub struct Engine {
     pub(super) clock: u64,
     /// Receives that wait for a message of any source.
     pub(super) any_source: u32,
+    /// Peers that are gone, in the order in which that was said.
+    pub(super) gone: Vec<Peer>,
     pub(super) lengths: Lengths,
 }
 
@@ -132,6 +134,7 @@ impl Engine {
             due: Vec::new(),
             clock: 0,
             any_source: 0,
+            gone: Vec::new(),
             lengths: Lengths::default(),
         }
     }
@@ -386,8 +389,14 @@ impl Engine {
             return false;
         }
         self.due.retain(|&other| other != peer);
+        self.gone.retain(|&other| other != peer);
         self.peers[peer] = PeerState::new(self.limits.window, life(peer) + 1);
         true
+    }
+
+    /// All peers that were.
+    pub fn gone(&self) -> &[Peer] {
+        &self.gone
     }
 
     /// What stands between us and a peer, for checkers and for `hawser-info --stats`.

@@ -1,0 +1,294 @@
+//! Which processes of the job have ended: a log in each host's segment, in the order in which that became known there.
+//!
+//! It is the one place that says of a process whether it lives. Its end is written by the first process of a host: as
+//! the kernel says it of processes there, and as mpiexec says it of those on other hosts; without a launcher each rank
+//! watches the others and whoever sees an end first writes it. All others read: a `Reader` goes on where it last
+//! stopped, so that nobody looks through all processes. Silence must never be written here as an end.
+//! Before it: `segment`; after it: the devices, `mpi`, the agent.
+
+use crate::plan::LINE;
+use hawser_base::{Peer, Region};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// How a process has ended, for those who speak with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It had left MPI, or done its work: nobody waits for it who does not name it.
+    InOrder,
+    /// It had not: who waits for anybody may wait for it.
+    Failed,
+}
+
+/// The word of how many ends there are, in a line that spinning ranks read anyway; nothing but `note` changes it.
+pub(crate) const COUNT: usize = 4;
+
+/// An end in a word of either table: its number, counted from 1, the flag of a failure, and the process's name.
+const NUMBER_SHIFT: u32 = 33;
+const FAILED: u64 = 1 << 32;
+
+const fn number_of(entry: u64) -> u32 {
+    (entry >> NUMBER_SHIFT) as u32
+}
+
+const fn peer_of(entry: u64) -> Peer {
+    Peer(entry as u32)
+}
+
+/// See the module. Cloning is cheap.
+#[derive(Clone)]
+pub struct Lives {
+    line: Region,
+    /// The log, a ring with a word for each number that a process can have; then for each number the last end under it.
+    /// A number is given to another process when all have been told of the end before (`universe`), so that of two ends
+    /// under one number a reader has read the first: no reader is behind by more than the ring.
+    tables: Region,
+    numbers: usize,
+}
+
+impl Lives {
+    /// Bytes of the tables for so many numbers.
+    pub(crate) const fn bytes(numbers: usize) -> usize {
+        (2 * 8 * numbers).next_multiple_of(LINE)
+    }
+
+    pub(crate) fn new(line: Region, tables: Region, numbers: usize) -> Lives {
+        Lives { line, tables, numbers }
+    }
+
+    /// A log that no other process sees, for tests and measurements.
+    pub fn private(numbers: usize) -> Lives {
+        Lives::new(Region::private(LINE), Region::private(Lives::bytes(numbers)), numbers)
+    }
+
+    #[inline(always)]
+    fn count(&self) -> &AtomicU32 {
+        self.line.u32(COUNT)
+    }
+
+    fn log(&self, at: u32) -> &AtomicU64 {
+        self.tables.u64(8 * (at as usize % self.numbers))
+    }
+
+    /// The last end under a number.
+    fn place(&self, number: usize) -> &AtomicU64 {
+        self.tables.u64(8 * (self.numbers + number))
+    }
+
+    /// Writes that a process has ended: it will write nothing any more, and what it had written the caller has seen.
+    /// Whether that is news. The caller rings everybody's bell afterwards (`Segment::ring_all`).
+    ///
+    /// Several may write at once, and one may die in it at any word: whoever comes next finishes what is half done.
+    pub fn note(&self, peer: Peer, ending: Ending) -> bool {
+        // Ends that are counted by now are not of this peer: who sees them counted sees their places.
+        let mut at = self.count().load(Acquire);
+        while peer.index() < self.numbers && !self.is_among(peer, at) {
+            let found = self.enter(at, peer, ending);
+            // Pairs with the Acquire of those who read the count: who sees it sees log and places up to it.
+            let _ = self.count().compare_exchange(at, at + 1, AcqRel, Relaxed);
+            match found {
+                None => return true,
+                Some(found) if found == peer => return false,
+                Some(_) => at += 1,
+            }
+        }
+        false
+    }
+
+    /// Writes an end at `at` of the log, or finds another one there; and gives what stands there its place. It is an
+    /// end when it is counted.
+    fn enter(&self, at: u32, peer: Peer, ending: Ending) -> Option<Peer> {
+        let failed = if ending == Ending::Failed { FAILED } else { 0 };
+        let entry = u64::from(at + 1) << NUMBER_SHIFT | failed | u64::from(peer.0);
+        let before = self.log(at).load(Acquire);
+        let is_there = number_of(before) == at + 1;
+        // AcqRel: who finishes another's entry passes on what the dead process had written.
+        let written = || self.log(at).compare_exchange(before, entry, AcqRel, Acquire);
+        let found = if is_there { Some(before) } else { written().err() };
+        let stands = found.unwrap_or(entry);
+        if peer_of(stands).index() < self.numbers {
+            // Release pairs with the Acquire in `last`. Who is late with this finds a later end of the number there.
+            self.place(peer_of(stands).index()).fetch_max(stands, Release);
+        }
+        found.map(peer_of)
+    }
+
+    /// What a writer leaves that dies before it has counted an end: for tests.
+    #[doc(hidden)]
+    pub fn note_half(&self, peer: Peer, ending: Ending) {
+        let is_free = |&at: &u32| number_of(self.log(at).load(Relaxed)) != at + 1;
+        let at = (self.count().load(Relaxed)..).find(is_free).expect("room for an end");
+        self.enter(at, peer, ending);
+    }
+
+    /// The last end under a peer's number, if there was one; of none that there is not.
+    fn last(&self, peer: Peer) -> Option<u64> {
+        // Pairs with the Release in `enter`: what the process had written is seen by whoever sees its end.
+        let word = (peer.index() < self.numbers).then(|| self.place(peer.index()).load(Acquire))?;
+        (word != 0).then_some(word)
+    }
+
+    /// Whether a process's end is among the first `count`, or an earlier one than another's that has its number.
+    fn is_among(&self, peer: Peer, count: u32) -> bool {
+        self.last(peer).is_some_and(|last| match peer_of(last).life() {
+            life if life == peer.life() => (1..=count).contains(&number_of(last)),
+            life => life > peer.life(),
+        })
+    }
+
+    /// Whether any process has ended.
+    #[inline(always)]
+    pub fn has_any(&self) -> bool {
+        self.count().load(Acquire) != 0
+    }
+
+    /// What it had written is seen afterwards. A process that is not of the job does not live.
+    pub fn has_ended(&self, peer: Peer) -> bool {
+        peer.index() >= self.numbers || self.last(peer).is_some_and(|last| peer_of(last).life() >= peer.life())
+    }
+
+    /// It has ended, and not in order.
+    pub fn has_failed(&self, peer: Peer) -> bool {
+        let is_its = |&last: &u64| peer_of(last) == peer && number_of(last) <= self.count().load(Acquire);
+        self.last(peer).filter(is_its).is_some_and(|last| last & FAILED != 0)
+    }
+
+    /// Goes through all ends, from the first one.
+    pub fn reader(&self) -> Reader {
+        // Of what is no longer in the ring all have been told, and nobody is left who could be spoken to.
+        let seen = self.count().load(Acquire).saturating_sub(self.numbers as u32);
+        Reader { lives: self.clone(), seen }
+    }
+}
+
+/// One reader's place in the log.
+pub struct Reader {
+    lives: Lives,
+    seen: u32,
+}
+
+impl Reader {
+    /// Whether somebody has ended since the last `take`: one load of a line that hardly ever changes.
+    #[inline(always)]
+    pub fn has_news(&self) -> bool {
+        // Pairs with the AcqRel in `note`.
+        self.lives.count().load(Acquire) != self.seen
+    }
+
+    /// The next process that has ended. What it had written is seen afterwards.
+    pub fn take(&mut self) -> Option<Peer> {
+        let count = self.lives.count().load(Acquire);
+        // Whatever somebody has written there.
+        self.seen = self.seen.max(count.saturating_sub(self.lives.numbers as u32));
+        while self.seen < count {
+            let entry = self.lives.log(self.seen).load(Acquire);
+            self.seen += 1;
+            if number_of(entry) == self.seen && peer_of(entry).index() < self.lives.numbers {
+                return Some(peer_of(entry));
+            }
+        }
+        None
+    }
+
+    /// Whether `take` has named the process.
+    pub fn knows(&self, peer: Peer) -> bool {
+        self.seen > 0 && self.lives.is_among(peer, self.seen)
+    }
+
+    pub fn lives(&self) -> &Lives {
+        &self.lives
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(reader: &mut Reader) -> Vec<u32> {
+        std::iter::from_fn(|| reader.take()).map(|peer| peer.0).collect()
+    }
+
+    #[test]
+    fn each_reader_gets_each_end_once_in_order_and_only_then_knows_it() {
+        let lives = Lives::private(6);
+        let (mut early, mut late) = (lives.reader(), lives.reader());
+        assert!(!early.has_news() && !lives.has_any() && early.take().is_none());
+        assert!(lives.note(Peer(4), Ending::Failed) && lives.note(Peer(1), Ending::InOrder));
+        assert!(!lives.note(Peer(4), Ending::InOrder) && !lives.note(Peer(6), Ending::Failed), "no news, no process");
+        assert!(early.has_news() && lives.has_any() && lives.has_ended(Peer(4)) && !early.knows(Peer(4)));
+        assert_eq!((early.take(), early.knows(Peer(4)), early.knows(Peer(1))), (Some(Peer(4)), true, false));
+        assert_eq!((all(&mut early), early.has_news(), early.knows(Peer(1))), (vec![1], false, true));
+        assert!(lives.note(Peer(5), Ending::Failed));
+        assert_eq!((all(&mut early), all(&mut late)), (vec![5], vec![4, 1, 5]));
+        let found = |is: &dyn Fn(Peer) -> bool| (0..8).filter(|&peer| is(Peer(peer))).collect::<Vec<u32>>();
+        assert_eq!(found(&|peer| lives.has_ended(peer)), [1, 4, 5, 6, 7], "who is not of the job does not live");
+        assert_eq!(found(&|peer| lives.has_failed(peer)), [4, 5]);
+    }
+
+    #[test]
+    fn many_that_write_the_same_ends_at_once_write_each_once() {
+        for _ in 0..200 {
+            let lives = Lives::private(9);
+            let news: usize = std::thread::scope(|scope| {
+                let write = |first: u32| {
+                    let lives = &lives;
+                    scope.spawn(move || {
+                        let peers = (0..9).map(|step| Peer((first + step * 2) % 9));
+                        peers.filter(|&peer| lives.note(peer, Ending::Failed)).count()
+                    })
+                };
+                let writers: Vec<_> = [0, 3, 5, 8].map(write).into();
+                writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+            });
+            let mut ends = all(&mut lives.reader());
+            assert_eq!((news, ends.len()), (9, 9));
+            ends.sort_unstable();
+            assert!(ends.into_iter().eq(0..9));
+        }
+    }
+
+    #[test]
+    fn what_a_writer_left_half_done_is_finished_by_the_next() {
+        // It died before its entry had a place; and before it was counted.
+        for has_place in [false, true] {
+            let half = || {
+                let lives = Lives::private(4);
+                lives.note_half(Peer(2), Ending::Failed);
+                if !has_place {
+                    lives.place(2).store(0, Relaxed);
+                }
+                assert!(!lives.has_failed(Peer(2)) && !lives.reader().has_news());
+                lives
+            };
+            let lives = half();
+            assert!(!lives.note(Peer(2), Ending::Failed), "it stands there");
+            assert!(lives.has_failed(Peer(2)) && all(&mut lives.reader()) == [2]);
+            let lives = half();
+            assert!(lives.note(Peer(0), Ending::InOrder) && all(&mut lives.reader()) == [2, 0]);
+        }
+    }
+
+    #[test]
+    fn a_number_ends_once_in_each_life_and_the_log_goes_around() {
+        let (lives, first) = (Lives::private(3), Peer(1));
+        let mut reader = lives.reader();
+        let mut peer = first;
+        for life in 0..20 {
+            assert!(!lives.has_ended(peer) && lives.note(peer, Ending::Failed) && !lives.note(peer, Ending::Failed));
+            assert_eq!((peer.life(), reader.take(), reader.take()), (life, Some(peer), None));
+            assert!(lives.has_failed(peer) && reader.knows(peer) && lives.has_ended(first) && reader.knows(first));
+            assert!(!lives.note(first, Ending::Failed), "an earlier life is no news");
+            peer = peer.successor().unwrap();
+        }
+        assert!(!reader.knows(peer) && lives.reader().take().is_some());
+    }
+
+    #[test]
+    fn whatever_stands_in_the_tables_names_no_process_that_there_is_not_and_nobody_waits() {
+        let lives = Lives::private(3);
+        let mut reader = lives.reader();
+        lives.line.u32(COUNT).store(u32::MAX - 1, Relaxed);
+        (0..3).for_each(|at| lives.log(at).store(u64::MAX, Relaxed));
+        assert!(reader.take().is_none() && reader.take().is_none());
+    }
+}

@@ -1,0 +1,73 @@
+//! Receives from any source in a lane one of whose peers is gone.
+
+use super::*;
+use crate::matching::Limits;
+use crate::message::{Outgoing, Target};
+use crate::plain::Plain;
+use crate::request::Request;
+use hawser_base::{Class, Context, Lane as LaneId, Peers};
+use hawser_device::{Delivery, Loopback};
+use hawser_job::counters::Counters;
+use hawser_transport::Fabric;
+
+const ME: Peer = Peer(0);
+const GONE: Peer = Peer(1);
+const LIMITS: Limits = Limits { packet: 64, eager: 256, first: 32, offer: 300, window: 1 << 20 };
+
+fn lane() -> Lane<Plain> {
+    let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);
+    let fabric = Box::leak(Box::new(Fabric::new(devices.into(), &Peers::Run { first: Peer(0), len: 2 }).unwrap()));
+    Lane::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}"))
+}
+
+fn memory() -> Buffer {
+    Buffer::Dense(UserMem::of_slice(vec![0; 200].leak()))
+}
+
+fn post(lane: &mut Lane<Plain>, source: Option<Peer>, tag: Option<i32>) -> u32 {
+    let request = lane.core.requests.insert(Request::new(Plain { peer: source })).unwrap();
+    lane.post(Want { context: Context(0), source, tag }, memory(), request);
+    request
+}
+
+/// A message to ourselves.
+fn send(lane: &mut Lane<Plain>, tag: i32) {
+    let request = lane.core.requests.insert(Request::new(Plain { peer: Some(ME) })).unwrap();
+    let to = Target { peer: ME, context: Context(0), tag };
+    lane.start(Outgoing { to, body: Body::Buffer(memory()), sync: false, request });
+    while lane.progress() {}
+}
+
+/// How a receive has ended, if it has: its error.
+fn ended(lane: &mut Lane<Plain>, request: u32) -> Option<Option<Class>> {
+    lane.core.requests.get(request).outcome().map(|outcome| outcome.error)
+}
+
+#[test]
+fn receives_from_any_source_end_with_the_loss_of_one_and_those_from_others_do_not() {
+    let mut lane = lane();
+    let [any, named, any_tag] =
+        [(None, Some(3)), (Some(ME), Some(3)), (None, None)].map(|(source, tag)| post(&mut lane, source, tag));
+    lane.core.lost(GONE);
+    let gone = Some(Some(Class::ProcAborted));
+    assert_eq!([any, named, any_tag].map(|request| ended(&mut lane, request)), [gone, None, gone]);
+    send(&mut lane, 3);
+    assert_eq!(ended(&mut lane, named), Some(None), "no receive before it was left in the queue");
+    assert!(lane.is_drained() && lane.core.engine.is_idle());
+    lane.core.lost(GONE);
+    assert_eq!(lane.core.engine.gone(), [GONE], "said twice it is no other one");
+}
+
+#[test]
+fn what_has_come_is_received_from_any_source_after_a_loss_too_and_then_no_more() {
+    let mut lane = lane();
+    send(&mut lane, 3);
+    lane.core.lost(GONE);
+    let [first, second] = [(); 2].map(|()| post(&mut lane, None, Some(3)));
+    assert_eq!(ended(&mut lane, first), Some(None));
+    assert_eq!(ended(&mut lane, second), Some(Some(Class::ProcAborted)));
+    let from_me = post(&mut lane, Some(ME), Some(3));
+    send(&mut lane, 3);
+    assert_eq!(ended(&mut lane, from_me), Some(None), "what is posted later is not taken by what has ended");
+    assert!(lane.is_drained() && lane.core.engine.is_idle());
+}
