@@ -179,3 +179,30 @@ fn a_push_that_finds_no_room_midway_ends_at_once_and_comes_whole() {
     }
     assert!(lane.is_drained() && lane.core.engine.is_idle());
 }
+
+#[test]
+fn word_of_the_formers_end_takes_nothing_from_who_has_its_number() {
+    let (old, new) = (ME, ME.successor().unwrap());
+    let fabric = Fabric::new(vec![Box::new(Loopback::new(new))], &Peers::of(vec![new])).unwrap();
+    let fabric = Box::leak(Box::new(fabric));
+    let mut lane: Lane<Plain> = Lane::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}"));
+    let send = |lane: &mut Lane<Plain>| {
+        let request = insert(lane, new);
+        lane.start(Outgoing { to: target(new), body: Body::Held(vec![7; 8]), sync: false, request });
+        request
+    };
+    let sends: Vec<u32> = (0..MANY).map(|_| send(&mut lane)).collect();
+    assert!(lane.due.has(new), "some wait for room");
+    lane.core.lost(old);
+    assert!(lane.give_back(old) && lane.due.has(new));
+    for _ in 0..MANY {
+        let request = insert(&mut lane, new);
+        let want = Want { context: Context(0), source: Some(new), tag: Some(3) };
+        lane.post(want, Buffer::Dense(lent(vec![0; 8])), request);
+        while !lane.core.requests.get(request).is_over() {
+            lane.progress();
+        }
+        assert_eq!(lane.core.requests.remove(request).outcome().unwrap().error, None);
+    }
+    assert!(sends.iter().all(|&send| lane.core.requests.get(send).outcome().is_some_and(|end| end.error.is_none())));
+}
