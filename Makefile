@@ -2,7 +2,8 @@
 PREFIX ?= /usr/local
 BUILD := build
 STAGE := $(BUILD)/prefix
-CARGO ?= cargo
+# Cargo counts cores itself: it cannot have job slots of a make that runs several recipes at once.
+CARGO ?= env -u MAKEFLAGS cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where rustup puts cargo, for the run that has just installed it.
 export PATH := $(HOME)/.cargo/bin:$(PATH)

@@ -235,6 +235,76 @@ impl Doorbell {
     }
 }
 
+/// The bells of some ranks of one host, to be rung: four bytes for each, as many are kept and few are rung.
+#[derive(Clone)]
+pub struct Bells {
+    /// Has them all in it.
+    region: Region,
+    /// Where each of them lies, in lines.
+    places: Box<[u32]>,
+    fencing: Fencing,
+}
+
+impl Bells {
+    /// `places`: where they lie in `region`, in bytes.
+    pub(crate) fn new(region: Region, places: impl Iterator<Item = usize>, fencing: Fencing) -> Bells {
+        let line = |at: usize| u32::try_from(at / Doorbell::BYTES).expect("pages of ranks are at the front");
+        Bells { region, places: places.map(line).collect(), fencing }
+    }
+
+    /// Of `count` ranks that no other process can ring: for tests.
+    pub fn private(count: usize) -> Bells {
+        let places = (0..count).map(|bell| bell * Doorbell::BYTES);
+        Bells::new(Region::private(count * Doorbell::BYTES), places, Fencing::Full)
+    }
+
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    #[inline(always)]
+    fn place(&self, bell: usize) -> usize {
+        self.places[bell] as usize * Doorbell::BYTES
+    }
+
+    /// Wakes rank `bell` of the list if it sleeps. Call it after writing what the rank is to see.
+    #[inline]
+    pub fn ring(&self, bell: usize) {
+        self.waker_barrier();
+        self.ring_after_barrier(bell);
+    }
+
+    /// As `ring`, where the caller has run `waker_barrier` after writing: one barrier, many bells.
+    #[inline(always)]
+    pub fn ring_after_barrier(&self, bell: usize) {
+        if self.region.u32(self.place(bell)).load(Relaxed) & SLEEPING != 0 {
+            self.wake(bell);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake(&self, bell: usize) {
+        let place = self.place(bell);
+        Doorbell::new(self.region.part(place, Doorbell::BYTES), self.fencing).ring_after_barrier();
+    }
+
+    /// The barrier between writing and `ring_after_barrier`.
+    #[inline(always)]
+    pub fn waker_barrier(&self) {
+        waker_barrier(self.fencing);
+    }
+}
+
+/// W2.
+#[inline(always)]
+fn waker_barrier(fencing: Fencing) {
+    match fencing {
+        Fencing::Full => fence(SeqCst),
+        Fencing::Membarrier => compiler_fence(SeqCst),
+    }
+}
+
 impl Word for Doorbell {
     #[inline(always)]
     fn load(&self) -> u32 {
@@ -269,10 +339,7 @@ impl Word for Doorbell {
 
     #[inline(always)]
     fn waker_barrier(&self) {
-        match self.fencing {
-            Fencing::Full => fence(SeqCst),
-            Fencing::Membarrier => compiler_fence(SeqCst),
-        }
+        waker_barrier(self.fencing);
     }
 
     fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> Woken {
@@ -362,6 +429,25 @@ mod tests {
         bell::ring(name);
         let armed = bell.arm();
         bell.sleep_for(&sources, armed, None);
+    }
+
+    #[test]
+    fn a_bell_of_many_wakes_its_rank_and_no_other() {
+        let bells = Bells::private(3);
+        let each: Vec<_> =
+            (0..3).map(|bell| Doorbell::new(bells.region.part(bells.place(bell), 64), Fencing::Full)).collect();
+        bells.ring(1);
+        let armed = [0, 1, 2].map(|bell: usize| each[bell].arm());
+        bells.ring(1);
+        assert_eq!((each[0].is_armed(), each[1].is_armed(), each[2].is_armed()), (true, false, true));
+        assert_eq!(each[1].sleep(armed[1], None), Woken::Changed);
+        assert_eq!(each[2].sleep(armed[2], Some(1000)), Woken::TimedOut);
+        std::thread::scope(|scope| {
+            let armed = each[2].arm();
+            scope.spawn(|| bells.ring(2));
+            each[2].sleep(armed, None);
+        });
+        assert_eq!(bells.count(), 3);
     }
 
     /// A ball goes to and fro between two threads, each asleep without a timeout while the other has it.

@@ -23,7 +23,7 @@ mod universe;
 pub mod wait;
 pub mod ways;
 
-pub use doorbell::Doorbell;
+pub use doorbell::{Bells, Doorbell};
 pub use facts::{Facts, ProcessVm};
 pub use flags::FlagBlock;
 pub use lives::{Ending, Lives};

@@ -4,11 +4,11 @@
 
 use crate::arena::Span;
 use crate::counters;
-use crate::doorbell::Fencing;
+use crate::doorbell::{Bells, Fencing};
 use crate::facts::Facts;
 use crate::flags::{self, FlagBlock};
 use crate::lives::{self, Ending, Lives};
-use crate::page::RankPage;
+use crate::page::{DOORBELL, RankPage};
 use crate::plan::{CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, LINE, MAX_LOCAL, MAX_WORLD, Plan};
 use crate::text;
 use crate::universe::ELSEWHERE;
@@ -223,8 +223,17 @@ impl Segment {
 
     /// The page of the process in a room.
     pub fn rank(&self, local: usize) -> RankPage {
-        let fencing = if self.facts.membarrier { Fencing::Membarrier } else { Fencing::Full };
-        RankPage::new(self.region.part(self.plan.rank_page(local), RankPage::BYTES), fencing)
+        RankPage::new(self.region.part(self.plan.rank_page(local), RankPage::BYTES), self.fencing())
+    }
+
+    fn fencing(&self) -> Fencing {
+        if self.facts.membarrier { Fencing::Membarrier } else { Fencing::Full }
+    }
+
+    /// The bells of the processes in these rooms, in their order.
+    pub fn bells(&self, rooms: impl Iterator<Item = usize>) -> Bells {
+        let places = rooms.map(|room| self.plan.rank_page(room) + DOORBELL);
+        Bells::new(self.region.clone(), places, self.fencing())
     }
 
     /// The area that devices lay out.

@@ -93,11 +93,9 @@ impl Desk {
         let host = || {
             comm.flags().map(|flags| {
                 let segment = process.segment();
-                let bell = |peer: hawser_base::Peer| {
-                    let local = segment.room_of(peer).expect("flags are for members on this host");
-                    segment.rank(local).doorbell()
-                };
-                Host::new(flags.block.clone(), comm.rank() as usize, comm.group().peers().map(bell).collect())
+                let room = |peer| segment.room_of(peer).expect("flags are for members on this host");
+                let bells = segment.bells(comm.group().peers().map(room));
+                Host::new(flags.block.clone(), comm.rank() as usize, bells)
             })
         };
         // Its flags count from the communicator's beginning.

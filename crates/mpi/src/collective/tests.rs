@@ -11,7 +11,7 @@ use crate::types;
 use hawser_base::{Handle, SharedMem, UserMem};
 use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, Place, Schedule, Tuning, plan};
 use hawser_datatype::{Basic, Datatype, Op, UserPtr};
-use hawser_job::{Doorbell, FlagBlock};
+use hawser_job::{Bells, FlagBlock};
 use hawser_p2p::buffer::Buffer;
 use std::iter;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::time::Instant;
 /// One host for each member.
 fn hosts(members: usize) -> Vec<Host> {
     let block = FlagBlock::private(members);
-    let bells: Vec<_> = (0..members).map(|_| Doorbell::private()).collect();
+    let bells = Bells::private(members);
     (0..members).map(|me| Host::new(block.clone(), me, bells.clone())).collect()
 }
 

@@ -9,9 +9,10 @@ use crate::ops::Reducer;
 use hawser_base::{Class, Error, Peer, SharedMem};
 use hawser_datatype::{Datatype, UserPtr};
 use hawser_job::plan::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, flag_step};
-use hawser_job::{Doorbell, FlagBlock};
+use hawser_job::{Bells, FlagBlock};
 use hawser_os::map::PAGE;
 use hawser_p2p::buffer::Buffer;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Lines of a member in the block. Two neighbours are fetched together by today's prefetchers, so lines that
@@ -73,7 +74,7 @@ impl Word for AtomicU64 {
 /// A block of the segment with the members' doorbells.
 pub struct FlagBoard {
     block: FlagBlock,
-    bells: Box<[Doorbell]>,
+    bells: Bells,
     me: usize,
 }
 
@@ -102,20 +103,20 @@ impl Board for FlagBoard {
         match whom {
             Whom::Nobody => {}
             Whom::One(member) if member == self.me => {}
-            Whom::One(member) => self.bells[member].ring(),
-            Whom::Below => self.ring_all(&self.bells[..self.me]),
-            Whom::Above => self.ring_all(&self.bells[self.me + 1..]),
+            Whom::One(member) => self.bells.ring(member),
+            Whom::Below => self.ring_all(0..self.me),
+            Whom::Above => self.ring_all(self.me + 1..self.bells.count()),
             // Our own is not armed.
-            Whom::All => self.ring_all(&self.bells),
+            Whom::All => self.ring_all(0..self.bells.count()),
         }
     }
 }
 
 impl FlagBoard {
     #[inline]
-    fn ring_all(&self, bells: &[Doorbell]) {
-        self.bells[self.me].waker_barrier();
-        bells.iter().for_each(Doorbell::ring_after_barrier);
+    fn ring_all(&self, members: Range<usize>) {
+        self.bells.waker_barrier();
+        members.for_each(|member| self.bells.ring_after_barrier(member));
     }
 }
 
@@ -228,9 +229,9 @@ pub struct Host {
 
 impl Host {
     /// `bells` are the members', in rank order.
-    pub fn new(block: FlagBlock, me: usize, bells: Vec<Doorbell>) -> Host {
-        let seat = Seat::new(me, bells.len());
-        Host { seat, board: FlagBoard { block, bells: bells.into(), me }, lost: None }
+    pub fn new(block: FlagBlock, me: usize, bells: Bells) -> Host {
+        let seat = Seat::new(me, bells.count());
+        Host { seat, board: FlagBoard { block, bells, me }, lost: None }
     }
 
     /// As if so many steps had been.
@@ -277,7 +278,7 @@ impl Host {
 
     /// Of the members, one that has ended and was not through the step that is under way.
     pub fn lost_among(&self, has_ended: impl Fn(usize) -> bool) -> Option<usize> {
-        self.seat.lost((0..self.board.bells.len()).filter(|&member| has_ended(member)), &self.board)
+        self.seat.lost((0..self.board.bells.count()).filter(|&member| has_ended(member)), &self.board)
     }
 }
 
