@@ -172,7 +172,7 @@ pub enum Up {
     InputTaken(u32),
     Trouble(Trouble),
     /// The process of a rank is gone, as soon as that is known. In a job of several hosts. `has_left`: it had left MPI.
-    /// `unclear`: what was wrong with its end is not known yet, and follows (`Up::Trouble`).
+    /// `unclear`: what was wrong with its end follows, at once or when it is known (`Up::Trouble`).
     Ended {
         end: RankEnd,
         has_left: bool,

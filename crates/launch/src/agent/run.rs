@@ -323,7 +323,8 @@ impl Run {
         let has_left = attached.finalized;
         // A program without MPI_Finalize that returns 0 has done its work.
         let failed = !has_left && attached.end != Some(End::Exited(0));
-        let (end, unclear) = (RankEnd { rank: rank.world, failed }, !has_left && rank.verdict(false).is_none());
+        // A trouble follows that says what was wrong, at once or later. Others may have acted on the end before it comes.
+        let (end, unclear) = (RankEnd { rank: rank.world, failed }, !has_left && !rank.judged);
         self.went_without |= !has_left;
         let is_news = self.note_gone(end);
         if is_news && self.is_part() {

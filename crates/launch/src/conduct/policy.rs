@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 pub struct Ends {
     /// Those that had not left MPI.
     without: BTreeSet<u32>,
-    /// Of these what was wrong is not known yet.
+    /// Those of them of which it has not been said yet what was wrong.
     unclear: BTreeSet<u32>,
     /// What ranks said meanwhile that ended because of it, most likely.
     parked: Vec<(usize, Trouble)>,
