@@ -24,5 +24,7 @@ step "100000 random programs on one host, by both ABIs"
 HAWSER_RANDOM_SEEDS=100000 scripts/e2e.sh "$prefix" -s -k many_more_seeds
 step "24 jobs on labs whose networks go wrong at random, for ten minutes"
 HAWSER_SOAK_S=600 scripts/e2e.sh "$prefix" -s -k test_soak
+step "jobs of 64, 256, 512 and 1,000 ranks"
+scripts/many-ranks.py "$prefix"
 step "end to end, three times over"
 for _ in 1 2 3; do HAWSER_LONG=1 scripts/e2e.sh "$prefix"; done
