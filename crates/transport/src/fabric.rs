@@ -8,23 +8,39 @@ use hawser_job::doorbell::Sources;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// All devices, the best first, and their figures. The route to a peer is looked for when it is used first: nothing is
-/// kept of peers here.
+/// Routes that are kept: each long message asks for one several times, mostly that of a few peers.
+const LATEST: usize = 64;
+
+/// All devices, the best first, and their figures. The route to a peer is looked for when it is used first; only those
+/// that were used last are kept.
 pub(crate) struct Routes {
     devices: Vec<Box<dyn Device>>,
     limits: Vec<Limits>,
+    /// By a peer's number: its name, and above it the place of its device, counted from 1. A word says all there is to
+    /// say, so that lanes may write and read it in any order.
+    latest: [AtomicU64; LATEST],
 }
 
 impl Routes {
     pub fn over(devices: Vec<Box<dyn Device>>) -> Arc<Routes> {
         let limits = devices.iter().map(|device| device.limits()).collect();
-        Arc::new(Routes { devices, limits })
+        Arc::new(Routes { devices, limits, latest: [const { AtomicU64::new(0) }; LATEST] })
     }
 
-    /// The place of the device that is the route to a peer. None: nobody knows the peer, or it is gone for good.
+    /// The place of the device that is the route to a peer. None: nobody knows the peer, or it is gone for good. A peer
+    /// keeps its route: whoever has its number later has another name.
     pub fn device(&self, peer: Peer) -> Option<usize> {
-        self.devices.iter().position(|device| device.reaches(peer))
+        let latest = &self.latest[peer.index() % LATEST];
+        let word = latest.load(Relaxed);
+        if word as u32 == peer.0 && word >> u32::BITS != 0 {
+            return Some((word >> u32::BITS) as usize - 1);
+        }
+        let device = self.devices.iter().position(|device| device.reaches(peer))?;
+        latest.store((device as u64 + 1) << u32::BITS | u64::from(peer.0), Relaxed);
+        Some(device)
     }
 
     /// The figures of the device at a place.
@@ -189,6 +205,19 @@ mod tests {
         assert_eq!([Peer(0), Peer(1), Peer(2)].map(device), [Some(1), Some(0), None]);
         assert_eq!((fabric.is_used.clone(), fabric.all_limits().count()), (vec![true, true, false], 2));
         assert!(fabric.limits(Peer(2)).is_none());
+    }
+
+    #[test]
+    fn routes_that_are_kept_in_one_place_are_told_apart() {
+        let (near, far, late) = (Peer(1), Peer(1 + LATEST as u32), Peer(1).successor().unwrap());
+        let routes = Routes::over([far, near, late].map(|peer| own(peer.0)).into());
+        for _ in 0..3 {
+            assert_eq!(
+                [near, far, late, Peer(0), Peer(2)].map(|peer| routes.device(peer)),
+                [Some(1), Some(0), Some(2), None, None]
+            );
+            assert_eq!(routes.device(near), routes.device(near), "looked for, and kept");
+        }
     }
 
     #[test]
