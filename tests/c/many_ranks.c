@@ -1,6 +1,7 @@
 /* many_ranks BEGIN_NS: rank 0 prints, on a line, when the slowest rank came out of MPI_Init, in ns after BEGIN_NS of CLOCK_MONOTONIC;
- * how long a barrier and an alltoall of 8 bytes take then, in ns (the first, and the least of ten); and the private and the shared
- * memory of the largest rank and of the mean one, in KiB: scripts/many-ranks.py makes a table of it. */
+ * how long a barrier and an alltoall of 8 bytes take then, in ns (the first, and the least of ten); when all that is done; and the
+ * private and the shared memory of the largest rank and of the mean one, in KiB, before the alltoall and after it:
+ * scripts/many-ranks.py makes a table of it. */
 #include "test.h"
 
 #include <time.h>
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
     OK(MPI_Reduce(facts, most, 2 * FACTS, MPI_LONG_LONG, MPI_MAX, 0, MPI_COMM_WORLD));
     OK(MPI_Reduce(facts, all, 2 * FACTS, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
     if (me == 0) {
-        printf("%lld %lld %lld %lld %lld", last, times[0], times[1], times[2], times[3]);
+        printf("%lld %lld %lld %lld %lld %lld", last, times[0], times[1], times[2], times[3], now_ns() - begin);
         for (int i = 0; i < 2; i++) printf(" %lld %lld %lld %lld", most[i][0], most[i][1], all[i][0] / size, all[i][1] / size);
         printf("\n");
     }
