@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The name of a process in the job's universe, which is no rank: a number, by which tables have their places, and above
-/// it the life of that number. A number is used again when all that was kept of its process is given back, for another
-/// life: no two processes of a job ever have the same name (docs/adr/0053-a-name-is-a-number-and-a-life.md). Those that
-/// the job begins with have the numbers from 0 on in their first life.
+/// The name of a process in the job's universe, which is no rank: a number, by which tables have their places, and
+/// above it the life of that number. A number is used again when all that was kept of its process is given back, for
+/// another life: no two processes of a job ever have the same name (docs/adr/0053-a-name-is-a-number-and-a-life.md).
+/// Those that the job begins with have the numbers from 0 on in their first life.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Peer(pub u32);
 
@@ -55,8 +55,8 @@ impl fmt::Display for Peer {
 }
 
 /// The matching context of a communicator: messages of different contexts never meet (MPI-5.0 §6.1.2).
-/// Point-to-point, collective and partitioned traffic of one communicator have one each: the lowest bits. Above them are
-/// the communicator's number and the number's generation, so that a message that is late never meets a communicator
+/// Point-to-point, collective and partitioned traffic of one communicator have one each: the lowest bits. Above them
+/// are the communicator's number and the number's generation, so that a message that is late never meets a communicator
 /// that got the number again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Context(pub u32);

@@ -1,7 +1,6 @@
 //! Floor 0 of Hawser: what every room speaks of. No system calls, no policy, no dependencies.
 
 pub mod buf;
-pub mod ended;
 pub mod error;
 pub mod handle;
 pub mod ids;

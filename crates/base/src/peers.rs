@@ -1,7 +1,7 @@
 //! An ordered list of processes: rank to process and back, as groups need it.
 //!
-//! Names in a row, as a job begins with, need no table. Nothing here knows what a group is for. Before it: `boot`, which
-//! says who is in a world, and `mpi::group`; after it: `ids`.
+//! Names in a row, as a job begins with, need no table. Nothing here knows what a group is for. Before it: `boot`,
+//! which says who is in a world, and `mpi::group`; after it: `ids`.
 
 use crate::ids::Peer;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// See the module. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// So many names in a row from `first` on.
+    /// `len` names in a row, from `first` on.
     Run {
         first: Peer,
         len: u32,

@@ -1,13 +1,13 @@
 //! A rank's card: where its ports are reached, as other ranks get it through their agents.
 //!
-//! What it says is believed no further than that frames are sent there. Before it: `device`, which publishes its own
+//! A card is believed no further than that frames are sent where it says. Before it: `device`, which publishes its own
 //! and looks up others'; after it: `port::Address`.
 
 use crate::port::Address;
 use hawser_device::cards::overhead;
 use hawser_job::plan::CARD_MAX;
 
-/// What this device's card is published as.
+/// The name under which this device's card is published.
 pub const NAME: &str = "ether";
 
 /// Ports of a rank at most: one is a bit of a word (`Ends`).

@@ -69,7 +69,7 @@ struct State {
     ends: Ends,
     direct: Direct,
     remote: Remote,
-    /// What lanes have reserved.
+    /// Memory that each lane has reserved.
     kept: [Option<Kept>; LANES],
     openings: Openings,
     looked: Box<dyn Fn() + Send>,
@@ -299,7 +299,7 @@ impl State {
         })
     }
 
-    /// What a lane has reserved and not used is anybody's again.
+    /// Memory that a lane has reserved and not used is anybody's again.
     #[inline]
     fn give_back(&mut self, lane: Lane) {
         if let Some(kept) = self.kept[lane.index()].take() {
@@ -309,7 +309,7 @@ impl State {
 
     /// Sends what there is to be said about operations on memory.
     fn work_remote(&mut self) {
-        // What could go on at once keeps the rank awake.
+        // The rank stays awake for an operation that could go on at once.
         self.set_aside |= self.remote.work(&mut self.endpoint);
     }
 
@@ -321,18 +321,13 @@ impl State {
         }
     }
 
-    /// Before an operation with a peer is begun: that it can be reached.
-    fn reach(&mut self, peer: Peer) -> Result<(), Fault> {
-        if self.parting.has_ended(peer) {
-            return Err(Fault::Lost);
+    /// Before room is kept for a peer, or an operation with it begins: that it can be reached.
+    fn reach(&mut self, peer: Peer) -> Result<(), Refusal> {
+        match self.endpoint.is_connected(peer.0) {
+            true if self.parting.has_ended(peer) => Err(Refusal::Lost),
+            true => Ok(()),
+            false => self.connect(peer),
         }
-        if self.endpoint.is_connected(peer.0) {
-            return Ok(());
-        }
-        self.connect(peer).map_err(|refusal| match refusal {
-            Refusal::Full => Fault::Full,
-            Refusal::Lost => Fault::Lost,
-        })
     }
 
     fn write_page(&mut self, now_ns: u64) {

@@ -60,6 +60,17 @@ impl<'a> Outgoing<'a> {
     }
 }
 
+/// Takes the front of a message, to all of `to`. None if there is not as much: then it is empty.
+pub fn take(message: &mut Message<'_>, to: UserMem) -> Option<()> {
+    let mut at = 0;
+    while at < to.len() {
+        let piece = message.next(to.len() - at)?;
+        to.slice(at, piece.len()).write(piece);
+        at += piece.len();
+    }
+    Some(())
+}
+
 /// A packet that has come: what its header leaves of its message.
 pub struct Incoming<'a> {
     rest: Message<'a>,
@@ -71,12 +82,7 @@ impl<'a> Incoming<'a> {
     /// None: it is no packet.
     pub fn of(mut message: Message<'a>, scratch: &'a mut Vec<u8>) -> Option<(Header, Incoming<'a>)> {
         let mut head = [0; HEADER];
-        let mut at = 0;
-        while at < HEADER {
-            let piece = message.next(HEADER - at)?;
-            head[at..at + piece.len()].copy_from_slice(piece);
-            at += piece.len();
-        }
+        take(&mut message, UserMem::of_slice(&mut head))?;
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let header = Header { kind: head[0], aux: u16::from_le_bytes([head[2], head[3]]), a: word(4), b: word(8) };
         Some((header, Incoming { rest: message, scratch }))
@@ -104,13 +110,7 @@ impl Payload for Incoming<'_> {
     }
 
     fn copy_to(&mut self, to: UserMem) -> bool {
-        let mut at = 0;
-        while at < to.len() {
-            let Some(piece) = self.rest.next(to.len() - at) else { return false };
-            to.slice(at, piece.len()).write(piece);
-            at += piece.len();
-        }
-        true
+        take(&mut self.rest, to).is_some()
     }
 
     fn read(&mut self, to: &mut [u8]) -> bool {

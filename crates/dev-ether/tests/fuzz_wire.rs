@@ -1,8 +1,9 @@
-//! Whatever a rank of our own job says, and whatever comes over a connection: greetings, cards, messages that ought to be packets,
-//! streams that ought to be frames.
+//! Whatever a rank of our own job says, and whatever comes over a connection: greetings, cards, messages that ought to
+//! be packets, streams that ought to be frames.
 //!
-//! What is a packet is delivered as it was sent, everything else is counted; a card decodes to what encodes to it, and leads to no
-//! harm; a stream is cut into the same frames wherever the kernel cuts it; a greeting is read by its hearer as it was written, or not at all.
+//! What is a packet is delivered as it was sent, everything else is counted; a card decodes to what encodes to it, and
+//! leads to no harm; a stream is cut into the same frames wherever the kernel cuts it; a greeting is read by its hearer
+//! as it was written, or not at all.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::{LANES, Lane, Peer};
@@ -212,8 +213,8 @@ fn answer(kind: u8, more: u8, number: u32, at: u64) -> Vec<u8> {
     [&[kind, more, 0, 0][..], &number.to_le_bytes(), &at.to_le_bytes()].concat()
 }
 
-/// P41: a read takes the bytes that it asked for in their order, and nothing else that its owner says; what it was lent is
-/// touched nowhere else, nor after its end.
+/// P41: a read takes the bytes that it asked for in their order, and nothing else that its owner says; what it was lent
+/// is touched nowhere else, nor after its end.
 #[test]
 fn answers_that_were_not_asked_for_change_nothing() {
     let card = Card::new(vec![End { rail: 0, address: address(), frame_max: FRAME as u16 }]).encode();
@@ -405,7 +406,8 @@ fn frames_of_a_stream() {
     assert!(reached.get() > 0, "no frame ever came");
 }
 
-/// What somebody says first on a connection: anything, or a greeting by who knows the secret, of which a bit may differ.
+/// What somebody says first on a connection: anything, or a greeting by who knows the secret, of which a bit may
+/// differ.
 #[derive(Clone, Copy, Debug, TypeGenerator)]
 enum First {
     Anything([u8; GREETING]),

@@ -84,7 +84,7 @@ fn faster_from(facts: &Facts) -> Option<u64> {
 ///
 /// # Safety
 /// `from` is valid for reading `len` bytes, `to` for writing them.
-pub unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
+unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller vouches for the ranges; `long` is used where they do not overlap.
     unsafe {
         if to.addr().abs_diff(from.addr()) < len {
@@ -179,28 +179,37 @@ impl Exposure {
     /// Copies from byte `at` of what `key` names, memory of local rank `owner`.
     pub fn read(&self, owner: usize, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         match (key[0], place(key, at, into.len())) {
-            (IN_ARENA, Some(from)) => self.each_piece(owner, from, into.len(), |done, piece| {
-                let to = into.slice(done, piece.len());
-                // SAFETY: both views have as many bytes.
-                unsafe { copy_once(to.as_ptr(), piece.as_ptr(), piece.len()) }
-            }),
+            (IN_ARENA, Some(from)) => self.read_arena(owner, from, into),
             (PRIVATE, Some(from)) => self.read_private(owner, from, into),
             _ => false,
         }
     }
 
     /// Copies to byte `at` of what `key` names, memory of local rank `owner`.
-    pub fn write(&self, owner: usize, key: &ExposedKey, at: u64, mut source: Source<'_>) -> bool {
-        let len = source.len();
-        let Some(to) = place(key, at, len).filter(|_| key[0] == IN_ARENA) else { return false };
-        self.each_piece(owner, to, len, |done, piece| match &mut source {
-            Source::None => {}
-            Source::Mem(mem) => {
-                let from = mem.slice(done, piece.len());
-                // SAFETY: both views have as many bytes.
-                unsafe { copy_once(piece.as_ptr(), from.as_ptr(), piece.len()) }
-            }
-            Source::Pack { pack, .. } => pack(piece),
+    pub fn write(&self, owner: usize, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
+        let Some(to) = place(key, at, source.len()).filter(|_| key[0] == IN_ARENA) else { return false };
+        match source {
+            Source::None => true,
+            Source::Mem(mem) => self.write_arena(owner, to, mem),
+            Source::Pack { len, pack } => self.each_piece(owner, to, len, |_, piece| pack(piece)),
+        }
+    }
+
+    /// Copies to all of `into` from byte `from` of `owner`'s arena. False if that has no such bytes.
+    pub fn read_arena(&self, owner: usize, from: u64, into: UserMem) -> bool {
+        self.each_piece(owner, from, into.len(), |done, piece| {
+            let to = into.slice(done, piece.len());
+            // SAFETY: both views have as many bytes.
+            unsafe { copy_once(to.as_ptr(), piece.as_ptr(), piece.len()) }
+        })
+    }
+
+    /// Copies all of `mem` to byte `to` of `owner`'s arena. False if that has no such bytes.
+    pub fn write_arena(&self, owner: usize, to: u64, mem: UserMem) -> bool {
+        self.each_piece(owner, to, mem.len(), |done, piece| {
+            let from = mem.slice(done, piece.len());
+            // SAFETY: both views have as many bytes.
+            unsafe { copy_once(piece.as_ptr(), from.as_ptr(), piece.len()) }
         })
     }
 
@@ -240,18 +249,10 @@ impl Exposure {
         if self.refused.load(Relaxed) {
             return false;
         }
-        let pid = self.segment.rank(owner).pid();
-        let mut done = 0;
-        // A short copy is legal beyond 2 GiB; none at all is the end.
-        while done < into.len() {
-            match process_vm::read(pid, from + done as u64, into.slice(done, into.len() - done)) {
-                Ok(copied) if copied > 0 => done += copied,
-                _ => {
-                    self.refused.store(true, Relaxed);
-                    return false;
-                }
-            }
+        let copied = process_vm::read(self.segment.rank(owner).pid(), from, into).is_ok();
+        if !copied {
+            self.refused.store(true, Relaxed);
         }
-        true
+        copied
     }
 }

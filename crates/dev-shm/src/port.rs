@@ -171,6 +171,12 @@ impl ShmPort {
         Ok(())
     }
 
+    /// Whether there is room for so many lines of payload, after looking how far the peer has read.
+    #[inline]
+    fn find_lines(&mut self, to: Peer, lines: u32) -> Result<(), Refusal> {
+        if self.has_lines(to, lines, PAYLOAD_LIMIT) { Ok(()) } else { self.make_room(to, lines, PAYLOAD_LIMIT) }
+    }
+
     /// Looks whether the peer has read enough meanwhile.
     #[cold]
     #[inline(never)]
@@ -275,10 +281,7 @@ impl ShmPort {
         len: usize,
         pack: &mut dyn FnMut(SharedMem),
     ) -> Result<(), Refusal> {
-        let lines = line::lines_of(prefix.len() + len);
-        if !self.has_lines(to, lines, PAYLOAD_LIMIT) {
-            self.make_room(to, lines, PAYLOAD_LIMIT)?; // before anything is packed
-        }
+        self.find_lines(to, line::lines_of(prefix.len() + len))?; // before anything is packed
         let mut packed = std::mem::take(&mut self.scratch);
         packed.resize(LONGEST_IN_LINES, 0);
         pack(SharedMem::of_slice(&mut packed[..len]));
@@ -297,9 +300,7 @@ impl Port for ShmPort {
             return self.put_lines::<true>(to, &header, prefix, UserMem::EMPTY, CONTROL_LIMIT);
         }
         if total > SHORT {
-            if !self.has_lines(to, 1, PAYLOAD_LIMIT) {
-                self.make_room(to, 1, PAYLOAD_LIMIT)?;
-            }
+            self.find_lines(to, 1)?;
             let count = chunks_of(total);
             let copy = self.copy_for(to, len, count);
             if self.find_chunks(to, count) {
@@ -337,8 +338,7 @@ impl Port for ShmPort {
     /// Nobody else uses this port's rings and pools, so that room that there is stays.
     fn reserve(&mut self, to: Peer, len: usize) -> bool {
         if len <= SHORT {
-            let lines = line::lines_of(len);
-            return self.has_lines(to, lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok();
+            return self.find_lines(to, line::lines_of(len)).is_ok();
         }
         if self.ends[to].state == State::Unused && self.open(to).is_none() {
             return false;
@@ -349,7 +349,7 @@ impl Port for ShmPort {
         }
         // A shorter payload may go in lines where this one would go in chunks.
         let lines = if chunks { line::lines_of(SHORT) } else { line::lines_of(len) };
-        self.has_lines(to, lines, PAYLOAD_LIMIT) || self.make_room(to, lines, PAYLOAD_LIMIT).is_ok()
+        self.find_lines(to, lines).is_ok()
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {

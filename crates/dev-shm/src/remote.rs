@@ -8,7 +8,7 @@
 //! ```
 //! Before it: `device` and `port`; after it: `exposure`, `layout`, `os::process_vm`.
 
-use crate::exposure::{Exposure, copy_once};
+use crate::exposure::Exposure;
 use crate::layout::{Layout, REGISTRATIONS};
 use hawser_base::{Region, UserMem};
 use hawser_device::{Atomic, Atomics, Bytes, Capabilities, Fault, Registration, RemoteKey, Width, within};
@@ -21,16 +21,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Of memory in an arena.
-pub const CAPABILITIES: Capabilities = Capabilities {
-    write: usize::MAX,
-    packed: usize::MAX,
-    read: usize::MAX,
-    alignment: 1,
-    atomics_4: Atomics::ALL,
-    atomics_8: Atomics::ALL,
-    in_flight: 0,
-    needs_peer: false,
-};
+pub const CAPABILITIES: Capabilities = Capabilities::OF_MAPPED_MEMORY;
 
 /// Of private memory.
 const OF_PRIVATE: Capabilities = Capabilities { atomics_4: Atomics::NONE, atomics_8: Atomics::NONE, ..CAPABILITIES };
@@ -124,8 +115,8 @@ impl Remote {
         Remote { area, layout, me, segment: segment.clone(), exposure, places: Mutex::default() }
     }
 
-    /// Ends the registrations that another process has left in room `me` of the host. Their numbers stay used, so that no
-    /// key of that process names memory of the next one.
+    /// Ends the registrations that another process has left in room `me` of the host. Their numbers stay used, so that
+    /// no key of that process names memory of the next one.
     pub fn clean(segment: &Segment, me: usize) {
         let (area, layout) = (segment.device_area(), Layout { ranks: segment.rooms() });
         let words = (0..REGISTRATIONS).map(|place| area.u64(layout.registered(me, place)));
@@ -188,12 +179,10 @@ impl Remote {
     /// Copies all of `source` to byte `at` of what the key of local rank `owner` names.
     pub fn write(&self, owner: usize, key: &RemoteKey, at: u64, source: Bytes<'_>) -> Result<(), Fault> {
         match (self.place(owner, key, at, source.len())?, source) {
-            ((Memory::Arena, to), Bytes::Lent(mem)) => self.in_arena(owner, to, mem.len(), |done, piece| {
-                let from = mem.slice(done, piece.len());
-                // SAFETY: both views have as many bytes.
-                unsafe { copy_once(piece.as_ptr(), from.as_ptr(), piece.len()) }
-            }),
-            ((Memory::Arena, to), Bytes::Pack { len, pack }) => self.in_arena(owner, to, len, |_, piece| pack(piece)),
+            ((Memory::Arena, to), Bytes::Lent(mem)) => in_arena(self.exposure.write_arena(owner, to, mem)),
+            ((Memory::Arena, to), Bytes::Pack { len, pack }) => {
+                in_arena(self.exposure.each_piece(owner, to, len, |_, piece| pack(piece)))
+            }
             ((Memory::Private, to), Bytes::Lent(mem)) => self.write_private(owner, to, mem),
             ((Memory::Private, to), Bytes::Pack { len, pack }) => {
                 let mut packed = vec![0; PACKED.min(len)];
@@ -210,14 +199,9 @@ impl Remote {
     /// Copies to all of `into` from byte `at` of what the key of local rank `owner` names.
     pub fn read(&self, owner: usize, key: &RemoteKey, at: u64, into: UserMem) -> Result<(), Fault> {
         match self.place(owner, key, at, into.len())? {
-            (Memory::Arena, from) => self.in_arena(owner, from, into.len(), |done, piece| {
-                let to = into.slice(done, piece.len());
-                // SAFETY: both views have as many bytes.
-                unsafe { copy_once(to.as_ptr(), piece.as_ptr(), piece.len()) }
-            })?,
+            (Memory::Arena, from) => in_arena(self.exposure.read_arena(owner, from, into))?,
             (Memory::Private, from) => {
-                let pid = self.segment.rank(owner).pid();
-                all(into.len(), |done| process_vm::read(pid, from + done as u64, into.slice(done, into.len() - done)))?;
+                process_vm::read(self.segment.rank(owner).pid(), from, into).map_err(|error| fault(&error))?;
             }
         }
         // What was read may have been somebody else's by then.
@@ -237,42 +221,25 @@ impl Remote {
         })
     }
 
-    /// Calls `f` with each mapped piece. What cannot be mapped is in no arena.
-    fn in_arena(
-        &self,
-        owner: usize,
-        at: u64,
-        len: usize,
-        f: impl FnMut(usize, hawser_base::SharedMem),
-    ) -> Result<(), Fault> {
-        if self.exposure.each_piece(owner, at, len, f) { Ok(()) } else { Err(Fault::Stale) }
-    }
-
     fn write_private(&self, owner: usize, to: u64, from: UserMem) -> Result<(), Fault> {
-        let pid = self.segment.rank(owner).pid();
-        all(from.len(), |done| process_vm::write(pid, to + done as u64, from.slice(done, from.len() - done)))
+        process_vm::write(self.segment.rank(owner).pid(), to, from).map_err(|error| fault(&error))
     }
 }
 
-/// Copies until `len` bytes are done: a short copy is legal beyond 2 GiB, none at all is the end.
-fn all(len: usize, mut copy: impl FnMut(usize) -> io::Result<usize>) -> Result<(), Fault> {
-    let mut done = 0;
-    while done < len {
-        match copy(done) {
-            Ok(0) => return Err(Fault::Stale),
-            Ok(copied) => done += copied,
-            Err(error) => return Err(fault(&error)),
-        }
-    }
-    Ok(())
+/// What cannot be mapped is in no arena.
+fn in_arena(is_done: bool) -> Result<(), Fault> {
+    if is_done { Ok(()) } else { Err(Fault::Stale) }
 }
 
-/// ESRCH: there is no such process. EPERM, and ENOSYS in a sandbox: the system has forbidden it meanwhile. EFAULT and
-/// all else: nothing is mapped there.
+const EPERM: i32 = 1;
+const ESRCH: i32 = 3;
+const ENOSYS: i32 = 38;
+
+/// There is no such process; the system, or a sandbox, has forbidden it meanwhile; all else, nothing is mapped there.
 fn fault(error: &io::Error) -> Fault {
     match error.raw_os_error() {
-        Some(3) => Fault::Lost,
-        Some(1 | 38) => Fault::Unsupported,
+        Some(ESRCH) => Fault::Lost,
+        Some(EPERM | ENOSYS) => Fault::Unsupported,
         _ => Fault::Stale,
     }
 }

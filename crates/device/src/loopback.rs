@@ -7,7 +7,7 @@ use crate::limits::{Limits, Pieces};
 use crate::packet::{Refusal, Source};
 use crate::port::{Delivery, Port};
 use crate::registry::Registry;
-use crate::remote::{Atomic, Atomics, Bytes, Capabilities, Fault, Registration, RemoteKey, Taken, Ticket};
+use crate::remote::{Atomic, Bytes, Capabilities, Fault, Registration, RemoteKey, Taken, Ticket};
 use crate::view::View;
 use crate::{Device, Header};
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
@@ -19,18 +19,6 @@ const QUEUE: usize = 256;
 
 /// Longest packet, in bytes. A message to oneself of any length is read straight from its buffer beyond it.
 const PACKET: usize = 64 << 10;
-
-/// All that memory of one's own allows.
-const CAPABILITIES: Capabilities = Capabilities {
-    write: usize::MAX,
-    packed: usize::MAX,
-    read: usize::MAX,
-    alignment: 1,
-    atomics_4: Atomics::ALL,
-    atomics_8: Atomics::ALL,
-    in_flight: 0,
-    needs_peer: false,
-};
 
 /// The device of one process.
 pub struct Loopback {
@@ -73,11 +61,11 @@ impl Device for Loopback {
     }
 
     fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
+        Capabilities::OF_MAPPED_MEMORY
     }
 
     fn register(&self, mem: UserMem<'static>) -> Option<Registration> {
-        Some(self.registry.register(mem, CAPABILITIES))
+        Some(self.registry.register(mem, Capabilities::OF_MAPPED_MEMORY))
     }
 }
 

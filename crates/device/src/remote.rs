@@ -36,6 +36,7 @@
 //! [`Port::flush`]: crate::Port::flush
 
 use crate::header::Protocol;
+use crate::packet::Refusal;
 use hawser_base::{SharedMem, UserMem};
 use std::any::Any;
 use std::fmt;
@@ -74,6 +75,16 @@ impl Capabilities {
         atomics_8: Atomics::NONE,
         in_flight: 0,
         needs_peer: false,
+    };
+
+    /// Of memory that this process has mapped, its own or a peer's: all, and each operation ends in its call.
+    pub const OF_MAPPED_MEMORY: Capabilities = Capabilities {
+        write: usize::MAX,
+        packed: usize::MAX,
+        read: usize::MAX,
+        atomics_4: Atomics::ALL,
+        atomics_8: Atomics::ALL,
+        ..Capabilities::NONE
     };
 
     /// The atomics of words of `width`.
@@ -301,6 +312,16 @@ pub enum Fault {
     Range,
     /// The device or the registration does not have the operation, or not so long, or not at such a place.
     Unsupported,
+}
+
+/// Of a peer to which no packet goes: no operation does either.
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Fault {
+        match refusal {
+            Refusal::Full => Fault::Full,
+            Refusal::Lost => Fault::Lost,
+        }
+    }
 }
 
 #[cfg(test)]

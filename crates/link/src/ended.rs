@@ -1,10 +1,10 @@
-//! Which processes have ended, a byte for a number: all lives up to one.
+//! Peers that were forgotten, a byte for a number: all lives up to one.
 //!
-//! It knows what it was told, and takes nothing back: a process has one life. Before it: devices and `link`, each for
-//! those that it has to do with; after it: `paged`.
+//! It knows what it was told, and takes nothing back: a process has one life. Whether a process lives is said by the
+//! host's log (`job::lives`), which link does not know. Before it: `peers`; after it: `base::paged`.
 
-use crate::ids::Peer;
-use crate::paged::Paged;
+use hawser_base::Peer;
+use hawser_base::paged::Paged;
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -371,8 +371,8 @@ impl Endpoint {
             return Err(Dropped::Path);
         }
         let (head, payload) = frame.check(&self.shared.key, Ends { from: peer, to: me })?;
-        // A number is given away again when all have forgotten who had it (docs/adr/0053-a-name-is-a-number-and-a-life.md):
-        // what is here yet was opened by a late HELLO.
+        // A number is given away again when all have forgotten who had it
+        // (docs/adr/0053-a-name-is-a-number-and-a-life.md): what is here yet was opened by a late HELLO.
         if let Some(other) = self.peers.namesake(peer) {
             if Peer(other).life() > Peer(peer).life() {
                 return Err(Dropped::Path);

@@ -1,7 +1,7 @@
 //! A frame: 32 bytes of header and a payload, how it is written, and what makes it one of ours.
 //!
-//! `Frame` looks at bytes that anybody may have written; only `Frame::check` says that a peer of this job wrote them. Every
-//! way to be wrong has a name of its own, by which it is counted (P3). Before it: frame ports; after it: `path`.
+//! `Frame` looks at bytes that anybody may have written; only `Frame::check` says that a peer of this job wrote them.
+//! Every way to be wrong has a name of its own, by which it is counted (P3). Before it: frame ports; after it: `path`.
 
 use crate::planted::{Bug, planted};
 use crate::seq::Seq;
@@ -102,8 +102,8 @@ impl Cover {
     }
 }
 
-/// Who sends to whom: names of processes (`Peer`). They are in the tag and not in the frame (P5), so that nothing that was
-/// sent to or by one life of a number is taken for another's.
+/// Who sends to whom: names of processes (`Peer`). They are in the tag and not in the frame (P5), so that nothing that
+/// was sent to or by one life of a number is taken for another's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ends {
     pub from: u32,

@@ -17,6 +17,7 @@
 pub mod ack;
 mod bulk;
 mod connection;
+mod ended;
 pub mod endpoint;
 pub mod frame;
 mod grant;

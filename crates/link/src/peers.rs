@@ -3,8 +3,8 @@
 //! Nothing here knows what a connection does. Before it: `endpoint`; after it: `connection`.
 
 use crate::connection::Connection;
+use crate::ended::Ended;
 use hawser_base::Peer;
-use hawser_base::ended::Ended;
 use hawser_base::paged::Paged;
 
 /// See the module.

@@ -1,6 +1,6 @@
 //! P40: peers come and go in a simulated network, and the numbers of their paths are used again. What is late of those
-//! that are gone does nothing to those that have their numbers; nor does what is late of and to peers whose own numbers in
-//! the job others have by now, with their addresses; and there is no end of paths at 65,536.
+//! that are gone does nothing to those that have their numbers; nor does what is late of and to peers whose own numbers
+//! in the job others have by now, with their addresses; and there is no end of paths at 65,536.
 
 use hawser_base::Peer as Name;
 use hawser_link::frame::Key;
@@ -76,8 +76,8 @@ struct World {
     /// When a frame arrives, from whom, to whom.
     flying: Vec<(u64, u32, u32, Vec<u8>)>,
     calm: bool,
-    /// Frames of the dead that came, those to the dead that came to who has their number, and the highest place that a number
-    /// had.
+    /// Frames of the dead that came, those to the dead that came to who has their number, and the highest place that a
+    /// number had.
     late: usize,
     astray: usize,
     highest: u32,

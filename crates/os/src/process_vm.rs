@@ -7,18 +7,38 @@ use crate::errno::checked;
 use hawser_base::UserMem;
 use std::io;
 
-/// Copies from `remote_addr` in process `pid` to all of `to`; a short copy says how far it came.
-pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<usize> {
-    let (local, remote) = vectors(remote_addr, to);
-    // SAFETY: `to` is valid for writes (its maker vouches); the kernel checks the other side.
-    checked(unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) } as i64).map(|n| n as usize)
+/// Copies from `remote_addr` in process `pid` to all of `to`. After an error any part of it was copied.
+pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<()> {
+    piecewise(remote_addr, to, |local, remote| {
+        // SAFETY: `to` is valid for writes (its maker vouches); the kernel checks the other side.
+        checked(unsafe { libc::process_vm_readv(pid, local, 1, remote, 1, 0) } as i64)
+    })
 }
 
-/// Copies all of `from` to `remote_addr` in process `pid`; a short copy says how far it came.
-pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<usize> {
-    let (local, remote) = vectors(remote_addr, from);
-    // SAFETY: `from` is valid for reads (its maker vouches); the kernel checks the other side.
-    checked(unsafe { libc::process_vm_writev(pid, &local, 1, &remote, 1, 0) } as i64).map(|n| n as usize)
+/// Copies all of `from` to `remote_addr` in process `pid`. After an error any part of it was copied.
+pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<()> {
+    piecewise(remote_addr, from, |local, remote| {
+        // SAFETY: `from` is valid for reads (its maker vouches); the kernel checks the other side.
+        checked(unsafe { libc::process_vm_writev(pid, local, 1, remote, 1, 0) } as i64)
+    })
+}
+
+/// Calls `copy` with what is left until all of `mem` is done: a short copy is legal beyond 2 GiB, none at all is the
+/// end.
+fn piecewise(
+    remote_addr: u64,
+    mem: UserMem,
+    copy: impl Fn(&libc::iovec, &libc::iovec) -> io::Result<i64>,
+) -> io::Result<()> {
+    let mut done = 0;
+    while done < mem.len() {
+        let (local, remote) = vectors(remote_addr.wrapping_add(done as u64), mem.slice(done, mem.len() - done));
+        match copy(&local, &remote)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            copied => done += copied as usize,
+        }
+    }
+    Ok(())
 }
 
 fn vectors(remote_addr: u64, local: UserMem) -> (libc::iovec, libc::iovec) {
@@ -60,7 +80,7 @@ pub fn allowed_between_children() -> bool {
     if reader == 0 {
         // SAFETY: `copy` is a live word of this process.
         let to = unsafe { UserMem::new((&raw mut copy).cast(), 8) };
-        let good = read(target, (&raw const word).addr() as u64, to).is_ok_and(|n| n == 8) && copy == word;
+        let good = read(target, (&raw const word).addr() as u64, to).is_ok() && copy == word;
         // SAFETY: as above.
         unsafe { libc::_exit(if good { 0 } else { 1 }) }
     }

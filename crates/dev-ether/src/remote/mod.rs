@@ -16,7 +16,7 @@ mod wire;
 pub use wire::CHANNEL;
 
 use crate::endpoint::RUN_BYTES;
-use crate::message::Outgoing;
+use crate::message::{Outgoing, take};
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_device::{Atomics, Bytes, Capabilities, Fault, Registry, RemoteKey, Source, Ticket, within};
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
@@ -240,15 +240,7 @@ impl Remote {
     pub fn hear(&mut self, from: u32, message: &mut Message<'_>) -> bool {
         match Word::read(message) {
             Some(Word::Write { number, is_last, at, key }) => {
-                let len = message.len();
-                let write = |mem: UserMem| {
-                    let mut done = 0;
-                    while let Some(piece) = message.next(usize::MAX) {
-                        mem.slice(done, piece.len()).write(piece);
-                        done += piece.len();
-                    }
-                };
-                let outcome = self.registry.with(&key, at, len, write);
+                let outcome = self.registry.with(&key, at, message.len(), |mem| _ = take(message, mem));
                 !is_last || self.owe(from, Owed::Ended { number, outcome })
             }
             Some(Word::Read { number, at, key, len: 0 }) => {
@@ -277,13 +269,12 @@ impl Remote {
         let Some(operation) = self.operations.of(number, from) else { return true };
         let (begins, asked) = (operation.order.at, operation.sent);
         let Work::Read { into, came } = &mut operation.work else { return false };
-        if at != begins + *came as u64 || message.is_empty() || message.len() > asked - *came {
+        let len = message.len();
+        if at != begins + *came as u64 || len == 0 || len > asked - *came {
             return false;
         }
-        while let Some(piece) = message.next(usize::MAX) {
-            into.slice(*came, piece.len()).write(piece);
-            *came += piece.len();
-        }
+        take(message, into.slice(*came, len));
+        *came += len;
         if *came == into.len() {
             self.end(from, number, Ok(0));
         } else if operation.may_ask() {

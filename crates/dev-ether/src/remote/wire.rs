@@ -2,7 +2,8 @@
 //!
 //! Before it: `remote`; after it: `link::Message`. Nothing that is read here is believed but that it has this shape.
 
-use crate::message::HEADER;
+use crate::message::{HEADER, take};
+use hawser_base::UserMem;
 use hawser_device::{Fault, PREFIX_MAX, RemoteKey};
 use hawser_link::Message;
 
@@ -80,19 +81,19 @@ impl Word {
     /// The word at the front of a message, of which what is behind is left. None: it is none.
     pub fn read(message: &mut Message<'_>) -> Option<Word> {
         let mut front = [0; SHORT_FRONT];
-        take(message, &mut front)?;
+        take(message, UserMem::of_slice(&mut front))?;
         let (kind, more) = (front[0], front[1]);
         let number = u32::from_le_bytes(*front[4..].first_chunk()?);
         let at = u64::from_le_bytes(*front.last_chunk()?);
         let mut key = || {
             let mut bytes = [0; RemoteKey::BYTES];
-            take(message, &mut bytes).map(|()| RemoteKey::from_bytes(&bytes))
+            take(message, UserMem::of_slice(&mut bytes)).map(|()| RemoteKey::from_bytes(&bytes))
         };
         match kind {
             WRITE if more <= 1 => Some(Word::Write { number, is_last: more == 1, at, key: key()? }),
             READ if more == 0 => {
                 let (key, mut len) = (key()?, [0; 8]);
-                take(message, &mut len)?;
+                take(message, UserMem::of_slice(&mut len))?;
                 let word = Word::Read { number, at, key, len: u64::from_le_bytes(len) };
                 message.is_empty().then_some(word)
             }
@@ -101,17 +102,6 @@ impl Word {
             _ => None,
         }
     }
-}
-
-/// Takes the front of a message. None if there is not as much.
-fn take(message: &mut Message<'_>, into: &mut [u8]) -> Option<()> {
-    let mut at = 0;
-    while at < into.len() {
-        let piece = message.next(into.len() - at)?;
-        into[at..at + piece.len()].copy_from_slice(piece);
-        at += piece.len();
-    }
-    Some(())
 }
 
 fn code(outcome: Result<(), Fault>) -> u8 {

@@ -101,6 +101,12 @@ impl End {
     }
 }
 
+/// The bit of rank `local` of the host in a word with those of 63 more.
+#[inline(always)]
+pub fn bit(local: usize) -> u64 {
+    1 << (local % WORD)
+}
+
 /// Where this rank's words of one lane lie.
 pub struct Seat {
     /// Keeps everything mapped that the ends point to.
@@ -127,7 +133,7 @@ impl Seat {
 
     #[inline(always)]
     fn my_bit(&self) -> u64 {
-        1 << (self.me % WORD)
+        bit(self.me)
     }
 
     /// Where rank `from` of the host calls for the attention of rank `to`.

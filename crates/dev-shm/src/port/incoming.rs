@@ -2,7 +2,7 @@
 //!
 //! Before it: `port`'s `poll` and `poll_from`. After it: `payload`, `attention`, `life`.
 
-use super::end::State;
+use super::end::{State, bit};
 use super::{BURST, LONGEST_IN_LINES, ShmPort};
 use crate::attention::Change;
 use crate::copy;
@@ -123,7 +123,7 @@ impl ShmPort {
                 end.watched = false;
                 let local = end.local();
                 let barrier = || self.life.bell(self.seat.me).sleeper_barrier();
-                watch::unwatch(self.seat.watched(local), 1 << (local % WORD), barrier);
+                watch::unwatch(self.seat.watched(local), bit(local), barrier);
                 self.call_again(quiet);
             }
         }
@@ -136,7 +136,7 @@ impl ShmPort {
     fn call_again(&self, peer: Peer) {
         let end = &self.ends[peer];
         if end.rx.peek().is_some() {
-            self.seat.calling(self.seat.me, end.local()).call(1 << (end.local() % WORD));
+            self.seat.calling(self.seat.me, end.local()).call(bit(end.local()));
         }
     }
 
@@ -144,7 +144,7 @@ impl ShmPort {
         let end = self.end(peer);
         end.watched = true;
         let local = end.local();
-        watch::Bits::set(self.seat.watched(local), 1 << (local % WORD));
+        watch::Bits::set(self.seat.watched(local), bit(local));
     }
 
     #[cold]
@@ -180,7 +180,7 @@ impl ShmPort {
         if let Some(end) = self.ends.get_mut(peer).filter(|end| end.watched) {
             // Who gets its room next would rely on it, and not call.
             let local = end.local();
-            watch::Bits::clear(self.seat.watched(local), 1 << (local % 64));
+            watch::Bits::clear(self.seat.watched(local), bit(local));
         }
         self.ends.give_back(peer);
         self.pool.reclaim_all(peer);
