@@ -27,15 +27,17 @@ pub const FLAG_BLOCKS: usize = 256;
 pub const FLAG_LINES: usize = 8;
 /// Blocks with much room, the first ones: address space is limited, and few communicators move long data.
 pub const WIDE_BLOCKS: usize = 16;
-/// Payload room for each member of a wide block at most, on a host with so few ranks. With a MiB a core writes to lines that no
-/// cache holds any more, which is four times as fast as to lines that a reader has
+/// Payload room for each member of a wide block at most, on a host with so few ranks. With a MiB a core writes to lines
+/// that no cache holds any more, which is four times as fast as to lines that a reader has
 /// (docs/measurements/2026-11-23-collectives.md).
 pub const FLAG_PAYLOAD_WIDE: usize = 1 << 20;
 const FLAG_PAYLOAD_OF_FEW: usize = 4 << 20;
 const FEW: usize = 16;
-/// Payload room for each member of another block: on a host with many ranks the least, so that what all of them touch stays small.
+/// Payload room for each member of another block: on a host with many ranks the least, so that what all of them touch
+/// stays small.
 const FLAG_PAYLOAD_LEAST: usize = 16 << 10;
-/// The most. Two contributions of 32 KiB: longer ones do not fit into a core's nearest cache with what they are copied to.
+/// The most. Two contributions of 32 KiB: longer ones do not fit into a core's nearest cache with what they are copied
+/// to.
 const FLAG_PAYLOAD_MOST: usize = 64 << 10;
 /// Payload of all its members, where that is not less than the least.
 const FLAG_PAYLOAD_OF_ALL: usize = 1 << 20;
@@ -77,8 +79,8 @@ pub const fn flag_payload(local: usize, number: usize) -> usize {
     }
 }
 
-/// The longest contribution in a room of `payload` bytes: four for each half, of which a member may be two ahead; in a small room
-/// one of up to 32 KiB, which a core's nearest cache holds.
+/// The longest contribution in a room of `payload` bytes: four for each half, of which a member may be two ahead; in a
+/// small room one of up to 32 KiB, which a core's nearest cache holds.
 pub const fn flag_step(payload: usize) -> usize {
     let (eighth, half) = (payload / 8 / PAGE * PAGE, payload / 2);
     let least = if half < 32 << 10 { half } else { 32 << 10 };
@@ -111,8 +113,8 @@ impl Plan {
         Plan { rooms: self.local + rooms, numbers: self.world + numbers, ..self }
     }
 
-    /// The same in a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what remains
-    /// does not fit.
+    /// The same in a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what
+    /// remains does not fit.
     pub fn within(self, limit: u64) -> Option<Plan> {
         if self.file_bytes() <= limit {
             return Some(self);

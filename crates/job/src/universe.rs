@@ -1,13 +1,14 @@
-//! Who is in the job's universe, as the segment of a host says it: which process has a number, on which host and in which
-//! room of this one, and how a number and a room are given to a process that comes later, taken back and given again.
+//! Who is in the job's universe, as the segment of a host says it: which process has a number, on which host and in
+//! which room of this one, and how a number and a room are given to a process that comes later, taken back and given
+//! again.
 //!
-//! The host's first process writes here, and nobody else but for its own answer; every process of the host reads. Nothing
-//! waits here and nothing is sent. Names are `Peer`s: the number of a process and the life of that number. What is said
-//! of a process is written before its name can be seen. Before it: `host`, the devices; after it: `segment`.
+//! The host's first process writes here, and nobody else but for its own answer; every process of the host reads.
+//! Nothing waits here and nothing is sent. Names are `Peer`s: the number of a process and the life of that number. What
+//! is said of a process is written before its name can be seen. Before it: `host`, the devices; after it: `segment`.
 //!
 //! ```text
-//! comes:  host's first process `seat`s it in a free room (or `adopt`s it, of another host) -> it starts, cleans what its
-//!         device has there, publishes -> `announce`: from now on it is found by its name
+//! comes:  host's first process `seat`s it in a free room (or `adopt`s it, of another host) -> it starts, cleans
+//!         what its device has there, publishes -> `announce`: from now on it is found by its name
 //! goes:   its end is told -> `ask_back` -> each process here gives back what it keeps of it and `answer`s
 //!         -> `is_given_back` -> `vacate`: the room is free, its name finds nobody, its number can be given again
 //! ```
@@ -19,8 +20,8 @@ use hawser_base::{Class, Error, Peer, Result};
 use hawser_os::memfd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Of a number: nobody has it, and the next one who gets it begins its next life. Other words are the life it is in, and
-/// one; 0 says that nothing has changed since the start.
+/// Of a number: nobody has it, and the next one who gets it begins its next life. Other words are the life it is in,
+/// and one; 0 says that nothing has changed since the start.
 const VACANT: u32 = u32::MAX;
 /// In the table of rooms: the process is on another host.
 pub(crate) const ELSEWHERE: u32 = u32::MAX;

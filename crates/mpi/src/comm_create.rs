@@ -2,8 +2,8 @@
 //!
 //! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0
 //! then takes a block of flags and tells the others. What is hung on a communicator is copied by its own rooms:
-//! attributes by `attributes`, the error handler by `errhandler`; duplicates share the topology. Names and hints are not
-//! copied.
+//! attributes by `attributes`, the error handler by `errhandler`; duplicates share the topology. Names and hints are
+//! not copied.
 //!
 //! Before it: `abi::comm`; after it: `collective::team`.
 
@@ -214,10 +214,10 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     Ok(new)
 }
 
-/// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective, but
-/// "anticipated that it will normally be implemented to be local"). Operations that are under way go on; the communicator
-/// goes with the last of them. Its number may be agreed on again before others have freed theirs: then it has another
-/// generation (`context_ids`), and its flags go with the last member.
+/// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective,
+/// but "anticipated that it will normally be implemented to be local"). Operations that are under way go on; the
+/// communicator goes with the last of them. Its number may be agreed on again before others have freed theirs: then it
+/// has another generation (`context_ids`), and its flags go with the last member.
 pub fn free(handle: Handle) -> Result<()> {
     let process = process::get()?;
     let found = ending(process, handle, "freed")?;
@@ -330,8 +330,8 @@ pub(crate) fn agree_by(
     Seeker { numbers: context_ids::shared(), member, threads: threads::multiple(), salt }.agree(rounds)
 }
 
-/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and what is asked back of
-/// processes that are gone.
+/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and what is asked
+/// back of processes that are gone.
 pub(crate) fn reap(process: &'static Process) {
     process.give_back();
     let retired = context_ids::here().take_retired();

@@ -1,4 +1,5 @@
-//! Which processes of the job have ended, for those modules that know no `Process`: one log, which the host's agent writes.
+//! Which processes of the job have ended, for those modules that know no `Process`: one log, which the host's agent
+//! writes.
 //!
 //! Before it: `request`, `probe`, `collective`, `env`; after it: `job::lives`.
 

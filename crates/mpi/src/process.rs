@@ -187,8 +187,8 @@ impl Process {
         self.me
     }
 
-    /// Gives back what is kept of a process that has ended, if the host's first process has asked for that. No lane may be
-    /// held.
+    /// Gives back what is kept of a process that has ended, if the host's first process has asked for that. No lane may
+    /// be held.
     pub fn give_back(&self) {
         let page = self.segment.rank(self.job().identity().local_rank as usize);
         self.lanes.answer(&self.segment, &page);

@@ -1,6 +1,6 @@
-//! A world whose processes have other names than its ranks: 5, 3 and 9 of the job. Whatever takes a rank for a process or
-//! a process for a rank goes wrong here. Three processes, this program started again, share a segment that the test has
-//! made for them.
+//! A world whose processes have other names than its ranks: 5, 3 and 9 of the job. Whatever takes a rank for a process
+//! or a process for a rank goes wrong here. Three processes, this program started again, share a segment that the test
+//! has made for them.
 
 use hawser_base::handle::{comm, datatype, op};
 use hawser_base::value::{ANY_SOURCE, COMM_TYPE_SHARED, IDENT, THREAD_MULTIPLE, UNDEFINED};

@@ -1,8 +1,8 @@
 //! Floor 7: where a process is put together: profile and parameters → boot → devices → transport → `mpi::process`.
 //!
 //! The only room that knows every device. A new device is one row of `DEVICES`. Before it: the ABI crates, for
-//! MPI_Init and the first session, and `hawser-info`, which tells the devices and the parameters; after it: nothing of it is left but the
-//! parts that it joined.
+//! MPI_Init and the first session, and `hawser-info`, which tells the devices and the parameters; after it: nothing of
+//! it is left but the parts that it joined.
 
 #![forbid(unsafe_code)]
 
@@ -80,7 +80,8 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     Ok(Parts { boot, segment, fabric, limits, patience, standby })
 }
 
-/// The pages of this host's ranks but `me`, and whether they live, for a rank that looks whether they work (`Patience`).
+/// The pages of this host's ranks but `me`, and whether they live, for a rank that looks whether they work
+/// (`Patience`).
 fn others(segment: &Segment, me: usize) -> Pages {
     let segment = segment.clone();
     Box::new(move |number| {
@@ -160,8 +161,8 @@ pub fn devices() -> impl Iterator<Item = &'static str> {
     DEVICES.iter().map(|&(name, _)| name)
 }
 
-/// The rails and ports of this host in lines for people, as a rank would have them in whose environment `text` finds these
-/// parameters; or what is wrong with one.
+/// The rails and ports of this host in lines for people, as a rank would have them in whose environment `text` finds
+/// these parameters; or what is wrong with one.
 pub fn rails(text: impl Fn(&Param) -> String) -> String {
     match hawser_dev_ether::Wishes::of(text) {
         Ok(wishes) => hawser_dev_ether::describe(&wishes),

@@ -147,8 +147,8 @@ impl<N: Note> Lane<N> {
         self.settle();
     }
 
-    /// Gives back what is kept of a peer that has ended. False: word of its end has not come here yet, or a message of its
-    /// waits to be received.
+    /// Gives back what is kept of a peer that has ended. False: word of its end has not come here yet, or a message of
+    /// its waits to be received.
     pub fn give_back(&mut self, peer: Peer) -> bool {
         if self.core.engine.is_former(peer) {
             return true;
@@ -258,8 +258,8 @@ impl<N: Note> Lane<N> {
 
     fn push_pieces(&mut self, stream: &mut Stream) -> bool {
         let start = stream.at;
-        // Which ways there are, and which is best, changes while a long message is on its way. By the whole, as the first packet was, so
-        // that all go the same way.
+        // Which ways there are, and which is best, changes while a long message is on its way. By the whole, as the
+        // first packet was, so that all go the same way.
         if let Some(frame) = self.channel.piece(stream.to, stream.until as usize) {
             stream.piece = frame;
         }

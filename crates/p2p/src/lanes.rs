@@ -79,8 +79,8 @@ impl<N: Note> Lanes<N> {
         self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active`
     }
 
-    /// Gives back what is kept of the process of this host's job that is asked for (`Segment::ask_back`), if it is not given
-    /// back yet, and says so in the rank's page once nothing is left.
+    /// Gives back what is kept of the process of this host's job that is asked for (`Segment::ask_back`), if it is not
+    /// given back yet, and says so in the rank's page once nothing is left.
     pub fn answer(&self, segment: &Segment, page: &RankPage) {
         let asked = segment.asked_back().filter(|&peer| page.given_back() != Some(peer));
         if let Some(peer) = asked

@@ -18,8 +18,8 @@ pub trait Note: Send + Sized + 'static {
     /// The one peer that can end the request's operation, if there is only one: it is looked at first.
     fn peer(&self) -> Option<Peer>;
 
-    /// Whether a receive from any source ends with an error when `peer` is gone and nothing has come that it could take:
-    /// what it waits for might have been that peer's.
+    /// Whether a receive from any source ends with an error when `peer` is gone and nothing has come that it could
+    /// take: what it waits for might have been that peer's.
     fn misses(&self, peer: Peer) -> bool;
 
     /// The request does not go when its operation has ended: it can be started again, or the user has more to do.

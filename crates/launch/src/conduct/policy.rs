@@ -1,4 +1,5 @@
-//! What the end of a rank means for the job, and what any trouble with one means: this is the one place that decides it.
+//! What the end of a rank means for the job, and what any trouble with one means: this is the one place that decides
+//! it.
 //!
 //! By default the first trouble ends the job and gives the exit code. With -disable-auto-cleanup (Open MPI:
 //! --enable-recovery) a rank that has ended is told in its line and gives the exit code, and the others go on: they see

@@ -37,13 +37,13 @@ pub fn step_bytes(block: &FlagBlock) -> usize {
     flag_step(block.room())
 }
 
-/// Up to this length a slot's data lie in one place. What is longer goes around the whole room: a line that one core writes again
-/// while another has it costs four times what it costs once both caches have let go of it
+/// Up to this length a slot's data lie in one place. What is longer goes around the whole room: a line that one core
+/// writes again while another has it costs four times what it costs once both caches have let go of it
 /// (docs/measurements/2026-11-23-collectives.md).
 const NEAR: usize = 4096;
 
-/// Where a contribution of `bytes` lies in its member's room: each parity has a half of it, so that steps of other lengths that
-/// somebody may still read lie elsewhere.
+/// Where a contribution of `bytes` lies in its member's room: each parity has a half of it, so that steps of other
+/// lengths that somebody may still read lie elsewhere.
 fn place(slot: Slot, bytes: usize, room: usize) -> usize {
     let half = room / SLOTS;
     let within = match bytes {
@@ -289,8 +289,8 @@ pub fn depart(block: &FlagBlock, members: usize) -> bool {
     before + 1 == members as u64
 }
 
-/// A step to which a member gives nothing, because its data are spoilt: its flag differs from all others', but for those
-/// of members whose data are.
+/// A step to which a member gives nothing, because its data are spoilt: its flag differs from all others', but for
+/// those of members whose data are.
 #[cold]
 pub fn without_data<'a>(spec: Spec, parts: Parts<'a>) -> (Spec, Parts<'a>) {
     let folding = parts.folding.map(|folding| Folding { count: 0, ..folding });

@@ -1,7 +1,7 @@
 //! The state of one lane's matching: operations, queues of each context, accounts of each peer.
 //!
-//! The effects of calls and packets on it are in `post`, `arrive`, `cancel` and `offers`. Before it: those; after it: `queues`,
-//! `streams`, `operation`.
+//! The effects of calls and packets on it are in `post`, `arrive`, `cancel` and `offers`. Before it: those; after it:
+//! `queues`, `streams`, `operation`.
 
 use super::lengths::{Lengths, Shared as QueueLengths};
 use super::offers::PeerOffers;
@@ -213,7 +213,8 @@ impl Engine {
         self.pay_when(due, from);
     }
 
-    /// Whether a packet of `from` is waited for: a receive that may take a message of its is posted, or bytes of one are to come.
+    /// Whether a packet of `from` is waited for: a receive that may take a message of its is posted, or bytes of one
+    /// are to come.
     #[inline]
     pub fn expects(&self, from: Peer) -> bool {
         let peer = &self.peers[from];
@@ -278,8 +279,9 @@ impl Engine {
         }
     }
 
-    /// Owes `cost` to the peer's window. A quarter of it is worth a packet, which goes when there is nothing better to do: the
-    /// program waits for the message that was matched. Half of it goes at once, or the peer would soon have to ask.
+    /// Owes `cost` to the peer's window. A quarter of it is worth a packet, which goes when there is nothing better to
+    /// do: the program waits for the message that was matched. Half of it goes at once, or the peer would soon have to
+    /// ask.
     #[inline(always)]
     pub(super) fn give_back(&mut self, to: Peer, cost: u64) {
         let due = self.peers[to].owe(cost, self.limits.window);
@@ -378,8 +380,8 @@ impl Engine {
         false
     }
 
-    /// Forgets a peer that is lost, for whoever gets its number next. False: it is not lost, or a message of its is held
-    /// that the program may receive yet.
+    /// Forgets a peer that is lost, for whoever gets its number next. False: it is not lost, or a message of its is
+    /// held that the program may receive yet.
     pub fn forget(&mut self, peer: Peer) -> bool {
         let is_of = |state: &State| matches!(state, State::Held(held) if held.envelope.source == peer);
         if self.is_former(peer) {
