@@ -256,8 +256,9 @@ def test_a_library_without_an_abi_that_it_has_a_program_for_is_left_out(session,
     assert {name for name, _ in curves(tmp_path / "report")} == {"memcpy"}
 
 
-def test_a_layer_that_is_slower_by_two_microseconds_is_explained(session, tmp_path):
-    """By name, size and amount."""
+def test_a_layer_that_is_slower_from_a_size_on_is_explained(session, tmp_path):
+    """By name and size, and by an amount that its own record bears out: a busy machine may add to it. That two
+    microseconds are told exactly is tested where the curves are given (crates/bench/src/explain/words.rs)."""
     slow = session.build("slow_send.c", "mpich", "-shared", "-fPIC", name="slow_send.so")
     libraries = ["--lib", f"hawser={prefix()}", "--lib", f"slow={prefix()},LD_PRELOAD={slow}"]
     measured = ["--max", "65536", "--perturbation", "0", "--rounds", "5", "--ms", "3", "--out", tmp_path]
@@ -265,7 +266,11 @@ def test_a_layer_that_is_slower_by_two_microseconds_is_explained(session, tmp_pa
     assert ran.returncode == 0, ran.stderr
     step = re.search(r"between 3 KiB and 4 KiB: slow takes (\S+) us more at once, which hawser does not", ran.stdout)
     assert step, ran.stdout
-    assert 1.5 < float(step[1]) < 2.5, ran.stdout
+    got = curves(tmp_path)
+    medians = {name: {point["bytes"]: point["median_us"] for point in curve["points"]} for (name, _), curve in got.items()}
+    more = {size: medians["slow"][size] - medians["hawser"][size] for size in medians["slow"]}
+    low, high = ([us for size, us in more.items() if (size >= 4096) == is_slow] for is_slow in (False, True))
+    assert 0.5 * (min(high) - max(low)) < float(step[1]) < 1.5 * (max(high) - min(low)), ran.stdout
     again = bench(session, "explain", "slow", "hawser", "--from", tmp_path / "report.json")
     assert again.returncode == 0 and again.stdout in ran.stdout, again
 
