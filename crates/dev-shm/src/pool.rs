@@ -11,7 +11,6 @@ use crate::line::CHUNKS;
 use crate::loan::{Bits, Returns, WORDS};
 use hawser_base::Peer;
 use hawser_base::paged::Paged;
-use std::collections::VecDeque;
 
 /// Bytes of a chunk: a page. Larger ones gained nothing and would be touched in part.
 pub const CHUNK: usize = 4096;
@@ -82,11 +81,49 @@ struct Held {
     is_listed: bool,
 }
 
+/// Free chunks in the order in which they will be used. No chunk is in two places, so that a row has room for all; its
+/// places go around as bytes do.
+struct Row {
+    numbers: [u8; POOL_CHUNKS],
+    first: u8,
+    len: u16,
+}
+
+impl Row {
+    /// Of the chunks below `count`.
+    fn below(count: usize) -> Row {
+        Row { numbers: std::array::from_fn(|place| place as u8), first: 0, len: count as u16 }
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    #[inline(always)]
+    fn push(&mut self, number: u8) {
+        debug_assert!(self.len() < POOL_CHUNKS);
+        self.numbers[usize::from(self.first.wrapping_add(self.len as u8))] = number;
+        self.len += 1;
+    }
+
+    /// Takes as many as `into` has room for; there are as many.
+    #[inline(always)]
+    fn take(&mut self, into: &mut [u8]) {
+        debug_assert!(into.len() <= self.len());
+        self.len -= into.len() as u16;
+        for number in into {
+            *number = self.numbers[usize::from(self.first)];
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+}
+
 pub struct Pool {
     /// Those that came home, the first of them first.
-    home: VecDeque<u8>,
+    home: Row,
     /// The other free ones, the one longest unused first.
-    free: VecDeque<u8>,
+    free: Row,
     held: Paged<Held>,
     /// Peers that hold chunks, and some that held some.
     holders: Vec<Peer>,
@@ -102,8 +139,8 @@ impl Pool {
     pub fn new(ranks: usize) -> Pool {
         let (chunks, guaranteed) = (chunks(ranks), guaranteed(ranks));
         Pool {
-            home: VecDeque::with_capacity(chunks),
-            free: (0..chunks).map(|number| number as u8).collect(),
+            home: Row::below(0),
+            free: Row::below(chunks),
             held: Paged::new(Held::default()),
             holders: Vec::new(),
             guaranteed,
@@ -142,11 +179,10 @@ impl Pool {
         let mut numbers = Numbers::default();
         let held = &mut self.held[peer];
         let at_home = count.min(self.home.len());
-        let free = self.home.drain(..at_home).chain(self.free.drain(..count - at_home));
-        for (number, free) in numbers.iter_mut().zip(free) {
-            *number = free;
-            held.chunks.insert(free);
-        }
+        let (from_home, from_free) = numbers[..count].split_at_mut(at_home);
+        self.home.take(from_home);
+        self.free.take(from_free);
+        numbers[..count].iter().for_each(|&number| held.chunks.insert(number));
         held.count += count;
         if !held.is_listed {
             held.is_listed = true;
@@ -166,7 +202,7 @@ impl Pool {
             let changed = now ^ std::mem::replace(&mut held.returns[word], now);
             for number in held.chunks.remove_in(word, changed) {
                 held.count -= 1;
-                self.free.push_back(number);
+                self.free.push(number);
             }
         }
         self.owed += self.owed_to(peer);
@@ -180,7 +216,7 @@ impl Pool {
         for &number in numbers {
             if held.chunks.remove(number) {
                 held.count -= 1;
-                self.home.push_back(number);
+                self.home.push(number);
             }
         }
         self.owed += self.owed_to(peer);
@@ -191,7 +227,7 @@ impl Pool {
         self.owed -= self.owed_to(peer);
         if let Some(held) = self.held.get_mut(peer) {
             for word in 0..WORDS {
-                self.free.extend(held.chunks.remove_in(word, u64::MAX));
+                held.chunks.remove_in(word, u64::MAX).for_each(|number| self.free.push(number));
             }
         }
         self.held.give_back(peer);
