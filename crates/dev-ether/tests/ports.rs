@@ -18,13 +18,16 @@ use hawser_os::limits::{self, Limit, Resource};
 use hawser_os::packet::Socket;
 use hawser_os::xdp::{Program, Sockets};
 use hawser_os::xsk::{Shape, Socket as Queue};
+use resident::resident;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{IoSlice, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
+
+mod resident;
 
 const JOB: u32 = 0x0bad_cafe;
 const SECRET: [u8; 16] = *b"the job's secret";
@@ -232,58 +235,6 @@ fn greeting(place: u8, number: u32) -> [u8; GREETING] {
 /// A port of raw Ethernet that has the NIC's queues for itself.
 fn xdp(interface: &Interface, selector: u16) -> std::io::Result<XdpPort> {
     XdpPort::open(&Queues::open(interface)?, interface, JOB, selector)
-}
-
-fn resident(host: &Host, port: impl FramePort + 'static) -> Port {
-    Box::new(Resident { host: host.clone(), port })
-}
-
-/// A port that makes sockets while it sends: it does so on its host, as a rank would that lives there.
-struct Resident<P> {
-    host: Host,
-    port: P,
-}
-
-impl<P: FramePort> FramePort for Resident<P> {
-    fn name(&self) -> &'static str {
-        self.port.name()
-    }
-    fn frame_max(&self) -> usize {
-        self.port.frame_max()
-    }
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-    fn address(&self) -> Address {
-        self.port.address()
-    }
-    fn turn_to(&mut self, peer: PortOf) {
-        self.port.turn_to(peer);
-    }
-    fn as_stream(&mut self) -> Option<&mut StreamPort> {
-        self.port.as_stream()
-    }
-    fn deadline_ns(&self) -> Option<u64> {
-        self.port.deadline_ns()
-    }
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        self.host.within(|| self.port.send(to, frame))
-    }
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
-        self.host.within(|| self.port.send_run(to, frames))
-    }
-    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
-        self.port.receive(take)
-    }
-    fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
-        self.port.descriptors(each);
-    }
-    fn missed(&mut self) -> Missed {
-        self.port.missed()
-    }
-    fn take_error(&mut self) {
-        self.port.take_error();
-    }
 }
 
 struct Pair {

@@ -1,0 +1,114 @@
+//! The Ethernet device under the suite of every device, by each kind of port between two hosts: network namespaces with a
+//! cable (veth) between. `conformance` does the same by UDP without a privilege, and more of it.
+//!
+//! Rank 0 lives on one host, all others on the other one. One case after the other, hence its own `main`: it enters
+//! namespaces, and a namespace of users wants a single thread. Without the privilege it says so and tests nothing.
+
+use hawser_base::Peer;
+use hawser_dev_ether::port::{FramePort, PacketPort, PacketUdpPort, PortRange, Seal, StreamPort, UdpPort};
+use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_device::Device;
+use hawser_device::conformance::{self, Memory, Net};
+use hawser_job::counters::Counters;
+use hawser_job::{Ending, Lives};
+use hawser_link::Rail;
+use hawser_link::frame::Key;
+use hawser_os::cable::{Cable, Host};
+use resident::resident;
+use std::sync::{Arc, Mutex};
+
+mod resident;
+
+const JOB: u32 = 0x0bad_cafe;
+const SECRET: [u8; 16] = *b"the job's secret";
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Packet,
+    PacketUdp,
+    Udp,
+    Stream,
+}
+
+const ALL: [Kind; 4] = [Kind::Packet, Kind::PacketUdp, Kind::Udp, Kind::Stream];
+
+/// What is said of a device, and how it is tried over a cable.
+type Case = (&'static str, fn(&Cable, Kind));
+
+fn main() {
+    let cable = match hawser_os::netns::become_root().and_then(|()| Cable::new(1500)) {
+        Ok(cable) => cable,
+        Err(error) => return println!("devices: NOT TESTED, namespaces are refused here: {error}"),
+    };
+    let suite: [Case; 5] = [
+        ("two ranks keep the promises of a wire", |cable, kind| conformance::wire(|| net(cable, kind, 2))),
+        ("random traffic arrives as sent", |cable, kind| conformance::soak(&net(cable, kind, 2), 2_000, 1)),
+        ("a death is told once, and after the last packet", a_peer_dies),
+        ("memory of a peer is worked on by its device", |cable, kind| conformance::remote(|| ground(cable, kind, 2))),
+        ("operations end with the peer and are told before its loss", |cable, kind| {
+            conformance::a_peer_dies_with_operations_in_flight(|| ground(cable, kind, 3));
+        }),
+    ];
+    let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
+    for (name, case) in suite {
+        for kind in ALL.into_iter().filter(|kind| format!("{name} {kind:?}").contains(&filter)) {
+            case(&cable, kind);
+            println!("test {name}: {kind:?} ... ok");
+        }
+    }
+}
+
+fn a_peer_dies(cable: &Cable, kind: Kind) {
+    conformance::a_peer_dies(|| net(cable, kind, 3));
+    conformance::a_peer_dies_while_it_is_polled(|| net(cable, kind, 3));
+    conformance::a_peer_that_nobody_spoke_to_dies(|| net(cable, kind, 3));
+}
+
+fn ground(cable: &Cable, kind: Kind, ranks: usize) -> (Net, Memory) {
+    (net(cable, kind, ranks), Box::new(|_, len| conformance::words(len)))
+}
+
+/// A port of this kind on a host, as that of `rank`.
+fn open(kind: Kind, host: &Host, rank: usize, ranks: usize) -> Box<dyn FramePort> {
+    host.within(|| {
+        let interface = host.interface();
+        let local = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("a cable has addresses");
+        match kind {
+            Kind::Packet => Box::new(PacketPort::open(&interface, JOB, rank as u16).unwrap()) as Box<dyn FramePort>,
+            Kind::PacketUdp => resident(host, PacketUdpPort::open(&interface, local, PortRange::ANY, rank).unwrap()),
+            Kind::Udp => resident(host, UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap()),
+            Kind::Stream => {
+                let seal = Seal { key: Key::new(SECRET), me: rank as u32, ranks: ranks as u32 };
+                resident(host, StreamPort::open(&interface, local, PortRange::ANY, rank, seal).unwrap())
+            }
+        }
+    })
+}
+
+fn net(cable: &Cable, kind: Kind, ranks: usize) -> Net {
+    let cards = Arc::new(Mutex::new(vec![None; ranks]));
+    let lives = Lives::private(ranks);
+    let host = |rank: usize| if rank == 0 { &cable.a } else { &cable.b };
+    let device = |rank: usize| {
+        let port = open(kind, host(rank), rank, ranks);
+        let theirs = cards.clone();
+        let device = EtherDevice::new(Setup {
+            me: rank as u32,
+            ranks: ranks as u32,
+            key: Key::new(SECRET),
+            seed: rank as u64,
+            ports: vec![Opened { port, rail: 0, interface: "e0".into(), traits: Rail::default() }],
+            cards: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
+            looked: Box::new(|| ()),
+            tell: Box::new(|_| true),
+            answers: Box::new(|_| ()),
+            counters: (Counters::private(), 0),
+            lives: lives.clone(),
+            serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
+        });
+        cards.lock().unwrap()[rank] = Some(device.card());
+        Arc::new(device) as Arc<dyn Device>
+    };
+    let devices = (0..ranks).map(device).collect();
+    Net { devices, kill: Box::new(move |dead| _ = lives.note(Peer(dead as u32), Ending::Failed)) }
+}
