@@ -393,6 +393,7 @@ impl Engine {
         self.due.retain(|&other| other != peer);
         self.gone.retain(|&other| other != peer);
         self.peers[peer] = PeerState::new(self.limits.window, life(peer) + 1);
+        self.boxes.iter_mut().flatten().for_each(|queues| queues.forget(peer));
         true
     }
 

@@ -1,11 +1,18 @@
 //! The two queues of a context: receives that wait for messages, messages that wait for receives.
 //!
-//! Both are kept by source, so that a receive from a known source never walks other sources' entries; a
-//! running number restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5).
+//! Both are kept by source, so that a receive from a known source never walks other sources' entries; a running number
+//! restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source that has nothing here costs nothing, and
+//! no look walks more of the others than a few. Before it: `arrive`, `post`, `offers`; after it: `queue`.
 
 use super::operation::Op;
 use super::queue::{Entry, Queue, tags_meet};
+use hawser_base::paged::Paged;
 use hawser_base::{Context, LANES, Peer};
+use std::collections::BTreeMap;
+
+/// Sources whose messages wait that are looked through before all messages get a queue in common: at about this length
+/// both cost the same.
+const LOOKS: usize = 16;
 
 /// What a receive or a probe asks for. `None` is MPI_ANY_SOURCE, MPI_ANY_TAG.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -25,36 +32,64 @@ pub fn slot(context: Context) -> usize {
 struct BySource {
     posted: Queue,
     held: Queue,
+    /// It stands among the holders.
+    is_listed: bool,
+}
+
+/// All held messages in the order in which they came, and the source of each by its order.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+struct Arrivals {
+    queue: Queue,
+    sources: BTreeMap<u64, Peer>,
 }
 
 /// The queues of one context.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Matchbox {
     any_source: Queue,
-    sources: Vec<BySource>,
-    /// Messages that are held in all: when there are none, nobody looks through the sources.
+    sources: Paged<BySource>,
+    /// Receives that are posted, from whatever source, and messages that are held: where there are none nobody looks
+    /// further.
+    open: usize,
+    /// Messages that are held in all.
     held: usize,
+    /// Sources whose messages are held, and some that had some.
+    holders: Vec<Peer>,
+    /// Made by a look through many holders, and kept until no message is held.
+    arrivals: Option<Box<Arrivals>>,
+}
+
+impl Default for Matchbox {
+    fn default() -> Matchbox {
+        Matchbox {
+            any_source: Queue::default(),
+            sources: Paged::new(BySource::default()),
+            open: 0,
+            held: 0,
+            holders: Vec::new(),
+            arrivals: None,
+        }
+    }
 }
 
 impl Matchbox {
-    fn source(&mut self, peer: Peer) -> &mut BySource {
-        if peer.index() >= self.sources.len() {
-            self.sources.resize_with(peer.index() + 1, BySource::default);
-        }
-        &mut self.sources[peer.index()]
-    }
-
     /// No receive that could take a message of `peer` is posted and none of its messages is held.
     #[inline(always)]
     pub fn is_idle_for(&self, peer: Peer) -> bool {
-        self.any_source.is_empty()
-            && self.sources.get(peer.index()).is_none_or(|s| s.posted.is_empty() && s.held.is_empty())
+        self.open == 0 || self.has_nothing_for(peer)
+    }
+
+    #[inline(never)]
+    fn has_nothing_for(&self, peer: Peer) -> bool {
+        let source = &self.sources[peer];
+        self.any_source.is_empty() && source.posted.is_empty() && source.held.is_empty()
     }
 
     pub fn post(&mut self, op: Op, want: &Want, order: u64) {
         let entry = Entry { op, tag: want.tag, order };
+        self.open += 1;
         match want.source {
-            Some(peer) => self.source(peer).posted.push(entry),
+            Some(peer) => self.sources[peer].posted.push(entry),
             None => self.any_source.push(entry),
         }
     }
@@ -62,19 +97,21 @@ impl Matchbox {
     /// Takes the receive that was posted first of those that fit a message of `peer` with `tag`.
     #[inline]
     pub fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<Op> {
-        if self.any_source.is_empty() {
-            return self.sources.get_mut(peer.index())?.posted.take(Some(tag)).map(|e| e.op);
-        }
-        self.take_posted_by_any(peer, tag)
+        let taken = match self.any_source.is_empty() {
+            true => self.sources.get_mut(peer)?.posted.take(Some(tag)).map(|e| e.op),
+            false => self.take_posted_by_any(peer, tag),
+        };
+        self.open -= usize::from(taken.is_some());
+        taken
     }
 
     /// The same where receives from any source wait too.
     fn take_posted_by_any(&mut self, peer: Peer, tag: i32) -> Option<Op> {
-        let named = self.sources.get_mut(peer.index()).and_then(|s| s.posted.first(Some(tag)));
+        let named = self.sources.get_mut(peer).and_then(|s| s.posted.first(Some(tag)));
         let any = self.any_source.first(Some(tag));
         let (queue, first) = match (named, any) {
             (Some(named), any) if any.is_none_or(|any| named.order < any.order) => {
-                (&mut self.source(peer).posted, named)
+                (&mut self.sources[peer].posted, named)
             }
             (_, Some(any)) => (&mut self.any_source, any),
             _ => return None,
@@ -85,16 +122,17 @@ impl Matchbox {
 
     /// Takes the receive that was posted as `order` back; false if it was matched before.
     pub fn unpost(&mut self, want: &Want, order: u64) -> bool {
-        match want.source {
-            Some(peer) => self.source(peer).posted.remove(order),
+        let was_there = match want.source {
+            Some(peer) => self.sources.get_mut(peer).is_some_and(|source| source.posted.remove(order)),
             None => self.any_source.remove(order),
-        }
+        };
+        self.open -= usize::from(was_there);
+        was_there
     }
 
     /// Receives posted for `peer` by name earlier than `order`.
     pub fn posted_for(&self, peer: Peer, order: u64) -> impl Iterator<Item = (Op, Option<i32>)> + '_ {
-        let posted = self.sources.get(peer.index()).into_iter().flat_map(|s| s.posted.iter());
-        posted.take_while(move |e| e.order < order).map(|e| (e.op, e.tag))
+        self.sources[peer].posted.iter().take_while(move |e| e.order < order).map(|e| (e.op, e.tag))
     }
 
     /// Whether a receive from any source that was posted earlier than `order` could take a message with `tag`.
@@ -103,24 +141,76 @@ impl Matchbox {
     }
 
     pub fn hold(&mut self, op: Op, peer: Peer, tag: i32, order: u64) {
-        self.source(peer).held.push(Entry { op, tag: Some(tag), order });
+        let entry = Entry { op, tag: Some(tag), order };
+        let source = &mut self.sources[peer];
+        source.held.push(entry);
+        if !source.is_listed {
+            source.is_listed = true;
+            self.holders.push(peer);
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.add(entry, peer);
+        }
         self.held += 1;
+        self.open += 1;
     }
 
     /// The message that arrived first of those that fit; it stays queued.
     pub fn find_held(&mut self, want: &Want) -> Option<(Peer, Entry)> {
-        let first = |(index, source): (usize, &mut BySource)| Some((Peer(index as u32), source.held.first(want.tag)?));
         match want.source {
             _ if self.held == 0 => None,
-            Some(peer) => self.sources.get_mut(peer.index()).and_then(|source| first((peer.index(), source))),
-            None => self.sources.iter_mut().enumerate().filter_map(first).min_by_key(|(_, entry)| entry.order),
+            Some(peer) => Some((peer, self.sources.get_mut(peer)?.held.first(want.tag)?)),
+            None => self.find_held_of_any(want.tag),
         }
+    }
+
+    fn find_held_of_any(&mut self, tag: Option<i32>) -> Option<(Peer, Entry)> {
+        if self.arrivals.is_none() && self.holders.len() > LOOKS {
+            self.drop_idle_holders();
+            if self.holders.len() > LOOKS {
+                self.arrivals = Some(self.all_arrivals());
+            }
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            let first = arrivals.queue.first(tag)?;
+            return Some((arrivals.sources[&first.order], first));
+        }
+        let Matchbox { sources, holders, .. } = self;
+        let firsts = holders.iter().filter_map(|&peer| Some((peer, sources.get_mut(peer)?.held.first(tag)?)));
+        firsts.min_by_key(|(_, entry)| entry.order)
+    }
+
+    fn drop_idle_holders(&mut self) {
+        let Matchbox { sources, holders, .. } = self;
+        holders.retain(|&peer| {
+            let source = &mut sources[peer];
+            source.is_listed = !source.held.is_empty();
+            source.is_listed
+        });
+    }
+
+    #[cold]
+    fn all_arrivals(&self) -> Box<Arrivals> {
+        let of = |&peer: &Peer| self.sources[peer].held.iter().map(move |&entry| (entry, peer));
+        let mut all: Vec<_> = self.holders.iter().flat_map(of).collect();
+        all.sort_unstable_by_key(|(entry, _)| entry.order);
+        let mut arrivals = Box::<Arrivals>::default();
+        all.into_iter().for_each(|(entry, peer)| arrivals.add(entry, peer));
+        arrivals
     }
 
     /// Takes the message that arrived as `order` out of the queue.
     pub fn unhold(&mut self, peer: Peer, order: u64) {
-        if self.source(peer).held.remove(order) {
-            self.held -= 1;
+        if !self.sources.get_mut(peer).is_some_and(|source| source.held.remove(order)) {
+            return;
+        }
+        self.held -= 1;
+        self.open -= 1;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.remove(order);
+            if self.held == 0 {
+                self.arrivals = None;
+            }
         }
     }
 
@@ -137,6 +227,136 @@ impl Matchbox {
 
     /// All messages that nobody received.
     pub fn held(&self) -> Vec<Op> {
-        self.sources.iter().flat_map(|s| s.held.iter().map(|e| e.op)).collect()
+        self.holders.iter().flat_map(|&peer| self.sources[peer].held.iter().map(|e| e.op)).collect()
+    }
+
+    /// Gives back what is kept of a peer that has no message and no receive here.
+    pub fn forget(&mut self, peer: Peer) {
+        self.drop_idle_holders();
+        if self.has_nothing_from(peer) {
+            self.sources.give_back(peer);
+        }
+    }
+
+    fn has_nothing_from(&self, peer: Peer) -> bool {
+        let source = &self.sources[peer];
+        source.posted.is_empty() && source.held.is_empty()
+    }
+}
+
+impl Arrivals {
+    fn add(&mut self, entry: Entry, peer: Peer) {
+        self.queue.push(entry);
+        self.sources.insert(entry.order, peer);
+    }
+
+    fn remove(&mut self, order: u64) {
+        self.queue.remove(order);
+        self.sources.remove(&order);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_sim::Dice;
+
+    const CONTEXT: Context = Context(0);
+
+    /// What a box is, without its order of lookups: receives and messages in the order in which they came.
+    #[derive(Default)]
+    struct Plain {
+        posted: Vec<(Want, Op, u64)>,
+        held: Vec<(Peer, i32, Op, u64)>,
+    }
+
+    impl Plain {
+        fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<Op> {
+            let fits = |want: &Want| want.source.is_none_or(|s| s == peer) && tags_meet(want.tag, Some(tag));
+            let at = self.posted.iter().position(|(want, ..)| fits(want))?;
+            Some(self.posted.remove(at).1)
+        }
+
+        fn find_held(&self, want: &Want) -> Option<usize> {
+            let fits = |peer, tag| want.source.is_none_or(|s| s == peer) && tags_meet(want.tag, Some(tag));
+            self.held.iter().position(|&(peer, tag, ..)| fits(peer, tag))
+        }
+    }
+
+    fn want(dice: &mut Dice, sources: u64) -> Want {
+        let source = (dice.below(3) > 0).then(|| Peer(dice.below(sources) as u32));
+        Want { context: CONTEXT, source, tag: (dice.below(3) > 0).then(|| dice.below(4) as i32) }
+    }
+
+    #[test]
+    fn few_sources_or_many_a_box_answers_as_two_lists_would() {
+        let (mut dice, mut in_common) = (Dice::new(1), 0);
+        for run in 0..40 {
+            let (sources, grows) = ([2, 300, 5000][run % 3], 1 + dice.below(4));
+            let (mut real, mut plain) = (Matchbox::default(), Plain::default());
+            for order in 1..1500 {
+                let op = Op(order as u32);
+                let (peer, tag) = (Peer(dice.below(sources) as u32), dice.below(4) as i32);
+                let wanted = want(&mut dice, sources);
+                match dice.below(6) {
+                    n if n < grows => {
+                        let found = real.take_posted(peer, tag);
+                        assert_eq!(found, plain.take_posted(peer, tag));
+                        if found.is_none() {
+                            real.hold(op, peer, tag, order);
+                            plain.held.push((peer, tag, op, order));
+                        }
+                    }
+                    4 if !plain.posted.is_empty() => {
+                        let (wanted, _, order) = plain.posted.remove(dice.index(plain.posted.len()));
+                        assert!(real.unpost(&wanted, order) && !real.unpost(&wanted, order));
+                    }
+                    _ => {
+                        let at = plain.find_held(&wanted);
+                        let found = real.find_held(&wanted).map(|(peer, entry)| (peer, entry.op, entry.order));
+                        assert_eq!(found, at.map(|at| (plain.held[at].0, plain.held[at].2, plain.held[at].3)));
+                        assert_eq!(real.take_held(&wanted), at.map(|at| plain.held.remove(at).2));
+                        if at.is_none() {
+                            real.post(op, &wanted, order);
+                            plain.posted.push((wanted, op, order));
+                        }
+                    }
+                }
+                let has = |peer| plain.find_held(&Want { context: CONTEXT, source: Some(peer), tag: None }).is_some();
+                let waits = |peer| plain.posted.iter().any(|(w, ..)| w.source.is_none_or(|source| source == peer));
+                assert_eq!(real.is_idle_for(peer), !has(peer) && !waits(peer));
+                in_common += u32::from(real.arrivals.is_some());
+            }
+            let mut held = real.held();
+            held.sort_unstable();
+            assert!(held.iter().eq(plain.held.iter().map(|(_, _, op, _)| op)));
+        }
+        assert!(in_common > 1000, "{in_common} turns with a queue in common");
+    }
+
+    #[test]
+    fn many_messages_from_anybody_are_found_without_a_walk_and_leave_nothing() {
+        let mut real = Matchbox::default();
+        let any = Want { context: CONTEXT, source: None, tag: None };
+        for round in 0..3 {
+            (0..1000).for_each(|order| real.hold(Op(order), Peer(999 - order), 7, u64::from(1000 * round + order)));
+            for order in 0..1000 {
+                assert_eq!(real.take_held(&any), Some(Op(order)));
+                assert_eq!(real.arrivals.is_some(), order < 999, "made once, and kept until none is held");
+            }
+        }
+        (0..1000).map(Peer).for_each(|peer| real.forget(peer));
+        assert_eq!(real, Matchbox::default());
+    }
+
+    #[test]
+    fn nothing_is_forgotten_of_one_that_has_something_here() {
+        let mut real = Matchbox::default();
+        real.hold(Op(1), Peer(3), 7, 1);
+        real.forget(Peer(3));
+        assert_eq!(real.held(), [Op(1)]);
+        real.unhold(Peer(3), 1);
+        real.forget(Peer(3));
+        assert_eq!(real, Matchbox::default());
     }
 }
