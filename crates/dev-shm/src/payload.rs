@@ -8,7 +8,7 @@ use crate::copy;
 use crate::life::Life;
 use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT_AT};
 use crate::memory::Memory;
-use crate::pool::CHUNK;
+use crate::pool::{self, CHUNK};
 use crate::ring::Cursor;
 use hawser_base::{Peer, SharedMem, UserMem};
 use hawser_device::Payload;
@@ -179,13 +179,7 @@ impl<'a> InChunks<'a> {
         let left = (self.end - self.at).min(max);
         let (first, within) = (self.at / CHUNK, self.at % CHUNK);
         let number = usize::from(self.chunks[first]);
-        let mut len = CHUNK - within;
-        let mut next = first + 1;
-        while len < left && usize::from(self.chunks[next]) == number + (next - first) {
-            len += CHUNK;
-            next += 1;
-        }
-        let len = len.min(left);
+        let len = (pool::run(&self.chunks, first, CHUNKS) * CHUNK - within).min(left);
         self.at += len;
         // SAFETY: chunk numbers are bytes and the pool has room for as many; the piece ends in the last of its chunks.
         unsafe { SharedMem::new(self.pool.add(number * CHUNK + within), len) }

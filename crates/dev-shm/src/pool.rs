@@ -70,6 +70,19 @@ const _: () = assert!(keep(2) == 128 && keep(64) == 0);
 /// Chunk numbers of one packet, a byte each, in the order of its payload.
 pub type Numbers = [u8; CHUNKS];
 
+/// How many of the `count` chunks of a packet lie in one place from the `first` on: those with numbers in a row.
+#[inline(always)]
+pub fn run(numbers: &Numbers, first: usize, count: usize) -> usize {
+    // All at once: each byte against the first one plus its distance. Behind the last chunk of a pool none follows, but
+    // a byte goes around.
+    const EACH: u64 = u64::from_le_bytes([1; CHUNKS]);
+    const DISTANCES: u64 = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]);
+    let number = u64::from(numbers[first]);
+    let row = (number * EACH).wrapping_add(DISTANCES);
+    let unlike = (u64::from_le_bytes(*numbers) >> (8 * first)) ^ row;
+    (unlike.trailing_zeros() as usize / 8).min(count - first).min(POOL_CHUNKS - number as usize)
+}
+
 /// What one peer holds.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Held {
@@ -252,6 +265,24 @@ mod tests {
     use super::*;
     use crate::loan::Borrower;
     use crate::loan::tests::Words;
+
+    #[test]
+    fn a_run_ends_where_numbers_do_not_follow_and_at_the_last_chunk_of_a_pool() {
+        let mut dice = hawser_sim::Dice::new(1);
+        for _ in 0..20_000 {
+            let mut next = [0, 1, 100, 249, 252, 255][dice.index(6)];
+            let numbers: Numbers = std::array::from_fn(|_| {
+                let number = next;
+                next = if dice.below(6) == 0 { dice.below(256) as u8 } else { next.wrapping_add(1) };
+                number
+            });
+            let count = 1 + dice.index(CHUNKS);
+            let first = dice.index(count);
+            let follows = |at: &usize| usize::from(numbers[first]) + (at - first) == usize::from(numbers[*at]);
+            let expected = (first..count).take_while(follows).count();
+            assert_eq!(run(&numbers, first, count), expected, "{numbers:?} from {first} of {count}");
+        }
+    }
 
     #[test]
     fn chunks_are_used_in_turn() {

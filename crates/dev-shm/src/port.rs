@@ -246,15 +246,11 @@ impl ShmPort {
             Some(borrowed) => (self.end(to).local(), borrowed),
             None => (self.seat.me, self.pool.take(to, count)),
         };
-        let pool = self.seat.pool(owner);
+        let room = self.seat.pool(owner);
         let mut first = 0;
         while first < count {
-            let number = usize::from(numbers[first]);
-            let mut next = first + 1;
-            while next < count && usize::from(numbers[next]) == number + (next - first) {
-                next += 1;
-            }
-            fill(pool.slice(number * CHUNK, (next * CHUNK).min(len) - first * CHUNK));
+            let (number, next) = (usize::from(numbers[first]), first + pool::run(&numbers, first, count));
+            fill(room.slice(number * CHUNK, (next * CHUNK).min(len) - first * CHUNK));
             first = next;
         }
         let end = self.ends.get_mut(to).expect("it has room");
