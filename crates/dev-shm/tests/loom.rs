@@ -1,9 +1,7 @@
-//! The protocols of rings, chunks and calling bits over all interleavings and reorderings:
-//! `RUSTFLAGS="--cfg loom" cargo test -p hawser-dev-shm --test loom --release`.
+//! The protocols of rings, chunks and calling bits over all interleavings and reorderings.
 //!
 //! The code that runs is the device's own (`ring`, `pool`, `watch`) on the model's atomics; bodies and chunks are
 //! cells in which the model sees every unordered access. The last test takes a barrier away and must see a loss.
-#![cfg(loom)]
 
 use hawser_base::Peer;
 use hawser_dev_shm::loan::{Borrower, Returns, WORDS};
@@ -92,6 +90,7 @@ fn put(tx: &mut Tx<Model>, packet: u8, lines: u8) {
     }
     let mut writer = tx.packet();
     for line in 0..lines {
+        // SAFETY: the body of a line that is the writer's alone, of 56 bytes; the model sees it otherwise.
         writer.put(u64::from(lines) << 8, |body| unsafe { body.cast::<[u8; 2]>().write([packet, line]) });
     }
     writer.end(tx);
@@ -110,6 +109,7 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
         if line == 0 {
             lines = (word >> 8) as u8;
         }
+        // SAFETY: the body of a line that has been written and is not given back; the model sees it otherwise.
         assert_eq!(cursor.read(|body| unsafe { body.cast::<[u8; 2]>().read() }), [packet, line]);
         cursor.step();
         line += 1;
@@ -121,8 +121,9 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
 fn ring(before: u8, packets: &'static [u8], read: u8) {
     model(move || {
         let storage = Arc::new(Storage::new());
-        let mut tx = Tx::new(Model(unsafe { &*Arc::as_ptr(&storage) }));
-        let mut rx = Rx::new(Model(unsafe { &*Arc::as_ptr(&storage) }));
+        // SAFETY: both threads hold the storage until they have done with its ends.
+        let place: &'static Storage = unsafe { &*Arc::as_ptr(&storage) };
+        let (mut tx, mut rx) = (Tx::new(Model(place)), Rx::new(Model(place)));
         for packet in 0..before {
             put(&mut tx, packet, 2);
             get(&mut rx, packet, 2);
@@ -186,8 +187,10 @@ impl WithChunks {
     }
 
     fn write(&self, tx: &mut Tx<Model>, numbers: [u8; 8], packet: u32) {
+        // SAFETY: the pool has given this chunk to nobody else; the model sees it otherwise.
         self.chunks[usize::from(numbers[0])].with_mut(|chunk| unsafe { *chunk = packet });
         let mut writer = tx.packet();
+        // SAFETY: as in `put`.
         writer.put(0, |body| unsafe { body.cast::<[u8; 8]>().write(numbers) });
         writer.end(tx);
     }
@@ -197,7 +200,9 @@ impl WithChunks {
         while rx.peek().is_none() {
             thread::yield_now();
         }
+        // SAFETY: as in `get`.
         let numbers = rx.cursor().read(|body| unsafe { body.cast::<[u8; 8]>().read() });
+        // SAFETY: its sender fills it again only when it has come back; the model sees it otherwise.
         self.chunks[usize::from(numbers[0])].with(|chunk| assert_eq!(unsafe { *chunk }, packet));
         rx.advance(1, false);
         numbers
@@ -208,6 +213,7 @@ impl WithChunks {
 fn a_chunk_is_filled_again_only_after_it_was_read() {
     model(|| {
         let shared = Arc::new(WithChunks::new());
+        // SAFETY: both threads hold it until they have done with it.
         let place: &'static WithChunks = unsafe { &*Arc::as_ptr(&shared) };
         let (mut tx, mut rx) = (Tx::new(Model(&place.storage)), Rx::new(Model(&place.storage)));
         let (mut pool, mut borrower) = (Pool::new(64), Borrower::new(0));
@@ -236,6 +242,7 @@ fn a_chunk_is_filled_again_only_after_it_was_read() {
 fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
     model(|| {
         let shared = Arc::new(WithChunks::new());
+        // SAFETY: both threads hold it until they have done with it.
         let place: &'static WithChunks = unsafe { &*Arc::as_ptr(&shared) };
         let peer = {
             let shared = shared.clone();

@@ -1,7 +1,6 @@
-//! The doorbell's protocol over all interleavings: RUSTFLAGS="--cfg loom" cargo test -p hawser-job --test doorbell_loom
+//! The doorbell's protocol over all interleavings.
 //!
 //! A lost wake shows as a deadlock of the model. The last test takes a barrier away and must see one.
-#![cfg(loom)]
 
 use hawser_job::doorbell::{self, Woken, Word};
 use hawser_job::standby::{self, CALLED, LENT, OFF, Post};

@@ -1,10 +1,8 @@
-//! The flags of host steps over all interleavings:
-//! RUSTFLAGS="--cfg loom" cargo test --release -p hawser-mpi --test flags_loom
+//! The flags of host steps over all interleavings.
 //!
 //! Data are relaxed words of the model: a member that reads a slot too early, or finds it written again too
 //! early, gets a wrong value in some execution. A member that has to wait sleeps until it is woken, so that a
 //! wake that is not sent is a deadlock. The last tests weaken an order and must see that.
-#![cfg(loom)]
 
 use hawser_mpi::desk::flags::exchange::{Exchange, Moves, Source};
 use hawser_mpi::desk::flags::{Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
