@@ -211,7 +211,7 @@ impl Door {
 
     /// Answers a tool and ends the connection, both as soon as its socket takes it. One answer is all that it gets.
     pub fn tell(&mut self, number: u32, text: &str) {
-        if self.waiting.contains_key(&number) {
+        if self.waiting.contains_key(&number) || !self.lines.contains_key(&number) {
             return;
         }
         let mut parts = VecDeque::new();

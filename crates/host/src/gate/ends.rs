@@ -2,70 +2,65 @@
 //! wrong is said once.
 //!
 //! An end is written and passed on before anything is made of it, because others wait for it; what it means for the job
-//! is never decided here (`conduct::policy`). Before it: `run`; after it: `host::life`, `job::Lives`.
+//! is never decided here. Before it: the kernel, and `entry`, for what ranks said comes before their ends; after it:
+//! `job::Lives`, the events.
 
-use super::Run;
-use crate::agent::Desk;
-use crate::frames::{RankEnd, Up};
-use crate::trouble::What;
+use super::{Event, Gate, Turn, Wrong};
+use crate::door;
+use crate::life::{self, Attached, Rank};
 use hawser_base::Peer;
-use hawser_host::door;
-use hawser_host::life::{self, Attached, Rank};
 use hawser_job::{Ending, Phase};
-use hawser_os::spawn::{self, End, Reaped};
-use hawser_os::{clock, pidfd};
+use hawser_os::pidfd;
+use hawser_os::spawn::End;
 use std::os::fd::AsFd;
 
 /// How long the death of a rank's process waits for the word of the program that was started for it.
 const PATIENCE_NS: u64 = 200_000_000;
 
-impl Run {
-    pub(super) fn reap(&mut self, desk: &mut Desk) {
-        let ended = std::iter::from_fn(|| match spawn::reap() {
-            Reaped::Ended(pid, end) => Some((pid, end)),
-            Reaped::AllRunning | Reaped::NoChildren => None,
-        });
-        let ended: Vec<(i32, End)> = ended.collect();
+impl Gate {
+    /// Children of this process have been reaped, as many as there were. One that is of no rank is passed over.
+    pub fn handle_reaped(&mut self, turn: &mut Turn, ended: &[(i32, End)]) {
         if ended.is_empty() {
             return;
         }
         // What a rank said before it ended comes first: of one that has connected and was not heard yet too.
-        self.answer_door(desk, door::ALL_CALLERS);
-        let noted = ended.into_iter().filter(|&(pid, end)| self.reaped(desk, pid, end)).count();
+        self.answer_door(turn, door::ALL_CALLERS);
+        let noted = ended.iter().filter(|&&(pid, end)| self.reaped(turn, pid, end)).count();
         if noted > 0 {
             self.segment.ring_all();
         }
     }
 
     /// Process `pid` has been reaped; whether the other ranks are to be rung for that.
-    fn reaped(&mut self, desk: &mut Desk, pid: i32, end: End) -> bool {
+    fn reaped(&mut self, turn: &mut Turn, pid: i32, end: End) -> bool {
         let Some(&local) = self.register.by_process.get(&pid) else { return false };
         if let Some(attached) = &self.ranks[local].attached {
-            self.hear(desk, attached.line, door::ALL_MESSAGES);
+            self.hear(turn, attached.line, door::ALL_MESSAGES);
         }
         // The end of the rank's process comes before that of the shell that reaped it.
-        let before = self.ranks[local].pid() != pid && self.note_end(desk, local);
+        let before = self.ranks[local].pid() != pid && self.note_end(turn, local);
         if !self.ranks[local].reaped(pid, end) {
             return before;
         }
-        let noted = self.publish_end(desk, local);
-        self.streams.catch_up(desk, self.ranks[local].world);
-        self.judge(desk, local, false);
+        let rank = self.ranks[local].world;
+        let noted = self.publish_end(local);
+        self.events.push_back(Event::Reaped { rank });
+        self.judge(turn, local, false);
         if self.ranks[local].is_gone() {
-            desk.up(&Up::RankEnded { rank: self.ranks[local].world, pid, code: life::code(end) });
+            self.events.push_back(Event::Gone { rank, pid, code: life::code(end) });
         }
         before || noted
     }
 
     /// A rank's process that is no child of ours may have ended.
-    pub(super) fn process_ended(&mut self, desk: &mut Desk, local: usize) {
-        if self.note_end(desk, local) {
+    pub(super) fn process_ended(&mut self, turn: &mut Turn, local: usize) {
+        if self.note_end(turn, local) {
             self.segment.ring_all();
         }
     }
 
     /// The same; whether the other ranks are to be rung for that.
-    fn note_end(&mut self, desk: &mut Desk, local: usize) -> bool {
+    fn note_end(&mut self, turn: &mut Turn, local: usize) -> bool {
         let Some(Attached { process: Some(process), line, gone: false, .. }) = &self.ranks[local].attached else {
             return false;
         };
@@ -73,51 +68,50 @@ impl Run {
             return false;
         }
         let line = *line;
-        desk.epoll.remove(process.as_fd());
-        self.hear(desk, line, door::ALL_MESSAGES);
+        turn.epoll.remove(process.as_fd());
+        self.hear(turn, line, door::ALL_MESSAGES);
         if let Some(attached) = &mut self.ranks[local].attached {
             attached.gone = true;
         }
-        let noted = self.publish_end(desk, local);
-        self.judge(desk, local, false);
+        let noted = self.publish_end(local);
+        self.judge(turn, local, false);
         noted
     }
 
     /// Lets all other ranks see that the rank's process is gone, once, and says whether those here are to be rung. It
     /// comes before everything that is made of it: others wait.
-    fn publish_end(&mut self, desk: &mut Desk, local: usize) -> bool {
+    fn publish_end(&mut self, local: usize) -> bool {
         self.learn_end(local);
         let rank = &self.ranks[local];
         let Some(attached) = rank.attached.as_ref().filter(|attached| attached.gone) else { return false };
         let has_left = attached.finalized;
         // A program without MPI_Finalize that returns 0 has done its work.
-        let failed = !has_left && attached.end != Some(End::Exited(0));
-        let end = RankEnd { rank: rank.world, failed };
-        // A trouble follows that says what was wrong, at once or later: others may act on the end before it comes.
+        let is_failure = !has_left && attached.end != Some(End::Exited(0));
+        let ending = if is_failure { Ending::Failed } else { Ending::InOrder };
+        // What was wrong is said later, where it was not said already: others may act on the end before it comes.
         let unclear = !has_left && !rank.judged;
-        self.write_end(desk, end, has_left, unclear)
+        self.write_end(rank.world, ending, has_left, unclear)
     }
 
-    /// The same of one that has never called MPI_Init, and never will. A trouble follows that says so.
-    fn publish_absence(&mut self, desk: &mut Desk, local: usize) {
-        let end = RankEnd { rank: self.ranks[local].world, failed: true };
-        if self.write_end(desk, end, false, true) {
+    /// The same of one that has never called MPI_Init, and never will. What is wrong is said next.
+    fn publish_absence(&mut self, local: usize) {
+        if self.write_end(self.ranks[local].world, Ending::Failed, false, true) {
             self.segment.ring_all();
         }
     }
 
     /// Writes an end of this host where all read it. Whether it is news, for which the ranks here are to be rung.
-    fn write_end(&mut self, desk: &mut Desk, end: RankEnd, has_left: bool, unclear: bool) -> bool {
+    fn write_end(&mut self, rank: u32, ending: Ending, has_left: bool, unclear: bool) -> bool {
         self.went_without |= !has_left;
-        let is_news = self.note_gone(end);
-        if is_news && self.is_part() {
-            desk.up(&Up::Ended { end, has_left, unclear });
+        let is_news = self.note_end_of(rank, ending);
+        if is_news {
+            self.events.push_back(Event::Ended { rank, ending, has_left, unclear });
         }
         self.look_whether_all_left();
         is_news
     }
 
-    /// What its page and the kernel say of a rank's process.
+    /// Takes from its page and the kernel what they say of a rank's process.
     fn learn_end(&mut self, local: usize) {
         // Some programs close every descriptor, our line too: then the page says it.
         let page_says_finalized = self.segment.rank(local).phase() == Phase::Finalized;
@@ -130,10 +124,10 @@ impl Run {
         }
     }
 
-    /// Writes a rank's end, of any host, into this host's log. Whether it is news, for which its ranks are to be rung.
-    pub(super) fn note_gone(&self, end: RankEnd) -> bool {
-        let ending = if end.failed { Ending::Failed } else { Ending::InOrder };
-        self.segment.lives().note(Peer(end.rank), ending)
+    /// Writes the end of a rank, of any host, into this host's log. Whether it is news, for which its ranks are to be
+    /// rung.
+    pub(super) fn note_end_of(&self, rank: u32, ending: Ending) -> bool {
+        self.segment.lives().note(Peer(rank), ending)
     }
 
     /// Where all ranks are on this host, they meet before they leave MPI, so that nobody need say that all have left;
@@ -150,7 +144,7 @@ impl Run {
     }
 
     /// Says what was wrong with a rank's end, once.
-    pub(super) fn judge(&mut self, desk: &mut Desk, local: usize, final_word: bool) {
+    fn judge(&mut self, turn: &Turn, local: usize, final_word: bool) {
         if self.ranks[local].judged {
             return;
         }
@@ -158,38 +152,54 @@ impl Run {
         let rank = &mut self.ranks[local];
         let what = rank.verdict(final_word);
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
-        rank.judge_at_ns = (unclear && !final_word).then(|| clock::now_ns() + PATIENCE_NS);
+        rank.judge_at_ns = (unclear && !final_word).then(|| turn.now_ns + PATIENCE_NS);
         rank.judged = what.is_some() || rank.is_gone();
         if rank.judge_at_ns.is_some() && !self.register.unclear.contains(&local) {
             self.register.unclear.push(local);
         }
         let rank = &self.ranks[local];
-        if self.is_part() && rank.left_without_init() && rank.child > 0 {
-            // Ranks of other hosts may wait for it: mpiexec knows.
-            desk.up(&Up::Left { rank: rank.world, pid: rank.pid() });
+        let is_absent = rank.left_without_init() && rank.child > 0;
+        if is_absent {
+            self.events.push_back(Event::Absent { rank: rank.world, pid: rank.pid() });
         }
         if let Some(what) = what {
             if self.ranks[local].attached.is_none() {
-                self.publish_absence(desk, local);
+                self.publish_absence(local);
             }
-            self.trouble(desk, local, What::Ended(what));
+            self.say_wrong(local, Wrong::Fault(what));
         }
-        if self.ranks[local].left_without_init() && self.ranks[local].child > 0 {
+        if is_absent {
             self.register.absent.push(local);
         }
-        self.judge_absent(desk);
+        self.judge_absent();
     }
 
-    /// A rank that left without MPI_Init although others wait for it there.
-    pub(super) fn judge_absent(&mut self, desk: &mut Desk) {
-        if !self.register.somebody_attached || self.kill_at_ns.is_some() {
+    /// Judges those whose judgement was put off until now.
+    pub(super) fn judge_unclear(&mut self, turn: &Turn) {
+        for local in std::mem::take(&mut self.register.unclear) {
+            match self.ranks[local].judge_at_ns {
+                Some(at_ns) if at_ns <= turn.now_ns => self.judge(turn, local, true),
+                Some(_) => self.register.unclear.push(local),
+                None => {}
+            }
+        }
+    }
+
+    /// Judges a rank that left without MPI_Init although others wait for it there.
+    pub(super) fn judge_absent(&mut self) {
+        if !self.register.somebody_attached || self.is_ending {
             return;
         }
         // What a program started may have become the rank after the program's end.
         let absent = std::mem::take(&mut self.register.absent);
         if let Some(local) = absent.into_iter().find(|&local| self.ranks[local].left_without_init()) {
-            self.publish_absence(desk, local);
-            self.trouble(desk, local, What::NoInit);
+            self.publish_absence(local);
+            self.say_wrong(local, Wrong::NoInit);
         }
+    }
+
+    pub(super) fn say_wrong(&mut self, local: usize, what: Wrong) {
+        let rank = &self.ranks[local];
+        self.events.push_back(Event::Wrong { rank: rank.world, pid: rank.pid(), what });
     }
 }

@@ -1,0 +1,265 @@
+//! The gate: all that a host's first process does for the ranks of a job while they run, and nothing of what it does
+//! beside. Our agent is one such process; a PMI server or the launcher of another library can be the next.
+//!
+//! A `Gate` owns the door with all connections, the segment (pages, cards, the log of ends), the terms that ranks have
+//! alike, and of each rank its processes, its hold on them and how they ended. It is a state machine in the manner of
+//! quinn: it starts nothing, prints nothing and waits for nothing. The first process has the epoll set and the
+//! children; it says what happened (`handle_event`, `handle_reaped`, `handle_timeout`), and what it hears from
+//! elsewhere (`set_cards`, `note_ends`, `all_left`, `begin_end`). The gate does at once what has to follow on this
+//! host: it lets a caller in or refuses it, writes an end where all read it, rings the ranks. Everything that somebody
+//! else has to know or decide it puts into a queue of events, which the first process empties after each call
+//! (`poll_event`). So the gate never ends a job, ends no process unasked, speaks with no other host and does not know
+//! whether there are any that listen. Before it: `door`, `callers`, `life`, `segment`, `unheard`; after it: `launch`.
+
+mod ends;
+mod entry;
+mod event;
+
+use crate::door::{self, Door};
+use crate::life::{Attached, Rank, Register};
+use crate::segment::Part;
+use crate::unheard::Unheard;
+pub use event::{Event, Source, Wrong};
+use hawser_base::Peer;
+use hawser_boot::protocol::Secret;
+use hawser_boot::terms::Agreed;
+use hawser_job::{Ending, Facts, Segment};
+use hawser_os::epoll::Epoll;
+use hawser_os::pidfd;
+use hawser_os::signals::{self, SIGKILL};
+use hawser_os::spawn::End;
+use hawser_os::tether::{self, Tether};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+
+/// Descriptors for each rank: its connection, and a hold on its process.
+pub const DESCRIPTORS_PER_RANK: u64 = 2;
+/// Descriptors for each rank where `Spec::has_tethers`: a tether of its program's process group, and one of the process
+/// that calls MPI_Init if that is another one.
+pub const TETHERS_PER_RANK: u64 = 2 * tether::DESCRIPTORS;
+/// Descriptors beside those.
+pub const DESCRIPTORS: u64 = door::DESCRIPTORS;
+
+/// What a gate is opened for: a host's part of a job.
+#[derive(Clone, Debug, Default)]
+pub struct Spec {
+    pub job_id: String,
+    /// What the user calls the host.
+    pub host: String,
+    /// A part of the socket's name, by which people and tools find it.
+    pub door: String,
+    /// Ranks of the whole job.
+    pub size: u32,
+    /// The number in the job of each rank here, in the order of their pages, and the program that it runs.
+    pub ranks: Vec<(u32, u32)>,
+    /// The host of each rank of the job; empty where that is not known.
+    pub hosts: Vec<u32>,
+    /// How many ranks of the job run each program.
+    pub programs: Vec<u32>,
+    /// What proves on the network that a frame is of this job.
+    pub secret: Secret,
+    /// There are descriptors for tethers: what ranks have started dies with this process.
+    pub has_tethers: bool,
+}
+
+/// What the first process lends for one call.
+pub struct Turn<'a> {
+    /// Its set, in which the gate keeps its own descriptors under the numbers of `Source`.
+    pub epoll: &'a mut Epoll,
+    /// The time (`os::clock`), for which a deadline may have come.
+    pub now_ns: u64,
+}
+
+/// See the module.
+pub struct Gate {
+    spec: Spec,
+    facts: Facts,
+    segment: Segment,
+    door: Door,
+    /// By their local numbers.
+    ranks: Vec<Rank>,
+    /// The ranks of the host of the job that has the most.
+    widest_host: u32,
+    register: Register,
+    /// What the ranks here have alike.
+    agreed: Agreed,
+    unheard: Unheard,
+    /// How often ranks have left MPI.
+    departures: u32,
+    /// A rank's process is gone that had not left MPI.
+    went_without: bool,
+    /// The job is being ended.
+    is_ending: bool,
+    events: VecDeque<Event>,
+}
+
+impl Gate {
+    /// Makes the segment, with the host's `facts`, and the door. No rank is started yet.
+    pub fn open(spec: Spec, facts: Facts, epoll: &mut Epoll) -> io::Result<Gate> {
+        let numbers = spec.ranks.iter().map(|(world, _)| *world).collect();
+        let (job_id, host) = (spec.job_id.as_str(), spec.host.as_str());
+        let part = Part { job_id, host, size: spec.size, ranks: numbers, hosts: &spec.hosts };
+        let (segment, widest_host) = (part.segment(facts)?, part.widest_host());
+        let door = Door::open(&spec.door, spec.ranks.len(), epoll, Source::Door.encode())?;
+        let ranks = spec.ranks.iter().map(|&(world, app)| Rank { world, app, ..Rank::default() }).collect();
+        Ok(Gate {
+            spec,
+            facts,
+            segment,
+            door,
+            ranks,
+            widest_host,
+            register: Register::default(),
+            agreed: Agreed::default(),
+            unheard: Unheard::default(),
+            departures: 0,
+            went_without: false,
+            is_ending: false,
+            events: VecDeque::new(),
+        })
+    }
+
+    /// The name of the socket where ranks and tools knock (`boot::protocol::Address`).
+    pub fn socket(&self) -> &str {
+        &self.door.name
+    }
+
+    pub fn host(&self) -> &str {
+        &self.spec.host
+    }
+
+    pub fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// The ranks here, by their local numbers.
+    pub fn ranks(&self) -> &[Rank] {
+        &self.ranks
+    }
+
+    /// Whether other hosts have ranks of the job, too.
+    pub fn is_part(&self) -> bool {
+        self.ranks.len() < self.spec.size as usize
+    }
+
+    /// The next thing that somebody else has to know, in the order in which it happened. To be asked until there is
+    /// nothing more, after every call that is given a `Turn`.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Something has happened to a descriptor of the gate's.
+    pub fn handle_event(&mut self, turn: &mut Turn, source: Source) {
+        match source {
+            Source::Door => self.answer_door(turn, door::CALLERS_PER_TURN),
+            Source::Line(number) => self.hear(turn, number, door::MESSAGES_PER_TURN),
+            Source::Process(local) => self.process_ended(turn, local as usize),
+        }
+    }
+
+    /// When `handle_timeout` has something to do.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        let judgements = self.register.unclear.iter().filter_map(|&local| self.ranks[local].judge_at_ns);
+        let others = [self.door.deadline_ns(), self.unheard.deadline_ns()];
+        judgements.chain(others.into_iter().flatten()).min()
+    }
+
+    /// Does what its time has come for. To be called at `deadline_ns`, and more often does no harm.
+    pub fn handle_timeout(&mut self, turn: &mut Turn) {
+        self.judge_unclear(turn);
+        self.door.wake(turn.epoll);
+        self.read_pages(turn);
+    }
+
+    /// A program was started for a rank, as the leader of process group `pid`. Where the group cannot be tied to this
+    /// process, it is left to PR_SET_PDEATHSIG and to what the first process ends below it.
+    pub fn started(&mut self, local: usize, pid: i32) {
+        self.ranks[local].child = pid;
+        self.ranks[local].tether = self.spec.has_tethers.then(|| Tether::tie_group(pid).ok()).flatten();
+        self.register.by_process.insert(pid, local);
+    }
+
+    /// No program is started for a rank, for which the first process says why: it counts as gone.
+    pub fn not_started(&mut self, local: usize) {
+        self.ranks[local].judged = true;
+        self.ranks[local].child_end = Some(End::Exited(0));
+    }
+
+    /// The first process has found out and told itself what is wrong with a rank.
+    pub fn set_judged(&mut self, local: usize) {
+        self.ranks[local].judged = true;
+    }
+
+    /// Answers `Event::Asked` and ends the connection.
+    pub fn answer(&mut self, caller: u32, text: &str) {
+        self.door.tell(caller, text);
+    }
+
+    /// Lets the ranks here look up what ranks of the job have published; those of this host are no exception
+    /// (`Event::Card`), for whoever leads the job may have to agree first.
+    pub fn set_cards(&mut self, cards: &[(u32, Vec<u8>)]) {
+        for (rank, card) in cards {
+            self.segment.set_card(Peer(*rank), card);
+        }
+        self.segment.ring_all();
+    }
+
+    /// Lets the ranks here see that processes of other hosts are gone; of this host's they know.
+    pub fn note_ends(&mut self, ends: impl IntoIterator<Item = (u32, Ending)>) {
+        let news = ends.into_iter().filter(|&(rank, ending)| self.note_end_of(rank, ending)).count();
+        if news > 0 {
+            self.segment.ring_all();
+        }
+    }
+
+    /// Every rank of the job has left MPI, as was seen when `heard` times a rank of this host had been said to leave
+    /// (`Event::Left`).
+    pub fn all_left(&mut self, heard: u32) {
+        // Else ranks have come back meanwhile, and are told when all have left again.
+        if heard == self.departures && !self.ranks.iter().any(Rank::is_back) {
+            self.segment.set_all_finalized(true);
+            self.segment.ring_all();
+        }
+    }
+
+    /// The job is being ended with `code`: ranks that poll see it, and none is missed any more that never came.
+    pub fn begin_end(&mut self, code: i32) {
+        self.segment.set_aborted(code);
+        self.is_ending = true;
+    }
+
+    /// Sends a signal to every rank's process group, and to its process where that left the group.
+    pub fn signal_all(&self, signal: i32) {
+        for rank in self.ranks.iter().filter(|rank| rank.child > 0) {
+            if rank.child_end.is_none() {
+                let _ = signals::send(-rank.child, signal);
+            }
+            if let Some(Attached { process: Some(process), gone: false, .. }) = &rank.attached
+                && rank.child_end.is_some()
+            {
+                let _ = pidfd::signal(process.as_fd(), signal);
+            }
+        }
+    }
+
+    /// Kills the processes that have become ranks and that are no children of this process: one that attached from
+    /// elsewhere is not below it.
+    pub fn kill_attached(&self) {
+        for rank in &self.ranks {
+            if let Some(Attached { process: Some(process), gone: false, .. }) = &rank.attached {
+                let _ = pidfd::signal(process.as_fd(), SIGKILL);
+            }
+        }
+    }
+
+    /// Whether everything of the job on this host is gone. No event: a rank that was gone may come back, as what its
+    /// program has left running.
+    pub fn all_gone(&self) -> bool {
+        self.ranks.iter().all(Rank::is_gone)
+    }
+}

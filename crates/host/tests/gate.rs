@@ -1,0 +1,506 @@
+//! A gate without a launcher and without MPI: this test is the first process of a host, and starts itself again as the
+//! ranks. They come in by `join`, as every rank does.
+
+use hawser_base::Peer;
+use hawser_boot::protocol::{
+    ADDRESS_VARIABLE, Address, Inspect, MESSAGE_MAX, Message, RANK_VARIABLE, Unanswered, VERSION, Welcome,
+};
+use hawser_boot::terms::JobTerms;
+use hawser_boot::{Key, Word};
+use hawser_host::facts;
+use hawser_host::gate::{Event, Gate, Source, Spec, Turn, Wrong};
+use hawser_host::join::{Joined, join};
+use hawser_host::life::Fault;
+use hawser_job::plan::CARD_MAX;
+use hawser_job::{Ending, Phase, Silent, Ways};
+use hawser_os::epoll::Epoll;
+use hawser_os::signals::{self, SIGKILL};
+use hawser_os::spawn::End;
+use hawser_os::unix::Packets;
+use hawser_os::{clock, host};
+use std::io::{ErrorKind, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a process that this test has started does, in words with commas between them; in its environment.
+const PART: &str = "GATE_TEST_PART";
+/// How long anything may take, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// More than the gate waits for the word of a program whose rank is gone, and than it leaves a page unread.
+const LATER_NS: u64 = 2_000_000_000;
+
+/// Not a test: a rank that plays its part. Of itself it does nothing.
+#[test]
+fn rank() {
+    let Ok(part) = std::env::var(PART) else { return };
+    let mut words = part.split(',').peekable();
+    match words.next_if(|word| ["absent", "refused"].contains(word)) {
+        Some("absent") => std::process::exit(0),
+        Some(_) => {
+            let text = join(&JobTerms::default()).err().expect("it is refused").cause().to_owned();
+            assert!(text.contains("already; a program that is started beside it is no rank"), "{text}");
+            std::process::exit(5)
+        }
+        None => {}
+    }
+    let terms = words.next_if(|word| word.starts_with("A=")).unwrap_or("A=1");
+    let joined = join(&JobTerms::from_text(format!("test\n{terms}"))).unwrap();
+    words.for_each(|word| play(&joined, word));
+    std::process::exit(0)
+}
+
+fn play(joined: &Joined, word: &str) {
+    let Joined { boot, segment } = joined;
+    let fields: Vec<&str> = word.split(':').collect();
+    let number = || fields[1].parse::<u32>().unwrap();
+    match fields[0] {
+        "card" => boot.publish(Key::Card, fields[1].as_bytes()).unwrap(),
+        "see" => wait_for(word, || boot.look_up(Peer(number()), Key::Card) == Some(fields[2].into())),
+        "silent" => {
+            let what = Unanswered { peer: number(), pairs: "eth0".into(), ..Unanswered::default() };
+            assert!(boot.tell(Word::Unanswered(what)));
+        }
+        "left" => assert!(boot.tell(Word::Left)),
+        "back" => assert!(boot.tell(Word::Back)),
+        "failed" => wait_for(word, || segment.lives().has_failed(Peer(number()))),
+        "all-left" => wait_for(word, || segment.all_finalized()),
+        "abort" => boot.abort(number() as i32, fields[2]),
+        "exit" => std::process::exit(number() as i32),
+        "kill" => signals::send(host::pid(), SIGKILL).unwrap(),
+        "stay" => host::pause_ms(u32::MAX),
+        // A child of a rank is no rank.
+        "child" => assert!(again("alone").status().unwrap().success()),
+        "alone" => assert_eq!((boot.identity().size, boot.identity().appnum), (1, None)),
+        _ => panic!("{word}?"),
+    }
+}
+
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_there() {
+        assert!(Instant::now() < end, "{what} never came");
+        host::pause_ms(1);
+    }
+}
+
+/// This program again, to play a part.
+fn again(part: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "rank", "--nocapture", "-q"]).env(PART, part).stdout(Stdio::null());
+    command
+}
+
+/// The first process of a host.
+struct First {
+    gate: Gate,
+    epoll: Epoll,
+    /// Its children that it has not reaped.
+    children: Vec<Child>,
+    /// Events that no test has asked for yet.
+    events: Vec<Event>,
+}
+
+impl Drop for First {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = signals::send(-(child.id() as i32), SIGKILL);
+            let _ = child.wait();
+        }
+    }
+}
+
+impl First {
+    /// For ranks 0 to `local - 1` of `size`; all others are on another host.
+    fn open(local: u32, size: u32) -> First {
+        First::open_with(local, size, true)
+    }
+
+    fn open_with(local: u32, size: u32, has_tethers: bool) -> First {
+        let mut epoll = Epoll::new().unwrap();
+        let spec = Spec {
+            job_id: "gate-test".into(),
+            host: "here".into(),
+            door: "gate-test".into(),
+            size,
+            ranks: (0..local).map(|rank| (rank, 0)).collect(),
+            hosts: (0..size).map(|rank| u32::from(rank >= local)).collect(),
+            programs: vec![size],
+            has_tethers,
+            ..Spec::default()
+        };
+        let gate = Gate::open(spec, facts::without_fork(local as usize), &mut epoll).unwrap();
+        First { gate, epoll, children: Vec::new(), events: Vec::new() }
+    }
+
+    /// The same with ranks that play these parts.
+    fn with(parts: &[&str], size: u32) -> First {
+        let mut first = First::open(parts.len() as u32, size);
+        for (local, part) in parts.iter().enumerate() {
+            first.start(local, again(part));
+        }
+        first
+    }
+
+    /// Starts the program of a rank; its process.
+    fn start(&mut self, local: usize, mut command: Command) -> i32 {
+        let address = Address { rank: local as u32, socket: self.gate.socket().into() };
+        command.env(ADDRESS_VARIABLE, address.encode()).env(RANK_VARIABLE, local.to_string());
+        let child = command.process_group(0).spawn().unwrap();
+        let pid = child.id() as i32;
+        self.gate.started(local, pid);
+        self.children.push(child);
+        pid
+    }
+
+    /// Starts a shell for a rank, which runs `script` with this program as $0, its arguments as $@.
+    fn start_shell(&mut self, local: usize, script: &str) -> i32 {
+        let again = again("");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).arg(again.get_program()).args(again.get_args());
+        self.start(local, {
+            shell.stdin(Stdio::piped()).stdout(Stdio::null()).env_remove(PART);
+            shell
+        })
+    }
+
+    /// One turn of the first process's loop, at the time `now_ns`.
+    fn turn_at(&mut self, now_ns: u64) {
+        let (First { gate, epoll, children, events }, mut happened) = (self, Vec::new());
+        epoll.wait(&mut happened, Some(5)).unwrap();
+        let mut ended = Vec::new();
+        children.retain_mut(|child| {
+            let status = child.try_wait().unwrap();
+            ended.extend(status.map(|status| (child.id() as i32, End::from_status(status.into_raw()))));
+            status.is_none()
+        });
+        for event in happened {
+            let source = Source::decode(event.token).expect("all descriptors are the gate's");
+            gate.handle_event(&mut Turn { epoll, now_ns }, source);
+        }
+        gate.handle_reaped(&mut Turn { epoll, now_ns }, &ended);
+        gate.handle_timeout(&mut Turn { epoll, now_ns });
+        events.extend(std::iter::from_fn(|| gate.poll_event()));
+    }
+
+    fn turn(&mut self) {
+        self.turn_at(clock::now_ns());
+    }
+
+    /// Goes on until `is_wanted` is true of an event, and takes it and those before it.
+    fn until(&mut self, what: &str, is_wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(at) = self.events.iter().position(&is_wanted) {
+                return self.events.drain(..=at).collect();
+            }
+            assert!(Instant::now() < end, "{what} never came: {:?}", self.events);
+            self.turn();
+        }
+    }
+
+    fn came_in(&mut self, wanted: u32) -> Vec<Event> {
+        self.until("a rank", |event| matches!(event, Event::CameIn { rank, .. } if *rank == wanted))
+    }
+
+    fn gone(&mut self, wanted: u32) -> Vec<Event> {
+        self.until("an end", |event| matches!(event, Event::Gone { rank, .. } if *rank == wanted))
+    }
+
+    /// Goes on until nothing of the job is left; what happened meanwhile.
+    fn until_all_gone(&mut self) -> Vec<String> {
+        let end = Instant::now() + PATIENCE;
+        while !self.gate.all_gone() {
+            assert!(Instant::now() < end, "something is left: {:?}", self.events);
+            self.turn();
+        }
+        words(&std::mem::take(&mut self.events))
+    }
+
+    /// What an in-process caller hears next; nothing once it is hung up on.
+    fn answer(&mut self, line: &Packets) -> Option<Message> {
+        (0..3).for_each(|_| self.turn());
+        let mut bytes = vec![0; MESSAGE_MAX];
+        line.limit_waits(PATIENCE.as_millis() as u64).unwrap();
+        // One that says more than is heard is told that first, and then what it was answered.
+        let received = line.receive(&mut bytes);
+        let received = received.or_else(|error| match error.kind() {
+            ErrorKind::ConnectionReset => line.receive(&mut bytes),
+            _ => Err(error),
+        });
+        match received.unwrap() {
+            (0, _) => None,
+            (len, _) => Message::decode(&bytes[..len]),
+        }
+    }
+
+    fn call(&self, message: &Message) -> Packets {
+        let line = Packets::connect(self.gate.socket()).unwrap();
+        line.send(&message.encode(), None).unwrap();
+        line
+    }
+}
+
+fn hello(rank: u32) -> Message {
+    Message::Hello { version: VERSION, rank, terms: String::new() }
+}
+
+/// Events without what differs from run to run, one word each.
+fn words(events: &[Event]) -> Vec<String> {
+    let word = |event: &Event| match event {
+        Event::CameIn { rank, .. } => format!("came {rank}"),
+        Event::Terms { rank, text } => format!("terms {rank} {}", text.replace('\n', " ")),
+        Event::Card { rank, card } => format!("card {rank} {}", String::from_utf8_lossy(card)),
+        Event::Unanswered { rank, what } => format!("unanswered {rank} {} {}", what.peer, what.pairs),
+        Event::Left { rank } => format!("left {rank}"),
+        Event::Back { rank } => format!("back {rank}"),
+        Event::Ended { rank, ending, has_left, unclear } => format!("ended {rank} {ending:?} {has_left} {unclear}"),
+        Event::Reaped { rank } => format!("reaped {rank}"),
+        Event::Absent { rank, .. } => format!("absent {rank}"),
+        Event::Wrong { rank, what, .. } => format!("wrong {rank} {what:?}"),
+        Event::Gone { rank, code, .. } => format!("gone {rank} {code}"),
+        Event::Asked { what, .. } => format!("asked {what:?}"),
+        Event::Resting { .. } => "resting".into(),
+    };
+    events.iter().map(word).collect()
+}
+
+#[test]
+fn a_rank_comes_in_publishes_looks_up_and_leaves_in_this_order() {
+    let mut first = First::with(&["card:mine,silent:1,see:0:mine,see:1:theirs,child,left,back,left"], 2);
+    assert!(first.gate.is_part());
+    let come = first.until("a card", |event| matches!(event, Event::Card { .. }));
+    assert_eq!(words(&come), ["terms 0 test A=1", "came 0", "card 0 mine"]);
+    let pid = first.gate.ranks()[0].pid();
+    assert!(matches!(come[1], Event::CameIn { pid: named, .. } if named == pid));
+    assert_eq!(first.gate.segment().rank(0).pid(), pid);
+    assert_eq!(first.gate.segment().card(Peer(0)), None, "whoever leads the job has not said that all may see it");
+    first.gate.set_cards(&[(0, b"mine".to_vec()), (1, b"theirs".to_vec())]);
+    let rest = first.gone(0);
+    let ends = ["left 0", "back 0", "left 0", "ended 0 InOrder true false", "reaped 0", "gone 0 0"];
+    assert_eq!(words(&rest), [&["unanswered 0 1 eth0"][..], &ends].concat());
+    assert!(first.gate.all_gone() && first.gate.segment().lives().has_ended(Peer(0)));
+    assert!(!first.gate.segment().lives().has_failed(Peer(0)) && !first.gate.segment().all_finalized());
+}
+
+#[test]
+fn that_all_have_left_is_believed_only_if_no_rank_has_come_back_since() {
+    let mut first = First::with(&["left,all-left", "left,back,left,all-left"], 3);
+    let mut left = 0;
+    while left < 3 {
+        first.until("a departure", |event| matches!(event, Event::Left { .. }));
+        left += 1;
+    }
+    first.gate.all_left(2);
+    assert!(!first.gate.segment().all_finalized(), "one has been back");
+    first.gate.all_left(3);
+    assert!(first.gate.segment().all_finalized());
+    first.until("the ends", |event| matches!(event, Event::Gone { .. }));
+    first.until("the ends", |event| matches!(event, Event::Gone { .. }));
+    assert!(first.gate.all_gone());
+}
+
+#[test]
+fn an_end_is_seen_by_the_ranks_here_and_told_before_what_was_wrong() {
+    // Rank 2 is on another host.
+    let mut first = First::with(&["kill", "failed:0,failed:2,left"], 3);
+    let end = first.gone(0);
+    let end: Vec<Event> =
+        end.into_iter().filter(|event| words(std::slice::from_ref(event))[0].contains(" 0")).collect();
+    assert_eq!(
+        words(&end)[words(&end).len() - 4..],
+        [
+            "ended 0 Failed false true",
+            "reaped 0",
+            "wrong 0 Fault(Killed { signal: 9, core_dumped: false })",
+            "gone 0 137"
+        ]
+    );
+    first.gate.note_ends([(2, Ending::Failed), (0, Ending::Failed)]);
+    let rest = words(&first.gone(1));
+    assert_eq!(rest[rest.len() - 4..], ["left 1", "ended 1 InOrder true false", "reaped 1", "gone 1 0"]);
+}
+
+#[test]
+fn on_one_host_all_have_left_once_those_that_can_have_after_one_that_went_without() {
+    let mut first = First::with(&["exit:3", "failed:0,left,all-left"], 2);
+    assert!(!first.gate.is_part());
+    let end = words(&first.gone(0));
+    assert!(end.contains(&"wrong 0 Fault(NoFinalize { code: 3 })".into()), "{end:?}");
+    let rest = words(&first.gone(1));
+    assert_eq!(rest.last().unwrap(), "gone 1 0");
+    assert!(first.gate.segment().all_finalized());
+}
+
+#[test]
+fn a_rank_that_aborts_is_heard_once_and_its_end_is_no_further_trouble() {
+    let mut first = First::with(&["abort:7:it hurts", "stay"], 2);
+    let told = first.until("an abort", |event| matches!(event, Event::Wrong { .. }));
+    assert_eq!(words(&told).last().unwrap(), "wrong 0 Aborted { code: 7, text: \"it hurts\" }");
+    assert_eq!(first.gate.segment().rank(0).phase(), Phase::Aborted);
+    while first.gate.ranks()[1].attached.is_none() {
+        first.turn();
+    }
+    first.gate.begin_end(7);
+    assert_eq!(first.gate.segment().abort_code(), Some(7));
+    first.gate.signal_all(SIGKILL);
+    let told = first.until_all_gone();
+    assert_eq!(told.iter().filter(|word| word.starts_with("wrong 0")).count(), 0, "{told:?}");
+    // An end that others act on before the word of what was wrong: there is none to come for rank 0.
+    assert!(told.contains(&"ended 0 Failed false false".into()), "{told:?}");
+    assert!(told.contains(&"ended 1 Failed false true".into()), "{told:?}");
+}
+
+#[test]
+fn a_rank_below_a_shell_is_known_by_its_own_process() {
+    let mut first = First::open(1, 1);
+    let shell = first.start_shell(0, "GATE_TEST_PART=kill \"$0\" \"$@\"; exit $?");
+    first.came_in(0);
+    let pid = first.gate.ranks()[0].pid();
+    assert!(pid != shell);
+    let end = first.gone(0);
+    let wrong = end.iter().find_map(|event| match event {
+        Event::Wrong { pid, what, .. } => Some((*pid, what.clone())),
+        _ => None,
+    });
+    assert_eq!(wrong, Some((pid, Wrong::Fault(Fault::Killed { signal: 9, core_dumped: false }))));
+    assert_eq!(words(&end)[0], "ended 0 Failed false true");
+}
+
+#[test]
+fn a_shell_that_says_nothing_of_its_rank_is_waited_for_and_not_for_ever() {
+    let mut first = First::open(1, 1);
+    first.start_shell(0, "GATE_TEST_PART=kill \"$0\" \"$@\"; read x; exit 0");
+    first.until("the end", |event| matches!(event, Event::Ended { .. }));
+    // A kernel that tells how another's child has ended (Linux 6.15) leaves nothing to wait for.
+    let is_told = first.events.iter().any(|event| matches!(event, Event::Wrong { .. }));
+    assert!(is_told || first.gate.deadline_ns().is_some());
+    first.turn_at(clock::now_ns() + LATER_NS);
+    let wrong = first.until("what was wrong", |event| matches!(event, Event::Wrong { .. }));
+    let Some(Event::Wrong { what: Wrong::Fault(fault), .. }) = wrong.last() else { panic!("{wrong:?}") };
+    assert!(matches!(fault, Fault::EndUnknown | Fault::Killed { signal: 9, .. }), "{fault:?}");
+    assert!(first.gate.deadline_ns().is_none() && !first.gate.all_gone(), "the shell goes on");
+}
+
+#[test]
+fn a_program_beside_the_rank_is_refused() {
+    let mut first = First::open(1, 1);
+    let script = "GATE_TEST_PART=stay \"$0\" \"$@\" & read x; GATE_TEST_PART=refused \"$0\" \"$@\"; test $? = 5";
+    first.start_shell(0, script);
+    first.came_in(0);
+    first.children[0].stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    while !first.children.is_empty() {
+        first.turn();
+    }
+    // The shell was content; the rank lives on, so nothing has been said of its end.
+    assert_eq!(first.gate.ranks()[0].child_end, Some(End::Exited(0)));
+    assert_eq!(words(&std::mem::take(&mut first.events)), ["reaped 0"]);
+    first.gate.kill_attached();
+    let end = first.until_all_gone();
+    assert!(end.contains(&"ended 0 Failed false true".into()), "{end:?}");
+}
+
+#[test]
+fn a_rank_that_never_comes_is_missed_once_another_one_has_come() {
+    let mut first = First::open(2, 3);
+    first.start(0, again("absent"));
+    let absent = words(&first.gone(0));
+    assert_eq!(absent, ["reaped 0", "absent 0", "gone 0 0"]);
+    first.start(1, again("failed:0,left"));
+    let missed = words(&first.until("what is wrong", |event| matches!(event, Event::Wrong { .. })));
+    assert_eq!(missed, ["terms 1 test A=1", "came 1", "ended 0 Failed false true", "wrong 0 NoInit"]);
+    first.gone(1);
+}
+
+#[test]
+fn in_a_job_that_is_being_ended_nobody_is_missed() {
+    let mut first = First::with(&["absent", "stay"], 3);
+    first.gate.begin_end(1);
+    let (mut gone, mut came) = (false, false);
+    while !(gone && came) {
+        first.turn();
+        gone |= first.events.iter().any(|event| matches!(event, Event::Gone { rank: 0, .. }));
+        came |= first.events.iter().any(|event| matches!(event, Event::CameIn { rank: 1, .. }));
+    }
+    assert!(!first.events.iter().any(|event| matches!(event, Event::Wrong { .. })), "{:?}", first.events);
+    first.gate.signal_all(SIGKILL);
+}
+
+#[test]
+fn ranks_with_unlike_terms_are_told_apart_and_the_second_gets_no_answer() {
+    let mut first = First::open(2, 2);
+    first.start(0, again("A=1,stay"));
+    first.came_in(0);
+    first.start(1, again("A=2,stay"));
+    let unlike = first.until("a difference", |event| matches!(event, Event::Wrong { .. }));
+    let Some(Event::Wrong { rank: 1, what: Wrong::Unlike { text }, .. }) = unlike.last() else { panic!("{unlike:?}") };
+    assert!(text.starts_with("A is 1 for rank 0 on host here and 2 for rank 1 on host here"), "{text}");
+    (0..20).for_each(|_| first.turn());
+    assert!(first.events.is_empty() && first.gate.ranks()[1].attached.is_none(), "{:?}", first.events);
+    first.gate.begin_end(1);
+    first.gate.signal_all(SIGKILL);
+    let ends = first.until_all_gone();
+    assert!(!ends.iter().any(|word| word.starts_with("wrong 1")), "{ends:?}");
+}
+
+#[test]
+fn strangers_are_answered_or_hung_up_on_and_leave_no_trace() {
+    let mut first = First::open(1, 2);
+    let mut refused = |message: &Message| {
+        let line = first.call(message);
+        let answer = first.answer(&line);
+        assert_eq!(first.answer(&line), None, "{message:?}");
+        answer
+    };
+    let Some(Message::Refused(text)) = refused(&hello(7)) else { panic!("rank 7 was let in") };
+    assert!(text.starts_with("there is no rank 7 on host here"), "{text}");
+    // Rank 1 is on another host.
+    assert!(matches!(refused(&hello(1)), Some(Message::Refused(_))));
+    let old = Message::Hello { version: VERSION - 1, rank: 0, terms: String::new() };
+    assert!(matches!(refused(&old), Some(Message::Refused(text)) if text.contains("speaks version")));
+    // Words of ranks from one that is none.
+    for message in [Message::Finalize, Message::Card(Vec::new()), Message::Abort { code: 1, text: String::new() }] {
+        assert_eq!(refused(&message), None);
+    }
+    let rubbish = Packets::connect(first.gate.socket()).unwrap();
+    rubbish.send(&[255; 9], None).unwrap();
+    assert_eq!(first.answer(&rubbish), None);
+    assert!(first.events.is_empty() && first.gate.ranks()[0].attached.is_none(), "{:?}", first.events);
+}
+
+#[test]
+fn a_tool_is_answered_once_and_may_be_gone() {
+    let mut first = First::open(1, 2);
+    let line = first.call(&Message::Inspect(Inspect::Report));
+    (0..50).for_each(|_| line.send(&Message::Inspect(Inspect::Stats).encode(), None).unwrap());
+    let asked = first.until("a question", |event| matches!(event, Event::Asked { .. }));
+    let Some(Event::Asked { caller, what: Inspect::Report }) = asked.last() else { panic!("{asked:?}") };
+    first.gate.answer(*caller, "all is well");
+    assert_eq!(first.answer(&line), Some(Message::Text("all is well\n".into())));
+    assert!(first.events.is_empty(), "its end of the connection is closed: {:?}", first.events);
+    first.gate.answer(*caller, "still");
+    assert_eq!(first.gate.deadline_ns(), None, "nobody is left who could be told");
+}
+
+#[test]
+fn a_rank_whose_connection_is_closed_is_read_from_its_page() {
+    // This process is the rank, and would end with its tether.
+    let mut first = First::open_with(1, 3, false);
+    let line = first.call(&hello(0));
+    let Some(Message::Welcome(welcome)) = first.answer(&line) else { panic!("it was not let in") };
+    let expected =
+        Welcome { size: 3, local_size: 1, program_size: 3, universe: 3, widest_host: 2, ..Welcome::default() };
+    assert_eq!(welcome, expected);
+    // Whatever else it says on a line that is hung up on is not heard.
+    line.send(&Message::Card(vec![0; CARD_MAX + 1]).encode(), None).unwrap();
+    assert_eq!(first.answer(&line), None);
+    let page = first.gate.segment().rank(0);
+    let silent = Silent { peer: 2, was_open: true, pairs: "eth0".into() };
+    page.ways().write(&Ways { silent: vec![silent], ..Ways::default() });
+    page.set_phase(Phase::Finalized);
+    assert!(first.gate.deadline_ns().is_some());
+    assert_eq!(words(&std::mem::take(&mut first.events)), ["came 0"]);
+    first.turn_at(clock::now_ns() + LATER_NS);
+    let said = words(&std::mem::take(&mut first.events));
+    assert_eq!(said, ["left 0", "unanswered 0 2 eth0"]);
+}
