@@ -1,6 +1,6 @@
 //! What goes wrong with a rank, in the line that mpiexec prints and the code that it exits with.
 //!
-//! The agent finds troubles (`agent::run`, `host::life`), mpiexec prints the first one and ends the job.
+//! The agent finds troubles (`agent::run`, `host::gate`), mpiexec prints the first one and ends the job.
 
 use crate::wire::{Reader, Writer};
 use hawser_host::life::Fault;

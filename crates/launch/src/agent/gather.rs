@@ -1,8 +1,9 @@
 //! What the ranks of this host do and have counted, read from their pages without disturbing them.
 
 use crate::frames::{Counted, Counts, Doing, RankState};
+use hawser_host::gate::Gate;
 use hawser_host::life::Rank;
-use hawser_job::{Phase, Segment, Waiting};
+use hawser_job::{Phase, Waiting};
 use hawser_os::clock;
 
 /// A rank that polls may compute between two calls: it counts as waiting for this long after each.
@@ -33,7 +34,8 @@ fn doing(rank: &Rank, phase: Phase, waiting: Option<Waiting>) -> Doing {
 }
 
 /// What each rank does.
-pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
+pub fn states(gate: &Gate) -> Vec<RankState> {
+    let (segment, ranks) = (gate.segment(), gate.ranks());
     let (now_ns, names) = (clock::now_ns(), segment.counter_names());
     let state = |(local, rank): (usize, &Rank)| {
         let page = segment.rank(local);
@@ -52,7 +54,8 @@ pub fn states(segment: &Segment, ranks: &[Rank]) -> Vec<RankState> {
 }
 
 /// What each rank counted.
-pub fn counts(segment: &Segment, ranks: &[Rank]) -> Counts {
+pub fn counts(gate: &Gate) -> Counts {
+    let (segment, ranks) = (gate.segment(), gate.ranks());
     let names = segment.counter_names();
     let counted = |(local, rank): (usize, &Rank)| {
         let page = segment.rank(local);

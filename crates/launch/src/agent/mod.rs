@@ -17,6 +17,7 @@ use crate::channel::{Channel, Received};
 use crate::frames::{self, Down, Up};
 use crate::info;
 use crate::pulse::Silence;
+use hawser_host::gate::Source;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::signals::{self, SIGCHLD, SIGHUP, Signals};
 use hawser_os::{clock, host, pidfd, spawn, tree};
@@ -36,17 +37,14 @@ pub enum Token {
     ChannelIn,
     ChannelOut,
     Signals,
-    Door,
     /// The way of input to a rank that reads it, by number.
     Input(u32),
     /// A rank's output, by number of its pipe.
     Pipe(u32),
-    /// A connection, by number.
-    Line(u32),
-    /// A rank's process that is not our child, by local rank.
-    Process(u32),
     /// The guard's process.
     Guard,
+    /// A descriptor of the gate's (`host::gate`).
+    Gate(Source),
 }
 
 impl Token {
@@ -55,27 +53,25 @@ impl Token {
             Token::ChannelIn => (0, 0),
             Token::ChannelOut => (1, 0),
             Token::Signals => (2, 0),
-            Token::Door => (3, 0),
-            Token::Input(number) => (4, number),
-            Token::Pipe(number) => (5, number),
-            Token::Line(number) => (6, number),
-            Token::Process(number) => (7, number),
-            Token::Guard => (8, 0),
+            Token::Input(number) => (3, number),
+            Token::Pipe(number) => (4, number),
+            Token::Guard => (5, 0),
+            Token::Gate(source) => return source.encode(),
         };
         kind << 32 | u64::from(number)
     }
 
     pub fn decode(token: u64) -> Token {
+        if let Some(source) = Source::decode(token) {
+            return Token::Gate(source);
+        }
         let number = token as u32;
         match token >> 32 {
             0 => Token::ChannelIn,
             1 => Token::ChannelOut,
             2 => Token::Signals,
-            3 => Token::Door,
-            4 => Token::Input(number),
-            5 => Token::Pipe(number),
-            6 => Token::Line(number),
-            7 => Token::Process(number),
+            3 => Token::Input(number),
+            4 => Token::Pipe(number),
             _ => Token::Guard,
         }
     }
@@ -282,12 +278,12 @@ mod tests {
             Token::ChannelIn,
             Token::ChannelOut,
             Token::Signals,
-            Token::Door,
             Token::Input(3),
             Token::Pipe(u32::MAX),
-            Token::Line(7),
-            Token::Process(0),
             Token::Guard,
+            Token::Gate(Source::Door),
+            Token::Gate(Source::Line(u32::MAX)),
+            Token::Gate(Source::Process(0)),
         ] {
             assert_eq!(Token::decode(token.encode()), token);
         }
