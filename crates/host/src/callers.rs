@@ -1,5 +1,5 @@
 //! Which rank a process becomes that knocks at the door, if any. It reads tables and the tree of processes, and changes
-//! nothing. Before it: `door`, which brings what the caller says; after it: `life`, where the rank is kept.
+//! nothing. Before it: `gate`, which hears what the caller says; after it: `life`, where the rank is kept.
 
 use crate::life::Rank;
 use hawser_base::Peer;

@@ -1,4 +1,4 @@
-//! Where ranks and tools knock: the agent's local socket and the connections made to it.
+//! Where ranks and tools knock: the first process's local socket and the connections made to it.
 //!
 //! Only the job's own user (and root) is answered; `callers` decides which caller becomes which rank. Everybody on
 //! the machine can knock, without end, so each turn takes a bounded number of callers and of messages, and callers that
@@ -99,11 +99,17 @@ impl Door {
     }
 
     /// Looks who is at the door. An error is given once: the door tries again after a rest. A turn takes no more than
-    /// `CALLERS_PER_TURN`; what is left at the door makes another event. A caller is to be heard before the next one is
-    /// taken.
-    pub fn answer(&mut self, epoll: &mut Epoll) -> Knock {
+    /// `CALLERS_PER_TURN`; what is left at the door makes another event. A caller is in the epoll set under the number
+    /// that `token_of` makes of its own, and is to be heard before the next one is taken.
+    pub fn answer(&mut self, epoll: &mut Epoll, token_of: impl Fn(u32) -> u64) -> Knock {
         match self.accept() {
-            Ok(Some(line)) => self.admit(line).map_or(Knock::Stranger, Knock::Caller),
+            Ok(Some(line)) => {
+                let number = self.admit(line);
+                if let Some((number, line)) = number.and_then(|number| Some((number, self.line(number)?))) {
+                    let _ = epoll.add(line, token_of(number), Interest::Read);
+                }
+                number.map_or(Knock::Stranger, Knock::Caller)
+            }
             Ok(None) => Knock::Nobody,
             Err(error) => {
                 epoll.remove(self.listener.as_fd());

@@ -64,7 +64,7 @@ pub struct Spec {
 }
 
 /// What the first process lends for one call.
-pub struct Turn<'a> {
+pub struct Moment<'a> {
     /// Its set, in which the gate keeps its own descriptors under the numbers of `Source`.
     pub epoll: &'a mut Epoll,
     /// The time (`os::clock`), for which a deadline may have come.
@@ -148,17 +148,17 @@ impl Gate {
     }
 
     /// The next thing that somebody else has to know, in the order in which it happened. To be asked until there is
-    /// nothing more, after every call that is given a `Turn`.
+    /// nothing more, after every call that is given a `Moment`.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
     /// Something has happened to a descriptor of the gate's.
-    pub fn handle_event(&mut self, turn: &mut Turn, source: Source) {
+    pub fn handle_event(&mut self, moment: &mut Moment, source: Source) {
         match source {
-            Source::Door => self.answer_door(turn, door::CALLERS_PER_TURN),
-            Source::Line(number) => self.hear(turn, number, door::MESSAGES_PER_TURN),
-            Source::Process(local) => self.process_ended(turn, local as usize),
+            Source::Door => self.answer_door(moment, door::CALLERS_PER_TURN),
+            Source::Line(number) => self.hear(moment, number, door::MESSAGES_PER_TURN),
+            Source::Process(local) => self.process_ended(moment, local as usize),
         }
     }
 
@@ -170,10 +170,10 @@ impl Gate {
     }
 
     /// Does what its time has come for. To be called at `deadline_ns`, and more often does no harm.
-    pub fn handle_timeout(&mut self, turn: &mut Turn) {
-        self.judge_unclear(turn);
-        self.door.wake(turn.epoll);
-        self.read_pages(turn);
+    pub fn handle_timeout(&mut self, moment: &mut Moment) {
+        self.judge_unclear(moment);
+        self.door.wake(moment.epoll);
+        self.read_pages(moment);
     }
 
     /// A program was started for a rank, as the leader of process group `pid`. Where the group cannot be tied to this

@@ -9,13 +9,13 @@
 //! process.
 #![forbid(unsafe_code)]
 
-pub mod callers;
+mod callers;
 pub mod door;
 pub mod facts;
 pub mod gate;
 pub mod join;
-pub mod launched;
+mod launched;
 pub mod life;
 pub mod plain;
-pub mod segment;
-pub mod unheard;
+mod segment;
+mod unheard;

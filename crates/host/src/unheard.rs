@@ -1,7 +1,7 @@
 //! Ranks that live and whose connection to the agent is closed: their programs have closed every descriptor. What they
 //! would say of their ways to others, and that they have left MPI, is read from their pages, once a second.
 //!
-//! It judges nothing: a rank's end is known from its process. Before it: the first process; after it: `job::Ways`.
+//! It judges nothing: a rank's end is known from its process. Before it: `gate`; after it: `job::Ways`.
 
 use hawser_boot::protocol::Unanswered;
 use hawser_job::{Phase, RankPage, Silent, Ways};

@@ -23,8 +23,8 @@ fn a_door_that_has_no_descriptor_for_a_caller_tells_it_once_and_takes_him_later(
     let before = limits::get(Resource::Descriptors);
     let free = File::open("/dev/null").unwrap().as_raw_fd();
     limits::set(Resource::Descriptors, Limit { soft: free as u64, hard: before.hard }).unwrap();
-    assert!(matches!(door.answer(&mut epoll), Knock::Rest(Some(_))));
-    assert!(matches!(door.answer(&mut epoll), Knock::Rest(None)), "it is told once");
+    assert!(matches!(door.answer(&mut epoll, u64::from), Knock::Rest(Some(_))));
+    assert!(matches!(door.answer(&mut epoll, u64::from), Knock::Rest(None)), "it is told once");
     let mut events = Vec::new();
     epoll.wait(&mut events, Some(10)).unwrap();
     assert!(events.is_empty() && door.deadline_ns().is_some(), "it rests, and is no event for ever");
@@ -35,8 +35,8 @@ fn a_door_that_has_no_descriptor_for_a_caller_tells_it_once_and_takes_him_later(
     }
     epoll.wait(&mut events, Some(10_000)).unwrap();
     assert_eq!((events.len(), events[0].token), (1, 7));
-    assert!([(); 2].iter().all(|()| matches!(door.answer(&mut epoll), Knock::Caller(_))));
-    assert!(matches!(door.answer(&mut epoll), Knock::Nobody));
+    assert!([(); 2].iter().all(|()| matches!(door.answer(&mut epoll, u64::from), Knock::Caller(_))));
+    assert!(matches!(door.answer(&mut epoll, u64::from), Knock::Nobody));
     drop(callers);
 }
 
@@ -46,7 +46,7 @@ fn an_answer_that_is_longer_than_what_a_socket_holds_arrives_whole() {
     let mut epoll = Epoll::new().unwrap();
     let mut door = Door::open("door-test-long", 1, &mut epoll, 7).unwrap();
     let caller = Packets::connect(&door.name).unwrap();
-    let Knock::Caller(number) = door.answer(&mut epoll) else { panic!("nobody was let in") };
+    let Knock::Caller(number) = door.answer(&mut epoll, u64::from) else { panic!("nobody was let in") };
     let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
     door.tell(number, &text);
     assert!(door.line(number).is_some() && door.deadline_ns().is_some(), "its socket is full");
@@ -65,4 +65,7 @@ fn an_answer_that_is_longer_than_what_a_socket_holds_arrives_whole() {
     }
     assert!(got == text, "{} of {} bytes", got.len(), text.len());
     assert!(door.line(number).is_none() && door.deadline_ns().is_none());
+    // It has gone before it was answered again, and is not waited for.
+    door.tell(number, "more");
+    assert!(door.deadline_ns().is_none());
 }

@@ -8,7 +8,7 @@ use hawser_boot::protocol::{
 use hawser_boot::terms::JobTerms;
 use hawser_boot::{Key, Word};
 use hawser_host::facts;
-use hawser_host::gate::{Event, Gate, Source, Spec, Turn, Wrong};
+use hawser_host::gate::{Event, Gate, Moment, Source, Spec, Wrong};
 use hawser_host::join::{Joined, join};
 use hawser_host::life::Fault;
 use hawser_job::plan::CARD_MAX;
@@ -176,10 +176,10 @@ impl First {
         });
         for event in happened {
             let source = Source::decode(event.token).expect("all descriptors are the gate's");
-            gate.handle_event(&mut Turn { epoll, now_ns }, source);
+            gate.handle_event(&mut Moment { epoll, now_ns }, source);
         }
-        gate.handle_reaped(&mut Turn { epoll, now_ns }, &ended);
-        gate.handle_timeout(&mut Turn { epoll, now_ns });
+        gate.handle_reaped(&mut Moment { epoll, now_ns }, &ended);
+        gate.handle_timeout(&mut Moment { epoll, now_ns });
         events.extend(std::iter::from_fn(|| gate.poll_event()));
     }
 

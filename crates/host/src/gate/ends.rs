@@ -5,7 +5,7 @@
 //! is never decided here. Before it: the kernel, and `entry`, for what ranks said comes before their ends; after it:
 //! `job::Lives`, the events.
 
-use super::{Event, Gate, Turn, Wrong};
+use super::{Event, Gate, Moment, Wrong};
 use crate::door;
 use crate::life::{self, Attached, Rank};
 use hawser_base::Peer;
@@ -19,33 +19,33 @@ const PATIENCE_NS: u64 = 200_000_000;
 
 impl Gate {
     /// Children of this process have been reaped, as many as there were. One that is of no rank is passed over.
-    pub fn handle_reaped(&mut self, turn: &mut Turn, ended: &[(i32, End)]) {
+    pub fn handle_reaped(&mut self, moment: &mut Moment, ended: &[(i32, End)]) {
         if ended.is_empty() {
             return;
         }
         // What a rank said before it ended comes first: of one that has connected and was not heard yet too.
-        self.answer_door(turn, door::ALL_CALLERS);
-        let noted = ended.iter().filter(|&&(pid, end)| self.reaped(turn, pid, end)).count();
+        self.answer_door(moment, door::ALL_CALLERS);
+        let noted = ended.iter().filter(|&&(pid, end)| self.reaped(moment, pid, end)).count();
         if noted > 0 {
             self.segment.ring_all();
         }
     }
 
     /// Process `pid` has been reaped; whether the other ranks are to be rung for that.
-    fn reaped(&mut self, turn: &mut Turn, pid: i32, end: End) -> bool {
+    fn reaped(&mut self, moment: &mut Moment, pid: i32, end: End) -> bool {
         let Some(&local) = self.register.by_process.get(&pid) else { return false };
         if let Some(attached) = &self.ranks[local].attached {
-            self.hear(turn, attached.line, door::ALL_MESSAGES);
+            self.hear(moment, attached.line, door::ALL_MESSAGES);
         }
         // The end of the rank's process comes before that of the shell that reaped it.
-        let before = self.ranks[local].pid() != pid && self.note_end(turn, local);
+        let before = self.ranks[local].pid() != pid && self.note_end(moment, local);
         if !self.ranks[local].reaped(pid, end) {
             return before;
         }
         let rank = self.ranks[local].world;
         let noted = self.publish_end(local);
         self.events.push_back(Event::Reaped { rank });
-        self.judge(turn, local, false);
+        self.judge(moment, local, false);
         if self.ranks[local].is_gone() {
             self.events.push_back(Event::Gone { rank, pid, code: life::code(end) });
         }
@@ -53,14 +53,14 @@ impl Gate {
     }
 
     /// A rank's process that is no child of ours may have ended.
-    pub(super) fn process_ended(&mut self, turn: &mut Turn, local: usize) {
-        if self.note_end(turn, local) {
+    pub(super) fn process_ended(&mut self, moment: &mut Moment, local: usize) {
+        if self.note_end(moment, local) {
             self.segment.ring_all();
         }
     }
 
     /// The same; whether the other ranks are to be rung for that.
-    fn note_end(&mut self, turn: &mut Turn, local: usize) -> bool {
+    fn note_end(&mut self, moment: &mut Moment, local: usize) -> bool {
         let Some(Attached { process: Some(process), line, gone: false, .. }) = &self.ranks[local].attached else {
             return false;
         };
@@ -68,13 +68,13 @@ impl Gate {
             return false;
         }
         let line = *line;
-        turn.epoll.remove(process.as_fd());
-        self.hear(turn, line, door::ALL_MESSAGES);
+        moment.epoll.remove(process.as_fd());
+        self.hear(moment, line, door::ALL_MESSAGES);
         if let Some(attached) = &mut self.ranks[local].attached {
             attached.gone = true;
         }
         let noted = self.publish_end(local);
-        self.judge(turn, local, false);
+        self.judge(moment, local, false);
         noted
     }
 
@@ -144,7 +144,7 @@ impl Gate {
     }
 
     /// Says what was wrong with a rank's end, once.
-    fn judge(&mut self, turn: &Turn, local: usize, final_word: bool) {
+    fn judge(&mut self, moment: &Moment, local: usize, final_word: bool) {
         if self.ranks[local].judged {
             return;
         }
@@ -152,7 +152,7 @@ impl Gate {
         let rank = &mut self.ranks[local];
         let what = rank.verdict(final_word);
         let unclear = what.is_none() && rank.attached.as_ref().is_some_and(|a| a.gone && !a.finalized);
-        rank.judge_at_ns = (unclear && !final_word).then(|| turn.now_ns + PATIENCE_NS);
+        rank.judge_at_ns = (unclear && !final_word).then(|| moment.now_ns + PATIENCE_NS);
         rank.judged = what.is_some() || rank.is_gone();
         if rank.judge_at_ns.is_some() && !self.register.unclear.contains(&local) {
             self.register.unclear.push(local);
@@ -175,10 +175,10 @@ impl Gate {
     }
 
     /// Judges those whose judgement was put off until now.
-    pub(super) fn judge_unclear(&mut self, turn: &Turn) {
+    pub(super) fn judge_unclear(&mut self, moment: &Moment) {
         for local in std::mem::take(&mut self.register.unclear) {
             match self.ranks[local].judge_at_ns {
-                Some(at_ns) if at_ns <= turn.now_ns => self.judge(turn, local, true),
+                Some(at_ns) if at_ns <= moment.now_ns => self.judge(moment, local, true),
                 Some(_) => self.register.unclear.push(local),
                 None => {}
             }

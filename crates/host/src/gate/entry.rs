@@ -4,7 +4,7 @@
 //! closed the connection, is read from its page. Nothing here makes a rank's end known: that is the kernel's word
 //! (`ends`). Before it: `door`, `callers`, `unheard`; after it: the events.
 
-use super::{Event, Gate, Source, Turn, Wrong};
+use super::{Event, Gate, Moment, Source, Wrong};
 use crate::callers::Callers;
 use crate::door::{self, Heard, Knock};
 use crate::life::Attached;
@@ -19,15 +19,10 @@ use std::os::fd::AsFd;
 
 impl Gate {
     /// Hears callers, at most `limit`.
-    pub(super) fn answer_door(&mut self, turn: &mut Turn, limit: usize) {
+    pub(super) fn answer_door(&mut self, moment: &mut Moment, limit: usize) {
         for _ in 0..limit {
-            match self.door.answer(turn.epoll) {
-                Knock::Caller(number) => {
-                    if let Some(line) = self.door.line(number) {
-                        let _ = turn.epoll.add(line, Source::Line(number).encode(), Interest::Read);
-                    }
-                    self.hear(turn, number, door::MESSAGES_PER_TURN);
-                }
+            match self.door.answer(moment.epoll, |number| Source::Line(number).encode()) {
+                Knock::Caller(number) => self.hear(moment, number, door::MESSAGES_PER_TURN),
                 Knock::Stranger => {}
                 Knock::Rest(Some(error)) => return self.events.push_back(Event::Resting { error }),
                 Knock::Rest(None) | Knock::Nobody => return,
@@ -36,25 +31,25 @@ impl Gate {
     }
 
     /// Hears what a caller has said, at most `limit` messages: the rest makes another event.
-    pub(super) fn hear(&mut self, turn: &mut Turn, number: u32, limit: usize) {
+    pub(super) fn hear(&mut self, moment: &mut Moment, number: u32, limit: usize) {
         for _ in 0..limit {
             match self.door.hear(number) {
                 // One question a turn: its answer ends the connection.
                 Heard::Message(Message::Inspect(what)) if !self.register.by_line.contains_key(&number) => {
                     return self.events.push_back(Event::Asked { caller: number, what });
                 }
-                Heard::Message(message) => self.heard(turn, number, message),
-                Heard::Closed => return self.line_closed(turn, number),
+                Heard::Message(message) => self.heard(moment, number, message),
+                Heard::Closed => return self.line_closed(moment, number),
                 Heard::Nothing => return,
             }
         }
     }
 
-    fn heard(&mut self, turn: &mut Turn, number: u32, message: Message) {
+    fn heard(&mut self, moment: &mut Moment, number: u32, message: Message) {
         let local = self.register.by_line.get(&number).copied();
         match (message, local) {
             (Message::Hello { version, rank, terms }, None) => {
-                self.welcome(turn, number, (version, rank), JobTerms::from_text(terms));
+                self.welcome(moment, number, (version, rank), JobTerms::from_text(terms));
             }
             (Message::Finalize, Some(local)) => self.left(local, true),
             (Message::Back, Some(local)) => self.left(local, false),
@@ -71,23 +66,23 @@ impl Gate {
             // The page of a rank that is hung up on tells the rest.
             _ => {
                 self.door.hang_up(number);
-                self.line_closed(turn, number);
+                self.line_closed(moment, number);
             }
         }
     }
 
     /// A rank ends, or has closed what it had not opened.
-    fn line_closed(&mut self, turn: &Turn, number: u32) {
+    fn line_closed(&mut self, moment: &Moment, number: u32) {
         let Some(&local) = self.register.by_line.get(&number) else { return };
         if self.ranks[local].attached.as_ref().is_some_and(|attached| !attached.gone) {
-            self.unheard.add(local, turn.now_ns);
+            self.unheard.add(local, moment.now_ns);
         }
     }
 
     /// Reads what ranks would say whose connection is closed.
-    pub(super) fn read_pages(&mut self, turn: &Turn) {
+    pub(super) fn read_pages(&mut self, moment: &Moment) {
         let Gate { unheard, ranks, segment, .. } = self;
-        let said = unheard.look(turn.now_ns, |local| {
+        let said = unheard.look(moment.now_ns, |local| {
             let attached = ranks[local].attached.as_ref().filter(|attached| !attached.gone)?;
             Some((segment.rank(local), attached.finalized))
         });
@@ -118,11 +113,11 @@ impl Gate {
     }
 
     /// A process says which rank it is, by the boot protocol of its version, and what it must have alike with others.
-    fn welcome(&mut self, turn: &mut Turn, number: u32, (version, world): (u32, u32), terms: JobTerms) {
+    fn welcome(&mut self, moment: &mut Moment, number: u32, (version, world): (u32, u32), terms: JobTerms) {
         let caller = self.door.caller(number).map_or(0, |credentials| credentials.pid);
         let Gate { segment, spec, ranks, .. } = self;
         match (Callers { segment, host: &spec.host, ranks }).entry(version, world, caller) {
-            Ok(local) if self.is_alike(local, terms) => self.let_in(turn, number, local, caller),
+            Ok(local) if self.is_alike(local, terms) => self.let_in(moment, number, local, caller),
             // It waits for an answer until the job has ended.
             Ok(_) => {}
             Err(answer) => {
@@ -147,7 +142,7 @@ impl Gate {
     }
 
     /// Process `caller` becomes a rank.
-    fn let_in(&mut self, turn: &mut Turn, number: u32, local: usize, caller: i32) {
+    fn let_in(&mut self, moment: &mut Moment, number: u32, local: usize, caller: i32) {
         let page = self.segment.rank(local);
         page.set_pid(caller);
         page.set_phase(Phase::Attached);
@@ -155,7 +150,7 @@ impl Gate {
         let rank = &mut self.ranks[local];
         let process = if caller > 0 && caller != rank.child { self.door.process(number) } else { None };
         if let Some(process) = &process {
-            let _ = turn.epoll.add(process.as_fd(), Source::Process(local as u32).encode(), Interest::Read);
+            let _ = moment.epoll.add(process.as_fd(), Source::Process(local as u32).encode(), Interest::Read);
         }
         // Where neither the child's end nor a hold on the process will tell, the child stands for it.
         let pid = if process.is_some() { caller } else { rank.child };

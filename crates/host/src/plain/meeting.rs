@@ -10,7 +10,7 @@ use crate::segment::Part;
 use hawser_boot::protocol::{Message, VERSION, Welcome};
 use hawser_boot::terms::{Agreed, JobTerms, Party, Verdict};
 use hawser_job::{Phase, Segment};
-use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::epoll::Epoll;
 use hawser_os::{clock, host};
 use std::collections::BTreeMap;
 
@@ -81,13 +81,8 @@ impl Meeting<'_> {
 
     fn answer_door(&mut self) -> Result<(), String> {
         for _ in 0..CALLERS_PER_TURN {
-            match self.door.answer(&mut self.epoll) {
-                Knock::Caller(number) => {
-                    if let Some(line) = self.door.line(number) {
-                        let _ = self.epoll.add(line, u64::from(number), Interest::Read);
-                    }
-                    self.hear(number)?;
-                }
+            match self.door.answer(&mut self.epoll, u64::from) {
+                Knock::Caller(number) => self.hear(number)?,
                 Knock::Stranger => {}
                 Knock::Nobody | Knock::Rest(_) => break,
             }

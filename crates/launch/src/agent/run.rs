@@ -15,7 +15,7 @@ use crate::inspect;
 use crate::trouble::{Trouble, What};
 use hawser_boot::mapped;
 use hawser_host::facts;
-use hawser_host::gate::{self, Gate, Spec, Turn};
+use hawser_host::gate::{self, Gate, Moment, Spec};
 use hawser_job::{Ending, Facts};
 use hawser_node::profile;
 use hawser_os::epoll::Event;
@@ -51,8 +51,8 @@ pub struct Run {
 }
 
 /// What the gate is lent for one call.
-fn turn(desk: &mut Desk) -> Turn<'_> {
-    Turn { epoll: &mut desk.epoll, now_ns: clock::now_ns() }
+fn moment(desk: &mut Desk) -> Moment<'_> {
+    Moment { epoll: &mut desk.epoll, now_ns: clock::now_ns() }
 }
 
 impl Run {
@@ -152,7 +152,7 @@ impl Run {
         match token {
             Token::Signals => self.reap(desk),
             Token::Gate(source) => {
-                self.gate.handle_event(&mut turn(desk), source);
+                self.gate.handle_event(&mut moment(desk), source);
                 self.pass_on(desk);
             }
             Token::Input(reader) => self.streams.input_event(desk, reader, event),
@@ -167,7 +167,7 @@ impl Run {
             Reaped::AllRunning | Reaped::NoChildren => None,
         });
         let ended: Vec<(i32, End)> = ended.collect();
-        self.gate.handle_reaped(&mut turn(desk), &ended);
+        self.gate.handle_reaped(&mut moment(desk), &ended);
         self.pass_on(desk);
     }
 
@@ -202,7 +202,7 @@ impl Run {
     }
 
     pub fn timers(&mut self, desk: &mut Desk) {
-        self.gate.handle_timeout(&mut turn(desk));
+        self.gate.handle_timeout(&mut moment(desk));
         self.pass_on(desk);
         let now_ns = clock::now_ns();
         if let Some((at_ns, step_ns)) = self.look

@@ -4,7 +4,7 @@
 
 use hawser_boot::protocol::{Inspect, Message};
 use hawser_host::door::{CALLERS_PER_TURN, Door, Heard, Knock};
-use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::epoll::Epoll;
 use std::io;
 
 pub struct Visitors {
@@ -26,11 +26,8 @@ impl Visitors {
             return self.hear_one((event - 1) as u32);
         }
         for _ in 0..CALLERS_PER_TURN {
-            match self.door.answer(epoll) {
+            match self.door.answer(epoll, |number| token + 1 + u64::from(number)) {
                 Knock::Caller(number) => {
-                    if let Some(line) = self.door.line(number) {
-                        let _ = epoll.add(line, token + 1 + u64::from(number), Interest::Read);
-                    }
                     if let Some(wish) = self.hear_one(number) {
                         return Some(wish);
                     }
