@@ -21,6 +21,7 @@ UNLIKE = [
 ]
 # Parameters in which they may, with values for four ranks.
 MIXED = {
+    "HAWSER_DEVICES": ["shm,ether", "", "ether,shm", ""],
     "HAWSER_PORT": ["udp", "packet,udp", "", "udp,stream"],
     "HAWSER_RAILS": ["", "eth0", "eth0,eth1", ""],
     "HAWSER_PORT_RANGE": ["40000-40099", "", "", "41000-41099"],

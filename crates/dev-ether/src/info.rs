@@ -38,7 +38,7 @@ pub fn found(wishes: &Wishes) -> hawser_base::Result<Vec<Found>> {
 pub fn describe(wishes: &Wishes) -> String {
     match found(wishes) {
         Ok(found) => {
-            let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
+            let strays = wishes.rails.astray(&wishes.of_rails(), found.iter().map(|found| &found.rail.interface));
             let strays = strays.map(|text| format!("  {text}\n"));
             let (places, fits) = ranked(&found, wishes);
             let has_room = |rail: usize, at: usize| !places[fits..].contains(&(rail, at));
@@ -54,7 +54,9 @@ pub fn describe(wishes: &Wishes) -> String {
 fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(usize) -> bool) -> String {
     let heading = format!("  {}: {} ({})\n", rail.interface.name, rail.verdict.text(), facts(&rail.interface));
     let offloads = if attempts.is_empty() { String::new() } else { offloads(&rail.interface.name) };
-    let each = attempts.iter().enumerate().map(|(at, attempt)| line(attempt, wishes, has_room(at)));
+    let line =
+        |attempt: &Attempt, has_room| line(attempt, wishes, wishes.permits(&rail.interface, attempt.method), has_room);
+    let each = attempts.iter().enumerate().map(|(at, attempt)| line(attempt, has_room(at)));
     let unasked = if attempts.is_empty() || wishes.methods.iter().any(|method| method.stand_in().is_some()) {
         String::new()
     } else {
@@ -90,8 +92,7 @@ fn facts(interface: &Interface) -> String {
     facts.into_iter().chain(addresses).flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn line(attempt: &Attempt, wishes: &Wishes, has_room: bool) -> String {
-    let wanted = wishes.methods.contains(&attempt.method);
+fn line(attempt: &Attempt, wishes: &Wishes, wanted: bool, has_room: bool) -> String {
     let name = attempt.method.name();
     let by = attempt.ip.map_or_else(String::new, |ip| format!(" over {ip}"));
     let port = match &attempt.made {

@@ -36,4 +36,4 @@ pub use info::{describe, found};
 pub use open::{Opened, Who, ports};
 pub use survey::{Attempt, Found};
 pub use unanswered::{Tell, Told};
-pub use wishes::{Method, PARAMS, Wishes, check};
+pub use wishes::{KIND, Method, PARAMS, Wishes};

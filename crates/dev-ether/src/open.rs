@@ -33,14 +33,13 @@ pub struct Opened {
     pub traits: hawser_link::Rail,
 }
 
-/// Opens them. At least one, and one of each kind that HAWSER_PORT names, or an error that says what was tried.
-pub fn ports(who: &Who) -> Result<Vec<Opened>> {
-    let wishes = Wishes::from_environment()?;
-    let found = survey(&wishes, &wishes.methods, who)?;
-    let strays = wishes.rails.astray(found.iter().map(|found| &found.rail.interface));
-    let left_out = left_out(&found, &wishes);
+/// Opens them. At least one, and one of each kind that is named, or an error that says what was tried.
+pub fn ports(who: &Who, wishes: &Wishes) -> Result<Vec<Opened>> {
+    let found = survey(wishes, &wishes.methods, who)?;
+    let strays = wishes.rails.astray(&wishes.of_rails(), found.iter().map(|found| &found.rail.interface));
+    let left_out = left_out(&found, wishes);
     let replaced: Vec<_> = found.iter().filter_map(replaced).collect();
-    let ports = choose(found, &wishes)?;
+    let ports = choose(found, wishes)?;
     // One line a host, as Open MPI has it for btl_tcp_if_include: hosts of one job may differ in their interfaces' names.
     for text in strays.into_iter().chain(left_out).chain(replaced).filter(|_| who.local_rank == 0) {
         eprintln!("hawser: on host {}: {text}", hawser_os::host::name());
@@ -51,9 +50,10 @@ pub fn ports(who: &Who) -> Result<Vec<Opened>> {
 /// The ports that a rank would have, each by its rail and attempt, and how many of them, the first ones, its card has room for.
 /// Those that may not be needed are the last ones.
 pub fn ranked(found: &[Found], wishes: &Wishes) -> (Vec<(usize, usize)>, usize) {
-    let is_wanted = |attempt: &Attempt| attempt.made.is_ok() && wishes.methods.contains(&attempt.method);
+    let is_wanted =
+        |on: &Found, attempt: &Attempt| attempt.made.is_ok() && wishes.permits(&on.rail.interface, attempt.method);
     let each = found.iter().enumerate().flat_map(|(rail, found)| (0..found.attempts.len()).map(move |at| (rail, at)));
-    let mut places: Vec<_> = each.filter(|&(rail, at)| is_wanted(&found[rail].attempts[at])).collect();
+    let mut places: Vec<_> = each.filter(|&(rail, at)| is_wanted(&found[rail], &found[rail].attempts[at])).collect();
     let attempt = |&(rail, at): &(usize, usize)| &found[rail].attempts[at];
     places.sort_by_key(|place| Need::of(attempt(place), wishes));
     let addresses = places.iter().filter_map(|place| Some(attempt(place).made.as_ref().ok()?.address()));
@@ -126,7 +126,7 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     let (places, fits) = ranked(&found, wishes);
     let lacks = |method: Method| places.iter().all(|&(rail, at)| !found[rail].attempts[at].method.serves_as(method));
     if let Some(method) = wishes.named.iter().find(|method| lacks(**method)) {
-        let text = format!("HAWSER_PORT names {}, which no rail of this host has: {told}", method.name());
+        let text = format!("{} names {}, which no rail of this host has: {told}", wishes.of_methods(), method.name());
         return Err(Error::new(Class::Other, text));
     }
     if places.is_empty() {
@@ -168,8 +168,8 @@ fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
         return Ok(());
     }
     let all: Vec<_> = found.iter().map(|found| found.rail.to_string()).collect();
-    let (rails, all) = (&wishes.rails, all.join("; "));
-    let text = format!("HAWSER_RAILS={rails} names none of this host's interfaces or their networks, which are {all}");
+    let (said, all) = (wishes.of_rails(), all.join("; "));
+    let text = format!("{said} names none of this host's interfaces or their networks, which are {all}");
     Err(Error::new(Class::Other, text))
 }
 

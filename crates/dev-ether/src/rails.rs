@@ -143,11 +143,29 @@ impl Wanted {
         self.0.iter().any(|wish| wish.names(interface))
     }
 
-    /// What names none of these interfaces: a slip, or meant for other hosts.
-    pub fn astray<'a>(&self, interfaces: impl Iterator<Item = &'a Interface> + Clone) -> Option<String> {
+    /// What one of several wants; all, if one of them does.
+    pub fn any_of<'a>(several: impl Iterator<Item = &'a Wanted>) -> Wanted {
+        let mut wishes: Vec<Wish> = Vec::new();
+        for wanted in several {
+            if wanted.0.is_empty() {
+                return Wanted::default();
+            }
+            let new: Vec<_> = wanted.0.iter().filter(|wish| !wishes.contains(wish)).cloned().collect();
+            wishes.extend(new);
+        }
+        Wanted(wishes)
+    }
+
+    /// Whether it wants an interface; all, if it names none.
+    pub fn takes(&self, interface: &Interface) -> bool {
+        self.0.is_empty() || self.names(interface)
+    }
+
+    /// What names none of these interfaces: a slip, or meant for other hosts. `said`: a parameter and its value.
+    pub fn astray<'a>(&self, said: &str, interfaces: impl Iterator<Item = &'a Interface> + Clone) -> Option<String> {
         let strays = self.0.iter().filter(|wish| !interfaces.clone().any(|interface| wish.names(interface)));
         let strays: Vec<_> = strays.map(Wish::to_string).collect();
-        let text = || format!("HAWSER_RAILS={self}: {} names no interface of this host", strays.join(","));
+        let text = || format!("{said}: {} names no interface of this host", strays.join(","));
         (!strays.is_empty()).then(text)
     }
 
@@ -268,7 +286,7 @@ mod tests {
     #[test]
     fn what_names_nothing_here_is_told() {
         let all = [interface("eth0", "10.1.5.1"), interface("eth1", "fd00::7")];
-        let told = |text: &str| Wanted::parse(text).unwrap().astray(all.iter());
+        let told = |text: &str| Wanted::parse(text).unwrap().astray(&format!("HAWSER_RAILS={text}"), all.iter());
         assert_eq!((told(""), told("eth1,10.1.0.0/16,fd00::7")), (None, None));
         let text = "HAWSER_RAILS=eth9,eth0,10.2.0.0/16: eth9,10.2.0.0/16 names no interface of this host";
         assert_eq!(told("eth9,eth0,10.2.0.0/16").as_deref(), Some(text));

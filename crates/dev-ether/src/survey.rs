@@ -32,11 +32,13 @@ pub struct Found {
     pub attempts: Vec<Attempt>,
 }
 
-/// Looks at all interfaces and tries `methods` on each rail.
+/// Looks at all interfaces and tries `methods` on each rail, but those that names ask for on other adapters alone.
 pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Found>> {
     let found = |rail: Rail| {
         let mut trial = Trial::new(&rail.interface, wishes, who);
-        methods.iter().filter(|_| rail.verdict.serves()).for_each(|&method| trial.of(method));
+        let elsewhere = |method| wishes.methods.contains(method) && !wishes.permits(&rail.interface, *method);
+        let tried = methods.iter().filter(|method| rail.verdict.serves() && !elsewhere(method));
+        tried.for_each(|&method| trial.of(method));
         Found { attempts: trial.attempts, rail }
     };
     Ok(settled_rails(wishes)?.into_iter().map(found).collect())

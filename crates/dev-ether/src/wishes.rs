@@ -1,13 +1,18 @@
-//! What the user asks of the ways between hosts: HAWSER_PORT, HAWSER_RAILS, HAWSER_PORT_RANGE.
+//! What the user asks of the ways between hosts: names of this device (`device::Name`), with HAWSER_PORT_RANGE.
 //!
-//! Before it: `open`, and `info`, for which mpiexec carries the texts to other hosts; after it: `rails`, `port`.
+//! HAWSER_PORT and HAWSER_RAILS say the same in two lists: every method on every adapter; they are read as such names.
+//! Before it: `node`, which reads names, `open`, and `info`, for which mpiexec carries the texts to other hosts; after
+//! it: `rails`, `port`.
 
+use crate::card;
 use crate::port::{FLOWS, PORT_RANGE, PortRange};
 use crate::rails::{RAILS, Wanted};
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC, T_VERBOSITY_USER_DETAIL};
 use hawser_base::{Class, Error, Result};
+use hawser_device::{Kind as DeviceKind, Name};
 use hawser_link::Grade;
+use hawser_os::interfaces::Interface;
 
 pub static PORT: Param = Param {
     name: "HAWSER_PORT",
@@ -55,7 +60,7 @@ impl Method {
         [Method::Xdp, Method::Packet, Method::XdpUdp, Method::PacketUdp, Method::Udp, Method::Stream];
 
     /// As in HAWSER_PORT.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Method::Xdp => "xdp",
             Method::Packet => "packet",
@@ -101,6 +106,28 @@ impl Method {
     }
 }
 
+/// This device and its methods, for those who read names.
+pub const KIND: DeviceKind = DeviceKind {
+    name: card::NAME,
+    methods: &[
+        Method::Xdp.name(),
+        Method::Packet.name(),
+        Method::XdpUdp.name(),
+        Method::PacketUdp.name(),
+        Method::Udp.name(),
+        Method::Stream.name(),
+    ],
+};
+
+const _: () = assert!(KIND.methods.len() == Method::ALL.len());
+
+/// One name: an adapter, or all of them, and what is tried there.
+#[derive(Clone, Debug)]
+struct Part {
+    adapter: Wanted,
+    methods: Vec<Method>,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Wishes {
@@ -110,6 +137,9 @@ pub struct Wishes {
     pub named: Vec<Method>,
     pub rails: Wanted,
     pub range: PortRange,
+    parts: Vec<Part>,
+    /// The names, if the user has given names and not the two lists.
+    given: Option<String>,
 }
 
 impl Wishes {
@@ -134,63 +164,136 @@ impl Wishes {
         may_be && !self.names(method) && has_more()
     }
 
-    pub fn from_environment() -> Result<Wishes> {
-        Wishes::of(|param| param.text())
+    /// Whether a method is asked for on an interface.
+    pub fn permits(&self, interface: &Interface, method: Method) -> bool {
+        self.parts.iter().any(|part| part.methods.contains(&method) && part.adapter.takes(interface))
     }
 
-    /// As `text` says what each parameter is.
-    pub fn of(text: impl Fn(&Param) -> String) -> Result<Wishes> {
-        Wishes::parse(&text(&PORT), &text(&RAILS), &text(&PORT_RANGE))
+    /// What the user has said of adapters, as a parameter and its value.
+    pub fn of_rails(&self) -> String {
+        self.given.clone().unwrap_or_else(|| format!("HAWSER_RAILS={}", self.rails))
+    }
+
+    /// The parameter in which methods are named.
+    pub fn of_methods(&self) -> &'static str {
+        if self.given.is_some() { "HAWSER_DEVICES" } else { "HAWSER_PORT" }
+    }
+
+    /// As `text` says what each parameter is; `given`: names of this device that the user has given.
+    pub fn of(text: impl Fn(&Param) -> String, given: &[Name]) -> Result<Wishes> {
+        let (port, rails, range) = (text(&PORT), text(&RAILS), text(&PORT_RANGE));
+        if given.is_empty() {
+            return Wishes::parse(&port, &rails, &range);
+        }
+        let other = [(&PORT, &port), (&RAILS, &rails)].into_iter().find(|(_, value)| !value.trim().is_empty());
+        let says_more = |name: &&Name| name.adapter.is_some() || name.method.is_some();
+        if let (Some((param, value)), Some(name)) = (other, given.iter().find(says_more)) {
+            let text =
+                format!("{}={value} and HAWSER_DEVICES with {name} say the same twice; unset one of them", param.name);
+            return Err(Error::new(Class::Arg, text));
+        }
+        match other {
+            Some(_) => Wishes::parse(&port, &rails, &range),
+            None => {
+                let names: Vec<_> = given.iter().map(Name::to_string).collect();
+                Wishes::of_names(given, &range, Some(format!("HAWSER_DEVICES={}", names.join(","))))
+            }
+        }
     }
 
     /// From the texts of HAWSER_PORT, HAWSER_RAILS and HAWSER_PORT_RANGE.
     pub fn parse(port: &str, rails: &str, range: &str) -> Result<Wishes> {
-        let (methods, named) = methods(port)?;
-        Ok(Wishes { methods, named, rails: Wanted::of_text(rails)?, range: PortRange::of_text(range)? })
+        Wishes::of_names(&names(port, rails)?, range, None)
+    }
+
+    /// Of names of this device, one at least.
+    fn of_names(names: &[Name], range: &str, given: Option<String>) -> Result<Wishes> {
+        let parts: Vec<_> = names.iter().map(Part::of).collect::<Result<_>>()?;
+        let is_named = |method: &Method| names.iter().any(|name| name.method.as_deref() == Some(method.name()));
+        let is_tried = |method: &Method| parts.iter().any(|part| part.methods.contains(method));
+        Ok(Wishes {
+            methods: Method::ALL.into_iter().filter(is_tried).collect(),
+            named: Method::ALL.into_iter().filter(is_named).collect(),
+            rails: Wanted::any_of(parts.iter().map(|part| &part.adapter)),
+            range: PortRange::of_text(range)?,
+            parts,
+            given,
+        })
     }
 }
 
-/// Those that are tried, and those that are named.
-fn methods(text: &str) -> Result<(Vec<Method>, Vec<Method>)> {
-    let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-    if let Some(wrong) = words.iter().find(|word| Method::ALL.iter().all(|method| method.name() != **word)) {
+impl Part {
+    fn of(name: &Name) -> Result<Part> {
+        let adapter = Wanted::parse(name.adapter.as_deref().unwrap_or_default()).map_err(|wrong| {
+            let text = format!("{name}: {wrong} is neither an interface's name nor a network as in 10.1.0.0/16");
+            Error::new(Class::Arg, text)
+        })?;
+        let named = Method::ALL.into_iter().find(|method| name.method.as_deref() == Some(method.name()));
+        Ok(Part { adapter, methods: methods(named) })
+    }
+}
+
+/// The texts of HAWSER_PORT and HAWSER_RAILS as names: each method on each adapter.
+fn names(port: &str, rails: &str) -> Result<Vec<Name>> {
+    let words = |text: &str| -> Vec<Option<String>> {
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let words: Vec<_> = words.map(|word| Some(word.to_owned())).collect();
+        if words.is_empty() { vec![None] } else { words }
+    };
+    let (methods, adapters) = (words(port), words(rails));
+    let is_none = |word: &&String| Method::ALL.iter().all(|method| method.name() != **word);
+    if let Some(wrong) = methods.iter().flatten().find(is_none) {
         let text = format!(
-            "HAWSER_PORT={text}: {wrong} is none of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it for the last four"
+            "HAWSER_PORT={port}: {wrong} is none of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it for the \
+             last four"
         );
         return Err(Error::new(Class::Arg, text));
     }
-    // What a program on the NIC costs TCP is not known before, so xdp has to be asked for; packet is had wherever it cannot be.
-    let named: Vec<Method> = Method::ALL.into_iter().filter(|method| words.contains(&method.name())).collect();
-    // With raw Ethernet by queues go the raw frames of UDP, for where the former is not answered.
-    let queued = |method: Method| named.contains(&method) || method == Method::XdpUdp && named.contains(&Method::Xdp);
-    let wanted = |method: &Method| match method.stand_in() {
-        Some(_) => queued(*method),
-        None => words.is_empty() || Method::ALL.into_iter().any(|own| queued(own) && own.serves_as(*method)),
+    Wanted::of_text(rails)?;
+    let on = |adapter: Option<String>| {
+        let name = move |method: &Option<String>| Name {
+            adapter: adapter.clone(),
+            method: method.clone(),
+            ..Name::of(card::NAME)
+        };
+        methods.iter().map(name)
     };
-    Ok((Method::ALL.into_iter().filter(wanted).collect(), named))
+    Ok(adapters.into_iter().flat_map(on).collect())
 }
 
-/// Refuses what cannot be meant.
-pub fn check() -> Result<()> {
-    Wishes::from_environment().map(drop)
+/// What is tried where one is named, or none.
+fn methods(named: Option<Method>) -> Vec<Method> {
+    // What a program on the NIC costs TCP is not known before, so xdp has to be asked for; packet is had wherever it cannot be.
+    // With raw Ethernet by queues go the raw frames of UDP, for where the former is not answered.
+    let queued = |method: Method| named == Some(method) || method == Method::XdpUdp && named == Some(Method::Xdp);
+    let wanted = |method: &Method| match method.stand_in() {
+        Some(_) => queued(*method),
+        None => named.is_none() || Method::ALL.into_iter().any(|own| queued(own) && own.serves_as(*method)),
+    };
+    Method::ALL.into_iter().filter(wanted).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Those that are tried, and those that are named.
+    fn of_port(text: &str) -> Result<(Vec<Method>, Vec<Method>)> {
+        Wishes::parse(text, "", "").map(|wishes| (wishes.methods, wishes.named))
+    }
+
     #[test]
     fn methods_are_chosen_by_name() {
         use Method::*;
-        let chosen = |text| methods(text).unwrap().0;
-        assert_eq!(methods("").unwrap(), (vec![Packet, PacketUdp, Udp, Stream], vec![]));
-        assert_eq!(methods("udp").unwrap(), (vec![Udp], vec![Udp]));
+        let chosen = |text| of_port(text).unwrap().0;
+        assert_eq!(of_port("").unwrap(), (vec![Packet, PacketUdp, Udp, Stream], vec![]));
+        assert_eq!(of_port("udp").unwrap(), (vec![Udp], vec![Udp]));
         assert_eq!(chosen("stream, packet"), [Packet, Stream]);
-        assert_eq!(methods("xdp").unwrap(), (vec![Xdp, Packet, XdpUdp, PacketUdp], vec![Xdp]));
+        assert_eq!(of_port("xdp").unwrap(), (vec![Xdp, Packet, XdpUdp, PacketUdp], vec![Xdp]));
         assert_eq!(chosen("xdp-udp"), [XdpUdp, PacketUdp]);
         assert_eq!(chosen("packet-udp"), [PacketUdp]);
         assert_eq!(chosen("udp,xdp"), [Xdp, Packet, XdpUdp, PacketUdp, Udp]);
-        let told = methods("udp,tcp").unwrap_err().to_string();
+        let told = of_port("udp,tcp").map(drop).unwrap_err().to_string();
         let expected = "HAWSER_PORT=udp,tcp: tcp is none of xdp, xdp-udp, packet, packet-udp, udp and stream";
         assert!(told.contains(expected), "{told}");
     }
@@ -207,5 +310,62 @@ mod tests {
         for none in ["xdp", "xdp-udp", "packet-udp,udp", "xdp,xdp-udp,udp", "stream"] {
             assert_eq!(reserved(none), "", "{none}");
         }
+    }
+
+    fn read(text: &str) -> Vec<Name> {
+        Name::list(text, &[KIND]).unwrap()
+    }
+
+    #[test]
+    fn parameters_are_read_as_names_and_mean_what_those_mean() {
+        let told = |port: &str, rails: &str| {
+            let names: Vec<_> = names(port, rails).unwrap().iter().map(Name::to_string).collect();
+            names.join(" ")
+        };
+        assert_eq!(told("", ""), "ether");
+        assert_eq!(told("udp, packet", ""), "ether::udp ether::packet");
+        assert_eq!(told("", "eth0,fd00::/16"), "ether:eth0 ether:[fd00::/16]");
+        assert_eq!(
+            told("udp,stream", "eth0,eth1"),
+            "ether:eth0:udp ether:eth0:stream ether:eth1:udp ether:eth1:stream"
+        );
+        for (port, rails, text) in [("", "", "ether"), ("udp", "", "ether::udp"), ("xdp", "eth0", "ether:eth0:xdp")] {
+            let by_names = Wishes::of(|_| String::new(), &read(text)).unwrap();
+            let by_lists = Wishes::parse(port, rails, "").unwrap();
+            assert_eq!((by_names.methods, by_names.named), (by_lists.methods, by_lists.named), "{text}");
+            assert_eq!(by_names.rails, by_lists.rails, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_adapter_has_the_methods_of_its_own_names() {
+        let interface = |name: &str| Interface { name: name.into(), ..Interface::default() };
+        let wishes = Wishes::of(|_| String::new(), &read("ether:eth0:packet,ether:eth1:udp,ether:eth2")).unwrap();
+        let permitted = |name: &str| {
+            let permitted = Method::ALL.into_iter().filter(|&method| wishes.permits(&interface(name), method));
+            permitted.map(Method::name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(["eth0", "eth1", "eth3"].map(permitted), ["packet", "udp", ""]);
+        assert_eq!(permitted("eth2"), "packet packet-udp udp stream");
+        let all = Wishes::of(|_| String::new(), &read("ether:eth0:udp,ether")).unwrap();
+        assert!(all.permits(&interface("eth9"), Method::Stream) && all.rails == Wanted::default());
+    }
+
+    #[test]
+    fn names_that_say_more_do_not_go_with_the_lists() {
+        let with = |param: &'static Param, value: &'static str| {
+            move |asked: &Param| if asked.name == param.name { value.to_owned() } else { String::new() }
+        };
+        let told = Wishes::of(with(&RAILS, "eth1"), &read("ether:eth0")).map(drop).unwrap_err();
+        let expected = "HAWSER_RAILS=eth1 and HAWSER_DEVICES with ether:eth0 say the same twice; unset one of them";
+        assert_eq!(told.cause(), expected);
+        let wishes = Wishes::of(with(&PORT, "udp"), &read("ether")).unwrap();
+        assert_eq!(
+            (wishes.named, wishes.given),
+            (vec![Method::Udp], None),
+            "the device alone leaves the lists their say"
+        );
+        let told = Wishes::of(|_| String::new(), &read("ether:a b")).map(drop).unwrap_err();
+        assert_eq!(told.cause(), "ether:a b: a b is neither an interface's name nor a network as in 10.1.0.0/16");
     }
 }

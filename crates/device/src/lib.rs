@@ -13,6 +13,7 @@
 //! [`Port`] and [`Delivery`] (`port`), [`Header`] (`header`), [`Source`] and [`Payload`] (`packet`), [`Limits`]
 //! (`limits`). How operations on remote memory begin and end, what has an order and how long a registration lives
 //! stands at the front of [`remote`]; [`Registry`] helps devices whose owners carry them out. [`cards`]: addresses.
+//! [`Name`]: devices by name, adapter and method.
 //!
 //! Before it: `transport`. After it: `dev-shm`, `dev-ether`, `loopback` here.
 
@@ -24,6 +25,7 @@ mod device;
 mod header;
 mod limits;
 mod loopback;
+mod name;
 mod packet;
 mod port;
 mod registry;
@@ -34,6 +36,7 @@ pub use device::{Device, ExposedKey};
 pub use header::{Header, PREFIX_MAX, Protocol};
 pub use limits::{Limits, Pieces};
 pub use loopback::Loopback;
+pub use name::{Kind, Name};
 pub use packet::{Payload, Refusal, Source};
 pub use port::{Delivery, Port};
 pub use registry::{Registry, within};

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod misspelt;
+mod names;
 mod params;
 pub mod profile;
 pub mod terms;
@@ -31,6 +32,7 @@ use hawser_mpi::process::{self, Parts, Process};
 use hawser_p2p::matching::Limits;
 use hawser_p2p::{counters, helper};
 use hawser_transport::{Fabric, Pages, Patience, Standby};
+use names::Asked;
 use std::sync::{Arc, Mutex};
 
 /// One initialisation at a time.
@@ -66,9 +68,10 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     let page = segment.rank(me.local_rank as usize);
     let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
     segment.name_counters(&names);
+    let asked = Asked::from_environment()?;
     let mut devices = Vec::new();
-    for (_, make) in &DEVICES {
-        devices.extend(make(&boot, &segment)?);
+    for (_, make) in DEVICES.iter().filter(|(name, _)| asked.has(name)) {
+        devices.extend(make(&boot, &segment, &asked)?);
     }
     exchange(&boot, &segment, &devices)?;
     let fabric = Box::leak(Box::new(Fabric::new(devices, &boot.world())?));
@@ -92,23 +95,26 @@ fn others(segment: &Segment, me: usize) -> Pages {
 }
 
 /// A device's name, and how a rank makes its own, where the job needs it.
-type Row = (&'static str, fn(&Arc<dyn Boot>, &Segment) -> Result<Option<Box<dyn Device>>>);
+type Row = (&'static str, fn(&Arc<dyn Boot>, &Segment, &Asked) -> Result<Option<Box<dyn Device>>>);
 
 /// All devices, the best first: a peer is reached by the first one that can.
 static DEVICES: [Row; 3] = [
-    (Loopback::NAME, |boot, _| Ok(Some(Box::new(Loopback::new(boot.identity().peer))))),
-    (ShmDevice::NAME, |boot, segment| {
+    (Loopback::NAME, |boot, _, _| Ok(Some(Box::new(Loopback::new(boot.identity().peer))))),
+    (ShmDevice::NAME, |boot, segment, _| {
         let Identity { peer, local_rank, .. } = *boot.identity();
         if segment.is_late(peer) {
             ShmDevice::clean(segment, local_rank as usize)?;
         }
         Ok(Some(Box::new(ShmDevice::new(segment.clone(), local_rank as usize))))
     }),
-    (EtherDevice::NAME, |boot, segment| if segment.is_spread() { ethernet(boot, segment).map(Some) } else { Ok(None) }),
+    (EtherDevice::NAME, |boot, segment, asked| match segment.is_spread() {
+        true => ethernet(boot, segment, asked).map(Some),
+        false => Ok(None),
+    }),
 ];
 
 /// The device between hosts, with the rails of this one.
-fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> {
+fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment, asked: &Asked) -> Result<Box<dyn Device>> {
     let Identity { peer, local_rank, local_size, secret, .. } = *boot.identity();
     let (me, numbers) = (peer.0, segment.plan().numbers as u32);
     let secret = secret.0;
@@ -116,7 +122,8 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment) -> Result<Box<dyn Device>> 
     let derive = |purpose: &[u8]| Key::new(secret).derive(purpose);
     let (local_rank, local_ranks) = (local_rank as u16, local_size as u16);
     let seal = Seal { key: Key::new(secret), me, ranks: numbers };
-    let ports = hawser_dev_ether::ports(&Who { job: derive(b"job") as u32, local_rank, local_ranks, seal })?;
+    let who = Who { job: derive(b"job") as u32, local_rank, local_ranks, seal };
+    let ports = hawser_dev_ether::ports(&who, &asked.wishes)?;
     let (known, hosts, teller) = (boot.clone(), segment.clone(), boot.clone());
     let page = segment.rank(local_rank as usize);
     let (answers, ways) = (page.clone(), page.ways());
@@ -164,8 +171,8 @@ pub fn devices() -> impl Iterator<Item = &'static str> {
 /// The rails and ports of this host in lines for people, as a rank would have them in whose environment `text` finds
 /// these parameters; or what is wrong with one.
 pub fn rails(text: impl Fn(&Param) -> String) -> String {
-    match hawser_dev_ether::Wishes::of(text) {
-        Ok(wishes) => hawser_dev_ether::describe(&wishes),
+    match Asked::of(text) {
+        Ok(asked) => hawser_dev_ether::describe(&asked.wishes),
         Err(error) => format!("  {}\n", error.cause()),
     }
 }
@@ -231,7 +238,8 @@ mod tests {
     #[test]
     fn every_row_makes_the_device_that_it_names() {
         let Joined { boot, segment } = join::join(&hawser_boot::terms::JobTerms::default()).unwrap();
-        let made = DEVICES.iter().map(|(name, make)| (name, make(&boot, &segment).unwrap()));
+        let asked = Asked::from_environment().unwrap();
+        let made = DEVICES.iter().map(|(name, make)| (name, make(&boot, &segment, &asked).unwrap()));
         for (name, device) in made {
             let needed = *name != EtherDevice::NAME;
             assert_eq!(device.map(|device| device.name()), needed.then_some(*name), "alone no other host is reached");

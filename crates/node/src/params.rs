@@ -3,6 +3,7 @@
 //! It feeds the check at the start, `hawser-info`, `mpiexec --info` and MPI_T. A parameter's row stands beside the
 //! code that uses it; only its room's table is named here.
 
+use crate::names::Asked;
 use crate::tools;
 use hawser_base::Result;
 use hawser_base::param::{Kind, Param, Read};
@@ -64,5 +65,5 @@ pub fn all() -> Vec<&'static Param> {
 /// Checks every value that the environment sets.
 pub fn check() -> Result<()> {
     all().into_iter().filter(|param| param.is_set()).try_for_each(Param::check)?;
-    hawser_dev_ether::check()
+    Asked::from_environment().map(drop)
 }

@@ -56,6 +56,7 @@ mod tests {
             "HAWSER_PROGRESS",
             "HAWSER_PROCESS_VM_FROM",
             "HAWSER_PIECE",
+            "HAWSER_DEVICES",
             "HAWSER_PORT",
             "HAWSER_RAILS",
             "HAWSER_PORT_RANGE",

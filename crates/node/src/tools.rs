@@ -54,7 +54,7 @@ fn rooms(mut counters: impl FnMut(usize) -> Vec<Variable>, lengths: Vec<Variable
         group("matching", "hawser", "messages between ranks: methods, credit, queues", &limits, messages),
         group("collectives", "hawser", "algorithms of collectives", &algorithms, counters(WAITING - COLLECTIVES)),
         group("waiting", "hawser", "spinning, yielding, sleeping", &spinning, counters(ETHERNET - WAITING)),
-        group("devices", "hawser", "ways between ranks", &[], vec![]),
+        group("devices", "hawser", "ways between ranks", &[&crate::names::DEVICES], vec![]),
         group("shared_memory", "devices", "between ranks of a host", &copies, vec![]),
         group("ethernet", "devices", "between hosts", hawser_dev_ether::PARAMS, counters(usize::MAX)),
     ]

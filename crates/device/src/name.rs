@@ -1,0 +1,181 @@
+//! Names of devices: `shm`, `ether`, `ether:eth0`, `ether:eth0:packet`, read as device, adapter and method.
+//!
+//! An adapter is what the device calls one (an interface, or a network as in `10.1.0.0/16`), and is not judged here. One
+//! that has a colon in it stands in brackets: `ether:[fd00::/16]`. Without an adapter a name means all of them, so that
+//! `ether::udp` is one method on each. Before it: `node`, which opens devices by names, and devices, which read what
+//! concerns them; after it: nothing.
+
+use hawser_base::{Class, Error, Result};
+use std::fmt;
+
+/// A device that can be named.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    pub name: &'static str,
+    /// The methods that it has on an adapter; none of a device that has no adapters.
+    pub methods: &'static [&'static str],
+}
+
+/// One device, or a part of one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Name {
+    pub device: String,
+    /// None: all adapters.
+    pub adapter: Option<String>,
+    /// None: as the device chooses.
+    pub method: Option<String>,
+}
+
+impl Name {
+    /// All of a device.
+    pub fn of(device: &str) -> Name {
+        Name { device: device.into(), adapter: None, method: None }
+    }
+
+    /// Reads one name of a device that there is. The error says what is wrong with it, and what there is.
+    pub fn parse(text: &str, kinds: &[Kind]) -> Result<Name> {
+        let text = text.trim();
+        read(text, kinds).map_err(|cause| {
+            let cause = if text.is_empty() { cause } else { format!("{text}: {cause}") };
+            Error::new(Class::Arg, cause)
+        })
+    }
+
+    /// Reads names with commas between them; empty text has none.
+    pub fn list(text: &str, kinds: &[Kind]) -> Result<Vec<Name>> {
+        if text.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        text.split(',').map(|name| Name::parse(name, kinds)).collect()
+    }
+}
+
+/// As it is read.
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.device)?;
+        match &self.adapter {
+            Some(adapter) if adapter.contains(':') => write!(out, ":[{adapter}]")?,
+            Some(adapter) => write!(out, ":{adapter}")?,
+            None if self.method.is_some() => out.write_str(":")?,
+            None => {}
+        }
+        self.method.iter().try_for_each(|method| write!(out, ":{method}"))
+    }
+}
+
+/// "a", "a and b", "a, b and c".
+fn and(words: &[&str]) -> String {
+    match words {
+        [] => "none".into(),
+        [one] => (*one).into(),
+        [front @ .., last] => format!("{} and {last}", front.join(", ")),
+    }
+}
+
+fn read(text: &str, kinds: &[Kind]) -> std::result::Result<Name, String> {
+    let (device, rest) = text.split_once(':').map_or((text, None), |(device, rest)| (device, Some(rest)));
+    let Some(kind) = kinds.iter().find(|kind| kind.name == device) else {
+        let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+        let missing =
+            if device.is_empty() { "a device's name is missing".into() } else { format!("no device {device}") };
+        return Err(format!("{missing}; there are {}", and(&names)));
+    };
+    let Some(rest) = rest else { return Ok(Name::of(device)) };
+    if kind.methods.is_empty() {
+        return Err(format!("{device} has no adapters; write {device} alone"));
+    }
+    let (adapter, method) = split_adapter(rest)?;
+    let Some(method) = method else {
+        return match adapter {
+            "" => Err(format!("an adapter is missing behind the colon; write {device} for all of them")),
+            _ => Ok(Name { adapter: Some(adapter.into()), ..Name::of(device) }),
+        };
+    };
+    if !kind.methods.contains(&method) {
+        let missing = if method.is_empty() { "a method is missing".into() } else { format!("no method {method}") };
+        return Err(format!("{missing}; {device} has {}", and(kind.methods)));
+    }
+    let adapter = (!adapter.is_empty()).then(|| adapter.to_owned());
+    Ok(Name { device: device.into(), adapter, method: Some(method.into()) })
+}
+
+/// The adapter, and what stands behind the colon after it.
+fn split_adapter(text: &str) -> std::result::Result<(&str, Option<&str>), String> {
+    let Some(inner) = text.strip_prefix('[') else {
+        return Ok(text.split_once(':').map_or((text, None), |(adapter, method)| (adapter, Some(method))));
+    };
+    let (adapter, behind) = inner.split_once(']').ok_or("a bracket is not closed; write ] behind the adapter")?;
+    match behind.strip_prefix(':') {
+        _ if adapter.is_empty() => Err("nothing stands in the brackets; write the adapter there".into()),
+        Some(method) => Ok((adapter, Some(method))),
+        None if behind.is_empty() => Ok((adapter, None)),
+        None => Err(format!("{behind} stands behind the bracket; write a colon and a method there, or nothing")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [Kind; 2] =
+        [Kind { name: "shm", methods: &[] }, Kind { name: "ether", methods: &["packet", "udp", "stream"] }];
+
+    fn name(device: &str, adapter: Option<&str>, method: Option<&str>) -> Name {
+        Name { device: device.into(), adapter: adapter.map(Into::into), method: method.map(Into::into) }
+    }
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        let table = [
+            ("shm", name("shm", None, None)),
+            ("ether", name("ether", None, None)),
+            ("ether:eth0", name("ether", Some("eth0"), None)),
+            ("ether:eth0:packet", name("ether", Some("eth0"), Some("packet"))),
+            ("ether::udp", name("ether", None, Some("udp"))),
+            ("ether:10.1.0.0/16:stream", name("ether", Some("10.1.0.0/16"), Some("stream"))),
+            ("ether:[fd00::/16]", name("ether", Some("fd00::/16"), None)),
+            ("ether:[fd00::/16]:udp", name("ether", Some("fd00::/16"), Some("udp"))),
+        ];
+        for (text, expected) in &table {
+            assert_eq!(&Name::parse(&format!(" {text} "), &KINDS).unwrap(), expected, "{text}");
+            assert_eq!(expected.to_string(), *text);
+        }
+        let all = table.map(|(text, _)| text).join(",");
+        let read = Name::list(&all, &KINDS).unwrap();
+        assert_eq!(read.iter().map(Name::to_string).collect::<Vec<_>>().join(","), all);
+        assert!(Name::list(" ", &KINDS).unwrap().is_empty());
+        assert_eq!(Name::parse("ether:[eth0]", &KINDS).unwrap().to_string(), "ether:eth0", "brackets are for colons");
+    }
+
+    #[test]
+    fn a_name_that_is_none_says_why_and_what_there_is() {
+        let table = [
+            ("", "a device's name is missing; there are shm and ether"),
+            (":eth0", ":eth0: a device's name is missing; there are shm and ether"),
+            ("ib", "ib: no device ib; there are shm and ether"),
+            ("Shm", "Shm: no device Shm; there are shm and ether"),
+            ("ethernet:eth0", "ethernet:eth0: no device ethernet; there are shm and ether"),
+            ("shm:", "shm:: shm has no adapters; write shm alone"),
+            ("shm:eth0", "shm:eth0: shm has no adapters; write shm alone"),
+            ("ether:", "ether:: an adapter is missing behind the colon; write ether for all of them"),
+            ("ether::", "ether::: a method is missing; ether has packet, udp and stream"),
+            ("ether:eth0:", "ether:eth0:: a method is missing; ether has packet, udp and stream"),
+            ("ether:eth0:tcp", "ether:eth0:tcp: no method tcp; ether has packet, udp and stream"),
+            ("ether:eth0:udp:9", "ether:eth0:udp:9: no method udp:9; ether has packet, udp and stream"),
+            ("ether:fd00::/16", "ether:fd00::/16: no method :/16; ether has packet, udp and stream"),
+            ("ether:[fd00::1", "ether:[fd00::1: a bracket is not closed; write ] behind the adapter"),
+            ("ether:[]", "ether:[]: nothing stands in the brackets; write the adapter there"),
+            (
+                "ether:[fd00::1]udp",
+                "ether:[fd00::1]udp: udp stands behind the bracket; write a colon and a method there, or nothing",
+            ),
+        ];
+        for (text, expected) in table {
+            let told = Name::parse(text, &KINDS).unwrap_err();
+            assert_eq!((told.class(), told.cause()), (Class::Arg, expected), "{text}");
+        }
+        assert!(Name::list("shm,,ether", &KINDS).is_err() && Name::list("shm,", &KINDS).is_err());
+        assert!(Name::parse("shm", &[]).unwrap_err().cause().ends_with("there are none"));
+    }
+}
